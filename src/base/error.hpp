@@ -1,0 +1,58 @@
+// Errors of the three kinds that the command line tells apart by exit code.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace gpumux {
+
+/// A place in a text that the user wrote. line and column count from 1; 0 means "not known".
+struct SourceLocation {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  /// "file:line:column", without the parts that are not known.
+  [[nodiscard]] std::string text() const;
+};
+
+/// The user's input is wrong (exit code 2). what() is the whole line that is shown:
+/// `file:line:column: error: what is wrong, and what would be right`.
+class UserError : public std::runtime_error {
+ public:
+  explicit UserError(const std::string& message) : std::runtime_error("error: " + message) {}
+  UserError(const SourceLocation& where, const std::string& message)
+      : std::runtime_error(where.text() + ": error: " + message) {}
+};
+
+/// The simulated program is at fault (exit code 3): a wrong access, a trap, a deadlock, an endless
+/// kernel, a wrong result. what() is one line, or several for a watchdog report.
+class SimulationFault : public std::runtime_error {
+ public:
+  explicit SimulationFault(const std::string& message) : std::runtime_error(message) {}
+};
+
+/// A fault of gpumux itself (exit code 1).
+class InternalError : public std::logic_error {
+ public:
+  explicit InternalError(const std::string& message) : std::logic_error(message) {}
+};
+
+[[noreturn]] void fail_check(const char* condition, const char* file, int line);
+
+}  // namespace gpumux
+
+/// A condition that holds unless gpumux has a bug; checked in every build, so keep it off hot paths.
+#define GPUMUX_CHECK(condition) \
+  ((condition) ? (void)0 : ::gpumux::fail_check(#condition, __FILE__, __LINE__))
+
+/// The same for hot paths: checked in debug and sanitizer builds alone.
+#ifdef GPUMUX_DEBUG_CHECKS
+#define GPUMUX_DCHECK(condition) GPUMUX_CHECK(condition)
+#else
+#define GPUMUX_DCHECK(condition) ((void)0)
+#endif

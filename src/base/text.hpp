@@ -1,0 +1,30 @@
+// Small helpers for texts that users type and read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpumux {
+
+/// The choice nearest to `typed` (edit distance of at most a third of its length), or empty.
+[[nodiscard]] std::string nearest_choice(std::string_view typed, std::span<const std::string> choices);
+
+/// "unknown WHAT 'typed'; did you mean 'x'?; known: a, b, c".
+[[nodiscard]] std::string unknown_choice(std::string_view what, std::string_view typed,
+                                         std::span<const std::string> choices);
+
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+[[nodiscard]] std::string_view trim(std::string_view text);
+
+/// Whole-text conversions: nothing when any character is left over or the value does not fit.
+[[nodiscard]] std::optional<std::int64_t> parse_int(std::string_view text);   // 10, -3, 0x1f
+[[nodiscard]] std::optional<std::uint64_t> parse_uint(std::string_view text);  // 10, 0x1f
+[[nodiscard]] std::optional<double> parse_double(std::string_view text);
+/// Bytes with an optional binary suffix: "48K", "2M", "1G", "4096".
+[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace gpumux

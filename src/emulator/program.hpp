@@ -1,0 +1,82 @@
+// A compiled module loaded into one application: symbols have addresses, kernels can be launched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "isa/instruction.hpp"
+#include "isa/timing_class.hpp"
+#include "ptx/compile.hpp"
+#include "workload/device_memory.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::emulator {
+
+/// Where the text of printf goes, one call per formatted message.
+class PrintSink {
+ public:
+  virtual ~PrintSink() = default;
+  virtual void print(AppId app, std::string_view text) = 0;
+};
+
+struct KernelInfo {
+  isa::Function code;                       // final, physical (or virtual for differential tests)
+  std::vector<isa::StaticInst> table;       // parallel to code.code
+};
+
+/// Immutable compiled module, shared by all applications that load the same PTX.
+struct CompiledModule {
+  isa::Module module;                        // virtual code and symbols
+  std::map<std::string, KernelInfo> kernels;
+};
+
+/// Parses and compiles all kernels. Cached by content within the process (thread-safe).
+[[nodiscard]] std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text,
+                                                                   const std::string& file,
+                                                                   const ptx::CompileOptions& options);
+
+struct LaunchConfig {
+  Dim3 grid;
+  Dim3 block;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::string parameters;   // the constant bank: param_bytes bytes laid out by Function::params
+  std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
+};
+
+/// A module loaded into an application's memory: .global symbols allocated and initialised.
+class LoadedModule {
+ public:
+  LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
+               PrintSink* sink);
+  ~LoadedModule();
+  /// nullptr when there is none.
+  [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
+  [[nodiscard]] std::vector<std::string> kernel_names() const;
+  /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
+  /// (.const: write_const).
+  [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
+  void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// A launch for the machine. `registers_override`: registers per thread that metadata gives (0:
+  /// what allocation used). Throws UserError when the parameters' size differs from the kernel's.
+  [[nodiscard]] std::unique_ptr<workload::KernelSource> launch(const KernelInfo& kernel,
+                                                               LaunchConfig config,
+                                                               std::uint32_t registers_override = 0);
+
+ private:
+  friend class Block;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Runs a launch to its end without a timing model: blocks in order, `resident` of them interleaved
+/// (so that blocks that wait for each other make progress). For tests and `bench`. Returns the number
+/// of warp instructions.
+std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident = 8);
+
+}  // namespace gpumux::emulator

@@ -1,0 +1,64 @@
+// What the timing model knows of one static instruction: its unit, latency class and registers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "isa/instruction.hpp"
+
+namespace gpumux::isa {
+
+/// The kind of execution pipeline that an instruction goes to.
+enum class Unit : std::uint8_t { Sp, Int, Dp, Sfu, Tensor, Memory, Control };
+inline constexpr unsigned kUnits = 7;
+[[nodiscard]] const char* name(Unit unit);
+
+/// Row of the machine's table of latencies and initiation intervals.
+enum class LatencyClass : std::uint8_t {
+  IntAdd, IntMax, IntMul, IntMad, IntDiv,
+  FpAdd, FpMax, FpMul, FpMad, FpDiv,
+  DpAdd, DpMax, DpMul, DpMad, DpDiv,
+  Sfu, Tensor, Control, Memory
+};
+inline constexpr unsigned kLatencyClasses = 19;
+[[nodiscard]] const char* name(LatencyClass latency_class);
+
+/// What an instruction does besides arithmetic; bits of StaticInst::flags.
+enum InstFlag : std::uint16_t {
+  kLoad = 1,         // returns data through registers: destinations wait for the reply
+  kStore = 2,
+  kAtomic = 4,       // performed at L2 (global) or in shared memory
+  kShared = 8,       // shared memory: bank conflicts instead of L1 accesses
+  kBypassL1 = 16,    // cg, cv, volatile, acquire
+  kBarrier = 32,     // block-wide barrier
+  kFence = 64,       // waits until the warp's earlier memory accesses are performed
+  kExit = 128,       // the lanes end here
+  kBranch = 256,     // may redirect fetch
+  kConstant = 512,   // goes to the constant cache
+  kGenericSpace = 1024,  // the dynamic record says which space
+  kLocalSpace = 2048,
+  kArrive = 4096     // bar.arrive: does not wait
+};
+
+/// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.
+inline constexpr std::uint16_t kPredicateSlot = 256;
+inline constexpr std::uint16_t kScoreboardSlots = 272;
+
+struct StaticInst {
+  Unit unit = Unit::Sp;
+  LatencyClass latency_class = LatencyClass::IntAdd;
+  std::uint16_t flags = 0;
+  std::uint8_t num_dst = 0;   // slots written
+  std::uint8_t num_src = 0;   // slots read (guard and address included), without those also written
+  std::uint8_t num_operands = 0;  // register operands read from the register file (bank reads per lane)
+  std::uint8_t access_bytes = 0;  // memory: bytes per lane (all vector elements)
+  std::uint8_t barrier = 0;       // kBarrier: barrier number
+  std::array<std::uint16_t, 20> slot{};  // first num_dst written, then num_src read
+};
+
+/// The table that the machine reads, parallel to `code` of a final, physical function.
+[[nodiscard]] std::vector<StaticInst> make_static_table(const Function& function);
+[[nodiscard]] StaticInst classify(const Instruction& inst);
+
+}  // namespace gpumux::isa

@@ -1,0 +1,48 @@
+// One memory partition: ejection port of the request network, L2 slices, a DRAM channel, injection port
+// of the reply network. See src/l2/README.md for its files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "machine/messages.hpp"
+#include "machine/statistics.hpp"
+#include "noc/partition_map.hpp"
+
+namespace gpumux::l2 {
+
+using machine::Credit;
+using machine::MemReply;
+using machine::MemRequest;
+
+class Partition {
+ public:
+  Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
+  ~Partition();
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+
+  /// Simulates core cycles [begin, end); see sm::Sm::run for the contract.
+  Cycle run(Cycle begin, Cycle end);
+
+  /// Messages, see machine::Mailbox; incoming requests are served in order of (time, SM, order).
+  machine::PartitionMailbox& mailbox() { return mailbox_; }
+
+  /// Data that a host copy left in L2 (RuntimeConfig::copies_write_l2); between windows.
+  void preload_line(std::uint64_t line);
+
+  [[nodiscard]] const machine::PartitionCounters& counters() const;
+  [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
+  [[nodiscard]] std::string describe_waits() const;
+  [[nodiscard]] std::uint64_t progress() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  machine::PartitionMailbox mailbox_;
+};
+
+}  // namespace gpumux::l2

@@ -1,0 +1,67 @@
+// What travels between SMs and memory partitions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace gpumux::machine {
+
+/// Index of a running kernel within the machine; reused once a kernel has ended and drained.
+using KernelSlot = std::uint8_t;
+inline constexpr unsigned kMaxKernelSlots = 32;
+
+enum class RequestKind : std::uint8_t { Read, Write, Atomic, InstructionFetch };
+
+/// A packet from an SM to a partition. All of one line; 32 bytes.
+struct MemRequest {
+  std::uint64_t line = 0;       // device address / 128 (application-unique by construction)
+  Cycle time = 0;               // core cycle at which the packet's last flit reaches the partition's port
+  std::uint32_t tag = 0;        // the SM's own index, returned in the reply
+  SmId sm = 0;                  // source
+  PartitionId partition = 0;    // destination
+  KernelSlot kernel = 0;
+  AppId app = 0;
+  RequestKind kind = RequestKind::Read;
+  std::uint8_t sectors = 0;     // sectors wanted or written
+  std::uint8_t operations = 0;  // Atomic: operations on the line (lanes)
+  std::uint8_t data_bytes = 0;  // Write, Atomic: payload in the packet (1..128)
+  bool wants_reply = true;      // Write: true gives a write acknowledgement (fences wait for it)
+  std::uint8_t flits = 1;       // size in the request network
+};
+static_assert(sizeof(MemRequest) == 32);
+
+/// A packet from a partition to an SM. 16 bytes.
+struct MemReply {
+  Cycle time = 0;               // core cycle at which the last flit is in the SM
+  std::uint32_t tag = 0;
+  SmId sm = 0;                  // destination
+  RequestKind kind = RequestKind::Read;
+  std::uint8_t sectors : 4 = 0;  // sectors carried
+  std::uint8_t flits : 4 = 1;    // size in the reply network
+};
+static_assert(sizeof(MemReply) == 16);
+
+/// Space freed in a buffer at the far end of a link: `flits` units at `time`.
+struct Credit {
+  Cycle time = 0;
+  std::uint16_t flits = 0;
+  std::uint16_t to = 0;    // SM or partition that may send again
+  std::uint16_t from = 0;  // partition or SM whose buffer it is
+};
+
+/// What a machine part leaves for the others during a window, and finds at its begin. The exchange
+/// between windows distributes the outboxes in index order, so inboxes are ordered by (source, order of
+/// sending) and never depend on threads.
+template <typename In, typename Out>
+struct Mailbox {
+  std::vector<In> in;
+  std::vector<Credit> credits_in;
+  std::vector<Out> out;
+  std::vector<Credit> credits_out;
+};
+using SmMailbox = Mailbox<MemReply, MemRequest>;
+using PartitionMailbox = Mailbox<MemRequest, MemReply>;
+
+}  // namespace gpumux::machine

@@ -1,0 +1,40 @@
+// The crossbar's parameters in core cycles, shared by both of its ends. The crossbar has no object of its
+// own: each source port (injection) lives at the sender and each destination port (ejection) at the
+// receiver, so that SMs and partitions can run apart for a window of time.
+//
+//   sender: waits for credits of its input buffer, holds its injection port for `flits` cycles, sends.
+//   wire:   `latency` cycles.
+//   receiver: one flit a cycle through its ejection port in order of (arrival, source); when the packet
+//             has left the port into the receiver's queue, its credits travel back.
+//
+// A real input buffer sits at the sender and sees its own space at once. Here the credit loop spans two
+// windows, so a sender may have that many flits more under way (buffer + loop): the same sustained
+// bandwidth, and back-pressure that arrives up to one loop later. See docs/deviations.md.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/clock.hpp"
+#include "machine/config.hpp"
+
+namespace gpumux::noc {
+
+struct Network {
+  explicit Network(const machine::MachineConfig& config);
+
+  Cycle latency;                       // core cycles, port to port
+  Cycle window;                        // longest span that both ends may run apart: = latency
+  double core_cycles_per_flit;         // core / NoC clock
+  std::uint32_t flit_bytes;
+  std::uint32_t header_bytes;
+  std::uint32_t request_credits;       // flits an SM may have in the request network
+  std::uint32_t reply_credits;         // flits a partition may have in the reply network
+
+  [[nodiscard]] std::uint8_t flits(std::uint32_t data_bytes) const {
+    return static_cast<std::uint8_t>((header_bytes + data_bytes + flit_bytes - 1) / flit_bytes);
+  }
+  /// Core cycles that a port needs for a packet.
+  [[nodiscard]] Cycle port_cycles(std::uint32_t flits) const;
+};
+
+}  // namespace gpumux::noc

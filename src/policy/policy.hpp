@@ -1,0 +1,103 @@
+// How a sharing policy plugs in: probes that it may read, knobs that it may turn, and the moments at
+// which it is called. A policy is one file in this folder that derives from Policy and registers itself
+// under the name that users type.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "machine/messages.hpp"
+#include "machine/statistics.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::policy {
+
+using machine::KernelSlot;
+
+/// A kernel that has arrived and has not ended.
+struct RunningKernel {
+  KernelSlot slot = 0;
+  AppId app = 0;
+  std::string name;
+  std::uint64_t arrival = 0;            // order of arrival over the whole run, from 0
+  Cycle arrival_cycle = 0;
+  workload::BlockResources resources;
+  std::uint64_t blocks_total = 0;
+  std::uint64_t blocks_dispatched = 0;  // handed to SMs
+  std::uint64_t blocks_done = 0;
+  std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
+};
+
+/// No limit on resident blocks.
+inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
+
+/// The machine as a policy sees it. Calls are made between windows of time, never inside an SM.
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  // --- probes ---------------------------------------------------------------------------------------
+  [[nodiscard]] virtual const machine::MachineConfig& config() const = 0;
+  [[nodiscard]] virtual Cycle now() const = 0;
+  /// Kernels in order of arrival.
+  [[nodiscard]] virtual const std::vector<RunningKernel>& kernels() const = 0;
+  [[nodiscard]] virtual std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const = 0;
+  [[nodiscard]] virtual const machine::KernelCounters& counters(SmId sm, KernelSlot kernel) const = 0;
+  [[nodiscard]] virtual const machine::PartitionCounters& partition_counters(PartitionId partition) const = 0;
+
+  // --- knobs ----------------------------------------------------------------------------------------
+  /// At most `blocks` blocks of `kernel` on `sm` at a time; 0: the SM does not serve the kernel. Blocks
+  /// that are resident beyond a lowered limit run to their end. A kernel starts with 0 everywhere.
+  virtual void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) = 0;
+  /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
+  /// gets no block. Starts empty.
+  virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
+  /// False: the kernel's resident warps issue nothing on this SM.
+  virtual void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) = 0;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  /// Called with the new kernel already in control.kernels().
+  virtual void kernel_arrived(Control& control, const RunningKernel& kernel) = 0;
+  /// Called when the last block has ended, with the kernel already removed.
+  virtual void kernel_ended(Control& control, const RunningKernel& kernel) = 0;
+  /// The kernel has handed its last block to an SM.
+  virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
+  virtual void block_ended(Control&, const RunningKernel&, SmId) {}
+  /// Length of the policy's epoch in cycles; 0: epoch_ended() is never called.
+  [[nodiscard]] virtual Cycle epoch() const { return 0; }
+  virtual void epoch_ended(Control&) {}
+};
+
+/// Settings of a policy, "key=value" pairs after its name.
+using Settings = std::map<std::string, std::string>;
+
+struct PolicyInfo {
+  std::string name;
+  std::string description;  // one line, with its source
+  std::vector<std::pair<std::string, std::string>> settings;  // key, description with range and default
+  std::unique_ptr<Policy> (*create)(const Settings& settings);  // throws UserError for a bad value
+};
+
+bool register_policy(PolicyInfo info);
+[[nodiscard]] const std::vector<PolicyInfo>& policies();  // sorted by name
+
+/// What `--policy` says: a policy with its settings, and level settings.
+struct PolicyChoice {
+  std::string text;   // as typed
+  std::string name;
+  Settings settings;
+  std::string warps;  // warp scheduler, empty: the machine's
+};
+/// "even", "leftover:mode=strict,warps=lrr". Throws UserError for unknown names, keys and levels.
+[[nodiscard]] PolicyChoice parse_choice(std::string_view text);
+[[nodiscard]] std::unique_ptr<Policy> create(const PolicyChoice& choice);
+
+}  // namespace gpumux::policy

@@ -1,0 +1,157 @@
+// What a host program sees of the CUDA-like run time. A host program is a coroutine: it enqueues work
+// without waiting and co_awaits synchronisation.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace gpumux::runtime {
+
+/// A device address with an element type, as host programs use it.
+template <typename T>
+struct DevicePtr {
+  Address address = 0;
+  [[nodiscard]] DevicePtr operator+(std::ptrdiff_t elements) const {
+    return {address + static_cast<Address>(elements * static_cast<std::ptrdiff_t>(sizeof(T)))};
+  }
+};
+
+/// The coroutine type of host programs. Starts suspended; rethrows the program's exception on resume.
+class Task {
+ public:
+  struct promise_type {
+    std::exception_ptr error;
+    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { error = std::current_exception(); }
+  };
+  Task() = default;
+  explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+  /// Runs until the next suspension. Throws what the program threw.
+  void resume() {
+    handle_.resume();
+    if (handle_.done() && handle_.promise().error) std::rethrow_exception(handle_.promise().error);
+  }
+  [[nodiscard]] bool done() const { return !handle_ || handle_.done(); }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+using StreamId = std::uint32_t;  // 0 is the default stream, which synchronises with no other
+using EventId = std::uint32_t;
+
+struct LaunchSpec {
+  Dim3 grid;
+  Dim3 block;
+  std::uint32_t shared_bytes = 0;  // dynamic
+  StreamId stream = 0;
+};
+
+/// The run time of one application. All enqueueing calls return at once; work of one stream runs in
+/// order. Host copies take no simulated time unless the machine gives a copy bandwidth.
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  /// Loads PTX (the text of a benchmark's .ptx file); returns a handle for launch().
+  virtual std::uint32_t load_module(std::string_view ptx_text, const std::string& file) = 0;
+
+  virtual Address malloc_bytes(std::uint64_t bytes) = 0;
+  virtual void free(Address address) = 0;
+  /// The bytes are taken at the call; they arrive in stream order.
+  virtual void copy_to_device(Address to, std::span<const std::byte> from, StreamId stream) = 0;
+  /// The bytes are there after the stream was synchronised; `to` must live until then.
+  virtual void copy_from_device(std::span<std::byte> to, Address from, StreamId stream) = 0;
+  virtual void copy_on_device(Address to, Address from, std::uint64_t bytes, StreamId stream) = 0;
+  virtual void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) = 0;
+  virtual void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
+                              std::span<const std::byte> from, StreamId stream) = 0;
+  /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
+  /// or a block that no SM of the machine can hold.
+  virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
+                          std::string parameters) = 0;
+
+  virtual StreamId create_stream() = 0;
+  virtual EventId create_event() = 0;
+  virtual void record_event(EventId event, StreamId stream) = 0;
+  virtual void stream_wait_event(StreamId stream, EventId event) = 0;
+  /// Simulated time at which the event was recorded; the event must have completed.
+  [[nodiscard]] virtual Cycle event_cycle(EventId event) const = 0;
+
+  struct WaitFor {
+    enum class What : std::uint8_t { Device, Stream, Event };
+    Host* host;
+    What what;
+    std::uint32_t id;
+    [[nodiscard]] bool await_ready() const { return host->is_idle(what, id); }
+    void await_suspend(std::coroutine_handle<>) const { host->wait_until_idle(what, id); }
+    void await_resume() const {}
+  };
+  [[nodiscard]] WaitFor synchronize() { return {this, WaitFor::What::Device, 0}; }
+  [[nodiscard]] WaitFor synchronize(StreamId stream) { return {this, WaitFor::What::Stream, stream}; }
+  [[nodiscard]] WaitFor synchronize_event(EventId event) { return {this, WaitFor::What::Event, event}; }
+
+  // Typed conveniences.
+  template <typename T>
+  DevicePtr<T> malloc(std::size_t elements) {
+    return {malloc_bytes(elements * sizeof(T))};
+  }
+  template <typename T>
+  void free(DevicePtr<T> pointer) {
+    free(pointer.address);
+  }
+  template <typename T>
+  void to_device(DevicePtr<T> to, const std::vector<T>& from, StreamId stream = 0) {
+    copy_to_device(to.address, std::as_bytes(std::span(from)), stream);
+  }
+  template <typename T>
+  void from_device(std::vector<T>& to, DevicePtr<T> from, StreamId stream = 0) {
+    copy_from_device(std::as_writable_bytes(std::span(to)), from.address, stream);
+  }
+  /// Arguments are laid out as CUDA does: each at its natural alignment.
+  template <typename... Args>
+  void launch(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec, const Args&... args) {
+    std::string parameters;
+    (append_argument(parameters, args), ...);
+    launch_raw(module, kernel, spec, std::move(parameters));
+  }
+
+ protected:
+  [[nodiscard]] virtual bool is_idle(WaitFor::What what, std::uint32_t id) const = 0;
+  virtual void wait_until_idle(WaitFor::What what, std::uint32_t id) = 0;
+
+ private:
+  template <typename T>
+  static void append_argument(std::string& bytes, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes.resize((bytes.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
+};
+
+}  // namespace gpumux::runtime

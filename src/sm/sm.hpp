@@ -1,0 +1,97 @@
+// One streaming multiprocessor: takes thread blocks, consumes their streams, talks to the memory
+// partitions through message queues. See src/sm/README.md for its files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "machine/messages.hpp"
+#include "machine/statistics.hpp"
+#include "noc/partition_map.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::sm {
+
+using machine::Credit;
+using machine::KernelSlot;
+using machine::MemReply;
+using machine::MemRequest;
+
+/// A kernel as the SMs know it: set up once per launch, the same on all SMs.
+struct KernelContext {
+  const isa::StaticInst* table = nullptr;
+  std::uint32_t table_size = 0;
+  workload::BlockResources resources;
+  AppId app = 0;
+  Address code_address = 0;  // for the instruction cache
+};
+
+/// A block that ended in the last window.
+struct FinishedBlock {
+  KernelSlot kernel;
+  std::uint32_t residency;  // as given at launch
+  Cycle time;
+};
+
+class Sm {
+ public:
+  Sm(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map);
+  ~Sm();
+  Sm(const Sm&) = delete;
+  Sm& operator=(const Sm&) = delete;
+
+  // --- between windows (serial) ---------------------------------------------------------------
+  void bind_kernel(KernelSlot slot, const KernelContext& context);
+  /// True when registers, shared memory, threads, warps and block slots suffice for one more block.
+  [[nodiscard]] bool fits(const workload::BlockResources& resources) const;
+  /// The block's warps can issue from `start` + block_launch_latency on. fits() must hold.
+  void launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
+                    Cycle start);
+  [[nodiscard]] std::uint32_t resident_blocks(KernelSlot slot) const;
+  [[nodiscard]] std::uint32_t resident_blocks() const;
+  /// No resident block, no request outstanding of this kernel (stores included).
+  [[nodiscard]] bool drained(KernelSlot slot) const;
+  /// Gives every resident warp at least `records` stream records, oldest block first. Cheap when
+  /// nothing is short.
+  void refill_streams(std::uint32_t records);
+  /// Refills only the blocks of one application (the caller runs applications in parallel).
+  void refill_streams(AppId app, std::uint32_t records);
+  [[nodiscard]] std::vector<FinishedBlock>& finished_blocks() { return finished_; }
+  void flush_l1();
+
+  // --- knobs, for policies (between windows) ----------------------------------------------------
+  void set_may_issue(KernelSlot slot, bool allowed);
+
+  // --- one window (may run on any thread; touches nothing outside this object) -----------------
+  /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
+  /// without input (kNever: only a message or a block can wake it).
+  Cycle run(Cycle begin, Cycle end);
+
+  /// Messages, see machine::Mailbox. Times of incoming messages are >= the begin of the window in which
+  /// they are read (run() takes what is due and keeps the rest); times of outgoing requests are at least
+  /// noc_latency after the cycle that sent them, so never before the end of the window.
+  machine::SmMailbox& mailbox() { return mailbox_; }
+
+  // --- probes -----------------------------------------------------------------------------------
+  [[nodiscard]] const machine::KernelCounters& counters(KernelSlot slot) const;
+  void reset_counters(KernelSlot slot);  // at the reuse of a slot
+  /// Credited up to the end of the last window.
+  [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
+  /// For the watchdog: one line per warp and per waiting request, "sm 3 warp 5 (app hotspot, block 12)
+  /// waits for memory data of register 7 at pc 12".
+  [[nodiscard]] std::string describe_waits() const;
+  /// A number that changes whenever anything makes progress (an issue, a reply).
+  [[nodiscard]] std::uint64_t progress() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  machine::SmMailbox mailbox_;
+  std::vector<FinishedBlock> finished_;
+};
+
+}  // namespace gpumux::sm

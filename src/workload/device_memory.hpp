@@ -1,0 +1,74 @@
+// One application's device memory: allocations with exact bounds in a reserved range of addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "base/types.hpp"
+
+namespace gpumux::workload {
+
+/// Device addresses of application i lie in [(i + 1) << 40, (i + 2) << 40), so lines of different
+/// applications never alias in shared caches. Translation is one addition: the range is backed by one
+/// lazily committed reservation of host memory.
+///
+/// Invariants: allocations do not overlap; bytes outside them are never read or written by a kernel
+/// (checked()). Not thread-safe: one application is emulated by one thread at a time.
+class DeviceMemory {
+ public:
+  static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;  // 64 GiB of addresses
+  static constexpr std::uint32_t kAllocationAlign = 256;
+  /// Generic-address windows (CUDA's layout in spirit): outside every application's range.
+  static constexpr Address kSharedWindow = Address{0x7e} << 40U;
+  static constexpr Address kLocalWindow = Address{0x7f} << 40U;
+  static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24U;
+  /// Where local memory of resident blocks lies for the caches: upper half of the application's 2^40.
+  [[nodiscard]] Address local_backing() const { return base_ + (Address{1} << 39U); }
+  /// Where kernel code lies for the instruction cache.
+  [[nodiscard]] Address code_backing() const { return base_ + (Address{3} << 38U); }
+
+  explicit DeviceMemory(AppId app);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// A new allocation (zero bytes allocate nothing and give 0), 256-byte aligned, its bytes zero.
+  /// Throws SimulationFault when the reservation is exhausted.
+  Address allocate(std::uint64_t bytes);
+  /// Frees what allocate() gave. Throws SimulationFault for any other address but 0.
+  void free(Address address);
+  void free_all();
+
+  /// True when [address, address + bytes) lies inside one allocation.
+  [[nodiscard]] bool valid(Address address, std::uint64_t bytes) const {
+    if (address >= hot_begin_ && address + bytes <= hot_end_) return true;
+    return valid_slow(address, bytes);
+  }
+  /// Host pointer of a device address of this application; the caller has checked valid().
+  [[nodiscard]] std::byte* host(Address address) const { return host_ + (address - base_); }
+
+  /// Copies for the host side. Throw SimulationFault that names the range when it is not allocated.
+  void write(Address to, std::span<const std::byte> from);
+  void read(Address from, std::span<std::byte> to) const;
+  void fill(Address to, std::byte value, std::uint64_t bytes);
+
+  /// "0x...: 4 bytes after the end of the allocation of 1024 bytes at 0x..." for error messages.
+  [[nodiscard]] std::string describe(Address address) const;
+  [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
+  [[nodiscard]] Address base() const { return base_; }
+
+ private:
+  bool valid_slow(Address address, std::uint64_t bytes) const;
+  Address base_;
+  std::byte* host_;
+  std::map<Address, std::uint64_t> allocations_;  // start -> bytes
+  std::uint64_t allocated_ = 0;
+  Address top_;  // first address never allocated
+  mutable Address hot_begin_ = 1;  // the allocation that was hit last
+  mutable Address hot_end_ = 0;
+};
+
+}  // namespace gpumux::workload

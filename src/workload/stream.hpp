@@ -1,0 +1,96 @@
+// The stream of executed instructions that feeds the timing model. The emulator, trace readers and
+// synthetic kernels produce it; the machine cannot tell them apart.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "isa/timing_class.hpp"
+
+namespace gpumux::workload {
+
+/// One executed warp instruction.
+struct ExecRecord {
+  std::uint32_t pc;        // index into the kernel's static table
+  LaneMask active;         // lanes that executed it (guard applied); 0: predicated off, takes a slot
+};
+
+/// Memory side of an instruction whose StaticInst says Unit::Memory: one header word followed by
+/// `transactions` words. Instructions with active == 0 have a header with 0 transactions.
+struct MemHeader {
+  enum class Where : std::uint8_t { Global, Local, Shared, Constant, None };
+  std::uint16_t transactions = 0;   // L1 line accesses after coalescing (0 for shared)
+  std::uint16_t shared_passes = 0;  // shared: serialised passes (1 = conflict-free); constant: distinct words
+  Where where = Where::None;
+  std::uint8_t unused0 = 0;
+  std::uint16_t unused1 = 0;
+};
+static_assert(sizeof(MemHeader) == 8);
+
+/// A transaction word: one line of 128 bytes. bits 0-3 the sectors touched, bits 4-9 the number of
+/// lanes that it serves (1..32; for atomics that many operations), bits 10-63 the line number
+/// (device address / 128).
+struct Transaction {
+  std::uint64_t word;
+  [[nodiscard]] std::uint64_t line() const { return word >> 10U; }
+  [[nodiscard]] std::uint32_t sectors() const { return word & 0xfU; }
+  [[nodiscard]] std::uint32_t lanes() const { return (word >> 4U) & 0x3fU; }
+  static Transaction make(std::uint64_t line, std::uint32_t sectors, std::uint32_t lanes) {
+    return {(line << 10U) | (std::uint64_t{lanes} << 4U) | sectors};
+  }
+};
+
+/// What the machine has not consumed yet of one warp. The machine advances next and mem_next; the
+/// source moves all pointers when it refills (never while an SM runs).
+struct WarpStream {
+  const ExecRecord* next = nullptr;
+  const ExecRecord* end = nullptr;
+  const std::uint64_t* mem_next = nullptr;
+  bool finished = false;  // nothing follows `end`
+  [[nodiscard]] std::uint32_t available() const { return static_cast<std::uint32_t>(end - next); }
+};
+
+/// A resident thread block: one stream per warp.
+class BlockStream {
+ public:
+  virtual ~BlockStream() = default;
+  /// Makes at least `wanted` records available to `warp`, or all that remain, or fewer when the warp
+  /// cannot go on yet because it waits for another block. Called between windows of time, in a fixed
+  /// order over blocks and warps, so that results do not depend on threads.
+  virtual void refill(std::uint32_t warp, std::uint32_t wanted) = 0;
+  [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }
+  [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(streams_.size()); }
+
+ protected:
+  explicit BlockStream(std::uint32_t warps) : streams_(warps) {}
+  std::vector<WarpStream> streams_;
+};
+
+/// What a block needs of an SM.
+struct BlockResources {
+  std::uint32_t threads = 0;
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes = 0;  // static and dynamic
+  [[nodiscard]] std::uint32_t warps() const { return (threads + kWarpSize - 1) / kWarpSize; }
+};
+
+/// One kernel launch as the machine sees it.
+class KernelSource {
+ public:
+  virtual ~KernelSource() = default;
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual std::uint64_t blocks() const = 0;  // in the grid
+  [[nodiscard]] virtual BlockResources resources() const = 0;
+  [[nodiscard]] virtual const std::vector<isa::StaticInst>& static_table() const = 0;
+  /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").
+  [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
+  /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the
+  /// whole machine has: it places the block's local memory. `sm` is what %smid reads.
+  virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency,
+                                                   SmId sm, Cycle now) = 0;
+};
+
+}  // namespace gpumux::workload
