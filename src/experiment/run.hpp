@@ -1,0 +1,92 @@
+// One simulation from its description to its figures, and the isolated baselines beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "machine/statistics.hpp"
+#include "policy/policy.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::experiment {
+
+/// An application of a run: a name for results, what identifies it for caches, and how to make it.
+struct AppSpec {
+  std::string text;      // as typed: "hotspot:size=256", "k.ptx:scale"
+  std::string name;      // "hotspot", "k.ptx:scale"
+  std::string identity;  // everything that determines its behaviour: parameters, content of its files
+  std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)> create;
+};
+
+/// A built-in application by "name" or "name:key=value,...". Throws UserError.
+[[nodiscard]] AppSpec builtin_app(std::string_view text);
+
+struct RunSpec {
+  machine::MachineConfig machine;
+  std::vector<AppSpec> apps;
+  policy::PolicyChoice policy;
+  std::uint64_t seed = 1;
+  Cycle cycles = 0;     // 0: until the last application has ended once; otherwise they restart until then
+  unsigned threads = 1;
+  bool verify = false;  // check every completed run of each application
+  bool no_skip = false;  // visit every window, also where nothing can happen (for tests)
+  /// Called now and then with the cycle reached, from the calling thread.
+  std::function<void(Cycle)> progress;
+};
+
+struct AppResult {
+  std::string app;
+  machine::KernelCounters counters;  // sums over SMs and kernels
+  std::uint64_t completions = 0;
+  Cycle first_completion = 0;        // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;           // cycles that count for its IPC: the run, or until its only completion
+  [[nodiscard]] double ipc() const {
+    return active_cycles == 0 ? 0.0
+                              : static_cast<double>(counters.thread_instructions) / static_cast<double>(active_cycles);
+  }
+};
+
+struct RunResult {
+  std::string machine;
+  std::string policy;
+  Cycle cycles = 0;
+  std::uint64_t seed = 0;
+  double wall_seconds = 0;
+  std::vector<AppResult> apps;
+  machine::KernelCounters gpu;
+  machine::SchedulerCounters schedulers;
+  machine::PartitionCounters partitions;
+  double dram_bandwidth_utilization = 0;  // bytes moved / (peak bytes per second x simulated time)
+  double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
+};
+
+/// Runs it. Throws UserError, SimulationFault (with the watchdog's report), InternalError.
+[[nodiscard]] RunResult simulate(const RunSpec& spec);
+
+/// Metrics of Eyerman and Eeckhout as the papers use them. `isolated[i]` is the IPC of application i
+/// alone. A metric is empty when an application made no progress.
+struct Metrics {
+  std::vector<std::optional<double>> normalized_ipc;
+  std::optional<double> weighted_speedup;
+  std::optional<double> antt;
+  std::optional<double> stp;
+  std::optional<double> fairness;
+};
+[[nodiscard]] Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated);
+
+/// IPC of each application alone on the same machine with the same cycle limit, seed and warp scheduler:
+/// from the cache when it holds them, else simulated and kept. An empty folder name keeps nothing.
+[[nodiscard]] std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder);
+/// $GPUMUX_CACHE, else $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux.
+[[nodiscard]] std::string default_cache_folder();
+
+/// The document of `--json`, schema gpumux.result/1.
+[[nodiscard]] std::string result_json(const RunResult& result, const std::vector<double>& isolated,
+                                      const Metrics& metrics);
+
+}  // namespace gpumux::experiment

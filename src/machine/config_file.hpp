@@ -1,0 +1,33 @@
+// Machine files (TOML) -> MachineConfig.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/config.hpp"
+
+namespace gpumux::machine {
+
+/// A preset's name or the path of a machine file (it contains '/' or ends in .toml). A file may say
+/// `base = "dai18-maxwell"` and change single keys. `overrides` are "sm.schedulers=2", "l1.size=48K".
+/// Throws UserError with file:line:column for unknown keys, wrong types, impossible or contradictory
+/// values; for an override the place is "--set".
+[[nodiscard]] MachineConfig load_machine(const std::string& name_or_path,
+                                         const std::vector<std::string>& overrides = {});
+/// Names of the presets, sorted.
+[[nodiscard]] std::vector<std::string> machine_names();
+/// The whole configuration as TOML that load_machine() reads back to the same value: what `inspect`
+/// prints, and what caches hash.
+[[nodiscard]] std::string to_toml(const MachineConfig& config);
+
+/// Blocks of a kernel that fit on one empty SM, and which resource binds.
+struct Occupancy {
+  std::uint32_t blocks = 0;
+  std::uint32_t by_threads = 0, by_warps = 0, by_registers = 0, by_shared = 0, by_blocks = 0;
+  std::string limited_by;  // "threads", "registers", ...
+};
+[[nodiscard]] Occupancy occupancy(const SmConfig& sm, std::uint32_t threads, std::uint32_t registers_per_thread,
+                                  std::uint32_t shared_bytes);
+
+}  // namespace gpumux::machine
