@@ -1,0 +1,276 @@
+#include "runtime/context.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::runtime {
+
+Context::Context(AppId app, std::string name, std::unique_ptr<Application> application, Device& device,
+                 bool verify, emulator::PrintSink* sink)
+    : app_(app),
+      name_(std::move(name)),
+      application_(std::move(application)),
+      device_(device),
+      verify_(verify),
+      sink_(sink),
+      overrides_(application_->register_overrides()) {}
+
+Context::~Context() = default;
+
+void Context::start() {
+  program_ = Task();  // ends the old coroutine frame before the memory that it may name
+  modules_.clear();
+  module_files_.clear();
+  memory_ = std::make_unique<workload::DeviceMemory>(app_);
+  streams_.clear();
+  streams_.emplace_back();
+  events_.clear();
+  waiting_.reset();
+  program_ = application_->run(*this, verify_);
+  running_ = true;
+}
+
+bool Context::finished() const {
+  return running_ && program_.done() && is_idle(WaitFor::What::Device, 0);
+}
+
+void Context::pump() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (StreamId id = 0; id < streams_.size(); ++id) moved |= pump_stream(id);
+    if (!program_.done() && (!waiting_ || is_idle(waiting_->first, waiting_->second))) {
+      waiting_.reset();
+      program_.resume();
+      moved = true;
+    }
+  }
+}
+
+bool Context::pump_stream(StreamId id) {
+  bool moved = false;
+  while (true) {
+    Stream& s = streams_[id];
+    if (s.kernel_running || s.queue.empty()) return moved;
+    Operation& head = s.queue.front();
+    if (Copy* copy = std::get_if<Copy>(&head)) {
+      if (s.copy_until == 0) {
+        const Cycle cycles = copy_cycles(*copy);
+        if (cycles > 0) s.copy_until = device_.now() + cycles;
+      }
+      if (s.copy_until > device_.now()) return moved;
+      s.copy_until = 0;
+      perform(*copy);
+    } else if (Launch* launch = std::get_if<Launch>(&head)) {
+      s.kernel_running = true;
+      device_.submit(*this, id, std::move(launch->kernel));
+    } else if (const Record* record = std::get_if<Record>(&head)) {
+      Event& event = events_[record->event];
+      ++event.completed;
+      event.cycle = device_.now();
+    } else if (const Wait* wait = std::get_if<Wait>(&head)) {
+      if (events_[wait->event].completed < wait->recording) return moved;
+    }
+    streams_[id].queue.pop_front();
+    moved = true;
+  }
+}
+
+Cycle Context::copy_cycles(const Copy& copy) const {
+  const double rate = device_.config().runtime.copy_bytes_per_second;
+  const bool over_link = copy.kind != Copy::Kind::OnDevice && copy.kind != Copy::Kind::Fill;
+  if (rate <= 0 || !over_link) return 0;
+  const double seconds = static_cast<double>(copy.bytes) / rate;
+  return static_cast<Cycle>(std::ceil(seconds * device_.config().clocks.core * 1e6));
+}
+
+void Context::perform(Copy& copy) {
+  switch (copy.kind) {
+    case Copy::Kind::In:
+      memory_->write(copy.to, copy.host_from);
+      device_.copied_to_device(copy.to, copy.bytes);
+      break;
+    case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
+    case Copy::Kind::OnDevice: {
+      std::vector<std::byte> bytes(copy.bytes);
+      memory_->read(copy.from, bytes);
+      memory_->write(copy.to, bytes);
+      break;
+    }
+    case Copy::Kind::Fill: memory_->fill(copy.to, std::byte{copy.value}, copy.bytes); break;
+    case Copy::Kind::Symbol: {
+      emulator::LoadedModule& loaded = module(copy.module);
+      if (const Address address = loaded.global_address(copy.symbol); address != 0) {
+        memory_->write(address + copy.to, copy.host_from);
+      } else {
+        loaded.write_const(copy.symbol, copy.to, copy.host_from);
+      }
+      break;
+    }
+  }
+}
+
+Cycle Context::next_event() const {
+  Cycle next = kNever;
+  for (const Stream& s : streams_) {
+    if (s.copy_until != 0) next = std::min(next, s.copy_until);
+  }
+  return next;
+}
+
+void Context::kernel_ended(StreamId id) { stream(id).kernel_running = false; }
+
+Context::Stream& Context::stream(StreamId id) {
+  if (id >= streams_.size()) throw UserError(fmt::format("app {}: stream {} does not exist", name_, id));
+  return streams_[id];
+}
+
+emulator::LoadedModule& Context::module(std::uint32_t id) {
+  GPUMUX_CHECK(id < modules_.size());
+  return *modules_[id];
+}
+
+std::uint32_t Context::load_module(std::string_view ptx_text, const std::string& file) {
+  ptx::CompileOptions options;
+  modules_.push_back(std::make_unique<emulator::LoadedModule>(emulator::compile_module(ptx_text, file, options),
+                                                              *memory_, app_, sink_));
+  module_files_.push_back(file);
+  return static_cast<std::uint32_t>(modules_.size() - 1);
+}
+
+Address Context::malloc_bytes(std::uint64_t bytes) { return memory_->allocate(bytes); }
+
+void Context::free(Address address) { memory_->free(address); }
+
+void Context::copy_to_device(Address to, std::span<const std::byte> from, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::In;
+  copy.to = to;
+  copy.bytes = from.size();
+  copy.host_from.assign(from.begin(), from.end());
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_from_device(std::span<std::byte> to, Address from, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::Out;
+  copy.from = from;
+  copy.bytes = to.size();
+  copy.host_to = to.data();
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_on_device(Address to, Address from, std::uint64_t bytes, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::OnDevice;
+  copy.to = to;
+  copy.from = from;
+  copy.bytes = bytes;
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::Fill;
+  copy.to = to;
+  copy.bytes = bytes;
+  copy.value = value;
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol, std::uint64_t offset,
+                             std::span<const std::byte> from, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::Symbol;
+  copy.to = offset;
+  copy.bytes = from.size();
+  copy.host_from.assign(from.begin(), from.end());
+  copy.module = module_id;
+  copy.symbol = symbol;
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, const LaunchSpec& spec,
+                         std::string parameters) {
+  emulator::LoadedModule& loaded = module(module_id);
+  const emulator::KernelInfo* info = loaded.find(kernel);
+  if (info == nullptr) {
+    throw UserError({module_files_[module_id]}, unknown_choice("kernel", kernel, loaded.kernel_names()));
+  }
+  const machine::SmConfig& sm = device_.config().sm;
+  const auto override = overrides_.find(kernel);
+  const std::uint32_t registers_override = override == overrides_.end() ? 0 : override->second;
+  const std::uint64_t threads = spec.block.count();
+  if (spec.grid.count() == 0 || threads == 0) {
+    throw UserError(fmt::format("app {}: kernel {}: grid and block must not be empty", name_, kernel));
+  }
+  if (threads > 1024) {
+    throw UserError(fmt::format("app {}: kernel {}: a block of {} threads; at most 1024 are possible", name_,
+                                kernel, threads));
+  }
+  emulator::LaunchConfig config;
+  config.grid = spec.grid;
+  config.block = spec.block;
+  config.dynamic_shared_bytes = spec.shared_bytes;
+  config.parameters = std::move(parameters);
+  config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
+  std::unique_ptr<workload::KernelSource> source = loaded.launch(*info, std::move(config), registers_override);
+  const workload::BlockResources need = source->resources();
+  const machine::Occupancy occupancy =
+      machine::occupancy(sm, need.threads, need.registers_per_thread, need.shared_bytes);
+  if (occupancy.blocks == 0) {
+    throw UserError(fmt::format(
+        "app {}: kernel {}: no SM of {} can hold a block of {} threads with {} registers each and {} bytes of "
+        "shared memory (limited by {}; an SM has {} threads, {} registers, {} bytes)",
+        name_, kernel, device_.config().name, need.threads, need.registers_per_thread, need.shared_bytes,
+        occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
+  }
+  stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
+}
+
+StreamId Context::create_stream() {
+  streams_.emplace_back();
+  return static_cast<StreamId>(streams_.size() - 1);
+}
+
+EventId Context::create_event() {
+  events_.emplace_back();
+  return static_cast<EventId>(events_.size() - 1);
+}
+
+void Context::record_event(EventId event, StreamId id) {
+  GPUMUX_CHECK(event < events_.size());
+  ++events_[event].enqueued;
+  stream(id).queue.emplace_back(Record{event});
+}
+
+void Context::stream_wait_event(StreamId id, EventId event) {
+  GPUMUX_CHECK(event < events_.size());
+  stream(id).queue.emplace_back(Wait{event, events_[event].enqueued});
+}
+
+Cycle Context::event_cycle(EventId event) const {
+  GPUMUX_CHECK(event < events_.size());
+  if (events_[event].completed == 0) {
+    throw UserError(fmt::format("app {}: event {} has not completed", name_, event));
+  }
+  return events_[event].cycle;
+}
+
+bool Context::is_idle(WaitFor::What what, std::uint32_t id) const {
+  const auto stream_idle = [](const Stream& s) { return s.queue.empty() && !s.kernel_running; };
+  switch (what) {
+    case WaitFor::What::Device: return std::all_of(streams_.begin(), streams_.end(), stream_idle);
+    case WaitFor::What::Stream: return id < streams_.size() && stream_idle(streams_[id]);
+    case WaitFor::What::Event: return events_[id].completed >= events_[id].enqueued;
+  }
+  return true;
+}
+
+void Context::wait_until_idle(WaitFor::What what, std::uint32_t id) { waiting_ = {what, id}; }
+
+}  // namespace gpumux::runtime

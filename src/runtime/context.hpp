@@ -1,0 +1,120 @@
+// One application's context: its memory, modules, streams and events, and its host program. It restarts
+// the host program when asked to.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "emulator/program.hpp"
+#include "runtime/application.hpp"
+#include "runtime/device.hpp"
+#include "runtime/host.hpp"
+#include "workload/device_memory.hpp"
+
+namespace gpumux::runtime {
+
+/// Not thread-safe; lives longer than every kernel it submitted.
+class Context final : public Host {
+ public:
+  /// `sink` takes device printf text; may be null (then it is dropped).
+  Context(AppId app, std::string name, std::unique_ptr<Application> application, Device& device, bool verify,
+          emulator::PrintSink* sink);
+  ~Context() override;
+
+  /// Starts the host program anew, from empty memory.
+  void start();
+  /// Moves on whatever can: host program, copies, launches. Throws what the host program throws.
+  void pump();
+  /// True when the host program has ended and all its work is done.
+  [[nodiscard]] bool finished() const;
+  /// The next cycle at which pump() can do more without a kernel's end (timed copies); kNever: none.
+  [[nodiscard]] Cycle next_event() const;
+  void kernel_ended(StreamId stream);
+  [[nodiscard]] AppId app() const { return app_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  // Host
+  std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override;
+  Address malloc_bytes(std::uint64_t bytes) override;
+  using Host::free;
+  void free(Address address) override;
+  void copy_to_device(Address to, std::span<const std::byte> from, StreamId stream) override;
+  void copy_from_device(std::span<std::byte> to, Address from, StreamId stream) override;
+  void copy_on_device(Address to, Address from, std::uint64_t bytes, StreamId stream) override;
+  void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) override;
+  void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
+                      std::span<const std::byte> from, StreamId stream) override;
+  void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
+                  std::string parameters) override;
+  StreamId create_stream() override;
+  EventId create_event() override;
+  void record_event(EventId event, StreamId stream) override;
+  void stream_wait_event(StreamId stream, EventId event) override;
+  [[nodiscard]] Cycle event_cycle(EventId event) const override;
+
+ protected:
+  [[nodiscard]] bool is_idle(WaitFor::What what, std::uint32_t id) const override;
+  void wait_until_idle(WaitFor::What what, std::uint32_t id) override;
+
+ private:
+  struct Copy {
+    Address to = 0;
+    Address from = 0;
+    std::uint64_t bytes = 0;
+    std::byte* host_to = nullptr;
+    std::vector<std::byte> host_from;
+    enum class Kind : std::uint8_t { In, Out, OnDevice, Fill, Symbol } kind = Kind::In;
+    std::uint8_t value = 0;
+    std::uint32_t module = 0;
+    std::string symbol;
+  };
+  struct Launch {
+    std::unique_ptr<workload::KernelSource> kernel;
+  };
+  struct Record {
+    EventId event;
+  };
+  struct Wait {
+    EventId event;
+    std::uint64_t recording;  // which recording of the event it waits for
+  };
+  using Operation = std::variant<Copy, Launch, Record, Wait>;
+  struct Stream {
+    std::deque<Operation> queue;
+    bool kernel_running = false;
+    Cycle copy_until = 0;  // a timed copy at the head ends then; 0: none
+  };
+  struct Event {
+    std::uint64_t enqueued = 0;
+    std::uint64_t completed = 0;
+    Cycle cycle = 0;
+  };
+  bool pump_stream(StreamId id);
+  void perform(Copy& copy);
+  [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
+  Stream& stream(StreamId id);
+  emulator::LoadedModule& module(std::uint32_t id);
+
+  AppId app_;
+  std::string name_;
+  std::unique_ptr<Application> application_;
+  Device& device_;
+  bool verify_;
+  emulator::PrintSink* sink_;
+  std::unique_ptr<workload::DeviceMemory> memory_;
+  std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
+  std::vector<std::string> module_files_;
+  std::map<std::string, std::uint32_t> overrides_;
+  std::vector<Stream> streams_;
+  std::vector<Event> events_;
+  Task program_;
+  bool running_ = false;
+  std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
+};
+
+}  // namespace gpumux::runtime
