@@ -34,9 +34,7 @@ void Context::start() {
   running_ = true;
 }
 
-bool Context::finished() const {
-  return running_ && program_.done() && is_idle(WaitFor::What::Device, 0);
-}
+bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }
 
 void Context::pump() {
   bool moved = true;
@@ -136,8 +134,8 @@ emulator::LoadedModule& Context::module(std::uint32_t id) {
 
 std::uint32_t Context::load_module(std::string_view ptx_text, const std::string& file) {
   ptx::CompileOptions options;
-  modules_.push_back(std::make_unique<emulator::LoadedModule>(emulator::compile_module(ptx_text, file, options),
-                                                              *memory_, app_, sink_));
+  modules_.push_back(std::make_unique<emulator::LoadedModule>(
+      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_));
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }
@@ -202,8 +200,8 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
     throw UserError({module_files_[module_id]}, unknown_choice("kernel", kernel, loaded.kernel_names()));
   }
   const machine::SmConfig& sm = device_.config().sm;
-  const auto override = overrides_.find(kernel);
-  const std::uint32_t registers_override = override == overrides_.end() ? 0 : override->second;
+  const auto registers = overrides_.find(kernel);
+  const std::uint32_t registers_override = registers == overrides_.end() ? 0 : registers->second;
   const std::uint64_t threads = spec.block.count();
   if (spec.grid.count() == 0 || threads == 0) {
     throw UserError(fmt::format("app {}: kernel {}: grid and block must not be empty", name_, kernel));
@@ -218,16 +216,18 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
-  std::unique_ptr<workload::KernelSource> source = loaded.launch(*info, std::move(config), registers_override);
+  std::unique_ptr<workload::KernelSource> source =
+      loaded.launch(*info, std::move(config), registers_override);
   const workload::BlockResources need = source->resources();
   const machine::Occupancy occupancy =
       machine::occupancy(sm, need.threads, need.registers_per_thread, need.shared_bytes);
   if (occupancy.blocks == 0) {
-    throw UserError(fmt::format(
-        "app {}: kernel {}: no SM of {} can hold a block of {} threads with {} registers each and {} bytes of "
-        "shared memory (limited by {}; an SM has {} threads, {} registers, {} bytes)",
-        name_, kernel, device_.config().name, need.threads, need.registers_per_thread, need.shared_bytes,
-        occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
+    throw UserError(
+        fmt::format("app {}: kernel {}: no SM of {} can hold a block of {} threads with {} registers each "
+                    "and {} bytes of "
+                    "shared memory (limited by {}; an SM has {} threads, {} registers, {} bytes)",
+                    name_, kernel, device_.config().name, need.threads, need.registers_per_thread,
+                    need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
   stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
 }

@@ -110,7 +110,7 @@ class Context final : public Host {
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
   std::vector<std::string> module_files_;
   std::map<std::string, std::uint32_t> overrides_;
-  std::vector<Stream> streams_;
+  std::deque<Stream> streams_;  // never moved
   std::vector<Event> events_;
   Task program_;
   bool running_ = false;

@@ -19,7 +19,8 @@ class Device {
   [[nodiscard]] virtual Cycle now() const = 0;
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
   /// Context::kernel_ended(stream) is called.
-  virtual void submit(Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel) = 0;
+  virtual void submit(Context& context, std::uint32_t stream,
+                      std::unique_ptr<workload::KernelSource> kernel) = 0;
   /// A host copy wrote [to, to + bytes).
   virtual void copied_to_device(Address to, std::uint64_t bytes) = 0;
 };
