@@ -8,6 +8,8 @@
 
 namespace gpumux::machine {
 
+__extension__ using Wide = unsigned __int128;
+
 /// A clock domain whose tick n happens in core cycle ceil(n * core / domain). Frequencies are taken as
 /// whole kHz, so the ratio is an exact fraction.
 class ClockDomain {
@@ -21,11 +23,11 @@ class ClockDomain {
   }
   /// Core cycle in which tick n of the domain falls.
   [[nodiscard]] Cycle to_core(std::uint64_t tick) const {
-    return static_cast<Cycle>((static_cast<unsigned __int128>(tick) * core_ + domain_ - 1) / domain_);
+    return static_cast<Cycle>((static_cast<Wide>(tick) * core_ + domain_ - 1) / domain_);
   }
   /// First tick of the domain at or after a core cycle.
   [[nodiscard]] std::uint64_t tick_at(Cycle cycle) const {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(cycle) * domain_ + core_ - 1) / core_);
+    return static_cast<std::uint64_t>((static_cast<Wide>(cycle) * domain_ + core_ - 1) / core_);
   }
   [[nodiscard]] bool same() const { return core_ == domain_; }
   /// Domain ticks per core cycle.

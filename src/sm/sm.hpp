@@ -56,10 +56,9 @@ class Sm {
   /// No resident block, no request outstanding of this kernel (stores included).
   [[nodiscard]] bool drained(KernelSlot slot) const;
   /// Gives every resident warp at least `records` stream records, oldest block first. Cheap when
-  /// nothing is short.
-  void refill_streams(std::uint32_t records);
-  /// Refills only the blocks of one application (the caller runs applications in parallel).
-  void refill_streams(AppId app, std::uint32_t records);
+  /// nothing is short (warps that ran low were noted at issue). True when a warp that had none left got
+  /// some, so that the SM must be run from now on.
+  bool refill_streams(std::uint32_t records);
   [[nodiscard]] std::vector<FinishedBlock>& finished_blocks() { return finished_; }
   void flush_l1();
 

@@ -85,6 +85,8 @@ class KernelSource {
   [[nodiscard]] virtual std::uint64_t blocks() const = 0;  // in the grid
   [[nodiscard]] virtual BlockResources resources() const = 0;
   [[nodiscard]] virtual const std::vector<isa::StaticInst>& static_table() const = 0;
+  /// Where the code lies for the instruction cache (a device address of its application).
+  [[nodiscard]] virtual Address code_address() const { return 0; }
   /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").
   [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
   /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the

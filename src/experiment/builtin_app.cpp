@@ -1,0 +1,28 @@
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "experiment/run.hpp"
+
+namespace gpumux::experiment {
+
+AppSpec builtin_app(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string name(text.substr(0, colon));
+  const runtime::AppInfo* info = runtime::find_app(name);
+  if (info == nullptr) {
+    std::vector<std::string> known;
+    for (const runtime::AppInfo& app : runtime::apps()) known.push_back(app.name);
+    throw UserError(unknown_choice("app", name, known));
+  }
+  const runtime::AppParams params =
+      runtime::parse_params(*info, colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  AppSpec spec;
+  spec.text = std::string(text);
+  spec.name = name;
+  spec.identity = name;
+  for (const auto& [key, value] : params) spec.identity += fmt::format(",{}={}", key, value);
+  spec.create = [info, params](std::uint64_t seed) { return info->create(params, seed); };
+  (void)spec.create(1);  // parameters that contradict each other are an error now
+  return spec;
+}
+
+}  // namespace gpumux::experiment

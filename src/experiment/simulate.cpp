@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "emulator/program.hpp"
+#include "experiment/run.hpp"
+#include "machine/gpu.hpp"
+#include "runtime/context.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+/// Device printf goes to standard output, as on a GPU.
+class StandardOutput final : public emulator::PrintSink {
+ public:
+  void print(AppId, std::string_view text) override { std::fwrite(text.data(), 1, text.size(), stdout); }
+};
+
+/// The applications of a run and how often each has ended.
+class Programs {
+ public:
+  Programs(const RunSpec& spec, machine::Gpu& gpu) : results_(spec.apps.size()) {
+    for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+      const AppSpec& app = spec.apps[i];
+      contexts_.push_back(std::make_unique<runtime::Context>(
+          static_cast<AppId>(i), app.name, app.create(spec.seed + i), gpu, spec.verify, &output_));
+      results_[i].app = app.text;
+      started_.push_back(0);
+      contexts_.back()->start();
+    }
+  }
+
+  /// Moves all host programs on at cycle `now`, restarting those that ended. False when the run is over:
+  /// without a cycle limit, once each application has ended once.
+  bool pump(Cycle now, bool endless) {
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      contexts_[i]->pump();
+      while (contexts_[i]->finished()) {
+        AppResult& result = results_[i];
+        if (++result.completions == 1) result.first_completion = now;
+        if (!endless && everyone_ended()) return false;
+        if (started_[i] == now) {
+          throw UserError(
+              fmt::format("app {}: it ends without running anything that takes time", result.app));
+        }
+        started_[i] = now;
+        contexts_[i]->start();
+        contexts_[i]->pump();
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] Cycle next_event() const {
+    Cycle next = kNever;
+    for (const auto& context : contexts_) next = std::min(next, context->next_event());
+    return next;
+  }
+  [[nodiscard]] std::vector<AppResult>& results() { return results_; }
+
+ private:
+  [[nodiscard]] bool everyone_ended() const {
+    return std::all_of(results_.begin(), results_.end(),
+                       [](const AppResult& r) { return r.completions > 0; });
+  }
+
+  StandardOutput output_;
+  std::vector<std::unique_ptr<runtime::Context>> contexts_;
+  std::vector<AppResult> results_;
+  std::vector<Cycle> started_;
+};
+
+void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    result.apps[i].counters = gpu.app_counters(static_cast<AppId>(i));
+    result.apps[i].active_cycles = result.cycles;
+    result.gpu.add(result.apps[i].counters);
+  }
+  result.schedulers = gpu.scheduler_counters();
+  result.partitions = gpu.partition_counters();
+  const machine::MachineConfig& config = spec.machine;
+  const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
+  double units = 0;
+  for (const isa::Unit unit : {isa::Unit::Sp, isa::Unit::Int, isa::Unit::Dp, isa::Unit::Sfu}) {
+    units += config.units[static_cast<std::size_t>(unit)].count;
+  }
+  if (result.cycles > 0) {
+    result.dram_bandwidth_utilization =
+        static_cast<double>(result.partitions.dram_bytes) / (config.dram_peak_bytes_per_second() * seconds);
+    result.alu_utilization = static_cast<double>(result.gpu.alu_issue_cycles) /
+                             (units * config.sms * static_cast<double>(result.cycles));
+  }
+}
+
+}  // namespace
+
+RunResult simulate(const RunSpec& spec) {
+  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
+    throw UserError(
+        fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  machine::MachineConfig config = spec.machine;
+  if (!spec.policy.warps.empty()) config.sm.warp_scheduler = spec.policy.warps;
+
+  // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
+  // and emptied (drop_work) before the contexts go.
+  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip});
+  Programs programs(spec, gpu);
+  struct DropWork {
+    machine::Gpu& gpu;
+    ~DropWork() { gpu.drop_work(); }
+  } drop_work{gpu};
+
+  const Cycle limit = spec.cycles == 0 ? kNever : spec.cycles;
+  constexpr Cycle kProgressInterval = 1 << 16;
+  Cycle next_progress = 0;
+  while (programs.pump(gpu.now(), spec.cycles != 0) && gpu.now() < limit) {
+    if (spec.progress && gpu.now() >= next_progress) {
+      spec.progress(gpu.now());
+      next_progress = gpu.now() + kProgressInterval;
+    }
+    gpu.advance(std::min(limit, gpu.now() + kProgressInterval), programs.next_event());
+  }
+
+  RunResult result;
+  result.machine = spec.machine.name;
+  result.policy = spec.policy.text;
+  result.seed = spec.seed;
+  result.cycles = gpu.now();
+  result.apps = programs.results();
+  fill_totals(result, spec, gpu);
+  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace gpumux::experiment

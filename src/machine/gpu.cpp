@@ -1,0 +1,363 @@
+#include "machine/gpu.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.hpp"
+#include "machine/config_file.hpp"
+#include "runtime/context.hpp"
+
+namespace gpumux::machine {
+
+Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options)
+    : config_(config),
+      map_(config_.l2),
+      network_(config_),
+      policy_(std::move(policy)),
+      options_(options),
+      workers_(options.threads),
+      slots_(kMaxKernelSlots),
+      block_limit_(config_.sms, std::vector<std::uint32_t>(kMaxKernelSlots, 0)),
+      free_residencies_(config_.sms, config_.sm.max_blocks >= 64
+                                         ? ~std::uint64_t{0}
+                                         : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
+      folded_(kMaxApps) {
+  for (std::uint32_t i = 0; i < config_.sms; ++i) {
+    sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
+  }
+  for (std::uint32_t i = 0; i < config_.l2.partitions; ++i) {
+    partitions_.push_back(std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_));
+  }
+  next_.assign(sms_.size() + partitions_.size(), kNever);
+  if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
+}
+
+Gpu::~Gpu() = default;
+
+void Gpu::drop_work() {
+  sms_.clear();
+  partitions_.clear();
+  submitted_.clear();
+  slots_.clear();
+}
+
+bool Gpu::idle() const {
+  return submitted_.empty() && std::all_of(slots_.begin(), slots_.end(),
+                                           [](const Slot& s) { return s.state == Slot::State::Free; });
+}
+
+void Gpu::submit(runtime::Context& context, std::uint32_t stream,
+                 std::unique_ptr<workload::KernelSource> kernel) {
+  // Every launch has the same latency, so the queue stays in order of arrival.
+  submitted_.push_back({&context, stream, std::move(kernel), now_ + config_.runtime.kernel_launch_latency});
+}
+
+void Gpu::copied_to_device(Address to, std::uint64_t bytes) {
+  if (!config_.runtime.copies_write_l2 || bytes == 0) return;
+  for (std::uint64_t line = to / kLineBytes; line <= (to + bytes - 1) / kLineBytes; ++line) {
+    partitions_[map_.partition(line)]->preload_line(line);
+  }
+}
+
+void Gpu::advance(Cycle limit, Cycle host_event) {
+  bool kernel_ended = false;
+  while (!kernel_ended && now_ < limit && now_ < host_event) {
+    admit_kernels();
+    run_policy_epoch();
+    dispatch_blocks();
+    refill_streams();
+    const Cycle end = std::min(limit, now_ - now_ % network_.window + network_.window);
+    run_window(end);
+    exchange_messages();
+    kernel_ended = collect_finished_blocks();
+    recycle_drained_slots();
+    watch(end);
+    // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
+    now_ = kernel_ended ? end : std::min(limit, next_window(end, host_event));
+  }
+}
+
+void Gpu::admit_kernels() {
+  while (!submitted_.empty() && submitted_.front().arrival <= now_ &&
+         running_.size() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, kMaxKernelSlots)) {
+    const auto free_slot = std::find_if(slots_.begin(), slots_.end(),
+                                        [](const Slot& s) { return s.state == Slot::State::Free; });
+    if (free_slot == slots_.end()) return;  // all others still drain
+    Submitted submitted = std::move(submitted_.front());
+    submitted_.pop_front();
+    Slot& slot = *free_slot;
+    const auto id = static_cast<KernelSlot>(free_slot - slots_.begin());
+    slot.state = Slot::State::Running;
+    slot.context = submitted.context;
+    slot.stream = submitted.stream;
+    slot.app = submitted.context->app();
+    slot.source = std::move(submitted.source);
+
+    policy::RunningKernel kernel;
+    kernel.slot = id;
+    kernel.app = slot.app;
+    kernel.name = slot.source->name();
+    kernel.arrival = arrivals_++;
+    kernel.arrival_cycle = now_;
+    kernel.resources = slot.source->resources();
+    kernel.blocks_total = slot.source->blocks();
+    kernel.max_blocks_per_sm = occupancy(config_.sm, kernel.resources.threads,
+                                         kernel.resources.registers_per_thread, kernel.resources.shared_bytes)
+                                   .blocks;
+    sm::KernelContext context;
+    context.table = slot.source->static_table().data();
+    context.table_size = static_cast<std::uint32_t>(slot.source->static_table().size());
+    context.resources = kernel.resources;
+    context.app = slot.app;
+    context.code_address = slot.source->code_address();
+    for (std::size_t i = 0; i < sms_.size(); ++i) {
+      sms_[i]->bind_kernel(id, context);
+      sms_[i]->set_may_issue(id, true);
+      if (config_.l1.flush_at_kernel_start) sms_[i]->flush_l1();
+      block_limit_[i][id] = 0;
+    }
+    running_.push_back(kernel);
+    dispatch_possible_ = true;
+    policy_->kernel_arrived(*this, running_.back());
+  }
+}
+
+void Gpu::run_policy_epoch() {
+  while (now_ >= next_epoch_) {
+    policy_->epoch_ended(*this);
+    next_epoch_ += policy_->epoch();
+  }
+}
+
+// One block per core cycle over the whole GPU, round robin over the SMs (machines.md 1.0, "TB dispatch").
+void Gpu::dispatch_blocks() {
+  const Cycle end = now_ - now_ % network_.window + network_.window;
+  for (Cycle start = now_; dispatch_possible_ && start < end; ++start) {
+    if (!dispatch_one(start)) dispatch_possible_ = false;
+  }
+}
+
+bool Gpu::dispatch_one(Cycle start) {
+  for (std::size_t tried = 0; tried < sms_.size(); ++tried) {
+    const SmId id = next_sm_;
+    next_sm_ = static_cast<SmId>((next_sm_ + 1U) % sms_.size());
+    sm::Sm& sm = *sms_[id];
+    for (const KernelSlot slot : dispatch_order_) {
+      policy::RunningKernel& kernel = running(slot);
+      if (kernel.blocks_dispatched == kernel.blocks_total) continue;
+      if (sm.resident_blocks(slot) >= block_limit_[id][slot] || !sm.fits(kernel.resources)) continue;
+      GPUMUX_CHECK(free_residencies_[id] != 0);
+      const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
+      free_residencies_[id] &= free_residencies_[id] - 1;
+      const std::uint32_t residency = id * config_.sm.max_blocks + place;
+      sm.launch_block(slot, residency,
+                      slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
+                      start);
+      ++kernel.blocks_dispatched;
+      next_[id] = std::min(next_[id], start);
+      if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Gpu::refill_streams() {
+  for (std::size_t i = 0; i < sms_.size(); ++i) {
+    // An SM that sleeps for data has consumed nothing, unless a warp of it ran out of records.
+    if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1))
+      next_[i] = std::min(next_[i], now_);
+  }
+}
+
+void Gpu::run_window(Cycle end) {
+  awake_.clear();
+  for (std::uint32_t i = 0; i < next_.size(); ++i) {
+    if (next_[i] < end || options_.no_skip) awake_.push_back(i);
+  }
+  const Cycle begin = now_;
+  workers_.run(awake_.size(), [&](std::size_t k) {
+    const std::uint32_t i = awake_[k];
+    next_[i] = i < sms_.size() ? sms_[i]->run(begin, end) : partitions_[i - sms_.size()]->run(begin, end);
+  });
+}
+
+void Gpu::exchange_messages() {
+  const std::size_t sm_count = sms_.size();
+  for (const std::uint32_t i : awake_) {
+    if (i < sm_count) {
+      SmMailbox& box = sms_[i]->mailbox();
+      for (const MemRequest& request : box.out) {
+        partitions_[request.partition]->mailbox().in.push_back(request);
+        Cycle& next = next_[sm_count + request.partition];
+        next = std::min(next, request.time);
+      }
+      for (const Credit& credit : box.credits_out) {
+        partitions_[credit.to]->mailbox().credits_in.push_back(credit);
+        Cycle& next = next_[sm_count + credit.to];
+        next = std::min(next, credit.time);
+      }
+      box.out.clear();
+      box.credits_out.clear();
+    } else {
+      PartitionMailbox& box = partitions_[i - sm_count]->mailbox();
+      for (const MemReply& reply : box.out) {
+        sms_[reply.sm]->mailbox().in.push_back(reply);
+        next_[reply.sm] = std::min(next_[reply.sm], reply.time);
+      }
+      for (const Credit& credit : box.credits_out) {
+        sms_[credit.to]->mailbox().credits_in.push_back(credit);
+        next_[credit.to] = std::min(next_[credit.to], credit.time);
+      }
+      box.out.clear();
+      box.credits_out.clear();
+    }
+  }
+}
+
+bool Gpu::collect_finished_blocks() {
+  bool kernel_ended = false;
+  for (const std::uint32_t i : awake_) {
+    if (i >= sms_.size()) break;
+    for (const sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
+      free_residencies_[i] |= std::uint64_t{1} << (block.residency - i * config_.sm.max_blocks);
+      dispatch_possible_ = true;
+      policy::RunningKernel& kernel = running(block.kernel);
+      ++kernel.blocks_done;
+      policy_->block_ended(*this, kernel, static_cast<SmId>(i));
+      if (kernel.blocks_done < kernel.blocks_total) continue;
+      const policy::RunningKernel ended = kernel;
+      std::erase_if(running_, [&](const policy::RunningKernel& k) { return k.slot == ended.slot; });
+      std::erase(dispatch_order_, ended.slot);
+      slots_[ended.slot].state = Slot::State::Draining;
+      policy_->kernel_ended(*this, ended);
+      slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
+      kernel_ended = true;
+    }
+    sms_[i]->finished_blocks().clear();
+  }
+  return kernel_ended;
+}
+
+void Gpu::recycle_drained_slots() {
+  for (std::size_t id = 0; id < slots_.size(); ++id) {
+    Slot& slot = slots_[id];
+    if (slot.state != Slot::State::Draining) continue;
+    const auto kernel = static_cast<KernelSlot>(id);
+    if (!std::all_of(sms_.begin(), sms_.end(), [&](const auto& sm) { return sm->drained(kernel); })) continue;
+    for (const auto& sm : sms_) {
+      folded_[slot.app].add(sm->counters(kernel));
+      sm->reset_counters(kernel);
+    }
+    slot = Slot{};
+  }
+}
+
+Cycle Gpu::next_window(Cycle end, Cycle host_event) const {
+  if (options_.no_skip || dispatch_possible_) return end;
+  Cycle next = std::min(host_event, next_epoch_);
+  for (const Cycle part : next_) next = std::min(next, part);
+  if (!submitted_.empty()) next = std::min(next, submitted_.front().arrival);
+  if (next <= end) return end;
+  if (next == kNever) {
+    const bool outstanding = !running_.empty() || !submitted_.empty();
+    if (outstanding) {
+      throw SimulationFault(
+          fmt::format("error: deadlock at cycle {}: nothing can move\n{}", end, wait_report()));
+    }
+    return end;
+  }
+  return next - next % network_.window;
+}
+
+void Gpu::watch(Cycle end) {
+  constexpr std::uint64_t kWindowsBetweenChecks = 4096;
+  if (++windows_ % kWindowsBetweenChecks != 0) return;
+  for (const policy::RunningKernel& kernel : running_) {
+    const Cycle limit = config_.runtime.max_kernel_cycles;
+    if (limit != 0 && end - kernel.arrival_cycle > limit) {
+      throw SimulationFault(
+          fmt::format("error: app {}: kernel {} is endless: it has run for more than {} cycles "
+                      "(runtime.max_kernel_cycles)",
+                      slots_[kernel.slot].context->name(), kernel.name, limit));
+    }
+  }
+  std::uint64_t progress = 0;
+  for (const auto& sm : sms_) progress += sm->progress();
+  for (const auto& partition : partitions_) progress += partition->progress();
+  if (progress != last_progress_ || running_.empty()) {
+    last_progress_ = progress;
+    last_progress_cycle_ = end;
+  } else if (end - last_progress_cycle_ > config_.watchdog_cycles) {
+    throw SimulationFault(fmt::format("error: watchdog: no progress since cycle {} (now {})\n{}",
+                                      last_progress_cycle_, end, wait_report()));
+  }
+}
+
+std::string Gpu::wait_report() const {
+  std::string report;
+  for (const policy::RunningKernel& kernel : running_) {
+    report += fmt::format("kernel {} (app {}, slot {}): {} of {} blocks dispatched, {} done\n", kernel.name,
+                          slots_[kernel.slot].context->name(), kernel.slot, kernel.blocks_dispatched,
+                          kernel.blocks_total, kernel.blocks_done);
+  }
+  for (const auto& sm : sms_) report += sm->describe_waits();
+  for (const auto& partition : partitions_) report += partition->describe_waits();
+  while (!report.empty() && report.back() == '\n') report.pop_back();
+  return report;
+}
+
+policy::RunningKernel& Gpu::running(KernelSlot slot) {
+  const auto found = std::find_if(running_.begin(), running_.end(),
+                                  [&](const policy::RunningKernel& k) { return k.slot == slot; });
+  GPUMUX_CHECK(found != running_.end());
+  return *found;
+}
+
+KernelCounters Gpu::app_counters(AppId app) const {
+  KernelCounters sum = folded_[app];
+  for (std::size_t id = 0; id < slots_.size(); ++id) {
+    if (slots_[id].state == Slot::State::Free || slots_[id].app != app) continue;
+    for (const auto& sm : sms_) sum.add(sm->counters(static_cast<KernelSlot>(id)));
+  }
+  return sum;
+}
+
+SchedulerCounters Gpu::scheduler_counters() const {
+  SchedulerCounters sum;
+  for (const auto& sm : sms_) sum.add(sm->scheduler_counters());
+  return sum;
+}
+
+PartitionCounters Gpu::partition_counters() const {
+  PartitionCounters sum;
+  for (const auto& partition : partitions_) sum.add(partition->counters());
+  return sum;
+}
+
+std::uint32_t Gpu::resident_blocks(SmId sm, KernelSlot kernel) const {
+  return sms_[sm]->resident_blocks(kernel);
+}
+
+const KernelCounters& Gpu::counters(SmId sm, KernelSlot kernel) const { return sms_[sm]->counters(kernel); }
+
+const PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
+  return partitions_[partition]->counters();
+}
+
+void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
+  block_limit_[sm][kernel] = blocks;
+  dispatch_possible_ = true;
+}
+
+void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
+  dispatch_order_ = order;
+  dispatch_possible_ = true;
+}
+
+void Gpu::set_may_issue(SmId sm, KernelSlot kernel, bool allowed) {
+  sms_[sm]->set_may_issue(kernel, allowed);
+  next_[sm] = std::min(next_[sm], now_);
+}
+
+}  // namespace gpumux::machine

@@ -1,0 +1,125 @@
+// The whole machine: SMs, interconnect, memory partitions, the kernel and block schedulers, and the clock.
+// The only part that knows all others.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "l2/partition.hpp"
+#include "machine/config.hpp"
+#include "machine/statistics.hpp"
+#include "machine/workers.hpp"
+#include "noc/network.hpp"
+#include "noc/partition_map.hpp"
+#include "policy/policy.hpp"
+#include "runtime/device.hpp"
+#include "sm/sm.hpp"
+
+namespace gpumux::machine {
+
+/// Time goes in windows as long as the shortest network latency: during one, SMs and partitions run apart
+/// (on several threads), and everything that joins them happens between windows in a fixed order:
+///   kernels arrive and end -> policy -> block dispatch -> streams are refilled -> window -> messages.
+/// Windows begin at multiples of their length; windows in which nothing can happen are skipped.
+/// Invariant: no state that reaches a result depends on the number of threads or on skipping.
+class Gpu final : public runtime::Device, public policy::Control {
+ public:
+  struct Options {
+    unsigned threads = 1;
+    bool no_skip = false;
+  };
+  Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
+  ~Gpu() override;
+
+  /// Simulates at least one window, and goes on while nothing needs the host: stops at `limit`, when a
+  /// kernel has ended (Context::kernel_ended was called), or at `host_event`. Throws SimulationFault with
+  /// a report when outstanding work cannot move, or a kernel is endless.
+  void advance(Cycle limit, Cycle host_event);
+
+  /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
+  /// more.
+  void drop_work();
+  /// No kernel submitted, running or draining.
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] KernelCounters app_counters(AppId app) const;
+  [[nodiscard]] SchedulerCounters scheduler_counters() const;
+  [[nodiscard]] PartitionCounters partition_counters() const;
+
+  // runtime::Device
+  [[nodiscard]] const MachineConfig& config() const override { return config_; }
+  [[nodiscard]] Cycle now() const override { return now_; }
+  void submit(runtime::Context& context, std::uint32_t stream,
+              std::unique_ptr<workload::KernelSource> kernel) override;
+  void copied_to_device(Address to, std::uint64_t bytes) override;
+
+  // policy::Control
+  [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override { return running_; }
+  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override;
+  [[nodiscard]] const KernelCounters& counters(SmId sm, KernelSlot kernel) const override;
+  [[nodiscard]] const PartitionCounters& partition_counters(PartitionId partition) const override;
+  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override;
+  void set_dispatch_order(const std::vector<KernelSlot>& order) override;
+  void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) override;
+
+ private:
+  struct Submitted {  // on its way to the machine
+    runtime::Context* context;
+    std::uint32_t stream;
+    std::unique_ptr<workload::KernelSource> source;
+    Cycle arrival;
+  };
+  struct Slot {
+    enum class State : std::uint8_t { Free, Running, Draining } state = State::Free;
+    runtime::Context* context = nullptr;
+    std::uint32_t stream = 0;
+    AppId app = 0;
+    std::unique_ptr<workload::KernelSource> source;
+  };
+
+  void admit_kernels();
+  void run_policy_epoch();
+  void dispatch_blocks();
+  bool dispatch_one(Cycle start);
+  void refill_streams();
+  void run_window(Cycle end);
+  void exchange_messages();
+  bool collect_finished_blocks();
+  void recycle_drained_slots();
+  [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event) const;
+  void watch(Cycle end);
+  [[nodiscard]] std::string wait_report() const;
+  [[nodiscard]] policy::RunningKernel& running(KernelSlot slot);
+
+  const MachineConfig config_;
+  noc::PartitionMap map_;
+  noc::Network network_;
+  std::vector<std::unique_ptr<sm::Sm>> sms_;
+  std::vector<std::unique_ptr<l2::Partition>> partitions_;
+  std::unique_ptr<policy::Policy> policy_;
+  Options options_;
+  Workers workers_;
+
+  Cycle now_ = 0;
+  std::vector<Cycle> next_;           // by part (SMs, then partitions): when it can change by itself
+  std::vector<std::uint32_t> awake_;  // parts to run in this window
+
+  std::deque<Submitted> submitted_;  // in order of arrival
+  std::vector<Slot> slots_;
+  std::vector<policy::RunningKernel> running_;
+  std::uint64_t arrivals_ = 0;
+  std::vector<KernelSlot> dispatch_order_;
+  std::vector<std::vector<std::uint32_t>> block_limit_;  // [sm][slot]
+  std::vector<std::uint64_t> free_residencies_;          // [sm] mask of free block places
+  SmId next_sm_ = 0;                                     // round robin of the block scheduler
+  bool dispatch_possible_ = false;                       // something changed since no block could be placed
+  Cycle next_epoch_ = kNever;
+  std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
+  std::uint64_t last_progress_ = 0;
+  Cycle last_progress_cycle_ = 0;
+  std::uint64_t windows_ = 0;
+};
+
+}  // namespace gpumux::machine

@@ -1,0 +1,57 @@
+// The left-over policy of GPUs with concurrent kernels: the oldest kernel gets as many blocks as fit on
+// every SM, a later one only what remains.
+// Source: dai18 section 1; awatramani17 sections 2.2.2, 5.3.1 (which has the strict form, 5.5.1: nothing
+// of the second kernel before the first one's last block was dispatched).
+#include "base/error.hpp"
+#include "policy/policy.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class Leftover final : public Policy {
+ public:
+  explicit Leftover(bool strict) : strict_(strict) {}
+
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, kUnlimited);
+    }
+    order(control);
+  }
+  void kernel_ended(Control& control, const RunningKernel&) override { order(control); }
+  void kernel_fully_dispatched(Control& control, const RunningKernel&) override { order(control); }
+
+ private:
+  // In dispatch order an SM takes a block of the oldest kernel whose block fits.
+  void order(Control& control) const {
+    std::vector<KernelSlot> order;
+    for (const RunningKernel& kernel : control.kernels()) {
+      if (kernel.blocks_dispatched == kernel.blocks_total) continue;
+      order.push_back(kernel.slot);
+      if (strict_) break;
+    }
+    control.set_dispatch_order(order);
+  }
+
+  bool strict_;
+};
+
+std::unique_ptr<Policy> create_leftover(const Settings& settings) {
+  const auto mode = settings.find("mode");
+  const std::string value = mode == settings.end() ? "resource" : mode->second;
+  if (value != "resource" && value != "sequential") {
+    throw UserError("policy leftover: mode='" + value + "' must be resource or sequential");
+  }
+  return std::make_unique<Leftover>(value == "sequential");
+}
+
+const bool registered = register_policy(
+    {"leftover",
+     "oldest kernel first, later ones take the resources that remain (dai18, awatramani17)",
+     {{"mode",
+       "resource (default): later kernels use whatever is free; sequential: only after the older "
+       "kernel's last block was dispatched"}},
+     create_leftover});
+
+}  // namespace
+}  // namespace gpumux::policy

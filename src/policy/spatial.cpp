@@ -1,0 +1,107 @@
+// Spatial multitasking, Smart Even: the SMs are divided evenly among the kernels; a kernel that needs fewer
+// SMs than its share (a small grid, or the end of one) gives the rest to the others.
+// Source: chimera15 section 4; dai18 section 1 ("Spatial").
+#include <algorithm>
+
+#include "policy/policy.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class Spatial final : public Policy {
+ public:
+  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
+  // Near the end of a grid its need drops; the check costs a few comparisons per ended block.
+  void block_ended(Control& control, const RunningKernel& kernel, SmId) override {
+    if (control.kernels().size() > 1 && kernel.blocks_done < kernel.blocks_total &&
+        needed_sms(kernel) < owned_[kernel.slot]) {
+      divide(control);
+    }
+  }
+
+ private:
+  static std::uint32_t needed_sms(const RunningKernel& kernel) {
+    const std::uint64_t left = kernel.blocks_total - kernel.blocks_done;
+    const std::uint64_t per_sm = kernel.max_blocks_per_sm;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>((left + per_sm - 1) / per_sm, 0xffff));
+  }
+
+  // Water filling: kernels that need no more than an even share get what they need; the others share the
+  // rest evenly, the oldest first where it does not divide. At least one SM each.
+  static std::vector<std::uint32_t> shares(const std::vector<RunningKernel>& kernels, std::uint32_t sms) {
+    std::vector<std::uint32_t> share(kernels.size(), 0);
+    std::vector<bool> fixed(kernels.size(), false);
+    std::uint32_t left = sms;
+    std::size_t open = kernels.size();
+    for (bool changed = true; changed && open > 0;) {
+      changed = false;
+      const auto even = static_cast<std::uint32_t>(left / open);
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        const std::uint32_t need = std::max(needed_sms(kernels[i]), 1U);
+        if (fixed[i] || need > even) continue;
+        fixed[i] = true;
+        share[i] = need;
+        left -= need;
+        --open;
+        changed = true;
+      }
+    }
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (fixed[i]) continue;
+      share[i] = static_cast<std::uint32_t>((left + open - 1) / open);
+      left -= share[i];
+      --open;
+    }
+    return share;
+  }
+
+  // SMs keep their kernel where they can, so that a new division moves as few of them as possible.
+  void divide(Control& control) {
+    const std::vector<RunningKernel>& kernels = control.kernels();
+    const std::uint32_t sms = control.config().sms;
+    owner_.resize(sms, kNobody);
+    const std::vector<std::uint32_t> share = shares(kernels, sms);
+    std::vector<std::uint32_t> wanted(machine::kMaxKernelSlots, 0);
+    std::vector<KernelSlot> order;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      wanted[kernels[i].slot] = share[i];
+      owned_[kernels[i].slot] = share[i];
+      order.push_back(kernels[i].slot);
+    }
+    for (std::uint32_t& owner : owner_) {
+      if (owner != kNobody && wanted[owner] > 0) {
+        --wanted[owner];
+      } else {
+        owner = kNobody;
+      }
+    }
+    for (const KernelSlot slot : order) {
+      for (std::uint32_t& owner : owner_) {
+        if (owner == kNobody && wanted[slot] > 0) {
+          owner = slot;
+          --wanted[slot];
+        }
+      }
+    }
+    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+      for (const KernelSlot slot : order) {
+        control.set_block_limit(static_cast<SmId>(sm), slot, owner_[sm] == slot ? kUnlimited : 0);
+      }
+    }
+    control.set_dispatch_order(order);
+  }
+
+  static constexpr std::uint32_t kNobody = 0xffff'ffffU;
+  std::vector<std::uint32_t> owner_;  // by SM: kernel slot
+  std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(machine::kMaxKernelSlots, 0);
+};
+
+const bool registered =
+    register_policy({"spatial",
+                     "SMs divided evenly among kernels, unneeded ones go to the others (chimera15, dai18)",
+                     {},
+                     [](const Settings&) -> std::unique_ptr<Policy> { return std::make_unique<Spatial>(); }});
+
+}  // namespace
+}  // namespace gpumux::policy
