@@ -121,7 +121,7 @@ RunResult simulate(const RunSpec& spec) {
       spec.progress(gpu.now());
       next_progress = gpu.now() + kProgressInterval;
     }
-    gpu.advance(std::min(limit, gpu.now() + kProgressInterval), programs.next_event());
+    gpu.advance(limit, std::min(programs.next_event(), gpu.now() + kProgressInterval));
   }
 
   RunResult result;

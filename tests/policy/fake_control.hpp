@@ -1,0 +1,77 @@
+// A machine made of numbers, for tests of policies: kernels arrive and end by hand, knobs are recorded.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "machine/config_file.hpp"
+#include "policy/policy.hpp"
+
+namespace gpumux::policy {
+
+class FakeControl final : public Control {
+ public:
+  explicit FakeControl(std::uint32_t sms) { config_.sms = sms; }
+
+  /// The kernel's slot is its place in the order of arrival.
+  KernelSlot arrive(Policy& policy, workload::BlockResources resources, std::uint64_t blocks) {
+    RunningKernel kernel;
+    kernel.slot = static_cast<KernelSlot>(arrivals_);
+    kernel.app = static_cast<AppId>(arrivals_);
+    kernel.arrival = arrivals_++;
+    kernel.resources = resources;
+    kernel.blocks_total = blocks;
+    kernel.max_blocks_per_sm = machine::occupancy(config_.sm, resources.threads, resources.registers_per_thread,
+                                                  resources.shared_bytes)
+                                   .blocks;
+    kernels_.push_back(kernel);
+    policy.kernel_arrived(*this, kernels_.back());
+    return kernels_.back().slot;
+  }
+  void end(Policy& policy, KernelSlot slot) {
+    const RunningKernel ended = kernel(slot);
+    std::erase_if(kernels_, [&](const RunningKernel& k) { return k.slot == slot; });
+    std::erase(order, slot);
+    policy.kernel_ended(*this, ended);
+  }
+  [[nodiscard]] RunningKernel& kernel(KernelSlot slot) {
+    for (RunningKernel& k : kernels_) {
+      if (k.slot == slot) return k;
+    }
+    throw InternalError("no such kernel");
+  }
+  [[nodiscard]] std::uint32_t limit(std::uint32_t sm, KernelSlot slot) const {
+    const auto found = limits_.find({static_cast<SmId>(sm), slot});
+    return found == limits_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] std::uint32_t sms_serving(KernelSlot slot) const {
+    std::uint32_t count = 0;
+    for (std::uint32_t sm = 0; sm < config_.sms; ++sm) count += limit(sm, slot) > 0 ? 1 : 0;
+    return count;
+  }
+
+  machine::MachineConfig config_;
+  std::vector<KernelSlot> order;
+
+  [[nodiscard]] const machine::MachineConfig& config() const override { return config_; }
+  [[nodiscard]] Cycle now() const override { return 0; }
+  [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
+  [[nodiscard]] std::uint32_t resident_blocks(SmId, KernelSlot) const override { return 0; }
+  [[nodiscard]] const machine::KernelCounters& counters(SmId, KernelSlot) const override { return counters_; }
+  [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId) const override {
+    return partition_;
+  }
+  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override { limits_[{sm, kernel}] = blocks; }
+  void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
+  void set_may_issue(SmId, KernelSlot, bool) override {}
+
+ private:
+  std::vector<RunningKernel> kernels_;
+  std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits_;
+  std::uint64_t arrivals_ = 0;
+  machine::KernelCounters counters_;
+  machine::PartitionCounters partition_;
+};
+
+}  // namespace gpumux::policy
