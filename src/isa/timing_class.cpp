@@ -1,0 +1,288 @@
+// Which pipeline, latency row and scoreboard slots an instruction has.
+//
+// Units follow the CUDA programming guide's table of arithmetic throughput and published
+// microbenchmarks of Maxwell to Turing:
+//  - conversions between integers and floats, between f16 and f32, and rounding to an integral float
+//    run at the rate of the special function unit; conversions from and to f64 run at the rate of the
+//    double unit; integer to integer ones are plain ALU work;
+//  - approximate reciprocal, roots, sine, cosine, logarithm, exponential and tanh: special function
+//    unit; what is left unexpanded of the exact division and roots uses that unit with the row of division;
+//  - shuffles, matches and warp reductions share a crossbar whose rate and latency are nearest to those of
+//    the special function unit; votes are ALU work.
+#include <algorithm>
+
+#include "isa/timing_class.hpp"
+
+namespace gpumux::isa {
+namespace {
+
+struct Pipe {
+  Unit unit;
+  LatencyClass row;
+};
+
+enum class Work : std::uint8_t { Add, Max, Mul, Mad, Div };
+
+Pipe arithmetic(Type type, Work work) {
+  const auto row = [work](LatencyClass first) {
+    return static_cast<LatencyClass>(static_cast<unsigned>(first) + static_cast<unsigned>(work));
+  };
+  if (type == Type::F64) return {Unit::Dp, row(LatencyClass::DpAdd)};
+  if (is_float(type)) {
+    return {work == Work::Div ? Unit::Sfu : Unit::Sp, row(LatencyClass::FpAdd)};
+  }
+  return {Unit::Int, row(LatencyClass::IntAdd)};
+}
+
+Pipe conversion(const Instruction& inst) {
+  if (inst.type == Type::F64 || inst.type2 == Type::F64) return {Unit::Dp, LatencyClass::DpAdd};
+  const bool to_float = is_float(inst.type);
+  const bool from_float = is_float(inst.type2);
+  if (!to_float && !from_float) return {Unit::Int, LatencyClass::IntAdd};
+  const bool integral = inst.rounding >= Rounding::RNI && inst.rounding <= Rounding::RPI;
+  if (to_float && from_float && inst.type == inst.type2 && !integral) return {Unit::Sp, LatencyClass::FpAdd};
+  return {Unit::Sfu, LatencyClass::Sfu};
+}
+
+Pipe pipe_of(const Instruction& inst) {
+  constexpr Pipe kSfu{Unit::Sfu, LatencyClass::Sfu};
+  constexpr Pipe kInt{Unit::Int, LatencyClass::IntAdd};
+  constexpr Pipe kControl{Unit::Control, LatencyClass::Control};
+  constexpr Pipe kMemory{Unit::Memory, LatencyClass::Memory};
+  switch (inst.op) {
+    case Opcode::Mov:
+    case Opcode::Add:
+    case Opcode::Sub:
+    case Opcode::Abs:
+    case Opcode::Neg:
+    case Opcode::Testp:
+    case Opcode::Selp: return arithmetic(inst.type, Work::Add);
+    case Opcode::Set: return arithmetic(inst.type2 != Type::None ? inst.type2 : inst.type, Work::Add);
+    case Opcode::Setp: return arithmetic(inst.type, Work::Add);
+    case Opcode::Slct: return arithmetic(inst.type2, Work::Add);
+    case Opcode::Min:
+    case Opcode::Max: return arithmetic(inst.type, Work::Max);
+    case Opcode::MulLo:
+    case Opcode::MulHi:
+    case Opcode::MulWide:
+    case Opcode::Mul24:
+    case Opcode::Mul: return arithmetic(inst.type, Work::Mul);
+    case Opcode::MadLo:
+    case Opcode::MadHi:
+    case Opcode::MadWide:
+    case Opcode::Mad24:
+    case Opcode::Dp4a:
+    case Opcode::Dp2a:
+    case Opcode::Fma: return arithmetic(inst.type, Work::Mad);
+    case Opcode::Div:
+    case Opcode::Rem: return arithmetic(inst.type, Work::Div);
+    case Opcode::Rcp:
+    case Opcode::Sqrt:
+    case Opcode::Rsqrt: return inst.approx ? kSfu : arithmetic(inst.type, Work::Div);
+    case Opcode::Sin:
+    case Opcode::Cos:
+    case Opcode::Lg2:
+    case Opcode::Ex2:
+    case Opcode::Tanh: return kSfu;
+    case Opcode::Cvt: return conversion(inst);
+    case Opcode::CvtPack2: return kSfu;
+    case Opcode::Shfl:
+    case Opcode::Match:
+    case Opcode::Redux: return kSfu;
+    case Opcode::Pack:
+    case Opcode::Unpack:
+    case Opcode::CvtaTo:
+    case Opcode::Cvta:
+    case Opcode::Isspacep:
+    case Opcode::Sad:
+    case Opcode::Copysign:
+    case Opcode::Lea:
+    case Opcode::And:
+    case Opcode::Or:
+    case Opcode::Xor:
+    case Opcode::Not:
+    case Opcode::Cnot:
+    case Opcode::Lop3:
+    case Opcode::Shl:
+    case Opcode::Shr:
+    case Opcode::Shf:
+    case Opcode::Prmt:
+    case Opcode::Popc:
+    case Opcode::Clz:
+    case Opcode::Bfind:
+    case Opcode::Brev:
+    case Opcode::Bfe:
+    case Opcode::Bfi:
+    case Opcode::Vote:
+    case Opcode::Activemask: return kInt;
+    case Opcode::Ld:
+    case Opcode::St:
+    case Opcode::Atom:
+    case Opcode::Red:
+    case Opcode::Prefetch: return kMemory;
+    case Opcode::Bar:
+    case Opcode::BarWarp:
+    case Opcode::Membar:
+    case Opcode::Nanosleep:
+    case Opcode::Label:
+    case Opcode::Bra:
+    case Opcode::BrxIdx:
+    case Opcode::Call:
+    case Opcode::Ret:
+    case Opcode::Exit:
+    case Opcode::Trap:
+    case Opcode::Nop:
+    case Opcode::Syscall: return kControl;
+  }
+  return kControl;
+}
+
+unsigned memory_flags(const Instruction& inst) {
+  unsigned flags = 0;
+  switch (inst.op) {
+    case Opcode::Ld:
+    case Opcode::Prefetch: flags |= kLoad; break;
+    case Opcode::St: flags |= kStore; break;
+    case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
+    case Opcode::Red: flags |= kAtomic | kStore; break;
+    default: return 0;
+  }
+  switch (inst.space) {
+    case Space::Generic: flags |= kGenericSpace; break;
+    case Space::Global: break;
+    case Space::Shared: flags |= kShared; break;
+    case Space::Local: flags |= kLocalSpace; break;
+    // A kernel's parameters lie in the constant bank; slots of calls are gone from final code.
+    case Space::Const:
+    case Space::Param: flags |= kConstant; break;
+  }
+  const bool bypasses =
+      inst.cache == CacheOp::CG || inst.cache == CacheOp::CV || inst.is_volatile || inst.acquire_release;
+  if (bypasses) flags |= kBypassL1;
+  return flags;
+}
+
+unsigned control_flags(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Bar: return inst.bar == BarMode::Arrive ? kBarrier | kArrive : kBarrier;
+    case Opcode::Membar: return kFence;
+    case Opcode::Bra:
+    case Opcode::BrxIdx:
+    case Opcode::Call:
+    case Opcode::Ret: return kBranch;
+    case Opcode::Exit:
+    case Opcode::Trap: return kExit;
+    default: return 0;
+  }
+}
+
+/// The scoreboard slots of a register: physical numbers as they are, virtual ones folded into range.
+struct Slots {
+  std::array<std::uint16_t, 2> slot{};
+  unsigned count = 0;
+};
+
+Slots slots_of(const Operand& operand) {
+  constexpr std::uint32_t kRegisters = 255;
+  constexpr std::uint32_t kPredicates = kScoreboardSlots - kPredicateSlot;
+  switch (operand.kind) {
+    case Operand::Kind::Reg32: return {{static_cast<std::uint16_t>(operand.reg % kRegisters), 0}, 1};
+    case Operand::Kind::Reg64:
+      return {{static_cast<std::uint16_t>(operand.reg % kRegisters),
+               static_cast<std::uint16_t>((operand.reg + 1) % kRegisters)},
+              2};
+    case Operand::Kind::Pred:
+      return {{static_cast<std::uint16_t>(kPredicateSlot + operand.reg % kPredicates), 0}, 1};
+    default: return {};
+  }
+}
+
+/// Fills the slot list: what is written first, then what is read and not also written.
+class SlotList {
+ public:
+  explicit SlotList(StaticInst& inst) : inst_(inst) {}
+
+  void write(const Operand& operand) {
+    const Slots slots = slots_of(operand);
+    for (unsigned i = 0; i < slots.count; ++i) {
+      if (!has(slots.slot[i])) push(slots.slot[i], inst_.num_dst);
+    }
+  }
+  void read(const Operand& operand) {
+    const Slots slots = slots_of(operand);
+    for (unsigned i = 0; i < slots.count; ++i) {
+      const std::uint16_t slot = slots.slot[i];
+      if (slot < kPredicateSlot && !read_[slot]) {
+        read_[slot] = true;
+        ++inst_.num_operands;
+      }
+      if (!has(slot)) push(slot, inst_.num_src);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool has(std::uint16_t slot) const {
+    const auto end = inst_.slot.begin() + inst_.num_dst + inst_.num_src;
+    return std::find(inst_.slot.begin(), end, slot) != end;
+  }
+  void push(std::uint16_t slot, std::uint8_t& count) {
+    const std::size_t index = inst_.num_dst + inst_.num_src;
+    GPUMUX_CHECK(index < inst_.slot.size());
+    inst_.slot[index] = slot;
+    ++count;
+  }
+
+  StaticInst& inst_;
+  std::array<bool, kPredicateSlot> read_{};
+};
+
+}  // namespace
+
+const char* name(Unit unit) {
+  switch (unit) {
+    case Unit::Sp: return "sp";
+    case Unit::Int: return "int";
+    case Unit::Dp: return "dp";
+    case Unit::Sfu: return "sfu";
+    case Unit::Tensor: return "tensor";
+    case Unit::Memory: return "memory";
+    case Unit::Control: return "control";
+  }
+  return "?";
+}
+
+const char* name(LatencyClass latency_class) {
+  constexpr std::array<const char*, kLatencyClasses> kNames = {
+      "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max",
+      "fp_mul",  "fp_mad",  "fp_div",  "dp_add",  "dp_max",  "dp_mul", "dp_mad",
+      "dp_div",  "sfu",     "tensor",  "control", "memory"};
+  return kNames[static_cast<std::size_t>(latency_class)];
+}
+
+StaticInst classify(const Instruction& inst) {
+  StaticInst result;
+  const Pipe pipe = pipe_of(inst);
+  result.unit = pipe.unit;
+  result.latency_class = pipe.row;
+  result.flags = static_cast<std::uint16_t>(memory_flags(inst) | control_flags(inst));
+  if (pipe.unit == Unit::Memory && inst.op != Opcode::Prefetch) {
+    result.access_bytes = static_cast<std::uint8_t>(inst.vector * width_bytes(inst.type));
+  }
+  if (inst.op == Opcode::Bar && inst.src[0].kind == Operand::Kind::Imm) {
+    result.barrier = static_cast<std::uint8_t>(inst.src[0].imm);
+  }
+  SlotList slots(result);
+  for (const Operand& operand : inst.dst) slots.write(operand);
+  for (const Operand& operand : inst.src) slots.read(operand);
+  slots.read(inst.guard);
+  return result;
+}
+
+std::vector<StaticInst> make_static_table(const Function& function) {
+  std::vector<StaticInst> table;
+  table.reserve(function.code.size());
+  for (const Instruction& inst : function.code) table.push_back(classify(inst));
+  return table;
+}
+
+}  // namespace gpumux::isa
