@@ -22,8 +22,8 @@ class FakeControl final : public Control {
     kernel.arrival = arrivals_++;
     kernel.resources = resources;
     kernel.blocks_total = blocks;
-    kernel.max_blocks_per_sm = machine::occupancy(config_.sm, resources.threads, resources.registers_per_thread,
-                                                  resources.shared_bytes)
+    kernel.max_blocks_per_sm = machine::occupancy(config_.sm, resources.threads,
+                                                  resources.registers_per_thread, resources.shared_bytes)
                                    .blocks;
     kernels_.push_back(kernel);
     policy.kernel_arrived(*this, kernels_.back());
@@ -62,7 +62,9 @@ class FakeControl final : public Control {
   [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId) const override {
     return partition_;
   }
-  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override { limits_[{sm, kernel}] = blocks; }
+  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
+    limits_[{sm, kernel}] = blocks;
+  }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
   void set_may_issue(SmId, KernelSlot, bool) override {}
 

@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+
+namespace gpumux {
+namespace {
+
+TEST(Text, NumbersMustFillTheWholeText) {
+  EXPECT_EQ(parse_int("-12"), -12);
+  EXPECT_EQ(parse_int("0x10"), 16);
+  EXPECT_EQ(parse_int("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_FALSE(parse_int("9223372036854775808"));
+  EXPECT_FALSE(parse_int("12a"));
+  EXPECT_FALSE(parse_int(""));
+  EXPECT_FALSE(parse_uint("-1"));
+  EXPECT_EQ(parse_double("1.5"), 1.5);
+  EXPECT_FALSE(parse_double("1.5x"));
+}
+
+TEST(Text, BytesTakeBinarySuffixes) {
+  EXPECT_EQ(parse_bytes("48K"), 48U * 1024);
+  EXPECT_EQ(parse_bytes("2M"), 2U << 20U);
+  EXPECT_EQ(parse_bytes("77"), 77U);
+  EXPECT_FALSE(parse_bytes("K"));
+  EXPECT_FALSE(parse_bytes("1T"));
+  EXPECT_FALSE(parse_bytes("99999999999999999G"));
+}
+
+TEST(Text, SuggestsTheNearestChoice) {
+  const std::vector<std::string> known = {"hotspot", "kmeans", "bfs"};
+  EXPECT_EQ(nearest_choice("hotsopt", known), "hotspot");
+  EXPECT_EQ(nearest_choice("sgemm", known), "");
+  EXPECT_EQ(unknown_choice("app", "kmean", known),
+            "unknown app 'kmean'; did you mean 'kmeans'?; known: hotspot, kmeans, bfs");
+}
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(trim("  x y \n"), "x y");
+  EXPECT_EQ(trim(" \t"), "");
+}
+
+TEST(Files, WriteReplacesTheWholeFileAndLeavesNothingElse) {
+  const std::string folder = testing::TempDir() + "/gpumux_files";
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/a.txt";
+  write_file_atomically(path, "one");
+  write_file_atomically(path, "two");
+  EXPECT_EQ(read_file(path), "two");
+  const auto entries = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Files, ErrorsNameThePath) {
+  const auto message = [](auto&& action) {
+    try {
+      action();
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([] { (void)read_file("/nonexistent/x"); }),
+            "/nonexistent/x: error: cannot be read (No such file or directory)");
+  EXPECT_NE(message([] { (void)read_file("/tmp"); }).find("is a folder"), std::string::npos);
+  EXPECT_NE(message([] { write_file_atomically("/nonexistent/x", "a"); }).find("cannot be written"),
+            std::string::npos);
+}
+
+TEST(Error, LocationsShowWhatIsKnown) {
+  EXPECT_EQ(SourceLocation({"a.ptx", 3, 14}).text(), "a.ptx:3:14");
+  EXPECT_EQ(SourceLocation({"a.ptx", 3, 0}).text(), "a.ptx:3");
+  EXPECT_EQ(SourceLocation({"a.ptx", 0, 0}).text(), "a.ptx");
+  EXPECT_THROW(GPUMUX_CHECK(1 > 2), InternalError);
+}
+
+TEST(Hash, DependsOnContentOrderAndBoundaries) {
+  const auto hash = [](std::initializer_list<std::string_view> parts) {
+    ContentHash h;
+    for (const std::string_view part : parts) h.add(part);
+    return h.hex();
+  };
+  EXPECT_EQ(hash({"ab", "c"}), hash({"ab", "c"}));
+  EXPECT_NE(hash({"ab", "c"}), hash({"a", "bc"}));
+  EXPECT_NE(hash({"ab", "c"}), hash({"c", "ab"}));
+  EXPECT_EQ(hash({"x"}).size(), 32U);
+}
+
+TEST(Random, IsTheSameEverywhereAndInRange) {
+  Random a(7);
+  Random b(7);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(a.next(), b.next());
+    EXPECT_LT(a.below(10), 10U);
+    (void)b.below(10);
+    const float u = a.unit();
+    (void)b.unit();
+    EXPECT_GE(u, 0.0F);
+    EXPECT_LT(u, 1.0F);
+  }
+}
+
+}  // namespace
+}  // namespace gpumux
