@@ -15,6 +15,10 @@ namespace gpumux::machine {
 /// values; for an override the place is "--set".
 [[nodiscard]] MachineConfig load_machine(const std::string& name_or_path,
                                          const std::vector<std::string>& overrides = {});
+/// The same from the text of a machine file; `file` is its name in messages, and what a relative `base` is
+/// relative to.
+[[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& file,
+                                          const std::vector<std::string>& overrides = {});
 /// Names of the presets, sorted.
 [[nodiscard]] std::vector<std::string> machine_names();
 /// The whole configuration as TOML that load_machine() reads back to the same value: what `inspect`
@@ -27,7 +31,7 @@ struct Occupancy {
   std::uint32_t by_threads = 0, by_warps = 0, by_registers = 0, by_shared = 0, by_blocks = 0;
   std::string limited_by;  // "threads", "registers", ...
 };
-[[nodiscard]] Occupancy occupancy(const SmConfig& sm, std::uint32_t threads, std::uint32_t registers_per_thread,
-                                  std::uint32_t shared_bytes);
+[[nodiscard]] Occupancy occupancy(const SmConfig& sm, std::uint32_t threads,
+                                  std::uint32_t registers_per_thread, std::uint32_t shared_bytes);
 
 }  // namespace gpumux::machine

@@ -1,0 +1,204 @@
+// Values that are each possible and together not.
+#include <fmt/format.h>
+
+#include <bit>
+#include <initializer_list>
+
+#include "base/error.hpp"
+#include "machine/config_file_fields.hpp"
+
+namespace gpumux::machine {
+namespace {
+
+class Checker {
+ public:
+  Checker(const MachineConfig& config, const Provenance& provenance)
+      : config_(config), provenance_(provenance) {}
+
+  void sm() const;
+  void units() const;
+  void l1() const;
+  void noc() const;
+  void l2() const;
+  void dram() const;
+
+ private:
+  /// Unless `good`: an error at the one of these keys that was set last.
+  void require(bool good, std::initializer_list<std::string_view> keys, const std::string& message) const {
+    if (good) return;
+    const Provenance::Place* latest = nullptr;
+    for (const std::string_view key : keys) {
+      const Provenance::Place& place = provenance_.places[static_cast<std::size_t>(find_field(key))];
+      if (place.order >= 0 && (latest == nullptr || place.order > latest->order)) latest = &place;
+    }
+    if (latest == nullptr) throw UserError({provenance_.file}, message);
+    throw UserError({latest->file, latest->line, latest->column}, message);
+  }
+
+  const MachineConfig& config_;
+  const Provenance& provenance_;
+};
+
+void Checker::sm() const {
+  const SmConfig& sm = config_.sm;
+  require(std::uint64_t{sm.max_warps} * kWarpSize >= sm.max_threads, {"sm.max_warps", "sm.max_threads"},
+          fmt::format("sm.max_warps = {} holds {} threads, fewer than sm.max_threads = {}", sm.max_warps,
+                      sm.max_warps * kWarpSize, sm.max_threads));
+  const std::uint32_t per_scheduler = (sm.max_warps + sm.schedulers - 1) / sm.schedulers;
+  require(per_scheduler <= 64, {"sm.max_warps", "sm.schedulers"},
+          fmt::format("sm.max_warps = {} over sm.schedulers = {} is {} warps per scheduler; at most 64",
+                      sm.max_warps, sm.schedulers, per_scheduler));
+  require(sm.register_banks % sm.schedulers == 0, {"sm.register_banks", "sm.schedulers"},
+          fmt::format("sm.register_banks = {} cannot be split evenly among sm.schedulers = {}",
+                      sm.register_banks, sm.schedulers));
+  require(sm.register_allocation_unit <= sm.registers, {"sm.register_allocation_unit", "sm.registers"},
+          fmt::format("sm.register_allocation_unit = {} exceeds sm.registers = {}",
+                      sm.register_allocation_unit, sm.registers));
+  require(sm.shared_bytes == 0 || sm.shared_allocation_unit <= sm.shared_bytes,
+          {"sm.shared_allocation_unit", "sm.shared_size"},
+          fmt::format("sm.shared_allocation_unit = {} exceeds sm.shared_size = {}", sm.shared_allocation_unit,
+                      sm.shared_bytes));
+  const InstructionCacheConfig& icache = config_.icache;
+  require(icache.bytes % (icache.ways * icache.line_bytes) == 0,
+          {"icache.size", "icache.ways", "icache.line_size"},
+          fmt::format("icache.size = {} is no whole number of sets of {} ways x {} bytes", icache.bytes,
+                      icache.ways, icache.line_bytes));
+  require(icache.line_bytes % icache.instruction_bytes == 0, {"icache.line_size", "icache.instruction_size"},
+          fmt::format("icache.line_size = {} is no whole number of instructions of {} bytes",
+                      icache.line_bytes, icache.instruction_bytes));
+  const ConstantCacheConfig& constant = config_.constant;
+  require(constant.bytes % (constant.ways * constant.line_bytes) == 0,
+          {"constant.size", "constant.ways", "constant.line_size"},
+          fmt::format("constant.size = {} is no whole number of sets of {} ways x {} bytes", constant.bytes,
+                      constant.ways, constant.line_bytes));
+}
+
+void Checker::units() const {
+  for (const Field& field : fields()) {
+    constexpr std::string_view kSuffix = ".scheduler_private";
+    if (!field.key.starts_with("unit.") || !field.key.ends_with(kSuffix)) continue;
+    const std::string prefix = field.key.substr(0, field.key.size() - kSuffix.size());
+    const std::string count_key = prefix + ".count";
+    auto& config = const_cast<MachineConfig&>(config_);  // read through the accessors, nothing is written
+    const auto& count_field = fields()[static_cast<std::size_t>(find_field(count_key))];
+    const std::uint32_t count = std::get<Field::Member<std::uint32_t>>(count_field.access)(config);
+    const bool is_private = std::get<Field::Member<bool>>(field.access)(config);
+    require(!is_private || count % config_.sm.schedulers == 0, {count_key, field.key, "sm.schedulers"},
+            fmt::format("{} = {} units cannot be private to each of sm.schedulers = {}", count_key, count,
+                        config_.sm.schedulers));
+  }
+}
+
+void Checker::l1() const {
+  const L1Config& l1 = config_.l1;
+  const std::uint64_t way_bytes = std::uint64_t{l1.ways} * kLineBytes;
+  require(l1.bytes % way_bytes == 0, {"l1.size", "l1.ways"},
+          fmt::format("l1.size = {} is no whole number of sets of {} ways x {} bytes", l1.bytes, l1.ways,
+                      kLineBytes));
+  const std::uint64_t sets = l1.bytes / way_bytes;
+  require(l1.index == "linear" || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
+          fmt::format("l1.size = {} in {} ways makes {} sets; index \"{}\" needs a power of two", l1.bytes,
+                      l1.ways, sets, l1.index));
+  require((l1.unified_bytes == 0) == l1.shared_carveouts.empty(), {"l1.unified_size", "l1.shared_carveouts"},
+          l1.unified_bytes == 0 ? "l1.shared_carveouts needs l1.unified_size, the array that is split"
+                                : "l1.unified_size needs l1.shared_carveouts, the possible splits");
+  if (l1.unified_bytes == 0) return;
+  require(l1.bytes <= l1.unified_bytes, {"l1.size", "l1.unified_size"},
+          fmt::format("l1.size = {} exceeds l1.unified_size = {}", l1.bytes, l1.unified_bytes));
+  for (std::size_t i = 0; i < l1.shared_carveouts.size(); ++i) {
+    const std::uint32_t carveout = l1.shared_carveouts[i];
+    require(i == 0 || carveout > l1.shared_carveouts[i - 1], {"l1.shared_carveouts"},
+            "l1.shared_carveouts must be in ascending order");
+    require(carveout < l1.unified_bytes, {"l1.shared_carveouts", "l1.unified_size"},
+            fmt::format("a shared carve-out of {} leaves no L1 in l1.unified_size = {}", carveout,
+                        l1.unified_bytes));
+    require((l1.unified_bytes - carveout) % (sets * kLineBytes) == 0,
+            {"l1.shared_carveouts", "l1.unified_size", "l1.size", "l1.ways"},
+            fmt::format("a shared carve-out of {} leaves {} bytes of L1, no whole number of ways of {} sets",
+                        carveout, l1.unified_bytes - carveout, sets));
+  }
+  require(l1.shared_carveouts.back() >= config_.sm.shared_bytes, {"l1.shared_carveouts", "sm.shared_size"},
+          fmt::format("the largest of l1.shared_carveouts, {}, is below sm.shared_size = {}",
+                      l1.shared_carveouts.back(), config_.sm.shared_bytes));
+}
+
+void Checker::noc() const {
+  const NocConfig& noc = config_.noc;
+  const std::uint32_t flits = (noc.header_bytes + kLineBytes + noc.flit_bytes - 1) / noc.flit_bytes;
+  constexpr std::uint32_t kMaxReplyFlits = 15;  // MemReply::flits
+  require(flits <= kMaxReplyFlits, {"noc.flit_size", "noc.header_size"},
+          fmt::format("a packet of one line has {} flits of noc.flit_size = {}; at most {}", flits,
+                      noc.flit_bytes, kMaxReplyFlits));
+  require(noc.input_buffer_flits >= flits, {"noc.input_buffer_flits", "noc.flit_size", "noc.header_size"},
+          fmt::format("noc.input_buffer_flits = {} holds no packet of one line, {} flits",
+                      noc.input_buffer_flits, flits));
+  require(noc.output_buffer_flits >= flits, {"noc.output_buffer_flits", "noc.flit_size", "noc.header_size"},
+          fmt::format("noc.output_buffer_flits = {} holds no packet of one line, {} flits",
+                      noc.output_buffer_flits, flits));
+}
+
+void Checker::l2() const {
+  const L2Config& l2 = config_.l2;
+  const std::uint64_t way_bytes = std::uint64_t{l2.ways} * kLineBytes;
+  require(l2.slice_bytes % way_bytes == 0, {"l2.slice_size", "l2.ways"},
+          fmt::format("l2.slice_size = {} is no whole number of sets of {} ways x {} bytes", l2.slice_bytes,
+                      l2.ways, kLineBytes));
+  const std::uint64_t sets = l2.slice_bytes / way_bytes;
+  require(l2.index == "linear" || std::has_single_bit(sets), {"l2.slice_size", "l2.ways", "l2.index"},
+          fmt::format("l2.slice_size = {} in {} ways makes {} sets; index \"{}\" needs a power of two",
+                      l2.slice_bytes, l2.ways, sets, l2.index));
+  const std::uint32_t slices = l2.partitions * l2.slices_per_partition;
+  require(
+      l2.partition_hash == "linear" || std::has_single_bit(slices),
+      {"l2.partitions", "l2.slices_per_partition", "l2.partition_hash"},
+      fmt::format("l2.partitions x l2.slices_per_partition = {}; partition_hash \"{}\" needs a power of two",
+                  slices, l2.partition_hash));
+  require(std::has_single_bit(l2.interleave_bytes), {"l2.interleave_size"},
+          fmt::format("l2.interleave_size = {} is no power of two", l2.interleave_bytes));
+}
+
+void Checker::dram() const {
+  const DramConfig& dram = config_.dram;
+  require(dram.RAS + dram.RP <= dram.RC, {"dram.RAS", "dram.RP", "dram.RC"},
+          fmt::format("dram.RAS + dram.RP = {} exceeds dram.RC = {}", dram.RAS + dram.RP, dram.RC));
+  require(dram.RCD <= dram.RAS, {"dram.RCD", "dram.RAS"},
+          fmt::format("dram.RCD = {} exceeds dram.RAS = {}", dram.RCD, dram.RAS));
+  require(dram.CCD <= dram.CCDL, {"dram.CCD", "dram.CCDL"},
+          fmt::format("dram.CCD = {} exceeds dram.CCDL = {}, the same within one bank group", dram.CCD,
+                      dram.CCDL));
+  require(dram.banks % dram.bank_groups == 0, {"dram.banks", "dram.bank_groups"},
+          fmt::format("dram.banks = {} cannot be split into dram.bank_groups = {}", dram.banks,
+                      dram.bank_groups));
+  require(std::has_single_bit(dram.burst_bytes), {"dram.burst_size"},
+          fmt::format("dram.burst_size = {} is no power of two", dram.burst_bytes));
+  require(
+      dram.row_bytes % kLineBytes == 0, {"dram.row_size"},
+      fmt::format("dram.row_size = {} is no whole number of lines of {} bytes", dram.row_bytes, kLineBytes));
+  require(dram.FAW == 0 || dram.FAW >= dram.RRD, {"dram.FAW", "dram.RRD"},
+          fmt::format("dram.FAW = {} is below dram.RRD = {}", dram.FAW, dram.RRD));
+  require((dram.REFI == 0) == (dram.RFC == 0), {"dram.REFI", "dram.RFC"},
+          "dram.REFI and dram.RFC describe refresh together: both 0 or neither");
+  require(dram.REFI == 0 || dram.RFC < dram.REFI, {"dram.REFI", "dram.RFC"},
+          fmt::format("a refresh of dram.RFC = {} does not end within dram.REFI = {}", dram.RFC, dram.REFI));
+  require(dram.write_high_watermark <= dram.queue, {"dram.write_high_watermark", "dram.queue"},
+          fmt::format("dram.write_high_watermark = {} exceeds dram.queue = {}", dram.write_high_watermark,
+                      dram.queue));
+  require(dram.write_low_watermark == 0 || dram.write_low_watermark < dram.write_high_watermark,
+          {"dram.write_low_watermark", "dram.write_high_watermark"},
+          fmt::format("dram.write_low_watermark = {} is not below dram.write_high_watermark = {}",
+                      dram.write_low_watermark, dram.write_high_watermark));
+}
+
+}  // namespace
+
+void check_consistency(const MachineConfig& config, const Provenance& provenance) {
+  const Checker checker(config, provenance);
+  checker.sm();
+  checker.units();
+  checker.l1();
+  checker.noc();
+  checker.l2();
+  checker.dram();
+}
+
+}  // namespace gpumux::machine

@@ -1,0 +1,391 @@
+#include "machine/config_file_fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "machine/messages.hpp"
+
+namespace gpumux::machine {
+namespace {
+
+using Fields = std::vector<Field>;
+constexpr double kMaxSize = 1U << 30U;
+constexpr double kMaxCycles = 1e6;
+
+// A function that gives the member of a configuration.
+#define GPUMUX_MEMBER(path) \
+  [](MachineConfig & c) -> auto& { return c.path; }
+
+void count(Fields& out, std::string key, Field::Member<std::uint32_t> member, double low, double high,
+           std::string unit, std::string description) {
+  out.push_back({std::move(key), std::move(unit), std::move(description), std::move(member), low, high, {}});
+}
+void size(Fields& out, std::string key, Field::Member<std::uint32_t> member, double low, double high,
+          std::string description) {
+  count(out, std::move(key), std::move(member), low, high, "bytes", std::move(description));
+}
+void number(Fields& out, std::string key, Field::Member<double> member, double low, double high,
+            std::string unit, std::string description) {
+  out.push_back({std::move(key), std::move(unit), std::move(description), std::move(member), low, high, {}});
+}
+void flag(Fields& out, std::string key, Field::Member<bool> member, std::string description) {
+  out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 1, {}});
+}
+void text(Fields& out, std::string key, Field::Member<std::string> member, std::vector<std::string> choices,
+          std::string description) {
+  out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 0, std::move(choices)});
+}
+
+void add_general(Fields& f) {
+  text(f, "name", GPUMUX_MEMBER(name), {}, "name in results; without it, the file's name");
+  text(f, "description", GPUMUX_MEMBER(description), {}, "one line for `gpumux list machines`");
+  text(f, "source", GPUMUX_MEMBER(source), {}, "where the numbers come from");
+  text(f, "variant_of", GPUMUX_MEMBER(variant_of), {}, "the machine that this one changes; set by `base`");
+  count(f, "sms", GPUMUX_MEMBER(sms), 1, 1024, "SMs", "streaming multiprocessors");
+  f.push_back({"watchdog_cycles",
+               "core cycles",
+               "the run stops when work is outstanding and nothing has moved for so long",
+               Field::Member<std::uint64_t>(GPUMUX_MEMBER(watchdog_cycles)),
+               1000,
+               1e15,
+               {}});
+
+  const auto clock = [&f](std::string key, Field::Member<double> member, std::string description) {
+    number(f, std::move(key), std::move(member), 1, 10000, "MHz", std::move(description));
+  };
+  clock("clocks.core_mhz", GPUMUX_MEMBER(clocks.core), "SM clock: the clock of all cycle counts");
+  clock("clocks.noc_mhz", GPUMUX_MEMBER(clocks.noc), "interconnect clock");
+  clock("clocks.l2_mhz", GPUMUX_MEMBER(clocks.l2), "L2 clock");
+  clock("clocks.dram_mhz", GPUMUX_MEMBER(clocks.dram), "DRAM command clock");
+}
+
+void add_sm(Fields& f) {
+  count(f, "sm.max_threads", GPUMUX_MEMBER(sm.max_threads), 32, 8192, "threads", "resident threads");
+  count(f, "sm.max_warps", GPUMUX_MEMBER(sm.max_warps), 1, 256, "warps",
+        "resident warps, at most 64 per scheduler");
+  count(f, "sm.max_blocks", GPUMUX_MEMBER(sm.max_blocks), 1, 256, "blocks", "resident thread blocks");
+  count(f, "sm.registers", GPUMUX_MEMBER(sm.registers), 1024, 1 << 20, "32-bit registers", "register file");
+  count(f, "sm.register_allocation_unit", GPUMUX_MEMBER(sm.register_allocation_unit), 1, 4096,
+        "32-bit registers", "a warp's registers are rounded up to this");
+  size(f, "sm.shared_size", GPUMUX_MEMBER(sm.shared_bytes), 0, kMaxSize, "shared memory that blocks may use");
+  size(f, "sm.shared_allocation_unit", GPUMUX_MEMBER(sm.shared_allocation_unit), 1, 65536,
+       "a block's shared memory is rounded up to this");
+  count(f, "sm.schedulers", GPUMUX_MEMBER(sm.schedulers), 1, 4, "schedulers", "warp schedulers");
+  count(f, "sm.issue_interval", GPUMUX_MEMBER(sm.issue_interval), 1, 64, "core cycles",
+        "between two issues of one scheduler");
+  text(f, "sm.warp_scheduler", GPUMUX_MEMBER(sm.warp_scheduler), {"gto", "lrr"},
+       "greedy then oldest, or loose round robin");
+  count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
+        "of the whole SM, split evenly among the schedulers");
+  count(f, "sm.collectors_per_scheduler", GPUMUX_MEMBER(sm.collectors_per_scheduler), 1, 64, "instructions",
+        "that may be collecting operands at once");
+  count(f, "sm.result_buses", GPUMUX_MEMBER(sm.result_buses), 1, 64, "results per core cycle",
+        "write-backs of fixed-latency results of the whole SM");
+  count(f, "sm.fetch_interval", GPUMUX_MEMBER(sm.fetch_interval), 1, 64, "core cycles",
+        "between two fetches of one scheduler");
+  count(f, "sm.fetch_width", GPUMUX_MEMBER(sm.fetch_width), 1, 16, "instructions", "per fetch");
+  count(f, "sm.instruction_buffer", GPUMUX_MEMBER(sm.instruction_buffer), 1, 16, "instructions",
+        "decoded ones that a warp may hold");
+  count(f, "sm.branch_latency", GPUMUX_MEMBER(sm.branch_latency), 1, 1000, "core cycles",
+        "issue of a taken branch to issue at its target");
+  count(f, "sm.barrier_latency", GPUMUX_MEMBER(sm.barrier_latency), 1, 1000, "core cycles",
+        "last arrival to release");
+  count(f, "sm.block_launch_latency", GPUMUX_MEMBER(sm.block_launch_latency), 0, kMaxCycles, "core cycles",
+        "dispatch of a block to its first fetch");
+  count(f, "sm.memory_issue_width", GPUMUX_MEMBER(sm.memory_issue_width), 1, 16,
+        "instructions per core cycle", "memory instructions that the load/store unit accepts");
+  count(f, "sm.memory_queue", GPUMUX_MEMBER(sm.memory_queue), 1, 256, "instructions",
+        "between issue and the load/store unit");
+}
+
+constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",     "sfu",
+                                                            "tensor", "memory", "control"};
+constexpr std::array<const char*, isa::kLatencyClasses> kLatencyKeys = {
+    "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max", "fp_mul",  "fp_mad", "fp_div",
+    "dp_add",  "dp_max",  "dp_mul",  "dp_mad",  "dp_div",  "sfu",    "tensor", "control", "memory"};
+
+void add_units(Fields& f) {
+  for (std::size_t u = 0; u < isa::kUnits; ++u) {
+    const std::string prefix = fmt::format("unit.{}.", kUnitKeys[u]);
+    count(
+        f, prefix + "count", [u](MachineConfig & c) -> auto& { return c.units[u].count; }, 1, 64, "units",
+        "pipelines of this kind per SM");
+    count(
+        f, prefix + "lanes", [u](MachineConfig & c) -> auto& { return c.units[u].lanes; }, 1, 32, "lanes",
+        "of each; a warp instruction holds it ceil(32 / lanes) cycles or its initiation interval");
+    flag(
+        f, prefix + "scheduler_private",
+        [u](MachineConfig & c) -> auto& { return c.units[u].scheduler_private; },
+        "each scheduler owns count / schedulers of them");
+  }
+  for (std::size_t l = 0; l < isa::kLatencyClasses; ++l) {
+    f.push_back({fmt::format("latency.{}", kLatencyKeys[l]),
+                 "core cycles",
+                 "[latency to a dependent issue, initiation interval]",
+                 Field::Member<LatencyConfig>([l](MachineConfig & c) -> auto& { return c.latency[l]; }),
+                 1,
+                 4096,
+                 {}});
+  }
+}
+
+void add_caches(Fields& f) {
+  count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 256, "banks", "of shared memory, 4 bytes wide");
+  count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxCycles, "core cycles",
+        "conflict-free access to use");
+
+  size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxSize, "instruction cache; 0: perfect");
+  count(f, "icache.ways", GPUMUX_MEMBER(icache.ways), 1, 1024, "ways", "associativity");
+  size(f, "icache.line_size", GPUMUX_MEMBER(icache.line_bytes), 16, 1024, "line");
+  size(f, "icache.instruction_size", GPUMUX_MEMBER(icache.instruction_bytes), 4, 32, "one instruction");
+
+  size(f, "constant.size", GPUMUX_MEMBER(constant.bytes), 0, kMaxSize, "constant cache; 0: perfect");
+  count(f, "constant.ways", GPUMUX_MEMBER(constant.ways), 1, 1024, "ways", "associativity");
+  size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), 16, 1024, "line");
+  count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxCycles, "core cycles", "hit to use");
+
+  size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSize, "L1 data cache per SM, 128-byte lines");
+  count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");
+  flag(f, "l1.sectored", GPUMUX_MEMBER(l1.sectored), "32-byte sectors are fetched and counted, not lines");
+  text(f, "l1.index", GPUMUX_MEMBER(l1.index), {"xor", "linear"}, "set index function");
+  text(f, "l1.allocate", GPUMUX_MEMBER(l1.allocate), {"on-miss", "on-fill"},
+       "when a line is reserved: at the miss, or only when the data comes");
+  text(f, "l1.write", GPUMUX_MEMBER(l1.write), {"evict", "through"},
+       "write-evict, or write-through where a hit updates the line; neither allocates");
+  count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65536, "entries", "outstanding lines");
+  count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 1024, "requests",
+        "per MSHR entry, the first included");
+  count(f, "l1.miss_queue", GPUMUX_MEMBER(l1.miss_queue), 1, 1024, "requests", "waiting for the network");
+  count(f, "l1.latency", GPUMUX_MEMBER(l1.latency), 1, kMaxCycles, "core cycles", "hit to use");
+  count(f, "l1.banks", GPUMUX_MEMBER(l1.banks), 1, 32, "tag accesses per core cycle", "parallel look-ups");
+  flag(f, "l1.flush_at_kernel_start", GPUMUX_MEMBER(l1.flush_at_kernel_start),
+       "empty the L1 when a kernel starts");
+  flag(f, "l1.caches_global", GPUMUX_MEMBER(l1.caches_global), "false: global loads skip L1");
+  size(f, "l1.unified_size", GPUMUX_MEMBER(l1.unified_bytes), 0, kMaxSize,
+       "one array for L1 and shared memory; 0: separate");
+  f.push_back({"l1.shared_carveouts",
+               "bytes",
+               "sizes that the shared part of a unified array may have, ascending",
+               Field::Member<std::vector<std::uint32_t>>(GPUMUX_MEMBER(l1.shared_carveouts)),
+               0,
+               kMaxSize,
+               {}});
+}
+
+void add_memory(Fields& f) {
+  text(f, "noc.topology", GPUMUX_MEMBER(noc.topology), {"crossbar"}, "separate request and reply networks");
+  size(f, "noc.flit_size", GPUMUX_MEMBER(noc.flit_bytes), 8, 256, "width of a port: one flit per NoC cycle");
+  size(f, "noc.header_size", GPUMUX_MEMBER(noc.header_bytes), 0, 64, "of each packet");
+  count(f, "noc.latency", GPUMUX_MEMBER(noc.latency), 1, 1000, "NoC cycles",
+        "port to port, without serialisation");
+  count(f, "noc.input_buffer_flits", GPUMUX_MEMBER(noc.input_buffer_flits), 1, 4096, "flits",
+        "buffer of a source port");
+  count(f, "noc.output_buffer_flits", GPUMUX_MEMBER(noc.output_buffer_flits), 1, 4096, "flits",
+        "buffer of a destination port");
+
+  count(f, "l2.partitions", GPUMUX_MEMBER(l2.partitions), 1, 128, "partitions",
+        "memory partitions: L2 slices with one DRAM channel");
+  count(f, "l2.slices_per_partition", GPUMUX_MEMBER(l2.slices_per_partition), 1, 16, "slices", "L2 slices");
+  size(f, "l2.slice_size", GPUMUX_MEMBER(l2.slice_bytes), kLineBytes, kMaxSize, "one slice, 128-byte lines");
+  count(f, "l2.ways", GPUMUX_MEMBER(l2.ways), 1, 4096, "ways", "associativity");
+  flag(f, "l2.sectored", GPUMUX_MEMBER(l2.sectored), "32-byte sectors are fetched and counted, not lines");
+  text(f, "l2.index", GPUMUX_MEMBER(l2.index), {"linear", "xor", "ipoly"}, "set index function");
+  text(f, "l2.allocate", GPUMUX_MEMBER(l2.allocate), {"on-miss", "on-fill"},
+       "when a line is reserved: at the miss, or only when the data comes");
+  text(f, "l2.partition_hash", GPUMUX_MEMBER(l2.partition_hash), {"linear", "xor", "ipoly"},
+       "which slice of which partition an interleave unit goes to");
+  size(f, "l2.interleave_size", GPUMUX_MEMBER(l2.interleave_bytes), kLineBytes, 65536,
+       "consecutive bytes that stay in one slice");
+  count(f, "l2.mshr_entries", GPUMUX_MEMBER(l2.mshr_entries), 1, 65536, "entries",
+        "outstanding lines per slice");
+  count(f, "l2.mshr_merges", GPUMUX_MEMBER(l2.mshr_merges), 1, 1024, "requests",
+        "per MSHR entry, the first included");
+  count(f, "l2.miss_queue", GPUMUX_MEMBER(l2.miss_queue), 1, 1024, "requests",
+        "of a slice, waiting for the DRAM controller");
+  count(f, "l2.input_queue", GPUMUX_MEMBER(l2.input_queue), 1, 4096, "requests", "waiting at a slice");
+  count(f, "l2.output_queue", GPUMUX_MEMBER(l2.output_queue), 1, 4096, "replies", "waiting for the network");
+  count(f, "l2.latency", GPUMUX_MEMBER(l2.latency), 1, kMaxCycles, "L2 cycles",
+        "arrival of a request to its hit reply");
+  size(f, "l2.port_size", GPUMUX_MEMBER(l2.port_bytes), 1, 1024, "read or written per L2 cycle and slice");
+  count(f, "l2.atomic_interval", GPUMUX_MEMBER(l2.atomic_interval), 1, 1000, "L2 cycles",
+        "per atomic operation on one line");
+
+  size(f, "dram.bus_size", GPUMUX_MEMBER(dram.bus_bytes), 1, 256, "data bus of one channel");
+  number(f, "dram.transfers_per_clock", GPUMUX_MEMBER(dram.transfers_per_clock), 0.25, 16, "transfers",
+         "per command clock");
+  size(f, "dram.burst_size", GPUMUX_MEMBER(dram.burst_bytes), 8, kLineBytes, "moved by one column command");
+  size(f, "dram.row_size", GPUMUX_MEMBER(dram.row_bytes), kLineBytes, 1 << 20, "one open row of a bank");
+  count(f, "dram.banks", GPUMUX_MEMBER(dram.banks), 1, 64, "banks", "per channel");
+  count(f, "dram.bank_groups", GPUMUX_MEMBER(dram.bank_groups), 1, 64, "bank groups", "per channel");
+  text(f, "dram.scheduler", GPUMUX_MEMBER(dram.scheduler), {"frfcfs", "fcfs"},
+       "open rows first, or in order of arrival");
+  count(f, "dram.queue", GPUMUX_MEMBER(dram.queue), 1, 4096, "requests", "per channel");
+  count(f, "dram.return_queue", GPUMUX_MEMBER(dram.return_queue), 1, 4096, "requests",
+        "done, waiting for the L2");
+  count(f, "dram.fixed_latency", GPUMUX_MEMBER(dram.fixed_latency), 0, kMaxCycles, "core cycles",
+        "added to each access");
+  flag(f, "dram.separate_row_bus", GPUMUX_MEMBER(dram.separate_row_bus),
+       "row and column commands in the same cycle (HBM)");
+  count(f, "dram.write_high_watermark", GPUMUX_MEMBER(dram.write_high_watermark), 0, 4096, "requests",
+        "writes drain from here on; 0: reads and writes share one queue");
+  count(f, "dram.write_low_watermark", GPUMUX_MEMBER(dram.write_low_watermark), 0, 4096, "requests",
+        "writes drain down to here");
+  const auto timing = [&f](std::string name, Field::Member<std::uint32_t> member, double low,
+                           std::string description) {
+    count(f, "dram." + name, std::move(member), low, 100000, "DRAM cycles", std::move(description));
+  };
+  timing("CL", GPUMUX_MEMBER(dram.CL), 1, "read command to data");
+  timing("RP", GPUMUX_MEMBER(dram.RP), 1, "precharge to activate");
+  timing("RC", GPUMUX_MEMBER(dram.RC), 1, "activate to activate of the same bank");
+  timing("RAS", GPUMUX_MEMBER(dram.RAS), 1, "activate to precharge");
+  timing("RCD", GPUMUX_MEMBER(dram.RCD), 1, "activate to column command");
+  timing("RRD", GPUMUX_MEMBER(dram.RRD), 1, "activate to activate of another bank");
+  timing("CCD", GPUMUX_MEMBER(dram.CCD), 1, "column command to column command");
+  timing("CCDL", GPUMUX_MEMBER(dram.CCDL), 1, "the same within one bank group");
+  timing("WL", GPUMUX_MEMBER(dram.WL), 1, "write command to data");
+  timing("CDLR", GPUMUX_MEMBER(dram.CDLR), 0, "end of write data to read command");
+  timing("WR", GPUMUX_MEMBER(dram.WR), 0, "end of write data to precharge");
+  timing("RTPL", GPUMUX_MEMBER(dram.RTPL), 0, "read command to precharge");
+  timing("FAW", GPUMUX_MEMBER(dram.FAW), 0, "window of at most four activates; 0: not modelled");
+  timing("REFI", GPUMUX_MEMBER(dram.REFI), 0, "between two refreshes; 0: not modelled");
+  timing("RFC", GPUMUX_MEMBER(dram.RFC), 0, "length of a refresh");
+
+  count(f, "runtime.kernel_launch_latency", GPUMUX_MEMBER(runtime.kernel_launch_latency), 0, 1e8,
+        "core cycles", "a launch at the head of its stream to its first block");
+  count(f, "runtime.max_concurrent_kernels", GPUMUX_MEMBER(runtime.max_concurrent_kernels), 1,
+        kMaxKernelSlots, "kernels", "running at once on the GPU");
+  number(f, "runtime.copy_bytes_per_second", GPUMUX_MEMBER(runtime.copy_bytes_per_second), 0, 1e15,
+         "bytes per second", "of copies between host and device; 0: they take no time");
+  flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),
+       "data copied to the device lies in L2 afterwards");
+}
+
+Fields make_fields() {
+  Fields f;
+  add_general(f);
+  add_sm(f);
+  add_units(f);
+  add_caches(f);
+  add_memory(f);
+  return f;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes != 0 && bytes % (1U << 20U) == 0) return fmt::format("\"{}M\"", bytes >> 20U);
+  if (bytes != 0 && bytes % 1024 == 0) return fmt::format("\"{}K\"", bytes >> 10U);
+  return fmt::format("{}", bytes);
+}
+
+std::string quoted(std::string_view value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string_view Field::table() const {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string::npos ? std::string_view() : std::string_view(key).substr(0, dot);
+}
+
+std::string_view Field::name() const {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string::npos ? std::string_view(key) : std::string_view(key).substr(dot + 1);
+}
+
+const std::vector<Field>& fields() {
+  static const Fields kFields = make_fields();
+  return kFields;
+}
+
+int find_field(std::string_view key) {
+  const std::vector<Field>& all = fields();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].key == key) return static_cast<int>(i);
+  }
+  constexpr std::string_view kSm = "sm.";
+  if (!key.starts_with(kSm)) return -1;
+  key.remove_prefix(kSm.size());
+  for (const std::string_view part : {"l1.", "shared.", "icache.", "constant.", "unit.", "latency."}) {
+    if (key.starts_with(part)) return find_field(key);
+  }
+  return -1;
+}
+
+MachineConfig default_machine() {
+  MachineConfig config;
+  // GPGPU-Sim 3.2's GTX 480 file: latency and initiation of ADD, MAX, MUL, MAD, DIV.
+  constexpr std::array<LatencyConfig, isa::kLatencyClasses> kUsual = {{
+      {4, 1},  {13, 2},  {4, 2}, {5, 1}, {145, 8},    // int
+      {4, 1},  {13, 2},  {4, 1}, {5, 1}, {39, 4},     // fp
+      {8, 8},  {19, 16}, {8, 8}, {8, 8}, {330, 130},  // dp
+      {20, 4},                                        // sfu: a quarter of the lanes
+      {8, 2},                                         // tensor
+      {4, 1},                                         // control
+      {1, 1},                                         // memory: address generation
+  }};
+  config.latency = kUsual;
+  return config;
+}
+
+std::string field_text(const Field& field, const MachineConfig& const_config) {
+  // The accessors give references for reading and writing alike; nothing is written here.
+  auto& config = const_cast<MachineConfig&>(const_config);
+  return std::visit(
+      [&](const auto& member) -> std::string {
+        const auto& value = member(config);
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          return quoted(value);
+        } else if constexpr (std::is_same_v<T, LatencyConfig>) {
+          return fmt::format("[{}, {}]", value.latency, value.initiation);
+        } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+          std::vector<std::string> parts;
+          for (const std::uint32_t part : value) parts.push_back(size_text(part));
+          return fmt::format("[{}]", fmt::join(parts, ", "));
+        } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+          return field.is_size() ? size_text(value) : fmt::format("{}", value);
+        } else {
+          return fmt::format("{}", value);
+        }
+      },
+      field.access);
+}
+
+std::string range_text(const Field& field) {
+  if (std::holds_alternative<Field::Member<bool>>(field.access)) return "true or false";
+  if (std::holds_alternative<Field::Member<std::string>>(field.access)) {
+    return field.choices.empty() ? "text" : fmt::format("{}", fmt::join(field.choices, ", "));
+  }
+  return fmt::format("{} to {}", field.low, field.high);
+}
+
+std::string fields_markdown() {
+  const MachineConfig defaults = default_machine();
+  std::string out;
+  std::string_view table = "?";
+  for (const Field& field : fields()) {
+    if (field.table() != table) {
+      table = field.table();
+      out += table.empty() ? "\n### Outside tables\n\n" : fmt::format("\n### `[{}]`\n\n", table);
+      out += "| key | unit | values | default | meaning |\n| --- | --- | --- | --- | --- |\n";
+    }
+    out += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", field.name(), field.unit, range_text(field),
+                       field_text(field, defaults), field.description);
+  }
+  return out;
+}
+
+}  // namespace gpumux::machine
