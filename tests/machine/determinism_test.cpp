@@ -1,0 +1,83 @@
+// The same input gives the same figures for any number of threads, with and without skipping.
+#include <gtest/gtest.h>
+
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux {
+namespace {
+
+experiment::RunSpec pair_spec(const char* policy) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.apps = {experiment::builtin_app("hotspot"), experiment::builtin_app("kmeans")};
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = 30'011;  // not a multiple of any window
+  return spec;
+}
+
+std::string figures(const experiment::RunSpec& spec) {
+  experiment::RunResult result = experiment::simulate(spec);
+  result.wall_seconds = 0;
+  std::string text = experiment::result_json(result, {1, 1}, {});
+#define GPUMUX_FIELD(field, unit, description) \
+  text += std::to_string(result.schedulers.field) + " " #field "\n";
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) \
+  text += std::to_string(result.partitions.field) + " " #field "\n";
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) text += std::to_string(result.gpu.field) + " " #field "\n";
+  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return text;
+}
+
+class Determinism : public testing::TestWithParam<const char*> {};
+
+TEST_P(Determinism, ThreadsDoNotChangeResults) {
+  experiment::RunSpec spec = pair_spec(GetParam());
+  const std::string one = figures(spec);
+  EXPECT_EQ(one, figures(spec)) << "a second run";
+  for (const unsigned threads : {2U, 3U}) {
+    spec.threads = threads;
+    EXPECT_EQ(one, figures(spec)) << threads << " threads";
+  }
+}
+
+TEST_P(Determinism, SkippingIsInvisible) {
+  experiment::RunSpec spec = pair_spec(GetParam());
+  const std::string skipping = figures(spec);
+  spec.no_skip = true;
+  EXPECT_EQ(skipping, figures(spec));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Determinism,
+                         testing::Values("sequential", "leftover", "spatial", "even", "even,warps=lrr"),
+                         [](const testing::TestParamInfo<const char*>& info) {
+                           std::string name = info.param;
+                           for (char& c : name) {
+                             if (c == ',' || c == '=') c = '_';
+                           }
+                           return name;
+                         });
+
+// Conservation over the whole machine: what SMs count as sent is what partitions count as taken, once all
+// has ended; every scheduler cycle has one reason.
+TEST(Conservation, CountersAgreeOverLevels) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.apps = {experiment::builtin_app("pathfinder")};
+  spec.policy = policy::parse_choice("sequential");
+  const experiment::RunResult result = experiment::simulate(spec);
+  EXPECT_EQ(result.apps[0].completions, 1U);
+  EXPECT_LE(result.partitions.requests, result.gpu.requests_sent);
+  EXPECT_GE(result.partitions.requests * 100, result.gpu.requests_sent * 99)
+      << "stores of the last blocks alone";
+  EXPECT_EQ(result.schedulers.issued, result.gpu.warp_instructions);
+  EXPECT_GE(result.gpu.l1_accesses, result.gpu.l1_misses);
+}
+
+}  // namespace
+}  // namespace gpumux

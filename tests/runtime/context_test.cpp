@@ -1,0 +1,202 @@
+// Contexts over a device that ends kernels by hand: order in streams, events, copies, restarts, errors.
+#include "runtime/context.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace gpumux::runtime {
+namespace {
+
+constexpr const char* kPtx = R"(
+.version 9.0
+.target sm_75
+.address_size 64
+.global .align 4 .u32 counter = 7;
+.visible .entry add_one(.param .u64 data)
+{
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [data];
+  cvta.to.global.u64 %rd2, %rd1;
+  ld.global.u32 %r1, [%rd2];
+  add.s32 %r2, %r1, 1;
+  st.global.u32 [%rd2], %r2;
+  ret;
+}
+)";
+
+class HandDevice final : public Device {
+ public:
+  struct Running {
+    Context* context;
+    StreamId stream;
+    std::unique_ptr<workload::KernelSource> kernel;
+  };
+  HandDevice() { config_.sm.max_threads = 1536; }
+  [[nodiscard]] const machine::MachineConfig& config() const override { return config_; }
+  [[nodiscard]] Cycle now() const override { return now_; }
+  void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
+    running.push_back({&context, stream, std::move(kernel)});
+  }
+  void copied_to_device(Address, std::uint64_t bytes) override { copied += bytes; }
+  /// Runs and ends the kernel that was submitted i-th of those still there.
+  void finish(std::size_t i = 0) {
+    Running ended = std::move(running.at(i));
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    (void)emulator::run_functionally(*ended.kernel);
+    ended.context->kernel_ended(ended.stream);
+    ended.context->pump();
+  }
+  machine::MachineConfig config_;
+  Cycle now_ = 0;
+  std::vector<Running> running;
+  std::uint64_t copied = 0;
+};
+
+/// An application made of a lambda.
+class Scripted final : public Application {
+ public:
+  using Script = Task (*)(Host&, std::vector<std::uint32_t>&);
+  Scripted(Script script, std::vector<std::uint32_t>& log) : script_(script), log_(log) {}
+  Task run(Host& host, bool) override { return script_(host, log_); }
+
+ private:
+  Script script_;
+  std::vector<std::uint32_t>& log_;
+};
+
+class ContextTest : public testing::Test {
+ protected:
+  Context& start(Scripted::Script script) {
+    context_ = std::make_unique<Context>(AppId{0}, "script", std::make_unique<Scripted>(script, log_),
+                                         device_, true, nullptr);
+    context_->start();
+    context_->pump();
+    return *context_;
+  }
+  std::string error_of(Scripted::Script script) {
+    try {
+      start(script);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  HandDevice device_;
+  std::vector<std::uint32_t> log_;
+  std::unique_ptr<Context> context_;
+};
+
+TEST_F(ContextTest, OneStreamRunsInOrder) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto data = host.malloc<std::uint32_t>(1);
+    std::vector<std::uint32_t> value = {40};
+    host.to_device(data, value);
+    host.launch(module, "add_one", {}, data);
+    host.launch(module, "add_one", {}, data);
+    host.from_device(value, data);
+    co_await host.synchronize();
+    log.push_back(value[0]);
+  });
+  EXPECT_EQ(device_.running.size(), 1U) << "the second launch waits for the first";
+  EXPECT_EQ(device_.copied, 4U);
+  device_.finish();
+  EXPECT_EQ(device_.running.size(), 1U);
+  EXPECT_FALSE(context.finished());
+  device_.finish();
+  EXPECT_TRUE(context.finished());
+  EXPECT_EQ(log_, std::vector<std::uint32_t>{42});
+}
+
+TEST_F(ContextTest, StreamsRunSideBySideAndEventsJoinThem) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto data = host.malloc<std::uint32_t>(1);
+    const StreamId a = host.create_stream();
+    const StreamId b = host.create_stream();
+    const EventId done = host.create_event();
+    host.launch(module, "add_one", {{}, {}, 0, a}, data);
+    host.record_event(done, a);
+    host.launch(module, "add_one", {{}, {}, 0, 0}, data);
+    host.stream_wait_event(b, done);
+    host.launch(module, "add_one", {{}, {}, 0, b}, data);
+    co_await host.synchronize_event(done);
+    log.push_back(static_cast<std::uint32_t>(host.event_cycle(done)));
+    co_await host.synchronize();
+  });
+  ASSERT_EQ(device_.running.size(), 2U) << "default stream and a; b waits for the event";
+  device_.now_ = 500;
+  device_.finish(device_.running[0].stream == 1 ? 0 : 1);
+  EXPECT_EQ(log_, std::vector<std::uint32_t>{500});
+  EXPECT_EQ(device_.running.size(), 2U);
+  device_.finish();
+  device_.finish();
+  EXPECT_TRUE(context.finished());
+}
+
+TEST_F(ContextTest, CopiesTakeTimeWhenTheLinkHasABandwidth) {
+  device_.config_.clocks.core = 1000;                   // 1 cycle = 1 ns
+  device_.config_.runtime.copy_bytes_per_second = 1e9;  // 1 byte per cycle
+  Context& context = start([](Host& host, std::vector<std::uint32_t>&) -> Task {
+    const auto data = host.malloc<std::uint32_t>(25);
+    host.to_device(data, std::vector<std::uint32_t>(25, 1));
+    co_await host.synchronize();
+  });
+  EXPECT_EQ(context.next_event(), 100U);
+  device_.now_ = 99;
+  context.pump();
+  EXPECT_FALSE(context.finished());
+  device_.now_ = 100;
+  context.pump();
+  EXPECT_TRUE(context.finished());
+}
+
+TEST_F(ContextTest, RestartsFromFreshMemory) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto data = host.malloc<std::uint32_t>(1);
+    std::vector<std::uint32_t> value = {9};
+    host.from_device(value, data);
+    host.launch(module, "add_one", {}, data);
+    co_await host.synchronize();
+    log.push_back(value[0]);
+  });
+  device_.finish();
+  ASSERT_TRUE(context.finished());
+  context.start();
+  context.pump();
+  device_.finish();
+  EXPECT_EQ(log_, (std::vector<std::uint32_t>{0, 0}));
+}
+
+TEST_F(ContextTest, ErrorsSayWhatWouldBeRight) {
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+              host.launch(module, "add_two", {}, 1);
+              co_await host.synchronize();
+            }).find("one.ptx: error: unknown kernel 'add_two'; did you mean 'add_one'?"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+              host.launch(module, "add_one", {{1, 1, 1}, {1025, 1, 1}, 0, 0}, Address{0});
+              co_await host.synchronize();
+            }).find("a block of 1025 threads; at most 1024"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+              host.launch(module, "add_one", {{1, 1, 1}, {32, 1, 1}, 1 << 20, 0}, Address{0});
+              co_await host.synchronize();
+            }).find("limited by shared"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const auto data = host.malloc<std::uint32_t>(1);
+              host.to_device(data, std::vector<std::uint32_t>(2, 1));
+              co_await host.synchronize();
+            }).find("error"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpumux::runtime
