@@ -1,0 +1,107 @@
+// The order of the passes.
+#include "ptx/compile.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "ptx/calls.hpp"
+#include "ptx/flow.hpp"
+
+namespace gpumux::ptx {
+
+using isa::Function;
+using isa::Instruction;
+using isa::Module;
+using isa::Opcode;
+
+namespace {
+
+/// A kernel or a function that it really calls, on its way to final code.
+struct Unit {
+  std::uint32_t module_index = isa::kNoTarget;  // callees only
+  Function function;
+  FlowGraph graph;
+};
+
+void lower(Unit& unit, bool stack, bool is_root) {
+  lower_slots(unit.function, stack, is_root);
+  unit.graph = build_flow(unit.function);
+  lower_returns(unit.graph, is_root);
+}
+
+/// Puts the units' code behind each other and resolves calls.
+Function link(std::vector<Unit>& units, const Module& module) {
+  Function result = std::move(units[0].function);
+  std::vector<std::uint32_t> entry(module.functions.size(), isa::kNoTarget);
+  std::vector<Instruction> code;
+  std::vector<std::vector<std::uint32_t>> tables;
+  std::uint32_t frames = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    Function& part = i == 0 ? result : units[i].function;
+    const std::uint32_t base = static_cast<std::uint32_t>(code.size());
+    if (i != 0) entry[units[i].module_index] = base;
+    emit_flow(units[i].graph, part, base);
+    for (Instruction& inst : part.code) {
+      if (inst.op == Opcode::BrxIdx) inst.call += static_cast<std::uint32_t>(tables.size());
+      if (inst.op == Opcode::Call) {
+        const std::string& callee = part.calls[inst.call].callee;
+        // Entries are not known yet: remember which one.
+        inst.target = callee.empty() ? isa::kNoTarget : function_index(module, callee);
+      }
+      code.push_back(inst);
+    }
+    tables.insert(tables.end(), part.branch_tables.begin(), part.branch_tables.end());
+    frames = std::max(frames, part.local_bytes);
+    result.num_reg32 = std::max(result.num_reg32, part.num_reg32);
+    result.num_reg64 = std::max(result.num_reg64, part.num_reg64);
+    result.num_pred = std::max(result.num_pred, part.num_pred);
+  }
+  const std::uint32_t call_table = static_cast<std::uint32_t>(tables.size());
+  if (units.size() > 1) {
+    tables.push_back(entry);
+    result.local_bytes = (result.local_bytes + 15U) / 16U * 16U + frames + kStackReserveBytes;
+  }
+  for (Instruction& inst : code) {
+    if (inst.op != Opcode::Call) continue;
+    if (inst.target == isa::kNoTarget) {
+      inst.call = call_table;
+    } else {
+      inst.target = entry[inst.target];
+      inst.call = isa::kNoTarget;
+    }
+  }
+  result.code = std::move(code);
+  result.branch_tables = std::move(tables);
+  result.calls.clear();
+  result.final = true;
+  return result;
+}
+
+}  // namespace
+
+Function compile(const Module& module, const Function& kernel, const CompileOptions& options) {
+  (void)options;
+  std::vector<Unit> units(1);
+  units[0].function = inline_calls(module, kernel);
+  const bool has_calls = std::any_of(units[0].function.code.begin(), units[0].function.code.end(),
+                                     [](const Instruction& inst) { return inst.op == Opcode::Call; });
+  if (has_calls) {
+    for (const std::uint32_t index : real_callees(module, units[0].function)) {
+      Unit unit;
+      unit.module_index = index;
+      unit.function = inline_calls(module, module.functions[index]);
+      units.push_back(std::move(unit));
+    }
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    Unit& unit = units[i];
+    lower(unit, has_calls, i == 0);
+    if (has_calls) {
+      save_registers(unit.graph, unit.function);
+      finish_frame(unit.graph, unit.function);
+    }
+  }
+  return link(units, module);
+}
+
+}  // namespace gpumux::ptx

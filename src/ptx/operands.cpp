@@ -1,0 +1,74 @@
+#include "ptx/operands.hpp"
+
+namespace gpumux::ptx {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+
+bool has_side_effect(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::St:
+    case Opcode::Atom:
+    case Opcode::Red:
+    case Opcode::Prefetch:
+    case Opcode::Bar:
+    case Opcode::BarWarp:
+    case Opcode::Membar:
+    case Opcode::Nanosleep:
+    case Opcode::Label:
+    case Opcode::Bra:
+    case Opcode::BrxIdx:
+    case Opcode::Call:
+    case Opcode::Ret:
+    case Opcode::Exit:
+    case Opcode::Trap:
+    case Opcode::Syscall: return true;
+    case Opcode::Ld: return inst.is_volatile || inst.acquire_release;
+    case Opcode::Shfl:  // other lanes read this lane's value, but only when they execute it as well:
+    case Opcode::Vote:  // a copy whose result is unused still has no effect
+    default: return false;
+  }
+}
+
+bool is_pure(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Ld:
+    case Opcode::Shfl:
+    case Opcode::Vote:
+    case Opcode::Match:
+    case Opcode::Activemask:
+    case Opcode::Redux: return false;
+    default: break;
+  }
+  if (has_side_effect(inst)) return false;
+  for (const Operand& operand : inst.src) {
+    if (operand.kind != Operand::Kind::Special) continue;
+    switch (static_cast<isa::Special>(operand.reg)) {
+      case isa::Special::Clock:
+      case isa::Special::ClockHi:
+      case isa::Special::Clock64:
+      case isa::Special::GlobalTimer:
+      case isa::Special::GlobalTimerLo:
+      case isa::Special::GlobalTimerHi: return false;
+      default: break;
+    }
+  }
+  return true;
+}
+
+Operand new_reg32(isa::Function& function) { return Operand::reg32(function.num_reg32++); }
+Operand new_reg64(isa::Function& function) { return Operand::reg64(function.num_reg64++); }
+Operand new_pred(isa::Function& function) { return Operand::pred(function.num_pred++); }
+
+Instruction make(Opcode op, isa::Type type, const Instruction& like) {
+  Instruction inst;
+  inst.op = op;
+  inst.type = type;
+  inst.guard = like.guard;
+  inst.line = like.line;
+  inst.column = like.column;
+  return inst;
+}
+
+}  // namespace gpumux::ptx
