@@ -1,0 +1,103 @@
+// What the benchmarks' host programs share: comparison with CPU references, checks of sizes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::benchmarks {
+
+/// Half a unit in the last place of float: the relative error of one rounding.
+inline constexpr double kFloatRounding = 0x1p-24;
+
+/// A float result may differ from its reference by absolute + relative * |reference|.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+/// For sums of products of non-negative floats: `roundings` is how many a term passes through at most (the
+/// number of terms, plus one if products are rounded). The bound is n u / (1 - n u), Higham, Accuracy and
+/// Stability of Numerical Algorithms, section 3.1.
+inline Tolerance sum_tolerance(std::uint64_t roundings) {
+  const double nu = static_cast<double>(roundings) * kFloatRounding;
+  return {.relative = nu / (1 - nu), .absolute = 0};
+}
+
+/// Throws SimulationFault that names the first element that is off by more than allowed[i] (a NaN is wrong),
+/// both values and the tolerance. `what` names app and array: "sgemm: c".
+inline void check_within(std::string_view what, const std::vector<float>& result,
+                         const std::vector<double>& reference, const std::vector<double>& allowed) {
+  GPUMUX_CHECK(result.size() == reference.size() && result.size() == allowed.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(result[i]) - reference[i]);
+    if (!(difference <= allowed[i])) {
+      throw SimulationFault(fmt::format("{}[{}] is {:.9g} instead of {:.9g} (tolerance {:.3g})", what, i,
+                                        result[i], reference[i], allowed[i]));
+    }
+  }
+}
+
+/// The same with one rule for all elements; the reference may be float or double.
+template <typename Reference>
+void check_close(std::string_view what, const std::vector<float>& result,
+                 const std::vector<Reference>& reference, Tolerance tolerance) {
+  GPUMUX_CHECK(result.size() == reference.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto expected = static_cast<double>(reference[i]);
+    const double allowed = tolerance.absolute + tolerance.relative * std::abs(expected);
+    const double difference = std::abs(static_cast<double>(result[i]) - expected);
+    if (!(difference <= allowed)) {
+      throw SimulationFault(fmt::format("{}[{}] is {:.9g} instead of {:.9g} (tolerance {:.3g})", what, i,
+                                        result[i], expected, allowed));
+    }
+  }
+}
+
+/// Integers must be equal. Throws SimulationFault that names the first wrong element.
+template <typename T>
+requires std::is_integral_v<T>
+void check_equal(std::string_view what, const std::vector<T>& result, const std::vector<T>& reference) {
+  GPUMUX_CHECK(result.size() == reference.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] != reference[i]) {
+      throw SimulationFault(
+          fmt::format("{}[{}] is {} instead of {} (tolerance 0)", what, i, result[i], reference[i]));
+    }
+  }
+}
+
+/// A size parameter, whose range parse_params() has checked. Throws UserError unless it is a multiple of
+/// `multiple`.
+inline std::uint32_t size_param(const runtime::AppParams& params, std::string_view app,
+                                const std::string& name, std::int64_t multiple = 1) {
+  const std::int64_t value = params.at(name);
+  if (value % multiple != 0) {
+    throw UserError(fmt::format("app {}: {}={} must be a multiple of {}", app, name, value, multiple));
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+/// Throws UserError when the arrays of an application would take more than `limit` bytes.
+inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_t limit = 256ULL << 20U) {
+  if (bytes > limit) {
+    throw UserError(fmt::format("app {}: these sizes need {} MB of device memory; at most {} MB are allowed",
+                                app, bytes >> 20U, limit >> 20U));
+  }
+}
+
+/// Blocks of `block` threads that cover `threads`.
+constexpr std::uint32_t blocks_for(std::uint32_t threads, std::uint32_t block) {
+  return (threads + block - 1) / block;
+}
+
+}  // namespace gpumux::benchmarks
