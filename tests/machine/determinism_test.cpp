@@ -55,8 +55,8 @@ TEST_P(Determinism, SkippingIsInvisible) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Determinism,
                          testing::Values("sequential", "leftover", "spatial", "even", "even,warps=lrr"),
-                         [](const testing::TestParamInfo<const char*>& info) {
-                           std::string name = info.param;
+                         [](const testing::TestParamInfo<const char*>& policy) {
+                           std::string name = policy.param;
                            for (char& c : name) {
                              if (c == ',' || c == '=') c = '_';
                            }
