@@ -1,0 +1,116 @@
+// cutcp: host program of the cutoff Coulomb potential.
+#include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "benchmarks/cutcp/cutcp_reference.hpp"
+#include "benchmarks/tolerance.hpp"
+#include "embedded/cutcp.ptx.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::benchmarks {
+namespace {
+
+constexpr Dim3 kBlock{8, 2, 8};
+
+class Cutcp final : public runtime::Application {
+ public:
+  Cutcp(const Lattice& lattice, std::uint32_t cutoff, std::uint32_t atoms_per_bin, std::uint64_t seed)
+      : lattice_(lattice), cutoff_(static_cast<float>(cutoff)), atoms_per_bin_(atoms_per_bin), seed_(seed) {}
+
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    const std::vector<Atom> atoms = make_atoms();
+    const std::vector<BinOffset> neighbours = neighbour_offsets(cutoff_);
+    const auto margin = static_cast<std::uint32_t>(std::ceil(cutoff_ / Lattice::kBinLength));
+    const Bins bins = sort_into_bins(atoms, lattice_, margin);
+
+    const std::uint32_t module = host.load_module(embedded::cutcp_ptx, "benchmarks/cutcp/cutcp.ptx");
+    const auto device_bins = host.malloc<Atom>(bins.slots.size());
+    const auto device_potential = host.malloc<float>(lattice_.points());
+    host.to_device(device_bins, bins.slots);
+    const std::vector<int> neighbour_count{static_cast<int>(neighbours.size())};
+    host.copy_to_symbol(module, "neighbours", 0, std::as_bytes(std::span(neighbours)), 0);
+    host.copy_to_symbol(module, "neighbour_count", 0, std::as_bytes(std::span(neighbour_count)), 0);
+    const Dim3 grid{lattice_.regions_x, lattice_.regions_y, lattice_.regions_z};
+    host.launch(module, "cutcp_lattice", {.grid = grid, .block = kBlock}, device_bins, device_potential,
+                static_cast<int>(bins.bins_x), static_cast<int>(bins.bins_y), static_cast<int>(margin),
+                Lattice::kSpacing, cutoff_ * cutoff_, 1 / (cutoff_ * cutoff_));
+    std::vector<float> potential(lattice_.points());
+    host.from_device(potential, device_potential);
+    co_await host.synchronize();
+    if (!bins.overflow.empty()) {
+      const std::vector<double> rest = cutcp_reference(bins.overflow, lattice_, cutoff_).value;
+      for (std::size_t i = 0; i < potential.size(); ++i) potential[i] += static_cast<float>(rest[i]);
+    }
+    if (verify) {
+      if (reference_.value.empty()) reference_ = cutcp_reference(atoms, lattice_, cutoff_);
+      check_within("cutcp: potential", potential, reference_.value, reference_.allowed);
+    }
+    host.free(device_bins);
+    host.free(device_potential);
+  }
+
+ private:
+  [[nodiscard]] std::vector<Atom> make_atoms() const {
+    Random random(seed_);
+    const std::size_t bins = std::size_t{lattice_.regions_x} * lattice_.regions_y * lattice_.regions_z;
+    std::vector<Atom> atoms(bins * atoms_per_bin_);
+    // A coordinate a little off the multiples of the spacing, so that no atom lies on a lattice point.
+    const auto coordinate = [&](std::uint32_t regions) {
+      const std::uint32_t cell = random.below(regions * Lattice::kRegion);
+      return (static_cast<float>(cell) + random.uniform(0.01F, 0.99F)) * Lattice::kSpacing;
+    };
+    for (Atom& atom : atoms) {
+      atom.x = coordinate(lattice_.regions_x);
+      atom.y = coordinate(lattice_.regions_y);
+      atom.z = coordinate(lattice_.regions_z);
+      const float charge = random.uniform(0.1F, 1.0F);  // never 0, which marks an empty slot
+      atom.q = random.below(2) == 0 ? charge : -charge;
+    }
+    return atoms;
+  }
+
+  Lattice lattice_;
+  float cutoff_;
+  std::uint32_t atoms_per_bin_;
+  std::uint64_t seed_;
+  Potential reference_;
+};
+
+Lattice lattice_of(const runtime::AppParams& params) {
+  return {size_param(params, "cutcp", "regions_x"), size_param(params, "cutcp", "regions_y"),
+          size_param(params, "cutcp", "regions_z")};
+}
+
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+  const Lattice lattice = lattice_of(params);
+  return {{"cutcp_lattice", {lattice.regions_x, lattice.regions_y, lattice.regions_z}, kBlock}};
+}
+
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+  const Lattice lattice = lattice_of(params);
+  check_memory("cutcp", sizeof(float) * lattice.points());
+  return std::make_unique<Cutcp>(lattice, size_param(params, "cutcp", "cutoff"),
+                                 size_param(params, "cutcp", "atoms_per_bin"), seed);
+}
+
+[[maybe_unused]] const bool registered = runtime::register_app({
+    .name = "cutcp",
+    .description =
+        "Coulomb potential with a cutoff on a lattice, atoms in bins staged through shared memory (as in "
+        "Parboil)",
+    .params = {{"regions_x", 8, 1, 64, "regions of 8x8x8 lattice points (4 angstrom) along x, a block each"},
+               {"regions_y", 8, 1, 64, "regions along y"},
+               {"regions_z", 8, 1, 64, "regions along z"},
+               {"cutoff", 4, 1, 12, "cutoff distance in angstrom"},
+               {"atoms_per_bin", 2, 1, 8, "mean number of atoms in a cube of 4 angstrom"}},
+    .ptx_file = "benchmarks/cutcp/cutcp.ptx",
+    .ptx_text = embedded::cutcp_ptx,
+    .shapes = shapes,
+    .create = create,
+});
+
+}  // namespace
+}  // namespace gpumux::benchmarks

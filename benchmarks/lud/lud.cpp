@@ -1,0 +1,96 @@
+// lud: host program of the blocked LU decomposition.
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "benchmarks/lud/lud_reference.hpp"
+#include "benchmarks/tolerance.hpp"
+#include "embedded/lud.ptx.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::benchmarks {
+namespace {
+
+constexpr std::uint32_t kTile = 16;
+
+class Lud final : public runtime::Application {
+ public:
+  Lud(std::uint32_t n, std::uint64_t seed) : n_(n), seed_(seed) {}
+
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    std::vector<float> matrix = make_matrix();
+    const std::uint32_t module = host.load_module(embedded::lud_ptx, "benchmarks/lud/lud.ptx");
+    const auto device = host.malloc<float>(matrix.size());
+    host.to_device(device, matrix);
+    const auto n = static_cast<int>(n_);
+    const std::uint32_t tiles = n_ / kTile;
+    for (std::uint32_t step = 0; step < tiles; ++step) {
+      const auto offset = static_cast<int>(step * kTile);
+      const std::uint32_t rest = tiles - step - 1;
+      host.launch(module, "lud_diagonal", {.grid = {1}, .block = {kTile}}, device, n, offset);
+      if (rest == 0) break;
+      host.launch(module, "lud_perimeter", {.grid = {rest}, .block = {2 * kTile}}, device, n, offset);
+      host.launch(module, "lud_internal", {.grid = {rest, rest}, .block = {kTile, kTile}}, device, n, offset);
+    }
+    host.from_device(matrix, device);
+    co_await host.synchronize();
+    if (verify) check(matrix);
+    host.free(device);
+  }
+
+ private:
+  // Diagonally dominant, so that no pivoting is needed and nothing grows.
+  [[nodiscard]] std::vector<float> make_matrix() const {
+    Random random(seed_);
+    std::vector<float> matrix(std::size_t{n_} * n_);
+    for (float& value : matrix) value = random.uniform(-1.0F, 1.0F);
+    for (std::size_t i = 0; i < n_; ++i) matrix[i * n_ + i] += static_cast<float>(n_);
+    return matrix;
+  }
+
+  // An element sees at most n roundings of terms whose magnitudes sum to |L||U|: for this matrix at most
+  // |u| + 2 above the diagonal and, after division by a pivot of about n, |l| + 2/n below it. The factor 2
+  // covers errors inherited from earlier steps (L and U have condition numbers near 1).
+  void check(const std::vector<float>& result) {
+    if (reference_.empty()) {
+      reference_ = lud_reference(make_matrix(), n_);
+      allowed_.resize(reference_.size());
+      const double unit = 2 * n_ * kFloatRounding;
+      for (std::size_t i = 0; i < reference_.size(); ++i) {
+        const bool below_diagonal = i % n_ < i / n_;
+        allowed_[i] = unit * (std::abs(reference_[i]) + 2.0 / (below_diagonal ? n_ : 1));
+      }
+    }
+    check_within("lud: matrix", result, reference_, allowed_);
+  }
+
+  std::uint32_t n_;
+  std::uint64_t seed_;
+  std::vector<double> reference_;
+  std::vector<double> allowed_;
+};
+
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+  const std::uint32_t rest = std::max(size_param(params, "lud", "size", kTile) / kTile - 1, 1U);
+  return {{"lud_diagonal", {1}, {kTile}},
+          {"lud_perimeter", {rest}, {2 * kTile}},
+          {"lud_internal", {rest, rest}, {kTile, kTile}}};
+}
+
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+  return std::make_unique<Lud>(size_param(params, "lud", "size", kTile), seed);
+}
+
+[[maybe_unused]] const bool registered = runtime::register_app({
+    .name = "lud",
+    .description = "LU decomposition without pivoting, 16x16 tiles, three kernels a step (as in Rodinia)",
+    .params = {{"size", 384, 16, 4096, "rows and columns of the matrix, a multiple of 16"}},
+    .ptx_file = "benchmarks/lud/lud.ptx",
+    .ptx_text = embedded::lud_ptx,
+    .shapes = shapes,
+    .create = create,
+});
+
+}  // namespace
+}  // namespace gpumux::benchmarks

@@ -1,0 +1,125 @@
+// spmv: host program of the sparse matrix-vector product.
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "benchmarks/spmv/spmv_reference.hpp"
+#include "benchmarks/tolerance.hpp"
+#include "embedded/spmv.ptx.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::benchmarks {
+namespace {
+
+constexpr std::uint32_t kBlock = 192;
+constexpr std::int64_t kMaxRows = 32 * 8192;     // the kernel's constant array of groups
+constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: its array of diagonals
+constexpr std::uint32_t kBand = 512;
+
+class Spmv final : public runtime::Application {
+ public:
+  Spmv(std::uint32_t rows, std::uint32_t nonzeros, std::uint32_t repeats, std::uint64_t seed)
+      : rows_(rows), nonzeros_(nonzeros), repeats_(repeats), seed_(seed) {}
+
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    Random random(seed_);
+    const SparseRows matrix = make_matrix(random);
+    std::vector<float> x(rows_);
+    for (float& value : x) value = random.unit();
+    const JaggedDiagonals jds = to_jagged_diagonals(matrix);
+
+    const std::uint32_t module = host.load_module(embedded::spmv_ptx, "benchmarks/spmv/spmv.ptx");
+    const auto device_value = host.malloc<float>(jds.value.size());
+    const auto device_column = host.malloc<std::int32_t>(jds.column.size());
+    const auto device_permutation = host.malloc<std::int32_t>(rows_);
+    const auto device_x = host.malloc<float>(rows_);
+    const auto device_y = host.malloc<float>(rows_);
+    host.to_device(device_value, jds.value);
+    host.to_device(device_column, jds.column);
+    host.to_device(device_permutation, jds.permutation);
+    host.to_device(device_x, x);
+    host.copy_to_symbol(module, "diagonal_start", 0, std::as_bytes(std::span(jds.diagonal_start)), 0);
+    host.copy_to_symbol(module, "group_length", 0, std::as_bytes(std::span(jds.group_length)), 0);
+    for (std::uint32_t i = 0; i < repeats_; ++i) {
+      host.launch(module, "spmv_jds", {.grid = {blocks_for(rows_, kBlock)}, .block = {kBlock}}, device_y,
+                  device_value, device_column, device_permutation, device_x, static_cast<int>(rows_));
+    }
+    std::vector<float> y(rows_);
+    host.from_device(y, device_y);
+    co_await host.synchronize();
+    if (verify) {
+      if (reference_.empty()) reference_ = spmv_reference(matrix, x);
+      // No term is negative; a row has fewer than 2 * nonzeros of them, and padding adds exact zeros.
+      check_close("spmv: y", y, reference_, sum_tolerance(2 * nonzeros_ + 1));
+    }
+    host.free(device_value);
+    host.free(device_column);
+    host.free(device_permutation);
+    host.free(device_x);
+    host.free(device_y);
+  }
+
+ private:
+  // Row lengths are uniform in [1, 2 * nonzeros_); half of the columns lie near the diagonal, half anywhere.
+  [[nodiscard]] SparseRows make_matrix(Random& random) const {
+    SparseRows matrix;
+    const std::size_t expected = std::size_t{rows_} * nonzeros_;
+    matrix.column.reserve(expected + expected / 8);
+    matrix.value.reserve(expected + expected / 8);
+    std::vector<std::int32_t> columns;
+    for (std::uint32_t row = 0; row < rows_; ++row) {
+      const std::uint32_t length = 1 + random.below(2 * nonzeros_ - 1);
+      const std::uint32_t band_start = row < kBand ? 0 : row - kBand;
+      const std::uint32_t band = std::min(rows_, row + kBand) - band_start;
+      columns.clear();
+      for (std::uint32_t k = 0; k < length; ++k) {
+        const bool near_diagonal = random.below(2) == 0;
+        const std::uint32_t column = near_diagonal ? band_start + random.below(band) : random.below(rows_);
+        columns.push_back(static_cast<std::int32_t>(column));
+      }
+      std::sort(columns.begin(), columns.end());
+      columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+      for (const std::int32_t column : columns) {
+        matrix.column.push_back(column);
+        matrix.value.push_back(random.unit());
+      }
+      matrix.start.push_back(matrix.column.size());
+    }
+    return matrix;
+  }
+
+  std::uint32_t rows_;
+  std::uint32_t nonzeros_;
+  std::uint32_t repeats_;
+  std::uint64_t seed_;
+  std::vector<double> reference_;
+};
+
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+  return {{"spmv_jds", {blocks_for(size_param(params, "spmv", "rows"), kBlock)}, {kBlock}}};
+}
+
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+  const std::uint32_t rows = size_param(params, "spmv", "rows");
+  const std::uint32_t nonzeros = size_param(params, "spmv", "nonzeros");
+  check_memory("spmv", std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
+  return std::make_unique<Spmv>(rows, nonzeros, size_param(params, "spmv", "repeats"), seed);
+}
+
+[[maybe_unused]] const bool registered = runtime::register_app({
+    .name = "spmv",
+    .description = "sparse matrix-vector product, padded jagged diagonals, indices in constant memory "
+                   "(as in Parboil)",
+    .params = {{"rows", 147456, 1, kMaxRows, "rows and columns of the matrix"},
+               {"nonzeros", 24, 1, kMaxMeanNonzeros, "mean nonzeros of a row"},
+               {"repeats", 1, 1, 1000, "products with the same matrix"}},
+    .ptx_file = "benchmarks/spmv/spmv.ptx",
+    .ptx_text = embedded::spmv_ptx,
+    .shapes = shapes,
+    .create = create,
+});
+
+}  // namespace
+}  // namespace gpumux::benchmarks
