@@ -16,25 +16,35 @@
 
 #include "machine/clock.hpp"
 #include "machine/config.hpp"
+#include "noc/ticks.hpp"
 
 namespace gpumux::noc {
 
 struct Network {
+  /// Throws UserError for a flit so small that a line needs more than 15 flits (the size field's limit).
   explicit Network(const machine::MachineConfig& config);
 
-  Cycle latency;                       // core cycles, port to port
-  Cycle window;                        // longest span that both ends may run apart: = latency
-  double core_cycles_per_flit;         // core / NoC clock
+  Ticks clock;                  // NoC cycles, for noc::Port
+  Cycle latency;                // core cycles, port to port (>= 1)
+  Cycle window;                 // longest span that both ends may run apart: = latency
+  double core_cycles_per_flit;  // core / NoC clock
   std::uint32_t flit_bytes;
   std::uint32_t header_bytes;
-  std::uint32_t request_credits;       // flits an SM may have in the request network
-  std::uint32_t reply_credits;         // flits a partition may have in the reply network
+  /// Flits an SM may have in the request network: its input buffer, plus the flits that pass its port
+  /// during one credit loop (there and back, 2 x latency), plus one packet of the largest size, because
+  /// a packet's credits come back together.
+  std::uint32_t request_credits;
+  /// The same for a partition in the reply network, for all its slices' ports together: a Credit names
+  /// the partition alone.
+  std::uint32_t reply_credits;
+  std::uint32_t output_buffer_flits;  // behind each ejection port
 
   [[nodiscard]] std::uint8_t flits(std::uint32_t data_bytes) const {
     return static_cast<std::uint8_t>((header_bytes + data_bytes + flit_bytes - 1) / flit_bytes);
   }
-  /// Core cycles that a port needs for a packet.
-  [[nodiscard]] Cycle port_cycles(std::uint32_t flits) const;
+  /// Core cycles that a port needs for a packet that finds it idle at the start of a cycle, rounded up.
+  /// Sequences of packets are booked with noc::Port, which keeps the fractions.
+  [[nodiscard]] Cycle port_cycles(std::uint32_t flits) const { return clock.to_core(flits); }
 };
 
 }  // namespace gpumux::noc

@@ -1,28 +1,65 @@
 // Which partition and slice serve a line, and the line's place inside the slice and the DRAM channel.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/types.hpp"
 #include "machine/config.hpp"
+#include "noc/divider.hpp"
+#include "noc/index_hash.hpp"
 
 namespace gpumux::noc {
 
+/// Address bits from here up name the application; below lies its own address space.
+inline constexpr unsigned kAppShift = 40;
+inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
+
+/// Units of `interleave_bytes` go round all slices: unit n of the machine is slice n / partitions of
+/// partition n % partitions. The hashes permute the units of each group of partitions * slices, so every
+/// map is a bijection. Each application's units are rotated by a constant of its own: applications with
+/// the same addresses do not meet in the same partitions, and one alone sees the same machine with its
+/// partitions renamed.
 class PartitionMap {
  public:
+  /// Throws UserError when the hash does not suit the number of slices, or for an impossible size.
   explicit PartitionMap(const machine::L2Config& config);
   /// line = device address / 128.
-  [[nodiscard]] PartitionId partition(std::uint64_t line) const;
-  [[nodiscard]] std::uint32_t slice(std::uint64_t line) const;        // within its partition
-  /// The line's number within its partition (dense: consecutive units of this partition are
-  /// consecutive), for DRAM rows and L2 sets.
-  [[nodiscard]] std::uint64_t local_line(std::uint64_t line) const;
+  [[nodiscard]] PartitionId partition(std::uint64_t line) const { return locate(line).partition; }
+  [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }
+  /// The line's number within its partition (dense within an application: consecutive units of this
+  /// partition are consecutive), for DRAM rows. Bits from kAppLineShift up hold the application.
+  [[nodiscard]] std::uint64_t local_line(std::uint64_t line) const { return locate(line).local_line; }
+
+  struct Place {
+    PartitionId partition;
+    std::uint8_t slice;        // within the partition
+    std::uint64_t local_line;  // within the partition, see above
+    std::uint64_t slice_line;  // within the slice, dense, without the application: for L2 sets
+  };
+  [[nodiscard]] Place locate(std::uint64_t line) const {
+    const std::uint64_t app = line >> kAppLineShift;
+    const std::uint64_t within = line & ((std::uint64_t{1} << kAppLineShift) - 1);
+    const std::uint64_t unit = by_unit_lines_.quotient(within);
+    const std::uint64_t offset = within - unit * by_unit_lines_.divisor();
+    const std::uint64_t group = by_units_.quotient(unit);
+    const auto n = hash_.permute(static_cast<std::uint32_t>(unit - group * by_units_.divisor()), group,
+                                 rotation_[app % kMaxApps]);
+    const auto slice = static_cast<std::uint32_t>(by_partitions_.quotient(n));
+    const std::uint64_t unit_lines = by_unit_lines_.divisor();
+    return {static_cast<PartitionId>(n - slice * by_partitions_.divisor()), static_cast<std::uint8_t>(slice),
+            ((group * slices_ + slice) * unit_lines + offset) | (app << kAppLineShift),
+            group * unit_lines + offset};
+  }
 
  private:
-  std::uint32_t units_ = 1;       // partitions * slices
-  std::uint32_t slices_ = 1;
-  std::uint32_t unit_lines_ = 2;  // lines per interleave unit
-  enum class Hash : std::uint8_t { Linear, Xor, Ipoly } hash_ = Hash::Linear;
+  std::uint32_t slices_;
+  Divider by_unit_lines_;
+  Divider by_units_;
+  Divider by_partitions_;
+  IndexHash hash_;
+  std::array<std::uint32_t, kMaxApps> rotation_{};
 };
 
 }  // namespace gpumux::noc

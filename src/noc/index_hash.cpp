@@ -1,0 +1,71 @@
+#include "noc/index_hash.hpp"
+
+#include <bit>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace gpumux::noc {
+
+namespace {
+
+// Primitive polynomials of degree 0 to 16, bit n = coefficient of x^n.
+constexpr std::array<std::uint32_t, 17> kPolynomials = {1,      0x3,    0x7,    0xb,    0x13,   0x25,
+                                                        0x43,   0x83,   0x11d,  0x211,  0x409,  0x805,
+                                                        0x1053, 0x201b, 0x4443, 0x8003, 0x1100b};
+
+}  // namespace
+
+IndexHash::IndexHash(const std::string& name, std::uint32_t count, const std::string& key) : count_(count) {
+  if (count == 0) throw UserError(fmt::format("{}: there is nothing to choose from (count 0)", key));
+  const bool power = std::has_single_bit(count);
+  bits_ = power ? static_cast<std::uint32_t>(std::countr_zero(count)) : 0;
+  if (name == "linear") {
+    kind_ = Kind::Linear;
+  } else if (name == "xor") {
+    kind_ = power ? Kind::XorPower : Kind::Xor;
+  } else if (name == "ipoly") {
+    if (!power || bits_ >= kPolynomials.size()) {
+      throw UserError(
+          fmt::format("{} = \"ipoly\" needs a power of two up to 65536, not {}; use \"xor\"", key, count));
+    }
+    kind_ = Kind::Ipoly;
+    // Byte b of the high part stands for x^(bits + 8 b) onwards.
+    table_.resize(8);
+    std::uint32_t power_of_x = 1 % count;
+    const auto times_x = [&](std::uint32_t p) {
+      p <<= 1U;
+      return (p & count_) != 0 ? p ^ kPolynomials[bits_] : p;
+    };
+    for (std::uint32_t i = 0; i < bits_; ++i) power_of_x = times_x(power_of_x);
+    for (auto& table : table_) {
+      table.fill(0);
+      for (unsigned bit = 0; bit < 8; ++bit) {
+        for (unsigned value = 0; value < 256; ++value) {
+          if ((value >> bit & 1U) != 0) table[value] ^= static_cast<std::uint16_t>(power_of_x);
+        }
+        if (bits_ > 0) power_of_x = times_x(power_of_x);
+      }
+    }
+  } else {
+    const std::vector<std::string> known = {"linear", "xor", "ipoly"};
+    throw UserError(key + ": " + unknown_choice("index hash", name, known));
+  }
+}
+
+std::uint32_t IndexHash::fold_digits(std::uint64_t high) const {
+  std::uint64_t sum = 0;
+  for (; high != 0; high /= count_) sum += high % count_;
+  return static_cast<std::uint32_t>(sum % count_);
+}
+
+std::uint32_t IndexHash::rotation(std::uint32_t app) const {
+  // Steps of about the golden section, coprime to the count: no two rotations meet early.
+  auto step = static_cast<std::uint32_t>(count_ * 0.6180339887);
+  while (step > 1 && std::gcd(step, count_) != 1) --step;
+  if (step == 0) step = 1;
+  return static_cast<std::uint32_t>(std::uint64_t{app} * step % count_);
+}
+
+}  // namespace gpumux::noc

@@ -1,0 +1,43 @@
+// A port of the crossbar: one flit per NoC cycle, booked in exact NoC cycles, so that a clock that is no
+// divisor of the core clock loses no bandwidth to rounding.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "noc/ticks.hpp"
+
+namespace gpumux::noc {
+
+class Port {
+ public:
+  explicit Port(const Ticks& clock) : clock_(clock) {}
+
+  struct Booking {
+    Cycle first;  // core cycle of the first flit
+    Cycle last;   // core cycle of the last flit
+  };
+  /// Injection: the packet is whole at core cycle `ready`; its flits leave back to back once the port is
+  /// free. The last flit reaches the far port at `last` + Network::latency.
+  Booking inject(Cycle ready, std::uint32_t flits) {
+    const std::uint64_t start = std::max(clock_.tick_at(ready), free_);
+    free_ = start + flits;
+    return {clock_.to_core(start), clock_.to_core(start + flits - 1)};
+  }
+  /// Ejection: the packet's last flit arrives at core cycle `arrival` (its others just before), or waits
+  /// until `not_before` for space behind the port. Returns the core cycle in which the last flit is through.
+  Cycle eject(Cycle arrival, Cycle not_before, std::uint32_t flits) {
+    std::uint64_t last = std::max(clock_.tick_at(arrival), free_ + flits - 1);
+    if (not_before > arrival) last = std::max(last, clock_.tick_at(not_before));
+    free_ = last + 1;
+    return clock_.to_core(last);
+  }
+  /// Core cycle from which the port is free.
+  [[nodiscard]] Cycle free_at() const { return clock_.to_core(free_); }
+
+ private:
+  Ticks clock_;
+  std::uint64_t free_ = 0;  // NoC cycle
+};
+
+}  // namespace gpumux::noc
