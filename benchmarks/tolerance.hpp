@@ -76,17 +76,6 @@ void check_equal(std::string_view what, const std::vector<T>& result, const std:
   }
 }
 
-/// A size parameter, whose range parse_params() has checked. Throws UserError unless it is a multiple of
-/// `multiple`.
-inline std::uint32_t size_param(const runtime::AppParams& params, std::string_view app,
-                                const std::string& name, std::int64_t multiple = 1) {
-  const std::int64_t value = params.at(name);
-  if (value % multiple != 0) {
-    throw UserError(fmt::format("app {}: {}={} must be a multiple of {}", app, name, value, multiple));
-  }
-  return static_cast<std::uint32_t>(value);
-}
-
 /// Throws UserError when the arrays of an application would take more than `limit` bytes.
 inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_t limit = 256ULL << 20U) {
   if (bytes > limit) {

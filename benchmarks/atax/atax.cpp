@@ -2,16 +2,24 @@
 #include <memory>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/products_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/atax.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "atax";
+constexpr const char* kFile = "benchmarks/atax/atax.ptx";
 constexpr std::uint32_t kBlock = 256;
+
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"nx", 4096, 1, 131072, "rows of A; a block of the first kernel serves 256"},
+      {"ny", 4096, 1, 131072, "columns of A; a block of the second kernel serves 256"}};
+  return table;
+}
 
 class Atax final : public runtime::Application {
  public:
@@ -19,12 +27,10 @@ class Atax final : public runtime::Application {
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     Random random(seed_);
-    std::vector<float> x(ny_);
-    for (float& value : x) value = random.unit();
-    std::vector<float> a(std::size_t{nx_} * ny_);
-    for (float& value : a) value = random.unit();
+    const std::vector<float> x = random_floats(random, ny_, 0.0F, 1.0F);
+    std::vector<float> a = random_floats(random, std::size_t{nx_} * ny_, 0.0F, 1.0F);
 
-    const std::uint32_t module = host.load_module(embedded::atax_ptx, "benchmarks/atax/atax.ptx");
+    const std::uint32_t module = host.load_module(embedded::atax_ptx, kFile);
     const auto device_a = host.malloc<float>(a.size());
     const auto device_x = host.malloc<float>(ny_);
     const auto device_tmp = host.malloc<float>(nx_);
@@ -57,24 +63,25 @@ class Atax final : public runtime::Application {
   std::vector<double> reference_;
 };
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
-  return {{"atax_product", {blocks_for(size_param(params, "atax", "nx"), kBlock)}, {kBlock}},
-          {"atax_transposed", {blocks_for(size_param(params, "atax", "ny"), kBlock)}, {kBlock}}};
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
+  return {{"atax_product", {blocks_for(params.get("nx"), kBlock)}, {kBlock}},
+          {"atax_transposed", {blocks_for(params.get("ny"), kBlock)}, {kBlock}}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
-  const std::uint32_t nx = size_param(params, "atax", "nx");
-  const std::uint32_t ny = size_param(params, "atax", "ny");
-  check_memory("atax", sizeof(float) * (std::uint64_t{nx} * ny + nx + 2ULL * ny));
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
+  const std::uint32_t nx = params.get("nx");
+  const std::uint32_t ny = params.get("ny");
+  check_memory(kName, sizeof(float) * (std::uint64_t{nx} * ny + nx + 2ULL * ny));
   return std::make_unique<Atax>(nx, ny, seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "atax",
+    .name = kName,
     .description = "y = A^T (A x), one thread per element, accumulating in global memory (as in PolyBench)",
-    .params = {{"nx", 4096, 1, 131072, "rows of A; a block of the first kernel serves 256"},
-               {"ny", 4096, 1, 131072, "columns of A; a block of the second kernel serves 256"}},
-    .ptx_file = "benchmarks/atax/atax.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::atax_ptx,
     .shapes = shapes,
     .create = create,

@@ -4,16 +4,27 @@
 #include <span>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/cutcp/cutcp_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/cutcp.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "cutcp";
+constexpr const char* kFile = "benchmarks/cutcp/cutcp.ptx";
 constexpr Dim3 kBlock{8, 2, 8};
+
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"regions_x", 8, 1, 64, "regions of 8x8x8 lattice points (4 angstrom) along x, a block each"},
+      {"regions_y", 8, 1, 64, "regions along y"},
+      {"regions_z", 8, 1, 64, "regions along z"},
+      {"cutoff", 4, 1, 12, "cutoff distance in angstrom"},
+      {"atoms_per_bin", 2, 1, 8, "mean number of atoms in a cube of 4 angstrom"}};
+  return table;
+}
 
 class Cutcp final : public runtime::Application {
  public:
@@ -26,7 +37,7 @@ class Cutcp final : public runtime::Application {
     const auto margin = static_cast<std::uint32_t>(std::ceil(cutoff_ / Lattice::kBinLength));
     const Bins bins = sort_into_bins(atoms, lattice_, margin);
 
-    const std::uint32_t module = host.load_module(embedded::cutcp_ptx, "benchmarks/cutcp/cutcp.ptx");
+    const std::uint32_t module = host.load_module(embedded::cutcp_ptx, kFile);
     const auto device_bins = host.malloc<Atom>(bins.slots.size());
     const auto device_potential = host.malloc<float>(lattice_.points());
     host.to_device(device_bins, bins.slots);
@@ -79,34 +90,30 @@ class Cutcp final : public runtime::Application {
   Potential reference_;
 };
 
-Lattice lattice_of(const runtime::AppParams& params) {
-  return {size_param(params, "cutcp", "regions_x"), size_param(params, "cutcp", "regions_y"),
-          size_param(params, "cutcp", "regions_z")};
+Lattice lattice_of(const Params& params) {
+  return {params.get("regions_x"), params.get("regions_y"), params.get("regions_z")};
 }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
   const Lattice lattice = lattice_of(params);
   return {{"cutcp_lattice", {lattice.regions_x, lattice.regions_y, lattice.regions_z}, kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
   const Lattice lattice = lattice_of(params);
-  check_memory("cutcp", sizeof(float) * lattice.points());
-  return std::make_unique<Cutcp>(lattice, size_param(params, "cutcp", "cutoff"),
-                                 size_param(params, "cutcp", "atoms_per_bin"), seed);
+  check_memory(kName, sizeof(float) * lattice.points());
+  return std::make_unique<Cutcp>(lattice, params.get("cutoff"), params.get("atoms_per_bin"), seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "cutcp",
+    .name = kName,
     .description =
         "Coulomb potential with a cutoff on a lattice, atoms in bins staged through shared memory (as in "
         "Parboil)",
-    .params = {{"regions_x", 8, 1, 64, "regions of 8x8x8 lattice points (4 angstrom) along x, a block each"},
-               {"regions_y", 8, 1, 64, "regions along y"},
-               {"regions_z", 8, 1, 64, "regions along z"},
-               {"cutoff", 4, 1, 12, "cutoff distance in angstrom"},
-               {"atoms_per_bin", 2, 1, 8, "mean number of atoms in a cube of 4 angstrom"}},
-    .ptx_file = "benchmarks/cutcp/cutcp.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::cutcp_ptx,
     .shapes = shapes,
     .create = create,

@@ -1,18 +1,26 @@
 // lud: host program of the blocked LU decomposition.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/lud/lud_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/lud.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "lud";
+constexpr const char* kFile = "benchmarks/lud/lud.ptx";
 constexpr std::uint32_t kTile = 16;
+
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"size", 384, 16, 4096, "rows and columns of the matrix, a multiple of 16"}};
+  return table;
+}
 
 class Lud final : public runtime::Application {
  public:
@@ -20,7 +28,7 @@ class Lud final : public runtime::Application {
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     std::vector<float> matrix = make_matrix();
-    const std::uint32_t module = host.load_module(embedded::lud_ptx, "benchmarks/lud/lud.ptx");
+    const std::uint32_t module = host.load_module(embedded::lud_ptx, kFile);
     const auto device = host.malloc<float>(matrix.size());
     host.to_device(device, matrix);
     const auto n = static_cast<int>(n_);
@@ -43,8 +51,7 @@ class Lud final : public runtime::Application {
   // Diagonally dominant, so that no pivoting is needed and nothing grows.
   [[nodiscard]] std::vector<float> make_matrix() const {
     Random random(seed_);
-    std::vector<float> matrix(std::size_t{n_} * n_);
-    for (float& value : matrix) value = random.uniform(-1.0F, 1.0F);
+    std::vector<float> matrix = random_floats(random, std::size_t{n_} * n_, -1.0F, 1.0F);
     for (std::size_t i = 0; i < n_; ++i) matrix[i * n_ + i] += static_cast<float>(n_);
     return matrix;
   }
@@ -71,22 +78,24 @@ class Lud final : public runtime::Application {
   std::vector<double> allowed_;
 };
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
-  const std::uint32_t rest = std::max(size_param(params, "lud", "size", kTile) / kTile - 1, 1U);
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
+  const std::uint32_t rest = std::max(params.get_multiple("size", kTile) / kTile - 1, 1U);
   return {{"lud_diagonal", {1}, {kTile}},
           {"lud_perimeter", {rest}, {2 * kTile}},
           {"lud_internal", {rest, rest}, {kTile, kTile}}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
-  return std::make_unique<Lud>(size_param(params, "lud", "size", kTile), seed);
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
+  return std::make_unique<Lud>(params.get_multiple("size", kTile), seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "lud",
+    .name = kName,
     .description = "LU decomposition without pivoting, 16x16 tiles, three kernels a step (as in Rodinia)",
-    .params = {{"size", 384, 16, 4096, "rows and columns of the matrix, a multiple of 16"}},
-    .ptx_file = "benchmarks/lud/lud.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::lud_ptx,
     .shapes = shapes,
     .create = create,

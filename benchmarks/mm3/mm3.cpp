@@ -2,15 +2,16 @@
 #include <memory>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/products_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/mm3.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "3mm";
+constexpr const char* kFile = "benchmarks/mm3/mm3.ptx";
 constexpr Dim3 kBlock{32, 8, 1};
 
 struct Size {  // the names of PolyBench
@@ -31,6 +32,15 @@ Dim3 grid_for(std::uint32_t rows, std::uint32_t columns) {
   return {blocks_for(columns, kBlock.x), blocks_for(rows, kBlock.y)};
 }
 
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {{"ni", 512, 1, 4096, "rows of A and G"},
+                                                           {"nj", 128, 1, 4096, "columns of B, rows of C"},
+                                                           {"nk", 128, 1, 4096, "columns of A, rows of B"},
+                                                           {"nl", 256, 1, 4096, "columns of D and G"},
+                                                           {"nm", 128, 1, 4096, "columns of C, rows of D"}};
+  return table;
+}
+
 class ThreeProducts final : public runtime::Application {
  public:
   ThreeProducts(const Size& size, std::uint64_t seed) : size_(size), seed_(seed) {}
@@ -38,11 +48,11 @@ class ThreeProducts final : public runtime::Application {
   runtime::Task run(runtime::Host& host, bool verify) override {
     const auto [ni, nj, nk, nl, nm] = size_;
     Random random(seed_);
-    const std::vector<float> a = make_matrix(random, ni, nk);
-    const std::vector<float> b = make_matrix(random, nk, nj);
-    const std::vector<float> c = make_matrix(random, nj, nm);
-    const std::vector<float> d = make_matrix(random, nm, nl);
-    const std::uint32_t module = host.load_module(embedded::mm3_ptx, "benchmarks/mm3/mm3.ptx");
+    const std::vector<float> a = random_floats(random, std::size_t{ni} * nk, 0.0F, 1.0F);
+    const std::vector<float> b = random_floats(random, std::size_t{nk} * nj, 0.0F, 1.0F);
+    const std::vector<float> c = random_floats(random, std::size_t{nj} * nm, 0.0F, 1.0F);
+    const std::vector<float> d = random_floats(random, std::size_t{nm} * nl, 0.0F, 1.0F);
+    const std::uint32_t module = host.load_module(embedded::mm3_ptx, kFile);
     const auto device_a = host.malloc<float>(a.size());
     const auto device_b = host.malloc<float>(b.size());
     const auto device_c = host.malloc<float>(c.size());
@@ -82,44 +92,35 @@ class ThreeProducts final : public runtime::Application {
   }
 
  private:
-  static std::vector<float> make_matrix(Random& random, std::size_t rows, std::size_t columns) {
-    std::vector<float> matrix(rows * columns);
-    for (float& value : matrix) value = random.unit();
-    return matrix;
-  }
-
   Size size_;
   std::uint64_t seed_;
   std::vector<double> reference_;
 };
 
-Size size_of(const runtime::AppParams& params) {
-  return {size_param(params, "3mm", "ni"), size_param(params, "3mm", "nj"), size_param(params, "3mm", "nk"),
-          size_param(params, "3mm", "nl"), size_param(params, "3mm", "nm")};
+Size size_of(const Params& params) {
+  return {params.get("ni"), params.get("nj"), params.get("nk"), params.get("nl"), params.get("nm")};
 }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
   const Size size = size_of(params);
   return {{"mm3_first", grid_for(size.ni, size.nj), kBlock},
           {"mm3_second", grid_for(size.nj, size.nl), kBlock},
           {"mm3_third", grid_for(size.ni, size.nl), kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
   const Size size = size_of(params);
-  check_memory("3mm", sizeof(float) * size.elements());
+  check_memory(kName, sizeof(float) * size.elements());
   return std::make_unique<ThreeProducts>(size, seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "3mm",
+    .name = kName,
     .description = "G = (A B)(C D), three naive matrix products in 32x8 blocks (as in PolyBench)",
-    .params = {{"ni", 512, 1, 4096, "rows of A and G"},
-               {"nj", 128, 1, 4096, "columns of B, rows of C"},
-               {"nk", 128, 1, 4096, "columns of A, rows of B"},
-               {"nl", 256, 1, 4096, "columns of D and G"},
-               {"nm", 128, 1, 4096, "columns of C, rows of D"}},
-    .ptx_file = "benchmarks/mm3/mm3.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::mm3_ptx,
     .shapes = shapes,
     .create = create,

@@ -2,15 +2,16 @@
 #include <memory>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/products_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/sgemm.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "sgemm";
+constexpr const char* kFile = "benchmarks/sgemm/sgemm.ptx";
 constexpr Dim3 kBlock{16, 8, 1};
 constexpr std::uint32_t kTileRows = 128;
 constexpr std::uint32_t kTileColumns = 16;
@@ -25,16 +26,24 @@ struct Size {
   [[nodiscard]] Dim3 grid() const { return {m / kTileRows, n / kTileColumns}; }
 };
 
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"m", 1024, 128, 8192, "rows of A and C, a multiple of 128"},
+      {"n", 1024, 16, 8192, "rows of B, columns of C, a multiple of 16"},
+      {"k", 64, 8, 8192, "columns of A and B, a multiple of 8"}};
+  return table;
+}
+
 class Sgemm final : public runtime::Application {
  public:
   Sgemm(Size size, std::uint64_t seed) : size_(size), seed_(seed) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     Random random(seed_);
-    const std::vector<float> a = make_matrix(random, size_.m, size_.k);
-    const std::vector<float> b = make_matrix(random, size_.n, size_.k);
-    const std::vector<float> c = make_matrix(random, size_.m, size_.n);
-    const std::uint32_t module = host.load_module(embedded::sgemm_ptx, "benchmarks/sgemm/sgemm.ptx");
+    const std::vector<float> a = random_floats(random, std::size_t{size_.m} * size_.k, 0.0F, 1.0F);
+    const std::vector<float> b = random_floats(random, std::size_t{size_.n} * size_.k, 0.0F, 1.0F);
+    const std::vector<float> c = random_floats(random, std::size_t{size_.m} * size_.n, 0.0F, 1.0F);
+    const std::uint32_t module = host.load_module(embedded::sgemm_ptx, kFile);
     const auto device_a = host.malloc<float>(a.size());
     const auto device_b = host.malloc<float>(b.size());
     const auto device_c = host.malloc<float>(c.size());
@@ -62,41 +71,35 @@ class Sgemm final : public runtime::Application {
   }
 
  private:
-  static std::vector<float> make_matrix(Random& random, std::size_t rows, std::size_t columns) {
-    std::vector<float> matrix(rows * columns);
-    for (float& value : matrix) value = random.unit();
-    return matrix;
-  }
-
   Size size_;
   std::uint64_t seed_;
   std::vector<double> reference_;
 };
 
-Size size_of(const runtime::AppParams& params) {
-  return {size_param(params, "sgemm", "m", kTileRows), size_param(params, "sgemm", "n", kTileColumns),
-          size_param(params, "sgemm", "k", kTileDepth)};
+Size size_of(const Params& params) {
+  return {params.get_multiple("m", kTileRows), params.get_multiple("n", kTileColumns),
+          params.get_multiple("k", kTileDepth)};
 }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
   return {{"sgemm_nt", size_of(params).grid(), kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
   const Size size = size_of(params);
   const auto [m, n, k] = size;
-  check_memory("sgemm", sizeof(float) * (std::uint64_t{m} * k + std::uint64_t{n} * k + std::uint64_t{m} * n));
+  check_memory(kName, sizeof(float) * (std::uint64_t{m} * k + std::uint64_t{n} * k + std::uint64_t{m} * n));
   return std::make_unique<Sgemm>(size, seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "sgemm",
+    .name = kName,
     .description =
         "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)",
-    .params = {{"m", 1024, 128, 8192, "rows of A and C, a multiple of 128"},
-               {"n", 1024, 16, 8192, "rows of B, columns of C, a multiple of 16"},
-               {"k", 64, 8, 8192, "columns of A and B, a multiple of 8"}},
-    .ptx_file = "benchmarks/sgemm/sgemm.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::sgemm_ptx,
     .shapes = shapes,
     .create = create,

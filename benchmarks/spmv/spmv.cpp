@@ -4,19 +4,28 @@
 #include <span>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/spmv/spmv_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/spmv.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "spmv";
+constexpr const char* kFile = "benchmarks/spmv/spmv.ptx";
 constexpr std::uint32_t kBlock = 192;
 constexpr std::int64_t kMaxRows = 32 * 8192;     // the kernel's constant array of groups
 constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: its array of diagonals
 constexpr std::uint32_t kBand = 512;
+
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"rows", 147456, 1, kMaxRows, "rows and columns of the matrix"},
+      {"nonzeros", 24, 1, kMaxMeanNonzeros, "mean nonzeros of a row"},
+      {"repeats", 1, 1, 1000, "products with the same matrix"}};
+  return table;
+}
 
 class Spmv final : public runtime::Application {
  public:
@@ -26,11 +35,10 @@ class Spmv final : public runtime::Application {
   runtime::Task run(runtime::Host& host, bool verify) override {
     Random random(seed_);
     const SparseRows matrix = make_matrix(random);
-    std::vector<float> x(rows_);
-    for (float& value : x) value = random.unit();
+    const std::vector<float> x = random_floats(random, rows_, 0.0F, 1.0F);
     const JaggedDiagonals jds = to_jagged_diagonals(matrix);
 
-    const std::uint32_t module = host.load_module(embedded::spmv_ptx, "benchmarks/spmv/spmv.ptx");
+    const std::uint32_t module = host.load_module(embedded::spmv_ptx, kFile);
     const auto device_value = host.malloc<float>(jds.value.size());
     const auto device_column = host.malloc<std::int32_t>(jds.column.size());
     const auto device_permutation = host.malloc<std::int32_t>(rows_);
@@ -97,25 +105,25 @@ class Spmv final : public runtime::Application {
   std::vector<double> reference_;
 };
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
-  return {{"spmv_jds", {blocks_for(size_param(params, "spmv", "rows"), kBlock)}, {kBlock}}};
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
+  return {{"spmv_jds", {blocks_for(params.get("rows"), kBlock)}, {kBlock}}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
-  const std::uint32_t rows = size_param(params, "spmv", "rows");
-  const std::uint32_t nonzeros = size_param(params, "spmv", "nonzeros");
-  check_memory("spmv", std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
-  return std::make_unique<Spmv>(rows, nonzeros, size_param(params, "spmv", "repeats"), seed);
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
+  const std::uint32_t rows = params.get("rows");
+  const std::uint32_t nonzeros = params.get("nonzeros");
+  check_memory(kName, std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
+  return std::make_unique<Spmv>(rows, nonzeros, params.get("repeats"), seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "spmv",
+    .name = kName,
     .description = "sparse matrix-vector product, padded jagged diagonals, indices in constant memory "
                    "(as in Parboil)",
-    .params = {{"rows", 147456, 1, kMaxRows, "rows and columns of the matrix"},
-               {"nonzeros", 24, 1, kMaxMeanNonzeros, "mean nonzeros of a row"},
-               {"repeats", 1, 1, 1000, "products with the same matrix"}},
-    .ptx_file = "benchmarks/spmv/spmv.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::spmv_ptx,
     .shapes = shapes,
     .create = create,

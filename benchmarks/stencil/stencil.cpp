@@ -3,15 +3,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "benchmarks/common.hpp"
 #include "benchmarks/stencil/stencil_reference.hpp"
-#include "benchmarks/tolerance.hpp"
 #include "embedded/stencil.ptx.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
+constexpr const char* kName = "stencil";
+constexpr const char* kFile = "benchmarks/stencil/stencil.ptx";
 constexpr Dim3 kBlock{32, 4, 4};
 constexpr float kCentreWeight = 0.4F;
 constexpr float kNeighbourWeight = 0.1F;
@@ -26,16 +27,24 @@ struct Size {
   }
 };
 
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"nx", 130, 3, 2050, "points along x, boundary included"},
+      {"ny", 130, 3, 2050, "points along y, boundary included"},
+      {"nz", 34, 3, 2050, "points along z, boundary included"},
+      {"steps", 4, 1, 1000, "time steps, one launch each"}};
+  return table;
+}
+
 class Stencil final : public runtime::Application {
  public:
   Stencil(Size size, std::uint32_t steps, std::uint64_t seed) : size_(size), steps_(steps), seed_(seed) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     Random random(seed_);
-    std::vector<float> grid(size_.points());
-    for (float& value : grid) value = random.unit();
+    const std::vector<float> grid = random_floats(random, size_.points(), 0.0F, 1.0F);
 
-    const std::uint32_t module = host.load_module(embedded::stencil_ptx, "benchmarks/stencil/stencil.ptx");
+    const std::uint32_t module = host.load_module(embedded::stencil_ptx, kFile);
     auto now = host.malloc<float>(grid.size());
     auto next = host.malloc<float>(grid.size());
     host.to_device(now, grid);
@@ -68,30 +77,26 @@ class Stencil final : public runtime::Application {
   std::vector<double> reference_;
 };
 
-Size size_of(const runtime::AppParams& params) {
-  return {size_param(params, "stencil", "nx"), size_param(params, "stencil", "ny"),
-          size_param(params, "stencil", "nz")};
-}
+Size size_of(const Params& params) { return {params.get("nx"), params.get("ny"), params.get("nz")}; }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& params) {
+std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
   return {{"stencil_naive", size_of(params).grid(), kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& params, std::uint64_t seed) {
+std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
+  const Params params(kName, param_table(), values);
   const Size size = size_of(params);
-  check_memory("stencil", 2 * sizeof(float) * size.points());
-  return std::make_unique<Stencil>(size, size_param(params, "stencil", "steps"), seed);
+  check_memory(kName, 2 * sizeof(float) * size.points());
+  return std::make_unique<Stencil>(size, params.get("steps"), seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
-    .name = "stencil",
+    .name = kName,
     .description =
         "7-point Jacobi stencil on a 3D grid, one thread per point (as in Parboil's naive version)",
-    .params = {{"nx", 130, 3, 2050, "points along x, boundary included"},
-               {"ny", 130, 3, 2050, "points along y, boundary included"},
-               {"nz", 34, 3, 2050, "points along z, boundary included"},
-               {"steps", 4, 1, 1000, "time steps, one launch each"}},
-    .ptx_file = "benchmarks/stencil/stencil.ptx",
+    .params = param_table(),
+    .ptx_file = kFile,
     .ptx_text = embedded::stencil_ptx,
     .shapes = shapes,
     .create = create,
