@@ -37,8 +37,8 @@ extern "C" __global__ void cutcp_lattice(const float4* bins, float* potential, i
 
   for (int first = 0; first < neighbour_count; first += kStagedBins) {
     const int count = min(neighbour_count - first, kStagedBins);
-    __syncthreads();  // all have finished with the previous bins
-                      // Eight threads copy a bin; 128 threads copy 16 bins at a time.
+    // All have finished with the previous bins. Eight threads copy a bin: 16 bins at a time.
+    __syncthreads();
 #pragma unroll 1
     for (int bin = thread / kSlots; bin < count; bin += 128 / kSlots) {
       const BinOffset offset = neighbours[first + bin];
