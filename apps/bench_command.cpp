@@ -1,0 +1,211 @@
+// gpumux bench [--json FILE] [--compare FILE]: how fast the simulation is, on kernels and machines that do
+// not change. Each case runs in a child process, so that its peak memory is its own.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "commands.hpp"
+#include "embedded/bench.ptx.hpp"
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kSchema = "gpumux.bench/1";
+constexpr std::uint32_t kBlocks = 2048;
+constexpr std::uint32_t kThreads = 256;
+constexpr std::int32_t kElements = kBlocks * kThreads;
+
+/// Launches one of the kernels of benchmarks/bench once.
+class BenchApplication final : public runtime::Application {
+ public:
+  explicit BenchApplication(std::string kernel) : kernel_(std::move(kernel)) {}
+
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::uint32_t module = host.load_module(embedded::bench_ptx, "bench.ptx");
+    const runtime::LaunchSpec launch{{kBlocks, 1, 1}, {kThreads, 1, 1}, 0, 0};
+    if (kernel_ == "compute") {
+      const auto in = host.malloc<float>(4 * std::size_t{kElements});
+      const auto out = host.malloc<float>(kElements);
+      host.launch(module, kernel_, launch, in, out, kElements);
+    } else if (kernel_ == "stream") {
+      const auto x = host.malloc<float>(8 * std::size_t{kElements});
+      const auto y = host.malloc<float>(8 * std::size_t{kElements});
+      const auto z = host.malloc<float>(8 * std::size_t{kElements});
+      host.launch(module, kernel_, launch, x, y, z, kElements);
+    } else {
+      constexpr std::int32_t kSmall = 64 << 8;   // integers: 64 KB
+      constexpr std::int32_t kLarge = 16 << 18;  // 16 MB
+      const auto small = host.malloc<std::int32_t>(kSmall);
+      const auto large = host.malloc<std::int32_t>(kLarge);
+      const auto out = host.malloc<std::int32_t>(kElements);
+      host.launch(module, kernel_, launch, small, large, out, kSmall - 1, kLarge - 1);
+    }
+    co_await host.synchronize();
+  }
+
+ private:
+  std::string kernel_;
+};
+
+struct Case {
+  const char* kernel;
+  const char* machine;
+};
+constexpr std::array<Case, 6> kCases = {{{"compute", "v100"},
+                                         {"stream", "v100"},
+                                         {"diverge", "v100"},
+                                         {"compute", "dai18-maxwell"},
+                                         {"stream", "dai18-maxwell"},
+                                         {"diverge", "dai18-maxwell"}}};
+
+/// What a child tells its parent.
+struct Measured {
+  double wall_seconds = 0;
+  std::uint64_t cycles = 0;
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t memory_transactions = 0;
+};
+
+Measured measure(const Case& which, unsigned threads) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(which.machine);
+  spec.policy = policy::parse_choice("leftover");
+  spec.threads = threads;
+  experiment::AppSpec app;
+  app.text = app.name = app.identity = which.kernel;
+  app.create = [&which](std::uint64_t) { return std::make_unique<BenchApplication>(which.kernel); };
+  spec.apps.push_back(std::move(app));
+  const experiment::RunResult result = experiment::simulate(spec);
+  return {result.wall_seconds, result.cycles, result.gpu.warp_instructions, result.gpu.l1_accesses};
+}
+
+[[noreturn]] void run_child(const Case& which, unsigned threads, int pipe) {
+  int code = 1;
+  try {
+    const Measured measured = measure(which, threads);
+    code = ::write(pipe, &measured, sizeof measured) == sizeof measured ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench {} on {}: {}\n", which.kernel, which.machine, error.what());
+  }
+  ::_exit(code);
+}
+
+ordered_json run_case(const Case& which, unsigned threads) {
+  std::array<int, 2> pipe{};
+  if (::pipe(pipe.data()) != 0) throw InternalError("bench: no pipe");
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw InternalError("bench: no child process");
+  if (child == 0) {
+    ::close(pipe[0]);
+    run_child(which, threads, pipe[1]);
+  }
+  ::close(pipe[1]);
+  Measured measured;
+  ssize_t got = 0;
+  do {
+    got = ::read(pipe[0], &measured, sizeof measured);
+  } while (got < 0 && errno == EINTR);
+  ::close(pipe[0]);
+  int status = 0;
+  struct rusage usage {};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  if (got != sizeof measured || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw InternalError(fmt::format("bench: {} on {} did not finish", which.kernel, which.machine));
+  }
+  return {{"kernel", which.kernel},
+          {"machine", which.machine},
+          {"wall_seconds", measured.wall_seconds},
+          {"cycles", measured.cycles},
+          {"warp_instructions", measured.warp_instructions},
+          {"memory_transactions", measured.memory_transactions},
+          {"warp_instructions_per_second",
+           static_cast<double>(measured.warp_instructions) / measured.wall_seconds},
+          {"cycles_per_second", static_cast<double>(measured.cycles) / measured.wall_seconds},
+          {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
+}
+
+ordered_json read_earlier(const std::string& path) {
+  try {
+    ordered_json document = ordered_json::parse(read_file(path));
+    if (document.at("schema") != kSchema) throw UserError({path}, fmt::format("is no {} document", kSchema));
+    for (const ordered_json& entry : document.at("cases")) {
+      (void)entry.at("kernel").get<std::string>();
+      (void)entry.at("machine").get<std::string>();
+      (void)entry.at("warp_instructions_per_second").get<double>();
+      (void)entry.at("peak_memory_bytes").get<double>();
+    }
+    return document;
+  } catch (const ordered_json::exception&) {
+    throw UserError({path}, "is no result of `gpumux bench --json`");
+  }
+}
+
+/// "x1.08 speed, x0.99 memory" against the same case of an earlier measurement; empty when it has none.
+std::string compared(const ordered_json& now, const ordered_json& earlier) {
+  for (const ordered_json& then : earlier.at("cases")) {
+    if (then.at("kernel") != now.at("kernel") || then.at("machine") != now.at("machine")) continue;
+    const auto ratio = [&](const char* key) {
+      return now.at(key).get<double>() / then.at(key).get<double>();
+    };
+    return fmt::format("  x{:.2f} speed, x{:.2f} memory", ratio("warp_instructions_per_second"),
+                       ratio("peak_memory_bytes"));
+  }
+  return "  (not in the earlier file)";
+}
+
+}  // namespace
+
+int bench_command(Arguments args) {
+  CLI::App app("Measures the speed of the simulation on fixed kernels and machines.", "gpumux bench");
+  std::string json;
+  std::string compare;
+  unsigned threads = 1;
+  app.add_option("--json", json, "write the figures to this file");
+  app.add_option("--compare", compare, "show ratios to an earlier --json file");
+  app.add_option("--threads", threads, "host threads [1]")->check(CLI::Range(1, 256));
+  if (!parse(app, args)) return 0;
+  if (!json.empty()) ResultFiles::check(json);
+  std::optional<ordered_json> earlier;
+  if (!compare.empty()) earlier = read_earlier(compare);
+
+  ordered_json cases = ordered_json::array();
+  fmt::print("{:<8} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9}\n", "kernel", "machine", "seconds",
+             "cycles", "warp instr.", "warp instr./s", "cycles/s", "peak MB");
+  for (const Case& which : kCases) {
+    ordered_json entry = run_case(which, threads);
+    fmt::print("{:<8} {:<14} {:>9.2f} {:>10} {:>12} {:>14.0f} {:>12.0f} {:>9.0f}{}\n", which.kernel,
+               which.machine, entry["wall_seconds"].get<double>(), entry["cycles"].get<std::uint64_t>(),
+               entry["warp_instructions"].get<std::uint64_t>(),
+               entry["warp_instructions_per_second"].get<double>(), entry["cycles_per_second"].get<double>(),
+               entry["peak_memory_bytes"].get<double>() / (1 << 20),
+               earlier ? compared(entry, *earlier) : "");
+    std::fflush(stdout);
+    cases.push_back(std::move(entry));
+  }
+  if (!json.empty()) {
+    const ordered_json document = {{"schema", kSchema}, {"threads", threads}, {"cases", cases}};
+    ResultFiles files;
+    files.add(json, document.dump(2) + "\n");
+    files.write();
+  }
+  return 0;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,87 @@
+// What all commands share: CLI11 with our messages, and result files.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// CLI11 only says that something was not expected.
+void check_option_names(const CLI::App& app, const Arguments& args) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
+  for (const std::string& arg : args) {
+    if (arg.size() < 2 || arg[0] != '-' || parse_double(arg)) continue;
+    const std::string name = arg.substr(0, arg.find('='));
+    bool found = false;
+    for (const std::string& choice : known) found = found || choice == name;
+    if (!found) throw UserError(unknown_choice("option", name, known));
+  }
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+bool parse(CLI::App& app, const Arguments& args) {
+  check_option_names(app, args);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw UserError(first_line(error.what()));
+  }
+  return true;
+}
+
+void ResultFiles::check(const std::string& path) {
+  if (path.empty()) throw UserError("the name of a result file is empty");
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw UserError({path}, "is a folder; a file name was expected");
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::is_directory(folder, ignored)) {
+    throw UserError({path}, fmt::format("cannot be written: there is no folder {}", folder.string()));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw UserError({path}, fmt::format("cannot be written: no permission in {}", folder.string()));
+  }
+}
+
+void ResultFiles::add(std::string path, std::string content) {
+  files_.push_back({std::move(path), std::move(content)});
+}
+
+void ResultFiles::write() const {
+  // All contents reach the disk before the first name appears.
+  const std::string suffix = fmt::format(".part.{}", ::getpid());
+  std::error_code error;
+  try {
+    for (const File& file : files_) write_file_atomically(file.path + suffix, file.content);
+    for (const File& file : files_) {
+      fs::rename(file.path + suffix, file.path, error);
+      if (error) throw UserError({file.path}, fmt::format("cannot be written ({})", error.message()));
+    }
+  } catch (...) {
+    std::error_code ignored;
+    for (const File& file : files_) fs::remove(file.path + suffix, ignored);
+    throw;
+  }
+}
+
+}  // namespace gpumux::cli

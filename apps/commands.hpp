@@ -1,0 +1,42 @@
+// The commands of the program and what they share. Each takes the arguments after its name and returns the
+// exit code; errors are thrown (see base/error.hpp) and become lines and exit codes in main.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace gpumux::cli {
+
+using Arguments = std::vector<std::string>;
+
+int run_command(Arguments args);
+int list_command(Arguments args);
+int inspect_command(Arguments args);
+int bench_command(Arguments args);
+
+/// Parses with CLI11. False when help was asked for and shown. Throws UserError, with the nearest choice for
+/// an option that does not exist.
+[[nodiscard]] bool parse(CLI::App& app, const Arguments& args);
+
+/// Result files of a command: they appear together at the end, or not at all.
+class ResultFiles {
+ public:
+  /// Throws UserError at once where the file could not be written later.
+  static void check(const std::string& path);
+  void add(std::string path, std::string content);
+  /// Throws UserError, and then leaves none of them behind.
+  void write() const;
+
+ private:
+  struct File {
+    std::string path;
+    std::string content;
+  };
+  std::vector<File> files_;
+};
+
+}  // namespace gpumux::cli

@@ -1,0 +1,150 @@
+// gpumux list machines|policies|apps [--json]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "machine/config_file.hpp"
+#include "policy/policy.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json machines_json() {
+  ordered_json list = ordered_json::array();
+  for (const std::string& name : machine::machine_names()) {
+    const machine::MachineConfig m = machine::load_machine(name);
+    list.push_back(
+        {{"name", name},
+         {"description", m.description},
+         {"source", m.source},
+         {"variant_of", m.variant_of},
+         {"sms", m.sms},
+         {"core_mhz", m.clocks.core},
+         {"threads_per_sm", m.sm.max_threads},
+         {"l1_bytes", m.l1.bytes},
+         {"l2_bytes", std::uint64_t{m.l2.partitions} * m.l2.slices_per_partition * m.l2.slice_bytes},
+         {"dram_bytes_per_second", m.dram_peak_bytes_per_second()}});
+  }
+  return list;
+}
+
+ordered_json policies_json() {
+  ordered_json list = ordered_json::array();
+  for (const policy::PolicyInfo& info : policy::policies()) {
+    ordered_json settings = ordered_json::object();
+    for (const auto& [key, description] : info.settings) settings[key] = description;
+    list.push_back({{"name", info.name}, {"description", info.description}, {"settings", settings}});
+  }
+  return list;
+}
+
+ordered_json apps_json() {
+  ordered_json list = ordered_json::array();
+  for (const runtime::AppInfo& info : runtime::apps()) {
+    ordered_json params = ordered_json::array();
+    runtime::AppParams defaults;
+    for (const runtime::AppParamInfo& param : info.params) {
+      defaults[param.name] = param.default_value;
+      params.push_back({{"name", param.name},
+                        {"default", param.default_value},
+                        {"minimum", param.minimum},
+                        {"maximum", param.maximum},
+                        {"description", param.description}});
+    }
+    ordered_json kernels = ordered_json::array();
+    for (const runtime::AppInfo::KernelShape& shape : info.shapes(defaults)) {
+      kernels.push_back({{"kernel", shape.kernel},
+                         {"grid", {shape.grid.x, shape.grid.y, shape.grid.z}},
+                         {"block", {shape.block.x, shape.block.y, shape.block.z}},
+                         {"dynamic_shared_bytes", shape.dynamic_shared_bytes}});
+    }
+    list.push_back({{"name", info.name},
+                    {"description", info.description},
+                    {"ptx", info.ptx_file},
+                    {"parameters", params},
+                    {"kernels", kernels}});
+  }
+  return list;
+}
+
+std::string dimensions(const ordered_json& d) {
+  std::string out = fmt::format("{}", d[0].get<std::uint32_t>());
+  const bool z = d[2].get<std::uint32_t>() != 1;
+  if (z || d[1].get<std::uint32_t>() != 1) out += fmt::format("x{}", d[1].get<std::uint32_t>());
+  if (z) out += fmt::format("x{}", d[2].get<std::uint32_t>());
+  return out;
+}
+
+void print_machines(const ordered_json& list) {
+  for (const ordered_json& m : list) {
+    fmt::print("{:<20} {}\n", m["name"].get<std::string>(), m["description"].get<std::string>());
+    fmt::print("{:<20}   from {}\n", "", m["source"].get<std::string>());
+  }
+}
+
+void print_policies(const ordered_json& list) {
+  for (const ordered_json& p : list) {
+    fmt::print("{:<12} {}\n", p["name"].get<std::string>(), p["description"].get<std::string>());
+    for (const auto& [key, description] : p["settings"].items()) {
+      fmt::print("{:<12}   :{}=  {}\n", "", key, description.get<std::string>());
+    }
+  }
+  fmt::print("{:<12} {}\n", "all",
+             "take ,warps=gto or ,warps=lrr, the warp scheduler instead of the machine's");
+}
+
+void print_apps(const ordered_json& list) {
+  for (const ordered_json& app : list) {
+    fmt::print("{:<12} {}\n", app["name"].get<std::string>(), app["description"].get<std::string>());
+    for (const ordered_json& p : app["parameters"]) {
+      fmt::print("{:<12}   {}={}  {} to {}: {}\n", "", p["name"].get<std::string>(),
+                 p["default"].get<std::int64_t>(), p["minimum"].get<std::int64_t>(),
+                 p["maximum"].get<std::int64_t>(), p["description"].get<std::string>());
+    }
+    for (const ordered_json& k : app["kernels"]) {
+      fmt::print("{:<12}   kernel {}: {} blocks of {} threads\n", "", k["kernel"].get<std::string>(),
+                 dimensions(k["grid"]), dimensions(k["block"]));
+    }
+  }
+}
+
+}  // namespace
+
+int list_command(Arguments args) {
+  CLI::App app("Lists what gpumux has built in.", "gpumux list");
+  std::string what;
+  bool json = false;
+  app.add_option("WHAT", what, "machines, policies or apps")->required();
+  app.add_flag("--json", json, "as a JSON document");
+  if (!parse(app, args)) return 0;
+  const std::vector<std::string> known = {"machines", "policies", "apps"};
+  ordered_json list;
+  if (what == "machines") {
+    list = machines_json();
+  } else if (what == "policies") {
+    list = policies_json();
+  } else if (what == "apps") {
+    list = apps_json();
+  } else {
+    throw UserError(unknown_choice("list", what, known));
+  }
+  if (json) {
+    fmt::print("{}\n", ordered_json({{"schema", "gpumux.list/1"}, {what, list}}).dump(2));
+  } else if (what == "machines") {
+    print_machines(list);
+  } else if (what == "policies") {
+    print_policies(list);
+  } else {
+    print_apps(list);
+  }
+  return 0;
+}
+
+}  // namespace gpumux::cli

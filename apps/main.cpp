@@ -1,0 +1,74 @@
+// gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 fine; 1 a fault of gpumux itself;
+// 2 the user's input is wrong; 3 the simulated program is at fault.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+constexpr const char* kVersion = "gpumux " GPUMUX_VERSION;  // from CMakeLists.txt
+
+constexpr const char* kUsage =
+    R"(gpumux simulates how GPU kernels behave when they share a GPU.
+
+  gpumux run APP...              simulate applications together (or WORKLOAD.toml)
+  gpumux list WHAT               machines, policies or apps
+  gpumux inspect APP|FILE.ptx    registers, shared memory, occupancy and instructions of kernels
+  gpumux bench                   measure the speed of the simulation
+  gpumux --version
+
+`gpumux COMMAND --help` shows the options of a command.
+)";
+
+int dispatch(Arguments args) {
+  if (args.empty()) throw UserError("a command is needed: run, list, inspect or bench (see gpumux --help)");
+  const std::string command = args.front();
+  args.erase(args.begin());
+  if (command == "--help" || command == "-h" || command == "help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (command == "--version") {
+    std::puts(kVersion);
+    return 0;
+  }
+  if (command == "run") return run_command(std::move(args));
+  if (command == "list") return list_command(std::move(args));
+  if (command == "inspect") return inspect_command(std::move(args));
+  if (command == "bench") return bench_command(std::move(args));
+  const std::vector<std::string> known = {"run", "list", "inspect", "bench", "--help", "--version"};
+  throw UserError(unknown_choice("command", command, known));
+}
+
+}  // namespace
+}  // namespace gpumux::cli
+
+int main(int argc, char** argv) {
+  constexpr int kOurFault = 1;
+  constexpr int kUserFault = 2;
+  constexpr int kProgramFault = 3;
+  try {
+    const int code = gpumux::cli::dispatch({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) throw gpumux::UserError("standard output cannot be written");
+    return code;
+  } catch (const gpumux::UserError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kUserFault;
+  } catch (const gpumux::SimulationFault& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kProgramFault;
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: out of memory\n", stderr);
+    return kOurFault;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}\n", error.what());
+    return kOurFault;
+  }
+}

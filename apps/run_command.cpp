@@ -1,0 +1,293 @@
+// gpumux run APP... | WORKLOAD.toml
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "app_options.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "experiment/file_kernel.hpp"
+#include "experiment/result_json.hpp"
+#include "experiment/run.hpp"
+#include "experiment/workload_file.hpp"
+#include "machine/config_file.hpp"
+#include "run_report.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+constexpr const char* kDefaultMachine = "dai18-maxwell";
+constexpr const char* kDefaultPolicy = "leftover";
+
+constexpr const char* kFooter = R"(
+APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), or a kernel of a
+PTX file, file.ptx:kernel, followed by its own options:
+  --grid X[,Y[,Z]]     blocks
+  --block X[,Y[,Z]]    threads of a block
+  --shared BYTES       dynamic shared memory
+  --arg ARG            once per parameter, in order:
+      TYPE:VALUE               a number; TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
+      bytes:FILE               a structure by value
+      in:FILE                  a buffer with the file's bytes; in:TYPE=FILE and in:TYPE[N]=FILE say what it holds
+      out:TYPE[N]=FILE         a zeroed buffer that is written to the file afterwards
+      inout:TYPE[N]=IN,OUT     both
+      zero:TYPE[N]             a zeroed buffer
+    Files are raw bytes; those that end in .txt hold one number per line.
+
+With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
+are compared in a table.)";
+
+struct Options {
+  std::optional<std::string> machine;
+  std::vector<std::string> policies;
+  std::vector<std::string> set;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> cycles;
+  unsigned threads = 1;
+  std::string baseline = "auto";
+  bool verify = false;
+  bool quiet = false;
+  bool no_skip = false;
+  std::string json;
+  std::string stats;
+};
+
+/// False when help was shown.
+bool read_options(Arguments args, Options& options, std::vector<experiment::AppArguments>& apps) {
+  CLI::App app("Simulates applications that share a GPU.", "gpumux run");
+  app.footer(kFooter);
+  std::string machine;
+  std::uint64_t seed = 1;
+  std::uint64_t cycles = 0;
+  std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
+  app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
+  CLI::Option* machine_option =
+      app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", kDefaultMachine));
+  app.add_option("--policy", options.policies,
+                 fmt::format("sharing policy with its settings [{}]; may be repeated", kDefaultPolicy))
+      ->allow_extra_args(false);
+  app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
+      ->allow_extra_args(false);
+  CLI::Option* seed_option = app.add_option("--seed", seed, "of the inputs [1]");
+  CLI::Option* cycles_option =
+      app.add_option("--cycles", cycles, "core cycles to simulate")->check(CLI::Range(1ULL, 1ULL << 60U));
+  app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--baseline", options.baseline, "auto: also run each application alone (cached); off")
+      ->check(CLI::IsMember({"auto", "off"}));
+  app.add_flag("--verify", options.verify, "check the results of every completed run");
+  app.add_option("--json", options.json, "write the result to this file");
+  app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV");
+  app.add_flag("--quiet", options.quiet, "print nothing but errors");
+  app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
+
+  std::vector<std::string> value_options;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || option->get_expected_max() == 0) continue;
+    for (const std::string& name : option->get_lnames()) value_options.push_back("--" + name);
+  }
+  apps = take_apps(args, value_options);
+  if (!parse(app, args)) return false;
+  if (*machine_option) options.machine = machine;
+  if (*seed_option) options.seed = seed;
+  if (*cycles_option) options.cycles = cycles;
+  if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
+  return true;
+}
+
+/// A workload file gives what the options leave open. Returns the folder of its paths.
+std::string read_workload_file(const std::string& path, Options& options,
+                               std::vector<experiment::AppArguments>& apps) {
+  experiment::WorkloadFile workload = experiment::read_workload(path);
+  if (!options.machine && workload.machine) {
+    options.machine = *workload.machine;
+    const bool is_file = workload.machine->ends_with(".toml") && !workload.machine->starts_with('/');
+    if (is_file && !workload.folder.empty()) {
+      options.machine = (std::filesystem::path(workload.folder) / *workload.machine).string();
+    }
+  }
+  options.set.insert(options.set.begin(), workload.set.begin(), workload.set.end());
+  if (options.policies.empty() && workload.policy) options.policies = {*workload.policy};
+  if (!options.seed) options.seed = workload.seed;
+  if (!options.cycles) options.cycles = workload.cycles;
+  options.verify = options.verify || workload.verify;
+  apps = std::move(workload.apps);
+  return workload.folder;
+}
+
+struct Applications {
+  std::vector<experiment::AppSpec> specs;
+  std::vector<std::shared_ptr<experiment::KernelOutputs>> outputs;
+};
+
+Applications make_apps(const std::vector<experiment::AppArguments>& arguments, const std::string& folder,
+                       bool verify) {
+  Applications apps;
+  for (const experiment::AppArguments& a : arguments) {
+    experiment::FileKernelSpec kernel;
+    if (experiment::split_kernel(a.app, kernel.path, kernel.kernel)) {
+      if (verify) {
+        throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
+      }
+      kernel.text = a.app;
+      kernel.grid = a.grid;
+      kernel.block = a.block;
+      kernel.shared = a.shared;
+      kernel.args = a.args;
+      kernel.folder = folder;
+      if (!folder.empty() && !kernel.path.starts_with('/')) {
+        kernel.path = (std::filesystem::path(folder) / kernel.path).string();
+      }
+      experiment::FileKernel made = experiment::file_kernel(kernel);
+      apps.specs.push_back(std::move(made.app));
+      apps.outputs.push_back(std::move(made.outputs));
+      continue;
+    }
+    if (a.app.ends_with(".ptx")) {
+      throw UserError(
+          fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
+    }
+    for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
+                                        {"--block", !a.block.empty()},
+                                        {"--shared", !a.shared.empty()},
+                                        {"--arg", !a.args.empty()}}) {
+      if (!given) continue;
+      throw UserError(
+          fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
+                      a.app, a.app.substr(0, a.app.find(':'))));
+    }
+    apps.specs.push_back(experiment::builtin_app(a.app));
+  }
+  return apps;
+}
+
+/// A line that is rewritten on a terminal, and nothing elsewhere.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : shown_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  [[nodiscard]] std::function<void(Cycle)> line(std::string what, Cycle limit) {
+    if (!shown_) return {};
+    return [this, what = std::move(what), limit](Cycle now) {
+      const std::string of = limit == 0 ? "" : fmt::format(" of {}", limit);
+      fmt::print(stderr, "\r\x1b[K{}: cycle {}{}", what, now, of);
+      std::fflush(stderr);
+      dirty_ = true;
+    };
+  }
+  void clear() {
+    if (dirty_) std::fputs("\r\x1b[K", stderr);
+    dirty_ = false;
+  }
+
+ private:
+  bool shown_;
+  bool dirty_ = false;
+};
+
+std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
+                            const std::vector<policy::PolicyChoice>& policies) {
+  Progress progress(options.quiet);
+  std::vector<Report> reports;
+  std::map<std::string, std::vector<double>> baselines;  // by warp scheduler, which baselines share
+  for (const policy::PolicyChoice& choice : policies) {
+    spec.policy = choice;
+    spec.progress = progress.line(choice.text, spec.cycles);
+    Report report;
+    report.result = experiment::simulate(spec);
+    if (options.baseline == "auto" && spec.apps.size() == 1) {
+      report.isolated = {report.result.apps.front().ipc()};  // alone, it is its own baseline
+    } else if (options.baseline == "auto") {
+      const auto [known, missing] = baselines.try_emplace(choice.warps);
+      if (missing) {
+        spec.progress = progress.line("alone", spec.cycles);
+        known->second = experiment::isolated_ipcs(spec, experiment::default_cache_folder());
+      }
+      report.isolated = known->second;
+    }
+    if (!report.isolated.empty()) {
+      std::vector<double> shared;
+      for (const experiment::AppResult& app : report.result.apps) shared.push_back(app.ipc());
+      report.metrics = experiment::metrics(shared, report.isolated);
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+void write_results(const Options& options, const std::vector<Report>& reports, const Applications& apps) {
+  ResultFiles files;
+  const Report& first = reports.front();
+  if (!options.json.empty()) {
+    files.add(options.json, experiment::result_json(first.result, first.isolated, first.metrics));
+  }
+  if (!options.stats.empty()) {
+    files.add(options.stats, options.stats.ends_with(".csv") ? experiment::stats_csv(first.result)
+                                                             : experiment::stats_text(first.result));
+  }
+  for (const auto& outputs : apps.outputs) {
+    if (!outputs->complete && !outputs->paths.empty()) {
+      fmt::print(stderr, "note: {} was not written: the kernel did not end within the cycle limit\n",
+                 outputs->paths.front());
+    }
+    for (const experiment::KernelOutputs::File& file : outputs->files) files.add(file.path, file.content);
+  }
+  files.write();
+}
+
+}  // namespace
+
+int run_command(Arguments args) {
+  Options options;
+  std::vector<experiment::AppArguments> app_arguments;
+  if (!read_options(std::move(args), options, app_arguments)) return 0;
+  std::string folder;
+  if (app_arguments.front().app.ends_with(".toml")) {
+    if (app_arguments.size() != 1)
+      throw UserError("a workload file names all its applications; give it alone");
+    folder = read_workload_file(app_arguments.front().app, options, app_arguments);
+  }
+
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(options.machine.value_or(kDefaultMachine), options.set);
+  std::vector<policy::PolicyChoice> policies;
+  if (options.policies.empty()) options.policies = {kDefaultPolicy};
+  for (const std::string& text : options.policies) policies.push_back(policy::parse_choice(text));
+  if (policies.size() > 1 && !(options.json.empty() && options.stats.empty())) {
+    throw UserError("--json and --stats describe one run; give one --policy");
+  }
+  const Applications apps = make_apps(app_arguments, folder, options.verify);
+  spec.apps = apps.specs;
+  spec.seed = options.seed.value_or(1);
+  spec.cycles = options.cycles.value_or(0);
+  spec.threads = options.threads;
+  spec.verify = options.verify;
+  spec.no_skip = options.no_skip;
+  for (const std::string& path : {options.json, options.stats}) {
+    if (!path.empty()) ResultFiles::check(path);
+  }
+  for (const auto& outputs : apps.outputs) {
+    for (const std::string& path : outputs->paths) ResultFiles::check(path);
+  }
+
+  const std::vector<Report> reports = run_all(std::move(spec), options, policies);
+  write_results(options, reports, apps);
+  if (!options.quiet) {
+    std::fputs((reports.size() == 1 ? run_text(reports.front(), options.verify)
+                                    : comparison_text(reports, options.verify))
+                   .c_str(),
+               stdout);
+  }
+  return 0;
+}
+
+}  // namespace gpumux::cli

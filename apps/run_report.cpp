@@ -1,0 +1,117 @@
+#include "run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace gpumux::cli {
+namespace {
+
+/// Text in columns as wide as their widest cell; the first `left` columns are flush left.
+class Table {
+ public:
+  Table(std::vector<std::string> header, std::size_t left) : left_(left) { add(std::move(header)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void rule() { rows_.emplace_back(); }
+  [[nodiscard]] std::string text() const {
+    std::vector<std::size_t> width(rows_.front().size(), 0);
+    for (const auto& row : rows_) {
+      for (std::size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t c = 0; c < width.size(); ++c) {
+        const std::string cell = row.empty() ? std::string(width[c], '-') : row[c];
+        if (c != 0) line += "  ";
+        line += c < left_ ? fmt::format("{:<{}}", cell, width[c]) : fmt::format("{:>{}}", cell, width[c]);
+      }
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::size_t left_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string number(const std::optional<double>& value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "-"
+                    : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string machine_line(const experiment::RunResult& result) {
+  return fmt::format("machine {}, seed {}", result.machine, result.seed);
+}
+
+std::optional<double> isolated_of(const Report& report, std::size_t app) {
+  return app < report.isolated.size() ? std::optional<double>(report.isolated[app]) : std::nullopt;
+}
+
+std::optional<double> normalized_of(const Report& report, std::size_t app) {
+  return app < report.metrics.normalized_ipc.size() ? report.metrics.normalized_ipc[app] : std::nullopt;
+}
+
+std::string verified_line(bool verified) {
+  return verified ? "verified: every completed run matched its reference\n" : "";
+}
+
+}  // namespace
+
+std::string run_text(const Report& report, bool verified) {
+  const experiment::RunResult& r = report.result;
+  std::string out = fmt::format("{}, policy {}: {} cycles in {:.2f} s\n\n", machine_line(r), r.policy,
+                                r.cycles, r.wall_seconds);
+  Table table({"app", "IPC", "isolated", "normalized", "completed", "warp instr.", "blocks", "L1 misses",
+               "LSU stalls"},
+              1);
+  for (std::size_t i = 0; i < r.apps.size(); ++i) {
+    const machine::KernelCounters& c = r.apps[i].counters;
+    table.add({r.apps[i].app, number(r.apps[i].ipc(), 2), number(isolated_of(report, i), 2),
+               number(normalized_of(report, i), 4), fmt::format("{}", r.apps[i].completions),
+               fmt::format("{}", c.warp_instructions), fmt::format("{}", c.blocks_completed),
+               percent(c.l1_misses, c.l1_accesses), fmt::format("{}", c.lsu_stall_cycles)});
+  }
+  out += table.text();
+
+  out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
+                     number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
+                     number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
+  const machine::PartitionCounters& p = r.partitions;
+  const double ipc =
+      r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);
+  out += fmt::format(
+      "GPU: IPC {:.2f}, ALUs {:.1f}% busy, DRAM bandwidth {:.1f}% used, L2 misses {}, row hits {}\n", ipc,
+      100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization, percent(p.l2_misses, p.l2_accesses),
+      percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
+  return out + verified_line(verified);
+}
+
+std::string comparison_text(const std::vector<Report>& reports, bool verified) {
+  std::string out = machine_line(reports.front().result) + "\n\n";
+  Table table({"policy", "app", "IPC", "isolated", "normalized", "completed", "cycles", "weighted speedup",
+               "ANTT", "STP", "fairness"},
+              2);
+  for (const Report& report : reports) {
+    const experiment::RunResult& r = report.result;
+    table.rule();
+    for (std::size_t i = 0; i < r.apps.size(); ++i) {
+      const bool first = i == 0;
+      const experiment::Metrics& m = report.metrics;
+      table.add({first ? r.policy : "", r.apps[i].app, number(r.apps[i].ipc(), 2),
+                 number(isolated_of(report, i), 2), number(normalized_of(report, i), 4),
+                 fmt::format("{}", r.apps[i].completions), first ? fmt::format("{}", r.cycles) : "",
+                 first ? number(m.weighted_speedup, 4) : "", first ? number(m.antt, 4) : "",
+                 first ? number(m.stp, 4) : "", first ? number(m.fairness, 4) : ""});
+    }
+  }
+  return out + table.text() + verified_line(verified);
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,62 @@
+// A user's own kernel as an application: `file.ptx:kernel` with --grid, --block, --shared and --arg.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "experiment/run.hpp"
+
+namespace gpumux::experiment {
+
+/// What the command line or a workload file says about one kernel of a file.
+struct FileKernelSpec {
+  std::string path;  // of the PTX
+  std::string kernel;
+  std::string text;               // "k.ptx:scale"
+  std::string grid;               // "16", "16,8", "16,8,2"; required
+  std::string block;              // required
+  std::string shared;             // dynamic shared memory, bytes or "4K"; empty: 0
+  std::vector<std::string> args;  // one per parameter, see below
+  std::string folder;  // relative paths of the arguments are relative to it; empty: the current one
+};
+
+// Arguments. TYPE is one of i8 u8 i16 u16 i32 u32 i64 u64 f32 f64.
+//   TYPE:VALUE               a scalar
+//   bytes:FILE               a structure by value: the file's bytes
+//   in:FILE                  a buffer with the file's bytes
+//   in:TYPE=FILE             the same; a file that ends in .txt holds one number per line instead
+//   in:TYPE[N]=FILE          the same, of exactly N elements
+//   out:TYPE[N]=FILE         a zeroed buffer, written to the file after the run
+//   inout:TYPE[N]=IN,OUT     a buffer from IN, written to OUT (TYPE alone, or nothing, as for `in`)
+//   zero:TYPE[N]             a zeroed buffer
+
+/// The output buffers of a kernel's first completed run.
+struct KernelOutputs {
+  struct File {
+    std::string path;
+    std::string content;
+  };
+  std::vector<std::string> paths;  // known from the start
+  std::vector<File> files;         // filled by the run
+  bool complete = false;           // false: the kernel has not completed once
+};
+
+struct FileKernel {
+  AppSpec app;
+  std::shared_ptr<KernelOutputs> outputs;
+};
+
+/// Reads and checks everything: the PTX, that it has the kernel, dimensions, number and types of the
+/// arguments, input files. Throws UserError.
+[[nodiscard]] FileKernel file_kernel(const FileKernelSpec& spec);
+
+/// "file.ptx:kernel" split at the last ':' after ".ptx"; false when the text is no such thing.
+[[nodiscard]] bool split_kernel(std::string_view text, std::string& path, std::string& kernel);
+
+/// "16", "16,8" or "16,8,2" (each at least 1). `what` is the option's name, for messages.
+[[nodiscard]] Dim3 parse_dim3(std::string_view what, std::string_view text);
+
+}  // namespace gpumux::experiment

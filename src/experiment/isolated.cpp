@@ -1,0 +1,120 @@
+// Isolated baselines, kept in a folder of small files named after the content of everything that determines
+// them, so that an entry is never stale: a new build, machine, input or limit has another name.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kSchema = "gpumux.isolated/1";
+
+/// Content of the running program: another build may simulate differently.
+const std::string& build_identity() {
+  static const std::string identity = [] {
+    ContentHash hash;
+    hash.add(read_file("/proc/self/exe"));
+    return hash.hex();
+  }();
+  return identity;
+}
+
+/// The run of application `index` alone: the same inputs (simulate() gives application i the seed + i), and
+/// the whole GPU, which the left-over policy gives to whoever is alone.
+RunSpec alone(const RunSpec& spec, std::size_t index) {
+  RunSpec isolated = spec;
+  isolated.apps = {spec.apps[index]};
+  isolated.policy = policy::parse_choice("leftover");
+  isolated.policy.warps = spec.policy.warps;
+  isolated.seed = spec.seed + index;
+  isolated.verify = false;
+  return isolated;
+}
+
+std::string cache_key(const RunSpec& spec) {
+  ContentHash hash;
+  hash.add(kSchema);
+  hash.add(build_identity());
+  hash.add(machine::to_toml(spec.machine));
+  hash.add(spec.apps.front().identity);
+  hash.add(spec.policy.warps);
+  hash.add(spec.seed);
+  hash.add(spec.cycles);
+  return hash.hex();
+}
+
+/// Nothing when there is no entry, or one that cannot be what was written.
+std::optional<double> read_entry(const std::string& path, const std::string& key) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  try {
+    const nlohmann::json entry = nlohmann::json::parse(read_file(path));
+    if (entry.at("schema") != kSchema || entry.at("key") != key) return std::nullopt;
+    const double ipc = entry.at("ipc").get<double>();
+    return std::isfinite(ipc) && ipc >= 0 ? std::optional<double>(ipc) : std::nullopt;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+/// A cache that cannot be written costs time, never a result.
+void write_entry(const std::string& path, const std::string& key, const RunSpec& spec, double ipc) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (error) return;
+  const nlohmann::ordered_json entry = {{"schema", kSchema},
+                                        {"key", key},
+                                        {"machine", spec.machine.name},
+                                        {"app", spec.apps.front().text},
+                                        {"cycles", spec.cycles},
+                                        {"seed", spec.seed},
+                                        {"ipc", ipc}};
+  try {
+    write_file_atomically(path, entry.dump(2) + "\n");
+  } catch (const UserError&) {
+  }
+}
+
+}  // namespace
+
+std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder) {
+  std::vector<double> ipcs;
+  for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+    const RunSpec isolated = alone(spec, i);
+    const std::string key = cache_folder.empty() ? "" : cache_key(isolated);
+    const std::string path = (fs::path(cache_folder) / "isolated" / (key + ".json")).string();
+    std::optional<double> ipc;
+    if (!cache_folder.empty()) ipc = read_entry(path, key);
+    if (!ipc) {
+      ipc = simulate(isolated).apps.front().ipc();
+      if (!cache_folder.empty()) write_entry(path, key, isolated, *ipc);
+    }
+    ipcs.push_back(*ipc);
+  }
+  return ipcs;
+}
+
+std::string default_cache_folder() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (const std::string folder = variable("GPUMUX_CACHE"); !folder.empty()) return folder;
+  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/gpumux";
+  if (const std::string folder = variable("HOME"); !folder.empty()) return folder + "/.cache/gpumux";
+  return "";
+}
+
+}  // namespace gpumux::experiment

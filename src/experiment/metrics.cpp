@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "experiment/run.hpp"
+
+namespace gpumux::experiment {
+
+// Source: Eyerman and Eeckhout's system-level metrics as dai18 and chimera15 use them. A term is undefined,
+// and with it the metric, where it would divide by an IPC of zero: a normalized IPC when the application made
+// no progress alone, its turnaround time also when it made none in company.
+Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated) {
+  GPUMUX_CHECK(shared.size() == isolated.size());
+  Metrics result;
+  bool normalized = !shared.empty();
+  bool turnaround = !shared.empty();
+  double speedup = 0;
+  double slowdown = 0;
+  double least = 0;
+  double greatest = 0;
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    if (!(isolated[i] > 0)) {
+      result.normalized_ipc.emplace_back();
+      normalized = false;
+      continue;
+    }
+    const double value = shared[i] / isolated[i];
+    result.normalized_ipc.emplace_back(value);
+    speedup += value;
+    least = i == 0 ? value : std::min(least, value);
+    greatest = i == 0 ? value : std::max(greatest, value);
+    if (value > 0) {
+      slowdown += 1 / value;
+    } else {
+      turnaround = false;
+    }
+  }
+  if (!normalized) return result;
+  result.weighted_speedup = speedup;
+  result.stp = speedup;
+  if (turnaround) result.antt = slowdown / static_cast<double>(shared.size());
+  if (greatest > 0) result.fairness = least / greatest;
+  return result;
+}
+
+}  // namespace gpumux::experiment

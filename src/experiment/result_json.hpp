@@ -1,0 +1,24 @@
+// Parts of result documents that several writers use.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "experiment/run.hpp"
+
+namespace gpumux::experiment {
+
+/// The text of a result file: indented, with a line end.
+[[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
+[[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);
+/// The whole document of `--json`; an empty `isolated` (`--baseline off`) gives null for what needs it.
+[[nodiscard]] nlohmann::ordered_json result_document(const RunResult& result,
+                                                     const std::vector<double>& isolated,
+                                                     const Metrics& metrics);
+/// All counters of a run with units and meanings (`--stats FILE`): as CSV with one row per counter and
+/// application, or as text with one block per application.
+[[nodiscard]] std::string stats_csv(const RunResult& result);
+[[nodiscard]] std::string stats_text(const RunResult& result);
+
+}  // namespace gpumux::experiment
