@@ -1,0 +1,47 @@
+// backprop: one training step of a fully connected layer with 16 hidden units.
+// Source of the algorithm: Rodinia's Back Propagation (Che et al., IISWC 2009).
+// Weights are (inputs + 1) rows of (hidden + 1); row 0 is the bias, column 0 is unused. Blocks are 16x16 and
+// block y serves the inputs 16 y + 1 to 16 y + 16; thread (x, y) serves hidden unit x + 1.
+
+#define UNITS 16
+
+// partial[block][h] = the sum over the block's inputs of input * weight to hidden unit h + 1.
+extern "C" __global__ void layerforward(const float* input, const float* weights, float* partial, int hidden) {
+  __shared__ float node[UNITS];
+  __shared__ float product[UNITS][UNITS];
+  const int tx = threadIdx.x;
+  const int ty = threadIdx.y;
+  const int row = UNITS * blockIdx.y + ty + 1;
+  if (tx == 0) node[ty] = input[row];
+  __syncthreads();
+  product[ty][tx] = weights[row * (hidden + 1) + tx + 1];
+  __syncthreads();
+  product[ty][tx] *= node[ty];
+  __syncthreads();
+  // A tree over the inputs: in pass k, every 2^k-th row takes in the row 2^(k-1) below it.
+#pragma unroll
+  for (int distance = 1; distance < UNITS; distance *= 2) {
+    if (ty % (2 * distance) == 0) product[ty][tx] += product[ty + distance][tx];
+    __syncthreads();
+  }
+  if (tx == 0) partial[blockIdx.y * hidden + ty] = product[0][ty];
+}
+
+// weights += rate * delta * input + momentum * (previous change), in double precision between loads and stores.
+extern "C" __global__ void adjust_weights(const float* delta, const float* input, float* weights,
+                                          float* changes, int hidden) {
+  const double rate = 0.3;
+  const double momentum = 0.3;
+  const int tx = threadIdx.x;
+  const int ty = threadIdx.y;
+  const int row = UNITS * blockIdx.y + ty + 1;
+  const int unit = tx + 1;
+  const int at = row * (hidden + 1) + unit;
+  weights[at] += rate * delta[unit] * input[row] + momentum * changes[at];
+  changes[at] = rate * delta[unit] * input[row] + momentum * changes[at];
+  __syncthreads();
+  if (ty == 0 && blockIdx.y == 0) {
+    weights[unit] += rate * delta[unit] + momentum * changes[unit];
+    changes[unit] = rate * delta[unit] + momentum * changes[unit];
+  }
+}

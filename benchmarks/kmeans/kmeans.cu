@@ -1,0 +1,38 @@
+// kmeans: Lloyd's clustering. The device finds the nearest centre of each point; the host moves the centres.
+// Source of the algorithm: Rodinia's Kmeans (Che et al., IISWC 2009).
+
+#define CENTRE_FLOATS 8192
+
+__constant__ float centres[CENTRE_FLOATS];  // row by row: the features of centre 0, of centre 1, ...
+
+// Point by point to feature by feature, so that neighbouring threads read neighbouring floats.
+extern "C" __global__ void invert_mapping(const float* by_point, float* by_feature, int points, int features) {
+  const int point = blockIdx.x * blockDim.x + threadIdx.x;
+  if (point < points) {
+    for (int f = 0; f < features; ++f) by_feature[points * f + point] = by_point[point * features + f];
+  }
+}
+
+// membership[point] = the centre at the smallest squared distance; the first one of equals.
+extern "C" __global__ void nearest_centre(const float* by_feature, int points, int features, int clusters,
+                                          int* membership) {
+  const int point = blockIdx.x * blockDim.x + threadIdx.x;
+  if (point < points) {
+    int nearest = 0;
+    float smallest = 3.402823466e38f;
+    for (int c = 0; c < clusters; ++c) {
+      const float* centre = centres + features * c;
+      float distance = 0.0f;
+#pragma unroll 8  // eight loads in flight
+      for (int f = 0; f < features; ++f) {
+        const float difference = by_feature[points * f + point] - centre[f];
+        distance = __fmaf_rn(difference, difference, distance);
+      }
+      if (distance < smallest) {
+        smallest = distance;
+        nearest = c;
+      }
+    }
+    membership[point] = nearest;
+  }
+}
