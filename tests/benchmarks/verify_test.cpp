@@ -1,0 +1,80 @@
+// Every application gives right results on the whole machine: alone on three machines, and with every other.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux {
+namespace {
+
+// Small sizes, odd where the algorithm allows it, so that edges are covered.
+constexpr std::array<const char*, 14> kSmall = {"add:loops=2,blocks=40",
+                                                "atax:nx=300,ny=270",
+                                                "backprop:inputs=512",
+                                                "bfs:nodes=2000",
+                                                "cutcp:regions_x=2,regions_y=2,regions_z=2",
+                                                "hotspot:size=61,steps=5",
+                                                "kmeans:points=1000,features=9",
+                                                "lud:size=64",
+                                                "3mm:ni=64,nj=40,nk=36,nl=70,nm=33",
+                                                "pathfinder:columns=2000,rows=11,pyramid=4",
+                                                "sgemm:m=128,n=64,k=16",
+                                                "spmv:rows=2000,nonzeros=9",
+                                                "stencil:nx=35,ny=34,nz=9,steps=3",
+                                                "stream:blocks=40"};
+
+experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
+                             const char* policy) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(machine);
+  spec.policy = policy::parse_choice(policy);
+  spec.verify = true;
+  for (const std::string& app : apps) spec.apps.push_back(experiment::builtin_app(app));
+  return spec;
+}
+
+std::string plain(std::string name) {
+  name = name.substr(0, name.find(':'));
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+class OnThreeMachines : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(OnThreeMachines, ResultsAreRight) {
+  const auto& [app, machine] = GetParam();
+  const experiment::RunResult result = experiment::simulate(verified(machine, {app}, "leftover"));
+  EXPECT_EQ(result.apps[0].completions, 1U);
+  EXPECT_GT(result.apps[0].counters.warp_instructions, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Apps, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kSmall),
+                                          testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+class Together : public testing::TestWithParam<std::size_t> {};
+
+// With each application that follows it in the table, itself included.
+TEST_P(Together, ResultsOfPairsAreRight) {
+  constexpr std::array<const char*, 4> kPolicies = {"even", "spatial", "leftover", "sequential"};
+  for (std::size_t other = GetParam(); other < kSmall.size(); ++other) {
+    const char* policy = kPolicies[(GetParam() + other) % kPolicies.size()];
+    SCOPED_TRACE(std::string(kSmall[GetParam()]) + " with " + kSmall[other] + " under " + policy);
+    const experiment::RunResult result =
+        experiment::simulate(verified("dai18-maxwell", {kSmall[GetParam()], kSmall[other]}, policy));
+    for (const experiment::AppResult& app : result.apps) EXPECT_GE(app.completions, 1U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, Together, testing::Range(std::size_t{0}, kSmall.size()),
+                         [](const auto& param) { return plain(kSmall[param.param]); });
+
+}  // namespace
+}  // namespace gpumux
