@@ -4,8 +4,11 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "ptx/allocate.hpp"
 #include "ptx/calls.hpp"
 #include "ptx/flow.hpp"
+#include "ptx/optimize.hpp"
+#include "ptx/schedule.hpp"
 
 namespace gpumux::ptx {
 
@@ -27,6 +30,33 @@ void lower(Unit& unit, bool stack, bool is_root) {
   lower_slots(unit.function, stack, is_root);
   unit.graph = build_flow(unit.function);
   lower_returns(unit.graph, is_root);
+}
+
+/// Loads may be hoisted until this many registers are live (or as many as before scheduling, when that
+/// is more): an SM of 65536 registers still holds 1536 threads at 40.
+constexpr std::uint32_t kScheduleRegisters = 40;
+
+void clean_up(Unit& unit) {
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    bool changed = propagate(unit.graph, unit.function);
+    changed = combine(unit.graph, unit.function) || changed;
+    changed = eliminate_common(unit.graph, unit.function) || changed;
+    changed = eliminate_dead(unit.graph, unit.function) || changed;
+    if (!changed) break;
+  }
+}
+
+void optimize(Unit& unit) {
+  canonicalize(unit.graph);
+  clean_up(unit);
+}
+
+void make_physical(Unit& unit, std::uint32_t limit, bool stack) {
+  const std::uint32_t before = max_pressure(unit.graph, unit.function);
+  const std::uint32_t target = std::min(limit, std::max(before, kScheduleRegisters));
+  schedule(unit.graph, unit.function, target);
+  allocate_registers(unit.graph, unit.function, limit, stack);
 }
 
 /// Puts the units' code behind each other and resolves calls.
@@ -80,7 +110,6 @@ Function link(std::vector<Unit>& units, const Module& module) {
 }  // namespace
 
 Function compile(const Module& module, const Function& kernel, const CompileOptions& options) {
-  (void)options;
   std::vector<Unit> units(1);
   units[0].function = inline_calls(module, kernel);
   const bool has_calls = std::any_of(units[0].function.code.begin(), units[0].function.code.end(),
@@ -93,13 +122,14 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
       units.push_back(std::move(unit));
     }
   }
+  const std::uint32_t limit = register_limit(kernel, options.max_registers);
   for (std::size_t i = 0; i < units.size(); ++i) {
     Unit& unit = units[i];
     lower(unit, has_calls, i == 0);
-    if (has_calls) {
-      save_registers(unit.graph, unit.function);
-      finish_frame(unit.graph, unit.function);
-    }
+    if (options.optimize > 0) optimize(unit);
+    if (has_calls) save_registers(unit.graph, unit.function);
+    if (options.optimize > 0) make_physical(unit, limit, has_calls);
+    if (has_calls) finish_frame(unit.graph, unit.function);
   }
   return link(units, module);
 }

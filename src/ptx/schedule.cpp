@@ -1,0 +1,365 @@
+#include "ptx/schedule.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "ptx/liveness.hpp"
+#include "ptx/operands.hpp"
+
+namespace gpumux::ptx {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+using isa::Space;
+
+namespace {
+
+/// Cycles until a dependent instruction can issue: published microbenchmarks of Volta and Turing,
+/// rounded; a global load is given the time that a cache hit in L2 takes.
+unsigned latency(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Ld:
+    case Opcode::Atom:
+      switch (inst.space) {
+        case Space::Shared: return 24;
+        case Space::Const:
+        case Space::Param: return 12;
+        default: return 200;
+      }
+    case Opcode::Rcp:
+    case Opcode::Sqrt:
+    case Opcode::Rsqrt:
+    case Opcode::Sin:
+    case Opcode::Cos:
+    case Opcode::Lg2:
+    case Opcode::Ex2:
+    case Opcode::Tanh:
+    case Opcode::Shfl:
+    case Opcode::Match: return 20;
+    case Opcode::Div:
+    case Opcode::Rem: return 100;
+    case Opcode::Cvt: return isa::is_float(inst.type) || isa::is_float(inst.type2) ? 14 : 5;
+    case Opcode::Mov: return inst.src[0].kind == Operand::Kind::Special ? 12 : 4;
+    default: return inst.type == isa::Type::F64 ? 8 : 4;
+  }
+}
+
+bool is_access(const Instruction& inst) {
+  return inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red;
+}
+
+bool writes_memory(const Instruction& inst) { return is_access(inst) && inst.op != Opcode::Ld; }
+
+/// Nothing moves across these.
+bool is_wall(const Instruction& inst) {
+  if (inst.is_volatile || inst.acquire_release) return true;
+  switch (inst.op) {
+    case Opcode::Bar:
+    case Opcode::BarWarp:
+    case Opcode::Membar:
+    case Opcode::Nanosleep:
+    case Opcode::Call:
+    case Opcode::Ret:
+    case Opcode::Exit:
+    case Opcode::Trap:
+    case Opcode::Bra:
+    case Opcode::BrxIdx:
+    case Opcode::Syscall: return true;
+    default: break;
+  }
+  // Reading a clock marks a place in time.
+  return std::any_of(inst.src.begin(), inst.src.end(), [](const Operand& operand) {
+    if (operand.kind != Operand::Kind::Special) return false;
+    const auto which = static_cast<isa::Special>(operand.reg);
+    return which >= isa::Special::Clock && which <= isa::Special::GlobalTimerHi;
+  });
+}
+
+/// Lanes exchange values here: such instructions keep their order among themselves.
+bool is_collective(const Instruction& inst) {
+  return inst.op == Opcode::Shfl || inst.op == Opcode::Vote || inst.op == Opcode::Match ||
+         inst.op == Opcode::Redux || inst.op == Opcode::Activemask;
+}
+
+bool spaces_disjoint(const Instruction& a, const Instruction& b) {
+  const auto is = [](const Instruction& inst, Space space) { return inst.space == space; };
+  if (is(a, Space::Generic) || is(b, Space::Generic)) {
+    const Instruction& other = is(a, Space::Generic) ? b : a;
+    return is(other, Space::Const) || is(other, Space::Param);
+  }
+  return a.space != b.space;
+}
+
+}  // namespace
+
+bool must_keep_order(const Instruction& first, const Instruction& second, bool same_base) {
+  if (!writes_memory(first) && !writes_memory(second)) return false;
+  if (spaces_disjoint(first, second)) return false;
+  const auto read_only = [](const Instruction& inst) {
+    return inst.op == Opcode::Ld &&
+           (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
+  };
+  if (read_only(first) || read_only(second)) return false;
+  if (same_base && first.target == second.target) {
+    const std::int64_t first_end = first.offset + first.vector * isa::width_bytes(first.type);
+    const std::int64_t second_end = second.offset + second.vector * isa::width_bytes(second.type);
+    if (first_end <= second.offset || second_end <= first.offset) return false;
+  }
+  // Distinct variables never overlap.
+  if (first.src[0].kind == Operand::Kind::Symbol && second.src[0].kind == Operand::Kind::Symbol &&
+      first.src[0].reg != second.src[0].reg) {
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+class BlockScheduler {
+ public:
+  BlockScheduler(std::vector<Instruction>& code, const RegisterSpace& space, const BitSet& live_in,
+                 const BitSet& live_out, std::uint32_t target)
+      : code_(code), space_(space), live_in_(live_in), live_out_(live_out), target_(target) {}
+
+  void run() {
+    std::size_t begin = 0;
+    // Regions between walls; the walls themselves stay.
+    std::vector<Instruction> result;
+    result.reserve(code_.size());
+    after_ = BitSet(space_.size());
+    std::vector<BitSet> live_at;  // live behind each region's end
+    std::vector<std::pair<std::size_t, std::size_t>> regions;
+    for (std::size_t i = 0; i <= code_.size(); ++i) {
+      if (i == code_.size() || is_wall(code_[i])) {
+        regions.emplace_back(begin, i);
+        begin = i + 1;
+      }
+    }
+    live_at.resize(regions.size());
+    BitSet live = live_out_;
+    std::size_t index = code_.size();
+    for (std::size_t r = regions.size(); r-- > 0;) {
+      while (index > regions[r].second) step_liveness(space_, code_[--index], live);
+      live_at[r] = live;
+    }
+    BitSet at = live_in_;
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+      const auto [first, last] = regions[r];
+      schedule_region(first, last, at, live_at[r], result);
+      at = live_at[r];
+      if (last < code_.size()) {
+        result.push_back(code_[last]);
+        // What is live behind the wall.
+        for_each_def(code_[last], [&](const Operand& dst) { at.set(space_.index(dst)); });
+      }
+    }
+    code_ = std::move(result);
+  }
+
+ private:
+  struct Node {
+    std::vector<std::pair<std::uint32_t, unsigned>> after;  // dependent, cycles
+    std::uint32_t waits = 0;
+    unsigned ready = 0;    // cycle at which all inputs are there
+    unsigned height = 0;   // cycles to the region's end
+    unsigned to_load = 0;  // 1: leads to a long load's address
+  };
+
+  void build(std::size_t first, std::size_t last) {
+    const std::uint32_t count = static_cast<std::uint32_t>(last - first);
+    nodes_.assign(count, Node{});
+    const auto edge = [&](std::uint32_t from, std::uint32_t to, unsigned cycles) {
+      nodes_[from].after.emplace_back(to, cycles);
+      ++nodes_[to].waits;
+    };
+    std::vector<std::uint32_t> writer(space_.size(), isa::kNoTarget);
+    std::vector<std::uint32_t> version(space_.size(), 0);
+    std::vector<std::vector<std::uint32_t>> readers(space_.size());
+    std::vector<std::uint32_t> accesses;
+    std::vector<std::uint32_t> base_version(count, 0);
+    std::uint32_t collective = isa::kNoTarget;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Instruction& inst = code_[first + i];
+      const auto read = [&](const Operand& operand) {
+        const std::uint32_t reg = space_.index(operand);
+        if (writer[reg] != isa::kNoTarget && writer[reg] != i) {
+          edge(writer[reg], i, latency(code_[first + writer[reg]]));
+        }
+        readers[reg].push_back(i);
+      };
+      for_each_use(inst, read);
+      if (is_access(inst) && inst.src[0].is_register()) base_version[i] = version[space_.index(inst.src[0])];
+      if (keeps_old_value(inst)) for_each_def(inst, read);
+      for_each_def(inst, [&](const Operand& operand) {
+        const std::uint32_t reg = space_.index(operand);
+        for (const std::uint32_t reader : readers[reg]) {
+          if (reader != i) edge(reader, i, 0);
+        }
+        if (writer[reg] != isa::kNoTarget && writer[reg] != i) edge(writer[reg], i, 1);
+        readers[reg].clear();
+        writer[reg] = i;
+        ++version[reg];
+      });
+      if (is_access(inst)) {
+        for (const std::uint32_t other : accesses) {
+          const Instruction& before = code_[first + other];
+          const bool same_base = before.src[0] == inst.src[0] && base_version[other] == base_version[i];
+          if (must_keep_order(before, inst, same_base)) edge(other, i, writes_memory(before) ? 1 : 0);
+        }
+        accesses.push_back(i);
+      }
+      if (is_collective(inst)) {
+        if (collective != isa::kNoTarget) edge(collective, i, 1);
+        collective = i;
+      }
+    }
+    for (std::uint32_t i = count; i-- > 0;) {
+      Node& node = nodes_[i];
+      const Instruction& inst = code_[first + i];
+      node.to_load = inst.op == Opcode::Ld && latency(inst) >= 100 ? 1 : 0;
+      for (const auto& [to, cycles] : node.after) {
+        node.height = std::max(node.height, nodes_[to].height + std::max(1U, cycles));
+        node.to_load = std::max(node.to_load, nodes_[to].to_load != 0 && cycles > 1 ? 1U : 0U);
+      }
+    }
+  }
+
+  /// Change of live 32-bit registers when `i` is issued now.
+  int pressure_change(const Instruction& inst) const {
+    int change = 0;
+    for_each_def(inst, [&](const Operand& dst) {
+      const std::uint32_t reg = space_.index(dst);
+      if (!live_.test(reg)) change += static_cast<int>(space_.cost(reg));
+    });
+    BitSetSmall seen;
+    for_each_use(inst, [&](const Operand& src) {
+      const std::uint32_t reg = space_.index(src);
+      if (!seen.add(reg)) return;
+      if (remaining_[reg] == 1U && !after_.test(reg)) change -= static_cast<int>(space_.cost(reg));
+    });
+    return change;
+  }
+
+  /// The few distinct registers that one instruction reads.
+  struct BitSetSmall {
+    std::array<std::uint32_t, 6> items{};
+    std::size_t count = 0;
+    bool add(std::uint32_t reg) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (items[i] == reg) return false;
+      }
+      items[count++] = reg;
+      return true;
+    }
+  };
+
+  void schedule_region(std::size_t first, std::size_t last, const BitSet& live_before,
+                       const BitSet& live_after, std::vector<Instruction>& result) {
+    const std::uint32_t count = static_cast<std::uint32_t>(last - first);
+    if (count <= 1) {
+      if (count == 1) result.push_back(code_[first]);
+      return;
+    }
+    build(first, last);
+    after_ = live_after;
+    live_ = live_before;
+    remaining_.assign(space_.size(), 0);
+    for (std::size_t i = first; i < last; ++i) {
+      BitSetSmall seen;
+      for_each_use(code_[i], [&](const Operand& src) {
+        const std::uint32_t reg = space_.index(src);
+        if (seen.add(reg)) ++remaining_[reg];
+      });
+    }
+    int pressure = 0;
+    live_.for_each([&](std::uint32_t reg) { pressure += static_cast<int>(space_.cost(reg)); });
+    std::vector<std::uint32_t> ready;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (nodes_[i].waits == 0) ready.push_back(i);
+    }
+    unsigned cycle = 0;
+    while (!ready.empty()) {
+      const std::size_t pick = choose(first, ready, cycle, pressure);
+      const std::uint32_t i = ready[pick];
+      ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
+      const Instruction& inst = code_[first + i];
+      pressure += pressure_change(inst);
+      BitSetSmall seen;
+      for_each_use(inst, [&](const Operand& src) {
+        const std::uint32_t reg = space_.index(src);
+        if (!seen.add(reg)) return;
+        if (--remaining_[reg] == 0 && !after_.test(reg)) live_.clear(reg);
+      });
+      for_each_def(inst, [&](const Operand& dst) {
+        const std::uint32_t reg = space_.index(dst);
+        if (remaining_[reg] != 0 || after_.test(reg)) {
+          live_.set(reg);
+        } else if (!live_.test(reg)) {
+          pressure -= static_cast<int>(space_.cost(reg));  // nobody reads it
+        }
+      });
+      cycle = std::max(cycle, nodes_[i].ready) + 1;
+      for (const auto& [to, cycles] : nodes_[i].after) {
+        nodes_[to].ready = std::max(nodes_[to].ready, cycle - 1 + cycles);
+        if (--nodes_[to].waits == 0) ready.push_back(to);
+      }
+      result.push_back(inst);
+    }
+  }
+
+  /// Below the register target: long loads and what leads to them first, then what is ready soonest,
+  /// then the longest way to the end. At the target: what frees most registers.
+  std::size_t choose(std::size_t first, const std::vector<std::uint32_t>& ready, unsigned cycle,
+                     int pressure) const {
+    std::size_t best = 0;
+    const auto better = [&](std::uint32_t a, std::uint32_t b) {
+      const Instruction& inst_a = code_[first + a];
+      const Instruction& inst_b = code_[first + b];
+      const int change_a = pressure_change(inst_a);
+      const int change_b = pressure_change(inst_b);
+      const int limit = static_cast<int>(target_);
+      const bool over_a = change_a > 0 && pressure + change_a > limit;
+      const bool over_b = change_b > 0 && pressure + change_b > limit;
+      if (over_a != over_b) return over_b;
+      if (over_a) {  // both would exceed: keep the original order, which is known to need no more
+        return change_a != change_b ? change_a < change_b : a < b;
+      }
+      const unsigned load_a = nodes_[a].to_load;
+      const unsigned load_b = nodes_[b].to_load;
+      if (load_a != load_b) return load_a > load_b;
+      const unsigned wait_a = nodes_[a].ready > cycle ? nodes_[a].ready - cycle : 0;
+      const unsigned wait_b = nodes_[b].ready > cycle ? nodes_[b].ready - cycle : 0;
+      if (wait_a != wait_b) return wait_a < wait_b;
+      if (nodes_[a].height != nodes_[b].height) return nodes_[a].height > nodes_[b].height;
+      if (change_a != change_b) return change_a < change_b;
+      return a < b;
+    };
+    for (std::size_t i = 1; i < ready.size(); ++i) {
+      if (better(ready[i], ready[best])) best = i;
+    }
+    return best;
+  }
+
+  std::vector<Instruction>& code_;
+  const RegisterSpace& space_;
+  const BitSet& live_in_;
+  const BitSet& live_out_;
+  std::uint32_t target_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> remaining_;  // readers not yet issued
+  BitSet live_;
+  BitSet after_;
+};
+
+}  // namespace
+
+void schedule(FlowGraph& graph, const isa::Function& function, std::uint32_t register_target) {
+  const RegisterSpace space(function);
+  const Liveness live(graph, space);
+  for (BlockId id = 0; id < graph.blocks.size(); ++id) {
+    BlockScheduler(graph.blocks[id].code, space, live.in(id), live.out(id), register_target).run();
+  }
+}
+
+}  // namespace gpumux::ptx

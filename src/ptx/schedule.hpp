@@ -1,0 +1,19 @@
+// List scheduling for an in-order warp.
+#pragma once
+
+#include "isa/instruction.hpp"
+#include "ptx/flow.hpp"
+
+namespace gpumux::ptx {
+
+/// Reorders each block: loads as early as dependences allow while the registers live at once stay
+/// under `register_target`, other work by its distance to the block's end in cycles. Memory accesses
+/// keep their order where they may touch the same bytes and one of them writes.
+void schedule(FlowGraph& graph, const isa::Function& function, std::uint32_t register_target);
+
+/// True when two memory accesses may not change places. `same_base`: their base registers hold the
+/// same number (or they have none).
+[[nodiscard]] bool must_keep_order(const isa::Instruction& first, const isa::Instruction& second,
+                                   bool same_base);
+
+}  // namespace gpumux::ptx
