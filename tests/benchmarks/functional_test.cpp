@@ -1,0 +1,65 @@
+// Applications against their references with the emulator alone, with virtual and with final code: a failure
+// here is the kernel's, the front end's, the back end's or the emulator's, not the timing model's.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <tuple>
+
+#include "benchmarks/functional_host.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux {
+namespace {
+
+// Sizes at edges: one tile, no full warp, no interior beyond one point, an odd number of everything.
+constexpr std::array<const char*, 16> kCases = {"lud:size=16",
+                                                "lud:size=80",
+                                                "spmv:rows=1,nonzeros=1",
+                                                "spmv:rows=1001,nonzeros=13,repeats=2",
+                                                "stencil:nx=3,ny=3,nz=3,steps=1",
+                                                "stencil:nx=37,ny=11,nz=6,steps=3",
+                                                "sgemm:m=128,n=16,k=8",
+                                                "sgemm:m=256,n=48,k=40",
+                                                "atax:nx=1,ny=1",
+                                                "atax:nx=261,ny=70",
+                                                "3mm:ni=1,nj=1,nk=1,nl=1,nm=1",
+                                                "3mm:ni=33,nj=17,nk=10,nl=41,nm=7",
+                                                "cutcp:regions_x=1,regions_y=1,regions_z=1,atoms_per_bin=1",
+                                                "cutcp:regions_x=2,regions_y=1,regions_z=2,cutoff=7",
+                                                "cutcp:regions_x=2,regions_y=2,regions_z=1,atoms_per_bin=8",
+                                                "cutcp:regions_x=1,regions_y=1,regions_z=1,cutoff=12"};
+
+class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
+
+TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
+  const std::string text = std::get<0>(GetParam());
+  const std::size_t colon = text.find(':');
+  const runtime::AppInfo* info = runtime::find_app(text.substr(0, colon));
+  ASSERT_NE(info, nullptr);
+  const auto app = info->create(runtime::parse_params(*info, text.substr(colon + 1)), 7);
+  std::uint64_t first = 0;
+  for (int run = 0; run < 2; ++run) {
+    testing_support::FunctionalHost host(std::get<1>(GetParam()));
+    runtime::Task task = app->run(host, true);
+    while (!task.done()) task.resume();
+    std::uint64_t instructions = 0;
+    for (const auto& [kernel, count] : host.warp_instructions()) instructions += count;
+    EXPECT_GT(instructions, 0U);
+    if (run == 0) first = instructions;
+    EXPECT_EQ(instructions, first);
+    EXPECT_EQ(host.leaked_bytes(), 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Apps, Functional, testing::Combine(testing::ValuesIn(kCases), testing::Values(0, 1)),
+                         [](const auto& param) {
+                           std::string name = std::get<0>(param.param);
+                           for (char& c : name) {
+                             if (std::string(":=,").find(c) != std::string::npos) c = '_';
+                           }
+                           return name + (std::get<1>(param.param) == 0 ? "_virtual" : "_final");
+                         });
+
+}  // namespace
+}  // namespace gpumux
