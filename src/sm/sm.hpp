@@ -85,6 +85,12 @@ class Sm {
   [[nodiscard]] std::string describe_waits() const;
   /// A number that changes whenever anything makes progress (an issue, a reply).
   [[nodiscard]] std::uint64_t progress() const;
+  /// What run() returned, brought up to date with what happened since: launches, refills, knobs,
+  /// messages. The SM need not run before this cycle; its counters catch up when it does.
+  [[nodiscard]] Cycle next_wake() const;
+  /// Throws InternalError when the empty SM has kept a block's resources, an MSHR, a queue entry or a
+  /// request. `credits_home`: also when network credits are missing.
+  void check_drained(bool credits_home = false) const;
 
  private:
   struct State;

@@ -1,0 +1,333 @@
+// Blocks and warps: resources, launch, streams, barriers, exit, end of a block.
+#include <algorithm>
+
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+namespace {
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
+  return unit <= 1 ? value : (value + unit - 1) / unit * unit;
+}
+
+std::uint32_t longest(const machine::MachineConfig& config) {
+  std::uint32_t longest = 1;
+  for (const machine::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
+  return longest;
+}
+
+std::uint32_t local_slots(const machine::SmConfig& sm) {
+  return (sm.max_warps + sm.schedulers - 1) / sm.schedulers;
+}
+
+}  // namespace
+
+Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
+                 const noc::PartitionMap& partition_map, machine::SmMailbox& sm_mailbox,
+                 std::vector<FinishedBlock>& finished_blocks)
+    : config(machine_config),
+      id(sm_id),
+      map(partition_map),
+      network(machine_config),
+      mailbox(sm_mailbox),
+      finished(finished_blocks),
+      schedulers_count(config.sm.schedulers),
+      issue_interval(std::max(1U, config.sm.issue_interval)),
+      memory_issue_width(std::max(1U, config.sm.memory_issue_width)),
+      shared_capacity(config.sm.shared_bytes),
+      greedy(config.sm.warp_scheduler == "gto"),
+      l1_enabled(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
+      warps(std::size_t{local_slots(config.sm)} * config.sm.schedulers),
+      scoreboard(static_cast<std::uint32_t>(warps.size())),
+      wheel(config.sm.schedulers),
+      units(config),
+      result_bus(std::max(1U, config.sm.result_buses), longest(config)),
+      fetch(config),
+      l1(config.l1),
+      constants(config.constant.bytes, config.constant.ways, config.constant.line_bytes),
+      injection(network, config.l1.miss_queue),
+      ejection(network),
+      blocks(config.sm.max_blocks) {
+  if (schedulers_count == 0 || schedulers_count > Fetch::kMaxSchedulers || local_slots(config.sm) > 64)
+    throw UserError("sm: 1 to 8 schedulers with at most 64 warps each are possible");
+  if (config.sm.warp_scheduler != "gto" && config.sm.warp_scheduler != "lrr")
+    throw UserError(
+        fmt::format("sm.warp_scheduler: '{}' is not known; choose gto or lrr", config.sm.warp_scheduler));
+  if (config.sm.max_blocks > 255) throw UserError("sm.max_blocks: at most 255");
+  config.sm.memory_queue = std::max(1U, config.sm.memory_queue);
+  for (std::size_t i = 0; i < latency.size(); ++i) latency[i] = std::max(1U, config.latency[i].latency);
+  const std::uint32_t banks = config.sm.register_banks / schedulers_count;
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
+    schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
+    schedulers.back().next_try = kNever;
+  }
+  for (std::uint32_t slot = 0; slot < warps.size(); ++slot) {
+    warps[slot].scheduler = static_cast<std::uint8_t>(slot % schedulers_count);
+    warps[slot].local = static_cast<std::uint8_t>(slot / schedulers_count);
+  }
+  may_issue.fill(true);
+  if (config.l1.unified_bytes > 0) choose_carveout();
+}
+
+void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
+  GPUMUX_CHECK(slot < machine::kMaxKernelSlots && resident[slot] == 0);
+  kernels[slot] = context;
+  may_issue[slot] = true;
+}
+
+std::uint32_t Sm::State::registers_of(const workload::BlockResources& resources) const {
+  return resources.warps() *
+         round_up(resources.registers_per_thread * kWarpSize, config.sm.register_allocation_unit);
+}
+
+std::uint32_t Sm::State::shared_of(const workload::BlockResources& resources) const {
+  return round_up(resources.shared_bytes, config.sm.shared_allocation_unit);
+}
+
+bool Sm::State::fits(const workload::BlockResources& resources) const {
+  return block_order.size() < config.sm.max_blocks &&
+         used_threads + resources.threads <= config.sm.max_threads &&
+         used_warps + resources.warps() <= config.sm.max_warps &&
+         used_registers + registers_of(resources) <= config.sm.registers &&
+         used_shared + shared_of(resources) <= shared_capacity;
+}
+
+/// Shared memory gets the smallest part that holds what the resident kernels need when each fills the SM
+/// alone, L1 the rest. Called when a kernel gets its first block here.
+void Sm::State::choose_carveout() {
+  if (config.l1.unified_bytes == 0) return;
+  std::uint32_t need = 0;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    if (resident[k] == 0) continue;
+    const workload::BlockResources& resources = kernels[k].resources;
+    const std::uint32_t shared = shared_of(resources);
+    if (shared == 0) continue;
+    std::uint32_t occupancy = std::min(config.sm.max_blocks, shared_capacity / shared);
+    occupancy = std::min(occupancy, config.sm.max_threads / std::max(1U, resources.threads));
+    occupancy = std::min(occupancy, config.sm.max_warps / std::max(1U, resources.warps()));
+    occupancy = std::min(occupancy, config.sm.registers / std::max(1U, registers_of(resources)));
+    need += occupancy * shared;
+  }
+  need = std::max(std::min(need, shared_capacity), used_shared);
+  std::uint32_t chosen = shared_capacity;
+  for (const std::uint32_t carveout : config.l1.shared_carveouts)
+    if (carveout >= need) chosen = std::min(chosen, carveout);
+  const std::uint32_t rest = config.l1.unified_bytes - std::min(chosen, config.l1.unified_bytes);
+  if (rest != l1.bytes()) l1.resize(rest);
+}
+
+void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
+                       std::unique_ptr<workload::BlockStream> stream, Cycle start) {
+  const KernelContext& kernel = kernels[slot];
+  GPUMUX_CHECK(fits(kernel.resources) && stream->warps() <= kernel.resources.warps());
+  std::size_t index = 0;
+  while (blocks[index].resident) ++index;
+  Block& block = blocks[index];
+  block = Block{};
+  block.resident = true;
+  block.kernel = slot;
+  block.app = kernel.app;
+  block.residency = residency;
+  block.threads = kernel.resources.threads;
+  block.registers = registers_of(kernel.resources);
+  block.shared_bytes = shared_of(kernel.resources);
+  block.alive = stream->warps();
+  block.last_time = start;
+  block.stream = std::move(stream);
+  used_threads += block.threads;
+  used_warps += block.stream->warps();
+  used_registers += block.registers;
+  used_shared += block.shared_bytes;
+  if (block_order.empty()) {
+    for (Scheduler& scheduler : schedulers) settle(scheduler, start);
+  }
+  block_order.push_back(static_cast<std::uint8_t>(index));
+  refill_check = 0;
+  if (resident[slot]++ == 0) choose_carveout();
+
+  std::uint32_t free = 0;
+  for (std::uint32_t w = 0; w < block.stream->warps(); ++w) {
+    while (warps[free].resident) ++free;
+    Warp& warp = warps[free];
+    const std::uint8_t scheduler_index = warp.scheduler;
+    const std::uint8_t local = warp.local;
+    const std::uint32_t generation = warp.generation + 1;
+    warp = Warp{};
+    warp.scheduler = scheduler_index;
+    warp.local = local;
+    warp.generation = generation;
+    warp.table = kernel.table;
+    warp.kernel = slot;
+    warp.block = static_cast<std::uint8_t>(index);
+    warp.resident = warp.alive = true;
+    warp.starved = true;  // until the first records and fetch
+    warp.wake = kNever;
+    warp.sync_until = start + config.sm.block_launch_latency;  // first fetch
+    scoreboard.clear(free);
+    block.warps.push_back(static_cast<std::uint16_t>(free));
+    Scheduler& scheduler = schedulers[scheduler_index];
+    scheduler.by_age.push_back(local);
+    const WarpMask bit = WarpMask{1} << local;
+    scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
+    scheduler.allowed = may_issue[slot] ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+    const workload::WarpStream& source = block.stream->stream(w);
+    warp.next = source.next;
+    warp.end = source.end;
+    warp.mem_next = source.mem_next;
+    warp.finished = source.finished;
+  }
+  for (Scheduler& scheduler : schedulers) look_again(scheduler, start);
+  // Warps without threads are impossible; a block without warps ends at once.
+  if (block.alive == 0) check_finished(block);
+  refilled = true;
+}
+
+/// True when a warp that had no records left got some, or has none to come.
+bool Sm::State::refill(Block& block, std::uint32_t records) {
+  std::uint32_t least = kNil;
+  for (const std::uint16_t slot : block.warps) {
+    const Warp& warp = warps[slot];
+    if (warp.alive && !warp.finished)
+      least = std::min(least, static_cast<std::uint32_t>(warp.end - warp.next));
+  }
+  bool wakes = false;
+  if (least < records) {
+    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
+      const Warp& warp = warps[block.warps[w]];
+      workload::WarpStream& stream = block.stream->stream(w);
+      stream.next = warp.next;
+      stream.mem_next = warp.mem_next;
+    }
+    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
+      const workload::WarpStream& stream = block.stream->stream(w);
+      if (warps[block.warps[w]].alive && !stream.finished && stream.available() < records)
+        block.stream->refill(w, records);
+    }
+    least = kNil;
+    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
+      Warp& warp = warps[block.warps[w]];
+      const workload::WarpStream& stream = block.stream->stream(w);
+      warp.next = stream.next;
+      warp.end = stream.end;
+      warp.mem_next = stream.mem_next;
+      warp.finished = stream.finished;
+      if (!warp.alive) continue;
+      wakes = wakes || (warp.starved && (warp.finished || stream.available() > 0));
+      if (!warp.finished) least = std::min(least, stream.available());
+    }
+    refilled = refilled || wakes;
+  }
+  // A warp uses at most one record per issue interval.
+  block.refill_check = least == kNil     ? kNever
+                       : least < records ? 0
+                                         : now_ + Cycle{least - records} * issue_interval;
+  return wakes;
+}
+
+void Sm::State::reload_refilled(Cycle now) {
+  if (!refilled) return;
+  refilled = false;
+  for (std::size_t i = 0; i < block_order.size(); ++i) {
+    for (const std::uint16_t slot : blocks[block_order[i]].warps)
+      if (warps[slot].alive && warps[slot].starved) resume_stream(slot, now);
+  }
+}
+
+void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
+  Warp& warp = warps[slot];
+  Scheduler& scheduler = schedulers[warp.scheduler];
+  warp.alive = false;
+  scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
+  std::erase(scheduler.by_age, warp.local);
+  if (scheduler.greedy == warp.local) scheduler.greedy = Scheduler::kNoWarp;
+  look_again(scheduler, now);
+  Block& block = blocks[warp.block];
+  --block.alive;
+  block.last_time = std::max(block.last_time, now);
+  if (block.alive == 0) {
+    check_finished(block);
+    return;
+  }
+  for (std::uint32_t barrier = 0; barrier < block.arrived.size(); ++barrier)
+    if (block.arrived[barrier] > 0 && block.arrived[barrier] >= block.alive)
+      release_barrier(block, barrier, now);
+  release_stuck_barrier(block, now);
+}
+
+void Sm::State::arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now) {
+  Warp& warp = warps[slot];
+  Block& block = blocks[warp.block];
+  const std::uint32_t barrier = inst.barrier % 16U;
+  ++count(warp.kernel).barriers;
+  ++block.arrived[barrier];
+  if ((inst.flags & isa::kArrive) == 0) {
+    warp.sync = Sync::Barrier;
+    warp.barrier = static_cast<std::uint8_t>(barrier);
+    ++block.at_barrier;
+  }
+  if (block.arrived[barrier] >= block.alive) {
+    release_barrier(block, barrier, now);
+  } else {
+    release_stuck_barrier(block, now);
+  }
+}
+
+void Sm::State::release_barrier(Block& block, std::uint32_t barrier, Cycle now) {
+  block.arrived[barrier] = 0;
+  for (const std::uint16_t slot : block.warps) {
+    Warp& warp = warps[slot];
+    if (!warp.alive || warp.sync != Sync::Barrier || warp.barrier != barrier) continue;
+    warp.sync = Sync::Released;
+    warp.sync_until = now + std::max(1U, config.sm.barrier_latency);
+    --block.at_barrier;
+    if (warp.wait == Wait::Sync) place(slot, now, now);  // else it is the one that arrives now
+  }
+}
+
+/// A barrier among part of the block's warps: the static table does not say how many. The stream shows
+/// that it opens, so when every warp of the block waits at some barrier, the lowest one opens.
+void Sm::State::release_stuck_barrier(Block& block, Cycle now) {
+  if (block.alive == 0 || block.at_barrier < block.alive) return;
+  for (std::uint32_t barrier = 0; barrier < block.arrived.size(); ++barrier) {
+    if (block.arrived[barrier] == 0) continue;
+    release_barrier(block, barrier, now);
+    return;
+  }
+}
+
+void Sm::State::check_finished(Block& block) {
+  if (block.alive > 0 || block.loads_out > 0) return;
+  block.finish_at = block.last_time;
+  finish_next = std::min(finish_next, block.finish_at);
+}
+
+void Sm::State::finish_blocks(Cycle now) {
+  finish_next = kNever;
+  std::size_t kept = 0;
+  for (const std::uint8_t index : block_order) {
+    Block& block = blocks[index];
+    if (block.finish_at > now) {
+      finish_next = std::min(finish_next, block.finish_at);
+      block_order[kept++] = index;
+      continue;
+    }
+    for (const std::uint16_t slot : block.warps) {
+      GPUMUX_DCHECK(!scoreboard.any_out(slot));
+      warps[slot].resident = false;
+    }
+    used_threads -= block.threads;
+    used_warps -= block.stream->warps();
+    used_registers -= block.registers;
+    used_shared -= block.shared_bytes;
+    --resident[block.kernel];
+    ++count(block.kernel).blocks_completed;
+    finished.push_back({block.kernel, block.residency, block.finish_at});
+    block.resident = false;
+    block.stream.reset();
+  }
+  block_order.resize(kept);
+  for (Scheduler& scheduler : schedulers) look_again(scheduler, now + 1);
+}
+
+}  // namespace gpumux::sm

@@ -1,0 +1,152 @@
+// Instruction fetch, booked when a warp's buffer has room: fetch slots per scheduler, instruction cache.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "sm/read_only_cache.hpp"
+#include "sm/warp.hpp"
+
+namespace gpumux::sm {
+
+/// Fetch slots of one scheduler, one per fetch interval; a slot far ahead (branch target) leaves the
+/// earlier ones free.
+class FetchPort {
+ public:
+  /// First free slot at or after `wanted` (>= now). Slots beyond the next 64 are not reserved.
+  Cycle book(Cycle now, Cycle wanted, std::uint32_t interval) {
+    const Cycle now_slot = interval == 1 ? now : now / interval;
+    const Cycle first = interval == 1 ? wanted : (wanted + interval - 1) / interval;
+    const Cycle passed = now_slot - base_;
+    taken_ = passed >= 64 ? 0 : taken_ >> passed;
+    base_ = now_slot;
+    const Cycle ahead = first - base_;
+    if (ahead >= 64) return first * interval;
+    const std::uint64_t free = ~taken_ >> ahead << ahead;
+    if (free == 0) return (base_ + 64) * interval;
+    const int slot = std::countr_zero(free);
+    taken_ |= std::uint64_t{1} << slot;
+    return (base_ + static_cast<Cycle>(slot)) * interval;
+  }
+
+ private:
+  Cycle base_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+class Fetch {
+ public:
+  static constexpr std::uint32_t kMaxSchedulers = 8;
+  explicit Fetch(const machine::MachineConfig& config)
+      : cache_(config.icache.bytes, config.icache.ways, config.icache.line_bytes),
+        instruction_bytes_(std::max(1U, config.icache.instruction_bytes)),
+        interval_(std::max(1U, config.sm.fetch_interval)),
+        width_(std::max(1U, config.sm.fetch_width)),
+        capacity_(std::clamp(config.sm.instruction_buffer, 1U, 255U)),
+        branch_latency_(std::max(1U, config.sm.branch_latency)),
+        ports_(config.sm.schedulers) {
+    width_ = std::min(width_, capacity_);
+  }
+
+  /// The instruction at last_pc was issued at `now` and `next_pc` follows: takes it out of the buffer,
+  /// books what there is room for, and sets fetch_ready (kNever while the cache misses).
+  void issued(Warp& warp, std::uint32_t next_pc, Cycle now, Address code) {
+    if (next_pc == warp.last_pc + 1) [[likely]] {
+      --warp.buffered;
+      if (warp.incoming == 0 && capacity_ - warp.buffered >= width_) book(warp, now, now, code);
+      if (warp.buffered == 0) promote(warp);
+      return;
+    }
+    restart(warp, next_pc, now, std::max(now, warp.last_issue + branch_latency_ - 1), code);
+  }
+  /// Empties the buffer and fetches from `pc`, not before `wanted`.
+  void restart(Warp& warp, std::uint32_t pc, Cycle now, Cycle wanted, Address code) {
+    warp.buffered = 0;
+    warp.fetch_pc = pc;
+    book(warp, now, wanted, code);
+    promote(warp);
+  }
+
+  struct Miss {
+    std::uint64_t line = 0;
+    Cycle wanted = 0;
+    machine::KernelSlot kernel = 0;
+    bool sent = false;
+    std::array<WarpMask, kMaxSchedulers> warps{};
+  };
+  /// Outstanding misses; new ones have sent == false. The SM sends them and calls filled().
+  std::vector<Miss> misses;
+  bool unsent = false;
+  /// The line has arrived: gives the warps whose fetch it may complete.
+  Miss filled(std::uint64_t line) {
+    cache_.fill(line);
+    for (std::size_t i = 0; i < misses.size(); ++i) {
+      if (misses[i].line != line) continue;
+      const Miss miss = misses[i];
+      misses.erase(misses.begin() + static_cast<std::ptrdiff_t>(i));
+      return miss;
+    }
+    return {};
+  }
+  /// True when the warp waited for this line; its batch is in the buffer one cycle after `now`.
+  bool deliver(Warp& warp, std::uint64_t line, Cycle now, Address code) {
+    if (warp.incoming == 0 || warp.incoming_at != kNever) return false;
+    if (cache_.line_of(code + Address{warp.fetch_pc - warp.incoming} * instruction_bytes_) != line)
+      return false;
+    warp.incoming_at = now + 1;
+    if (warp.buffered == 0) promote(warp);
+    return true;
+  }
+  [[nodiscard]] const ReadOnlyCache& cache() const { return cache_; }
+
+ private:
+  void promote(Warp& warp) {
+    warp.fetch_ready = warp.incoming_at;
+    if (warp.incoming_at == kNever) return;  // deliver() promotes
+    warp.buffered = warp.incoming;
+    warp.incoming = 0;
+  }
+  void book(Warp& warp, Cycle now, Cycle wanted, Address code) {
+    const Cycle slot = ports_[warp.scheduler].book(now, wanted, interval_);
+    std::uint32_t count = width_;
+    warp.incoming_at = slot + 1;
+    if (!cache_.perfect()) {
+      // A fetch stays within a line.
+      const Address address = code + Address{warp.fetch_pc} * instruction_bytes_;
+      const auto room = static_cast<std::uint32_t>(
+          (cache_.line_bytes() - address % cache_.line_bytes() + instruction_bytes_ - 1) /
+          instruction_bytes_);
+      count = std::min(count, room);
+      if (!cache_.access(cache_.line_of(address))) {
+        warp.incoming_at = kNever;
+        miss(cache_.line_of(address), slot, warp);
+      }
+    }
+    warp.incoming = static_cast<std::uint8_t>(count);
+    warp.fetch_pc += count;
+  }
+  void miss(std::uint64_t line, Cycle slot, const Warp& warp) {
+    Miss* found = nullptr;
+    for (Miss& miss : misses)
+      if (miss.line == line) found = &miss;
+    if (found == nullptr) {
+      misses.push_back({line, slot, warp.kernel, false, {}});
+      found = &misses.back();
+      unsent = true;
+    }
+    found->warps[warp.scheduler] |= WarpMask{1} << warp.local;
+  }
+
+  ReadOnlyCache cache_;
+  std::uint32_t instruction_bytes_;
+  std::uint32_t interval_;
+  std::uint32_t width_;
+  std::uint32_t capacity_;
+  std::uint32_t branch_latency_;
+  std::vector<FetchPort> ports_;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,257 @@
+// Time inside an SM, warp schedulers and issue.
+#include <algorithm>
+#include <bit>
+
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+using isa::InstFlag;
+using isa::Unit;
+
+Cycle Sm::State::run(Cycle begin, Cycle end) {
+  GPUMUX_DCHECK(begin >= now_ && end >= begin);
+  scoreboard.advance(begin);
+  ejection.take(mailbox.in, requests);
+  injection.take_credits(mailbox.credits_in);
+  reload_refilled(begin);
+  const Cycle next = greedy ? simulate<true>(begin, end) : simulate<false>(begin, end);
+  for (Scheduler& scheduler : schedulers) settle(scheduler, end);
+  if (lsu.stall != Stall::None) credit_stall(end);
+  now_ = end;
+  return next;
+}
+
+/// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
+/// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
+template <bool kGreedy>
+Cycle Sm::State::simulate(Cycle begin, Cycle end) {
+  Cycle now = next_event(begin);
+  for (; now < end; now = next_event(now + 1)) {
+    while (ejection.next() <= now) reply(now);
+    if (!injection.empty()) {
+      for (;;) {
+        const std::size_t before = mailbox.out.size();
+        if (injection.send(now, requests, id, mailbox.out) && lsu.stall != Stall::None) lsu_retry(now);
+        if (mailbox.out.size() == before) break;
+        ++count(mailbox.out.back().kernel).requests_sent;
+        ++progress;
+      }
+    }
+    if (lsu.next <= now) lsu_step(now);
+    if (wheel.due(now)) wake_due(now);
+    // The scheduler that comes first changes with time, so that none always wins the memory port.
+    std::uint32_t index = static_cast<std::uint32_t>(now % schedulers_count);
+    for (std::uint32_t i = 0; i < schedulers_count; ++i) {
+      if (schedulers[index].next_try <= now) schedule<kGreedy>(index, now);
+      if (++index == schedulers_count) index = 0;
+    }
+    if (finish_next <= now) finish_blocks(now);
+    if (fetch.unsent) send_fetch_misses(now);
+  }
+  return now;
+}
+
+Cycle Sm::State::next_event(Cycle from) const {
+  Cycle next = std::min({ejection.next(), lsu.next, finish_next});
+  for (const Scheduler& scheduler : schedulers) next = std::min(next, scheduler.next_try);
+  if (next <= from) return from;
+  next = std::min(next, wheel.next(from));
+  if (!injection.empty() && next > from) next = std::min(next, injection.next(from - 1, requests));
+  return std::max(next, from);
+}
+
+void Sm::State::settle(Scheduler& scheduler, Cycle now) const {
+  if (now <= scheduler.since) return;
+  scheduler.cycles[static_cast<std::size_t>(scheduler.reason)] += now - scheduler.since;
+  scheduler.since = now;
+}
+
+template <bool kGreedy>
+std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) const {
+  if constexpr (kGreedy) {
+    // Greedy then oldest. Source: dai18 and kayiran14 (definition C2 a of the machine notes in docs/).
+    if (scheduler.greedy < 64 && ((candidates >> scheduler.greedy) & 1U) != 0) return scheduler.greedy;
+    if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
+    for (const std::uint8_t local : scheduler.by_age)
+      if (((candidates >> local) & 1U) != 0) return local;
+    GPUMUX_DCHECK(false);
+    return 0;
+  } else {
+    // Loose round robin: the next ready warp after the one that issued last.
+    const unsigned first = (scheduler.last + 1U) % 64;
+    return (first + static_cast<unsigned>(std::countr_zero(std::rotr(candidates, static_cast<int>(first))))) %
+           64;
+  }
+}
+
+template <bool kGreedy>
+void Sm::State::schedule(std::uint32_t index, Cycle now) {
+  Scheduler& scheduler = schedulers[index];
+  settle(scheduler, now);
+  const WarpMask can = scheduler.ready() & scheduler.allowed;
+  Cycle retry = kNever;
+  bool memory_busy = false;
+  bool alu_busy = false;
+  if (can != 0) {
+    WarpMask candidates = 0;
+    const bool collector = scheduler.collector.available(now);
+    for (unsigned u = 0; u < isa::kUnits; ++u) {
+      const WarpMask want = can & scheduler.ready_unit[u];
+      if (want == 0) continue;
+      const auto unit = static_cast<Unit>(u);
+      Cycle free = units.free_at(unit, index);
+      if (unit == Unit::Memory && !lsu_accepts(now)) free = std::max(free, lsu_accepts_at(now));
+      if (!collector && unit != Unit::Control) free = std::max(free, scheduler.collector.next_free());
+      if (free <= now) {
+        candidates |= want;
+      } else {
+        (unit == Unit::Memory ? memory_busy : alu_busy) = true;
+        retry = std::min(retry, free);
+      }
+    }
+    if (candidates != 0) {
+      const std::uint32_t local = pick<kGreedy>(scheduler, candidates);
+      scheduler.reason = Reason::issued;
+      scheduler.next_issue = scheduler.next_try = now + issue_interval;
+      scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
+      issue(scheduler, index, local, now);
+      return;
+    }
+  }
+  scheduler.next_try = retry;
+  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
+  scheduler.reason = memory_busy              ? Reason::pipeline_memory
+                     : alu_busy               ? Reason::pipeline_alu
+                     : scheduler.ready() != 0 ? Reason::throttled
+                     : waits(Wait::Memory)    ? Reason::scoreboard_memory
+                     : waits(Wait::Alu)       ? Reason::scoreboard_alu
+                     : waits(Wait::Fetch)     ? Reason::fetch
+                     : waits(Wait::Sync)      ? Reason::synchronisation
+                     : block_order.empty()    ? Reason::uncounted
+                                              : Reason::idle;
+}
+
+void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now) {
+  const std::uint32_t slot = slot_of(index, local);
+  Warp& warp = warps[slot];
+  const workload::ExecRecord record = *warp.next++;
+  const isa::StaticInst& inst = warp.table[record.pc];
+  const Unit unit = inst.unit;
+  scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local);
+  machine::KernelCounters& counter = count(warp.kernel);
+  ++counter.warp_instructions;
+  counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
+  ++progress;
+
+  const std::uint32_t delay = scheduler.collector.book(local, inst, now);
+  const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now + delay);
+  warp.last_pc = record.pc;
+  warp.last_issue = now;
+  if (unit == Unit::Memory) {
+    issue_memory(warp, slot, inst, record, now, delay);
+  } else {
+    if (unit <= Unit::Sfu) counter.alu_issue_cycles += occupied;
+    if (inst.num_dst > 0)
+      scoreboard.set(slot, inst, result_bus.book(now + delay + latency_of(inst.latency_class)), false);
+  }
+  after_issue(slot, inst, now);
+}
+
+void Sm::State::after_issue(std::uint32_t slot, const isa::StaticInst& inst, Cycle now) {
+  Warp& warp = warps[slot];
+  if (warp.next == warp.end) [[unlikely]] {
+    if (warp.finished) {
+      if ((inst.flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;
+      warp_exits(slot, now);
+      return;
+    }
+    warp.starved = true;
+  } else {
+    fetch.issued(warp, warp.next->pc, now, kernels[warp.kernel].code_address);
+  }
+  if ((inst.flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
+    if ((inst.flags & InstFlag::kBarrier) != 0) {
+      arrive(slot, inst, now);
+    } else {
+      warp.sync = Sync::Fence;
+    }
+  }
+  place(slot, now, now + 1);
+}
+
+void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
+  Warp& warp = warps[slot];
+  if (warp.next == warp.end) {
+    if (warp.finished) warp_exits(slot, now);
+    return;
+  }
+  warp.starved = false;
+  const Address code = kernels[warp.kernel].code_address;
+  if (warp.buffered == 0 && warp.incoming == 0) {
+    fetch.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // its first instruction
+  } else {
+    fetch.issued(warp, warp.next->pc, now, code);
+  }
+  place(slot, now, now);
+}
+
+void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
+  Warp& warp = warps[slot];
+  Cycle wake = kNever;
+  Wait wait = Wait::Sync;
+  if (warp.sync != Sync::None) [[unlikely]] {
+    if (warp.sync == Sync::Released) wake = warp.sync_until;
+    if (warp.sync == Sync::Fence && warp.memory_out == 0) wake = warp.memory_until;
+    if (wake <= earliest) warp.sync = Sync::None;
+  }
+  if (warp.sync == Sync::None) {
+    if (warp.starved) [[unlikely]] {
+      wake = kNever;
+      wait = Wait::Fetch;
+    } else {
+      const isa::StaticInst& inst = warp.table[warp.next->pc];
+      const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
+      const Cycle data = scoreboard.cycle(hazard);
+      wake = std::max(data, warp.fetch_ready);
+      if (wake <= earliest) {
+        warp.wake = wake;
+        Scheduler& scheduler = schedulers[warp.scheduler];
+        scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= WarpMask{1} << warp.local;
+        set_wait(warp, Wait::Nothing);
+        look_again(scheduler, now);
+        return;
+      }
+      wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
+    }
+  }
+  warp.wake = wake;
+  if (warp.wait != wait) {
+    set_wait(warp, wait);
+    look_again(schedulers[warp.scheduler], now);
+  }
+  if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
+}
+
+void Sm::State::set_wait(Warp& warp, Wait wait) {
+  Scheduler& scheduler = schedulers[warp.scheduler];
+  const WarpMask bit = WarpMask{1} << warp.local;
+  scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~bit;
+  scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
+  warp.wait = wait;
+}
+
+void Sm::State::wake_due(Cycle now) {
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
+    for (WarpMask mask = wheel.take(s, now); mask != 0; mask &= mask - 1) {
+      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
+      const Warp& warp = warps[slot];
+      // An old entry of a warp that is ready, gone, or waits for an event.
+      if (!warp.alive || warp.wait == Wait::Nothing || warp.wake == kNever) continue;
+      place(slot, now, now);
+    }
+  }
+  wheel.done(now);
+}
+
+}  // namespace gpumux::sm

@@ -1,0 +1,146 @@
+// L1 data cache: tags, line reservation, MSHRs. It knows nothing of warps; who waits for a line hangs in
+// chains of waiters that the LSU reads back at the fill.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/config.hpp"
+#include "sm/pool.hpp"
+
+namespace gpumux::sm {
+
+/// Outcome of a load's access. The Fail kinds are reservation failures: nothing has changed.
+enum class L1Result : std::uint8_t { Hit, Merged, Miss, FailLine, FailMshr, FailMerge, FailMissQueue };
+
+struct L1Access {
+  L1Result result = L1Result::Hit;
+  std::uint8_t missing = 0;   // sectors that were not there (line caches: all or none)
+  std::uint8_t pending = 0;   // of these, already requested
+  std::uint8_t request = 0;   // sectors to request now; 0 unless result == Miss
+  std::uint32_t mshr = kNil;  // where waiters hang (Merged, Miss)
+};
+
+/// Somebody who waits for sectors of a line.
+struct Waiter {
+  std::uint32_t next = kNil;
+  std::uint32_t op = kNil;   // memory instruction
+  std::uint8_t sectors = 0;  // still missing
+};
+
+class L1 {
+ public:
+  explicit L1(const machine::L1Config& config);
+
+  /// A load of `sectors` of `line`. `queue_room`: the miss queue has a free entry.
+  L1Access load(std::uint64_t line, std::uint8_t sectors, bool queue_room);
+  /// A store or atomic that is on its way to L2: keeps or drops the sectors. Returns those that were
+  /// there.
+  std::uint8_t write(std::uint64_t line, std::uint8_t sectors, bool atomic);
+  /// Adds a waiter to an MSHR that load() gave.
+  void wait(std::uint32_t mshr, std::uint32_t op, std::uint8_t sectors);
+  /// Sectors of a line have arrived. Calls done(op) for each waiter that has all its sectors, in the order in
+  /// which they began to wait.
+  template <typename Done>
+  void fill(std::uint32_t mshr, std::uint8_t sectors, Done&& done) {
+    Mshr& entry = mshrs_[mshr];
+    sectors &= entry.pending;
+    entry.pending &= static_cast<std::uint8_t>(~sectors);
+    place(entry, sectors);
+    std::uint32_t* link = &entry.first;
+    entry.last = kNil;
+    while (*link != kNil) {
+      const std::uint32_t index = *link;
+      Waiter& waiter = waiters_[index];
+      waiter.sectors &= static_cast<std::uint8_t>(~sectors);
+      if (waiter.sectors != 0) {
+        entry.last = index;
+        link = &waiter.next;
+        continue;
+      }
+      *link = waiter.next;
+      const std::uint32_t op = waiter.op;
+      waiters_.give(index);
+      done(op);
+    }
+    if (entry.pending == 0) release(mshr);
+  }
+
+  /// Drops all lines; data that is still on its way serves its waiters and is dropped too.
+  void flush();
+  /// Bytes that L1 may use from now on (unified L1 and shared memory). Ways scale.
+  void resize(std::uint32_t bytes);
+  [[nodiscard]] std::uint32_t bytes() const { return sets_ * ways_ * kLineBytes; }
+  /// Accesses are counted in sectors or lines.
+  [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
+    return sectored_ ? static_cast<std::uint32_t>(std::popcount(sectors)) : (sectors != 0 ? 1U : 0U);
+  }
+  [[nodiscard]] std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
+  [[nodiscard]] std::uint32_t waiters() const { return waiters_.in_use(); }
+  [[nodiscard]] std::uint32_t reserved_lines() const;
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  struct Line {
+    std::uint64_t line = 0;
+    std::uint16_t newer = kNone;  // neighbours in the set's order of use
+    std::uint16_t older = kNone;
+    std::uint16_t next = kNone;  // same bucket, or next free
+    std::uint8_t valid = 0;
+    std::uint8_t pending = 0;  // reserved: on-miss allocation
+    std::uint32_t mshr = kNil;
+  };
+  struct Set {
+    std::uint16_t newest = kNone;
+    std::uint16_t oldest = kNone;
+    std::uint16_t lines = 0;
+    std::uint16_t reserved = 0;
+  };
+  struct Mshr {
+    std::uint64_t line = 0;
+    std::uint32_t first = kNil;  // waiters
+    std::uint32_t last = kNil;
+    std::uint32_t next = kNil;  // same bucket
+    std::uint16_t way = kNone;  // reserved line
+    std::uint8_t pending = 0;
+    std::uint8_t merges = 0;
+    bool stale = false;  // flushed while pending
+  };
+
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const;
+  [[nodiscard]] std::size_t bucket(std::uint64_t line) const {
+    return static_cast<std::size_t>((line * 0x9e37'79b9'7f4a'7c15ULL) >> bucket_shift_);
+  }
+  [[nodiscard]] std::uint16_t find(std::uint64_t line) const;
+  [[nodiscard]] std::uint32_t find_mshr(std::uint64_t line) const;
+  void unlink(Set& set, std::uint16_t index);
+  void make_newest(Set& set, std::uint16_t index);
+  void touch(std::uint64_t line, std::uint16_t index);
+  void drop(std::uint16_t index);
+  /// Frees space until one line fits. False: every line is reserved.
+  [[nodiscard]] bool make_room(Set& set);
+  std::uint16_t insert(std::uint64_t line);
+  std::uint32_t new_mshr(std::uint64_t line, std::uint8_t pending);
+  void place(Mshr& entry, std::uint8_t sectors);
+  void release(std::uint32_t mshr);
+
+  bool sectored_;
+  bool on_miss_;
+  bool xor_index_;
+  bool write_evict_;
+  std::uint32_t mshr_limit_;
+  std::uint32_t merge_limit_;
+  std::uint32_t sets_;
+  std::uint32_t ways_;
+  std::uint32_t max_ways_;
+  unsigned bucket_shift_;
+  std::vector<Line> lines_;
+  std::vector<Set> sets_of_lines_;
+  std::vector<std::uint16_t> buckets_;
+  std::vector<std::uint32_t> mshr_buckets_;
+  std::uint16_t free_ = kNone;
+  Pool<Mshr> mshrs_;
+  Pool<Waiter> waiters_;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,67 @@
+// Records of memory instructions and line requests under way.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/timing_class.hpp"
+#include "machine/messages.hpp"
+#include "sm/l1.hpp"
+#include "sm/pool.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::sm {
+
+using Where = workload::MemHeader::Where;
+
+/// A memory instruction from its issue until its last transaction is performed: loads and atomics until the
+/// data are back, stores until the acknowledgement.
+struct MemoryOp {
+  const isa::StaticInst* inst = nullptr;
+  Cycle start = 0;              // not in the LSU before (operand collection)
+  Cycle ready_at = 0;           // latest return so far
+  std::uint32_t remaining = 0;  // transactions not performed
+  std::uint32_t pc = 0;
+  std::uint32_t generation = 0;  // of the warp
+  std::uint16_t warp = 0;
+  std::uint16_t transactions = 0;
+  std::uint16_t passes = 0;
+  Where where = Where::None;
+  machine::KernelSlot kernel = 0;
+  AppId app = 0;
+  std::uint8_t block = 0;
+  bool holds_block = false;  // the block's end waits for it (loads; atomics with a result)
+};
+
+enum class Purpose : std::uint8_t { L1Fill, Load, Store, Atomic, Instruction, Constant };
+
+/// A packet that waits for the network or for its reply. Its index is the packet's tag.
+struct Request {
+  std::uint64_t line = 0;
+  Cycle queued = 0;             // leaves after this cycle
+  std::uint32_t target = kNil;  // MSHR (L1Fill) or memory instruction
+  PartitionId partition = 0;
+  machine::KernelSlot kernel = 0;
+  AppId app = 0;
+  Purpose purpose = Purpose::Load;
+  std::uint8_t sectors = 0;  // still to come (reads)
+  std::uint8_t wanted = 0;   // all sectors named in the packet
+  std::uint8_t operations = 0;
+  std::uint8_t data_bytes = 0;
+};
+static_assert(sizeof(Request) == 32);
+
+enum class Stall : std::uint8_t { None, Line, Mshr, Merge, MissQueue };
+
+/// The load/store unit's own state; its work is in lsu.cpp.
+struct Lsu {
+  Fifo<std::uint32_t> queue;     // memory instructions, in order of issue
+  Fifo<std::uint64_t> words;     // their transactions
+  std::uint32_t current = kNil;  // at the head
+  std::uint32_t done = 0;        // transactions of it that were accepted
+  Cycle busy_until = 0;          // the pipe takes the next instruction or transaction
+  Cycle next = kNever;           // next cycle with work; kNever: idle or stalled
+  Stall stall = Stall::None;
+  Cycle stall_since = 0;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,138 @@
+// Probes, the watchdog's report and conservation checks.
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+machine::SchedulerCounters Sm::State::scheduler_counters() const {
+  machine::SchedulerCounters sum;
+  for (const Scheduler& scheduler : schedulers) {
+#define GPUMUX_FIELD(field, unit, description) \
+  sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+  return sum;
+}
+
+namespace {
+
+const char* text(Stall stall) {
+  switch (stall) {
+    case Stall::None: return "nothing";
+    case Stall::Line: return "a line: every line of the set is reserved";
+    case Stall::Mshr: return "an MSHR";
+    case Stall::Merge: return "room in the MSHR's merge list";
+    case Stall::MissQueue: return "room in the miss queue";
+  }
+  return "?";
+}
+
+const char* text(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::L1Fill: return "L1 fill";
+    case Purpose::Load: return "load";
+    case Purpose::Store: return "store";
+    case Purpose::Atomic: return "atomic";
+    case Purpose::Instruction: return "instruction fetch";
+    case Purpose::Constant: return "constant";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string Sm::State::describe_waits() const {
+  std::string out;
+  for (const std::uint8_t index : block_order) {
+    const Block& block = blocks[index];
+    if (block.alive == 0) {
+      out += fmt::format("sm {} kernel {} block residency {}: exited, waits for {} loads\n", id, block.kernel,
+                         block.residency, block.loads_out);
+    }
+    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
+      const std::uint16_t slot = block.warps[w];
+      const Warp& warp = warps[slot];
+      if (!warp.alive) continue;
+      std::string reason;
+      if (warp.sync == Sync::Barrier) {
+        reason = fmt::format("barrier {} ({} of {} warps there)", warp.barrier, block.arrived[warp.barrier],
+                             block.alive);
+      } else if (warp.sync == Sync::Released) {
+        reason = "release of its barrier";
+      } else if (warp.sync == Sync::Fence) {
+        reason = fmt::format("its fence ({} memory instructions under way)", warp.memory_out);
+      } else if (warp.starved) {
+        reason = "more records of its stream";
+      } else {
+        const isa::StaticInst& inst = warp.table[warp.next->pc];
+        switch (warp.wait) {
+          case Wait::Nothing:
+            reason = !may_issue[warp.kernel]          ? "its kernel to be allowed to issue"
+                     : inst.unit == isa::Unit::Memory ? "the load/store unit"
+                                                      : "its turn or its unit";
+            break;
+          case Wait::Memory: {
+            const int out_slot = scoreboard.slot_out(slot, inst);
+            reason = out_slot < 0 ? "memory data that has arrived, in its last cycles"
+                     : out_slot >= isa::kPredicateSlot
+                         ? fmt::format("memory data of predicate {}", out_slot - isa::kPredicateSlot)
+                         : fmt::format("memory data of register {}", out_slot);
+            break;
+          }
+          case Wait::Alu: reason = "an arithmetic result"; break;
+          case Wait::Fetch:
+            reason = warp.fetch_ready == kNever ? "an instruction cache miss" : "instruction fetch";
+            break;
+          case Wait::Sync: reason = "synchronisation"; break;
+        }
+      }
+      out += fmt::format("sm {} kernel {} block residency {} warp {} (slot {}) waits for {}", id,
+                         block.kernel, block.residency, w, slot, reason);
+      out += warp.starved ? fmt::format(" after pc {}\n", warp.last_pc)
+                          : fmt::format(" at pc {}\n", warp.next->pc);
+    }
+  }
+  if (lsu.current != kNil) {
+    const MemoryOp& op = ops[lsu.current];
+    out += fmt::format("sm {} LSU head: kernel {} slot {} pc {}, {} of {} lines accepted, waits for {}\n", id,
+                       op.kernel, op.warp, op.pc, lsu.done, op.transactions, text(lsu.stall));
+  }
+  if (!lsu.queue.empty()) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queue.size());
+  if (l1.mshrs_in_use() > 0)
+    out += fmt::format("sm {} L1: {} MSHRs with {} waiters, {} lines reserved\n", id, l1.mshrs_in_use(),
+                       l1.waiters(), l1.reserved_lines());
+  if (!injection.empty()) {
+    const Fifo<std::uint32_t>& misses = injection.misses();
+    const std::string head =
+        misses.empty() ? "instruction or constant fetches"
+                       : fmt::format("{} of line {:#x} to partition {}", text(requests[misses.at(0)].purpose),
+                                     requests[misses.at(0)].line, requests[misses.at(0)].partition);
+    out += fmt::format("sm {} miss queue: {} packets, first {}, {} credits\n", id, misses.size(), head,
+                       injection.credits());
+  }
+  if (requests.in_use() > 0) out += fmt::format("sm {} requests under way: {}\n", id, requests.in_use());
+  return out;
+}
+
+void Sm::State::check_drained(bool credits_home) const {
+  const auto check = [this](bool good, const char* what) {
+    if (!good) throw InternalError(fmt::format("sm {}: {} leaked", id, what));
+  };
+  check(
+      block_order.empty() && used_threads == 0 && used_warps == 0 && used_registers == 0 && used_shared == 0,
+      "block resources");
+  check(l1.mshrs_in_use() == 0 && l1.waiters() == 0 && l1.reserved_lines() == 0, "an MSHR or reserved line");
+  check(ops.in_use() == 0 && lsu.queue.empty() && lsu.words.empty() && lsu.current == kNil,
+        "a memory instruction");
+  check(requests.in_use() == 0 && injection.empty() && ejection.waiting() == 0, "a request");
+  check(fetch.misses.empty() && constant_misses.empty(), "an instruction or constant miss");
+  for (const std::uint32_t count : outstanding) check(count == 0, "a count of outstanding accesses");
+  for (const Scheduler& scheduler : schedulers) {
+    for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
+    for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");
+  }
+  check(injection.all_credits() <= network.request_credits, "credits (too many)");
+  if (credits_home) check(injection.all_credits() == network.request_credits, "credits");
+}
+
+}  // namespace gpumux::sm

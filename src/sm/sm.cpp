@@ -1,0 +1,81 @@
+#include "sm/sm.hpp"
+
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+Sm::Sm(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map)
+    : state_(std::make_unique<State>(config, id, map, mailbox_, finished_)) {}
+
+Sm::~Sm() = default;
+
+void Sm::bind_kernel(KernelSlot slot, const KernelContext& context) { state_->bind(slot, context); }
+
+bool Sm::fits(const workload::BlockResources& resources) const { return state_->fits(resources); }
+
+void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
+                      Cycle start) {
+  state_->launch(slot, residency, std::move(block), start);
+}
+
+std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->resident[slot]; }
+
+std::uint32_t Sm::resident_blocks() const { return static_cast<std::uint32_t>(state_->block_order.size()); }
+
+bool Sm::drained(KernelSlot slot) const {
+  return state_->resident[slot] == 0 && state_->outstanding[slot] == 0;
+}
+
+bool Sm::refill_streams(std::uint32_t records) {
+  State& state = *state_;
+  if (state.now_ < state.refill_check) return false;
+  state.refill_check = kNever;
+  bool wakes = false;
+  for (const std::uint8_t index : state.block_order) {
+    Block& block = state.blocks[index];
+    if (state.now_ >= block.refill_check) wakes = state.refill(block, records) || wakes;
+    state.refill_check = std::min(state.refill_check, block.refill_check);
+  }
+  return wakes;
+}
+
+void Sm::flush_l1() { state_->l1.flush(); }
+
+void Sm::set_may_issue(KernelSlot slot, bool allowed) {
+  State& state = *state_;
+  if (state.may_issue[slot] == allowed) return;
+  state.may_issue[slot] = allowed;
+  for (const Warp& warp : state.warps) {
+    if (!warp.resident || warp.kernel != slot) continue;
+    Scheduler& scheduler = state.schedulers[warp.scheduler];
+    const WarpMask bit = WarpMask{1} << warp.local;
+    scheduler.allowed = allowed ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+  }
+  for (Scheduler& scheduler : state.schedulers) state.look_again(scheduler, state.now_);
+}
+
+Cycle Sm::run(Cycle begin, Cycle end) { return state_->run(begin, end); }
+
+const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
+
+void Sm::reset_counters(KernelSlot slot) { state_->counters[slot] = {}; }
+
+machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
+
+std::string Sm::describe_waits() const { return state_->describe_waits(); }
+
+std::uint64_t Sm::progress() const { return state_->progress; }
+
+Cycle Sm::next_wake() const {
+  const State& state = *state_;
+  Cycle next = state.next_event(state.now_);
+  if (state.refilled) next = state.now_;
+  for (const MemReply& reply : mailbox_.in) next = std::min(next, reply.time);
+  if (!state.injection.empty())
+    for (const Credit& credit : mailbox_.credits_in) next = std::min(next, credit.time);
+  return std::max(next, state.now_);
+}
+
+void Sm::check_drained(bool credits_home) const { state_->check_drained(credits_home); }
+
+}  // namespace gpumux::sm

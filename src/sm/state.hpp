@@ -1,0 +1,162 @@
+// Everything inside one SM. Its work is split over files: blocks.cpp (launch, exit, barriers, end of
+// blocks), issue.cpp (time, warp schedulers, issue), lsu.cpp (memory instructions), replies.cpp
+// (what comes back), report.cpp (probes and checks).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sm/exec_units.hpp"
+#include "sm/fetch.hpp"
+#include "sm/l1.hpp"
+#include "sm/memory_ops.hpp"
+#include "sm/network_port.hpp"
+#include "sm/read_only_cache.hpp"
+#include "sm/scoreboard.hpp"
+#include "sm/sm.hpp"
+#include "sm/wake_wheel.hpp"
+#include "sm/warp.hpp"
+
+namespace gpumux::sm {
+
+struct Sm::State {
+  State(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map,
+        machine::SmMailbox& mailbox, std::vector<FinishedBlock>& finished);
+
+  // --- blocks.cpp -------------------------------------------------------------------------------
+  void bind(KernelSlot slot, const KernelContext& context);
+  [[nodiscard]] bool fits(const workload::BlockResources& resources) const;
+  [[nodiscard]] std::uint32_t registers_of(const workload::BlockResources& resources) const;
+  [[nodiscard]] std::uint32_t shared_of(const workload::BlockResources& resources) const;
+  void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
+              Cycle start);
+  void choose_carveout();
+  bool refill(Block& block, std::uint32_t records);
+  void reload_refilled(Cycle now);
+  void warp_exits(std::uint32_t slot, Cycle now);
+  void arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now);
+  void release_barrier(Block& block, std::uint32_t barrier, Cycle now);
+  /// Barriers that wait for part of a block's warps: see blocks.cpp.
+  void release_stuck_barrier(Block& block, Cycle now);
+  void check_finished(Block& block);
+  void finish_blocks(Cycle now);
+
+  // --- issue.cpp --------------------------------------------------------------------------------
+  Cycle run(Cycle begin, Cycle end);
+  template <bool kGreedy>
+  Cycle simulate(Cycle begin, Cycle end);
+  [[nodiscard]] Cycle next_event(Cycle from) const;
+  void settle(Scheduler& scheduler, Cycle now) const;
+  template <bool kGreedy>
+  void schedule(std::uint32_t index, Cycle now);
+  template <bool kGreedy>
+  [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
+  void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
+  void after_issue(std::uint32_t slot, const isa::StaticInst& inst, Cycle now);
+  void resume_stream(std::uint32_t slot, Cycle now);
+  /// Puts the warp where its next instruction belongs. It may issue from `earliest` on (>= now).
+  void place(std::uint32_t slot, Cycle now, Cycle earliest);
+  void set_wait(Warp& warp, Wait wait);
+  void wake_due(Cycle now);
+  void look_again(Scheduler& scheduler, Cycle now) {
+    scheduler.next_try = std::min(scheduler.next_try, std::max(now, scheduler.next_issue));
+  }
+  [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
+    return local * schedulers_count + scheduler;
+  }
+
+  // --- lsu.cpp ----------------------------------------------------------------------------------
+  [[nodiscard]] bool lsu_accepts(Cycle now) const {
+    return lsu.queue.size() < config.sm.memory_queue &&
+           !(memory_issue_cycle == now && memory_issues >= memory_issue_width);
+  }
+  [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const {
+    return lsu.queue.size() < config.sm.memory_queue ? now + 1 : kNever;
+  }
+  void issue_memory(Warp& warp, std::uint32_t slot, const isa::StaticInst& inst,
+                    const workload::ExecRecord& record, Cycle now, std::uint32_t delay);
+  void lsu_step(Cycle now);
+  void lsu_next_op(Cycle now);
+  [[nodiscard]] bool access(std::uint32_t op, workload::Transaction transaction, Cycle now);
+  [[nodiscard]] bool access_load(std::uint32_t op, workload::Transaction transaction, Cycle now);
+  void access_constant(std::uint32_t op, Cycle now);
+  void stall(Stall cause, Cycle now);
+  void credit_stall(Cycle now);
+  void lsu_retry(Cycle now) {
+    if (lsu.stall != Stall::None) lsu.next = now;
+  }
+  std::uint32_t new_request(std::uint64_t line, Purpose purpose, KernelSlot kernel, AppId app,
+                            std::uint32_t target, std::uint8_t sectors, Cycle now);
+  void transaction_done(std::uint32_t op, Cycle ready, Cycle now);
+  void op_done(std::uint32_t op, Cycle now);
+
+  // --- replies.cpp ------------------------------------------------------------------------------
+  void send_fetch_misses(Cycle now);
+  void reply(Cycle now);
+
+  // --- report.cpp -------------------------------------------------------------------------------
+  [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
+  [[nodiscard]] std::string describe_waits() const;
+  void check_drained(bool credits_home) const;
+
+  [[nodiscard]] std::uint32_t latency_of(isa::LatencyClass latency_class) const {
+    return latency[static_cast<std::size_t>(latency_class)];
+  }
+  machine::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
+
+  // --- parameters -------------------------------------------------------------------------------
+  machine::MachineConfig config;  // a copy: the machine's may go
+  SmId id;
+  const noc::PartitionMap& map;
+  noc::Network network;
+  machine::SmMailbox& mailbox;
+  std::vector<FinishedBlock>& finished;
+  std::uint32_t schedulers_count;
+  std::uint32_t issue_interval;
+  std::uint32_t memory_issue_width;
+  std::uint32_t shared_capacity;
+  bool greedy;
+  bool l1_enabled;
+  std::array<std::uint32_t, isa::kLatencyClasses> latency{};
+
+  // --- hot state --------------------------------------------------------------------------------
+  Cycle now_ = 0;  // simulated up to here
+  std::vector<Scheduler> schedulers;
+  std::vector<Warp> warps;  // slot = local * schedulers + scheduler
+  Scoreboard scoreboard;
+  WakeWheel wheel;
+  ExecUnits units;
+  ResultBus result_bus;
+  Fetch fetch;
+  Lsu lsu;
+  L1 l1;
+  ReadOnlyCache constants;
+  InjectionPort injection;
+  EjectionPort ejection;
+  Cycle memory_issue_cycle = kNever;
+  std::uint32_t memory_issues = 0;
+  Pool<MemoryOp> ops;
+  Pool<Request> requests;
+  struct ConstantMiss {
+    std::uint64_t line;
+    std::vector<std::uint32_t> ops;
+  };
+  std::vector<ConstantMiss> constant_misses;
+
+  // --- blocks and kernels -----------------------------------------------------------------------
+  std::vector<Block> blocks;
+  std::vector<std::uint8_t> block_order;  // resident, oldest first
+  Cycle finish_next = kNever;
+  std::uint32_t used_threads = 0, used_warps = 0, used_registers = 0, used_shared = 0;
+  std::array<KernelContext, machine::kMaxKernelSlots> kernels{};
+  std::array<machine::KernelCounters, machine::kMaxKernelSlots> counters{};
+  std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
+  std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
+  std::array<bool, machine::kMaxKernelSlots> may_issue{};
+  Cycle refill_check = 0;  // no warp can be short before
+  bool refilled = false;   // a warp without records got some
+  std::uint64_t progress = 0;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,47 @@
+// A timing wheel of warp masks: which warps to look at again in which of the next 64 cycles.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/types.hpp"
+
+namespace gpumux::sm {
+
+class WakeWheel {
+ public:
+  static constexpr Cycle kSlots = 64;
+  explicit WakeWheel(std::uint32_t schedulers) : schedulers_(schedulers), masks_(kSlots * schedulers, 0) {}
+
+  /// `wake` > now. A warp that wakes later than the wheel reaches comes up early and is added again.
+  void add(std::uint32_t scheduler, std::uint32_t warp, Cycle now, Cycle wake) {
+    GPUMUX_DCHECK(wake > now);
+    const Cycle slot = std::min(wake, now + kSlots - 1) % kSlots;
+    masks_[slot * schedulers_ + scheduler] |= WarpMask{1} << warp;
+    occupied_ |= std::uint64_t{1} << slot;
+  }
+  /// First cycle >= now with a warp.
+  [[nodiscard]] Cycle next(Cycle now) const {
+    if (occupied_ == 0) return kNever;
+    return now + static_cast<Cycle>(std::countr_zero(std::rotr(occupied_, static_cast<int>(now % kSlots))));
+  }
+  [[nodiscard]] bool due(Cycle now) const { return ((occupied_ >> (now % kSlots)) & 1U) != 0; }
+  /// Takes the warps of one scheduler out; call for all of them, then done().
+  [[nodiscard]] WarpMask take(std::uint32_t scheduler, Cycle now) {
+    WarpMask& mask = masks_[(now % kSlots) * schedulers_ + scheduler];
+    const WarpMask warps = mask;
+    mask = 0;
+    return warps;
+  }
+  void done(Cycle now) { occupied_ &= ~(std::uint64_t{1} << (now % kSlots)); }
+
+ private:
+  std::uint32_t schedulers_;
+  std::uint64_t occupied_ = 0;
+  std::vector<WarpMask> masks_;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,108 @@
+// Resident warps and blocks, and what the issue stage of one scheduler sees of its warps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine/statistics.hpp"
+#include "sm/operand_collector.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::sm {
+
+/// What a resident warp waits for; index of the scheduler's masks.
+enum class Wait : std::uint8_t {
+  Nothing,  // ready: operands and instruction are there, the unit may be busy
+  Memory,   // a register that memory writes
+  Alu,      // a register that arithmetic writes
+  Fetch,    // instruction fetch, or the stream has run dry
+  Sync      // barrier or fence
+};
+inline constexpr unsigned kWaits = 5;
+
+enum class Sync : std::uint8_t { None, Barrier, Released, Fence };
+
+struct Warp {
+  // Stream cursor, a copy of the block stream's while the SM runs.
+  const workload::ExecRecord* next = nullptr;
+  const workload::ExecRecord* end = nullptr;
+  const std::uint64_t* mem_next = nullptr;
+  const isa::StaticInst* table = nullptr;
+  Cycle wake = 0;  // earliest cycle of the next issue as far as known; kNever: an event will tell
+
+  // Fetch: instructions in the buffer, and the batch on its way.
+  Cycle fetch_ready = 0;       // the next instruction is in the buffer
+  Cycle incoming_at = 0;       // kNever: instruction cache miss
+  std::uint32_t fetch_pc = 0;  // first instruction of the next batch
+  std::uint8_t buffered = 0;
+  std::uint8_t incoming = 0;
+
+  machine::KernelSlot kernel = 0;
+  std::uint8_t block = 0;  // index of the block slot
+  std::uint8_t scheduler = 0;
+  std::uint8_t local = 0;  // bit in the scheduler's masks
+  Wait wait = Wait::Fetch;
+  Sync sync = Sync::None;
+  std::uint8_t barrier = 0;  // where it waits
+  bool resident = false;     // the slot is taken until its block ends
+  bool alive = false;        // resident and not exited
+  bool starved = false;      // no record left, but not finished
+  bool finished = false;     // the stream ends at `end`
+
+  std::uint32_t last_pc = 0;  // pc of the instruction issued last
+  Cycle last_issue = 0;
+  Cycle sync_until = 0;          // barrier release
+  Cycle memory_until = 0;        // latest return of memory instructions so far, for fences
+  std::uint32_t memory_out = 0;  // memory instructions issued and not performed
+  std::uint32_t generation = 0;  // tells warps apart that used the slot one after the other
+};
+
+struct Block {
+  std::unique_ptr<workload::BlockStream> stream;
+  std::vector<std::uint16_t> warps;  // warp slots
+  machine::KernelSlot kernel = 0;
+  AppId app = 0;
+  std::uint32_t residency = 0;
+  std::uint32_t registers = 0;  // allocated, rounded
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t threads = 0;
+  std::uint32_t alive = 0;       // warps that have not exited
+  std::uint32_t at_barrier = 0;  // warps that wait at any barrier
+  std::uint32_t loads_out = 0;
+  Cycle last_time = 0;  // latest exit or data return so far
+  Cycle finish_at = kNever;
+  Cycle refill_check = 0;                   // no warp can be short before
+  std::array<std::uint16_t, 16> arrived{};  // warps at each barrier
+  bool resident = false;
+};
+
+// Reasons of scheduler cycles, in the order of machine::SchedulerCounters.
+enum class Reason : std::uint8_t {
+#define GPUMUX_REASON(field, unit, description) field,
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_REASON)
+#undef GPUMUX_REASON
+      count,
+  uncounted = count  // no resident block
+};
+
+struct Scheduler {
+  static constexpr std::uint8_t kNoWarp = 64;
+  Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
+  std::array<WarpMask, kWaits> waits{};            // by Wait; disjoint, together the alive warps
+  std::array<WarpMask, isa::kUnits> ready_unit{};  // the ready warps by the unit that they want
+  WarpMask allowed = ~WarpMask{0};                 // warps whose kernel may issue
+  Cycle next_try = 0;                              // nothing changes for this scheduler before
+  Cycle next_issue = 0;                            // issue interval
+  Cycle since = 0;                                 // cycles from here on have `reason`
+  Reason reason = Reason::uncounted;
+  std::uint8_t last = 63;            // warp that issued last
+  std::uint8_t greedy = kNoWarp;     // the same while it lives
+  std::vector<std::uint8_t> by_age;  // local numbers of resident warps, oldest first
+  OperandCollector collector;
+  std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
+  [[nodiscard]] WarpMask ready() const { return waits[0]; }
+};
+
+}  // namespace gpumux::sm
