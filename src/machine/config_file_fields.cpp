@@ -109,25 +109,31 @@ constexpr std::array<const char*, isa::kLatencyClasses> kLatencyKeys = {
 void add_units(Fields& f) {
   for (std::size_t u = 0; u < isa::kUnits; ++u) {
     const std::string prefix = fmt::format("unit.{}.", kUnitKeys[u]);
+    const bool arithmetic = u <= static_cast<std::size_t>(isa::Unit::Tensor);
+    const bool needed = u == static_cast<std::size_t>(isa::Unit::Sp);
     count(
-        f, prefix + "count", [u](MachineConfig & c) -> auto& { return c.units[u].count; }, 1, 64, "units",
-        "pipelines of this kind per SM");
+        f, prefix + "count", [u](MachineConfig& c) -> std::uint32_t& { return c.units[u].count; },
+        needed ? 1 : 0, 64, "units",
+        needed       ? "pipelines of this kind per SM"
+        : arithmetic ? "the same; 0: the SP units execute these instructions"
+                     : "the same; 0: not limited");
     count(
-        f, prefix + "lanes", [u](MachineConfig & c) -> auto& { return c.units[u].lanes; }, 1, 32, "lanes",
-        "of each; a warp instruction holds it ceil(32 / lanes) cycles or its initiation interval");
+        f, prefix + "lanes", [u](MachineConfig& c) -> std::uint32_t& { return c.units[u].lanes; }, 1, 32,
+        "lanes", "of each; a warp instruction holds it ceil(32 / lanes) cycles or its initiation interval");
     flag(
         f, prefix + "scheduler_private",
-        [u](MachineConfig & c) -> auto& { return c.units[u].scheduler_private; },
+        [u](MachineConfig& c) -> bool& { return c.units[u].scheduler_private; },
         "each scheduler owns count / schedulers of them");
   }
   for (std::size_t l = 0; l < isa::kLatencyClasses; ++l) {
-    f.push_back({fmt::format("latency.{}", kLatencyKeys[l]),
-                 "core cycles",
-                 "[latency to a dependent issue, initiation interval]",
-                 Field::Member<LatencyConfig>([l](MachineConfig & c) -> auto& { return c.latency[l]; }),
-                 1,
-                 4096,
-                 {}});
+    f.push_back(
+        {fmt::format("latency.{}", kLatencyKeys[l]),
+         "core cycles",
+         "[latency to a dependent issue, initiation interval]",
+         Field::Member<LatencyConfig>([l](MachineConfig& c) -> LatencyConfig& { return c.latency[l]; }),
+         1,
+         4096,
+         {}});
   }
 }
 
