@@ -1,0 +1,374 @@
+// Control flow, calls, barriers, fences and communication inside a warp.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "ptx/parser.hpp"
+
+namespace gpumux::ptx {
+
+using isa::AtomicOp;
+using isa::BarMode;
+
+void Parser::op_shfl(Statement& s) {
+  using isa::ShflMode;
+  static constexpr std::pair<std::string_view, ShflMode> kModes[] = {
+      {"up", ShflMode::Up}, {"down", ShflMode::Down}, {"bfly", ShflMode::Bfly}, {"idx", ShflMode::Idx}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Shfl;
+  if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}': use shfl.sync", opcode_text(s)));
+  inst.shfl = s.modifiers.take_from(kModes, ShflMode::None);
+  if (inst.shfl == ShflMode::None) fail(s.opcode, "shfl.sync needs .up, .down, .bfly or .idx");
+  inst.type = want_type(s, {Type::B32});
+  finish_modifiers(s);
+  want_args(s, 5, 5);
+  Arg first = s.args[0];
+  const std::vector<Arg> second = std::move(first.pair);
+  first.pair.clear();
+  inst.dst[0] = destination(first, inst.type);
+  if (!second.empty()) inst.dst[1] = destination(second[0], Type::Pred);
+  inst.src[0] = source(s.args[1], inst.type);
+  for (std::size_t i = 2; i < 5; ++i) inst.src[i - 1] = source(s.args[i], Type::B32);
+  emit(inst);
+}
+
+void Parser::op_vote(Statement& s) {
+  using isa::VoteMode;
+  static constexpr std::pair<std::string_view, VoteMode> kModes[] = {
+      {"all", VoteMode::All}, {"any", VoteMode::Any}, {"uni", VoteMode::Uni}, {"ballot", VoteMode::Ballot}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Vote;
+  if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}': use vote.sync", opcode_text(s)));
+  inst.vote = s.modifiers.take_from(kModes, VoteMode::None);
+  if (inst.vote == VoteMode::None) fail(s.opcode, "vote.sync needs .all, .any, .uni or .ballot");
+  inst.type = inst.vote == VoteMode::Ballot ? want_type(s, {Type::B32}) : want_type(s, {Type::Pred});
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  inst.dst[0] = destination(s.args[0], inst.type);
+  inst.src[0] = predicate(s.args[1]);
+  inst.src[1] = source(s.args[2], Type::B32);
+  emit(inst);
+}
+
+void Parser::op_match(Statement& s) {
+  using isa::MatchMode;
+  static constexpr std::pair<std::string_view, MatchMode> kModes[] = {{"any", MatchMode::Any},
+                                                                      {"all", MatchMode::All}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Match;
+  inst.match = s.modifiers.take_from(kModes, MatchMode::None);
+  if (inst.match == MatchMode::None || !s.modifiers.take("sync")) {
+    fail(s.opcode, "expected match.any.sync or match.all.sync");
+  }
+  inst.type = want_type(s, {Type::B32, Type::B64});
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  Arg first = s.args[0];
+  const std::vector<Arg> second = std::move(first.pair);
+  first.pair.clear();
+  if (!second.empty() && inst.match == MatchMode::Any) no_pair(s.args[0]);
+  inst.dst[0] = destination(first, Type::B32);
+  if (!second.empty()) inst.dst[1] = destination(second[0], Type::Pred);
+  inst.src[0] = source(s.args[1], inst.type);
+  inst.src[1] = source(s.args[2], Type::B32);
+  emit(inst);
+}
+
+void Parser::op_redux(Statement& s) {
+  static constexpr std::pair<std::string_view, AtomicOp> kOps[] = {
+      {"add", AtomicOp::Add}, {"min", AtomicOp::Min}, {"max", AtomicOp::Max},
+      {"and", AtomicOp::And}, {"or", AtomicOp::Or},   {"xor", AtomicOp::Xor}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Redux;
+  inst.atomic = s.modifiers.take_from(kOps, AtomicOp::None);
+  if (!s.modifiers.take("sync") || inst.atomic == AtomicOp::None) {
+    fail(s.opcode, "expected redux.sync with .add, .min, .max, .and, .or or .xor");
+  }
+  const bool arithmetic =
+      inst.atomic == AtomicOp::Add || inst.atomic == AtomicOp::Min || inst.atomic == AtomicOp::Max;
+  inst.type = want_type(s, arithmetic ? TypeSet{Type::U32, Type::S32} : TypeSet{Type::B32});
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  inst.dst[0] = destination(s.args[0], inst.type);
+  inst.src[0] = source(s.args[1], inst.type);
+  inst.src[1] = source(s.args[2], Type::B32);
+  emit(inst);
+}
+
+void Parser::op_fns(Statement& s) {
+  // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
+  want_type(s, {Type::B32});
+  finish_modifiers(s);
+  want_args(s, 4, 4);
+  const Operand result = destination(s.args[0], Type::B32);
+  const Operand mask = source(s.args[1], Type::B32);
+  const Operand base = source(s.args[2], Type::B32);
+  const Operand offset = source(s.args[3], Type::S32);
+  const auto value = [](std::uint32_t bits) { return Operand::immediate(bits); };
+  const auto emit_op = [&](Opcode op, Type type, Operand dst, std::initializer_list<Operand> sources) {
+    Instruction inst;
+    inst.op = op;
+    inst.type = type;
+    inst.guard = s.inst.guard;
+    inst.line = s.inst.line;
+    inst.column = s.inst.column;
+    inst.dst[0] = dst;
+    std::copy(sources.begin(), sources.end(), inst.src.begin());
+    emit(inst);
+    return dst;
+  };
+  const auto word = [&] { return Operand::reg32(new_register(Type::B32)); };
+  const auto compare = [&](isa::Compare how, Type type, Operand a, Operand b) {
+    const Operand p = emit_op(Opcode::Setp, type, Operand::pred(new_register(Type::Pred)), {a, b});
+    function_->code.back().compare = how;
+    return p;
+  };
+  const auto op = [&](Opcode opcode, Type type, Operand a, Operand b) {
+    return emit_op(opcode, type, word(), {a, b});
+  };
+  const auto select = [&](Operand a, Operand b, Operand p) {
+    return emit_op(Opcode::Selp, Type::B32, word(), {a, b, p});
+  };
+  // Downward searches run upward on the reversed mask.
+  const Operand down = compare(isa::Compare::LT, Type::S32, offset, value(0));
+  const Operand here = compare(isa::Compare::EQ, Type::S32, offset, value(0));
+  const Operand mirrored = emit_op(Opcode::Brev, Type::B32, word(), {mask});
+  const Operand from_top = op(Opcode::Sub, Type::S32, value(31), base);
+  const Operand start = select(from_top, base, down);
+  const Operand negative = op(Opcode::Sub, Type::S32, value(0), offset);
+  const Operand distance = select(value(1), select(negative, offset, down), here);
+  const Operand oriented = select(mirrored, mask, down);
+  const Operand shifted = op(Opcode::Shr, Type::U32, oriented, start);
+  const Operand one = op(Opcode::And, Type::B32, shifted, value(1));
+  const Operand candidates = op(Opcode::Shl, Type::B32, select(one, shifted, here), start);
+  const Operand total = emit_op(Opcode::Popc, Type::B32, word(), {candidates});
+  const Operand found = compare(isa::Compare::LE, Type::U32, distance, total);
+  Operand rest = candidates;
+  Operand wanted = distance;
+  Operand position = emit_op(Opcode::Mov, Type::U32, word(), {value(0)});
+  for (const std::uint32_t half : {16U, 8U, 4U, 2U, 1U}) {
+    const Operand low = op(Opcode::And, Type::B32, rest, value((1U << half) - 1));
+    const Operand count = emit_op(Opcode::Popc, Type::B32, word(), {low});
+    const Operand above = compare(isa::Compare::GT, Type::U32, wanted, count);
+    wanted = select(op(Opcode::Sub, Type::U32, wanted, count), wanted, above);
+    position = select(op(Opcode::Add, Type::U32, position, value(half)), position, above);
+    rest = select(op(Opcode::Shr, Type::U32, rest, value(half)), rest, above);
+  }
+  const Operand from_end = op(Opcode::Sub, Type::U32, value(31), position);
+  const Operand upright = select(from_end, position, down);
+  emit_op(Opcode::Selp, Type::B32, result, {upright, value(0xffff'ffffU), found});
+}
+
+void Parser::op_bar(Statement& s) {
+  Instruction& inst = s.inst;
+  s.modifiers.take("cta");
+  for (const Modifiers::Item& item : s.modifiers.items()) {
+    if (item.token.text == "cluster")
+      fail(item.token, "thread block clusters (barrier.cluster) are not supported");
+  }
+  if (s.modifiers.take("warp")) {
+    if (!s.modifiers.take("sync")) fail(s.opcode, "expected bar.warp.sync");
+    finish_modifiers(s);
+    want_args(s, 1, 1);
+    inst.op = Opcode::BarWarp;
+    inst.src[0] = source(s.args[0], Type::B32);
+    return emit(inst);
+  }
+  inst.op = Opcode::Bar;
+  s.modifiers.take("aligned");
+  bool reduces = false;
+  if (s.modifiers.take("sync")) {
+    inst.bar = BarMode::Sync;
+  } else if (s.modifiers.take("arrive")) {
+    inst.bar = BarMode::Arrive;
+  } else if (s.modifiers.take("red")) {
+    reduces = true;
+    static constexpr std::pair<std::string_view, BarMode> kModes[] = {
+        {"popc", BarMode::RedPopc}, {"and", BarMode::RedAnd}, {"or", BarMode::RedOr}};
+    inst.bar = s.modifiers.take_from(kModes, BarMode::None);
+    if (inst.bar == BarMode::None)
+      fail(s.opcode, fmt::format("'{}' needs .popc, .and or .or", opcode_text(s)));
+    inst.type = inst.bar == BarMode::RedPopc ? want_type(s, {Type::U32}) : want_type(s, {Type::Pred});
+  } else {
+    fail(s.opcode, fmt::format("'{}' needs .sync, .arrive, .red or .warp.sync", opcode_text(s)));
+  }
+  finish_modifiers(s);
+  std::size_t at = 0;
+  if (reduces) {
+    want_args(s, 3, 4);
+    inst.dst[0] = destination(s.args[at++], inst.type);
+  } else {
+    want_args(s, inst.bar == BarMode::Arrive ? 2 : 1, 2);
+  }
+  const Arg& number = s.args[at++];
+  inst.src[0] = source(number, Type::U32);
+  if (inst.src[0].kind == Operand::Kind::Imm && inst.src[0].imm > 15) {
+    fail(number.at, fmt::format("barrier {}; a block has barriers 0 to 15", inst.src[0].imm));
+  }
+  if (s.args.size() - at > (reduces ? 1U : 0U)) {
+    const Arg& threads = s.args[at++];
+    inst.src[1] = source(threads, Type::U32);
+    if (inst.src[1].kind == Operand::Kind::Imm &&
+        (inst.src[1].imm % kWarpSize != 0 || inst.src[1].imm == 0)) {
+      fail(threads.at,
+           fmt::format("{} threads at a barrier; the number is a multiple of 32", inst.src[1].imm));
+    }
+  }
+  if (reduces) inst.src[2] = predicate(s.args[at]);
+  emit(inst);
+}
+
+void Parser::op_membar(Statement& s) {
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Membar;
+  if (s.opcode.text == "fence") {
+    if (s.modifiers.take("proxy")) {
+      // Fences between access paths that are one path here; order is kept as by a fence of the GPU.
+      for (const char* kind : {"alias", "async", "async::generic", "async.global", "async.shared::cta"}) {
+        s.modifiers.take(kind);
+      }
+      s.modifiers.take("global");
+      s.modifiers.take("shared::cta");
+      inst.shift = 1;
+      finish_modifiers(s);
+      want_args(s, 0, 0);
+      return emit(inst);
+    }
+    if (!s.modifiers.take("sc") && !s.modifiers.take("acq_rel") && !s.modifiers.take("acquire")) {
+      s.modifiers.take("release");
+    }
+  }
+  if (s.modifiers.take("cta")) {
+    inst.shift = 0;
+  } else if (s.modifiers.take("gl") || s.modifiers.take("gpu") || s.modifiers.take("cluster")) {
+    inst.shift = 1;
+  } else if (s.modifiers.take("sys")) {
+    inst.shift = 2;
+  } else {
+    fail(s.opcode, fmt::format("'{}' needs a scope: .cta, {} or .sys", opcode_text(s),
+                               s.opcode.text == "fence" ? ".gpu" : ".gl"));
+  }
+  finish_modifiers(s);
+  want_args(s, 0, 0);
+  emit(inst);
+}
+
+void Parser::op_nanosleep(Statement& s) {
+  s.inst.op = Opcode::Nanosleep;
+  s.inst.type = want_type(s, {Type::U32});
+  finish_modifiers(s);
+  want_args(s, 1, 1);
+  s.inst.src[0] = source(s.args[0], Type::U32);
+  emit(s.inst);
+}
+
+void Parser::op_bra(Statement& s) {
+  s.inst.op = Opcode::Bra;
+  s.inst.uniform = s.modifiers.take("uni");
+  finish_modifiers(s);
+  want_args(s, 1, 1);
+  const Arg& label = s.args[0];
+  if (label.kind != Arg::Kind::Name || label.negated || label.offset != 0) fail(label.at, "expected a label");
+  use_label(label.at, function_->code.size(), isa::kNoTarget);
+  emit(s.inst);
+}
+
+void Parser::op_brx(Statement& s) {
+  s.inst.op = Opcode::BrxIdx;
+  if (!s.modifiers.take("idx")) fail(s.opcode, "expected brx.idx");
+  s.inst.uniform = s.modifiers.take("uni");
+  finish_modifiers(s);
+  want_args(s, 2, 2);
+  s.inst.src[0] = source(s.args[0], Type::U32);
+  const Arg& table = s.args[1];
+  const Variable* variable = table.kind == Arg::Kind::Name ? find(table.at.text) : nullptr;
+  if (variable == nullptr || variable->kind != Variable::Kind::BranchTable) {
+    fail(table.at, fmt::format("'{}' is not a list of .branchtargets that stands before", table.at.text));
+  }
+  s.inst.call = variable->index;
+  emit(s.inst);
+}
+
+std::uint32_t Parser::slot_of(const Arg& arg) {
+  const Variable* variable = arg.kind == Arg::Kind::Name ? find(arg.at.text) : nullptr;
+  if (variable == nullptr || variable->kind != Variable::Kind::Slot) {
+    fail(arg.at, fmt::format("'{}' is not a .param variable; a call passes those", arg.at.text));
+  }
+  return variable->index;
+}
+
+void Parser::op_call(Statement& s) {
+  s.inst.op = Opcode::Call;
+  s.inst.uniform = s.modifiers.take("uni");
+  finish_modifiers(s);
+  isa::CallSite site;
+  const auto list = [this](std::vector<std::uint32_t>& slots) {
+    expect('(', "'call'");
+    if (accept(')')) return;
+    do {
+      slots.push_back(slot_of(parse_simple_arg()));
+    } while (accept(','));
+    expect(')', "the parameters");
+  };
+  if (peek().is('(')) {
+    list(site.results);
+    expect(',', "the results of a call");
+  }
+  const Token callee = expect_name("the name of a function");
+  if (accept(',')) {
+    if (peek().is('(')) {
+      list(site.arguments);
+      if (accept(',')) slot_or_prototype();
+    } else {
+      slot_or_prototype();
+    }
+  }
+  const Variable* variable = find(callee.text);
+  if (variable != nullptr && variable->kind == Variable::Kind::Register) {
+    Arg arg;
+    arg.kind = Arg::Kind::Name;
+    arg.at = callee;
+    site.pointer = register_operand(arg, *variable, Type::U64, false);
+  } else if (variable == nullptr || variable->kind != Variable::Kind::Function) {
+    if (!aliases_.contains(std::string(callee.text))) fail(callee, unknown_name("function", callee));
+    site.callee = std::string(callee.text);
+  } else {
+    site.callee = std::string(callee.text);
+  }
+  s.inst.call = static_cast<std::uint32_t>(function_->calls.size());
+  if (!site.callee.empty()) {
+    calls_.push_back({callee, static_cast<std::uint32_t>(module_.functions.size() - 1), s.inst.call});
+  }
+  function_->calls.push_back(std::move(site));
+  emit(s.inst);
+}
+
+void Parser::slot_or_prototype() {
+  const Token name = expect_name("the name of a prototype");
+  const Variable* variable = find(name.text);
+  if (variable == nullptr || variable->kind != Variable::Kind::Prototype) {
+    fail(name, fmt::format("'{}' is not a .callprototype that stands before", name.text));
+  }
+}
+
+void Parser::op_simple(Statement& s) {
+  Instruction& inst = s.inst;
+  if (s.opcode.text == "ret") {
+    inst.op = Opcode::Ret;
+    inst.uniform = s.modifiers.take("uni");
+  } else if (s.opcode.text == "exit") {
+    inst.op = Opcode::Exit;
+  } else if (s.opcode.text == "pmevent") {
+    inst.op = Opcode::Nop;  // counts an event of the hardware profiler; there is none to count it
+    s.modifiers.take("mask");
+    finish_modifiers(s);
+    want_args(s, 1, 1);
+    return emit(inst);
+  } else {
+    inst.op = Opcode::Trap;  // without a debugger a breakpoint ends the kernel, too
+  }
+  finish_modifiers(s);
+  want_args(s, 0, 0);
+  emit(inst);
+}
+
+}  // namespace gpumux::ptx

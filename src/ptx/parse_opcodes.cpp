@@ -1,0 +1,245 @@
+// One instruction: guard, opcode, modifiers; and which handler knows which opcode.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "ptx/parser.hpp"
+
+namespace gpumux::ptx {
+
+/// Opcode -> handler.
+struct OpcodeTable {
+  static const std::map<std::string_view, Parser::Handler>& get() {
+    using P = Parser;
+    static const std::map<std::string_view, Parser::Handler> kTable = [] {
+      std::map<std::string_view, Parser::Handler> table = {{"add", &P::op_add_sub},
+                                                           {"sub", &P::op_add_sub},
+                                                           {"addc", &P::op_add_sub},
+                                                           {"subc", &P::op_add_sub},
+                                                           {"mul", &P::op_mul_mad},
+                                                           {"mad", &P::op_mul_mad},
+                                                           {"madc", &P::op_mul_mad},
+                                                           {"mul24", &P::op_mul24},
+                                                           {"mad24", &P::op_mul24},
+                                                           {"dp4a", &P::op_dot_product},
+                                                           {"dp2a", &P::op_dot_product},
+                                                           {"testp", &P::op_testp},
+                                                           {"lop3", &P::op_lop3},
+                                                           {"shf", &P::op_shf},
+                                                           {"prmt", &P::op_prmt},
+                                                           {"bfind", &P::op_bfind},
+                                                           {"mov", &P::op_mov},
+                                                           {"cvt", &P::op_cvt},
+                                                           {"cvta", &P::op_cvta},
+                                                           {"isspacep", &P::op_isspacep},
+                                                           {"set", &P::op_set},
+                                                           {"setp", &P::op_setp},
+                                                           {"slct", &P::op_slct},
+                                                           {"ld", &P::op_ld},
+                                                           {"ldu", &P::op_ld},
+                                                           {"st", &P::op_st},
+                                                           {"atom", &P::op_atom},
+                                                           {"red", &P::op_atom},
+                                                           {"prefetch", &P::op_prefetch},
+                                                           {"prefetchu", &P::op_prefetch},
+                                                           {"shfl", &P::op_shfl},
+                                                           {"vote", &P::op_vote},
+                                                           {"match", &P::op_match},
+                                                           {"redux", &P::op_redux},
+                                                           {"fns", &P::op_fns},
+                                                           {"bar", &P::op_bar},
+                                                           {"barrier", &P::op_bar},
+                                                           {"membar", &P::op_membar},
+                                                           {"fence", &P::op_membar},
+                                                           {"nanosleep", &P::op_nanosleep},
+                                                           {"bra", &P::op_bra},
+                                                           {"brx", &P::op_brx},
+                                                           {"call", &P::op_call},
+                                                           {"ret", &P::op_simple},
+                                                           {"exit", &P::op_simple},
+                                                           {"trap", &P::op_simple},
+                                                           {"brkpt", &P::op_simple},
+                                                           {"pmevent", &P::op_simple},
+                                                           {"activemask", &P::op_table}};
+      for (const char* name :
+           {"abs",  "neg", "min", "max",  "fma",  "div",  "rem", "rcp", "sqrt", "rsqrt",
+            "sin",  "cos", "lg2", "ex2",  "tanh", "sad",  "and", "or",  "xor",  "not",
+            "cnot", "shl", "shr", "popc", "clz",  "brev", "bfe", "bfi", "selp", "copysign"}) {
+        table[name] = &P::op_table;
+      }
+      return table;
+    }();
+    return kTable;
+  }
+};
+
+namespace {
+
+/// What PTX has and this machine does not.
+struct Unsupported {
+  std::string_view opcode;
+  std::string_view what;
+};
+constexpr Unsupported kUnsupported[] = {{"tex", "textures"},
+                                        {"tld4", "textures"},
+                                        {"txq", "textures"},
+                                        {"istypep", "textures"},
+                                        {"suld", "surfaces"},
+                                        {"sust", "surfaces"},
+                                        {"sured", "surfaces"},
+                                        {"suq", "surfaces"},
+                                        {"wmma", "matrix instructions"},
+                                        {"mma", "matrix instructions"},
+                                        {"ldmatrix", "matrix instructions"},
+                                        {"stmatrix", "matrix instructions"},
+                                        {"movmatrix", "matrix instructions"},
+                                        {"wgmma", "matrix instructions"},
+                                        {"tcgen05", "matrix instructions"},
+                                        {"cp", "asynchronous copies"},
+                                        {"mbarrier", "asynchronous barriers"},
+                                        {"tensormap", "tensor maps"},
+                                        {"multimem", "multi-GPU memory"},
+                                        {"mapa", "thread block clusters"},
+                                        {"getctarank", "thread block clusters"},
+                                        {"clusterlaunchcontrol", "thread block clusters"},
+                                        {"griddepcontrol", "dependent launches"},
+                                        {"createpolicy", "cache eviction policies"},
+                                        {"applypriority", "cache eviction policies"},
+                                        {"discard", "cache eviction policies"},
+                                        {"setmaxnreg", "register reallocation"},
+                                        {"elect", "elect.sync"},
+                                        {"alloca", "stack allocation"},
+                                        {"stacksave", "stack allocation"},
+                                        {"stackrestore", "stack allocation"},
+                                        {"szext", "szext"},
+                                        {"bmsk", "bmsk"},
+                                        {"vadd", "video instructions"},
+                                        {"vsub", "video instructions"},
+                                        {"vabsdiff", "video instructions"},
+                                        {"vmin", "video instructions"},
+                                        {"vmax", "video instructions"},
+                                        {"vshl", "video instructions"},
+                                        {"vshr", "video instructions"},
+                                        {"vmad", "video instructions"},
+                                        {"vset", "video instructions"},
+                                        {"vadd2", "video instructions"},
+                                        {"vsub2", "video instructions"},
+                                        {"vavrg2", "video instructions"},
+                                        {"vabsdiff2", "video instructions"},
+                                        {"vmin2", "video instructions"},
+                                        {"vmax2", "video instructions"},
+                                        {"vset2", "video instructions"},
+                                        {"vadd4", "video instructions"},
+                                        {"vsub4", "video instructions"},
+                                        {"vavrg4", "video instructions"},
+                                        {"vabsdiff4", "video instructions"},
+                                        {"vmin4", "video instructions"},
+                                        {"vmax4", "video instructions"},
+                                        {"vset4", "video instructions"}};
+
+}  // namespace
+
+Parser::Handler Parser::find_handler(std::string_view opcode) {
+  const auto& table = OpcodeTable::get();
+  const auto found = table.find(opcode);
+  return found == table.end() ? nullptr : found->second;
+}
+
+void Parser::unknown_opcode(const Token& opcode) const {
+  for (const Unsupported& entry : kUnsupported) {
+    if (entry.opcode == opcode.text) {
+      std::string full(opcode.text);
+      for (std::size_t i = 0; peek(i).kind == Token::Kind::Dot; ++i) full += fmt::format(".{}", peek(i).text);
+      fail(opcode, fmt::format("'{}': {} {} not supported", full, entry.what,
+                               entry.what.ends_with('s') ? "are" : "is"));
+    }
+  }
+  std::vector<std::string> known;
+  for (const auto& [name, handler] : OpcodeTable::get()) known.emplace_back(name);
+  const std::string nearest = nearest_choice(opcode.text, known);
+  fail(opcode, fmt::format("unknown opcode '{}'{}", opcode.text,
+                           nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
+}
+
+std::string Parser::opcode_text(const Statement& s) const {
+  std::string text(s.opcode.text);
+  Modifiers copy = s.modifiers;
+  for (const Modifiers::Item& item : copy.items()) text += fmt::format(".{}", item.token.text);
+  return text;
+}
+
+void Parser::finish_modifiers(Statement& s) const {
+  for (const Modifiers::Item& item : s.modifiers.items()) {
+    if (item.used) continue;
+    fail(item.token,
+         fmt::format("modifier '.{}' is not known or not possible in '{}'", item.token.text, opcode_text(s)));
+  }
+}
+
+Type Parser::want_type(Statement& s, TypeSet allowed) {
+  for (Modifiers::Item& item : s.modifiers.items()) {
+    if (item.used) continue;
+    const Type type = type_of(item.token.text);
+    if (type == Type::None) continue;
+    item.used = true;
+    if (!allowed.has(type)) {
+      fail(item.token, fmt::format("type .{} is not possible in '{}'", isa::name(type), opcode_text(s)));
+    }
+    return type;
+  }
+  fail(s.opcode, fmt::format("'{}' lacks a type", opcode_text(s)));
+}
+
+void Parser::parse_instruction() {
+  Statement s;
+  const Token begin = peek();
+  if (accept('@')) {
+    Arg guard = parse_simple_arg();
+    if (guard.kind != Arg::Kind::Name) fail(guard.at, "expected a predicate after '@'");
+    s.inst.guard = predicate(guard);
+    if (s.inst.guard.kind != Operand::Kind::Pred) fail(guard.at, "expected a predicate after '@'");
+  }
+  s.opcode = expect_name("an instruction");
+  s.inst.line = begin.line;
+  s.inst.column = begin.column;
+  const Handler handler = find_handler(s.opcode.text);
+  if (handler == nullptr) {
+    if (s.opcode.text[0] == '%' || peek().kind == Token::Kind::Punct) {
+      fail(s.opcode, fmt::format("expected an instruction, found '{}'", s.opcode.text));
+    }
+    unknown_opcode(s.opcode);
+  }
+  while (peek().kind == Token::Kind::Dot) s.modifiers.add(next());
+  if (s.opcode.text != "call") s.args = parse_args();
+  (this->*handler)(s);
+  expect(';', fmt::format("'{}'", opcode_text(s)));
+}
+
+isa::Rounding Parser::take_rounding(Statement& s) {
+  using isa::Rounding;
+  static constexpr std::pair<std::string_view, Rounding> kTable[] = {
+      {"rn", Rounding::RN}, {"rz", Rounding::RZ}, {"rm", Rounding::RM}, {"rp", Rounding::RP}};
+  return s.modifiers.take_from(kTable, Rounding::None);
+}
+
+isa::Compare Parser::take_compare(Statement& s, Type type) {
+  using isa::Compare;
+  static constexpr std::pair<std::string_view, Compare> kTable[] = {
+      {"eq", Compare::EQ},   {"ne", Compare::NE},   {"lt", Compare::LT},   {"le", Compare::LE},
+      {"gt", Compare::GT},   {"ge", Compare::GE},   {"lo", Compare::LO},   {"ls", Compare::LS},
+      {"hi", Compare::HI},   {"hs", Compare::HS},   {"equ", Compare::EQU}, {"neu", Compare::NEU},
+      {"ltu", Compare::LTU}, {"leu", Compare::LEU}, {"gtu", Compare::GTU}, {"geu", Compare::GEU},
+      {"num", Compare::NUM}, {"nan", Compare::NAN_}};
+  const Compare compare = s.modifiers.take_from(kTable, Compare::None);
+  if (compare == Compare::None) fail(s.opcode, fmt::format("'{}' lacks a comparison", opcode_text(s)));
+  const bool real = isa::is_float(type);
+  const bool bits = !real && !isa::is_signed(type) && !kUnsigned.has(type);
+  const bool unsigned_only = compare >= Compare::LO && compare <= Compare::HS;
+  if ((compare >= Compare::EQU && !real) || (unsigned_only && !kUnsigned.has(type)) ||
+      (bits && compare != Compare::EQ && compare != Compare::NE)) {
+    fail(s.opcode,
+         fmt::format("this comparison is not possible for .{} in '{}'", isa::name(type), opcode_text(s)));
+  }
+  return compare;
+}
+
+}  // namespace gpumux::ptx

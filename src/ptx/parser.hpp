@@ -1,0 +1,332 @@
+// The parser's state, private to the parse*.cpp files.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isa/instruction.hpp"
+#include "ptx/lexer.hpp"
+
+namespace gpumux::ptx {
+
+using isa::Function;
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+using isa::Space;
+using isa::Type;
+
+/// A set of types, one bit each.
+class TypeSet {
+ public:
+  constexpr TypeSet(std::initializer_list<Type> types) {
+    for (const Type type : types) bits_ |= 1U << static_cast<unsigned>(type);
+  }
+  [[nodiscard]] constexpr bool has(Type type) const {
+    return ((bits_ >> static_cast<unsigned>(type)) & 1U) != 0;
+  }
+  friend constexpr TypeSet operator|(TypeSet a, TypeSet b) {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+inline constexpr TypeSet kBits{Type::B16, Type::B32, Type::B64};
+inline constexpr TypeSet kSigned{Type::S16, Type::S32, Type::S64};
+inline constexpr TypeSet kUnsigned{Type::U16, Type::U32, Type::U64};
+inline constexpr TypeSet kIntegers = kSigned | kUnsigned;
+inline constexpr TypeSet kInt8{Type::S8, Type::U8};
+inline constexpr TypeSet kHalves{Type::F16, Type::F16x2, Type::BF16, Type::BF16x2};
+inline constexpr TypeSet kSingles{Type::F32};
+inline constexpr TypeSet kDoubles{Type::F64};
+inline constexpr TypeSet kFloats = kHalves | kSingles | kDoubles;
+
+/// The type that a modifier names (without its dot); None when it names none.
+[[nodiscard]] Type type_of(std::string_view modifier);
+[[nodiscard]] bool same_kind(Type register_type, Type wanted);    // same width and class
+[[nodiscard]] bool wide_enough(Type register_type, Type wanted);  // of ld, st, cvt: may be wider
+
+/// The modifiers of one opcode. Each is taken by whoever understands it; what is left is an error.
+class Modifiers {
+ public:
+  struct Item {
+    Token token;
+    bool used = false;
+  };
+  void add(const Token& token) { items_.push_back({token, false}); }
+  bool take(std::string_view text);
+  Type take_type();
+  /// The value of the first modifier in the table, or `none`.
+  template <class Value, std::size_t N>
+  Value take_from(const std::pair<std::string_view, Value> (&table)[N], Value none) {
+    for (Item& item : items_) {
+      if (item.used) continue;
+      for (const auto& [text, value] : table) {
+        if (item.token.text == text) {
+          item.used = true;
+          return value;
+        }
+      }
+    }
+    return none;
+  }
+  [[nodiscard]] std::vector<Item>& items() { return items_; }
+
+ private:
+  std::vector<Item> items_;
+};
+
+/// An operand as it is written, before its meaning is known.
+struct Arg {
+  enum class Kind : std::uint8_t { Name, Number, Vector, Address, Sink };
+  Kind kind = Kind::Sink;
+  Token at;                    // name, number, or the bracket
+  bool negated = false;        // !p
+  bool minus = false;          // of a number
+  std::string_view component;  // x of %tid.x
+  std::int64_t offset = 0;     // name + offset
+  std::vector<Arg> elements;   // of {a, b}; of an address: its base (none: absolute)
+  std::vector<Arg> pair;       // q of p|q
+};
+
+struct Statement {
+  Token opcode;
+  Modifiers modifiers;
+  std::vector<Arg> args;
+  Instruction inst;
+};
+
+/// What a name means inside a scope.
+struct Variable {
+  enum class Kind : std::uint8_t { Register, Slot, KernelParam, Symbol, Function, Prototype, BranchTable };
+  Kind kind = Kind::Register;
+  Type type = Type::None;   // Register
+  std::uint32_t index = 0;  // register number, slot, parameter, symbol, branch table
+};
+
+/// `.reg .b32 %r<10>`: numbers are given at the first use, so a large range costs nothing.
+struct RegisterRange {
+  std::string_view prefix;
+  std::uint64_t count = 0;
+  Type type = Type::None;
+};
+
+struct Scope {
+  std::uint32_t id = 0;
+  std::map<std::string_view, Variable> names;
+  std::vector<RegisterRange> ranges;
+};
+
+/// Bytes and alignment of one parameter as declared.
+struct ParamShape {
+  std::string name;
+  Token at;
+  Type type = Type::None;
+  std::uint32_t bytes = 0;
+  std::uint32_t align = 1;
+  bool is_array = false;
+  bool is_pointer = false;
+};
+
+struct Signature {
+  std::vector<ParamShape> arguments;
+  std::vector<ParamShape> results;
+  bool defined = false;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& file);
+  isa::Module run();
+
+ private:
+  friend struct OpcodeTable;
+  using Handler = void (Parser::*)(Statement&);
+
+  // --- tokens (parse.cpp) ---------------------------------------------------------------------
+  [[nodiscard]] const Token& peek(std::size_t ahead = 0) const;
+  Token next();
+  bool accept(char punct);
+  bool accept_dot(std::string_view word);
+  void expect(char punct, std::string_view after);
+  Token expect_name(std::string_view what);
+  std::uint64_t expect_integer(std::string_view what);
+  [[noreturn]] void fail(const Token& at, const std::string& message) const;
+
+  // --- module level (parse.cpp) -----------------------------------------------------------------
+  void parse_version();
+  void parse_target();
+  void parse_linkage();
+  void parse_alias();
+  bool skip_debug_directive();  // .file, .loc, .section, .pragma
+  void finish();
+
+  // --- declarations (parse_declarations.cpp) -----------------------------------------------------
+  struct Linkage {
+    bool is_extern = false;
+    bool is_weak = false;
+    bool is_common = false;
+  };
+  void parse_variable(Space space, const Linkage& linkage);
+  void parse_registers();
+  ParamShape parse_param();
+  std::vector<ParamShape> parse_param_list();
+  std::uint32_t parse_align();
+  Type parse_variable_type();
+  bool parse_attribute();  // true: managed
+  struct Shape {
+    std::uint64_t elements = 1;
+    std::vector<std::uint64_t> dimensions;
+    bool open = false;  // []
+  };
+  Shape parse_dimensions();
+  void parse_initializer(isa::Symbol& symbol, Type type, unsigned depth);
+  void parse_initial_value(isa::Symbol& symbol, Type type);
+  std::uint32_t symbol_of_name(const Token& name);
+  std::uint32_t function_symbol(const Token& name);
+  void place(isa::Symbol& symbol, const Token& at);
+  [[nodiscard]] std::string unknown_name(std::string_view what, const Token& name) const;
+
+  // --- functions (parse_function.cpp) --------------------------------------------------------------
+  void parse_function(bool is_kernel, const Linkage& linkage);
+  void parse_kernel_directives();
+  void parse_body();
+  void declare_parameters(const Signature& signature);
+  void finish_function();
+  void open_scope();
+  void close_scope();
+  void parse_label(const Token& name);
+  void parse_statement();
+  void parse_instruction();
+  [[nodiscard]] const Variable* find(std::string_view name);
+  std::uint32_t new_register(Type type);
+  void declare(const Token& name, const Variable& variable);
+  void check_calls();
+  Signature parse_prototype();
+
+  // --- operands (parse_operands.cpp) ---------------------------------------------------------------
+  std::vector<Arg> parse_args();
+  Arg parse_arg();
+  Arg parse_simple_arg();
+  std::int64_t parse_offset();
+  Operand destination(const Arg& arg, Type type, bool wider = false);
+  Operand source(const Arg& arg, Type type, bool wider = false);
+  Operand immediate(const Arg& arg, Type type);
+  Operand predicate(const Arg& arg);
+  Operand register_operand(const Arg& arg, const Variable& variable, Type type, bool wider);
+  Operand special_register(const Arg& arg, Type type);
+  Operand mov_source(const Arg& arg, Type type);
+  void want_args(const Statement& s, std::size_t least, std::size_t most);
+  void no_pair(const Arg& arg) const;
+
+  // --- opcodes ---------------------------------------------------------------------------------------
+  static Handler find_handler(std::string_view opcode);
+  [[noreturn]] void unknown_opcode(const Token& opcode) const;
+  void finish_modifiers(Statement& s) const;
+  Type want_type(Statement& s, TypeSet allowed);
+  std::string opcode_text(const Statement& s) const;
+  void emit(const Instruction& inst) { function_->code.push_back(inst); }
+  Operand carry_register();
+  isa::Rounding take_rounding(Statement& s);
+  isa::Compare take_compare(Statement& s, Type type);
+  // parse_arithmetic.cpp
+  void op_table(Statement& s);
+  void op_add_sub(Statement& s);
+  void op_mul_mad(Statement& s);
+  void op_mul24(Statement& s);
+  void op_dot_product(Statement& s);
+  void op_testp(Statement& s);
+  void op_lop3(Statement& s);
+  void op_shf(Statement& s);
+  void op_prmt(Statement& s);
+  void op_bfind(Statement& s);
+  // parse_moves.cpp
+  void op_mov(Statement& s);
+  void op_cvt(Statement& s);
+  void op_cvt_pack(Statement& s);
+  void op_cvta(Statement& s);
+  void op_isspacep(Statement& s);
+  void op_set(Statement& s);
+  void op_setp(Statement& s);
+  void op_slct(Statement& s);
+  void mov_vector(Statement& s);
+  // parse_memory.cpp
+  void op_ld(Statement& s);
+  void op_st(Statement& s);
+  void op_atom(Statement& s);
+  void op_prefetch(Statement& s);
+  Space take_space(Statement& s);
+  void take_cache_hints(Statement& s);
+  void take_order(Statement& s);
+  bool take_scope(Statement& s);  // true: wider than the block
+  void address(Statement& s, const Arg& arg);
+  void param_address(Statement& s, const Arg& arg, const Arg& base);
+  std::vector<Arg> vector_elements(Statement& s, const Arg& arg);
+  // parse_control.cpp
+  void op_shfl(Statement& s);
+  void op_vote(Statement& s);
+  void op_match(Statement& s);
+  void op_redux(Statement& s);
+  void op_fns(Statement& s);
+  void op_bar(Statement& s);
+  void op_membar(Statement& s);
+  void op_nanosleep(Statement& s);
+  void op_bra(Statement& s);
+  void op_brx(Statement& s);
+  void op_call(Statement& s);
+  void op_simple(Statement& s);
+  std::uint32_t slot_of(const Arg& arg);
+  void slot_or_prototype();
+
+  struct LabelUse {
+    Token name;
+    std::vector<std::uint32_t> scopes;     // innermost first
+    std::size_t instruction = 0;           // Bra
+    std::uint32_t table = isa::kNoTarget;  // branch table; `instruction` is then the entry
+  };
+  void use_label(const Token& name, std::size_t instruction, std::uint32_t table);
+
+  struct CallCheck {
+    Token at;
+    std::uint32_t function = 0;
+    std::uint32_t call = 0;
+  };
+
+  std::string file_;
+  std::vector<Token> tokens_;
+  std::size_t pos_ = 0;
+  isa::Module module_;
+  bool saw_version_ = false;
+  bool saw_target_ = false;
+
+  std::map<std::string_view, Variable> globals_;
+  std::map<std::string, Signature, std::less<>> signatures_;
+  std::map<std::string, std::uint32_t, std::less<>> function_symbols_;
+  std::map<std::string, std::string, std::less<>> aliases_;
+  std::map<std::uint32_t, Token> extern_symbols_;  // declared, not yet defined
+  std::set<std::uint32_t> used_symbols_;
+  std::vector<CallCheck> calls_;
+  std::map<std::string, Token, std::less<>> function_uses_;  // address taken: where first
+
+  // The function in work.
+  Function* function_ = nullptr;
+  std::vector<Scope> scopes_;
+  std::uint32_t next_scope_ = 0;
+  std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> labels_;
+  std::vector<LabelUse> label_uses_;
+  Operand carry_;
+};
+
+/// Gives every .shared symbol its offset and every function its shared_bytes (shared_layout.cpp).
+void lay_out_shared(isa::Module& module);
+
+}  // namespace gpumux::ptx

@@ -1,0 +1,148 @@
+// Where .shared variables lie.
+//
+// A variable has one offset in the whole module, so that two kernels that share it (and the functions
+// that both call) agree. A kernel needs the variables that it or any function it may call names; each is
+// placed at the lowest offset at which it overlaps no variable that some kernel needs together with it.
+// Variables of different kernels therefore overlap, and a kernel's size is that of its own variables alone,
+// as with nvcc, which demotes what one kernel uses into that kernel. Placement goes by falling alignment,
+// then by order of declaration, which leaves no gaps between sizes that are multiples of their alignment.
+//
+// External (dynamic) variables begin behind the static ones: at Function::shared_bytes, which is rounded
+// up to their alignment in kernels that use them. Symbol::address of an external variable is the largest
+// of these; with one kernel (or equal sizes) it is exact, and each kernel's shared_bytes always is.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "ptx/parser.hpp"
+
+namespace gpumux::ptx {
+namespace {
+
+using isa::Symbol;
+
+bool is_shared(const Symbol& symbol) {
+  return symbol.kind == Symbol::Kind::Shared || symbol.kind == Symbol::Kind::ExternShared;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+/// Per function the .shared symbols that it names itself, and the functions that it may call.
+struct Uses {
+  std::vector<std::set<std::uint32_t>> symbols;
+  std::vector<std::set<std::uint32_t>> callees;
+};
+
+Uses collect(const isa::Module& module) {
+  Uses uses;
+  uses.symbols.resize(module.functions.size());
+  uses.callees.resize(module.functions.size());
+  std::map<std::string, std::uint32_t> by_name;
+  for (std::uint32_t f = 0; f < module.functions.size(); ++f) by_name[module.functions[f].name] = f;
+  std::set<std::uint32_t> address_taken;
+  for (const Symbol& symbol : module.symbols) {
+    if (symbol.kind == Symbol::Kind::Function) address_taken.insert(symbol.function);
+  }
+  for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
+    const isa::Function& function = module.functions[f];
+    for (const isa::Instruction& inst : function.code) {
+      for (const isa::Operand& operand : inst.src) {
+        if (operand.kind == isa::Operand::Kind::Symbol && is_shared(module.symbols[operand.reg])) {
+          uses.symbols[f].insert(operand.reg);
+        }
+      }
+    }
+    for (const isa::CallSite& call : function.calls) {
+      if (call.callee.empty()) {
+        uses.callees[f].insert(address_taken.begin(), address_taken.end());
+      } else if (const auto found = by_name.find(call.callee); found != by_name.end()) {
+        uses.callees[f].insert(found->second);
+      }
+    }
+  }
+  // A variable that lives in a function although nothing names it still takes its place, as in ptxas.
+  return uses;
+}
+
+std::set<std::uint32_t> reachable(const Uses& uses, std::uint32_t function) {
+  std::set<std::uint32_t> seen{function};
+  std::vector<std::uint32_t> work{function};
+  std::set<std::uint32_t> symbols;
+  while (!work.empty()) {
+    const std::uint32_t f = work.back();
+    work.pop_back();
+    symbols.insert(uses.symbols[f].begin(), uses.symbols[f].end());
+    for (const std::uint32_t callee : uses.callees[f]) {
+      if (seen.insert(callee).second) work.push_back(callee);
+    }
+  }
+  return symbols;
+}
+
+}  // namespace
+
+void lay_out_shared(isa::Module& module) {
+  const Uses uses = collect(module);
+  std::vector<std::set<std::uint32_t>> needs;
+  needs.reserve(module.functions.size());
+  for (std::uint32_t f = 0; f < module.functions.size(); ++f) needs.push_back(reachable(uses, f));
+
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < module.symbols.size(); ++i) {
+    if (module.symbols[i].kind == Symbol::Kind::Shared) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return module.symbols[a].align > module.symbols[b].align;
+  });
+  std::set<std::uint32_t> placed;
+  for (const std::uint32_t index : order) {
+    std::set<std::uint32_t> neighbours;
+    for (const std::set<std::uint32_t>& need : needs) {
+      if (!need.contains(index)) continue;
+      for (const std::uint32_t other : need) {
+        if (placed.contains(other)) neighbours.insert(other);
+      }
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;  // begin, end
+    for (const std::uint32_t other : neighbours) {
+      const Symbol& symbol = module.symbols[other];
+      taken.emplace_back(symbol.address, symbol.address + symbol.bytes);
+    }
+    std::sort(taken.begin(), taken.end());
+    Symbol& symbol = module.symbols[index];
+    std::uint64_t at = 0;
+    for (const auto& [begin, end] : taken) {
+      if (at + symbol.bytes <= begin) break;
+      at = std::max(at, round_up(end, symbol.align));
+    }
+    symbol.address = at;
+    placed.insert(index);
+  }
+
+  for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
+    isa::Function& function = module.functions[f];
+    std::uint64_t bytes = 0;
+    std::uint64_t dynamic_align = 0;
+    for (const std::uint32_t index : needs[f]) {
+      const Symbol& symbol = module.symbols[index];
+      if (symbol.kind == Symbol::Kind::ExternShared) {
+        dynamic_align = std::max<std::uint64_t>(dynamic_align, symbol.align);
+      } else {
+        bytes = std::max(bytes, symbol.address + symbol.bytes);
+      }
+    }
+    if (dynamic_align != 0) bytes = round_up(bytes, dynamic_align);
+    function.uses_dynamic_shared = dynamic_align != 0;
+    function.shared_bytes = static_cast<std::uint32_t>(bytes);
+    if (!function.is_kernel) continue;
+    for (const std::uint32_t index : needs[f]) {
+      Symbol& symbol = module.symbols[index];
+      if (symbol.kind == Symbol::Kind::ExternShared) symbol.address = std::max(symbol.address, bytes);
+    }
+  }
+}
+
+}  // namespace gpumux::ptx
