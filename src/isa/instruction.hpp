@@ -144,9 +144,11 @@ struct Instruction {
   TestpMode testp = TestpMode::None;
   CacheOp cache = CacheOp::None;
   Service service = Service::None;
-  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported)
+  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported);
+                            // Pack, Unpack: number of parts (2, 4)
   std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6 rc16)
-                            // Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi
+                            // Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
+                            // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system)
   bool approx = false;
   bool full = false;        // div.full
   bool ftz = false;

@@ -165,7 +165,8 @@ unsigned memory_flags(const Instruction& inst) {
 unsigned control_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Bar: return inst.bar == BarMode::Arrive ? kBarrier | kArrive : kBarrier;
-    case Opcode::Membar: return kFence;
+    // A fence for the block alone costs nothing: its warps see each other's accesses in issue order.
+    case Opcode::Membar: return inst.shift == 0 ? 0U : unsigned{kFence};
     case Opcode::Bra:
     case Opcode::BrxIdx:
     case Opcode::Call:

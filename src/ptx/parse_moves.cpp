@@ -37,6 +37,7 @@ void Parser::mov_vector(Statement& s) {
   const Type part = bits_of(width / static_cast<unsigned>(parts));
   // 8-bit parts live in wider registers.
   const bool wider = part == Type::B8;
+  inst.vector = static_cast<std::uint8_t>(parts);  // null parts leave the number of them open otherwise
   if (unpack) {
     inst.op = Opcode::Unpack;
     inst.src[0] = source(scalar, inst.type);

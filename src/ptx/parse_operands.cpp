@@ -184,8 +184,8 @@ Operand Parser::immediate(const Arg& arg, Type type) {
     bits = bits == 0 ? 1 : 0;
   }
   if (type == Type::Pred) {
-    if (real || bits > 1 || arg.minus) fail(arg.at, "a predicate is 0 or 1");
-    return Operand::immediate(bits);
+    if (real) fail(arg.at, "a predicate is 0 or 1");
+    return Operand::immediate(bits != 0 ? 1 : 0);  // nvcc writes -1 for true
   }
   if (!real) {
     if (type == Type::F32 || type == Type::F64) {
@@ -281,7 +281,8 @@ Operand Parser::special_register(const Arg& arg, Type type) {
     }
     return Operand::special(entry.special);
   }
-  for (const char* prefix : {"%cluster", "%nclusterid", "%is_explicit_cluster", "%envreg", "%pm", "%reserved",
+  if (full.starts_with("%reserved_smem_offset_")) return reserved_shared(arg, full, type);
+  for (const char* prefix : {"%cluster", "%nclusterid", "%is_explicit_cluster", "%envreg", "%pm",
                              "%aggr_smem_size", "%current_graph_exec"}) {
     if (full.starts_with(prefix)) fail(arg.at, fmt::format("special register '{}' is not supported", full));
   }
@@ -296,6 +297,31 @@ Operand Parser::special_register(const Arg& arg, Type type) {
     fail(arg.at, other);
   }
   fail(arg.at, unknown_name("register", arg.at));
+}
+
+Operand Parser::reserved_shared(const Arg& arg, const std::string& name, Type type) {
+  // From sm_80 on, the first KiB of a block's shared memory belongs to CUDA's libraries (cooperative groups
+  // keeps its barriers there). Here it is one more variable of the kernels that use it.
+  constexpr std::uint32_t kReservedBytes = 1024;
+  const std::string_view which =
+      std::string_view(name).substr(std::string_view("%reserved_smem_offset_").size());
+  if (isa::width_bits(type) != 32 || isa::is_float(type) ||
+      (which != "begin" && which != "end" && which != "cap" && which != "1")) {
+    fail(arg.at, fmt::format("special register '{}' is not supported as .{}", name, isa::name(type)));
+  }
+  static constexpr std::string_view kName = "%reserved_smem";
+  const auto [found, fresh] = globals_.try_emplace(
+      kName, Variable{Variable::Kind::Symbol, Type::B8, static_cast<std::uint32_t>(module_.symbols.size())});
+  if (fresh) {
+    isa::Symbol symbol;
+    symbol.kind = isa::Symbol::Kind::Shared;
+    symbol.name = kName;
+    symbol.bytes = kReservedBytes;
+    symbol.align = 128;
+    module_.symbols.push_back(std::move(symbol));
+  }
+  const bool at_end = which == "end" || which == "cap";
+  return Operand::symbol(found->second.index, at_end ? kReservedBytes : 0);
 }
 
 Operand Parser::mov_source(const Arg& arg, Type type) {

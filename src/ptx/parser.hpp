@@ -224,6 +224,7 @@ class Parser {
   Operand predicate(const Arg& arg);
   Operand register_operand(const Arg& arg, const Variable& variable, Type type, bool wider);
   Operand special_register(const Arg& arg, Type type);
+  Operand reserved_shared(const Arg& arg, const std::string& name, Type type);
   Operand mov_source(const Arg& arg, Type type);
   void want_args(const Statement& s, std::size_t least, std::size_t most);
   void no_pair(const Arg& arg) const;

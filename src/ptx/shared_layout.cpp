@@ -7,9 +7,9 @@
 // as with nvcc, which demotes what one kernel uses into that kernel. Placement goes by falling alignment,
 // then by order of declaration, which leaves no gaps between sizes that are multiples of their alignment.
 //
-// External (dynamic) variables begin behind the static ones: at Function::shared_bytes, which is rounded
-// up to their alignment in kernels that use them. Symbol::address of an external variable is the largest
-// of these; with one kernel (or equal sizes) it is exact, and each kernel's shared_bytes always is.
+// External (dynamic) variables begin behind the kernel's static ones, at Function::shared_bytes rounded up to
+// their alignment, so in each kernel at its own offset. Symbol::address is the largest of these: exact where
+// one kernel uses the variable; whoever lays out a block computes it from the kernel's shared_bytes.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -63,7 +63,6 @@ Uses collect(const isa::Module& module) {
       }
     }
   }
-  // A variable that lives in a function although nothing names it still takes its place, as in ptxas.
   return uses;
 }
 
@@ -134,13 +133,14 @@ void lay_out_shared(isa::Module& module) {
         bytes = std::max(bytes, symbol.address + symbol.bytes);
       }
     }
-    if (dynamic_align != 0) bytes = round_up(bytes, dynamic_align);
     function.uses_dynamic_shared = dynamic_align != 0;
     function.shared_bytes = static_cast<std::uint32_t>(bytes);
     if (!function.is_kernel) continue;
     for (const std::uint32_t index : needs[f]) {
       Symbol& symbol = module.symbols[index];
-      if (symbol.kind == Symbol::Kind::ExternShared) symbol.address = std::max(symbol.address, bytes);
+      if (symbol.kind == Symbol::Kind::ExternShared) {
+        symbol.address = std::max(symbol.address, round_up(bytes, dynamic_align));
+      }
     }
   }
 }
