@@ -145,7 +145,9 @@ void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t l
   ++progress;
 
   const std::uint32_t delay = scheduler.collector.book(local, inst, now);
-  const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now + delay);
+  // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
+  // the unit, so its rate stays what it is while the result comes later.
+  const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now);
   warp.last_pc = record.pc;
   warp.last_issue = now;
   if (unit == Unit::Memory) {

@@ -66,6 +66,12 @@ std::string Sm::describe_waits() const { return state_->describe_waits(); }
 
 std::uint64_t Sm::progress() const { return state_->progress; }
 
+void Sm::settle(Cycle until) {
+  State& state = *state_;
+  for (Scheduler& scheduler : state.schedulers) state.settle(scheduler, until);
+  if (state.lsu.stall != Stall::None && until > state.lsu.stall_since) state.credit_stall(until);
+}
+
 Cycle Sm::next_wake() const {
   const State& state = *state_;
   Cycle next = state.next_event(state.now_);

@@ -85,6 +85,8 @@ class Sm {
   [[nodiscard]] std::string describe_waits() const;
   /// A number that changes whenever anything makes progress (an issue, a reply).
   [[nodiscard]] std::uint64_t progress() const;
+  /// Credits scheduler and stall cycles of an SM that was left asleep up to `until`, as if it had run.
+  void settle(Cycle until);
   /// What run() returned, brought up to date with what happened since: launches, refills, knobs,
   /// messages. The SM need not run before this cycle; its counters catch up when it does.
   [[nodiscard]] Cycle next_wake() const;
