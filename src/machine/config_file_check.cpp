@@ -171,15 +171,18 @@ void Checker::dram() const {
                       dram.bank_groups));
   require(std::has_single_bit(dram.burst_bytes), {"dram.burst_size"},
           fmt::format("dram.burst_size = {} is no power of two", dram.burst_bytes));
-  require(
-      dram.row_bytes % kLineBytes == 0, {"dram.row_size"},
-      fmt::format("dram.row_size = {} is no whole number of lines of {} bytes", dram.row_bytes, kLineBytes));
+  require(dram.row_bytes == kLineBytes || dram.row_bytes % (2 * kLineBytes) == 0, {"dram.row_size"},
+          fmt::format("dram.row_size = {} must be {} or a multiple of {}", dram.row_bytes, kLineBytes,
+                      2 * kLineBytes));
   require(dram.FAW == 0 || dram.FAW >= dram.RRD, {"dram.FAW", "dram.RRD"},
           fmt::format("dram.FAW = {} is below dram.RRD = {}", dram.FAW, dram.RRD));
   require((dram.REFI == 0) == (dram.RFC == 0), {"dram.REFI", "dram.RFC"},
           "dram.REFI and dram.RFC describe refresh together: both 0 or neither");
-  require(dram.REFI == 0 || dram.RFC < dram.REFI, {"dram.REFI", "dram.RFC"},
-          fmt::format("a refresh of dram.RFC = {} does not end within dram.REFI = {}", dram.RFC, dram.REFI));
+  const std::uint32_t refresh = dram.RFC + dram.RAS + dram.RP + dram.banks;
+  require(dram.REFI == 0 || refresh < dram.REFI,
+          {"dram.REFI", "dram.RFC", "dram.RAS", "dram.RP", "dram.banks"},
+          fmt::format("a refresh takes up to dram.RFC + RAS + RP + banks = {}; dram.REFI = {} leaves no time",
+                      refresh, dram.REFI));
   require(dram.write_high_watermark <= dram.queue, {"dram.write_high_watermark", "dram.queue"},
           fmt::format("dram.write_high_watermark = {} exceeds dram.queue = {}", dram.write_high_watermark,
                       dram.queue));

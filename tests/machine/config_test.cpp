@@ -197,6 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "dram.bank_groups=3", "cannot be split"},
         Contradiction{"dai18-maxwell", "dram.burst_size=24", "no power of two"},
         Contradiction{"dai18-maxwell", "dram.REFI=1000", "both 0 or neither"},
+        Contradiction{"dai18-maxwell", "dram.row_size=384", "multiple of 256"},
         Contradiction{"dai18-maxwell", "dram.write_high_watermark=17", "exceeds dram.queue"},
         Contradiction{"dai18-maxwell", "icache.size=1000", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "sm.nothing=1", "unknown key in [sm] 'nothing'; known: "},

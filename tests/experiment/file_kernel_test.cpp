@@ -1,0 +1,203 @@
+// A user's kernel: arguments in every form, files in and out, and errors that name what is wrong.
+#include "experiment/file_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+std::string source(const char* name) { return std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/" + name; }
+std::string temporary(const std::string& name) { return testing::TempDir() + "/file_kernel_" + name; }
+
+template <typename T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+FileKernelSpec spec(const std::string& kernel, std::vector<std::string> args) {
+  FileKernelSpec s;
+  s.path = source("kernel.ptx");
+  s.kernel = kernel;
+  s.text = "kernel.ptx:" + kernel;
+  s.grid = "2";
+  s.block = "32";
+  s.args = std::move(args);
+  return s;
+}
+
+std::string message_of(const FileKernelSpec& s) {
+  try {
+    (void)file_kernel(s);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+RunResult run(const FileKernel& kernel) {
+  RunSpec run;
+  run.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+  run.policy = policy::parse_choice("leftover");
+  run.apps = {kernel.app};
+  return simulate(run);
+}
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < n; ++i) values.push_back(static_cast<float>(i) * 0.25F);
+  return values;
+}
+
+TEST(FileKernel, RunsOnRawFiles) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const FileKernel kernel = file_kernel(
+      spec("scale", {"in:" + temporary("x.bin"), "out:f32[64]=" + temporary("y.bin"), "f32:-1.5", "i32:50"}));
+  EXPECT_FALSE(kernel.outputs->complete);
+  const RunResult result = run(kernel);
+  EXPECT_EQ(result.apps[0].completions, 1U);
+  ASSERT_TRUE(kernel.outputs->complete);
+  ASSERT_EQ(kernel.outputs->files.size(), 1U);
+  EXPECT_EQ(kernel.outputs->files[0].path, temporary("y.bin"));
+  std::vector<float> expected = ramp(64);
+  for (std::size_t i = 0; i < 64; ++i) expected[i] = i < 50 ? expected[i] * -1.5F : 0.0F;
+  EXPECT_EQ(kernel.outputs->files[0].content, bytes_of(expected));
+}
+
+TEST(FileKernel, ReadsAndWritesTextFiles) {
+  write_file_atomically(temporary("x.txt"), "1\n0.1\n\n-2e3\n  16777216\ninf\n");
+  FileKernelSpec s = spec(
+      "scale", {"in:f32[5]=" + temporary("x.txt"), "out:f32[5]=" + temporary("y.txt"), "f32:1", "i32:5"});
+  const FileKernel kernel = file_kernel(s);
+  (void)run(kernel);
+  EXPECT_EQ(kernel.outputs->files.at(0).content, "1\n0.1\n-2000\n16777216\ninf\n");
+}
+
+TEST(FileKernel, PassesStructuresByValueAndUpdatesInPlace) {
+  write_file_atomically(temporary("by.bin"), bytes_of(std::vector<std::int32_t>{1000, -1}));
+  write_file_atomically(temporary("in.txt"), "1\n2\n-5\n2147482647\n");
+  FileKernelSpec s = spec("shift", {"inout:i32[4]=" + temporary("in.txt") + "," + temporary("out.txt"),
+                                    "bytes:" + temporary("by.bin")});
+  s.grid = "1";
+  s.block = "4";
+  const FileKernel kernel = file_kernel(s);
+  (void)run(kernel);
+  EXPECT_EQ(kernel.outputs->files.at(0).content, "1000\n1001\n994\n2147483646\n");
+}
+
+TEST(FileKernel, ResolvesFilesAgainstItsFolder) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  FileKernelSpec s = spec("scale", {"in:file_kernel_x.bin", "zero:f32[64]", "f32:2", "u32:64"});
+  s.folder = testing::TempDir();
+  EXPECT_EQ(message_of(s), "");
+}
+
+TEST(FileKernel, IdentityFollowsContentNotNames) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  write_file_atomically(temporary("z.bin"), bytes_of(ramp(64)));
+  const auto identity = [](const std::string& file, const std::string& number) {
+    return file_kernel(spec("scale", {"in:" + file, "zero:f32[64]", "f32:" + number, "i32:64"})).app.identity;
+  };
+  EXPECT_EQ(identity(temporary("x.bin"), "2"), identity(temporary("z.bin"), "2"));
+  EXPECT_NE(identity(temporary("x.bin"), "2"), identity(temporary("x.bin"), "3"));
+  write_file_atomically(temporary("z.bin"), bytes_of(ramp(65)));
+  EXPECT_NE(identity(temporary("x.bin"), "2"), identity(temporary("z.bin"), "2"));
+}
+
+TEST(FileKernel, SaysWhatIsWrongWithItsArguments) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  write_file_atomically(temporary("odd.bin"), "abc");
+  write_file_atomically(temporary("empty.bin"), "");
+  write_file_atomically(temporary("words.txt"), "1\ntwo\n");
+  const std::string in = "in:" + temporary("x.bin");
+  const auto with = [&](const std::string& first) {
+    return message_of(spec("scale", {first, "zero:f32[64]", "f32:1", "i32:64"}));
+  };
+  const auto has = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(message_of(spec("scale", {in})), "the kernel has 4 parameters; 1 --arg was given");
+  has(message_of(spec("scale", {})), "the kernel has 4 parameters; 0 --arg were given");
+  has(message_of(spec("scle", {})), "unknown kernel 'scle'; did you mean 'scale'?; known: ");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "i32:1", "i32:64"})), "is a floating-point number");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:1", "f32:64"})), "is an integer");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:1", "i64:64"})), "has 4 bytes; this argument has 8");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:1", "zero:i32[1]"})), "is no pointer");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:1", "i32:2147483648"})), "'2147483648' is no i32");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:one", "i32:64"})), "'one' is no f32");
+  has(message_of(spec("scale", {in, "zero:f32[64]", "f32:1e99", "i32:64"})), "'1e99' is no f32");
+  has(with("i33:5"), "unknown kind of argument 'i33'; did you mean 'i32'?");
+  has(with("i32:"), "a value must follow");
+  has(with("in:" + temporary("missing.bin")), "cannot be read");
+  has(with("in:" + temporary("empty.bin")), "is empty");
+  has(with("in:f32=" + temporary("odd.bin")), "has 3 bytes, no whole number of f32");
+  has(with("in:f32[63]=" + temporary("x.bin")), "has 64 elements of f32");
+  has(with("in:f33[63]=" + temporary("x.bin")), "is no TYPE[N]");
+  has(with("in:f32[0]=" + temporary("x.bin")), "is no TYPE[N]");
+  has(with("in:" + temporary("words.txt")), "needs their type");
+  has(with("in:f32=" + temporary("words.txt")), "words.txt:2:1: error: 'two' is no f32");
+  has(with("out:f32[64]"), "write out:TYPE[N]=FILE");
+  has(with("out:" + temporary("y.bin")), "write out:TYPE[N]=FILE");
+  has(with("zero:f32"), "write zero:TYPE[N]");
+  has(with("inout:f32=" + temporary("x.bin")), "two file names");
+  has(with("bytes:" + temporary("odd.bin")), "has 8 bytes; this argument has 3");
+}
+
+TEST(FileKernel, SaysWhatIsWrongWithItsLaunch) {
+  FileKernelSpec s = spec("outside", {"zero:i32[1]"});
+  const auto has = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  s.grid = "";
+  has(message_of(s), "kernel.ptx:outside: needs --grid");
+  s.grid = "0";
+  has(message_of(s), "--grid '0' must be");
+  s.grid = "1,2,3,4";
+  has(message_of(s), "--grid '1,2,3,4' must be");
+  s.grid = "1,65536";
+  has(message_of(s), "is too large");
+  s.grid = "1";
+  s.block = "";
+  has(message_of(s), "needs --block");
+  s.block = "1025";
+  has(message_of(s), "1024 threads in all");
+  s.block = "32,32,2";
+  has(message_of(s), "1024 threads in all");
+  s.block = "32";
+  s.shared = "4Q";
+  has(message_of(s), "--shared '4Q' must be a size");
+  s.shared = "";
+  s.path = temporary("missing.ptx");
+  has(message_of(s), "cannot be read");
+  write_file_atomically(temporary("bad.ptx"),
+                        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entyr k()\n");
+  s.path = temporary("bad.ptx");
+  has(message_of(s), "bad.ptx:4:");
+  EXPECT_EQ(message_of(spec("outside", {"zero:i32[1]"})), "");
+}
+
+TEST(FileKernel, AWrongAccessIsTheProgramsFault) {
+  FileKernelSpec s = spec("outside", {"zero:i32[1]"});
+  const FileKernel kernel = file_kernel(s);
+  EXPECT_THROW((void)run(kernel), SimulationFault);
+  EXPECT_FALSE(kernel.outputs->complete);
+}
+
+TEST(FileKernel, NamesSplitAtTheKernel) {
+  std::string path;
+  std::string kernel;
+  EXPECT_TRUE(split_kernel("dir/a.ptx:k", path, kernel));
+  EXPECT_EQ(path, "dir/a.ptx");
+  EXPECT_EQ(kernel, "k");
+  EXPECT_FALSE(split_kernel("hotspot:size=4", path, kernel));
+  EXPECT_FALSE(split_kernel("a.ptx", path, kernel));
+}
+
+}  // namespace
+}  // namespace gpumux::experiment

@@ -1,0 +1,89 @@
+// WORKLOAD.toml: what it holds, and where its errors point.
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "experiment/workload_file.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+TEST(WorkloadFile, HoldsEverythingThatOptionsSay) {
+  const WorkloadFile w = parse_workload(R"(
+machine = "v100"
+set = ["l1.latency=30", "sms=4"]
+policy = "even"
+cycles = 1000
+seed = 3
+verify = true
+[[apps]]
+app = "hotspot:size=64"
+[[apps]]
+app = "k.ptx:scale"
+grid = [16, 2]
+block = 256
+shared = 1024
+args = ["i32:5", "in:x.bin"]
+[[apps]]
+app = "k.ptx:scale"
+grid = "3,2,1"
+block = "64"
+shared = "4K"
+)",
+                                        "folder/w.toml");
+  EXPECT_EQ(w.folder, "folder");
+  EXPECT_EQ(w.machine, "v100");
+  EXPECT_EQ(w.set, (std::vector<std::string>{"l1.latency=30", "sms=4"}));
+  EXPECT_EQ(w.policy, "even");
+  EXPECT_EQ(w.cycles, 1000U);
+  EXPECT_EQ(w.seed, 3U);
+  EXPECT_TRUE(w.verify);
+  ASSERT_EQ(w.apps.size(), 3U);
+  EXPECT_EQ(w.apps[0].app, "hotspot:size=64");
+  EXPECT_TRUE(w.apps[0].grid.empty());
+  EXPECT_EQ(w.apps[1].grid, "16,2");
+  EXPECT_EQ(w.apps[1].block, "256");
+  EXPECT_EQ(w.apps[1].shared, "1024");
+  EXPECT_EQ(w.apps[1].args, (std::vector<std::string>{"i32:5", "in:x.bin"}));
+  EXPECT_EQ(w.apps[2].grid, "3,2,1");
+  EXPECT_EQ(w.apps[2].shared, "4K");
+}
+
+TEST(WorkloadFile, LeavesOpenWhatItDoesNotSay) {
+  const WorkloadFile w = parse_workload("[[apps]]\napp = \"add\"\n", "w.toml");
+  EXPECT_FALSE(w.machine);
+  EXPECT_FALSE(w.policy);
+  EXPECT_FALSE(w.cycles);
+  EXPECT_FALSE(w.seed);
+  EXPECT_FALSE(w.verify);
+}
+
+TEST(WorkloadFile, PointsAtWhatIsWrong) {
+  const auto message = [](const char* text) -> std::string {
+    try {
+      (void)parse_workload(text, "w.toml");
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto starts = [&](const char* text, const std::string& begin) {
+    EXPECT_EQ(message(text).substr(0, begin.size()), begin) << message(text);
+  };
+  starts("machin = \"v100\"\n", "w.toml:1:1: error: unknown key 'machin'; did you mean 'machine'?");
+  starts("", "w.toml: error: names no application");
+  starts("apps = 5\n", "w.toml:1:8: error: 'apps' must be a list of tables");
+  starts("apps = [5]\n", "w.toml:1:9: error: each of 'apps' must be a table");
+  starts("[[apps]]\ngrid = 4\n", "w.toml:1:");
+  starts("[[apps]]\napp = \"add\"\ngird = 4\n",
+         "w.toml:3:1: error: unknown key in [[apps]] 'gird'; did you mean");
+  starts("[[apps]]\napp = \"add\"\ngrid = 0\n",
+         "w.toml:3:8: error: 'grid' must be a whole number of at least 1");
+  starts("[[apps]]\napp = 5\n", "w.toml:2:7: error: 'app' must be a text");
+  starts("cycles = 0\n", "w.toml:1:10: error: 'cycles' must be a whole number of at least 1");
+  starts("cycles = \"many\"\n", "w.toml:1:10: error: 'cycles' must be a whole number");
+  starts("set = \"sms=4\"\n", "w.toml:1:7: error: 'set' must be a list of texts");
+  starts("cycles =\n", "w.toml:1:");
+}
+
+}  // namespace
+}  // namespace gpumux::experiment
