@@ -6,9 +6,11 @@
 #include "base/error.hpp"
 #include "ptx/allocate.hpp"
 #include "ptx/calls.hpp"
+#include "ptx/expand.hpp"
 #include "ptx/flow.hpp"
 #include "ptx/optimize.hpp"
 #include "ptx/schedule.hpp"
+#include "ptx/unroll.hpp"
 
 namespace gpumux::ptx {
 
@@ -50,6 +52,12 @@ void clean_up(Unit& unit) {
 void optimize(Unit& unit) {
   canonicalize(unit.graph);
   clean_up(unit);
+  expand_arithmetic(unit.graph, unit.function);
+  clean_up(unit);
+  unroll_loops(unit.graph, unit.function);
+  rename_locals(unit.graph, unit.function);
+  clean_up(unit);
+  simplify_flow(unit.graph);
 }
 
 void make_physical(Unit& unit, std::uint32_t limit, bool stack) {

@@ -72,6 +72,10 @@ FlowGraph build_flow(const Function& function) {
     block_of[i] = current;
     if (inst.op == Opcode::Label) continue;
     Block& block = graph.blocks[current];
+    if (inst.op == Opcode::Nop && !inst.guard) {  // shift 1: .pragma "nounroll" for the loop that starts here
+      block.no_unroll = block.no_unroll || inst.shift == 1;
+      continue;
+    }
     if (inst.op == Opcode::Bra && !inst.guard) {
       block.next = label_place(inst, inst.target);  // an instruction index until below
       block.uniform_next = true;
