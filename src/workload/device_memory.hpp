@@ -44,7 +44,7 @@ class DeviceMemory {
 
   /// True when [address, address + bytes) lies inside one allocation.
   [[nodiscard]] bool valid(Address address, std::uint64_t bytes) const {
-    if (address >= hot_begin_ && address + bytes <= hot_end_) return true;
+    if (address >= hot_begin_ && address <= hot_end_ && bytes <= hot_end_ - address) return true;
     return valid_slow(address, bytes);
   }
   /// Host pointer of a device address of this application; the caller has checked valid().

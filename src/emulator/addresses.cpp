@@ -1,0 +1,291 @@
+#include "emulator/addresses.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gpumux::emulator {
+namespace {
+
+using workload::MemHeader;
+using workload::Transaction;
+
+void finish(Addresses& a, LaneMask lanes) {
+  const u64 first = a.at[std::countr_zero(lanes) & 31];
+  if (lanes != kAllLanes) {
+    for (u32 i = 0; i < kWarpSize; ++i) a.at[i] = (lanes & (1U << i)) != 0 ? a.at[i] : first;
+  }
+  // Addresses lie below 2^63 unless they are wrong; the sign then only makes the check slower.
+  i64 low = static_cast<i64>(first);
+  i64 high = low;
+  u64 bits = 0;
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    const i64 x = static_cast<i64>(a.at[i]);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+    bits |= a.at[i];
+  }
+  a.low = static_cast<u64>(low);
+  a.high = static_cast<u64>(high);
+  a.bits = bits;
+}
+
+const char* verb(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::Read: return "read";
+    case AccessKind::Write: return "write";
+    case AccessKind::Atomic: return "atomic access";
+  }
+  return "access";
+}
+
+std::string count_bytes(u64 bytes) { return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s"); }
+
+template <class Valid, class Describe>
+void find_fault(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+                AccessKind kind, const char* space, Valid valid, Describe describe) {
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const u32 lane = static_cast<u32>(std::countr_zero(rest));
+    const u64 at = addresses.at[lane];
+    if (!valid(at)) {
+      warp.block->fault(warp, lane,
+                        fmt::format("invalid {} {} of {} at 0x{:x} ({})", space, verb(kind),
+                                    count_bytes(bytes), at, describe(at)));
+    }
+    if ((at & (align - 1)) != 0) {
+      warp.block->fault(warp, lane,
+                        fmt::format("misaligned {} {} of {} at 0x{:x} (the address must be a multiple of {})",
+                                    space, verb(kind), count_bytes(bytes), at, align));
+    }
+  }
+}
+
+/// Lines of an access in the order of their first lane, found by hashing.
+class LineSet {
+ public:
+  explicit LineSet(u64* words) : words_(words) { std::memset(slot_, 0, sizeof(slot_)); }
+  void add(u64 line, u32 sectors) {
+    u32 probe = static_cast<u32>(line * 0x9e3779b97f4a7c15ULL >> 57U);
+    while (slot_[probe] != 0) {
+      u64& word = words_[slot_[probe] - 1];
+      if (word >> 10U == line) {
+        word = (word + (1U << 4U)) | sectors;
+        return;
+      }
+      probe = (probe + 1) % kSlots;
+    }
+    slot_[probe] = static_cast<u8>(++count_);
+    words_[count_ - 1] = Transaction::make(line, sectors, 1).word;
+  }
+  [[nodiscard]] u32 count() const { return count_; }
+
+ private:
+  static constexpr u32 kSlots = 128;
+  u64* words_;
+  u32 count_ = 0;
+  u8 slot_[kSlots];
+};
+
+u32 sector_bit(u64 address) { return 1U << ((address / kSectorBytes) % kSectorsPerLine); }
+
+/// Bits of the sectors from that of the first byte to that of the last, inside one line.
+u32 sector_range(u64 first, u64 last) {
+  const u32 from = static_cast<u32>((first / kSectorBytes) % kSectorsPerLine);
+  const u32 to = static_cast<u32>((last / kSectorBytes) % kSectorsPerLine);
+  return ((2U << to) - 1) & ~((1U << from) - 1);
+}
+
+bool consecutive(const Addresses& a, u32 bytes) {
+  u64 difference = 0;
+  for (u32 i = 0; i < kWarpSize; ++i) difference |= a.at[i] ^ (a.at[0] + u64{i} * bytes);
+  return difference == 0;
+}
+
+u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
+  if (a.low == a.high) {  // one address for all
+    words[0] = Transaction::make(a.low / kLineBytes, sector_bit(a.low), static_cast<u32>(std::popcount(lanes))).word;
+    return 1;
+  }
+  if (lanes == kAllLanes && consecutive(a, bytes)) {
+    const u64 end = a.at[0] + u64{kWarpSize} * bytes;
+    u32 count = 0;
+    for (u64 at = a.at[0]; at < end;) {
+      const u64 next = std::min(end, (at / kLineBytes + 1) * kLineBytes);
+      words[count++] = Transaction::make(at / kLineBytes, sector_range(at, next - 1),
+                                         static_cast<u32>((next - at) / bytes)).word;
+      at = next;
+    }
+    return count;
+  }
+  LineSet set(words);
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const u64 at = a.at[std::countr_zero(rest)];
+    set.add(at / kLineBytes, sector_bit(at));
+  }
+  return set.count();
+}
+
+/// Distinct words per bank of the lanes of `lanes`; `bytes` per lane from its address.
+u32 passes_of_part(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic) {
+  // Words already counted, chained by bank. At most 32 words: 32 x 4 bytes, 16 x 8 or 8 x 16.
+  u32 word_of[kWarpSize];
+  i8 chain[kWarpSize];
+  i8 head[32];
+  u8 depth[32] = {};
+  std::memset(head, -1, sizeof(head));
+  u32 used = 0;
+  u32 passes = 0;
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const u64 at = addresses[std::countr_zero(rest)];
+    for (u32 part = 0; part < bytes; part += 4) {
+      const u32 word = static_cast<u32>((at + part) >> 2U);
+      const u32 bank = word & 31U;
+      bool seen = false;
+      if (!atomic) {
+        for (i8 k = head[bank]; k >= 0 && !seen; k = chain[k]) seen = word_of[k] == word;
+      }
+      if (seen) continue;
+      word_of[used] = word;
+      chain[used] = head[bank];
+      head[bank] = static_cast<i8>(used++);
+      passes = std::max<u32>(passes, ++depth[bank]);
+    }
+  }
+  return passes;
+}
+
+}  // namespace
+
+void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes) {
+  const u64 offset = static_cast<u64>(op.offset);
+  if (op.inst->src[0].kind == isa::Operand::Kind::Reg32) {
+    const auto* base = warp.src<u32>(op, 0);
+    for (u32 i = 0; i < kWarpSize; ++i) addresses.at[i] = base[i] + offset;
+  } else {
+    const auto* base = warp.src<u64>(op, 0);
+    for (u32 i = 0; i < kWarpSize; ++i) addresses.at[i] = base[i] + offset;
+  }
+  finish(addresses, lanes);
+}
+
+void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align, AccessKind kind) {
+  const workload::DeviceMemory& memory = warp.block->memory();
+  if ((a.bits & (align - 1)) == 0 && a.high >= a.low && memory.valid(a.low, a.high - a.low + bytes)) return;
+  find_fault(
+      a, warp, lanes, bytes, align, kind, "global", [&](u64 at) { return memory.valid(at, bytes); },
+      [&](u64 at) { return memory.describe(at); });
+}
+
+void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align, AccessKind kind,
+                   isa::Space space, u64 size) {
+  const auto valid = [&](u64 at) { return at < size && bytes <= size - at; };
+  if ((a.bits & (align - 1)) == 0 && valid(a.low) && valid(a.high)) return;
+  const char* what = space == isa::Space::Shared  ? "shared memory of the block"
+                     : space == isa::Space::Local ? "local memory of the thread"
+                     : space == isa::Space::Param ? "kernel's parameters"
+                                                  : "constant bank";
+  const char* name = space == isa::Space::Const || space == isa::Space::Param ? "constant"
+                     : space == isa::Space::Local                             ? "local"
+                                                                              : "shared";
+  find_fault(a, warp, lanes, bytes, align, kind, name, valid, [&](u64 at) {
+    if (size == 0) return fmt::format("the {} is empty", what);
+    if (at >= size) return fmt::format("{} after the end of the {}, {}", count_bytes(at - size), what, count_bytes(size));
+    return fmt::format("reaches beyond the end of the {}, {}", what, count_bytes(size));
+  });
+}
+
+void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+  u64* words = warp.buffer->room(kWarpSize) + 1;
+  MemHeader header;
+  header.where = MemHeader::Where::Global;
+  header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
+  warp.buffer->keep(header);
+}
+
+void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+  const u32 steps = (bytes + 3) / 4;
+  u64* words = warp.buffer->room(kWarpSize * steps) + 1;
+  const u64 base = warp.block->local_line(warp.index) / kLineBytes;
+  MemHeader header;
+  header.where = MemHeader::Where::Local;
+  u32 count = 0;
+  for (u32 step = 0; step < steps; ++step) {
+    // Frames of one function: the words are nearly always the same in all lanes.
+    const u32 begin = count;
+    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+      const u32 lane = static_cast<u32>(std::countr_zero(rest));
+      const u64 line = base + (addresses.at[lane] + 4 * step) / 4;
+      const u32 sectors = 1U << (lane / 8);
+      u32 k = begin;
+      while (k < count && words[k] >> 10U != line) ++k;
+      if (k == count) {
+        words[count++] = Transaction::make(line, sectors, 1).word;
+      } else {
+        words[k] = (words[k] + (1U << 4U)) | sectors;
+      }
+    }
+  }
+  header.transactions = static_cast<u16>(count);
+  warp.buffer->keep(header);
+}
+
+u32 shared_passes(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic) {
+  if (bytes <= 4) {
+    if (lanes == kAllLanes && bytes == 4 && !atomic) {
+      u64 apart = 0;
+      u64 same = 0;
+      for (u32 i = 0; i < kWarpSize; ++i) {
+        apart |= addresses[i] ^ (addresses[0] + 4 * i);
+        same |= addresses[i] ^ addresses[0];
+      }
+      if (apart == 0 || same == 0) return 1;
+    }
+    return passes_of_part(addresses, lanes, 4, atomic);
+  }
+  const u32 part_lanes = bytes == 8 ? 16 : 8;
+  const LaneMask part = (1U << part_lanes) - 1;
+  u32 passes = 0;
+  for (u32 first = 0; first < kWarpSize; first += part_lanes) {
+    passes += passes_of_part(addresses, lanes & (part << first), bytes, atomic);
+  }
+  return passes;
+}
+
+void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic) {
+  warp.buffer->room(0);
+  MemHeader header;
+  header.where = MemHeader::Where::Shared;
+  header.shared_passes = static_cast<u16>(shared_passes(addresses.at, lanes, bytes, atomic));
+  warp.buffer->keep(header);
+}
+
+void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes) {
+  u32 distinct = 1;
+  if (addresses.low != addresses.high) {
+    u64 seen[kWarpSize];
+    distinct = 0;
+    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+      const u64 at = addresses.at[std::countr_zero(rest)];
+      if (std::find(seen, seen + distinct, at) == seen + distinct) seen[distinct++] = at;
+    }
+  }
+  warp.buffer->room(0);
+  MemHeader header;
+  header.where = MemHeader::Where::Constant;
+  header.shared_passes = static_cast<u16>(distinct);
+  warp.buffer->keep(header);
+}
+
+LaneMask GenericParts::select(const Addresses& all, LaneMask lanes, isa::Space space) {
+  LaneMask selected = 0;
+  const u64 window = window_of(space);
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const u32 lane = static_cast<u32>(std::countr_zero(rest));
+    if (space_of(all.at[lane]) == space) selected |= 1U << lane;
+    part.at[lane] = all.at[lane] - window;
+  }
+  if (selected != 0) finish(part, selected);
+  return selected;
+}
+
+}  // namespace gpumux::emulator

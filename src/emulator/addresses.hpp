@@ -1,0 +1,75 @@
+// The addresses of one access, its checks, and its shape for the timing model.
+#pragma once
+
+#include "emulator/block.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/windows.hpp"
+
+namespace gpumux::emulator {
+
+/// The addresses of an access. Lanes that are not active repeat the address of the lowest active lane, so
+/// that loops over all 32 may read everywhere that the checks allow.
+struct Addresses {
+  alignas(64) u64 at[kWarpSize];
+  u64 low = 0;   // smallest address
+  u64 high = 0;  // largest
+  u64 bits = 0;  // OR of all addresses: its low bits tell the alignment
+};
+
+void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);
+
+enum class AccessKind : std::uint8_t { Read, Write, Atomic };
+
+/// Throws SimulationFault for the first lane (in order) whose access is misaligned or out of bounds.
+/// `bytes` per lane, `align` of its address.
+void check_global(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+                  AccessKind kind);
+void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+                   AccessKind kind, isa::Space space, u64 size);
+
+/// Appends the memory record of a global access: each 128-byte line once, in the order of the lowest lane
+/// that touches it.
+void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
+/// The same for local memory: word w of a warp's 32 lanes is one line.
+void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
+/// Shared memory: `atomic` lanes on the same bank are serialised even on the same word.
+void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic);
+/// Constant bank: as many passes as distinct addresses.
+void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes);
+
+/// How many times shared memory is accessed one after the other. Words of 4 bytes lie in 32 banks; each
+/// distinct word of a bank costs one pass, the same word in several lanes none. 8-byte accesses are served
+/// by half warps and 16-byte ones by quarter warps, each part on its own.
+[[nodiscard]] u32 shared_passes(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic);
+
+/// Host pointer to byte `offset` of a lane's local memory: 32 lanes interleaved by words.
+inline std::byte* local_byte(u32* words, u32 lane, u64 offset) {
+  return reinterpret_cast<std::byte*>(words + (offset >> 2U) * kWarpSize + lane) + (offset & 3U);
+}
+
+/// Moves up to 16 bytes between a lane's local memory and a buffer, word by word.
+inline void read_local(u32* words, u32 lane, u64 offset, void* to, u32 bytes) {
+  auto* out = static_cast<std::byte*>(to);
+  if (bytes <= 4) {
+    std::memcpy(out, local_byte(words, lane, offset), bytes);
+    return;
+  }
+  for (u32 i = 0; i < bytes; i += 4) std::memcpy(out + i, local_byte(words, lane, offset + i), 4);
+}
+inline void write_local(u32* words, u32 lane, u64 offset, const void* from, u32 bytes) {
+  const auto* in = static_cast<const std::byte*>(from);
+  if (bytes <= 4) {
+    std::memcpy(local_byte(words, lane, offset), in, bytes);
+    return;
+  }
+  for (u32 i = 0; i < bytes; i += 4) std::memcpy(local_byte(words, lane, offset + i), in + i, 4);
+}
+
+/// The lanes of a generic access by the space that each one's address lies in, and the addresses within.
+struct GenericParts {
+  Addresses part;
+  /// Fills `part` with the lanes of `space`; returns their mask.
+  LaneMask select(const Addresses& all, LaneMask lanes, isa::Space space);
+};
+
+}  // namespace gpumux::emulator

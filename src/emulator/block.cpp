@@ -1,0 +1,332 @@
+#include "emulator/block.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace gpumux::emulator {
+namespace {
+
+/// Warp instructions that a call of refill() adds at least: amortises the cost of a call.
+constexpr std::uint32_t kChunk = 192;
+/// A warp that others wait for at a barrier is run ahead of its consumption by at most this many records
+/// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
+constexpr std::uint32_t kAhead = 1024;
+constexpr std::size_t kRowAlign = 64;
+
+Dim3 unflatten(std::uint64_t index, const Dim3& size) {
+  return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
+          static_cast<std::uint32_t>(index / size.x / size.y)};
+}
+
+std::string triple(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
+
+}  // namespace
+
+std::unique_ptr<BlockStorage> BlockPool::take() {
+  if (free_.empty()) return std::make_unique<BlockStorage>();
+  auto storage = std::move(free_.back());
+  free_.pop_back();
+  return storage;
+}
+
+void BlockPool::give(std::unique_ptr<BlockStorage> storage) { free_.push_back(std::move(storage)); }
+
+Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now)
+    : BlockStream(launch->warps),
+      launch_(std::move(launch)),
+      storage_(launch_->pool->take()),
+      ctaid_(unflatten(index, launch_->config.grid)),
+      residency_(residency),
+      sm_(sm),
+      start_(now),
+      all_warps_(launch_->warps == 32 ? ~0U : (1U << launch_->warps) - 1) {
+  const Program& program = *launch_->program;
+  const std::uint32_t count = launch_->warps;
+  BlockStorage& storage = *storage_;
+  const std::size_t bytes = std::size_t{count} * program.register_bytes + kRowAlign;
+  if (storage.register_capacity < bytes) {
+    storage.registers.reset(new std::byte[bytes]);
+    storage.register_capacity = bytes;
+  }
+  auto first = reinterpret_cast<std::uintptr_t>(storage.registers.get());
+  std::byte* rows = storage.registers.get() + (kRowAlign - first % kRowAlign) % kRowAlign;
+  storage.preds.assign(std::size_t{count} * program.num_preds, 0);
+  storage.shared.assign(launch_->shared_bytes, std::byte{0});
+  storage.local.assign(std::size_t{count} * launch_->local_words * kWarpSize, 0);
+  if (storage.warps.size() < count) storage.warps.resize(count);
+  if (storage.buffers.size() < count) storage.buffers.resize(count);
+  for (std::uint32_t w = 0; w < count; ++w) {
+    Warp& warp = storage.warps[w];
+    warp.base[0] = rows + std::size_t{w} * program.register_bytes;
+    warp.base[1] = launch_->constants;
+    warp.preds = storage.preds.data() + std::size_t{w} * program.num_preds;
+    warp.preds[0] = kAllLanes;
+    const std::uint32_t lanes = std::min(kWarpSize, launch_->threads - w * kWarpSize);
+    warp.alive = lanes == kWarpSize ? kAllLanes : (1U << lanes) - 1;
+    warp.active = warp.alive;
+    warp.pc = 0;
+    warp.reconverge = isa::kNoTarget;
+    warp.status = WarpStatus::Running;
+    warp.block = this;
+    warp.index = w;
+    warp.paths.clear();
+    warp.executed = 0;
+    warp.buffer = &storage.buffers[w];
+    warp.buffer->clear();
+    std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
+    fill_specials(warp);
+  }
+}
+
+Block::~Block() { launch_->pool->give(std::move(storage_)); }
+
+Address Block::local_line(std::uint32_t warp) const {
+  const Address row = Address{residency_} * launch_->warps + warp;
+  return memory().local_backing() + row * launch_->local_words * kLineBytes;
+}
+
+Dim3 Block::thread(const Warp& warp, std::uint32_t lane) const {
+  return unflatten(warp.index * kWarpSize + lane, launch_->config.block);
+}
+
+std::string Block::thread_text(const Warp& warp, std::uint32_t lane) const {
+  return fmt::format("thread {} of block {}", triple(thread(warp, lane)), triple(ctaid_));
+}
+
+std::string Block::place_text(std::uint32_t pc) const {
+  const isa::Function& function = launch_->program->kernel->code;
+  const std::string& file = module().compiled->module.file;
+  return fmt::format("pc {} ({}:{})", pc, file.substr(file.rfind('/') + 1), function.code[pc].line);
+}
+
+void Block::fault(const Warp& warp, std::uint32_t lane, const std::string& what) const {
+  throw SimulationFault(fmt::format("error: {}: kernel {}: {}, {}, {}", module().app_name,
+                                    launch_->program->kernel->code.name, what, thread_text(warp, lane),
+                                    place_text(warp.pc)));
+}
+
+std::uint32_t Block::special_value(isa::Special special, const Warp& warp, std::uint32_t lane) const {
+  const Dim3& grid = launch_->config.grid;
+  const Dim3& block = launch_->config.block;
+  const std::uint32_t own = 1U << lane;
+  switch (special) {
+    case isa::Special::TidX: return thread(warp, lane).x;
+    case isa::Special::TidY: return thread(warp, lane).y;
+    case isa::Special::TidZ: return thread(warp, lane).z;
+    case isa::Special::NtidX: return block.x;
+    case isa::Special::NtidY: return block.y;
+    case isa::Special::NtidZ: return block.z;
+    case isa::Special::CtaidX: return ctaid_.x;
+    case isa::Special::CtaidY: return ctaid_.y;
+    case isa::Special::CtaidZ: return ctaid_.z;
+    case isa::Special::NctaidX: return grid.x;
+    case isa::Special::NctaidY: return grid.y;
+    case isa::Special::NctaidZ: return grid.z;
+    case isa::Special::LaneId: return lane;
+    case isa::Special::WarpId: return warp.index;
+    case isa::Special::NwarpId: return 64;  // hardware warp slots of an SM
+    case isa::Special::SmId: return sm_;
+    case isa::Special::NsmId: return 1U << 16U;  // ids are below it; the emulator knows no machine
+    case isa::Special::GridId: return static_cast<std::uint32_t>(launch_->grid_id);
+    case isa::Special::LanemaskEq: return own;
+    case isa::Special::LanemaskLe: return own | (own - 1);
+    case isa::Special::LanemaskLt: return own - 1;
+    case isa::Special::LanemaskGe: return ~(own - 1);
+    case isa::Special::LanemaskGt: return ~(own | (own - 1));
+    case isa::Special::DynamicSmemSize: return launch_->config.dynamic_shared_bytes;
+    case isa::Special::TotalSmemSize: return launch_->shared_bytes;
+    default: return 0;
+  }
+}
+
+void Block::fill_specials(Warp& warp) {
+  for (const SpecialRow& row : launch_->program->specials) {
+    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      const std::uint32_t value = special_value(row.special, warp, lane);
+      std::byte* at = warp.base[0] + row.offset;
+      if (row.wide) {
+        const std::uint64_t wide = value;
+        std::memcpy(at + lane * 8, &wide, 8);
+      } else {
+        std::memcpy(at + lane * 4, &value, 4);
+      }
+    }
+  }
+}
+
+std::uint64_t read_clock(const Warp& warp, isa::Special special) {
+  const std::uint64_t now = warp.block->start() + warp.executed;
+  switch (special) {
+    case isa::Special::ClockHi: case isa::Special::GlobalTimerHi: return now >> 32U;
+    default: return now;
+  }
+}
+
+void Block::run(Warp& warp, std::uint32_t limit) {
+  const std::uint64_t most = launch_->config.max_warp_instructions;
+  if (most != 0) {
+    if (warp.executed >= most) report_endless(warp);
+    limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, most - warp.executed));
+  }
+  RecordBuffer& buffer = *warp.buffer;
+  buffer.make_room(streams_[warp.index], limit);
+  const Op* const ops = launch_->program->ops.data();
+  workload::ExecRecord* const first = buffer.record_end();
+  workload::ExecRecord* out = first;
+  workload::ExecRecord* const end = out + limit;
+  std::uint32_t pc = warp.pc;
+  std::uint64_t executed = warp.executed;
+  LaneMask active = warp.active;
+  std::uint32_t reconverge = warp.reconverge;
+  while (out != end) {
+    const Op& op = ops[pc];
+    const LaneMask lanes = active & warp.pred(op.guard);
+    *out++ = {pc, lanes};
+    warp.executed = ++executed;
+    warp.pc = pc;
+    if (op.kind == OpKind::Control) {
+      op.run(warp, op, lanes);
+      if (warp.status != WarpStatus::Running) break;
+      pc = warp.pc;
+      active = warp.active;
+      reconverge = warp.reconverge;
+      continue;
+    }
+    if (lanes != 0) {
+      op.run(warp, op, lanes);
+    } else if (op.kind == OpKind::Memory) {
+      buffer.room(0);
+      buffer.keep(workload::MemHeader{});
+    }
+    if (++pc == reconverge) {
+      warp.pc = pc;
+      warp.settle();
+      if (warp.status != WarpStatus::Running) break;
+      pc = warp.pc;
+      active = warp.active;
+      reconverge = warp.reconverge;
+    }
+  }
+  if (warp.status == WarpStatus::Running) warp.pc = pc;
+  buffer.records_added(static_cast<std::uint32_t>(out - first));
+  buffer.publish(streams_[warp.index]);
+  streams_[warp.index].finished = warp.status == WarpStatus::Done;
+}
+
+void Block::refill(std::uint32_t index, std::uint32_t wanted) {
+  Warp& warp = storage_->warps[index];
+  workload::WarpStream& stream = streams_[index];
+  while (stream.available() < wanted && warp.status != WarpStatus::Done) {
+    if (warp.status == WarpStatus::Running) {
+      run(warp, std::max(kChunk, wanted - stream.available()));
+    } else {
+      let_others_run(warp);
+      if (warp.status == WarpStatus::AtBarrier) return;
+    }
+  }
+}
+
+void Block::let_others_run(const Warp& stuck) {
+  bool someone_runs = false;
+  for (std::uint32_t w = 0; w < launch_->warps; ++w) {
+    Warp& other = storage_->warps[w];
+    if (other.status != WarpStatus::Running) continue;
+    someone_runs = true;
+    const std::uint32_t has = streams_[w].available();
+    if (has < kAhead) run(other, kAhead - has);
+    if (stuck.status != WarpStatus::AtBarrier) return;
+  }
+  if (!someone_runs && stuck.status == WarpStatus::AtBarrier) report_deadlock();
+}
+
+void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes, bool waits) {
+  Barrier& b = barriers_[barrier];
+  if (b.warps_arrived == 0 && b.arrivals == 0) {
+    b.count = count;
+  } else if (b.count != count) {
+    fault(warp, static_cast<std::uint32_t>(std::countr_zero(lanes)),
+          fmt::format("barrier {} with {} threads while others wait at it with {}", barrier, count, b.count));
+  }
+  b.warps_arrived |= 1U << warp.index;
+  ++b.arrivals;
+  if (op.inst->bar >= isa::BarMode::RedPopc) {
+    const LaneMask holds = warp.pred(op.pred_src[0]) & lanes;
+    b.popc += static_cast<std::uint32_t>(std::popcount(holds));
+    b.all = b.all && holds == lanes;
+  }
+  if (waits) {
+    b.warps_waiting |= 1U << warp.index;
+    warp.status = WarpStatus::AtBarrier;
+    warp.barrier = barrier;
+    warp.barrier_op = &op;
+    warp.barrier_lanes = lanes;
+  } else if (++warp.pc == warp.reconverge) {
+    warp.settle();
+  }
+  try_open(barrier);
+}
+
+void Block::try_open(std::uint32_t barrier) {
+  Barrier& b = barriers_[barrier];
+  if (b.arrivals == 0) return;
+  const bool open = b.count == 0 ? (b.warps_arrived | done_warps_) == all_warps_ : b.arrivals * kWarpSize >= b.count;
+  if (!open) return;
+  const Barrier opened = b;
+  b = Barrier{};
+  for (std::uint32_t rest = opened.warps_waiting; rest != 0; rest &= rest - 1) {
+    Warp& warp = storage_->warps[static_cast<std::size_t>(std::countr_zero(rest))];
+    const Op& op = *warp.barrier_op;
+    switch (op.inst->bar) {
+      case isa::BarMode::RedPopc: {
+        auto* d = warp.dst<std::uint32_t>(op);
+        for (std::uint32_t i = 0; i < kWarpSize; ++i) {
+          if ((warp.barrier_lanes >> i) & 1U) d[i] = opened.popc;
+        }
+        break;
+      }
+      case isa::BarMode::RedAnd: warp.set_pred(op.pred_dst[0], opened.all ? kAllLanes : 0, warp.barrier_lanes); break;
+      case isa::BarMode::RedOr:
+        warp.set_pred(op.pred_dst[0], opened.popc != 0 ? kAllLanes : 0, warp.barrier_lanes);
+        break;
+      default: break;
+    }
+    warp.status = WarpStatus::Running;
+    if (++warp.pc == warp.reconverge) warp.settle();
+  }
+}
+
+void Block::warp_done(Warp& warp) {
+  done_warps_ |= 1U << warp.index;
+  for (std::uint32_t b = 0; b < barriers_.size(); ++b) {
+    if (barriers_[b].count == 0) try_open(b);
+  }
+}
+
+void Block::report_deadlock() const {
+  std::string who;
+  std::uint32_t listed = 0;
+  std::uint32_t waiting = 0;
+  for (std::uint32_t w = 0; w < launch_->warps; ++w) {
+    const Warp& warp = storage_->warps[w];
+    if (warp.status != WarpStatus::AtBarrier) continue;
+    ++waiting;
+    if (++listed > 4) continue;
+    who += fmt::format("{}warp {} at barrier {}, {}", listed == 1 ? "" : "; ", w, warp.barrier, place_text(warp.pc));
+  }
+  if (waiting > 4) who += fmt::format("; and {} more", waiting - 4);
+  throw SimulationFault(fmt::format(
+      "error: {}: kernel {}: barrier deadlock in block {}: {} of {} warps wait and none can arrive any more: {}",
+      module().app_name, launch_->program->kernel->code.name, triple(ctaid_), waiting, launch_->warps, who));
+}
+
+void Block::report_endless(const Warp& warp) const {
+  throw SimulationFault(fmt::format(
+      "error: {}: kernel {}: endless: warp {} of block {} has executed {} instructions without an end, {}",
+      module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_), warp.executed,
+      place_text(warp.pc)));
+}
+
+}  // namespace gpumux::emulator

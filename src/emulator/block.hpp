@@ -1,0 +1,107 @@
+// A resident thread block: executes its warps lazily and hands out their streams.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/launch.hpp"
+#include "emulator/record_buffer.hpp"
+#include "emulator/warp.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::emulator {
+
+/// The storage of a block, kept from block to block.
+struct BlockStorage {
+  std::unique_ptr<std::byte[]> registers;
+  std::size_t register_capacity = 0;
+  std::vector<LaneMask> preds;
+  std::vector<std::byte> shared;
+  std::vector<std::uint32_t> local;  // [warp][word][lane]
+  std::vector<Warp> warps;
+  std::vector<RecordBuffer> buffers;
+};
+
+/// Storage of ended blocks. Belongs to one loaded module, so one thread uses it at a time.
+class BlockPool {
+ public:
+  std::unique_ptr<BlockStorage> take();
+  void give(std::unique_ptr<BlockStorage> storage);
+
+ private:
+  std::vector<std::unique_ptr<BlockStorage>> free_;
+};
+
+/// One of the 16 barriers of a block.
+struct Barrier {
+  std::uint32_t warps_arrived = 0;   // one bit per warp: each counts once until the barrier opens
+  std::uint32_t warps_waiting = 0;
+  std::uint32_t count = 0;           // threads expected; 0: the whole block
+  std::uint32_t arrivals = 0;        // in warps, for a barrier with a count
+  std::uint32_t popc = 0;            // of bar.red's predicate
+  bool all = true;
+};
+
+class Block final : public workload::BlockStream {
+ public:
+  Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now);
+  ~Block() override;
+  void refill(std::uint32_t warp, std::uint32_t wanted) override;
+
+  // For the handlers.
+  [[nodiscard]] const LaunchData& launch() const { return *launch_; }
+  [[nodiscard]] const ModuleData& module() const { return *launch_->module; }
+  [[nodiscard]] workload::DeviceMemory& memory() const { return *launch_->module->memory; }
+  [[nodiscard]] std::byte* shared() { return storage_->shared.data(); }
+  [[nodiscard]] std::uint32_t* local(std::uint32_t warp) {
+    return storage_->local.data() + std::size_t{warp} * launch_->local_words * kWarpSize;
+  }
+  /// Where word 0 of the warp's local memory lies for the caches.
+  [[nodiscard]] Address local_line(std::uint32_t warp) const;
+  [[nodiscard]] Dim3 coordinates() const { return ctaid_; }
+  [[nodiscard]] Cycle start() const { return start_; }
+  /// "thread (3,0,0) of block (7,0,0)".
+  [[nodiscard]] std::string thread_text(const Warp& warp, std::uint32_t lane) const;
+  [[nodiscard]] Dim3 thread(const Warp& warp, std::uint32_t lane) const;
+  /// "pc 12 (hotspot.ptx:123)".
+  [[nodiscard]] std::string place_text(std::uint32_t pc) const;
+  /// Throws SimulationFault: "error: APP: kernel K: WHAT, thread ... of block ..., pc ...".
+  [[noreturn]] void fault(const Warp& warp, std::uint32_t lane, const std::string& what) const;
+
+  /// The warp arrives at a barrier; opens it when it was the last.
+  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes, bool waits);
+  /// A warp has ended: barriers of the whole block no longer wait for it.
+  void warp_done(Warp& warp);
+
+ private:
+  void fill_specials(Warp& warp);
+  void run(Warp& warp, std::uint32_t limit);
+  void try_open(std::uint32_t barrier);
+  void let_others_run(const Warp& stuck);
+  [[noreturn]] void report_deadlock() const;
+  [[noreturn]] void report_endless(const Warp& warp) const;
+  [[nodiscard]] std::uint32_t special_value(isa::Special special, const Warp& warp, std::uint32_t lane) const;
+
+  std::shared_ptr<LaunchData> launch_;
+  std::unique_ptr<BlockStorage> storage_;
+  Dim3 ctaid_;
+  std::uint32_t residency_;
+  SmId sm_;
+  Cycle start_;
+  std::uint32_t all_warps_;      // one bit per warp
+  std::uint32_t done_warps_ = 0;
+  std::array<Barrier, 16> barriers_{};
+};
+
+/// Special registers that change while a warp runs. They count one cycle per executed instruction of
+/// the warp from the cycle at which the block began: monotonic and independent of the host.
+[[nodiscard]] constexpr bool is_clock(isa::Special special) {
+  return special >= isa::Special::Clock && special <= isa::Special::GlobalTimerHi;
+}
+[[nodiscard]] std::uint64_t read_clock(const Warp& warp, isa::Special special);
+
+}  // namespace gpumux::emulator

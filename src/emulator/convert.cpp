@@ -1,0 +1,345 @@
+// Conversions between number types. The common ones are vector loops; the rest take the exact path
+// bit by bit, lane by lane.
+#pragma GCC optimize("no-math-errno")
+#pragma GCC optimize("no-trapping-math")
+
+#include "emulator/float_math.hpp"
+#include "emulator/half.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/rounding.hpp"
+
+namespace gpumux::emulator {
+namespace {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Rounding;
+using isa::Type;
+
+const Format* format_of(Type type) {
+  switch (type) {
+    case Type::F16: return &kHalf;
+    case Type::BF16: return &kBfloat;
+    case Type::F32: return &kSingle;
+    case Type::F64: return &kDouble;
+    default: return nullptr;
+  }
+}
+
+u64 nan_of(Type type) {
+  switch (type) {
+    case Type::F16: case Type::BF16: return kNan16;
+    case Type::F32: return kNan32;
+    default: return kNan64;
+  }
+}
+
+u64 narrow_to(u64 bits, unsigned width) { return width == 64 ? bits : bits & ((u64{1} << width) - 1); }
+
+u64 sign_extend(u64 bits, unsigned width) {
+  const unsigned unused = 64 - width;
+  return static_cast<u64>(static_cast<i64>(bits << unused) >> unused);
+}
+
+/// The integer part of a float as the mode says, clamped to the destination's range.
+u64 float_to_int(Exact value, Type to, Rounding mode) {
+  const unsigned width = isa::width_bits(to);
+  const bool is_signed = isa::is_signed(to);
+  const u64 largest = is_signed ? (u64{1} << (width - 1)) - 1 : narrow_to(~u64{0}, width);
+  const u64 smallest = is_signed ? u64{1} << (width - 1) : 0;  // its magnitude
+  if (value.kind == Exact::Kind::NotANumber) return 0;
+  const u64 limit = value.negative ? smallest : largest;
+  u64 magnitude = 0;
+  if (value.kind == Exact::Kind::Infinity) {
+    magnitude = limit;
+  } else if (value.mantissa != 0) {
+    if (value.exponent >= 0) {
+      magnitude = value.exponent > std::countl_zero(value.mantissa) ? limit : value.mantissa << value.exponent;
+    } else {
+      magnitude = shift_rounded(value.mantissa, -value.exponent, value.negative, mode);
+    }
+    if (magnitude > limit) magnitude = limit;
+  }
+  return narrow_to(value.negative ? u64{0} - magnitude : magnitude, width);
+}
+
+/// A float rounded to an integral float.
+u64 to_integral(u64 bits, const Format& format, Rounding mode) {
+  Exact value = decompose(bits, format);
+  if (value.kind != Exact::Kind::Finite || value.mantissa == 0 || value.exponent >= 0) return bits;
+  value.mantissa = shift_rounded(value.mantissa, -value.exponent, value.negative, mode);
+  value.exponent = 0;
+  return encode(value, format, Rounding::RZ);
+}
+
+u64 flush_bits(u64 bits, const Format& format) {
+  const u64 exponent = format.infinity();
+  return (bits & exponent) == 0 ? bits & format.sign() : bits;
+}
+
+/// One value, any pair of types.
+u64 convert(u64 bits, const Instruction& inst) {
+  const Type to = inst.type;
+  const Type from = inst.type2;
+  const Format* from_format = format_of(from);
+  const Format* to_format = format_of(to);
+  const unsigned from_width = isa::width_bits(from);
+  bits = narrow_to(bits, from_width);
+  if (from_format == nullptr && to_format == nullptr) {
+    const bool from_signed = isa::is_signed(from);
+    const u64 wide = from_signed ? sign_extend(bits, from_width) : bits;
+    const unsigned width = isa::width_bits(to);
+    if (!inst.sat) return narrow_to(wide, width);
+    Exact value;
+    value.negative = from_signed && (wide >> 63U) != 0;
+    value.mantissa = value.negative ? u64{0} - wide : wide;
+    return float_to_int(value, to, Rounding::RZI);
+  }
+  if (from_format == nullptr) {
+    Exact value;
+    const u64 wide = isa::is_signed(from) ? sign_extend(bits, from_width) : bits;
+    value.negative = isa::is_signed(from) && (wide >> 63U) != 0;
+    value.mantissa = value.negative ? u64{0} - wide : wide;
+    u64 result = encode(value, *to_format, inst.rounding);
+    if (inst.sat) {  // [0, 1]
+      const u64 one = encode(Exact{Exact::Kind::Finite, false, 1, 0}, *to_format, Rounding::RZ);
+      result = value.negative ? 0 : (value.mantissa >= 1 ? one : 0);
+    }
+    return result;
+  }
+  if (inst.ftz && from == Type::F32) bits = flush_bits(bits, kSingle);
+  const Exact value = decompose(bits, *from_format);
+  if (to_format == nullptr) {
+    if (value.kind == Exact::Kind::NotANumber && isa::width_bits(to) == 64) {
+      return u64{1} << 63U;  // what GPUs give; narrower integers get 0
+    }
+    return float_to_int(value, to, inst.rounding);
+  }
+  u64 result = 0;
+  if (value.kind == Exact::Kind::NotANumber) {
+    if (inst.sat) return 0;
+    return nan_of(to);
+  }
+  if (value.kind == Exact::Kind::Infinity) {
+    result = to_format->infinity() | (value.negative ? to_format->sign() : 0);
+  } else if (from == to && inst.rounding >= Rounding::RNI && inst.rounding <= Rounding::RPI) {
+    result = to_integral(bits, *to_format, inst.rounding);
+  } else {
+    result = encode(value, *to_format, inst.rounding);
+  }
+  if (inst.ftz && to == Type::F32) result = flush_bits(result, kSingle);
+  if (inst.sat) {
+    const u64 one = encode(Exact{Exact::Kind::Finite, false, 1, 0}, *to_format, Rounding::RZ);
+    if ((result & to_format->sign()) != 0) result = 0;
+    if (result > one) result = one;
+  }
+  return result;
+}
+
+template <class To, class From>
+void general(Warp& warp, const Op& op, LaneMask lanes) {
+  auto* d = warp.dst<To>(op);
+  const auto* a = warp.src<From>(op, 0);
+  const Instruction& inst = *op.inst;
+  alignas(64) To result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    result[i] = (lanes >> i) & 1U ? static_cast<To>(convert(a[i], inst)) : To{0};
+  }
+  merge(d, result, lanes);
+}
+
+Handler select_general(const Instruction& inst) {
+  const bool to_wide = isa::width_bits(inst.type) == 64;
+  const bool from_wide = isa::width_bits(inst.type2) == 64;
+  if (to_wide) return from_wide ? &general<u64, u64> : &general<u64, u32>;
+  return from_wide ? &general<u32, u64> : &general<u32, u32>;
+}
+
+// Integers: extend as the source's type says, then cut to the destination's width.
+template <class D, class From>
+Handler resize() {
+  using T = typename D::Value;
+  return &map1<D, From, ([](typename From::Value a) { return static_cast<T>(a); })>;
+}
+
+template <class D>
+Handler resize_to(Type from) {
+  switch (from) {
+    case Type::U8: case Type::B8: return resize<D, ViewU8>();
+    case Type::S8: return resize<D, ViewS8>();
+    case Type::U16: case Type::B16: return resize<D, ViewU16>();
+    case Type::S16: return resize<D, ViewS16>();
+    case Type::U32: case Type::B32: return resize<D, ViewU32>();
+    case Type::S32: return resize<D, ViewS32>();
+    case Type::U64: case Type::B64: return resize<D, ViewU64>();
+    case Type::S64: return resize<D, ViewS64>();
+    default: return nullptr;
+  }
+}
+
+Handler select_int_to_int(const Instruction& inst) {
+  if (inst.sat) return select_general(inst);
+  switch (isa::width_bits(inst.type)) {
+    case 8: return resize_to<ViewU8>(inst.type2);
+    case 16: return resize_to<ViewU16>(inst.type2);
+    case 32: return resize_to<ViewU32>(inst.type2);
+    case 64: return resize_to<ViewU64>(inst.type2);
+    default: return nullptr;
+  }
+}
+
+template <class D>
+Handler nearest_from_int(Type from) {
+  using T = typename D::Value;
+  switch (from) {
+    case Type::U8: return &map1<D, ViewU8, ([](u32 a) { return static_cast<T>(a); })>;
+    case Type::S8: return &map1<D, ViewS8, ([](i32 a) { return static_cast<T>(a); })>;
+    case Type::U16: return &map1<D, ViewU16, ([](u32 a) { return static_cast<T>(a); })>;
+    case Type::S16: return &map1<D, ViewS16, ([](i32 a) { return static_cast<T>(a); })>;
+    case Type::U32: return &map1<D, ViewU32, ([](u32 a) { return static_cast<T>(a); })>;
+    case Type::S32: return &map1<D, ViewS32, ([](i32 a) { return static_cast<T>(a); })>;
+    case Type::U64: return &map1<D, ViewU64, ([](u64 a) { return static_cast<T>(a); })>;
+    case Type::S64: return &map1<D, ViewS64, ([](i64 a) { return static_cast<T>(a); })>;
+    default: return nullptr;
+  }
+}
+
+/// F as an integral value, clamped; NaN gives 0.
+template <bool Ftz, Rounding Mode>
+i32 single_to_s32(float a) {
+  float x = Ftz ? flush(a) : a;
+  if constexpr (Mode == Rounding::RNI) x = std::rint(x);
+  if constexpr (Mode == Rounding::RMI) x = std::floor(x);
+  if constexpr (Mode == Rounding::RPI) x = std::ceil(x);
+  const bool high = x >= 0x1p31F;
+  const bool low = x < -0x1p31F;
+  const i32 inside = static_cast<i32>(high || low || is_nan(x) ? 0.0F : x);
+  return high ? INT32_MAX : (low ? INT32_MIN : inside);
+}
+
+template <Rounding Mode>
+Handler to_s32(bool ftz) {
+  if (ftz) return &map1<ViewS32, ViewF32, ([](float a) { return single_to_s32<true, Mode>(a); })>;
+  return &map1<ViewS32, ViewF32, ([](float a) { return single_to_s32<false, Mode>(a); })>;
+}
+
+template <Rounding Mode>
+float integral(float a) {
+  float r = a;
+  if constexpr (Mode == Rounding::RNI) r = std::rint(a);
+  if constexpr (Mode == Rounding::RZI) r = std::trunc(a);
+  if constexpr (Mode == Rounding::RMI) r = std::floor(a);
+  if constexpr (Mode == Rounding::RPI) r = std::ceil(a);
+  return with_nan(r, a);
+}
+
+template <Rounding Mode>
+Handler to_integral_f32(bool ftz) {
+  if (ftz) return &map1<ViewF32, ViewF32, ([](float a) { return integral<Mode>(flush(a)); })>;
+  return &map1<ViewF32, ViewF32, ([](float a) { return integral<Mode>(a); })>;
+}
+
+Handler select_from_f32(const Instruction& inst) {
+  if (inst.type == Type::S32 && !inst.sat) {
+    switch (inst.rounding) {
+      case Rounding::RZI: return to_s32<Rounding::RZI>(inst.ftz);
+      case Rounding::RNI: return to_s32<Rounding::RNI>(inst.ftz);
+      case Rounding::RMI: return to_s32<Rounding::RMI>(inst.ftz);
+      case Rounding::RPI: return to_s32<Rounding::RPI>(inst.ftz);
+      default: break;
+    }
+  }
+  if (inst.type == Type::F32 && !inst.sat) {
+    switch (inst.rounding) {
+      case Rounding::RZI: return to_integral_f32<Rounding::RZI>(inst.ftz);
+      case Rounding::RNI: return to_integral_f32<Rounding::RNI>(inst.ftz);
+      case Rounding::RMI: return to_integral_f32<Rounding::RMI>(inst.ftz);
+      case Rounding::RPI: return to_integral_f32<Rounding::RPI>(inst.ftz);
+      default: break;
+    }
+  }
+  if (inst.type == Type::F32 && inst.sat && rounds_to_nearest(inst.rounding) && !inst.ftz) {
+    return &map1<ViewF32, ViewF32, ([](float a) { return clamp01(a); })>;
+  }
+  if (inst.type == Type::F64 && !inst.sat) {
+    if (inst.ftz) {
+      return &map1<ViewF64, ViewF32, ([](float a) {
+        const double wide = static_cast<double>(flush(a));
+        return is_nan(a) ? std::bit_cast<double>(kNan64) : wide;
+      })>;
+    }
+    return &map1<ViewF64, ViewF32, ([](float a) {
+      const double wide = static_cast<double>(a);
+      return is_nan(a) ? std::bit_cast<double>(kNan64) : wide;
+    })>;
+  }
+  if (inst.type == Type::F16 && rounds_to_nearest(inst.rounding) && !inst.ftz && !inst.sat) {
+    return &map1<ViewU32, ViewF32, ([](float a) { return float_to_half(a); })>;
+  }
+  if (inst.type == Type::BF16 && rounds_to_nearest(inst.rounding) && !inst.ftz && !inst.sat) {
+    return &map1<ViewU32, ViewF32, ([](float a) { return float_to_bfloat(a); })>;
+  }
+  return select_general(inst);
+}
+
+Handler select_cvt(const Instruction& inst) {
+  const bool from_float = isa::is_float(inst.type2);
+  const bool to_float = isa::is_float(inst.type);
+  if (isa::width_bits(inst.type) == 1 || isa::width_bits(inst.type2) == 1) return nullptr;
+  if ((from_float && format_of(inst.type2) == nullptr) || (to_float && format_of(inst.type) == nullptr)) {
+    return nullptr;  // pairs
+  }
+  if (!from_float && !to_float) return select_int_to_int(inst);
+  if (inst.type2 == Type::F32) return select_from_f32(inst);
+  const bool nearest = rounds_to_nearest(inst.rounding) && !inst.sat;
+  if (!from_float && nearest) {
+    if (inst.type == Type::F32) return nearest_from_int<ViewF32>(inst.type2);
+    if (inst.type == Type::F64) return nearest_from_int<ViewF64>(inst.type2);
+  }
+  if (inst.type2 == Type::F64 && inst.type == Type::F32 && nearest) {
+    if (inst.ftz) {
+      return &map1<ViewF32, ViewF64, ([](double a) {
+        const float r = flush(static_cast<float>(a));
+        return with_nan(r, r);
+      })>;
+    }
+    return &map1<ViewF32, ViewF64, ([](double a) {
+      const float r = static_cast<float>(a);
+      return with_nan(r, r);
+    })>;
+  }
+  if (inst.type2 == Type::F16 && inst.type == Type::F32 && nearest) {
+    return &map1<ViewF32, ViewU32, ([](u32 a) {
+      const float r = half_to_float(a & 0xffffU);
+      return with_nan(r, r);
+    })>;
+  }
+  return select_general(inst);
+}
+
+// cvt.{rn,rz}.{f16x2,bf16x2}.f32 d, a, b: a in the upper half.
+void pack2(Warp& warp, const Op& op, LaneMask lanes) {
+  auto* d = warp.dst<u32>(op);
+  const auto* a = warp.src<u32>(op, 0);
+  const auto* b = warp.src<u32>(op, 1);
+  Instruction one = *op.inst;
+  one.type = op.inst->type == Type::BF16x2 ? Type::BF16 : Type::F16;
+  one.type2 = Type::F32;
+  alignas(64) u32 result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    result[i] = (lanes >> i) & 1U
+                    ? static_cast<u32>((convert(a[i], one) << 16U) | convert(b[i], one))
+                    : 0;
+  }
+  merge(d, result, lanes);
+}
+
+}  // namespace
+
+Handler select_convert(const Instruction& inst) {
+  if (inst.op == Opcode::Cvt) return select_cvt(inst);
+  if (inst.op == Opcode::CvtPack2) return &pack2;
+  return nullptr;
+}
+
+}  // namespace gpumux::emulator

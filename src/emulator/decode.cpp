@@ -1,0 +1,256 @@
+// Instructions -> executable operations: handlers are chosen, operands become row offsets, immediates and
+// kernel parameters become rows that a launch fills in.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "emulator/lanes.hpp"
+#include "emulator/launch.hpp"
+#include "emulator/block.hpp"
+
+namespace gpumux::emulator {
+namespace {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+using isa::Special;
+using isa::Symbol;
+using isa::Type;
+
+constexpr std::uint32_t kSinkBytes = 2 * kRowBytes;
+
+/// Whether source `index` is read as 64 bits.
+bool reads_wide(const Instruction& inst, std::size_t index) {
+  const bool wide = isa::width_bits(inst.type) == 64;
+  switch (inst.op) {
+    case Opcode::Cvt: return isa::width_bits(inst.type2) == 64;
+    case Opcode::Set: return isa::width_bits(inst.type2) == 64;
+    case Opcode::Slct: return index < 2 && wide;
+    case Opcode::MulWide: return false;
+    case Opcode::MadWide: return index == 2 && isa::width_bits(inst.type) == 32;
+    case Opcode::Shl: case Opcode::Shr: case Opcode::Bfe: return index == 0 && wide;
+    case Opcode::Bfi: return index < 2 && wide;
+    case Opcode::Lea: return wide && (index == 0 || !inst.wide);
+    case Opcode::Pack: return false;
+    case Opcode::CvtPack2: return false;
+    case Opcode::Cvta: case Opcode::CvtaTo: case Opcode::Isspacep: case Opcode::Call: return true;
+    case Opcode::Ld: case Opcode::St: case Opcode::Atom: case Opcode::Red: case Opcode::Prefetch:
+      return index == 0 || wide;
+    case Opcode::Match: return index == 0 && wide;
+    case Opcode::Syscall: return !(inst.service == isa::Service::AssertFail && index == 2);
+    case Opcode::Shfl: case Opcode::Vote: case Opcode::Redux: case Opcode::Bar: case Opcode::BarWarp:
+    case Opcode::BrxIdx: case Opcode::Nanosleep: case Opcode::Prmt: case Opcode::Lop3: case Opcode::Dp4a:
+    case Opcode::Dp2a: case Opcode::Shf:
+      return false;
+    default: return wide;
+  }
+}
+
+/// Whether an immediate in this place stands for a predicate.
+bool is_pred_immediate(const Instruction& inst, std::size_t index) {
+  if (inst.src[index].kind != Operand::Kind::Imm) return false;
+  switch (inst.op) {
+    case Opcode::Mov: case Opcode::And: case Opcode::Or: case Opcode::Xor: case Opcode::Not:
+      return inst.type == Type::Pred;
+    case Opcode::Selp: case Opcode::Setp: case Opcode::Set: return index == 2;
+    case Opcode::Vote: return index == 0;
+    case Opcode::Bar: return index == 2 && inst.bar >= isa::BarMode::RedPopc;
+    default: return false;
+  }
+}
+
+class Decoder {
+ public:
+  Decoder(const ModuleData& module, const KernelInfo& kernel)
+      : module_(module), function_(kernel.code) {
+    program_.kernel = &kernel;
+  }
+
+  Program run() {
+    if (!function_.final) throw InternalError("kernel " + function_.name + " is not in final form");
+    lay_out();
+    program_.ops.reserve(function_.code.size());
+    for (std::size_t pc = 0; pc < function_.code.size(); ++pc) {
+      program_.ops.push_back(decode_one(function_.code[pc], program_.kernel->table[pc]));
+    }
+    program_.constant_bytes = constant_bytes_;
+    return std::move(program_);
+  }
+
+ private:
+  void lay_out() {
+    // Special registers come first, so that their rows are known before the registers' begin.
+    std::uint32_t next = kSinkBytes;
+    for (const Instruction& inst : function_.code) {
+      for (std::size_t i = 0; i < inst.src.size(); ++i) {
+        if (inst.src[i].kind != Operand::Kind::Special) continue;
+        const auto special = static_cast<Special>(inst.src[i].reg);
+        if (is_clock(special)) {
+          if (inst.op != Opcode::Mov) unsupported(inst, "a clock register outside mov");
+          continue;
+        }
+        if (special_row(special, reads_wide(inst, i)) == nullptr) {
+          program_.specials.push_back({special, reads_wide(inst, i), next});
+          next += 2 * kRowBytes;
+        }
+      }
+    }
+    registers_ = next;
+    program_.zeroed_from = next;
+    const std::uint32_t narrow_rows = (function_.num_reg32 + 1) / 2 * 2;
+    wide_registers_ = registers_ + (function_.physical ? 0 : narrow_rows * kRowBytes);
+    program_.register_bytes = registers_ + narrow_rows * kRowBytes;
+    if (!function_.physical) program_.register_bytes += function_.num_reg64 * 2 * kRowBytes;
+    program_.num_preds = function_.num_pred + 2;
+
+    std::uint64_t align = 1;
+    for (const Symbol& symbol : module_.compiled->module.symbols) {
+      if (symbol.kind == Symbol::Kind::ExternShared) align = std::max<std::uint64_t>(align, symbol.align);
+    }
+    program_.dynamic_shared_base =
+        static_cast<std::uint32_t>((function_.shared_bytes + align - 1) / align * align);
+  }
+
+  const SpecialRow* special_row(Special special, bool wide) const {
+    for (const SpecialRow& row : program_.specials) {
+      if (row.special == special && row.wide == wide) return &row;
+    }
+    return nullptr;
+  }
+
+  [[noreturn]] void unsupported(const Instruction& inst, const std::string& what) const {
+    throw UserError(SourceLocation{module_.compiled->module.file, inst.line, inst.column},
+                    fmt::format("not supported by the emulator: {} ({})", what,
+                                isa::to_text(module_.compiled->module, function_, inst)));
+  }
+
+  Source constant(ConstantRow::From from, std::uint64_t value, bool wide) {
+    for (const ConstantRow& row : program_.constants) {
+      if (row.from == from && row.value == value && row.wide == wide) return {row.offset, 1};
+    }
+    program_.constants.push_back({from, wide, value, constant_bytes_});
+    constant_bytes_ += wide ? 2 * kRowBytes : kRowBytes;
+    return {program_.constants.back().offset, 1};
+  }
+
+  std::uint64_t symbol_value(const Operand& operand) const {
+    const Symbol& symbol = module_.compiled->module.symbols[operand.reg];
+    if (symbol.kind == Symbol::Kind::ExternShared) return program_.dynamic_shared_base + operand.imm;
+    if (symbol.kind == Symbol::Kind::Function) return symbol.function;
+    return module_.symbol_address[operand.reg] + operand.imm;
+  }
+
+  Source source(const Instruction& inst, std::size_t index) {
+    const Operand& operand = inst.src[index];
+    const bool wide = reads_wide(inst, index);
+    switch (operand.kind) {
+      case Operand::Kind::None: return constant(ConstantRow::From::Immediate, 0, true);
+      case Operand::Kind::Reg32: {
+        const bool address = index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
+                                            inst.op == Opcode::Red || inst.op == Opcode::Prefetch);
+        if (wide && !address && inst.op != Opcode::Cvta) unsupported(inst, "a 32-bit register where 64 bits are read");
+        return {registers_ + operand.reg * kRowBytes, 0};
+      }
+      case Operand::Kind::Reg64:
+        if (function_.physical) return {registers_ + operand.reg * kRowBytes, 0};
+        return {wide_registers_ + operand.reg * 2 * kRowBytes, 0};
+      case Operand::Kind::Imm: return constant(ConstantRow::From::Immediate, operand.imm, wide);
+      case Operand::Kind::Special: {
+        const SpecialRow* row = special_row(static_cast<Special>(operand.reg), wide);
+        return {row == nullptr ? 0 : row->offset, 0};  // clocks have none
+      }
+      case Operand::Kind::Symbol: return constant(ConstantRow::From::Immediate, symbol_value(operand), wide);
+      case Operand::Kind::Const:
+        if (inst.op == Opcode::Ld && inst.space == isa::Space::Param) {  // an address in the bank
+          return constant(ConstantRow::From::Immediate, operand.imm, true);
+        }
+        return constant(ConstantRow::From::Parameter, operand.imm, wide);
+      case Operand::Kind::Pred: break;
+    }
+    return {};
+  }
+
+  std::uint32_t destination(const Operand& operand) const {
+    switch (operand.kind) {
+      case Operand::Kind::Reg32: return registers_ + operand.reg * kRowBytes;
+      case Operand::Kind::Reg64:
+        return function_.physical ? registers_ + operand.reg * kRowBytes
+                                  : wide_registers_ + operand.reg * 2 * kRowBytes;
+      default: return 0;  // the sink
+    }
+  }
+
+  static PredSource pred_source(const Operand& operand) {
+    if (operand.kind == Operand::Kind::Pred) return {operand.reg + 1, operand.negate ? kAllLanes : 0};
+    const bool holds = (operand.imm != 0) != operand.negate;
+    return {0, holds ? 0 : kAllLanes};
+  }
+
+  Op decode_one(const Instruction& inst, const isa::StaticInst& fixed) {
+    Op op;
+    op.inst = &inst;
+    op.target = inst.target;
+    op.reconverge = inst.reconverge;
+    op.offset = inst.offset;
+    op.param = inst.shift;
+    if (inst.guard) op.guard = pred_source(inst.guard);
+    const std::uint32_t sink_pred = program_.num_preds - 1;
+    op.pred_dst = {sink_pred, sink_pred};
+    std::size_t preds = 0;
+    for (std::size_t i = 0; i < inst.dst.size(); ++i) {
+      op.dst[i] = destination(inst.dst[i]);
+      if (inst.dst[i].kind == Operand::Kind::Pred && preds < 2) {
+        if (inst.op == Opcode::Setp) preds = i;
+        op.pred_dst[preds++] = inst.dst[i].reg + 1;
+      }
+    }
+    preds = 0;
+    for (std::size_t i = 0; i < inst.src.size(); ++i) {
+      const bool is_pred = inst.src[i].kind == Operand::Kind::Pred || is_pred_immediate(inst, i);
+      if (is_pred && preds < 2) {
+        op.pred_src[preds++] = pred_source(inst.src[i]);
+      } else if (inst.src[i] || i == 0) {
+        op.src[i] = source(inst, i);
+      }
+    }
+    if (inst.op == Opcode::Unpack) op.param = unpack_bits(inst);
+    op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
+    using Select = Handler (*)(const Instruction&);
+    constexpr Select kPlain[] = {&select_integer, &select_bits,    &select_float,   &select_half,
+                                 &select_special_function, &select_compare, &select_convert, &select_move,
+                                 &select_warp_op, &select_memory,  &select_atomic,  &select_service};
+    op.run = select_control(inst);
+    if (op.run != nullptr) {
+      op.kind = OpKind::Control;
+      return op;
+    }
+    for (const Select select : kPlain) {
+      op.run = select(inst);
+      if (op.run != nullptr) return op;
+    }
+    unsupported(inst, fmt::format("{} of type {}", isa::name(inst.op), isa::name(inst.type)));
+  }
+
+  /// The width of an unpacked part: 2 or 4 parts, as the last destination tells.
+  static std::uint8_t unpack_bits(const Instruction& inst) {
+    const unsigned width = isa::width_bits(inst.type);
+    if (inst.vector > 1) return static_cast<std::uint8_t>(width / inst.vector);
+    const bool four = inst.dst[2] || inst.dst[3];
+    return static_cast<std::uint8_t>(width / (four ? 4 : 2));
+  }
+
+  const ModuleData& module_;
+  const isa::Function& function_;
+  Program program_;
+  std::uint32_t registers_ = 0;
+  std::uint32_t wide_registers_ = 0;
+  std::uint32_t constant_bytes_ = 0;
+};
+
+}  // namespace
+
+Program decode(const ModuleData& module, const KernelInfo& kernel) { return Decoder(module, kernel).run(); }
+
+}  // namespace gpumux::emulator

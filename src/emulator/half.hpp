@@ -1,0 +1,93 @@
+// f16 and bf16 values: conversion to f32 (exact) and from it (to nearest even).
+#pragma once
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "emulator/float_math.hpp"
+#include "emulator/rounding.hpp"
+
+namespace gpumux::emulator {
+
+/// What f16 and bf16 operations that give a NaN give.
+inline constexpr u32 kNan16 = 0x7fffU;
+
+inline float half_to_float(u32 bits) {
+#ifdef __F16C__
+  return _cvtsh_ss(static_cast<u16>(bits));
+#else
+  const Exact value = decompose(bits, kHalf);
+  if (value.kind == Exact::Kind::NotANumber) return std::bit_cast<float>(kNan32);
+  if (value.kind == Exact::Kind::Infinity) {
+    return std::bit_cast<float>(value.negative ? 0xff800000U : 0x7f800000U);
+  }
+  return std::bit_cast<float>(static_cast<u32>(encode(value, kSingle, isa::Rounding::RN)));
+#endif
+}
+
+inline float bfloat_to_float(u32 bits) { return std::bit_cast<float>(bits << 16U); }
+
+inline u32 float_to_half(float x) {
+  if (is_nan(x)) return kNan16;
+#ifdef __F16C__
+  return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  const Exact value = decompose(std::bit_cast<u32>(x), kSingle);
+  if (value.kind == Exact::Kind::Infinity) return value.negative ? 0xfc00U : 0x7c00U;
+  return static_cast<u32>(encode(value, kHalf, isa::Rounding::RN));
+#endif
+}
+
+inline u32 float_to_bfloat(float x) {
+  if (is_nan(x)) return kNan16;
+  const u32 bits = std::bit_cast<u32>(x);
+  return (bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U;
+}
+
+/// The double that keeps 24 bits of `x` and ORs what it cuts into the last: rounding it once more to a
+/// format of at most 22 bits equals rounding `x` there directly.
+inline double odd24(double x) {
+  constexpr u64 kCut = (u64{1} << 29U) - 1;
+  const u64 bits = std::bit_cast<u64>(x);
+  return std::bit_cast<double>((bits & ~kCut) | ((bits & kCut) != 0 ? kCut + 1 : 0));
+}
+
+/// a * b + c of halves, rounded once. The product is exact as a double. The sum is, too, wherever it comes
+/// near the middle of two halves, since there no operand reaches more than 53 bits below the sum.
+inline u32 half_fma(float a, float b, float c) {
+  const double sum = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
+  if (is_nan(sum)) return kNan16;
+  return float_to_half(static_cast<float>(std::isinf(sum) ? sum : odd24(sum)));
+}
+
+/// x + y rounded to odd: exact, or the neighbour with the last bit set.
+inline double add_to_odd(double x, double y) {
+  const double sum = x + y;
+  const double part = sum - x;
+  const double error = (x - (sum - part)) + (y - part);
+  u64 bits = std::bit_cast<u64>(sum);
+  if (error != 0 && !std::isinf(sum) && (bits & 1U) == 0) bits += (error > 0) == (sum > 0) ? 1 : ~u64{0};
+  return std::bit_cast<double>(bits);
+}
+
+inline u32 double_to_bfloat(double x) {
+  if (is_nan(x)) return kNan16;
+  const Exact value = decompose(std::bit_cast<u64>(x), kDouble);
+  if (value.kind == Exact::Kind::Infinity) return value.negative ? 0xff80U : 0x7f80U;
+  return static_cast<u32>(encode(value, kBfloat, isa::Rounding::RN));
+}
+
+/// a * b + c of bfloats, rounded once: the product is exact as a double, the sum is rounded to odd.
+inline u32 bfloat_fma(float a, float b, float c) {
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  const double sum = product + static_cast<double>(c);
+  if (is_nan(sum) || std::isinf(sum)) return double_to_bfloat(sum);
+  return double_to_bfloat(add_to_odd(product, static_cast<double>(c)));
+}
+
+}  // namespace gpumux::emulator

@@ -1,0 +1,76 @@
+// A decoded kernel and one launch of it: what all its blocks share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/op.hpp"
+#include "emulator/program.hpp"
+
+namespace gpumux::emulator {
+
+class BlockPool;
+
+/// What loading a module made: shared by its launches, which may outlive the LoadedModule's handle.
+struct ModuleData {
+  std::shared_ptr<const CompiledModule> compiled;
+  workload::DeviceMemory* memory = nullptr;
+  AppId app = 0;
+  PrintSink* sink = nullptr;
+  std::string const_bank;
+  std::vector<Address> symbol_address;  // by symbol: as its own space sees it
+  std::string app_name;                 // the module file's stem, for messages
+};
+
+/// A 32-lane row (or pair of rows) of one value that a launch fills in.
+struct ConstantRow {
+  enum class From : std::uint8_t { Immediate, Parameter };
+  From from = From::Immediate;
+  bool wide = false;
+  std::uint64_t value = 0;   // the bits, or the offset in the parameter bank
+  std::uint32_t offset = 0;  // of the row
+};
+
+/// A row of each warp that holds a special register.
+struct SpecialRow {
+  isa::Special special = isa::Special::TidX;
+  bool wide = false;
+  std::uint32_t offset = 0;
+};
+
+/// A kernel in executable form. Immutable after decode().
+struct Program {
+  const KernelInfo* kernel = nullptr;
+  std::vector<Op> ops;
+  std::vector<ConstantRow> constants;
+  std::vector<SpecialRow> specials;
+  std::uint32_t constant_bytes = 0;
+  std::uint32_t register_bytes = 0;   // of a warp's window
+  std::uint32_t zeroed_from = 0;      // registers start here; before it: sink and special rows
+  std::uint32_t num_preds = 0;        // with the constant true one and the sink
+  std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
+};
+
+/// Throws UserError at the instruction's place when the emulator does not support it.
+[[nodiscard]] Program decode(const ModuleData& module, const KernelInfo& kernel);
+
+struct LaunchData {
+  std::shared_ptr<ModuleData> module;
+  const Program* program = nullptr;
+  std::shared_ptr<BlockPool> pool;
+  LaunchConfig config;
+  std::uint32_t threads = 0;
+  std::uint32_t warps = 0;
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t local_words = 0;       // per thread
+  std::uint32_t registers_per_thread = 0;
+  std::uint64_t grid_id = 0;
+  std::unique_ptr<std::byte[]> constant_storage;
+  std::byte* constants = nullptr;      // 64-byte aligned rows
+};
+
+}  // namespace gpumux::emulator

@@ -1,0 +1,346 @@
+// Loads, stores and prefetches of all state spaces.
+#include "emulator/addresses.hpp"
+
+#include <algorithm>
+
+namespace gpumux::emulator {
+namespace {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+using isa::Space;
+using workload::MemHeader;
+
+template <u32 Bytes>
+using Element = std::conditional_t<Bytes == 1, u8, std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>>;
+
+/// Where the elements of an access lie on the host: global memory, shared memory or a constant bank in one
+/// piece, local memory interleaved.
+struct Flat {
+  std::uintptr_t origin;  // host address that device address 0 of the space would have
+  explicit Flat(const std::byte* first, u64 first_address = 0)
+      : origin(reinterpret_cast<std::uintptr_t>(first) - first_address) {}
+  [[nodiscard]] std::byte* at(u32, u64 address) const { return reinterpret_cast<std::byte*>(origin + address); }
+  template <class T>
+  [[nodiscard]] T load(u32 lane, u64 address) const {
+    T value;
+    std::memcpy(&value, at(lane, address), sizeof(T));
+    return value;
+  }
+  template <class T>
+  void store(u32 lane, u64 address, T value) const {
+    std::memcpy(at(lane, address), &value, sizeof(T));
+  }
+};
+struct Interleaved {
+  u32* words;
+  template <class T>
+  [[nodiscard]] T load(u32 lane, u64 address) const {
+    T value;
+    read_local(words, lane, address, &value, sizeof(T));
+    return value;
+  }
+  template <class T>
+  void store(u32 lane, u64 address, T value) const {
+    write_local(words, lane, address, &value, sizeof(T));
+  }
+};
+
+bool consecutive(const Addresses& a, u32 bytes) {
+  u64 difference = 0;
+  for (u32 i = 0; i < kWarpSize; ++i) difference |= a.at[i] ^ (a.at[0] + u64{i} * bytes);
+  return difference == 0;
+}
+
+bool same_address(const Addresses& a) { return a.low == a.high; }
+
+/// Writes one loaded element row to destination `which`, extended to the register's width.
+template <u32 Bytes>
+void put_element(Warp& warp, const Op& op, u32 which, const Element<Bytes>* value, LaneMask lanes) {
+  const Operand& dst = op.inst->dst[which];
+  const bool extend = isa::is_signed(op.inst->type);
+  if (dst.kind == Operand::Kind::Reg64) {
+    if constexpr (Bytes == 8) {
+      merge(warp.dst<u64>(op, which), value, lanes);
+    } else {
+      using Signed = std::make_signed_t<Element<Bytes>>;
+      alignas(64) u64 wide[kWarpSize];
+      for (u32 i = 0; i < kWarpSize; ++i) {
+        wide[i] = extend ? static_cast<u64>(static_cast<i64>(static_cast<Signed>(value[i]))) : u64{value[i]};
+      }
+      merge(warp.dst<u64>(op, which), wide, lanes);
+    }
+    return;
+  }
+  if constexpr (Bytes == 4) {
+    merge(warp.dst<u32>(op, which), value, lanes);
+  } else if constexpr (Bytes < 4) {
+    using Signed = std::make_signed_t<Element<Bytes>>;
+    alignas(64) u32 wide[kWarpSize];
+    for (u32 i = 0; i < kWarpSize; ++i) {
+      wide[i] = extend ? static_cast<u32>(i32{static_cast<Signed>(value[i])}) : u32{value[i]};
+    }
+    merge(warp.dst<u32>(op, which), wide, lanes);
+  } else if (dst.kind != Operand::Kind::None) {
+    throw InternalError("a 64-bit load into a 32-bit register");
+  }
+}
+
+/// One element row to be stored.
+template <u32 Bytes>
+void take_element(const Warp& warp, const Op& op, u32 which, Element<Bytes>* value) {
+  const Operand& source = op.inst->src[1 + which];
+  const bool wide_row = Bytes == 8 || source.kind == Operand::Kind::Reg64;
+  if (wide_row) {
+    const auto* from = warp.src<u64>(op, 1 + which);
+    for (u32 i = 0; i < kWarpSize; ++i) value[i] = static_cast<Element<Bytes>>(from[i]);
+  } else {
+    const auto* from = warp.src<u32>(op, 1 + which);
+    for (u32 i = 0; i < kWarpSize; ++i) value[i] = static_cast<Element<Bytes>>(from[i]);
+  }
+}
+
+/// Moves the data of a checked access. `lanes` of `a` are active; the others repeat an active address.
+template <u32 Bytes, u32 Elements, class Place>
+void load_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, const Place& place) {
+  using E = Element<Bytes>;
+  alignas(64) E value[kWarpSize];
+  if constexpr (Elements == 1 && std::is_same_v<Place, Flat>) {
+    if (lanes == kAllLanes && consecutive(a, Bytes)) {
+      std::memcpy(value, place.at(0, a.at[0]), sizeof(value));
+      put_element<Bytes>(warp, op, 0, value, lanes);
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<Place, Interleaved> && Bytes == 4) {
+    if (same_address(a)) {  // a spilled register: one row
+      for (u32 e = 0; e < Elements; ++e) {
+        std::memcpy(value, place.words + (a.low / 4 + e) * kWarpSize, sizeof(value));
+        put_element<Bytes>(warp, op, e, value, lanes);
+      }
+      return;
+    }
+  }
+  for (u32 e = 0; e < Elements; ++e) {
+    for (u32 i = 0; i < kWarpSize; ++i) value[i] = place.template load<E>(i, a.at[i] + e * Bytes);
+    put_element<Bytes>(warp, op, e, value, lanes);
+  }
+}
+
+template <u32 Bytes, u32 Elements, class Place>
+void store_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, const Place& place) {
+  using E = Element<Bytes>;
+  alignas(64) E value[kWarpSize];
+  if constexpr (Elements == 1 && std::is_same_v<Place, Flat>) {
+    if (lanes == kAllLanes && consecutive(a, Bytes)) {
+      take_element<Bytes>(warp, op, 0, value);
+      std::memcpy(place.at(0, a.at[0]), value, sizeof(value));
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<Place, Interleaved> && Bytes == 4) {
+    if (same_address(a)) {
+      for (u32 e = 0; e < Elements; ++e) {
+        take_element<Bytes>(warp, op, e, value);
+        merge(place.words + (a.low / 4 + e) * kWarpSize, value, lanes);
+      }
+      return;
+    }
+  }
+  for (u32 e = 0; e < Elements; ++e) {
+    take_element<Bytes>(warp, op, e, value);
+    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {  // the highest lane wins
+      const u32 lane = static_cast<u32>(std::countr_zero(rest));
+      place.template store<E>(lane, a.at[lane] + e * Bytes, value[lane]);
+    }
+  }
+}
+
+template <u32 Bytes, u32 Elements, bool Store, class Place>
+void move_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, const Place& place) {
+  if constexpr (Store) {
+    store_data<Bytes, Elements>(warp, op, a, lanes, place);
+  } else {
+    load_data<Bytes, Elements>(warp, op, a, lanes, place);
+  }
+}
+
+Flat global_place(const Warp& warp) {
+  const workload::DeviceMemory& memory = warp.block->memory();
+  return Flat(memory.host(memory.base()), memory.base());
+}
+
+template <bool Store>
+constexpr AccessKind kKind = Store ? AccessKind::Write : AccessKind::Read;
+
+template <u32 Bytes, u32 Elements, bool Store>
+void access_global(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr u32 kTotal = Bytes * Elements;
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  check_global(a, warp, lanes, kTotal, kTotal, kKind<Store>);
+  record_global(warp, a, lanes, kTotal);
+  move_data<Bytes, Elements, Store>(warp, op, a, lanes, global_place(warp));
+}
+
+template <u32 Bytes, u32 Elements, bool Store>
+void access_shared(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr u32 kTotal = Bytes * Elements;
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Shared, warp.block->launch().shared_bytes);
+  record_shared(warp, a, lanes, kTotal, false);
+  move_data<Bytes, Elements, Store>(warp, op, a, lanes, Flat(warp.block->shared()));
+}
+
+template <u32 Bytes, u32 Elements, bool Store>
+void access_local(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr u32 kTotal = Bytes * Elements;
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Local, u64{warp.block->launch().local_words} * 4);
+  record_local(warp, a, lanes, kTotal);
+  move_data<Bytes, Elements, Store>(warp, op, a, lanes, Interleaved{warp.block->local(warp.index)});
+}
+
+template <u32 Bytes, u32 Elements, bool FromParameters>
+void access_constant(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr u32 kTotal = Bytes * Elements;
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  const std::string& bank =
+      FromParameters ? warp.block->launch().config.parameters : warp.block->module().const_bank;
+  check_bounded(a, warp, lanes, kTotal, kTotal, AccessKind::Read, FromParameters ? Space::Param : Space::Const,
+                bank.size());
+  record_constant(warp, a, lanes);
+  load_data<Bytes, Elements>(warp, op, a, lanes, Flat(reinterpret_cast<const std::byte*>(bank.data())));
+}
+
+// A generic access goes to the space of each lane's address. Its record is that of the global or local
+// lanes if there are any, else of the shared or constant ones.
+template <u32 Bytes, u32 Elements, bool Store>
+void access_generic(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr u32 kTotal = Bytes * Elements;
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  GenericParts parts;
+  LaneMask left = lanes;
+  const bool all_global = space_of(a.low) == Space::Global && space_of(a.high) == Space::Global &&
+                          a.high < workload::DeviceMemory::kSharedWindow && a.low <= a.high &&
+                          a.high < kConstWindow;
+  bool recorded = false;
+  if (all_global) {
+    check_global(a, warp, lanes, kTotal, kTotal, kKind<Store>);
+    record_global(warp, a, lanes, kTotal);
+    move_data<Bytes, Elements, Store>(warp, op, a, lanes, global_place(warp));
+    return;
+  }
+  if (const LaneMask some = parts.select(a, lanes, Space::Global); some != 0) {
+    check_global(parts.part, warp, some, kTotal, kTotal, kKind<Store>);
+    record_global(warp, parts.part, some, kTotal);
+    recorded = true;
+    move_data<Bytes, Elements, Store>(warp, op, parts.part, some, global_place(warp));
+    left &= ~some;
+  }
+  if (const LaneMask some = parts.select(a, left, Space::Local); some != 0) {
+    check_bounded(parts.part, warp, some, kTotal, kTotal, kKind<Store>, Space::Local,
+                  u64{warp.block->launch().local_words} * 4);
+    if (!recorded) record_local(warp, parts.part, some, kTotal);
+    recorded = true;
+    move_data<Bytes, Elements, Store>(warp, op, parts.part, some, Interleaved{warp.block->local(warp.index)});
+    left &= ~some;
+  }
+  if (const LaneMask some = parts.select(a, left, Space::Shared); some != 0) {
+    check_bounded(parts.part, warp, some, kTotal, kTotal, kKind<Store>, Space::Shared,
+                  warp.block->launch().shared_bytes);
+    if (!recorded) record_shared(warp, parts.part, some, kTotal, false);
+    recorded = true;
+    move_data<Bytes, Elements, Store>(warp, op, parts.part, some, Flat(warp.block->shared()));
+    left &= ~some;
+  }
+  if (const LaneMask some = parts.select(a, left, Space::Const); some != 0) {
+    if constexpr (Store) {
+      warp.block->fault(warp, static_cast<u32>(std::countr_zero(some)), "write to constant memory");
+    } else {
+      const std::string& bank = warp.block->module().const_bank;
+      check_bounded(parts.part, warp, some, kTotal, kTotal, AccessKind::Read, Space::Const, bank.size());
+      if (!recorded) record_constant(warp, parts.part, some);
+      load_data<Bytes, Elements>(warp, op, parts.part, some,
+                                 Flat(reinterpret_cast<const std::byte*>(bank.data())));
+    }
+  }
+}
+
+template <u32 Bytes, u32 Elements, bool Store>
+Handler of_space(const Instruction& inst) {
+  switch (inst.space) {
+    case Space::Global: return &access_global<Bytes, Elements, Store>;
+    case Space::Shared: return &access_shared<Bytes, Elements, Store>;
+    case Space::Local: return &access_local<Bytes, Elements, Store>;
+    case Space::Generic: return &access_generic<Bytes, Elements, Store>;
+    case Space::Const:
+      if constexpr (Store) return nullptr;
+      return &access_constant<Bytes, Elements, false>;
+    case Space::Param:
+      if constexpr (Store) return nullptr;
+      return &access_constant<Bytes, Elements, true>;
+  }
+  return nullptr;
+}
+
+template <u32 Bytes, bool Store>
+Handler of_elements(const Instruction& inst) {
+  switch (inst.vector) {
+    case 1: return of_space<Bytes, 1, Store>(inst);
+    case 2: return of_space<Bytes, 2, Store>(inst);
+    case 4:
+      if constexpr (Bytes <= 4) return of_space<Bytes, 4, Store>(inst);
+      return nullptr;
+    default: return nullptr;
+  }
+}
+
+template <bool Store>
+Handler of_width(const Instruction& inst) {
+  switch (isa::width_bits(inst.type)) {
+    case 8: return of_elements<1, Store>(inst);
+    case 16: return of_elements<2, Store>(inst);
+    case 32: return of_elements<4, Store>(inst);
+    case 64: return of_elements<8, Store>(inst);
+    default: return nullptr;
+  }
+}
+
+// A prefetch moves nothing and never faults; only lines of allocated global memory count.
+void prefetch(Warp& warp, const Op& op, LaneMask lanes) {
+  Addresses a;
+  make_addresses(a, warp, op, lanes);
+  const workload::DeviceMemory& memory = warp.block->memory();
+  LaneMask inside = 0;
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const u32 lane = static_cast<u32>(std::countr_zero(rest));
+    if (memory.valid(a.at[lane], 1)) inside |= 1U << lane;
+  }
+  if (inside == 0) {
+    warp.buffer->room(0);
+    warp.buffer->keep(MemHeader{});
+    return;
+  }
+  GenericParts parts;
+  inside = parts.select(a, inside, Space::Global);
+  record_global(warp, parts.part, inside, 1);
+}
+
+}  // namespace
+
+Handler select_memory(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Ld: return of_width<false>(inst);
+    case Opcode::St: return of_width<true>(inst);
+    case Opcode::Prefetch: return &prefetch;
+    default: return nullptr;
+  }
+}
+
+}  // namespace gpumux::emulator

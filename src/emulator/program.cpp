@@ -1,0 +1,286 @@
+// Compiled modules, loading them into an application's memory, and launches.
+#include "emulator/program.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "emulator/block.hpp"
+#include "emulator/launch.hpp"
+#include "emulator/windows.hpp"
+#include "ptx/parse.hpp"
+
+namespace gpumux::emulator {
+namespace {
+
+using isa::Symbol;
+
+constexpr std::uint32_t kMaxThreads = 1024;
+
+std::string stem(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string::npos && dot != 0) name.resize(dot);
+  return name;
+}
+
+/// The address that a pointer in initialised memory gets: generic ones carry the space's window.
+std::uint64_t pointer_value(const ModuleData& data, const Symbol::Relocation& relocation) {
+  const Symbol& symbol = data.compiled->module.symbols[relocation.symbol];
+  if (symbol.kind == Symbol::Kind::Function) return symbol.function;
+  std::uint64_t value = data.symbol_address[relocation.symbol] + relocation.addend;
+  if (relocation.generic) {
+    if (symbol.kind == Symbol::Kind::Const) value += kConstWindow;
+    if (symbol.kind == Symbol::Kind::Shared) value += window_of(isa::Space::Shared);
+  }
+  return value;
+}
+
+std::string initial_bytes(const ModuleData& data, const Symbol& symbol) {
+  std::string bytes = symbol.initial;
+  bytes.resize(symbol.bytes, '\0');
+  for (const Symbol::Relocation& relocation : symbol.relocations) {
+    const std::uint64_t value = pointer_value(data, relocation);
+    if (relocation.offset + 8 <= bytes.size()) std::memcpy(bytes.data() + relocation.offset, &value, 8);
+  }
+  return bytes;
+}
+
+class KernelLaunch final : public workload::KernelSource {
+ public:
+  explicit KernelLaunch(std::shared_ptr<LaunchData> data) : data_(std::move(data)) {}
+
+  [[nodiscard]] const std::string& name() const override { return data_->program->kernel->code.name; }
+  [[nodiscard]] std::uint64_t blocks() const override { return data_->config.grid.count(); }
+  [[nodiscard]] workload::BlockResources resources() const override {
+    return {data_->threads, data_->registers_per_thread, data_->shared_bytes};
+  }
+  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override {
+    return data_->program->kernel->table;
+  }
+  [[nodiscard]] std::string describe_pc(std::uint32_t pc) const override {
+    const isa::Function& code = data_->program->kernel->code;
+    if (pc >= code.code.size()) return fmt::format("{}+{}", code.name, pc);
+    return fmt::format("{}+{} {}", code.name, pc, isa::to_text(data_->module->compiled->module, code, code.code[pc]));
+  }
+  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
+                                                     Cycle now) override {
+    GPUMUX_CHECK(index < blocks());
+    return std::make_unique<Block>(data_, index, residency, sm, now);
+  }
+
+ private:
+  std::shared_ptr<LaunchData> data_;
+};
+
+}  // namespace
+
+std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, const std::string& file,
+                                                     const ptx::CompileOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const CompiledModule>> cache;
+  ContentHash hash;
+  hash.add(ptx_text);
+  hash.add(std::string_view(file));
+  hash.add(static_cast<std::uint64_t>(options.optimize));
+  hash.add(std::uint64_t{options.max_registers});
+  const std::string key = hash.hex();
+  const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
+  if (const auto found = cache.find(key); found != cache.end()) return found->second;
+  auto compiled = std::make_shared<CompiledModule>();
+  compiled->module = ptx::parse(ptx_text, file);
+  for (const isa::Function& function : compiled->module.functions) {
+    if (!function.is_kernel) continue;
+    KernelInfo info;
+    info.code = ptx::compile(compiled->module, function, options);
+    info.table = isa::make_static_table(info.code);
+    compiled->kernels.emplace(function.name, std::move(info));
+  }
+  cache.emplace(key, compiled);
+  return compiled;
+}
+
+struct LoadedModule::Impl {
+  std::shared_ptr<ModuleData> data;
+  std::shared_ptr<BlockPool> pool;
+  std::map<const KernelInfo*, std::unique_ptr<Program>> programs;  // looked up only
+  std::uint64_t launches = 0;
+};
+
+LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory,
+                           AppId app, PrintSink* sink)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->data = std::make_shared<ModuleData>();
+  impl_->pool = std::make_shared<BlockPool>();
+  ModuleData& data = *impl_->data;
+  data.compiled = std::move(compiled);
+  data.memory = &memory;
+  data.app = app;
+  data.sink = sink;
+  const isa::Module& module = data.compiled->module;
+  data.app_name = stem(module.file);
+  data.const_bank = module.const_bank;
+  // Addresses first: initial values may point at symbols that follow.
+  for (const Symbol& symbol : module.symbols) {
+    Address address = symbol.address;
+    if (symbol.kind == Symbol::Kind::Global) address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
+    if (symbol.kind == Symbol::Kind::Const && data.const_bank.size() < symbol.address + symbol.bytes) {
+      data.const_bank.resize(symbol.address + symbol.bytes, '\0');
+    }
+    data.symbol_address.push_back(address);
+  }
+  for (std::size_t i = 0; i < module.symbols.size(); ++i) {
+    const Symbol& symbol = module.symbols[i];
+    if (symbol.initial.empty() && symbol.relocations.empty()) continue;
+    const std::string bytes = initial_bytes(data, symbol);
+    if (symbol.kind == Symbol::Kind::Global) {
+      memory.write(data.symbol_address[i], std::as_bytes(std::span(bytes)));
+    } else if (symbol.kind == Symbol::Kind::Const) {
+      std::memcpy(data.const_bank.data() + symbol.address, bytes.data(), bytes.size());
+    }
+  }
+}
+
+LoadedModule::~LoadedModule() = default;
+
+const KernelInfo* LoadedModule::find(const std::string& kernel) const {
+  const auto found = impl_->data->compiled->kernels.find(kernel);
+  return found == impl_->data->compiled->kernels.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> LoadedModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : impl_->data->compiled->kernels) names.push_back(name);
+  return names;
+}
+
+Address LoadedModule::global_address(const std::string& symbol) const {
+  const isa::Module& module = impl_->data->compiled->module;
+  for (std::size_t i = 0; i < module.symbols.size(); ++i) {
+    if (module.symbols[i].kind == Symbol::Kind::Global && module.symbols[i].name == symbol) {
+      return impl_->data->symbol_address[i];
+    }
+  }
+  return 0;
+}
+
+void LoadedModule::write_const(const std::string& name, std::uint64_t offset, std::span<const std::byte> bytes) {
+  ModuleData& data = *impl_->data;
+  for (const Symbol& symbol : data.compiled->module.symbols) {
+    if (symbol.kind != Symbol::Kind::Const || symbol.name != name) continue;
+    if (offset > symbol.bytes || bytes.size() > symbol.bytes - offset) {
+      throw SimulationFault(fmt::format("error: {}: copy of {} bytes at offset {} of the constant {} of {} bytes",
+                                        data.app_name, bytes.size(), offset, name, symbol.bytes));
+    }
+    if (!bytes.empty()) std::memcpy(data.const_bank.data() + symbol.address + offset, bytes.data(), bytes.size());
+    return;
+  }
+  throw UserError(fmt::format("{}: no constant symbol '{}'", data.compiled->module.file, name));
+}
+
+std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& kernel, LaunchConfig config,
+                                                             std::uint32_t registers_override) {
+  const isa::Function& function = kernel.code;
+  const std::string who = fmt::format("{}: kernel {}", impl_->data->compiled->module.file, function.name);
+  if (config.parameters.size() != function.param_bytes) {
+    throw UserError(fmt::format("{}: {} bytes of parameters given, {} expected", who, config.parameters.size(),
+                                function.param_bytes));
+  }
+  const std::uint64_t threads = config.block.count();
+  if (threads == 0 || threads > kMaxThreads || config.block.x > 1024 || config.block.y > 1024 || config.block.z > 64) {
+    throw UserError(fmt::format("{}: block of {}x{}x{} threads; a block has 1 to {} threads, at most 64 in z", who,
+                                config.block.x, config.block.y, config.block.z, kMaxThreads));
+  }
+  if (config.grid.count() == 0 || config.grid.x > 0x7fff'ffffU || config.grid.y > 65535 || config.grid.z > 65535) {
+    throw UserError(fmt::format("{}: grid of {}x{}x{} blocks; at least 1, at most 2147483647 in x and 65535 in y and z",
+                                who, config.grid.x, config.grid.y, config.grid.z));
+  }
+  if (function.max_threads != 0 && threads > function.max_threads) {
+    throw UserError(fmt::format("{}: block of {} threads, but the kernel is compiled for at most {}", who, threads,
+                                function.max_threads));
+  }
+  std::unique_ptr<Program>& program = impl_->programs[&kernel];
+  if (program == nullptr) program = std::make_unique<Program>(decode(*impl_->data, kernel));
+
+  auto data = std::make_shared<LaunchData>();
+  data->module = impl_->data;
+  data->program = program.get();
+  data->pool = impl_->pool;
+  data->config = std::move(config);
+  data->threads = static_cast<std::uint32_t>(threads);
+  data->warps = (data->threads + kWarpSize - 1) / kWarpSize;
+  data->shared_bytes = data->config.dynamic_shared_bytes == 0
+                           ? function.shared_bytes
+                           : program->dynamic_shared_base + data->config.dynamic_shared_bytes;
+  data->local_words = (function.local_bytes + 3) / 4;
+  data->registers_per_thread =
+      registers_override != 0 ? registers_override : (function.physical ? function.num_reg32 : 32);
+  data->grid_id = ++impl_->launches;
+  constexpr std::size_t kAlign = 64;
+  data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);
+  const auto first = reinterpret_cast<std::uintptr_t>(data->constant_storage.get());
+  data->constants = data->constant_storage.get() + (kAlign - first % kAlign) % kAlign;
+  for (const ConstantRow& row : program->constants) {
+    std::uint64_t value = row.value;
+    const std::size_t bytes = row.wide ? 8 : 4;
+    if (row.from == ConstantRow::From::Parameter) {
+      const std::string& bank = data->config.parameters;
+      GPUMUX_CHECK(row.value < bank.size());
+      value = 0;
+      std::memcpy(&value, bank.data() + row.value, std::min<std::size_t>(bytes, bank.size() - row.value));
+    }
+    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      std::memcpy(data->constants + row.offset + lane * bytes, &value, bytes);
+    }
+  }
+  return std::make_unique<KernelLaunch>(std::move(data));
+}
+
+std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident) {
+  struct Slot {
+    std::unique_ptr<workload::BlockStream> block;
+    std::uint32_t finished_warps = 0;
+  };
+  std::vector<Slot> slots(std::max<std::uint64_t>(1, std::min<std::uint64_t>(resident, kernel.blocks())));
+  const std::vector<isa::StaticInst>& table = kernel.static_table();
+  std::uint64_t next = 0;
+  std::uint64_t executed = 0;
+  std::uint64_t running = 0;
+  while (next < kernel.blocks() || running != 0) {
+    for (std::uint32_t s = 0; s < slots.size(); ++s) {
+      Slot& slot = slots[s];
+      if (slot.block == nullptr) {
+        if (next == kernel.blocks()) continue;
+        slot.block = kernel.begin_block(next++, s, 0, 0);
+        ++running;
+      }
+      bool finished = true;
+      for (std::uint32_t w = 0; w < slot.block->warps(); ++w) {
+        workload::WarpStream& stream = slot.block->stream(w);
+        if (stream.finished && stream.available() == 0) continue;
+        slot.block->refill(w, 256);
+        executed += stream.available();
+        for (; stream.next != stream.end; ++stream.next) {
+          if (table[stream.next->pc].unit != isa::Unit::Memory) continue;
+          const auto header = std::bit_cast<workload::MemHeader>(*stream.mem_next);
+          stream.mem_next += 1 + header.transactions;
+        }
+        finished = finished && stream.finished;
+      }
+      if (finished) {
+        slot.block.reset();
+        --running;
+      }
+    }
+  }
+  return executed;
+}
+
+}  // namespace gpumux::emulator

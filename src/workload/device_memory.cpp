@@ -1,0 +1,160 @@
+#include "workload/device_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace gpumux::workload {
+namespace {
+
+/// Allocations start one page into the range, so that small offsets from a null-like base are faults.
+constexpr Address kFirstOffset = 4096;
+/// At least this many bytes between two allocations, so that running off an end is noticed.
+constexpr std::uint64_t kGap = 256;
+/// Freed blocks of this size or more are given back to the host at once.
+constexpr std::uint64_t kReturnBytes = std::uint64_t{1} << 20U;
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(AppId app)
+    : base_((Address{app} + 1) << 40U), host_(nullptr), top_(base_ + kFirstOffset) {
+  void* range = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) {
+    throw InternalError(fmt::format("cannot reserve {} bytes of address space for device memory: {}",
+                                    kReservedBytes, std::strerror(errno)));
+  }
+  host_ = static_cast<std::byte*>(range);
+}
+
+DeviceMemory::~DeviceMemory() { munmap(host_, kReservedBytes); }
+
+Address DeviceMemory::allocate(std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  const Address end_of_range = base_ + kReservedBytes;
+  if (bytes > kReservedBytes - kFirstOffset - 2 * kGap) {
+    throw SimulationFault(fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated",
+                                      bytes, allocated_));
+  }
+  // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
+  Address candidate = base_ + kFirstOffset;
+  bool found = false;
+  for (const auto& [start, size] : allocations_) {
+    if (candidate + bytes + kGap <= start) {
+      found = true;
+      break;
+    }
+    candidate = align_up(start + size + kGap, kAllocationAlign);
+  }
+  if (!found && candidate + bytes + kGap > end_of_range) {
+    throw SimulationFault(fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated",
+                                      bytes, allocated_));
+  }
+  if (candidate < top_) {  // used before: its bytes may be stale
+    const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
+    std::memset(host(candidate), 0, stale_end - candidate);
+  }
+  allocations_.emplace(candidate, bytes);
+  allocated_ += bytes;
+  if (candidate + bytes > top_) top_ = candidate + bytes;
+  return candidate;
+}
+
+void DeviceMemory::free(Address address) {
+  if (address == 0) return;
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) {
+    throw SimulationFault(fmt::format("error: free of 0x{:x}, which is not the start of an allocation ({})",
+                                      address, describe(address)));
+  }
+  if (found->second >= kReturnBytes) {
+    const Address first = align_up(address, 4096);
+    const Address last = (address + found->second) / 4096 * 4096;
+    if (last > first) madvise(host(first), last - first, MADV_DONTNEED);
+  }
+  allocated_ -= found->second;
+  allocations_.erase(found);
+  hot_begin_ = 1;
+  hot_end_ = 0;
+}
+
+void DeviceMemory::free_all() {
+  if (top_ > base_) madvise(host_, align_up(top_ - base_, 4096), MADV_DONTNEED);
+  allocations_.clear();
+  allocated_ = 0;
+  top_ = base_ + kFirstOffset;
+  hot_begin_ = 1;
+  hot_end_ = 0;
+}
+
+bool DeviceMemory::valid_slow(Address address, std::uint64_t bytes) const {
+  auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return false;
+  --after;
+  const Address end = after->first + after->second;
+  if (address >= end || bytes > end - address) return false;
+  hot_begin_ = after->first;
+  hot_end_ = end;
+  return true;
+}
+
+void DeviceMemory::write(Address to, std::span<const std::byte> from) {
+  if (from.empty()) return;
+  if (!valid(to, from.size())) {
+    throw SimulationFault(fmt::format("error: invalid copy of {} bytes to device address 0x{:x} ({})",
+                                      from.size(), to, describe(to)));
+  }
+  std::memcpy(host(to), from.data(), from.size());
+}
+
+void DeviceMemory::read(Address from, std::span<std::byte> to) const {
+  if (to.empty()) return;
+  if (!valid(from, to.size())) {
+    throw SimulationFault(fmt::format("error: invalid copy of {} bytes from device address 0x{:x} ({})",
+                                      to.size(), from, describe(from)));
+  }
+  std::memcpy(to.data(), host(from), to.size());
+}
+
+void DeviceMemory::fill(Address to, std::byte value, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  if (!valid(to, bytes)) {
+    throw SimulationFault(fmt::format("error: invalid fill of {} bytes at device address 0x{:x} ({})", bytes,
+                                      to, describe(to)));
+  }
+  std::memset(host(to), std::to_integer<int>(value), bytes);
+}
+
+std::string DeviceMemory::describe(Address address) const {
+  const auto bytes_text = [](std::uint64_t bytes) { return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s"); };
+  const auto after = allocations_.upper_bound(address);
+  if (after != allocations_.begin()) {
+    const auto& [start, size] = *std::prev(after);
+    if (address < start + size) {
+      return fmt::format("{} into the allocation of {} at 0x{:x}", bytes_text(address - start),
+                         bytes_text(size), start);
+    }
+    // Blame the nearer of the two neighbours.
+    if (after == allocations_.end() || address - (start + size) <= after->first - address) {
+      return fmt::format("{} after the end of the allocation of {} at 0x{:x}",
+                         bytes_text(address - (start + size)), bytes_text(size), start);
+    }
+  }
+  if (after != allocations_.end()) {
+    return fmt::format("{} before the allocation of {} at 0x{:x}", bytes_text(after->first - address),
+                       bytes_text(after->second), after->first);
+  }
+  return "no allocation exists";
+}
+
+}  // namespace gpumux::workload
