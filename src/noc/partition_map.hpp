@@ -53,6 +53,13 @@ class PartitionMap {
             group * unit_lines + offset};
   }
 
+  /// The local line of a line that is known by its place in a slice.
+  [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice,
+                                         std::uint64_t app) const {
+    const std::uint64_t group = by_unit_lines_.quotient(slice_line);
+    return slice_line + (group * (slices_ - 1) + slice) * by_unit_lines_.divisor() + (app << kAppLineShift);
+  }
+
  private:
   std::uint32_t slices_;
   Divider by_unit_lines_;

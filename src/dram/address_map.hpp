@@ -1,0 +1,58 @@
+// Where a line of a channel lies: bank, row.
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "machine/config.hpp"
+#include "noc/divider.hpp"
+#include "noc/partition_map.hpp"
+
+namespace gpumux::dram {
+
+/// From the low end of the channel's line number: 256 B of a row, the bank group, the rest of the row,
+/// the bank within its group, the row. So a stream alternates between bank groups (column commands need
+/// CCD apart, not CCDL), keeps one row open in each, and opens its next rows in other banks while it still
+/// reads these. Rows then rotate the banks (permutation-based interleaving: Zhang, Zhu and Zhang, MICRO
+/// 2000), so that strides of a row's size do not stay in one bank. An application rotates them further:
+/// equal addresses of two applications lie in different banks.
+class AddressMap {
+ public:
+  explicit AddressMap(const machine::DramConfig& config)
+      : by_chunk_(config.row_bytes >= 2 * kLineBytes ? 2 : 1),
+        by_groups_(config.bank_groups),
+        by_row_chunks_(config.row_bytes / kLineBytes / by_chunk_.divisor()),
+        by_banks_(config.banks / config.bank_groups) {}
+
+  struct Place {
+    std::uint32_t bank;  // group * (banks / groups) + bank within the group
+    std::uint32_t group;
+    std::uint64_t row;  // with the application in its upper bits
+  };
+  [[nodiscard]] Place locate(std::uint64_t local_line) const {
+    const std::uint64_t app = local_line >> noc::kAppLineShift;
+    const std::uint64_t line = local_line & ((std::uint64_t{1} << noc::kAppLineShift) - 1);
+    const std::uint64_t chunk = by_chunk_.quotient(line);
+    const std::uint64_t rest = by_groups_.quotient(chunk);
+    std::uint64_t group = chunk - rest * by_groups_.divisor();
+    const std::uint64_t stripe = by_row_chunks_.quotient(rest);
+    const std::uint64_t row = by_banks_.quotient(stripe);
+    std::uint64_t bank = stripe - row * by_banks_.divisor();
+    const std::uint64_t rotation = row + app * kAppRotation;
+    const std::uint64_t turns = by_banks_.quotient(rotation);
+    bank = by_banks_.remainder(bank + rotation - turns * by_banks_.divisor());
+    group = by_groups_.remainder(group + by_groups_.remainder(turns));
+    return {static_cast<std::uint32_t>(group * by_banks_.divisor() + bank), static_cast<std::uint32_t>(group),
+            row | app << noc::kAppLineShift};
+  }
+
+ private:
+  static constexpr std::uint64_t kAppRotation = 5;  // odd, and no multiple of the usual group counts
+
+  noc::Divider by_chunk_;
+  noc::Divider by_groups_;
+  noc::Divider by_row_chunks_;
+  noc::Divider by_banks_;
+};
+
+}  // namespace gpumux::dram

@@ -1,0 +1,199 @@
+// One DRAM channel: command scheduling over a queue of requests, with the banks' timing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "dram/address_map.hpp"
+#include "machine/config.hpp"
+#include "machine/messages.hpp"
+#include "machine/statistics.hpp"
+
+namespace gpumux::dram {
+
+using Tick = std::int64_t;  // command clocks since the start of the run
+inline constexpr Tick kNoTick = Tick{1} << 62;
+
+struct Request {
+  std::uint64_t local_line = 0;
+  std::uint32_t token = 0;   // returned with a read's completion
+  std::uint8_t sectors = 0;  // moved; one column command per burst that they touch
+  bool write = false;
+  AppId app = 0;
+  machine::KernelSlot kernel = 0;
+};
+
+enum class CommandKind : std::uint8_t { Read, Write, Activate, Precharge, Refresh };
+struct Command {
+  Tick tick;
+  CommandKind kind;
+  std::uint16_t bank;  // 0 for Refresh
+  std::uint64_t row;   // of the open row; 0 for Precharge and Refresh
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
+/// The rules, which tests/memory/dram_reference.hpp states again as a model that steps each command clock:
+/// At each clock, on the state at its start,
+///  1. column: each bank offers its oldest request for its open row; of those whose timing allows it now, the
+///     oldest moves one burst;
+///  2. row, unless (1) took the shared command bus: each bank that offered none offers its oldest request; of
+///     those whose timing allows it now, the oldest has its bank activated, or precharged.
+/// fcfs: (1) looks at the oldest request of the channel alone, and a bank serves its requests in order.
+/// Timing: RCD RP RC RAS per bank; RRD and FAW between activations; CCD between column commands, CCDL within
+/// a bank group; RTPL from a read, WR from the end of write data to a precharge; CDLR from the end of write
+/// data to a read; two clocks between read data and write data; one burst at a time on the data bus. A burst
+/// may take a fraction of a clock more than a whole number: its data then waits for the bus by less than one
+/// clock, so that fractions add up and no bandwidth is lost to rounding.
+/// Refresh (REFI > 0): from each multiple of REFI on nothing else starts; open banks are precharged, then the
+/// channel refreshes for RFC.
+/// Write watermarks (high > 0): writes wait until `high` of them are queued or no read is, then go alone
+/// until `low` are left and a read waits.
+///
+/// Work is done per command, not per clock: next() is the clock of the next command, decided in advance;
+/// push() corrects the decision.
+class Channel {
+ public:
+  /// Throws UserError for sizes or timing that no channel can have.
+  explicit Channel(const machine::DramConfig& config);
+
+  [[nodiscard]] bool full() const { return size_ == capacity_; }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// A request that can be served from clock `now` on; now > the last step's, !full().
+  void push(const Request& request, Tick now);
+
+  /// Clock of the next command; kNoTick: none without a new request.
+  [[nodiscard]] Tick next() const { return next_; }
+
+  struct Completion {
+    std::uint32_t token;
+    std::uint8_t sectors;
+    Tick end;  // first whole clock at which all data has been moved
+  };
+  /// Issues the command(s) of clock next(). True when a read has moved its last burst: the completion is
+  /// set, and a place in the return queue stays taken until release_return().
+  bool step(Completion& completion);
+  /// The data of a completed read leaves the return queue at clock `at` (may be in the future).
+  void release_return(Tick at);
+
+  /// Where commands are counted; by default nowhere that shows.
+  void set_counters(machine::PartitionCounters* counters) { counters_ = counters; }
+  /// Records every command, for tests; null: off.
+  void set_trace(std::vector<Command>* trace) { trace_ = trace; }
+  [[nodiscard]] std::string describe(const std::string& name) const;
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
+  struct Entry {
+    std::uint64_t row;
+    std::uint64_t age;
+    std::uint32_t token;
+    std::uint16_t bank;
+    std::uint16_t next, previous;  // in the bank, by age
+    std::uint16_t later, earlier;  // in the channel, by age
+    std::uint8_t bursts;           // left
+    std::uint8_t sectors;
+    bool write;
+    bool started;  // a read that holds its place in the return queue
+    AppId app;
+    machine::KernelSlot kernel;
+  };
+  struct Bank {
+    std::uint64_t open_row = kClosed;
+    std::uint64_t hit_age = 0;  // of `hit`
+    Tick activate = 0;          // earliest clock of each command, by this bank's own timing
+    Tick precharge = 0;
+    Tick column = 0;
+    std::uint64_t want_age = 0;  // of `want`
+    std::uint16_t head = kNone, tail = kNone;
+    std::uint16_t hit = kNone;   // request for the open row to serve next
+    std::uint16_t want = kNone;  // request to open a row for, when there is no hit
+    std::uint32_t group = 0;
+    bool hit_is_write = false;
+    bool fresh = false;  // no column command yet since its activation
+  };
+  enum class Plan : std::uint8_t { Normal, PrechargeForRefresh, Refresh };
+
+  void plan(Tick base);
+  void plan_refresh(Tick base);
+  void consider_column(std::uint32_t bank, Tick base);
+  void consider_row(std::uint32_t bank, Tick base);
+  void settle_plan(Tick base);
+  void catch_up_refresh(Tick now);
+  /// Finds the bank's offers; no request before `from` is for its open row.
+  void select(std::uint32_t bank, std::uint16_t from);
+  void select_all();
+  bool update_drain();
+  bool issue_column(std::uint32_t bank, Tick now, Completion& completion);
+  void issue_row(std::uint32_t bank, Tick now);
+  void activate(Bank& bank, std::uint32_t index, Tick now);
+  void precharge(Bank& bank, std::uint32_t index, Tick now);
+  void issue_refresh_command();
+  void remove(std::uint16_t index);
+  [[nodiscard]] bool eligible(const Entry& entry) const {
+    return write_high_ == 0 || entry.write == draining_;
+  }
+  [[nodiscard]] std::uint16_t oldest_eligible() const;
+  void record(Tick tick, CommandKind kind, std::uint32_t bank, std::uint64_t row) {
+    if (trace_ != nullptr) trace_->push_back({tick, kind, static_cast<std::uint16_t>(bank), row});
+  }
+
+  // configuration
+  AddressMap map_;
+  std::uint32_t capacity_;
+  std::uint32_t return_capacity_;
+  Tick cl_, wl_, rcd_, rp_, rc_, ras_, rrd_, ccd_, ccdl_, cdlr_, wr_, rtpl_, faw_, refi_, rfc_;
+  bool separate_row_bus_;
+  bool fcfs_;
+  std::uint32_t write_high_, write_low_;
+  std::uint32_t burst_bytes_;
+  std::uint32_t burst_fraction_;  // a burst takes burst_whole_ + burst_fraction_ / clock_parts_ clocks
+  std::uint32_t clock_parts_;
+  Tick burst_whole_;
+  std::array<std::uint8_t, 16> bursts_{};  // by sector mask
+
+  // queue
+  std::vector<Entry> entries_;
+  std::uint16_t free_ = kNone;
+  std::uint16_t oldest_ = kNone, youngest_ = kNone;
+  std::uint32_t size_ = 0;
+  std::uint32_t reads_ = 0, writes_ = 0;
+  std::uint64_t age_ = 0;
+  bool draining_ = false;             // write watermarks: writes alone
+  std::vector<Tick> return_release_;  // ring of clocks at which places of the return queue become free
+  std::uint32_t release_head_ = 0, release_count_ = 0;
+  std::uint32_t returns_ = 0;  // places taken, those of the ring included
+
+  // banks
+  std::vector<Bank> banks_;
+  std::vector<Tick> group_column_;  // earliest column command by bank group
+  std::uint64_t hit_banks_ = 0;     // banks with a hit
+  std::uint64_t want_banks_ = 0;    // banks with requests, but without a hit
+  std::uint64_t open_banks_ = 0;
+  Tick read_ = 0, write_ = 0;  // earliest column command of the channel, by direction
+  Tick activate_ = 0;          // earliest activation of the channel (RRD, FAW)
+  std::array<Tick, 4> activations_{};
+  std::uint32_t activation_ = 0;
+  Tick bus_whole_ = 0;  // the data bus is free from bus_whole_ + bus_fraction_ / clock_parts_
+  std::uint32_t bus_fraction_ = 0;
+  std::uint32_t busy_fraction_ = 0;
+  Tick refresh_due_ = kNoTick;
+
+  // the next command
+  Tick next_ = kNoTick;
+  Tick last_ = -1;  // clock of the last command
+  Plan plan_ = Plan::Normal;
+  Tick column_tick_ = kNoTick, row_tick_ = kNoTick;
+  std::uint64_t column_age_ = 0, row_age_ = 0;
+  std::uint32_t column_bank_ = 0, row_bank_ = 0;
+  std::uint32_t refresh_bank_ = 0;
+
+  machine::PartitionCounters own_counters_;
+  machine::PartitionCounters* counters_ = &own_counters_;
+  std::vector<Command>* trace_ = nullptr;
+};
+
+}  // namespace gpumux::dram

@@ -1,0 +1,110 @@
+// Outstanding fetches of a slice (miss status holding registers).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "l2/request.hpp"
+#include "l2/tags.hpp"
+
+namespace gpumux::l2 {
+
+/// One line with sectors on their way from DRAM, and the requests that wait for them.
+struct Mshr {
+  std::uint64_t slice_line = 0;
+  std::uint32_t set = 0;
+  std::uint32_t way = kNoWay;   // pinned for it (on-miss allocation)
+  std::uint32_t stamp = 0;      // last use
+  RequestList waiters;          // for sectors that are still out
+  std::uint32_t undrained = 0;  // waiters, and requests whose data has come but that have not replied
+  std::uint32_t requests = 0;   // merged so far, the first included
+  std::uint8_t pending = 0;     // sectors on their way
+  std::uint8_t dirty = 0;       // sectors written meanwhile
+  std::uint8_t space = 0;
+  AppId app = 0;
+  KernelSlot kernel = 0;
+  // on-fill allocation: a victim that waits for the miss queue
+  std::uint8_t victim_dirty = 0;
+  std::uint64_t victim_line = 0;
+  std::uint8_t victim_space = 0;
+  AppId victim_app = 0;
+  std::uint16_t next_free = kNoMshr;
+};
+
+/// The registers with a free list. With on-miss allocation the pinned way names the register; with on-fill
+/// allocation find() does, by open addressing (at most half full).
+class Mshrs {
+ public:
+  Mshrs(std::uint32_t count, bool searched)
+      : entries_(count), table_(searched ? std::bit_ceil(2 * count) : 0, kNoMshr) {
+    for (std::uint32_t i = count; i-- > 0;) {
+      entries_[i].next_free = free_;
+      free_ = static_cast<std::uint16_t>(i);
+    }
+  }
+  [[nodiscard]] bool full() const { return free_ == kNoMshr; }
+  [[nodiscard]] std::uint32_t used() const { return used_; }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(entries_.size()); }
+  Mshr& operator[](std::uint16_t index) { return entries_[index]; }
+
+  [[nodiscard]] std::uint16_t index_of(const Mshr& entry) const {
+    return static_cast<std::uint16_t>(&entry - entries_.data());
+  }
+  std::uint16_t take(std::uint64_t slice_line, std::uint8_t space) {
+    const std::uint16_t index = free_;
+    free_ = entries_[index].next_free;
+    ++used_;
+    entries_[index] = {};
+    entries_[index].slice_line = slice_line;
+    entries_[index].space = space;
+    if (!table_.empty()) {
+      std::size_t place = home(slice_line, space);
+      while (table_[place] != kNoMshr) place = (place + 1) & (table_.size() - 1);
+      table_[place] = index;
+    }
+    return index;
+  }
+  void release(std::uint16_t index) {
+    entries_[index].next_free = free_;
+    free_ = index;
+    --used_;
+  }
+  [[nodiscard]] std::uint16_t find(std::uint64_t slice_line, std::uint8_t space) const {
+    for (std::size_t place = home(slice_line, space); table_[place] != kNoMshr;
+         place = (place + 1) & (table_.size() - 1)) {
+      const Mshr& entry = entries_[table_[place]];
+      if (entry.slice_line == slice_line && entry.space == space) return table_[place];
+    }
+    return kNoMshr;
+  }
+  /// No longer found: all its data has come.
+  void forget(std::uint16_t index) {
+    if (table_.empty()) return;
+    const std::size_t mask = table_.size() - 1;
+    std::size_t hole = home(entries_[index].slice_line, entries_[index].space);
+    while (table_[hole] != index) hole = (hole + 1) & mask;
+    // Closes the gap, so that searches need no tombstones.
+    for (std::size_t place = (hole + 1) & mask; table_[place] != kNoMshr; place = (place + 1) & mask) {
+      const Mshr& entry = entries_[table_[place]];
+      const std::size_t wanted = home(entry.slice_line, entry.space);
+      if (((place - wanted) & mask) >= ((place - hole) & mask)) {
+        table_[hole] = table_[place];
+        hole = place;
+      }
+    }
+    table_[hole] = kNoMshr;
+  }
+
+ private:
+  [[nodiscard]] std::size_t home(std::uint64_t slice_line, std::uint8_t space) const {
+    return mix64(slice_line ^ std::uint64_t{space} << 56U) & (table_.size() - 1);
+  }
+  std::vector<Mshr> entries_;
+  std::vector<std::uint16_t> table_;
+  std::uint16_t free_ = kNoMshr;
+  std::uint32_t used_ = 0;
+};
+
+}  // namespace gpumux::l2

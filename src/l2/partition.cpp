@@ -1,0 +1,213 @@
+#include "l2/partition.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "l2/slice.hpp"
+#include "l2/time_wheel.hpp"
+
+namespace gpumux::l2 {
+
+namespace {
+
+void validate(const machine::L2Config& c) {
+  const auto require = [](bool holds, const char* text) {
+    if (!holds) throw UserError(text);
+  };
+  require(c.mshr_entries >= 1 && c.mshr_entries < kNoMshr, "l2.mshr_entries must be 1 to 65534");
+  require(c.mshr_merges >= 1, "l2.mshr_merges must be at least 1");
+  require(c.miss_queue >= 1 && c.input_queue >= 1 && c.output_queue >= 1,
+          "l2.miss_queue, l2.input_queue and l2.output_queue must be at least 1");
+  require(c.allocate == "on-miss" || c.allocate == "on-fill",
+          "l2.allocate must be \"on-miss\" or \"on-fill\"");
+}
+
+}  // namespace
+
+struct Partition::State {
+  State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
+      : shared((validate(config.l2), config), id, map),
+        fixed_latency(config.dram.fixed_latency),
+        // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
+        arrivals(static_cast<std::uint32_t>(4 * shared.network.latency) + 128),
+        credits(arrivals.span()) {
+    slices.reserve(config.l2.slices_per_partition);
+    for (std::uint32_t i = 0; i < config.l2.slices_per_partition; ++i) slices.emplace_back(config, i, shared);
+  }
+
+  Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
+  [[nodiscard]] Cycle next_event() const;
+  void step(Cycle now);
+  void step_channel(Cycle now);
+  void take_credits(Cycle now);
+
+  Shared shared;
+  Cycle fixed_latency;
+  std::vector<Slice> slices;
+  Arrivals arrivals;
+  CreditWheel credits;
+  Cycle channel_next = kNever;              // core cycle of the channel's next command
+  dram::Tick channel_tick = dram::kNoTick;  // that command's clock
+  std::uint32_t first_for_credits = 0;
+};
+
+Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
+    : state_(std::make_unique<State>(config, id, map)) {
+  state_->shared.replies = &mailbox_.out;
+  state_->shared.credits = &mailbox_.credits_out;
+}
+
+Partition::~Partition() = default;
+
+// Takes what lies within the wheels' span. Returns the time of the earliest message that was left.
+Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin) {
+  const Cycle limit = begin + arrivals.span();
+  Cycle left = kNever;
+  std::size_t kept = 0;
+  for (const MemRequest& message : mailbox.in) {
+    if (message.time >= limit) {
+      left = std::min(left, message.time);
+      mailbox.in[kept++] = message;
+      continue;
+    }
+    GPUMUX_DCHECK(message.time >= begin);
+    GPUMUX_DCHECK(message.partition == shared.id && message.sectors != 0);
+    const noc::PartitionMap::Place place = shared.map.locate(message.line);
+    const RequestIndex index = shared.pool.take();
+    Request& request = shared.pool[index];
+    request.slice_line = place.slice_line;
+    request.time = std::max(message.time, begin);
+    request.tag = message.tag;
+    request.sm = message.sm;
+    request.slice = place.slice;
+    request.kernel = message.kernel;
+    request.app = message.app;
+    request.space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
+    request.kind = message.kind;
+    request.sectors = message.sectors;
+    request.operations = message.operations;
+    request.data_bytes = message.data_bytes;
+    request.flits = message.flits;
+    request.wants_reply = message.wants_reply;
+    request.set = slices[place.slice].set_of(request.slice_line, request.space);
+    arrivals.add(shared.pool, index);
+  }
+  mailbox.in.resize(kept);
+  kept = 0;
+  for (const Credit& credit : mailbox.credits_in) {
+    if (credit.time >= limit) {
+      left = std::min(left, credit.time);
+      mailbox.credits_in[kept++] = credit;
+      continue;
+    }
+    GPUMUX_DCHECK(credit.time >= begin);
+    credits.add(std::max(credit.time, begin), credit.flits);
+  }
+  mailbox.credits_in.resize(kept);
+  return left;
+}
+
+Cycle Partition::State::next_event() const {
+  Cycle next = std::min({arrivals.next(), credits.next(), channel_next});
+  for (const Slice& slice : slices) next = std::min(next, slice.next());
+  return next;
+}
+
+Cycle Partition::run(Cycle begin, Cycle end) {
+  State& s = *state_;
+  Cycle left = kNever;
+  for (Cycle from = begin; from < end;) {
+    left = s.read_mailbox(mailbox_, from);
+    // Messages that were left may be due in a later piece of a long window.
+    const Cycle to = left < end ? std::min(end, from + s.arrivals.span()) : end;
+    for (Cycle now = s.next_event(); now < to; now = s.next_event()) s.step(now);
+    from = to;
+  }
+  bool stalled = false;
+  for (Slice& slice : s.slices) stalled |= slice.settle_stalls(end);
+  // A stalled slice is run in each window, so that its stall counters are never behind.
+  return stalled ? end : std::max(end, std::min(left, s.next_event()));
+}
+
+void Partition::State::step(Cycle now) {
+  if (credits.next() == now) take_credits(now);
+  if (arrivals.next() == now) {
+    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
+      const RequestIndex next = shared.pool[index].next;
+      slices[shared.pool[index].slice].arrive(index, now);
+      index = next;
+    }
+  }
+  if (channel_next == now) step_channel(now);
+  // The slice after the one that used the channel last goes first.
+  const auto count = static_cast<std::uint32_t>(slices.size());
+  std::uint32_t i = shared.last_to_dram;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    if (++i >= count) i = 0;
+    if (slices[i].next() == now) slices[i].step();
+  }
+  if (shared.channel.next() != channel_tick) {
+    channel_tick = shared.channel.next();
+    channel_next = channel_tick == dram::kNoTick
+                       ? kNever
+                       : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
+  }
+}
+
+void Partition::State::step_channel(Cycle now) {
+  dram::Channel& channel = shared.channel;
+  while (channel_next == now) {
+    const bool was_full = channel.full();
+    dram::Channel::Completion completion;
+    ++shared.progress;
+    if (channel.step(completion)) {
+      const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
+      const Cycle taken = slices[completion.token >> 16U].fill_from(
+          static_cast<std::uint16_t>(completion.token), completion.sectors, at);
+      channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
+    }
+    if (was_full && !channel.full()) {
+      for (Slice& slice : slices) slice.channel_freed(now);
+    }
+    channel_tick = channel.next();
+    channel_next = channel_tick == dram::kNoTick
+                       ? kNever
+                       : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
+  }
+}
+
+void Partition::State::take_credits(Cycle now) {
+  shared.reply_credits += credits.take();
+  GPUMUX_DCHECK(shared.reply_credits <= shared.network.reply_credits);
+  // In turn, since one slice may take them all.
+  const auto count = static_cast<std::uint32_t>(slices.size());
+  for (std::uint32_t n = 0; n < count; ++n) {
+    slices[(first_for_credits + n) % count].credits_came(now);
+  }
+  first_for_credits = (first_for_credits + 1) % count;
+}
+
+void Partition::preload_line(std::uint64_t line) {
+  const noc::PartitionMap::Place place = state_->shared.map.locate(line);
+  const auto space = static_cast<std::uint32_t>(line >> noc::kAppLineShift);
+  // The address's application part counts from 1 (workload/device_memory.hpp).
+  state_->slices[place.slice].preload(place, space, static_cast<AppId>(space > 0 ? space - 1 : 0));
+}
+
+const machine::PartitionCounters& Partition::counters() const { return state_->shared.counters; }
+
+bool Partition::idle() const {
+  const State& s = *state_;
+  return mailbox_.in.empty() && s.shared.pool.used() == 0 && s.shared.channel.size() == 0 &&
+         std::all_of(s.slices.begin(), s.slices.end(), [](const Slice& slice) { return slice.idle(); });
+}
+
+std::string Partition::describe_waits() const {
+  std::string text;
+  for (const Slice& slice : state_->slices) text += slice.describe();
+  return text + state_->shared.channel.describe(fmt::format("partition {}", state_->shared.id));
+}
+
+std::uint64_t Partition::progress() const { return state_->shared.progress; }
+
+}  // namespace gpumux::l2

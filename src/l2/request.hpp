@@ -1,0 +1,128 @@
+// A request inside a partition, and the pool that holds it from its arrival to its reply.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/types.hpp"
+#include "machine/messages.hpp"
+
+namespace gpumux::l2 {
+
+using machine::KernelSlot;
+using machine::RequestKind;
+
+using RequestIndex = std::uint32_t;
+inline constexpr RequestIndex kNoRequest = ~RequestIndex{0};
+
+struct Request {
+  std::uint64_t slice_line = 0;  // see noc::PartitionMap::Place
+  std::uint64_t time = 0;  // core cycle of arrival; in the slice, L2 cycle from which its tags may be read
+  std::uint32_t tag = 0;   // the SM's own
+  RequestIndex next = kNoRequest;
+  std::uint32_t set = 0;
+  SmId sm = 0;
+  std::uint16_t mshr = 0;  // while it waits for a fill
+  std::uint8_t slice = 0;
+  KernelSlot kernel = 0;
+  AppId app = 0;
+  std::uint8_t space = 0;  // the address's application part
+  RequestKind kind = RequestKind::Read;
+  std::uint8_t sectors = 0;
+  std::uint8_t operations = 0;
+  std::uint8_t data_bytes = 0;
+  std::uint8_t flits = 1;
+  bool wants_reply = true;
+};
+
+/// Records with a free list, last freed first taken. It grows when senders ignore their credits, else never
+/// after construction.
+class RequestPool {
+ public:
+  explicit RequestPool(std::uint32_t size) { grow(size); }
+  RequestIndex take() {
+    if (free_ == kNoRequest) grow(static_cast<std::uint32_t>(records_.size()));
+    const RequestIndex index = free_;
+    free_ = records_[index].next;
+    ++used_;
+    return index;
+  }
+  void release(RequestIndex index) {
+    records_[index].next = free_;
+    free_ = index;
+    --used_;
+  }
+  Request& operator[](RequestIndex index) { return records_[index]; }
+  const Request& operator[](RequestIndex index) const { return records_[index]; }
+  [[nodiscard]] std::uint32_t used() const { return used_; }
+
+ private:
+  void grow(std::uint32_t more) {
+    const auto first = static_cast<RequestIndex>(records_.size());
+    records_.resize(first + more);
+    for (std::uint32_t i = more; i-- > 0;) {
+      records_[first + i].next = free_;
+      free_ = first + i;
+    }
+  }
+  std::vector<Request> records_;
+  RequestIndex free_ = kNoRequest;
+  std::uint32_t used_ = 0;
+};
+
+/// A queue through the records' `next`.
+class RequestList {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == kNoRequest; }
+  [[nodiscard]] RequestIndex front() const { return head_; }
+  void push(RequestPool& pool, RequestIndex index) {
+    pool[index].next = kNoRequest;
+    if (head_ == kNoRequest) {
+      head_ = index;
+    } else {
+      pool[tail_].next = index;
+    }
+    tail_ = index;
+  }
+  RequestIndex pop(RequestPool& pool) {
+    const RequestIndex index = head_;
+    head_ = pool[index].next;
+    return index;
+  }
+  /// pop(), when the front record may be in another list by now: `following` was its `next`.
+  void advance(RequestIndex following) { head_ = following; }
+
+ private:
+  RequestIndex head_ = kNoRequest;
+  RequestIndex tail_ = kNoRequest;
+};
+
+/// A ring buffer of fixed capacity.
+template <typename T>
+class Ring {
+ public:
+  explicit Ring(std::uint32_t capacity) : items_(capacity) {}
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::uint32_t size() const { return count_; }
+  [[nodiscard]] T& front() { return items_[head_]; }
+  [[nodiscard]] const T& front() const { return items_[head_]; }
+  void push(const T& item) {
+    GPUMUX_DCHECK(count_ < items_.size());
+    std::size_t place = head_ + count_;
+    if (place >= items_.size()) place -= items_.size();
+    items_[place] = item;
+    ++count_;
+  }
+  void pop() {
+    if (++head_ == items_.size()) head_ = 0;
+    --count_;
+  }
+
+ private:
+  std::vector<T> items_;
+  std::size_t head_ = 0;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace gpumux::l2

@@ -1,0 +1,599 @@
+#include "l2/slice.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.hpp"
+
+namespace gpumux::l2 {
+
+Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
+               const noc::PartitionMap& partition_map)
+    : id(partition),
+      map(partition_map),
+      network(config),
+      l2_clock(config.clocks.core, config.clocks.l2),
+      dram_clock(config.clocks.core, config.clocks.dram),
+      pool(64 + config.l2.slices_per_partition * (config.l2.input_queue + config.l2.latency) +
+           config.sms * network.request_credits / config.l2.partitions),
+      channel(config.dram),
+      reply_credits(network.reply_credits) {
+  channel.set_counters(&counters);
+}
+
+Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared)
+    : s_(shared),
+      index_(index),
+      sectored_(config.l2.sectored),
+      on_fill_(config.l2.allocate == "on-fill"),
+      latency_(std::max<std::uint32_t>(1, config.l2.latency)),
+      port_bytes_(std::max<std::uint32_t>(1, config.l2.port_bytes)),
+      atomic_interval_(std::max<std::uint32_t>(1, config.l2.atomic_interval)),
+      merges_(config.l2.mshr_merges),
+      input_capacity_(config.l2.input_queue + latency_),
+      miss_capacity_(config.l2.miss_queue),
+      output_capacity_(config.l2.output_queue),
+      ejection_(shared.network.clock),
+      tags_(config.l2),
+      mshrs_(config.l2.mshr_entries, on_fill_),
+      misses_(config.l2.miss_queue + 2),
+      fills_(config.l2.mshr_entries * kSectorsPerLine),
+      injection_(shared.network.clock),
+      sending_(config.l2.output_queue),
+      unsent_(config.l2.output_queue) {
+  victims_.reserve(config.l2.mshr_entries);
+  atomics_.reserve(config.l2.output_queue);
+}
+
+// --- from the network -----------------------------------------------------------------------------
+
+void Slice::arrive(RequestIndex request, Cycle now) {
+  network_.push(s_.pool, request);
+  settle_entrance(now);
+}
+
+void Slice::settle_entrance(Cycle now) {
+  while (input_count_ < input_capacity_ && !entrance_.empty()) {
+    const RequestIndex index = entrance_.pop(s_.pool);
+    const Request& request = s_.pool[index];
+    entrance_flits_ -= request.flits;
+    admit(index, std::max(request.time, now));
+  }
+  while (!network_.empty()) {
+    Request& request = s_.pool[network_.front()];
+    if (input_count_ < input_capacity_) {
+      const RequestIndex index = network_.pop(s_.pool);
+      admit(index, eject(request, now));
+    } else if (entrance_flits_ + request.flits <= s_.network.output_buffer_flits) {
+      const RequestIndex index = network_.pop(s_.pool);
+      request.time = eject(request, now);
+      entrance_flits_ += request.flits;
+      entrance_.push(s_.pool, index);
+    } else {
+      return;
+    }
+  }
+}
+
+Cycle Slice::eject(Request& request, Cycle now) {
+  const Cycle through = ejection_.eject(request.time, now, request.flits);
+  s_.credits->push_back({through + s_.network.latency, request.flits, request.sm, s_.id});
+  ++s_.counters.requests;
+  ++s_.progress;
+  return through;
+}
+
+void Slice::admit(RequestIndex index, Cycle through) {
+  Request& request = s_.pool[index];
+  request.time = s_.l2_clock.tick_at(through) + latency_ - 1;
+  const bool head = input_.empty();
+  input_.push(s_.pool, index);
+  ++input_count_;
+  if (head) wake(std::max(request.time, tag_free_));
+}
+
+// --- the L2 cycle ---------------------------------------------------------------------------------
+
+void Slice::wake(std::uint64_t tick) {
+  tick = std::max(tick, unprocessed_);
+  if (tick >= next_tick_) return;
+  next_tick_ = tick;
+  next_core_ = s_.l2_clock.to_core(tick);
+}
+
+void Slice::step() {
+  const std::uint64_t tick = next_tick_;
+  unprocessed_ = tick + 1;
+  while (!fills_.empty() && fills_.front().tick <= tick) {
+    complete_fill(fills_.front());
+    fills_.pop();
+  }
+  if (!atomics_.empty()) finish_atomics(tick);
+  if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
+  if (!victims_.empty()) queue_victims();
+  if (!input_.empty() && !head_blocked_ && tag_free_ <= tick && s_.pool[input_.front()].time <= tick) {
+    access_head(tick);
+  }
+  if (drain_blocked_ || head_unanswered_) {
+    stall(output_, tick);
+  } else {
+    resume(output_, tick, s_.counters.stall_network);
+  }
+  if (!misses_.empty() && miss_free_ <= tick && send_miss(tick)) head_blocked_ = false;
+
+  const std::uint64_t next = next_event(tick);
+  next_tick_ = next;
+  next_core_ = next == kNoTick ? kNever : s_.l2_clock.to_core(next);
+}
+
+std::uint64_t Slice::next_event(std::uint64_t tick) const {
+  std::uint64_t next = kNoTick;
+  if (!fills_.empty()) next = fills_.front().tick;
+  for (const Atomic& atomic : atomics_) next = std::min(next, atomic.finish);
+  if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
+  if (!input_.empty() && !head_blocked_ && !head_unanswered_) {
+    next = std::min(next, std::max(s_.pool[input_.front()].time, tag_free_));
+  }
+  // A place of the output queue becomes free when the reply at its front enters the port.
+  if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
+  if (!misses_.empty() && !controller_.on) next = std::min(next, miss_free_);
+  if (!victims_.empty() && miss_room(1)) next = std::min(next, tick + 1);
+  return next == kNoTick ? next : std::max(next, tick + 1);
+}
+
+void Slice::access_head(std::uint64_t tick) {
+  const RequestIndex index = input_.front();
+  const RequestIndex following = s_.pool[index].next;  // access() may give the record another list
+  const Outcome outcome = access(index, tick);
+  head_unanswered_ = outcome == Outcome::NeedsOutput;
+  if (outcome == Outcome::Done) {
+    input_.advance(following);
+    --input_count_;
+    resume(reservation_, tick, s_.counters.l2_reservation_failures);
+    if (!network_.empty() || !entrance_.empty()) settle_entrance(next_core_);
+    return;
+  }
+  if (outcome == Outcome::NeedsOutput) {
+    resume(reservation_, tick, s_.counters.l2_reservation_failures);
+  } else {
+    head_blocked_ = true;
+    stall(reservation_, tick);
+  }
+}
+
+Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
+  Request& request = s_.pool[index];
+  std::uint32_t way = tags_.find(request.set, request.slice_line, request.space);
+  std::uint16_t mshr = kNoMshr;
+  if (on_fill_) {
+    mshr = mshrs_.find(request.slice_line, request.space);
+  } else if (way != kNoWay) {
+    mshr = tags_.line(way).mshr;
+  }
+  if (request.kind == RequestKind::Write) return access_write(index, way, mshr, tick);
+
+  const std::uint8_t need = whole(request.sectors);
+  const std::uint8_t valid = way != kNoWay ? tags_.line(way).valid : 0;
+  const auto missing = static_cast<std::uint8_t>(need & ~valid);
+  if (missing == 0) {
+    if (output_full(tick)) return Outcome::NeedsOutput;
+    used(way, mshr);
+    s_.counters.l2_accesses += units(request.sectors);
+    if (request.kind == RequestKind::Atomic) {
+      tags_.line(way).dirty |= need;
+      tag_free_ = tick + beats(request.data_bytes);
+      start_atomic(index, tick);
+    } else {
+      tag_free_ = tick + beats(units_bytes(request.sectors));
+      reply(index, tag_free_);
+    }
+    return Outcome::Done;
+  }
+  if (mshr != kNoMshr && mshrs_[mshr].requests >= merges_) return Outcome::NoMerge;
+  const std::uint8_t pending = mshr != kNoMshr ? mshrs_[mshr].pending : 0;
+  const Outcome outcome = fetch(request, way, mshr, static_cast<std::uint8_t>(missing & ~pending));
+  if (outcome != Outcome::Done) return outcome;
+  Mshr& entry = mshrs_[mshr];
+  ++entry.requests;
+  ++entry.undrained;
+  request.mshr = mshr;
+  entry.waiters.push(s_.pool, index);
+  used(way, mshr);
+  s_.counters.l2_accesses += units(request.sectors);
+  s_.counters.l2_misses += units(sectored_ ? missing : request.sectors);
+  tag_free_ = tick + 1;
+  return Outcome::Done;
+}
+
+Slice::Outcome Slice::access_write(RequestIndex index, std::uint32_t way, std::uint16_t mshr,
+                                   std::uint64_t tick) {
+  Request& request = s_.pool[index];
+  if (request.wants_reply && output_full(tick)) return Outcome::NeedsOutput;
+  const std::uint8_t need = whole(request.sectors);
+  const std::uint8_t valid = way != kNoWay ? tags_.line(way).valid : 0;
+  const bool covers = request.sectors == need && request.data_bytes >= units_bytes(request.sectors);
+  if (covers) {
+    if (way == kNoWay) {
+      way = tags_.victim(request.set);
+      if (way == kNoWay) return Outcome::NoLine;
+      if (tags_.line(way).dirty != 0 && !miss_room(1)) return Outcome::NoMissQueue;
+      evict(way);
+      tags_.install(way, request.slice_line, request.space, request.app);
+    }
+    tags_.line(way).valid |= need;
+    tags_.line(way).dirty |= need;
+  } else {
+    const std::uint8_t pending = mshr != kNoMshr ? mshrs_[mshr].pending : 0;
+    const auto missing = static_cast<std::uint8_t>(need & ~valid & ~pending);
+    if (missing != 0) {
+      const bool first = mshr == kNoMshr;
+      const Outcome outcome = fetch(request, way, mshr, missing);
+      if (outcome != Outcome::Done) return outcome;
+      if (first) mshrs_[mshr].requests = 1;
+    }
+    // Sectors on their way become valid at the fill, and are dirty from then on.
+    if (way != kNoWay) tags_.line(way).dirty |= on_fill_ ? need & valid : need;
+    if (mshr != kNoMshr) mshrs_[mshr].dirty |= static_cast<std::uint8_t>(need & ~valid);
+  }
+  used(way, mshr);
+  s_.counters.l2_accesses += units(request.sectors);
+  if ((need & ~valid) != 0) {
+    s_.counters.l2_misses += units(sectored_ ? static_cast<std::uint8_t>(need & ~valid) : request.sectors);
+  }
+  tag_free_ = tick + beats(request.data_bytes);
+  if (request.wants_reply) {
+    reply(index, tag_free_);
+  } else {
+    s_.pool.release(index);
+  }
+  return Outcome::Done;
+}
+
+void Slice::used(std::uint32_t way, std::uint16_t mshr) {
+  if (!on_fill_ && mshr != kNoMshr) {
+    mshrs_[mshr].stamp = tags_.use();
+  } else if (way != kNoWay) {
+    tags_.touch(way);
+  }
+}
+
+// --- misses ---------------------------------------------------------------------------------------
+
+Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uint16_t& mshr,
+                            std::uint8_t sectors) {
+  if (mshr == kNoMshr) {
+    std::uint32_t victim = kNoWay;
+    std::uint32_t entries = 1;
+    if (!on_fill_ && way == kNoWay) {
+      victim = tags_.victim(request.set);
+      if (victim == kNoWay) return Outcome::NoLine;
+      if (tags_.line(victim).dirty != 0) ++entries;
+    }
+    if (mshrs_.full()) return Outcome::NoMshr;
+    if (!miss_room(entries)) return Outcome::NoMissQueue;
+    mshr = mshrs_.take(request.slice_line, request.space);
+    Mshr& entry = mshrs_[mshr];
+    entry.set = request.set;
+    entry.app = request.app;
+    entry.kernel = request.kernel;
+    if (!on_fill_) {
+      if (victim != kNoWay) {
+        evict(victim);
+        tags_.install(victim, request.slice_line, request.space, request.app);
+        way = victim;
+      }
+      tags_.line(way).mshr = mshr;
+      tags_.pin(way);
+      entry.way = way;
+    }
+  } else if (sectors != 0 && !miss_room(1)) {
+    return Outcome::NoMissQueue;
+  }
+  if (sectors != 0) {
+    mshrs_[mshr].pending |= sectors;
+    queue_miss(
+        request.slice_line, request.space,
+        {.token = index_ << 16U | mshr, .sectors = sectors, .app = request.app, .kernel = request.kernel});
+  }
+  return Outcome::Done;
+}
+
+void Slice::queue_miss(std::uint64_t slice_line, std::uint32_t space, dram::Request request) {
+  request.local_line = s_.map.local_line(slice_line, index_, space);
+  misses_.push(request);
+}
+
+void Slice::evict(std::uint32_t way) {
+  const Tags::Line& line = tags_.line(way);
+  if (line.dirty == 0) return;
+  s_.counters.l2_writebacks += units(line.dirty);
+  queue_miss(tags_.slice_line(way), tags_.space(way),
+             {.sectors = line.dirty, .write = true, .app = line.app});
+}
+
+bool Slice::send_miss(std::uint64_t tick) {
+  if (s_.channel.full()) {
+    stall(controller_, tick);
+    return false;
+  }
+  resume(controller_, tick, s_.counters.stall_controller);
+  s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
+  s_.last_to_dram = index_;
+  misses_.pop();
+  miss_free_ = tick + 1;
+  return true;
+}
+
+void Slice::channel_freed(Cycle now) {
+  if (controller_.on) wake(s_.l2_clock.tick_at(now));
+}
+
+// --- fills ----------------------------------------------------------------------------------------
+
+Cycle Slice::fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at) {
+  const std::uint64_t start = std::max(s_.l2_clock.tick_at(at), fill_free_);
+  fill_free_ = start + beats(units_bytes(sectors));
+  fills_.push({fill_free_, mshr, sectors});
+  wake(fill_free_);
+  return s_.l2_clock.to_core(start);
+}
+
+void Slice::complete_fill(const Fill& fill) {
+  Mshr& entry = mshrs_[fill.mshr];
+  GPUMUX_DCHECK((entry.pending & fill.sectors) == fill.sectors);
+  entry.pending &= static_cast<std::uint8_t>(~fill.sectors);
+  const std::uint32_t way = on_fill_ ? install_filled(entry) : entry.way;
+  Tags::Line& line = tags_.line(way);
+  line.valid |= fill.sectors;
+  line.dirty |= entry.dirty & fill.sectors;
+  RequestList waiting;
+  while (!entry.waiters.empty()) {
+    const RequestIndex index = entry.waiters.pop(s_.pool);
+    const Request& request = s_.pool[index];
+    const std::uint8_t need = whole(request.sectors);
+    if ((need & entry.pending) != 0) {
+      waiting.push(s_.pool, index);
+      continue;
+    }
+    // Marked here, for the line may be evicted before the operation has its turn.
+    if (request.kind == RequestKind::Atomic) line.dirty |= need;
+    ready_.push(s_.pool, index);
+  }
+  entry.waiters = waiting;
+  head_blocked_ = false;
+  if (entry.pending != 0) return;
+  if (on_fill_) {
+    mshrs_.forget(fill.mshr);
+  } else {
+    line.mshr = kNoMshr;
+    tags_.unpin(way, entry.stamp);
+  }
+  entry.way = kNoWay;
+  retire_if_done(fill.mshr);
+}
+
+// On-fill allocation: the line takes its place only now. Its victim's data stays with the register until the
+// miss queue takes it, so that a fill never waits.
+std::uint32_t Slice::install_filled(Mshr& entry) {
+  std::uint32_t way = tags_.find(entry.set, entry.slice_line, entry.space);
+  if (way != kNoWay) return way;
+  way = tags_.victim(entry.set);
+  const Tags::Line& old = tags_.line(way);
+  if (old.dirty != 0) {
+    entry.victim_dirty = old.dirty;
+    entry.victim_line = tags_.slice_line(way);
+    entry.victim_space = static_cast<std::uint8_t>(tags_.space(way));
+    entry.victim_app = old.app;
+    victims_.push_back(mshrs_.index_of(entry));
+  }
+  tags_.install(way, entry.slice_line, entry.space, entry.app);
+  tags_.touch(way);
+  return way;
+}
+
+void Slice::queue_victims() {
+  while (!victims_.empty() && miss_room(1)) {
+    const std::uint16_t mshr = victims_.front();
+    victims_.erase(victims_.begin());
+    Mshr& entry = mshrs_[mshr];
+    s_.counters.l2_writebacks += units(entry.victim_dirty);
+    queue_miss(entry.victim_line, entry.victim_space,
+               {.sectors = entry.victim_dirty, .write = true, .app = entry.victim_app});
+    entry.victim_dirty = 0;
+    retire_if_done(mshr);
+  }
+}
+
+void Slice::retire_if_done(std::uint16_t mshr) {
+  const Mshr& entry = mshrs_[mshr];
+  if (entry.pending != 0 || entry.undrained != 0 || entry.victim_dirty != 0) return;
+  mshrs_.release(mshr);
+  head_blocked_ = false;
+}
+
+void Slice::drain_ready(std::uint64_t tick) {
+  drain_blocked_ = output_full(tick);
+  if (drain_blocked_) return;
+  const RequestIndex index = ready_.pop(s_.pool);
+  const Request& request = s_.pool[index];
+  const std::uint16_t mshr = request.mshr;
+  --mshrs_[mshr].undrained;
+  if (request.kind == RequestKind::Atomic) {
+    start_atomic(index, tick);
+  } else {
+    reply(index, tick);
+  }
+  drain_free_ = tick + 1;
+  retire_if_done(mshr);
+}
+
+// --- atomic operations ------------------------------------------------------------------------------
+
+void Slice::start_atomic(RequestIndex index, std::uint64_t tick) {
+  const Request& request = s_.pool[index];
+  std::uint64_t start = tick;
+  for (const Atomic& atomic : atomics_) {
+    const Request& other = s_.pool[atomic.request];
+    if (other.slice_line == request.slice_line && other.space == request.space) {
+      start = std::max(start, atomic.finish);
+    }
+  }
+  const std::uint32_t operations = std::max<std::uint32_t>(1, request.operations);
+  s_.counters.atomics += operations;
+  atomics_.push_back({start + std::uint64_t{operations} * atomic_interval_, index});
+}
+
+void Slice::finish_atomics(std::uint64_t tick) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < atomics_.size(); ++i) {
+    const Atomic atomic = atomics_[i];
+    if (atomic.finish > tick) {
+      atomics_[kept++] = atomic;
+    } else if (s_.pool[atomic.request].wants_reply) {
+      reply(atomic.request, tick);
+    } else {
+      s_.pool.release(atomic.request);
+    }
+  }
+  atomics_.resize(kept);
+}
+
+// --- to the network -------------------------------------------------------------------------------
+
+bool Slice::output_full(std::uint64_t tick) {
+  if (sending_.size() + unsent_.size() + atomics_.size() < output_capacity_) return false;
+  const Cycle now = s_.l2_clock.to_core(tick);
+  while (!sending_.empty() && sending_.front() <= now) sending_.pop();
+  return sending_.size() + unsent_.size() + atomics_.size() >= output_capacity_;
+}
+
+void Slice::reply(RequestIndex index, std::uint64_t tick) {
+  const Request& request = s_.pool[index];
+  std::uint32_t bytes = 0;  // an acknowledgement
+  std::uint8_t sectors = 0;
+  if (request.kind == RequestKind::Atomic) {
+    bytes = request.data_bytes;
+    sectors = request.sectors;
+  } else if (request.kind != RequestKind::Write) {
+    sectors = request.sectors;
+    bytes = units_bytes(sectors);
+  }
+  machine::MemReply answer;
+  answer.tag = request.tag;
+  answer.sm = request.sm;
+  answer.kind = request.kind;
+  answer.sectors = sectors & kAllSectors;
+  answer.flits = s_.network.flits(bytes) & 0xfU;
+  s_.pool.release(index);
+  ++s_.counters.replies;
+  ++s_.progress;
+  const Cycle ready = s_.l2_clock.to_core(tick);
+  if (unsent_.empty() && s_.reply_credits >= answer.flits) {
+    send(answer, ready);
+  } else {
+    unsent_.push({answer, ready});
+  }
+}
+
+void Slice::send(machine::MemReply answer, Cycle ready) {
+  s_.reply_credits -= answer.flits;
+  const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
+  answer.time = booking.last + s_.network.latency;
+  s_.replies->push_back(answer);
+  sending_.push(booking.first);
+}
+
+void Slice::credits_came(Cycle now) {
+  while (!unsent_.empty() && s_.reply_credits >= unsent_.front().reply.flits) {
+    const Unsent unsent = unsent_.front();
+    unsent_.pop();
+    send(unsent.reply, std::max(unsent.ready, now));
+  }
+  if (output_.on && !sending_.empty()) wake(s_.l2_clock.tick_at(std::max(sending_.front(), now)));
+}
+
+// --- between windows ------------------------------------------------------------------------------
+
+void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app) {
+  const std::uint32_t set = tags_.set_of(place.slice_line, space);
+  std::uint32_t way = tags_.find(set, place.slice_line, space);
+  if (way == kNoWay) {
+    way = tags_.clean_victim(set);
+    if (way == kNoWay) return;
+    tags_.install(way, place.slice_line, space, app);
+  } else if (tags_.line(way).mshr != kNoMshr) {
+    return;
+  }
+  tags_.line(way).valid = kAllSectors;
+  tags_.touch(way);
+}
+
+bool Slice::settle_stalls(Cycle now) {
+  if (!reservation_.on && !controller_.on && !output_.on) return false;
+  const std::uint64_t tick = s_.l2_clock.tick_at(now);
+  const auto settle = [&](Stall& stalled, std::uint64_t& counter) {
+    if (!stalled.on || stalled.since >= tick) return;
+    counter += tick - stalled.since;
+    stalled.since = tick;
+  };
+  settle(reservation_, s_.counters.l2_reservation_failures);
+  settle(controller_, s_.counters.stall_controller);
+  settle(output_, s_.counters.stall_network);
+  return true;
+}
+
+bool Slice::idle() const {
+  return input_.empty() && network_.empty() && entrance_.empty() && misses_.empty() && fills_.empty() &&
+         ready_.empty() && atomics_.empty() && unsent_.empty() && victims_.empty() && mshrs_.used() == 0;
+}
+
+std::uint32_t Slice::units(std::uint8_t sectors) const {
+  return sectored_ ? static_cast<std::uint32_t>(std::popcount(sectors)) : 1;
+}
+
+std::uint32_t Slice::units_bytes(std::uint8_t sectors) {
+  return static_cast<std::uint32_t>(std::popcount(sectors)) * kSectorBytes;
+}
+
+std::uint32_t Slice::beats(std::uint32_t bytes) const {
+  return std::max(1U, (bytes + port_bytes_ - 1) / port_bytes_);
+}
+
+std::string Slice::describe() const {
+  if (idle()) return {};
+  const std::string name = fmt::format("partition {} slice {}", s_.id, index_);
+  std::string text;
+  const auto line_of = [&](RequestIndex index) {
+    const Request& r = s_.pool[index];
+    constexpr const char* kKinds[] = {"read", "write", "atomic", "instruction fetch"};
+    return fmt::format("{} of line {:#x} by SM {} (app {}, kernel slot {})",
+                       kKinds[static_cast<unsigned>(r.kind)],
+                       s_.map.local_line(r.slice_line, index_, r.space), r.sm, r.app, r.kernel);
+  };
+  if (!network_.empty()) {
+    text +=
+        fmt::format("{} ejection port waits for a place in the slice: {}\n", name, line_of(network_.front()));
+  }
+  if (!input_.empty()) {
+    const char* cause = head_blocked_      ? "waits for a line, MSHR or miss queue entry"
+                        : head_unanswered_ ? "waits for a place in the output queue"
+                                           : "is on its way to the tags";
+    text += fmt::format("{} input queue: {} requests; the first {}: {}\n", name, input_count_, cause,
+                        line_of(input_.front()));
+  }
+  if (mshrs_.used() != 0)
+    text += fmt::format("{}: {} of {} MSHRs in use\n", name, mshrs_.used(), mshrs_.count());
+  if (!misses_.empty()) {
+    text += fmt::format("{} miss queue: {} entries{}\n", name, misses_.size(),
+                        controller_.on ? ", waits for the DRAM queue" : "");
+  }
+  if (!ready_.empty()) text += fmt::format("{} has data for {}\n", name, line_of(ready_.front()));
+  if (!unsent_.empty()) {
+    text +=
+        fmt::format("{}: {} replies wait for credits of the reply network ({} left), the first for SM {}\n",
+                    name, unsent_.size(), s_.reply_credits, unsent_.front().reply.sm);
+  }
+  return text;
+}
+
+}  // namespace gpumux::l2

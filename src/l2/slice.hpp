@@ -1,0 +1,196 @@
+// One L2 slice with its two crossbar ports.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dram/channel.hpp"
+#include "l2/mshr.hpp"
+#include "l2/request.hpp"
+#include "l2/tags.hpp"
+#include "machine/config.hpp"
+#include "machine/messages.hpp"
+#include "machine/statistics.hpp"
+#include "noc/network.hpp"
+#include "noc/partition_map.hpp"
+#include "noc/port.hpp"
+
+namespace gpumux::l2 {
+
+/// What the slices of a partition share.
+struct Shared {
+  Shared(const machine::MachineConfig& config, PartitionId partition, const noc::PartitionMap& partition_map);
+
+  PartitionId id;
+  const noc::PartitionMap& map;
+  noc::Network network;
+  noc::Ticks l2_clock;
+  noc::Ticks dram_clock;
+  RequestPool pool;
+  dram::Channel channel;
+  std::uint32_t reply_credits;
+  machine::PartitionCounters counters;
+  std::vector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
+  std::vector<machine::Credit>* credits = nullptr;
+  std::uint64_t progress = 0;
+  std::uint32_t last_to_dram = 0;  // slice that gave the channel its last request
+};
+
+/// The stations of a request, in order: ejection port - entrance (output buffer of the port) - pipeline and
+/// input queue - tags - hit: output queue; miss: MSHR, miss queue, DRAM, fill port, output queue - injection
+/// port. All in L2 cycles, except for the ports.
+///   - The pipeline is elastic: `latency` stages before the tags, then `input_queue` places; a request leaves
+///     the ejection port for the entrance when these are full, and stays in the network when that is full
+///     too.
+///   - One tag access per L2 cycle, in order. Hits hold the data port for their bytes, fills the fill port.
+///   - A hit's reply (or a write's acknowledgement) is in the output queue `latency` cycles after its
+///   arrival,
+///     later by the cycles that the data port takes beyond the first. A fill frees its waiters one per cycle.
+///   - A read, or an atomic operation, waits for its sectors. A write never waits: one that covers its
+///   sectors
+///     makes them valid, another one is kept beside the line and has its sectors fetched.
+///   - An atomic instruction holds its place in the output queue while its operations are performed, one
+///   after
+///     the other, and after those of earlier ones on the same line.
+///   - A place of the output queue is free again when the reply's first flit enters the injection port.
+class Slice {
+ public:
+  Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared);
+
+  /// A request's last flit is at the ejection port at its `time`. In order of (time, SM).
+  void arrive(RequestIndex request, Cycle now);
+  /// Next core cycle of step(); kNever: none without a message or DRAM.
+  [[nodiscard]] Cycle next() const { return next_core_; }
+  /// Everything of the L2 cycle that falls in next().
+  void step();
+  /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
+  /// it leaves the return queue for the fill port.
+  Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);
+  /// The channel's queue has a place again at core cycle `now`.
+  void channel_freed(Cycle now);
+  /// More reply credits are there at core cycle `now`.
+  void credits_came(Cycle now);
+  [[nodiscard]] bool waits_for_credits() const { return !unsent_.empty(); }
+
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
+    return tags_.set_of(slice_line, space);
+  }
+  /// See Partition::preload_line.
+  void preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app);
+  /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
+  bool settle_stalls(Cycle now);
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  enum class Outcome : std::uint8_t { Done, NeedsOutput, NoLine, NoMshr, NoMerge, NoMissQueue };
+  struct Fill {
+    std::uint64_t tick;
+    std::uint16_t mshr;
+    std::uint8_t sectors;
+  };
+  struct Atomic {
+    std::uint64_t finish;
+    RequestIndex request;
+  };
+  /// Counts the cycles from start() to stop().
+  struct Stall {
+    bool on = false;
+    std::uint64_t since = 0;
+  };
+
+  void settle_entrance(Cycle now);
+  void admit(RequestIndex request, Cycle through);
+  Cycle eject(Request& request, Cycle now);
+  void access_head(std::uint64_t tick);
+  Outcome access(RequestIndex index, std::uint64_t tick);
+  Outcome access_write(RequestIndex index, std::uint32_t way, std::uint16_t mshr, std::uint64_t tick);
+  /// Sees that `sectors` of the request's line are on their way, in a register (taken if `mshr` is none).
+  Outcome fetch(const Request& request, std::uint32_t& way, std::uint16_t& mshr, std::uint8_t sectors);
+  void used(std::uint32_t way, std::uint16_t mshr);
+  void evict(std::uint32_t way);
+  void queue_miss(std::uint64_t slice_line, std::uint32_t space, dram::Request request);
+  void complete_fill(const Fill& fill);
+  std::uint32_t install_filled(Mshr& entry);
+  void retire_if_done(std::uint16_t mshr);
+  void drain_ready(std::uint64_t tick);
+  void queue_victims();
+  bool send_miss(std::uint64_t tick);
+  void start_atomic(RequestIndex index, std::uint64_t tick);
+  void finish_atomics(std::uint64_t tick);
+  void reply(RequestIndex index, std::uint64_t tick);
+  void send(machine::MemReply reply, Cycle ready);
+  [[nodiscard]] bool output_full(std::uint64_t tick);
+  [[nodiscard]] bool miss_room(std::uint32_t entries) const {
+    return misses_.empty() || misses_.size() + entries <= miss_capacity_;
+  }
+  [[nodiscard]] std::uint8_t whole(std::uint8_t sectors) const { return sectored_ ? sectors : kAllSectors; }
+  [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const;
+  [[nodiscard]] static std::uint32_t units_bytes(std::uint8_t sectors);
+  [[nodiscard]] std::uint32_t beats(std::uint32_t bytes) const;
+  void stall(Stall& stall, std::uint64_t tick) {
+    if (!stall.on) stall = {true, tick};
+  }
+  static void resume(Stall& stall, std::uint64_t tick, std::uint64_t& counter) {
+    if (!stall.on) return;
+    counter += tick - stall.since;
+    stall.on = false;
+  }
+  void wake(std::uint64_t tick);
+  [[nodiscard]] std::uint64_t next_event(std::uint64_t tick) const;
+
+  static constexpr std::uint8_t kAllSectors = 0xf;
+  static constexpr std::uint64_t kNoTick = ~std::uint64_t{0};
+
+  Shared& s_;
+  std::uint32_t index_;
+  bool sectored_;
+  bool on_fill_;
+  std::uint32_t latency_;
+  std::uint32_t port_bytes_;
+  std::uint32_t atomic_interval_;
+  std::uint32_t merges_;
+  std::uint32_t input_capacity_;
+  std::uint32_t miss_capacity_;
+  std::uint32_t output_capacity_;
+
+  noc::Port ejection_;
+  RequestList network_;   // arrived, not through the ejection port
+  RequestList entrance_;  // through the port, no place in the pipeline
+  std::uint32_t entrance_flits_ = 0;
+  RequestList input_;
+  std::uint32_t input_count_ = 0;
+
+  Tags tags_;
+  Mshrs mshrs_;
+  Ring<dram::Request> misses_;
+  Ring<Fill> fills_;
+  RequestList ready_;                   // data has come, reply not yet queued
+  std::vector<std::uint16_t> victims_;  // MSHRs with a victim to write back, oldest first
+  std::vector<Atomic> atomics_;         // in progress, in order of acceptance
+
+  noc::Port injection_;
+  Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
+  struct Unsent {
+    machine::MemReply reply;
+    Cycle ready;
+  };
+  Ring<Unsent> unsent_;  // replies without credits
+
+  std::uint64_t next_tick_ = kNoTick;
+  std::uint64_t unprocessed_ = 0;  // first L2 cycle that has not been processed
+  Cycle next_core_ = kNever;
+  std::uint64_t tag_free_ = 0;   // first L2 cycle for the next tag access
+  std::uint64_t fill_free_ = 0;  // first L2 cycle of the fill port
+  std::uint64_t drain_free_ = 0;
+  std::uint64_t miss_free_ = 0;
+  bool head_blocked_ = false;     // by a reservation: until a fill, a drained waiter or a sent miss
+  bool head_unanswered_ = false;  // by the output queue
+  bool drain_blocked_ = false;    // by the output queue
+  Stall reservation_;
+  Stall controller_;
+  Stall output_;
+};
+
+}  // namespace gpumux::l2

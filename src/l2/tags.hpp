@@ -1,0 +1,94 @@
+// The tag array of a slice.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "machine/config.hpp"
+#include "noc/divider.hpp"
+#include "noc/index_hash.hpp"
+
+namespace gpumux::l2 {
+
+inline constexpr std::uint16_t kNoMshr = 0xffff;
+inline constexpr std::uint32_t kNoWay = ~std::uint32_t{0};
+
+/// Lines by set and way, least recently used first out. A way is named by its index in the array. A line that
+/// waits for a fill (on-miss allocation) is pinned: it is no victim.
+class Tags {
+ public:
+  /// Throws UserError for a size that gives no whole set, and for an index hash that does not suit it.
+  explicit Tags(const machine::L2Config& config);
+
+  struct Line {
+    std::uint8_t valid = 0;        // sectors
+    std::uint8_t dirty = 0;        // sectors
+    std::uint8_t owner = 0;        // address space, and the line number's bit 32
+    AppId app = 0;                 // that brought it
+    std::uint16_t mshr = kNoMshr;  // of the fetch it is pinned for
+    [[nodiscard]] bool present() const { return valid != 0 || mshr != kNoMshr; }
+  };
+
+  /// `space` is the application's part of the address (noc::kAppShift); at most 127. Each space's sets are
+  /// rotated by a constant, as PartitionMap does with partitions.
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
+    const std::uint64_t high = by_sets_.quotient(slice_line);
+    return hash_.permute(static_cast<std::uint32_t>(slice_line - high * by_sets_.divisor()), high,
+                         rotation_[space]);
+  }
+  [[nodiscard]] std::uint32_t find(std::uint32_t set, std::uint64_t slice_line, std::uint32_t space) const {
+    const auto tag = static_cast<std::uint32_t>(slice_line);
+    const std::uint8_t owner = owner_of(slice_line, space);
+    for (std::uint32_t way = set * ways_, end = way + ways_; way < end; ++way) {
+      if (tags_[way] == tag && lines_[way].present() && lines_[way].owner == owner) return way;
+    }
+    return kNoWay;
+  }
+  Line& line(std::uint32_t way) { return lines_[way]; }
+  /// Least recently used way of a set that is not pinned; kNoWay when all are.
+  [[nodiscard]] std::uint32_t victim(std::uint32_t set) const {
+    std::uint32_t best = set * ways_;
+    for (std::uint32_t way = best + 1, end = best + ways_; way < end; ++way) {
+      if (stamps_[way] < stamps_[best]) best = way;
+    }
+    return stamps_[best] == kPinned ? kNoWay : best;
+  }
+  /// The least recently used way without dirty data or fetch; kNoWay when there is none.
+  [[nodiscard]] std::uint32_t clean_victim(std::uint32_t set) const;
+  void install(std::uint32_t way, std::uint64_t slice_line, std::uint32_t space, AppId app) {
+    tags_[way] = static_cast<std::uint32_t>(slice_line);
+    lines_[way] = {.owner = owner_of(slice_line, space), .app = app};
+  }
+  /// Marks as most recently used, unless pinned.
+  void touch(std::uint32_t way) {
+    if (stamps_[way] != kPinned) stamps_[way] = ++clock_;
+  }
+  void pin(std::uint32_t way) { stamps_[way] = kPinned; }
+  /// `stamp`: the use that the line counts from, see use().
+  void unpin(std::uint32_t way, std::uint32_t stamp) { stamps_[way] = stamp; }
+  std::uint32_t use() { return ++clock_; }
+  [[nodiscard]] std::uint64_t slice_line(std::uint32_t way) const {
+    return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
+  }
+  [[nodiscard]] std::uint32_t space(std::uint32_t way) const { return lines_[way].owner & (kBit32 - 1U); }
+
+ private:
+  static constexpr std::uint32_t kPinned = ~std::uint32_t{0};
+  static constexpr std::uint8_t kBit32 = 0x80;
+  [[nodiscard]] static std::uint8_t owner_of(std::uint64_t slice_line, std::uint32_t space) {
+    return static_cast<std::uint8_t>(space | (slice_line >> 25U & kBit32));
+  }
+
+  std::uint32_t ways_;
+  noc::Divider by_sets_;
+  noc::IndexHash hash_;
+  std::array<std::uint32_t, 128> rotation_{};
+  std::vector<std::uint32_t> tags_;
+  std::vector<std::uint32_t> stamps_;  // 0: never used
+  std::vector<Line> lines_;
+  std::uint32_t clock_ = 0;
+};
+
+}  // namespace gpumux::l2

@@ -1,0 +1,123 @@
+// What is to happen at which core cycle, for the near future.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "l2/request.hpp"
+
+namespace gpumux::l2 {
+
+/// The occupied cycles of [now, now + span), as bits. `now` is whatever cycle the last query named.
+class TimeWheel {
+ public:
+  explicit TimeWheel(std::uint32_t span) : words_(std::bit_ceil(std::max(span, 64U)) / 64) {}
+  [[nodiscard]] std::uint32_t span() const { return static_cast<std::uint32_t>(words_.size() * 64); }
+  [[nodiscard]] std::uint32_t slot(Cycle cycle) const {
+    return static_cast<std::uint32_t>(cycle) & (span() - 1);
+  }
+  [[nodiscard]] Cycle next() const { return next_; }
+  [[nodiscard]] bool occupied(Cycle cycle) const {
+    const std::uint32_t s = slot(cycle);
+    return (words_[s / 64] >> (s % 64) & 1U) != 0;
+  }
+  void add(Cycle cycle) {
+    const std::uint32_t s = slot(cycle);
+    words_[s / 64] |= std::uint64_t{1} << (s % 64);
+    next_ = std::min(next_, cycle);
+  }
+  /// Clears the earliest occupied cycle, next().
+  void clear_next() {
+    const std::uint32_t s = slot(next_);
+    words_[s / 64] &= ~(std::uint64_t{1} << (s % 64));
+    // Later bits of this word, the other words in turn, then this word's earlier bits.
+    const std::size_t count = words_.size();
+    std::size_t word = s / 64;
+    std::uint64_t bits = words_[word] & (~std::uint64_t{0} << (s % 64));
+    for (std::size_t i = 0; i <= count; ++i) {
+      if (bits != 0) {
+        const auto found =
+            static_cast<std::uint32_t>(word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+        next_ += (found - s) & (span() - 1);
+        return;
+      }
+      word = word + 1 == count ? 0 : word + 1;
+      bits = words_[word];
+    }
+    next_ = kNever;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  Cycle next_ = kNever;
+};
+
+/// Requests by (arrival, SM, order of sending).
+class Arrivals {
+ public:
+  explicit Arrivals(std::uint32_t span)
+      : wheel_(span), heads_(wheel_.span(), kNoRequest), tails_(wheel_.span()) {}
+  [[nodiscard]] std::uint32_t span() const { return wheel_.span(); }
+  [[nodiscard]] Cycle next() const { return wheel_.next(); }
+  /// The record's `time` lies less than span() after every other time in here and after now.
+  void add(RequestPool& pool, RequestIndex index) {
+    Request& request = pool[index];
+    const std::uint32_t slot = wheel_.slot(request.time);
+    request.next = kNoRequest;
+    if (heads_[slot] == kNoRequest) {
+      heads_[slot] = tails_[slot] = index;
+      wheel_.add(request.time);
+    } else if (pool[tails_[slot]].sm <= request.sm) {
+      pool[tails_[slot]].next = index;
+      tails_[slot] = index;
+    } else if (pool[heads_[slot]].sm > request.sm) {
+      request.next = heads_[slot];
+      heads_[slot] = index;
+    } else {
+      RequestIndex before = heads_[slot];
+      while (pool[pool[before].next].sm <= request.sm) before = pool[before].next;
+      request.next = pool[before].next;
+      pool[before].next = index;
+    }
+  }
+  /// Takes the requests of cycle next(): a list through `next`.
+  RequestIndex take() {
+    RequestIndex& head = heads_[wheel_.slot(wheel_.next())];
+    const RequestIndex index = head;
+    head = kNoRequest;
+    wheel_.clear_next();
+    return index;
+  }
+
+ private:
+  TimeWheel wheel_;
+  std::vector<RequestIndex> heads_;
+  std::vector<RequestIndex> tails_;
+};
+
+/// Sums of credits by the cycle in which they come.
+class CreditWheel {
+ public:
+  explicit CreditWheel(std::uint32_t span) : wheel_(span), flits_(wheel_.span(), 0) {}
+  [[nodiscard]] Cycle next() const { return wheel_.next(); }
+  void add(Cycle cycle, std::uint32_t flits) {
+    flits_[wheel_.slot(cycle)] += flits;
+    wheel_.add(cycle);
+  }
+  std::uint32_t take() {
+    std::uint32_t& sum = flits_[wheel_.slot(wheel_.next())];
+    const std::uint32_t flits = sum;
+    sum = 0;
+    wheel_.clear_next();
+    return flits;
+  }
+
+ private:
+  TimeWheel wheel_;
+  std::vector<std::uint32_t> flits_;
+};
+
+}  // namespace gpumux::l2
