@@ -75,6 +75,7 @@ void Gpu::advance(Cycle limit, Cycle host_event) {
     // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
     now_ = kernel_ended ? end : std::min(limit, next_window(end, host_event));
   }
+  for (const auto& sm : sms_) sm->settle(now_);  // SMs left asleep have counters to catch up
 }
 
 void Gpu::admit_kernels() {
