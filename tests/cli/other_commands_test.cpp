@@ -1,0 +1,79 @@
+// list, inspect and the program's own options, from the outside.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+using nlohmann::json;
+
+class Cli : public CliTest {};
+
+TEST_F(Cli, SaysItsVersionAndHelp) {
+  EXPECT_EQ(gpumux({"--version"}).out.substr(0, 7), "gpumux ");
+  EXPECT_NE(gpumux({"--help"}).out.find("gpumux run APP"), std::string::npos);
+  for (const char* command : {"run", "list", "inspect", "bench"}) {
+    const Outcome o = gpumux({command, "--help"});
+    EXPECT_EQ(o.code, 0) << command;
+    EXPECT_NE(o.out.find("Usage: gpumux " + std::string(command)), std::string::npos) << o.out;
+  }
+}
+
+TEST_F(Cli, ListsMachinesPoliciesAndApps) {
+  const json machines = json::parse(gpumux({"list", "machines", "--json"}).out)["machines"];
+  EXPECT_EQ(machines.size(), 7U);
+  EXPECT_EQ(machines[3]["name"], "dai18-maxwell");
+  EXPECT_EQ(machines[3]["l2_bytes"], 2 << 20);
+  const json policies = json::parse(gpumux({"list", "policies", "--json"}).out)["policies"];
+  std::vector<std::string> names;
+  for (const json& p : policies) names.push_back(p["name"]);
+  for (const char* name : {"sequential", "leftover", "spatial", "even"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  }
+  const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];
+  EXPECT_EQ(apps.size(), 14U);
+  for (const json& app : apps) EXPECT_FALSE(app["kernels"].empty()) << app["name"];
+  for (const char* what : {"machines", "policies", "apps"}) {
+    const Outcome o = gpumux({"list", what});
+    EXPECT_EQ(o.code, 0);
+    EXPECT_GT(lines(o.out), 3U);
+  }
+}
+
+TEST_F(Cli, InspectsAUsersKernel) {
+  const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
+  const Outcome o = gpumux({"inspect", file + ":scale", "--block", "256", "--json", "--disassemble"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const json kernel = json::parse(o.out)["kernels"][0];
+  EXPECT_EQ(kernel["kernel"], "scale");
+  EXPECT_GT(kernel["registers"], 3);
+  EXPECT_EQ(kernel["shared_bytes"], 0);
+  EXPECT_EQ(kernel["parameter_bytes"], 24);
+  EXPECT_EQ(kernel["global_loads"], 1);
+  EXPECT_EQ(kernel["instruction_mix"]["global_load"], 1);
+  EXPECT_EQ(kernel["instruction_mix"]["global_store"], 1);
+  EXPECT_EQ(kernel["occupancy"]["blocks_per_sm"], 12);  // 3072 / 256
+  EXPECT_EQ(kernel["occupancy"]["limited_by"], "threads");
+  EXPECT_EQ(kernel["disassembly"].size(), kernel["instructions"]);
+  std::size_t mix = 0;
+  for (const auto& [name, count] : kernel["instruction_mix"].items()) mix += count.get<std::size_t>();
+  EXPECT_EQ(mix, kernel["instructions"].get<std::size_t>());
+  EXPECT_EQ(json::parse(gpumux({"inspect", file, "--json"}).out)["kernels"].size(), 4U);
+}
+
+TEST_F(Cli, InspectsABuiltInAppOnAMachine) {
+  const Outcome o = gpumux({"inspect", "hotspot", "--machine", "v100", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const json document = json::parse(o.out);
+  EXPECT_EQ(document["machine"], "v100");
+  EXPECT_GT(document["kernels"][0]["occupancy"]["blocks_per_sm"], 0);
+  const Outcome text = gpumux({"inspect", "hotspot", "--disassemble"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("occupancy"), std::string::npos);
+  EXPECT_NE(text.out.find("ld.global"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpumux::test

@@ -1,0 +1,64 @@
+// Runs the program as a user does and gives back what it printed.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+
+namespace gpumux::test {
+
+struct Outcome {
+  int code = -1;  // -1: it did not exit by itself
+  std::string out;
+  std::string err;
+};
+
+/// A fresh folder for one test, removed afterwards; also the cache of the programs that it runs.
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = testing::TempDir() + "gpumux_cli_" + info->test_suite_name() + "_" + info->name();
+    for (char& c : folder_) {
+      if (c == '/' && &c >= &folder_[testing::TempDir().size()]) c = '_';
+    }
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::string quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+  }
+  /// Runs the program inside the test's folder.
+  [[nodiscard]] Outcome gpumux(const std::vector<std::string>& args) const {
+    std::string command = "cd " + quoted(folder_) + " && GPUMUX_CACHE=" + quoted(folder_ + "/cache") + " " +
+                          quoted(GPUMUX_PROGRAM);
+    for (const std::string& arg : args) command += " " + quoted(arg);
+    command += " >stdout.log 2>stderr.log </dev/null";
+    const int status = std::system(command.c_str());
+    Outcome outcome;
+    if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+    outcome.out = read_file(folder_ + "/stdout.log");
+    outcome.err = read_file(folder_ + "/stderr.log");
+    return outcome;
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+
+  std::string folder_;
+};
+
+inline std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace gpumux::test

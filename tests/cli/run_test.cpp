@@ -1,0 +1,196 @@
+// `gpumux run`, from the outside.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kKernel = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
+
+class Run : public CliTest {
+ protected:
+  [[nodiscard]] json result(const std::string& name) const { return json::parse(read_file(path(name))); }
+};
+
+TEST_F(Run, WritesTheSameResultForAnyNumberOfThreads) {
+  std::vector<json> results;
+  for (const char* threads : {"1", "1", "2"}) {
+    const Outcome o = gpumux({"run", "hotspot:size=128", "kmeans", "--machine", "dai18-maxwell", "--policy",
+                              "even", "--cycles", "20000", "--threads", threads, "--json", "a.json"});
+    ASSERT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(o.err, "");  // no progress line in a pipe
+    results.push_back(result("a.json"));
+    results.back().erase("wall_seconds");
+  }
+  EXPECT_EQ(results[0].dump(), results[1].dump());
+  EXPECT_EQ(results[0].dump(), results[2].dump());
+  EXPECT_EQ(results[0]["cycles"], 20000);
+  EXPECT_EQ(results[0]["apps"][0]["app"], "hotspot:size=128");
+  EXPECT_GT(results[0]["apps"][0]["normalized_ipc"].get<double>(), 0);
+}
+
+TEST_F(Run, AnApplicationAloneIsItsOwnBaseline) {
+  const Outcome o =
+      gpumux({"run", "add", "--set", "sms=2", "--cycles", "5000", "--json", "a.json", "--quiet"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out, "");
+  const json r = result("a.json");
+  EXPECT_EQ(r["apps"][0]["normalized_ipc"], 1.0);
+  EXPECT_EQ(r["metrics"]["weighted_speedup"], 1.0);
+  EXPECT_EQ(r["metrics"]["antt"], 1.0);
+  EXPECT_FALSE(exists("cache"));
+}
+
+TEST_F(Run, WithoutBaselinesMetricsAreNull) {
+  const Outcome o = gpumux({"run", "add", "pathfinder", "--set", "sms=2", "--cycles", "3000", "--baseline",
+                            "off", "--json", "a.json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(result("a.json")["apps"][0]["ipc_isolated"].is_null());
+  EXPECT_TRUE(result("a.json")["metrics"]["antt"].is_null());
+  EXPECT_FALSE(exists("cache"));
+}
+
+TEST_F(Run, VerifiesAndComparesPolicies) {
+  const Outcome o =
+      gpumux({"run", "pathfinder", "--verify", "--policy", "sequential", "--policy", "even,warps=lrr"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("sequential"), std::string::npos);
+  EXPECT_NE(o.out.find("even,warps=lrr"), std::string::npos);
+  EXPECT_NE(o.out.find("weighted speedup"), std::string::npos);
+  EXPECT_NE(o.out.find("verified"), std::string::npos);
+}
+
+TEST_F(Run, WritesStatistics) {
+  ASSERT_EQ(gpumux({"run", "add", "--set", "sms=2", "--cycles", "3000", "--stats", "s.csv"}).code, 0);
+  ASSERT_EQ(gpumux({"run", "add", "--set", "sms=2", "--cycles", "3000", "--stats", "s.txt"}).code, 0);
+  EXPECT_EQ(read_file(path("s.csv")).substr(0, 14), "scope,counter,");
+  EXPECT_NE(read_file(path("s.txt")).find("dram_row_hits"), std::string::npos);
+}
+
+TEST_F(Run, RunsAUsersKernelBesideABuiltInApp) {
+  write_file_atomically(path("x.txt"), "1\n2\n3\n4\n");
+  const Outcome o =
+      gpumux({"run", "add", kKernel + ":scale", "--grid", "1", "--block=32", "--arg", "in:f32=x.txt", "--arg",
+              "out:f32[4]=y.txt", "--arg=f32:-0.5", "--arg", "i32:4", "--set", "sms=2", "--json", "a.json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(read_file(path("y.txt")), "-0.5\n-1\n-1.5\n-2\n");
+  EXPECT_EQ(result("a.json")["apps"][1]["app"], kKernel + ":scale");
+}
+
+TEST_F(Run, TakesAWorkloadFile) {
+  std::filesystem::create_directories(path("w"));
+  write_file_atomically(path("w/x.txt"), "1\n2\n");
+  write_file_atomically(path("w/w.toml"),
+                        "machine = \"dai18-maxwell\"\nset = [\"sms=2\"]\npolicy = \"even\"\n"
+                        "cycles = 3000\n[[apps]]\napp = \"add\"\n[[apps]]\napp = \"" +
+                            kKernel +
+                            ":scale\"\ngrid = 1\nblock = 32\nargs = [\"in:f32=x.txt\", "
+                            "\"out:f32[2]=y.txt\", \"f32:3\", \"i32:2\"]\n");
+  const Outcome o = gpumux({"run", "w/w.toml", "--cycles", "4000", "--json", "a.json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(read_file(path("w/y.txt")), "3\n6\n");
+  EXPECT_EQ(result("a.json")["policy"], "even");
+  EXPECT_EQ(result("a.json")["cycles"], 4000);  // the option wins
+}
+
+struct Wrong {
+  const char* name;
+  std::vector<std::string> args;
+  const char* part;
+};
+
+class WrongInput : public CliTest, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(WrongInput, IsOneLineAndLeavesNoResult) {
+  std::vector<std::string> args = GetParam().args;
+  for (std::string& arg : args) {
+    const std::size_t at = arg.find("KERNEL");
+    if (at != std::string::npos) arg.replace(at, 6, kKernel);
+  }
+  if (!args.empty() && args[0] == "run") args.insert(args.end(), {"--json", "a.json"});
+  const Outcome o = gpumux(args);
+  EXPECT_EQ(o.code, 2) << o.err;
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(lines(o.err), 1U) << o.err;
+  EXPECT_NE(o.err.find("error: "), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find(GetParam().part), std::string::npos) << o.err;
+  EXPECT_FALSE(exists("a.json"));
+  EXPECT_FALSE(exists("y.bin"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongInput,
+    testing::Values(
+        Wrong{"NoCommand", {}, "a command is needed"},
+        Wrong{"Command", {"rum"}, "unknown command 'rum'; did you mean 'run'?"},
+        Wrong{"NoApp", {"run"}, "at least one APP"},
+        Wrong{"App", {"run", "hotspott"}, "unknown app 'hotspott'; did you mean 'hotspot'?"},
+        Wrong{"AppSetting", {"run", "hotspot:sise=4"}, "did you mean 'size'?"},
+        Wrong{"Machine", {"run", "add", "--machine", "dai18"}, "unknown machine 'dai18'"},
+        Wrong{
+            "MachineFile", {"run", "add", "--machine", "./none.toml"}, "./none.toml: error: cannot be read"},
+        Wrong{"Policy", {"run", "add", "--policy", "evn"}, "unknown policy 'evn'; did you mean 'even'?"},
+        Wrong{"PolicySetting", {"run", "add", "--policy", "even:k=3"}, "unknown setting 'k'"},
+        Wrong{"Set", {"run", "add", "--set", "l1.siz=3"}, "--set l1.siz=3: error: unknown key"},
+        Wrong{"Option", {"run", "add", "--jsn", "x"}, "unknown option '--jsn'; did you mean '--json'?"},
+        Wrong{"LaterOption", {"run", "add", "--timeline", "x"}, "unknown option '--timeline'"},
+        Wrong{"LaterCommand", {"sweep", "x.toml"}, "unknown command 'sweep'"},
+        Wrong{"Cycles", {"run", "add", "--cycles", "0"}, "--cycles"},
+        Wrong{"CyclesText", {"run", "add", "--cycles", "many"}, "--cycles"},
+        Wrong{"Seed", {"run", "add", "--seed", "-1"}, "--seed"},
+        Wrong{"Threads", {"run", "add", "--threads", "0"}, "--threads"},
+        Wrong{"Baseline", {"run", "add", "--baseline", "on"}, "--baseline"},
+        Wrong{"TwoPolicies", {"run", "add", "--policy", "even", "--policy", "spatial"}, "give one --policy"},
+        Wrong{"GridOfBuiltIn", {"run", "add", "--grid", "4"}, "--grid is for kernels of PTX files"},
+        Wrong{"GridBeforeApp", {"run", "--grid", "4", "add"}, "must follow the APP"},
+        Wrong{"PtxWithoutKernel", {"run", "k.ptx"}, "say which kernel"},
+        Wrong{
+            "PtxMissing", {"run", "k.ptx:k", "--grid", "1", "--block", "1"}, "k.ptx: error: cannot be read"},
+        Wrong{"Kernel", {"run", "KERNEL:scael", "--grid", "1", "--block", "1"}, "did you mean 'scale'?"},
+        Wrong{"Arguments", {"run", "KERNEL:scale", "--grid", "1", "--block", "1"}, "has 4 parameters"},
+        Wrong{"BlockTooLarge",
+              {"run", "KERNEL:outside", "--grid", "1", "--block", "2048", "--arg", "zero:i32[1]"},
+              "too large"},
+        Wrong{"BlockNoSmHolds",
+              {"run", "KERNEL:endless", "--grid", "1", "--block", "32", "--shared", "512K", "--arg",
+               "zero:i32[1]"},
+              "shared"},
+        Wrong{"VerifyOfAKernel",
+              {"run", "KERNEL:outside", "--grid", "1", "--block", "1", "--arg", "zero:i32[1]", "--verify"},
+              "needs a reference"},
+        Wrong{"OutputFolder",
+              {"run", "KERNEL:outside", "--grid", "1", "--block", "1", "--arg", "out:i32[1]=none/y.bin"},
+              "there is no folder none"},
+        Wrong{"StatsFolder", {"run", "add", "--stats", "none/s.csv"}, "there is no folder none"},
+        Wrong{"Workload", {"run", "none.toml"}, "none.toml: error: cannot be read"},
+        Wrong{"List", {"list", "machine"}, "did you mean 'machines'?"},
+        Wrong{"ListNothing", {"list"}, "WHAT"}, Wrong{"ListTooMuch", {"list", "apps", "more"}, "more"},
+        Wrong{"Inspect", {"inspect", "hotspott"}, "did you mean 'hotspot'?"},
+        Wrong{"InspectFile", {"inspect", "none.ptx"}, "none.ptx: error: cannot be read"},
+        Wrong{"Compare", {"bench", "--compare", "none.json"}, "none.json: error: cannot be read"}),
+    [](const auto& wrong) { return std::string(wrong.param.name); });
+
+TEST_F(Run, AFaultOfTheProgramIsExit3WithoutResult) {
+  const Outcome o = gpumux({"run", kKernel + ":outside", "--grid", "1", "--block", "1", "--arg",
+                            "out:i32[1]=y.bin", "--json", "a.json", "--stats", "s.csv"});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_NE(o.err.find("outside"), std::string::npos) << o.err;
+  EXPECT_EQ(o.out, "");
+  for (const char* name : {"a.json", "s.csv", "y.bin"}) EXPECT_FALSE(exists(name)) << name;
+}
+
+TEST_F(Run, ALongRunThatFailsKeepsTheEarlierResult) {
+  write_file_atomically(path("a.json"), "earlier");
+  EXPECT_EQ(gpumux({"run", kKernel + ":outside", "--grid", "1", "--block", "1", "--arg", "zero:i32[1]",
+                    "--json", "a.json"})
+                .code,
+            3);
+  EXPECT_EQ(read_file(path("a.json")), "earlier");
+}
+
+}  // namespace
+}  // namespace gpumux::test
