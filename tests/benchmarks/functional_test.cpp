@@ -13,7 +13,22 @@ namespace gpumux {
 namespace {
 
 // Sizes at edges: one tile, no full warp, no interior beyond one point, an odd number of everything.
-constexpr std::array<const char*, 16> kCases = {"lud:size=16",
+constexpr std::array<const char*, 31> kCases = {"add:loops=1,blocks=1",
+                                                "add:loops=3,blocks=5",
+                                                "stream:words=1,blocks=1",
+                                                "stream:words=8,blocks=3",
+                                                "hotspot:size=16,steps=1,pyramid=1",
+                                                "hotspot:size=61,steps=5,pyramid=2",
+                                                "hotspot:size=64,steps=3,pyramid=7",
+                                                "backprop:inputs=16",
+                                                "backprop:inputs=528",
+                                                "bfs:nodes=1,degree=1",
+                                                "bfs:nodes=3001,degree=3",
+                                                "kmeans:points=700,iterations=20",
+                                                "kmeans:points=301,features=7,clusters=9",
+                                                "pathfinder:columns=16,rows=2,pyramid=1",
+                                                "pathfinder:columns=701,rows=50,pyramid=120",
+                                                "lud:size=16",
                                                 "lud:size=80",
                                                 "spmv:rows=1,nonzeros=1",
                                                 "spmv:rows=1001,nonzeros=13,repeats=2",
