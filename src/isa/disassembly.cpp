@@ -258,7 +258,10 @@ std::string to_text(const Module& module, const Function& function, const Instru
   for (std::size_t i = 0; i < last_dst; ++i) add(operand_text(module, function, inst.dst[i], inst.type));
   const Type source_type = inst.type2 != Type::None && inst.op == Opcode::Cvt ? inst.type2 : inst.type;
   if (is_memory(inst.op)) {
-    std::string address = operand_text(module, function, inst.src[0], Type::B64);
+    const bool slot = inst.space == Space::Param && inst.src[0].kind == Operand::Kind::Imm &&
+                      inst.src[0].imm < function.slots.size();
+    std::string address =
+        slot ? function.slots[inst.src[0].imm].name : operand_text(module, function, inst.src[0], Type::B64);
     if (inst.offset != 0) address += fmt::format("{:+}", inst.offset);
     add("[" + address + "]");
     for (std::size_t i = 1; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));

@@ -136,7 +136,50 @@ constexpr Unsupported kUnsupported[] = {{"tex", "textures"},
                                         {"vmax4", "video instructions"},
                                         {"vset4", "video instructions"}};
 
+/// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
+const std::vector<std::string>& known_modifiers() {
+  static const std::vector<std::string> kKnown = split(
+      "pred b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 rn rz rm rp rni rzi "
+      "rmi "
+      "rpi rna ftz sat approx full NaN cc lo hi wide finite infinite number notanumber normal subnormal l r "
+      "clamp "
+      "wrap f4e b4e rc8 ecl ecr rc16 shiftamt to global shared shared::cta local const param param::entry "
+      "param::func eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan and or xor ca cg cs lu cv wb wt "
+      "nc "
+      "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate L2::evict_normal "
+      "L2::evict_first L2::evict_last L2::64B L2::128B L2::256B unified weak volatile mmio relaxed acquire "
+      "release "
+      "acq_rel sc cta cluster gpu gl sys v2 v4 v8 add min max inc dec exch cas noftz L1 L2 sync up down bfly "
+      "idx all "
+      "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
+      "async::shared::cta "
+      "mask shared::cluster",
+      ' ');
+  return kKnown;
+}
+
+const std::vector<std::string>& unsupported_modifiers() {
+  static const std::vector<std::string> kKnown = split(
+      "b128 b1024 u16x2 s16x2 f32x2 tf32 e4m3 e5m2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
+      "satfinite relu xorsign abs rs L2::cache_hint scaled shared::cluster pack s4 u4 b4x16 tex surf tensor",
+      ' ');
+  return kKnown;
+}
+
 }  // namespace
+
+void Parser::check_modifier(const Statement& s, const Token& modifier) const {
+  const std::string text(modifier.text);
+  const std::vector<std::string>& known = known_modifiers();
+  if (std::find(known.begin(), known.end(), text) != known.end()) return;
+  const std::vector<std::string>& others = unsupported_modifiers();
+  if (std::find(others.begin(), others.end(), text) != others.end()) {
+    fail(modifier, fmt::format("modifier '.{}' of '{}' is not supported", text, opcode_text(s)));
+  }
+  const std::string nearest = nearest_choice(text, known);
+  fail(modifier, fmt::format("unknown modifier '.{}' of '{}'{}", text, opcode_text(s),
+                             nearest.empty() ? "" : fmt::format("; did you mean '.{}'?", nearest)));
+}
 
 Parser::Handler Parser::find_handler(std::string_view opcode) {
   const auto& table = OpcodeTable::get();
@@ -170,8 +213,7 @@ std::string Parser::opcode_text(const Statement& s) const {
 void Parser::finish_modifiers(Statement& s) const {
   for (const Modifiers::Item& item : s.modifiers.items()) {
     if (item.used) continue;
-    fail(item.token,
-         fmt::format("modifier '.{}' is not known or not possible in '{}'", item.token.text, opcode_text(s)));
+    fail(item.token, fmt::format("modifier '.{}' is not possible in '{}'", item.token.text, opcode_text(s)));
   }
 }
 
@@ -209,9 +251,14 @@ void Parser::parse_instruction() {
     unknown_opcode(s.opcode);
   }
   while (peek().kind == Token::Kind::Dot) s.modifiers.add(next());
-  if (s.opcode.text != "call") s.args = parse_args();
+  for (const Modifiers::Item& item : s.modifiers.items()) check_modifier(s, item.token);
+  const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
+  if (!is_call) {
+    s.args = parse_args();
+    expect(';', fmt::format("'{}'", opcode_text(s)));
+  }
   (this->*handler)(s);
-  expect(';', fmt::format("'{}'", opcode_text(s)));
+  if (is_call) expect(';', fmt::format("'{}'", opcode_text(s)));
 }
 
 isa::Rounding Parser::take_rounding(Statement& s) {

@@ -231,6 +231,7 @@ class Parser {
 
   // --- opcodes ---------------------------------------------------------------------------------------
   static Handler find_handler(std::string_view opcode);
+  void check_modifier(const Statement& s, const Token& modifier) const;
   [[noreturn]] void unknown_opcode(const Token& opcode) const;
   void finish_modifiers(Statement& s) const;
   Type want_type(Statement& s, TypeSet allowed);

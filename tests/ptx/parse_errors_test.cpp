@@ -1,0 +1,243 @@
+// Malformed input: the whole error line, with the place and what would be right.
+#include <gtest/gtest.h>
+
+#include "ptx/parse.hpp"
+
+namespace gpumux {
+namespace {
+
+constexpr const char* kHeader = ".version 9.0\n.target sm_75\n.address_size 64\n";
+
+std::string error_of(const std::string& text) {
+  try {
+    static_cast<void>(ptx::parse(text, "a.ptx"));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The error of one statement, which stands in line 12 from column 1 on.
+std::string error_in_kernel(const std::string& statement) {
+  return error_of(std::string(kHeader) +
+                  ".global .b32 g;\n"
+                  ".extern .func (.param .b32 r) callee(.param .b64 a);\n"
+                  ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
+                  ".reg .pred %p<4>; .reg .b16 %rs<4>;\n.reg .b32 %r<4>; .reg .f32 %f<4>;\n"
+                  ".reg .b64 %rd<4>; .reg .f64 %fd<4>; .shared .b32 s;\n.param .b32 slot; done:\n" +
+                  statement + "\nret;\n}\n");
+}
+
+struct Case {
+  const char* statement;
+  const char* error;
+};
+
+TEST(ParseErrors, StatementsOfAKernel) {
+  const Case cases[] = {
+      {"addd.s32 %r1, %r2, %r3;", "a.ptx:12:1: error: unknown opcode 'addd'; did you mean 'add'?"},
+      {"add.s33 %r1, %r2, %r3;",
+       "a.ptx:12:4: error: unknown modifier '.s33' of 'add.s33'; did you mean '.s32'?"},
+      {"add %r1, %r2, %r3;", "a.ptx:12:1: error: 'add' lacks a type"},
+      {"add.s32 %r1, %r2;", "a.ptx:12:1: error: 'add.s32' takes 3 operands, 2 given"},
+      {"add.s32.rn %r1, %r2, %r3;", "a.ptx:12:8: error: modifier '.rn' is not possible in 'add.s32.rn'"},
+      {"add.s32 %r1, %r2, %f1;", "a.ptx:12:19: error: register '%f1' is .f32, but .s32 is wanted here"},
+      {"add.f32 %f1, %f2, 1;", "a.ptx:12:19: error: expected a float for .f32, such as 0f3F800000 or 1.0"},
+      {"add.s32 %r1, %r2, 0f3F800000;", "a.ptx:12:19: error: expected an integer for .s32"},
+      {"add.s32 %r9, %r2, %r3;", "a.ptx:12:9: error: unknown register '%r9'; did you mean '%r3'?"},
+      {"add.s32 %q1, %r2, %r3;", "a.ptx:12:9: error: unknown register '%q1'"},
+      {"add.s32 5, %r2, %r3;", "a.ptx:12:9: error: a result goes to a register"},
+      {"add.s32 %r1, %r2, g;", "a.ptx:12:19: error: 'g' is not a register; mov reads its address into one"},
+      {"add.s64 %rd1, %rd2, %r3;", "a.ptx:12:21: error: register '%r3' is .b32, but .s64 is wanted here"},
+      {"mul.s32 %r1, %r2, %r3;", "a.ptx:12:1: error: 'mul.s32' needs .lo, .hi or .wide"},
+      {"mul.wide.s64 %rd1, %rd2, %rd3;",
+       "a.ptx:12:1: error: 'mul.wide.s64': .wide takes 16 and 32 bit types"},
+      {"mad.f32 %f1, %f2, %f3, %f1;", "a.ptx:12:1: error: 'mad.f32' needs a rounding such as .rn"},
+      {"div.f32 %f1, %f2, %f3;", "a.ptx:12:1: error: 'div.f32' needs one rounding or .approx or .full"},
+      {"sqrt.rn.approx.f32 %f1, %f2;",
+       "a.ptx:12:1: error: 'sqrt.rn.approx.f32' needs one rounding or .approx"},
+      {"cvt.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
+      {"cvt.rn.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.rn.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
+      {"cvt.f32.f64 %f1, %fd1;", "a.ptx:12:1: error: 'cvt.f32.f64' needs .rn, .rz, .rm or .rp"},
+      {"cvt.rn.tf32.f32 %r1, %f1;",
+       "a.ptx:12:7: error: modifier '.tf32' of 'cvt.rn.tf32.f32' is not supported"},
+      {"setp.s32 %p1, %r1, %r2;", "a.ptx:12:1: error: 'setp.s32' lacks a comparison"},
+      {"setp.lo.s32 %p1, %r1, %r2;",
+       "a.ptx:12:1: error: this comparison is not possible for .s32 in 'setp.lo.s32'"},
+      {"setp.ltu.u32 %p1, %r1, %r2;",
+       "a.ptx:12:1: error: this comparison is not possible for .u32 in 'setp.ltu.u32'"},
+      {"setp.lt.b32 %p1, %r1, %r2;",
+       "a.ptx:12:1: error: this comparison is not possible for .b32 in 'setp.lt.b32'"},
+      {"setp.eq.s32 %r1, %r1, %r2;", "a.ptx:12:13: error: register '%r1' is .b32, but .pred is wanted here"},
+      {"selp.b32 %r1, %r2, %r3, %r1;",
+       "a.ptx:12:25: error: register '%r1' is .b32, but .pred is wanted here"},
+      {"shl.b32 %r1, %r2, %rd1;", "a.ptx:12:19: error: register '%rd1' is .b64, but .u32 is wanted here"},
+      {"lop3.b32 %r1, %r2, %r3, %r1, 256;",
+       "a.ptx:12:30: error: the table of lop3 is a number from 0 to 255"},
+      {"ld.global.u32 %r1, %rd1;", "a.ptx:12:20: error: expected an address in [ ]"},
+      {"ld.global.u32 %r1, [%r1];", "a.ptx:12:21: error: register '%r1' is .b32, but .u64 is wanted here"},
+      {"ld.global.u32 %r1, [%rd1;", "a.ptx:12:25: error: expected ']' after the address, found ';'"},
+      {"ld.global.u64 %r1, [%rd1];",
+       "a.ptx:12:15: error: register '%r1' is .b32, but .u64 or wider is wanted here"},
+      {"ld.global.v2.u32 %r1, [%rd1];",
+       "a.ptx:12:18: error: 'ld.global.v2.u32' moves 2 values; expected them in { }"},
+      {"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];",
+       "a.ptx:12:18: error: 'ld.global.v2.u32' moves 2 values, 3 given"},
+      {"ld.global.v3.u32 {%r1, %r2, %r3}, [%rd1];",
+       "a.ptx:12:10: error: unknown modifier '.v3' of 'ld.global.v3.u32'"},
+      {"ld.shared.u32 %r1, [g];",
+       "a.ptx:12:21: error: 'g' lies in .global, but 'ld.shared.u32' accesses .shared"},
+      {"ld.param.u32 %r1, [n+4];",
+       "a.ptx:12:20: error: access to bytes 4 to 7 of parameter 'n', which has 4"},
+      {"ld.param.u32 %r1, [m];", "a.ptx:12:20: error: unknown register or variable 'm'"},
+      {"ld.global.u32 %r1, [n];",
+       "a.ptx:12:21: error: 'n' is a parameter; 'ld.global.u32' does not access .param"},
+      {"ld.global.wb.u32 %r1, [%rd1];",
+       "a.ptx:12:1: error: the cache operator is not possible in 'ld.global.wb.u32'"},
+      {"st.const.u32 [%rd1], %r1;", "a.ptx:12:1: error: constant memory cannot be written"},
+      {"st.param.u32 [n], %r1;", "a.ptx:12:1: error: a kernel's parameters cannot be written"},
+      {"mov.u32 %r1, g;", "a.ptx:12:14: error: the address of 'g' has 64 bits, but .u32 is wanted here"},
+      {"mov.u32 %r1, %tid.w;", "a.ptx:12:14: error: unknown register '%tid.w'; did you mean '%tid.x'?"},
+      {"mov.u32 %r1, %clock64;",
+       "a.ptx:12:14: error: special register '%clock64' has 64 bits, but .u32 is wanted here"},
+      {"mov.u32 %r1, %laneidd;", "a.ptx:12:14: error: unknown register '%laneidd'; did you mean '%laneid'?"},
+      {"mov.u32 %r1, %cluster_ctaid.x;",
+       "a.ptx:12:14: error: special register '%cluster_ctaid.x' is not supported"},
+      {"mov.b64 %rd1, {%r1, %r2, %r3};", "a.ptx:12:15: error: a vector of 3 elements does not make one .b64"},
+      {"mov.b32 %r1, {%r2, %r3};", "a.ptx:12:15: error: register '%r2' is .b32, but .b16 is wanted here"},
+      {"bra nowhere;", "a.ptx:12:5: error: unknown label 'nowhere'"},
+      {"bra don;", "a.ptx:12:5: error: unknown label 'don'; did you mean 'done'?"},
+      {"@%r1 bra done;", "a.ptx:12:2: error: register '%r1' is .b32, but .pred is wanted here"},
+      {"@5 bra done;", "a.ptx:12:2: error: expected a predicate after '@'"},
+      {"call.uni (slot), calle, (slot);",
+       "a.ptx:12:18: error: unknown function 'calle'; did you mean 'callee'?"},
+      {"call.uni (slot), callee, (slot);",
+       "a.ptx:12:18: error: parameter 1 of 'callee' has 8 bytes, 4 given"},
+      {"call.uni callee;", "a.ptx:12:10: error: 'callee' takes 1 parameter, 0 given"},
+      {"call (slot), %r1, (slot);", "a.ptx:12:14: error: register '%r1' is .b32, but .u64 is wanted here"},
+      {"call (slot), %rd1, (slot), proto;",
+       "a.ptx:12:28: error: 'proto' is not a .callprototype that stands before"},
+      {"brx.idx %r1, done;", "a.ptx:12:14: error: 'done' is not a list of .branchtargets that stands before"},
+      {"bar.sync 16;", "a.ptx:12:10: error: barrier 16; a block has barriers 0 to 15"},
+      {"bar.sync 0, 33;", "a.ptx:12:13: error: 33 threads at a barrier; the number is a multiple of 32"},
+      {"bar %r1;", "a.ptx:12:1: error: 'bar' needs .sync, .arrive, .red or .warp.sync"},
+      {"membar;", "a.ptx:12:1: error: 'membar' needs a scope: .cta, .gl or .sys"},
+      {"shfl.up.b32 %r1, %r2, 1, 0;", "a.ptx:12:1: error: 'shfl.up.b32': use shfl.sync"},
+      {"vote.ballot.b32 %r1, %p1;", "a.ptx:12:1: error: 'vote.ballot.b32': use vote.sync"},
+      {"atom.global.mul.u32 %r1, [%rd1], %r2;",
+       "a.ptx:12:12: error: unknown modifier '.mul' of 'atom.global.mul.u32'"},
+      {"atom.global.add.b32 %r1, [%rd1], %r2;",
+       "a.ptx:12:16: error: type .b32 is not possible in 'atom.global.add.b32'"},
+      {"atom.local.add.u32 %r1, [%rd1], %r2;",
+       "a.ptx:12:1: error: 'atom.local.add.u32': atomics work on .global, .shared and generic addresses"},
+      {"red.global.cas.b32 [%rd1], %r1, %r2;",
+       "a.ptx:12:1: error: 'red.global.cas.b32': red has no .exch and no .cas"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'tex.1d.v4.f32.s32': textures are not supported"},
+      {"suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'suld.b.1d.b32.trap': surfaces are not supported"},
+      {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1], %r1;",
+       "a.ptx:12:1: error: 'wmma.load.a.sync.aligned.row.m16n16k16.global.f16': matrix instructions are not "
+       "supported"},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 %f1, %r1, %r1, %f1;",
+       "a.ptx:12:1: error: 'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32': matrix instructions are not "
+       "supported"},
+      {"cp.async.ca.shared.global [%r1], [%rd1], 16;",
+       "a.ptx:12:1: error: 'cp.async.ca.shared.global': asynchronous copies are not supported"},
+      {"vadd.u32.u32.u32 %r1, %r2, %r3, %r1;",
+       "a.ptx:12:1: error: 'vadd.u32.u32.u32': video instructions are not supported"},
+      {"add.s32 %r1, %r2, %r3", "a.ptx:13:1: error: expected ';' after 'add.s32', found 'ret'"},
+      {"add.s32 %r1, %r2 %r3;", "a.ptx:12:18: error: expected ';' after 'add.s32', found '%r3'"},
+      {"add.s32 %r1, , %r3;", "a.ptx:12:14: error: expected an operand, found ','"},
+      {"%r1 = 5;", "a.ptx:12:1: error: expected an instruction, found '%r1'"},
+      {".regg .b32 %x;", "a.ptx:12:1: error: unknown directive '.regg' in a function; did you mean '.reg'?"},
+      {".reg .b128 %x;",
+       "a.ptx:12:6: error: register type '.b128' is not supported; known: .pred, .b8 to .b64, .u8 to .u64, "
+       ".s8 to .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64"},
+      {".reg .b32 %r1x; .reg .b32 %r1x;", "a.ptx:12:27: error: '%r1x' is declared twice"},
+      {".shared .b32 t = 5;", "a.ptx:12:14: error: only .global and .const variables have initial values"},
+      {".shared .align 3 .b32 t;", "a.ptx:12:16: error: alignment 3 is not a power of two up to 65536"},
+      {".shared .b8 big[1000000];", "a.ptx:12:13: error: .shared variable 'big' is larger than 262144 bytes"},
+      {".local .b8 big[1000000];",
+       "a.ptx:12:12: error: the .local variables of a function need more than 524288 bytes"},
+      {"done: ret;", "a.ptx:12:1: error: label 'done' stands twice"},
+      {"prmt.b32.xyz %r1, %r2, %r3, %r1;", "a.ptx:12:9: error: unknown modifier '.xyz' of 'prmt.b32.xyz'"},
+      {"not.pred %p1, 2.0;", "a.ptx:12:15: error: a predicate is 0 or 1"},
+      {"add.s32 %r1, !%r2, %r3;", "a.ptx:12:15: error: '!' goes with a predicate"},
+      {"add.s32 %r1|%p1, %r2, %r3;", "a.ptx:12:9: error: a pair (a|b) is not possible here"},
+      {"mov.u32 %r1, 0xfffffffffffffffff;", "a.ptx:12:14: error: number that does not fit 64 bits"},
+      {"mov.f32 %f1, 0f3F80;", "a.ptx:12:14: error: a number that begins with 0f has 8 hexadecimal digits"},
+      {"mov.u32 %r1, 12ab;", "a.ptx:12:14: error: 'a' does not belong into a number"},
+      {"}", "a.ptx:13:1: error: expected a directive, found 'ret'"},
+      {"{", "a.ptx:15:1: error: the body of 'k', begun in line 7, has no end; '}' is missing"},
+      {"mov.u32 %r1, #;", "a.ptx:12:14: error: character '#' is not part of PTX"},
+      {"add.cc.f32 %f1, %f2, %f3;", "a.ptx:12:4: error: modifier '.cc' is not possible in 'add.cc.f32'"},
+      {"fence.sc;", "a.ptx:12:1: error: 'fence.sc' needs a scope: .cta, .gpu or .sys"},
+      {"isspacep.global %p1, %r1;", "a.ptx:12:22: error: register '%r1' is .b32, but .u64 is wanted here"},
+      {"cvta.u64 %rd1, %rd2;", "a.ptx:12:1: error: 'cvta.u64' needs a state space such as .global"},
+      {"ld.global.v8.b32 {%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1}, [%rd1];",
+       "a.ptx:12:1: error: 'ld.global.v8.b32': vectors of 8 are not supported"},
+      {"bar.cluster.sync 0;", "a.ptx:12:4: error: thread block clusters (barrier.cluster) are not supported"},
+      {"\"text\";", "a.ptx:12:1: error: expected an instruction, found a string"},
+      {"add.s32 %r1, %r2, 5 6;", "a.ptx:12:21: error: expected ';' after 'add.s32', found '6'"},
+      {"atom.global.add.u32 %r1, [%rd1], %r2, %r3;",
+       "a.ptx:12:1: error: 'atom.global.add.u32' takes 3 operands, 4 given"},
+      {"fma.rn.relu.f16 %rs1, %rs2, %rs3, %rs1;",
+       "a.ptx:12:7: error: modifier '.relu' of 'fma.rn.relu.f16' is not supported"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(error_in_kernel(c.statement), c.error) << c.statement;
+}
+
+TEST(ParseErrors, ModuleLevel) {
+  const auto after_header = [](const std::string& text) { return error_of(kHeader + text); };
+  EXPECT_EQ(error_of(""), "a.ptx:1:1: error: no PTX found: the text has no .version");
+  EXPECT_EQ(error_of("\x7f"
+                     "ELF"),
+            "a.ptx:1:1: error: character 0x7f is not part of PTX");
+  EXPECT_EQ(error_of(".target sm_75"), "a.ptx:1:1: error: PTX begins with .version");
+  EXPECT_EQ(error_of(".version 9"),
+            "a.ptx:1:10: error: expected a version such as 9.0 after .version, found '9'");
+  EXPECT_EQ(error_of(".version 9.0\n.target compute_75\n"),
+            "a.ptx:2:9: error: unknown target 'compute_75'; known: sm_NN such as sm_75");
+  EXPECT_EQ(error_of(".version 9.0\n.target sm_75\n.address_size 32\n"),
+            "a.ptx:3:15: error: only .address_size 64 is supported");
+  EXPECT_EQ(error_of(".version 9.0\n.global .b32 x;"),
+            "a.ptx:2:1: error: expected .target before the first declaration");
+  EXPECT_EQ(after_header(".visble .entry k() { ret; }"),
+            "a.ptx:4:1: error: unknown directive '.visble'; did you mean '.visible'?");
+  EXPECT_EQ(after_header(".global .texref t;"),
+            "a.ptx:4:9: error: '.texref' (textures and surfaces) is not supported");
+  EXPECT_EQ(after_header(".global .b32 x; .global .b32 x;"), "a.ptx:4:30: error: 'x' is declared twice");
+  EXPECT_EQ(after_header(".global .b32 x[2] = {1, 2, 3};"),
+            "a.ptx:4:14: error: 'x' has 8 bytes, its initial value 12");
+  EXPECT_EQ(after_header(".global .u32 x = y;"), "a.ptx:4:18: error: unknown variable 'y'");
+  EXPECT_EQ(after_header(".global .b32 y; .global .u32 x = y;"),
+            "a.ptx:4:34: error: an address needs 64 bits; .u32 is too narrow");
+  EXPECT_EQ(after_header(".const .b8 x[65537];"),
+            "a.ptx:4:12: error: the .const variables need more than 65536 bytes");
+  EXPECT_EQ(after_header(".global .b64 x[0xffffffffffffffff];"),
+            "a.ptx:4:16: error: array of more than 2^40 elements");
+  EXPECT_EQ(after_header(".entry k(.param .b8 p[40000]) { ret; }"),
+            "a.ptx:4:21: error: parameter 'p' is larger than 32764 bytes");
+  EXPECT_EQ(after_header(".entry k() .maxntid 2048 { ret; }"),
+            "a.ptx:4:21: error: a block of 2048 threads; a block has 1 to 1024");
+  EXPECT_EQ(after_header(".entry k() { ret; } .entry k() { ret; }"),
+            "a.ptx:4:28: error: function 'k' has two bodies");
+  EXPECT_EQ(after_header(".func f(.param .b32 a); .func f(.param .b64 a) { ret; }"),
+            "a.ptx:4:31: error: 'f' was declared before with other parameters");
+  EXPECT_EQ(after_header(".extern .global .b32 x;\n.entry k() { .reg .b64 a; mov.u64 a, x; ret; }"),
+            "a.ptx:4:22: error: external variable 'x' has no definition in this file");
+  EXPECT_EQ(after_header(".func f();\n.entry k() { .reg .b64 a; mov.u64 a, f; ret; }"),
+            "a.ptx:5:38: error: function 'f' has no body in this file");
+  EXPECT_EQ(after_header(".entry k(.reg .b32 a) { ret; }"),
+            "a.ptx:4:10: error: parameters in registers (.reg) are not supported; .param is");
+  EXPECT_EQ(after_header("/* no end"), "a.ptx:4:1: error: comment without an end; '*/' is missing");
+  EXPECT_EQ(after_header(".file 1 \"no end\n"), "a.ptx:4:9: error: string without an end; '\"' is missing");
+  EXPECT_EQ(after_header(".section .debug_info {"),
+            "a.ptx:4:23: error: section without an end; '}' is missing");
+  EXPECT_EQ(after_header(".entry k() .reqnctapercluster 2 { ret; }"),
+            "a.ptx:4:12: error: thread block clusters (.reqnctapercluster) are not supported");
+}
+
+}  // namespace
+}  // namespace gpumux
