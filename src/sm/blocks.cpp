@@ -327,7 +327,12 @@ void Sm::State::finish_blocks(Cycle now) {
     block.stream.reset();
   }
   block_order.resize(kept);
-  for (Scheduler& scheduler : schedulers) look_again(scheduler, now + 1);
+  if (!block_order.empty()) return;
+  for (Scheduler& scheduler : schedulers) {  // an empty SM counts no cycles
+    settle(scheduler, now + 1);
+    scheduler.reason = Reason::uncounted;
+    scheduler.next_try = kNever;
+  }
 }
 
 }  // namespace gpumux::sm
