@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "emulator/block.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/launch.hpp"
-#include "emulator/block.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -30,20 +30,36 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::Slct: return index < 2 && wide;
     case Opcode::MulWide: return false;
     case Opcode::MadWide: return index == 2 && isa::width_bits(inst.type) == 32;
-    case Opcode::Shl: case Opcode::Shr: case Opcode::Bfe: return index == 0 && wide;
+    case Opcode::Shl:
+    case Opcode::Shr:
+    case Opcode::Bfe: return index == 0 && wide;
     case Opcode::Bfi: return index < 2 && wide;
     case Opcode::Lea: return wide && (index == 0 || !inst.wide);
     case Opcode::Pack: return false;
     case Opcode::CvtPack2: return false;
-    case Opcode::Cvta: case Opcode::CvtaTo: case Opcode::Isspacep: case Opcode::Call: return true;
-    case Opcode::Ld: case Opcode::St: case Opcode::Atom: case Opcode::Red: case Opcode::Prefetch:
-      return index == 0 || wide;
+    case Opcode::Cvta:
+    case Opcode::CvtaTo:
+    case Opcode::Isspacep:
+    case Opcode::Call: return true;
+    case Opcode::Ld:
+    case Opcode::St:
+    case Opcode::Atom:
+    case Opcode::Red:
+    case Opcode::Prefetch: return index == 0 || wide;
     case Opcode::Match: return index == 0 && wide;
     case Opcode::Syscall: return !(inst.service == isa::Service::AssertFail && index == 2);
-    case Opcode::Shfl: case Opcode::Vote: case Opcode::Redux: case Opcode::Bar: case Opcode::BarWarp:
-    case Opcode::BrxIdx: case Opcode::Nanosleep: case Opcode::Prmt: case Opcode::Lop3: case Opcode::Dp4a:
-    case Opcode::Dp2a: case Opcode::Shf:
-      return false;
+    case Opcode::Shfl:
+    case Opcode::Vote:
+    case Opcode::Redux:
+    case Opcode::Bar:
+    case Opcode::BarWarp:
+    case Opcode::BrxIdx:
+    case Opcode::Nanosleep:
+    case Opcode::Prmt:
+    case Opcode::Lop3:
+    case Opcode::Dp4a:
+    case Opcode::Dp2a:
+    case Opcode::Shf: return false;
     default: return wide;
   }
 }
@@ -52,9 +68,14 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
 bool is_pred_immediate(const Instruction& inst, std::size_t index) {
   if (inst.src[index].kind != Operand::Kind::Imm) return false;
   switch (inst.op) {
-    case Opcode::Mov: case Opcode::And: case Opcode::Or: case Opcode::Xor: case Opcode::Not:
-      return inst.type == Type::Pred;
-    case Opcode::Selp: case Opcode::Setp: case Opcode::Set: return index == 2;
+    case Opcode::Mov:
+    case Opcode::And:
+    case Opcode::Or:
+    case Opcode::Xor:
+    case Opcode::Not: return inst.type == Type::Pred;
+    case Opcode::Selp:
+    case Opcode::Setp:
+    case Opcode::Set: return index == 2;
     case Opcode::Vote: return index == 0;
     case Opcode::Bar: return index == 2 && inst.bar >= isa::BarMode::RedPopc;
     default: return false;
@@ -63,8 +84,7 @@ bool is_pred_immediate(const Instruction& inst, std::size_t index) {
 
 class Decoder {
  public:
-  Decoder(const ModuleData& module, const KernelInfo& kernel)
-      : module_(module), function_(kernel.code) {
+  Decoder(const ModuleData& module, const KernelInfo& kernel) : module_(module), function_(kernel.code) {
     program_.kernel = &kernel;
   }
 
@@ -100,9 +120,9 @@ class Decoder {
     registers_ = next;
     program_.zeroed_from = next;
     const std::uint32_t narrow_rows = (function_.num_reg32 + 1) / 2 * 2;
-    wide_registers_ = registers_ + (function_.physical ? 0 : narrow_rows * kRowBytes);
+    wide_registers_ = registers_ + narrow_rows * kRowBytes;
     program_.register_bytes = registers_ + narrow_rows * kRowBytes;
-    if (!function_.physical) program_.register_bytes += function_.num_reg64 * 2 * kRowBytes;
+    program_.register_bytes += (function_.physical ? narrow_rows : function_.num_reg64 * 2) * kRowBytes;
     program_.num_preds = function_.num_pred + 2;
 
     std::uint64_t align = 1;
@@ -148,14 +168,14 @@ class Decoder {
     switch (operand.kind) {
       case Operand::Kind::None: return constant(ConstantRow::From::Immediate, 0, true);
       case Operand::Kind::Reg32: {
-        const bool address = index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
-                                            inst.op == Opcode::Red || inst.op == Opcode::Prefetch);
-        if (wide && !address && inst.op != Opcode::Cvta) unsupported(inst, "a 32-bit register where 64 bits are read");
+        const bool address =
+            index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
+                           inst.op == Opcode::Red || inst.op == Opcode::Prefetch);
+        if (wide && !address && inst.op != Opcode::Cvta)
+          unsupported(inst, "a 32-bit register where 64 bits are read");
         return {registers_ + operand.reg * kRowBytes, 0};
       }
-      case Operand::Kind::Reg64:
-        if (function_.physical) return {registers_ + operand.reg * kRowBytes, 0};
-        return {wide_registers_ + operand.reg * 2 * kRowBytes, 0};
+      case Operand::Kind::Reg64: return {wide_row(operand.reg), 0};
       case Operand::Kind::Imm: return constant(ConstantRow::From::Immediate, operand.imm, wide);
       case Operand::Kind::Special: {
         const SpecialRow* row = special_row(static_cast<Special>(operand.reg), wide);
@@ -172,12 +192,17 @@ class Decoder {
     return {};
   }
 
+  /// A physical pair has rows of its own beside those of its two halves: on the two sides of a branch one
+  /// register may be half of a pair for some lanes and a single register for others, and lanes lie at
+  /// different bytes of wide and narrow rows. Code never reads a pair by its halves.
+  std::uint32_t wide_row(std::uint32_t reg) const {
+    return wide_registers_ + reg * (function_.physical ? 1 : 2) * kRowBytes;
+  }
+
   std::uint32_t destination(const Operand& operand) const {
     switch (operand.kind) {
       case Operand::Kind::Reg32: return registers_ + operand.reg * kRowBytes;
-      case Operand::Kind::Reg64:
-        return function_.physical ? registers_ + operand.reg * kRowBytes
-                                  : wide_registers_ + operand.reg * 2 * kRowBytes;
+      case Operand::Kind::Reg64: return wide_row(operand.reg);
       default: return 0;  // the sink
     }
   }
@@ -218,9 +243,9 @@ class Decoder {
     if (inst.op == Opcode::Unpack) op.param = unpack_bits(inst);
     op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
     using Select = Handler (*)(const Instruction&);
-    constexpr Select kPlain[] = {&select_integer, &select_bits,    &select_float,   &select_half,
+    constexpr Select kPlain[] = {&select_integer,          &select_bits,    &select_float,   &select_half,
                                  &select_special_function, &select_compare, &select_convert, &select_move,
-                                 &select_warp_op, &select_memory,  &select_atomic,  &select_service};
+                                 &select_warp_op,          &select_memory,  &select_atomic,  &select_service};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;
