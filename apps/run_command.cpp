@@ -58,13 +58,23 @@ struct Options {
   std::string stats;
 };
 
+/// Nothing for an empty text. (CLI11 would take -1 for a large unsigned number.)
+std::optional<std::uint64_t> whole_number(const char* option, const std::string& text, std::uint64_t low) {
+  if (text.empty()) return std::nullopt;
+  const std::optional<std::uint64_t> value = parse_uint(text);
+  if (!value || *value < low || *value > (1ULL << 60U)) {
+    throw UserError(fmt::format("{} '{}' must be a whole number of at least {}", option, text, low));
+  }
+  return value;
+}
+
 /// False when help was shown.
 bool read_options(Arguments args, Options& options, std::vector<experiment::AppArguments>& apps) {
   CLI::App app("Simulates applications that share a GPU.", "gpumux run");
   app.footer(kFooter);
   std::string machine;
-  std::uint64_t seed = 1;
-  std::uint64_t cycles = 0;
+  std::string seed;
+  std::string cycles;
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option =
@@ -74,9 +84,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
       ->allow_extra_args(false);
-  CLI::Option* seed_option = app.add_option("--seed", seed, "of the inputs [1]");
-  CLI::Option* cycles_option =
-      app.add_option("--cycles", cycles, "core cycles to simulate")->check(CLI::Range(1ULL, 1ULL << 60U));
+  app.add_option("--seed", seed, "of the inputs [1]");
+  app.add_option("--cycles", cycles, "core cycles to simulate");
   app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
   app.add_option("--baseline", options.baseline, "auto: also run each application alone (cached); off")
@@ -95,8 +104,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   apps = take_apps(args, value_options);
   if (!parse(app, args)) return false;
   if (*machine_option) options.machine = machine;
-  if (*seed_option) options.seed = seed;
-  if (*cycles_option) options.cycles = cycles;
+  options.seed = whole_number("--seed", seed, 0);
+  options.cycles = whole_number("--cycles", cycles, 1);
   if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }

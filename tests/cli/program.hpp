@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -24,25 +25,26 @@ class CliTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "gpumux_cli_" + info->test_suite_name() + "_" + info->name();
-    for (char& c : folder_) {
-      if (c == '/' && &c >= &folder_[testing::TempDir().size()]) c = '_';
-    }
+    std::string name = std::string(info->test_suite_name()) + "_" + info->name();
+    std::replace(name.begin(), name.end(), '/', '_');
+    folder_ = testing::TempDir() + "gpumux_cli_" + name;
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static std::string quoted(const std::string& text) {
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
+  /// For the shell; paths and arguments of these tests hold no quote.
+  static void append_quoted(std::string& command, const std::string& text) {
+    EXPECT_EQ(text.find('\''), std::string::npos);
+    command.append(" '").append(text).append("'");
   }
   /// Runs the program inside the test's folder.
   [[nodiscard]] Outcome gpumux(const std::vector<std::string>& args) const {
-    std::string command = "cd " + quoted(folder_) + " && GPUMUX_CACHE=" + quoted(folder_ + "/cache") + " " +
-                          quoted(GPUMUX_PROGRAM);
-    for (const std::string& arg : args) command += " " + quoted(arg);
+    std::string command = "cd";
+    append_quoted(command, folder_);
+    command += " && GPUMUX_CACHE=cache";
+    append_quoted(command, GPUMUX_PROGRAM);
+    for (const std::string& arg : args) append_quoted(command, arg);
     command += " >stdout.log 2>stderr.log </dev/null";
     const int status = std::system(command.c_str());
     Outcome outcome;

@@ -103,6 +103,8 @@ struct Wrong {
   const char* part;
 };
 
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
+
 class WrongInput : public CliTest, public testing::WithParamInterface<Wrong> {};
 
 TEST_P(WrongInput, IsOneLineAndLeavesNoResult) {
@@ -150,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"PtxWithoutKernel", {"run", "k.ptx"}, "say which kernel"},
         Wrong{
             "PtxMissing", {"run", "k.ptx:k", "--grid", "1", "--block", "1"}, "k.ptx: error: cannot be read"},
-        Wrong{"Kernel", {"run", "KERNEL:scael", "--grid", "1", "--block", "1"}, "did you mean 'scale'?"},
+        Wrong{"Kernel", {"run", "KERNEL:scalee", "--grid", "1", "--block", "1"}, "did you mean 'scale'?"},
         Wrong{"Arguments", {"run", "KERNEL:scale", "--grid", "1", "--block", "1"}, "has 4 parameters"},
         Wrong{"BlockTooLarge",
               {"run", "KERNEL:outside", "--grid", "1", "--block", "2048", "--arg", "zero:i32[1]"},

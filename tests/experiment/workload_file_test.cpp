@@ -74,8 +74,8 @@ TEST(WorkloadFile, PointsAtWhatIsWrong) {
   starts("apps = 5\n", "w.toml:1:8: error: 'apps' must be a list of tables");
   starts("apps = [5]\n", "w.toml:1:9: error: each of 'apps' must be a table");
   starts("[[apps]]\ngrid = 4\n", "w.toml:1:");
-  starts("[[apps]]\napp = \"add\"\ngird = 4\n",
-         "w.toml:3:1: error: unknown key in [[apps]] 'gird'; did you mean");
+  starts("[[apps]]\napp = \"add\"\ngridd = 4\n",
+         "w.toml:3:1: error: unknown key in [[apps]] 'gridd'; did you mean 'grid'?");
   starts("[[apps]]\napp = \"add\"\ngrid = 0\n",
          "w.toml:3:8: error: 'grid' must be a whole number of at least 1");
   starts("[[apps]]\napp = 5\n", "w.toml:2:7: error: 'app' must be a text");
