@@ -158,9 +158,10 @@ u32 passes_of_part(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic)
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes) {
   const u64 offset = static_cast<u64>(op.offset);
-  if (op.inst->src[0].kind == isa::Operand::Kind::Reg32) {
+  if (op.inst->src[0].kind == isa::Operand::Kind::Reg32) {  // 32-bit addresses wrap at 2^32
     const auto* base = warp.src<u32>(op, 0);
-    for (u32 i = 0; i < kWarpSize; ++i) addresses.at[i] = base[i] + offset;
+    const u32 narrow = static_cast<u32>(offset);
+    for (u32 i = 0; i < kWarpSize; ++i) addresses.at[i] = base[i] + narrow;
   } else {
     const auto* base = warp.src<u64>(op, 0);
     for (u32 i = 0; i < kWarpSize; ++i) addresses.at[i] = base[i] + offset;

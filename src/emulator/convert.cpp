@@ -110,8 +110,9 @@ u64 convert(u64 bits, const Instruction& inst) {
   if (inst.ftz && from == Type::F32) bits = flush_bits(bits, kSingle);
   const Exact value = decompose(bits, *from_format);
   if (to_format == nullptr) {
-    if (value.kind == Exact::Kind::NotANumber && isa::width_bits(to) == 64) {
-      return u64{1} << 63U;  // what GPUs give; narrower integers get 0
+    // PTX: NaN becomes 0, but the top bit alone when the source is f64 or the destination has 64 bits.
+    if (value.kind == Exact::Kind::NotANumber && (from == Type::F64 || isa::width_bits(to) == 64)) {
+      return u64{1} << (isa::width_bits(to) - 1);
     }
     return float_to_int(value, to, inst.rounding);
   }
@@ -262,16 +263,9 @@ Handler select_from_f32(const Instruction& inst) {
     return &map1<ViewF32, ViewF32, ([](float a) { return clamp01(a); })>;
   }
   if (inst.type == Type::F64 && !inst.sat) {
-    if (inst.ftz) {
-      return &map1<ViewF64, ViewF32, ([](float a) {
-        const double wide = static_cast<double>(flush(a));
-        return is_nan(a) ? std::bit_cast<double>(kNan64) : wide;
-      })>;
-    }
-    return &map1<ViewF64, ViewF32, ([](float a) {
-      const double wide = static_cast<double>(a);
-      return is_nan(a) ? std::bit_cast<double>(kNan64) : wide;
-    })>;
+    // A NaN keeps its payload, quieted.
+    if (inst.ftz) return &map1<ViewF64, ViewF32, ([](float a) { return static_cast<double>(flush(a)); })>;
+    return &map1<ViewF64, ViewF32, ([](float a) { return static_cast<double>(a); })>;
   }
   if (inst.type == Type::F16 && rounds_to_nearest(inst.rounding) && !inst.ftz && !inst.sat) {
     return &map1<ViewU32, ViewF32, ([](float a) { return float_to_half(a); })>;
