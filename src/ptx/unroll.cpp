@@ -164,8 +164,9 @@ class Unroller {
         wide_(isa::width_bits(loop.type) == 64) {}
 
   void run() {
+    std::vector<Instruction> body = copy_body();  // liveness is asked before the graph changes
     place_blocks();
-    copy_body();
+    graph_.blocks[main_].code = std::move(body);
     add_tests();
   }
 
@@ -193,7 +194,7 @@ class Unroller {
     graph_.order.insert(at, {check_, main_, leave_});
   }
 
-  void copy_body() {
+  std::vector<Instruction> copy_body() {
     const RegisterSpace space(function_);
     const Liveness live(graph_, space);
     const Block& body = graph_.blocks[loop_.block];
@@ -231,7 +232,7 @@ class Unroller {
         code.push_back(inst);
       }
     }
-    graph_.blocks[main_].code = std::move(code);
+    return code;
   }
 
   Operand fresh() { return wide_ ? new_reg64(function_) : new_reg32(function_); }

@@ -1,0 +1,168 @@
+// Every kernel in the tree computes the same memory with and without optimisation, bit for bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "emulator/program.hpp"
+#include "ptx/parse.hpp"
+
+namespace gpumux {
+namespace {
+
+class NullSink : public emulator::PrintSink {
+ public:
+  void print(AppId, std::string_view) override {}
+};
+
+struct Outcome {
+  std::string fault;              // empty: ran to its end
+  std::vector<std::byte> memory;  // of all buffers
+};
+
+/// Kernels whose code fixes the block: with another one their threads race for shared memory.
+std::optional<Dim3> fixed_shape(const std::string& kernel) {
+  static const std::map<std::string, Dim3> shapes = {
+      {"lud_diagonal", {16, 1, 1}}, {"lud_perimeter", {32, 1, 1}},  {"lud_internal", {16, 16, 1}},
+      {"sgemm_nt", {16, 8, 1}},     {"layerforward", {16, 16, 1}},  {"adjust_weights", {16, 16, 1}},
+      {"dynproc", {256, 1, 1}},     {"calculate_temp", {16, 16, 1}}};
+  const auto found = shapes.find(kernel);
+  return found == shapes.end() ? std::nullopt : std::optional(found->second);
+}
+
+constexpr std::size_t kBufferBytes = 64 * 1024;
+
+/// Buffers for pointers (small integers or moderate floats, by seed), small numbers for scalars.
+Outcome run_kernel(const std::string& text, const std::string& file, const isa::Function& kernel,
+                   const ptx::CompileOptions& options, std::uint64_t seed) {
+  Random random(seed);
+  workload::DeviceMemory memory(0);
+  NullSink sink;
+  const auto compiled = emulator::compile_module(text, file, options);
+  emulator::LoadedModule module(compiled, memory, 0, &sink);
+  const emulator::KernelInfo* info = module.find(kernel.name);
+  std::string parameters(kernel.param_bytes, '\0');
+  std::vector<Address> buffers;
+  unsigned numbers = 0;
+  for (const isa::Param& param : kernel.params) {
+    const unsigned bytes = param.bytes;
+    if (bytes == 8 && !param.is_array && param.type != isa::Type::F64) {
+      const Address buffer = memory.allocate(kBufferBytes);
+      const bool floats = random.below(2) != 0;
+      std::vector<std::uint32_t> words(kBufferBytes / 4);
+      for (std::uint32_t& word : words) {
+        const float value = random.uniform(0.25F, 4.0F);
+        word = floats ? std::bit_cast<std::uint32_t>(value) : random.below(24);
+      }
+      memory.write(buffer, std::as_bytes(std::span(words)));
+      buffers.push_back(buffer);
+      const Address inside = buffer + 16384;  // small negative indices stay inside too
+      std::memcpy(parameters.data() + param.offset, &inside, 8);
+    } else if (param.type == isa::Type::F32) {
+      const float value = random.uniform(0.25F, 2.0F);
+      std::memcpy(parameters.data() + param.offset, &value, 4);
+    } else if (bytes == 4) {
+      constexpr std::array<std::uint32_t, 6> kSizes = {1, 2, 7, 16, 32, 37};
+      std::uint32_t value = kSizes[random.below(kSizes.size())];
+      // Matrices large enough that threads do not write the same elements; lud's offset is its second number.
+      if (fixed_shape(kernel.name)) value = numbers == 1 && kernel.name.starts_with("lud") ? 16 : 64;
+      ++numbers;
+      std::memcpy(parameters.data() + param.offset, &value, 4);
+    }
+  }
+  emulator::LaunchConfig config;
+  config.block = random.below(2) != 0 ? Dim3{32, 2, 1} : Dim3{16, 16, 1};
+  if (const auto shape = fixed_shape(kernel.name)) config.block = *shape;
+  if (kernel.max_threads != 0 && config.block.count() > kernel.max_threads)
+    config.block = {kernel.max_threads, 1, 1};
+  config.grid = {2, 1 + random.below(2), 1};
+  config.dynamic_shared_bytes = kernel.uses_dynamic_shared ? 4096 : 0;
+  config.parameters = parameters;
+  config.max_warp_instructions = 400'000;
+  Outcome outcome;
+  try {
+    const auto launch = module.launch(*info, config);
+    (void)emulator::run_functionally(*launch, 4);
+  } catch (const SimulationFault& fault) {
+    outcome.fault = fault.what();
+  }
+  for (const Address buffer : buffers) {
+    std::vector<std::byte> bytes(kBufferBytes);
+    memory.read(buffer, bytes);
+    outcome.memory.insert(outcome.memory.end(), bytes.begin(), bytes.end());
+  }
+  return outcome;
+}
+
+std::vector<std::string> ptx_files() {
+  std::vector<std::string> files;
+  for (const char* folder : {"/benchmarks", "/tests/ptx/data"}) {
+    const std::string root = std::string(GPUMUX_SOURCE_DIR) + folder;
+    if (!std::filesystem::exists(root)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+      if (entry.path().extension() == ".ptx") files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Reads a clock, prints or allocates: results may differ between compilations.
+bool depends_on_time(const std::string& text) {
+  return text.find("%clock") != std::string::npos || text.find("%globaltimer") != std::string::npos ||
+         text.find("malloc") != std::string::npos;
+}
+
+class Differential : public testing::TestWithParam<std::string> {};
+
+TEST_P(Differential, OptimisedCodeComputesTheSameMemory) {
+  const std::string text = read_file(GetParam());
+  isa::Module module;
+  try {
+    module = ptx::parse(text, GetParam());
+  } catch (const UserError& error) {
+    GTEST_SKIP() << "not meant to parse: " << error.what();
+  }
+  if (depends_on_time(text)) GTEST_SKIP() << "depends on time";
+  unsigned compared = 0;
+  for (const isa::Function& kernel : module.functions) {
+    if (!kernel.is_kernel) continue;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const Outcome plain = run_kernel(text, GetParam(), kernel, {.optimize = 0}, seed);
+      for (const std::uint32_t registers : {255U, 24U}) {
+        const Outcome optimised =
+            run_kernel(text, GetParam(), kernel, {.optimize = 1, .max_registers = registers}, seed);
+        EXPECT_EQ(plain.fault.empty(), optimised.fault.empty())
+            << kernel.name << " seed " << seed << ": '" << plain.fault << "' against '" << optimised.fault
+            << "'";
+        if (!plain.fault.empty() || !optimised.fault.empty()) continue;
+        EXPECT_TRUE(plain.memory == optimised.memory)
+            << kernel.name << " seed " << seed << " registers " << registers;
+        ++compared;
+      }
+    }
+  }
+  RecordProperty("compared", static_cast<int>(compared));
+  if (GetParam().find("/benchmarks/") != std::string::npos) {
+    EXPECT_GT(compared, 0U);
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = std::filesystem::path(info.param).stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name + "_" + std::to_string(info.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tree, Differential, testing::ValuesIn(ptx_files()), test_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Differential);
+
+}  // namespace
+}  // namespace gpumux
