@@ -138,7 +138,10 @@ void Channel::push(const Request& request, Tick now) {
   if (!eligible(e) || (hit_banks_ & bit) != 0) return;
   if ((want_banks_ & bit) == 0) {  // the bank's only request
     select(place.bank, index);
-    if (plan_ != Plan::Normal) return;
+    if (plan_ != Plan::Normal) {
+      if (now < refresh_due_) plan(now);  // it may be served before the refresh
+      return;
+    }
     if (bank.hit != kNone) {
       consider_column(place.bank, now);
     } else {
@@ -147,7 +150,7 @@ void Channel::push(const Request& request, Tick now) {
     settle_plan(now);
   } else if (!fcfs_ && bank.open_row == e.row) {  // spares the open row
     select(place.bank, index);
-    if (plan_ == Plan::Normal) plan(now);
+    plan(now);
   }
 }
 
@@ -193,13 +196,7 @@ void Channel::plan(Tick base) {
   plan_ = Plan::Normal;
   column_tick_ = row_tick_ = kNoTick;
   column_age_ = row_age_ = ~std::uint64_t{0};
-  if (returns_ >= return_capacity_) {
-    while (release_count_ > 0 && return_release_[release_head_] <= base) {
-      release_head_ = (release_head_ + 1) % return_capacity_;
-      --release_count_;
-      --returns_;
-    }
-  }
+  free_returns(base);
   if (fcfs_) {
     const std::uint16_t oldest = oldest_eligible();
     if (oldest != kNone && banks_[entries_[oldest].bank].hit == oldest)
@@ -213,6 +210,15 @@ void Channel::plan(Tick base) {
     consider_row(static_cast<std::uint32_t>(std::countr_zero(m)), base);
   }
   settle_plan(base);
+}
+
+void Channel::free_returns(Tick now) {
+  if (returns_ < return_capacity_) return;
+  while (release_count_ > 0 && return_release_[release_head_] <= now) {
+    release_head_ = (release_head_ + 1) % return_capacity_;
+    --release_count_;
+    --returns_;
+  }
 }
 
 void Channel::consider_column(std::uint32_t index, Tick base) {
@@ -387,7 +393,9 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
     bank.precharge = std::max(bank.precharge, now + rtpl_);
     if (!e.started) {
       e.started = true;
+      free_returns(now);
       ++returns_;
+      GPUMUX_DCHECK(returns_ <= return_capacity_);
     }
   }
   if (--e.bursts > 0) return false;

@@ -75,7 +75,8 @@ class Channel {
   /// Issues the command(s) of clock next(). True when a read has moved its last burst: the completion is
   /// set, and a place in the return queue stays taken until release_return().
   bool step(Completion& completion);
-  /// The data of a completed read leaves the return queue at clock `at` (may be in the future).
+  /// The data of the read that the last step completed leaves the return queue at clock `at` (may be in the
+  /// future). Called right after that step.
   void release_return(Tick at);
 
   /// Where commands are counted; by default nowhere that shows.
@@ -133,6 +134,7 @@ class Channel {
   void precharge(Bank& bank, std::uint32_t index, Tick now);
   void issue_refresh_command();
   void remove(std::uint16_t index);
+  void free_returns(Tick now);  // when the return queue looks full
   [[nodiscard]] bool eligible(const Entry& entry) const {
     return write_high_ == 0 || entry.write == draining_;
   }
