@@ -94,70 +94,6 @@ void Parser::op_redux(Statement& s) {
   emit(inst);
 }
 
-void Parser::op_fns(Statement& s) {
-  // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
-  want_type(s, {Type::B32});
-  finish_modifiers(s);
-  want_args(s, 4, 4);
-  const Operand result = destination(s.args[0], Type::B32);
-  const Operand mask = source(s.args[1], Type::B32);
-  const Operand base = source(s.args[2], Type::B32);
-  const Operand offset = source(s.args[3], Type::S32);
-  const auto value = [](std::uint32_t bits) { return Operand::immediate(bits); };
-  const auto emit_op = [&](Opcode op, Type type, Operand dst, std::initializer_list<Operand> sources) {
-    Instruction inst;
-    inst.op = op;
-    inst.type = type;
-    inst.guard = s.inst.guard;
-    inst.line = s.inst.line;
-    inst.column = s.inst.column;
-    inst.dst[0] = dst;
-    std::copy(sources.begin(), sources.end(), inst.src.begin());
-    emit(inst);
-    return dst;
-  };
-  const auto word = [&] { return Operand::reg32(new_register(Type::B32)); };
-  const auto compare = [&](isa::Compare how, Type type, Operand a, Operand b) {
-    const Operand p = emit_op(Opcode::Setp, type, Operand::pred(new_register(Type::Pred)), {a, b});
-    function_->code.back().compare = how;
-    return p;
-  };
-  const auto op = [&](Opcode opcode, Type type, Operand a, Operand b) {
-    return emit_op(opcode, type, word(), {a, b});
-  };
-  const auto select = [&](Operand a, Operand b, Operand p) {
-    return emit_op(Opcode::Selp, Type::B32, word(), {a, b, p});
-  };
-  // Downward searches run upward on the reversed mask.
-  const Operand down = compare(isa::Compare::LT, Type::S32, offset, value(0));
-  const Operand here = compare(isa::Compare::EQ, Type::S32, offset, value(0));
-  const Operand mirrored = emit_op(Opcode::Brev, Type::B32, word(), {mask});
-  const Operand from_top = op(Opcode::Sub, Type::S32, value(31), base);
-  const Operand start = select(from_top, base, down);
-  const Operand negative = op(Opcode::Sub, Type::S32, value(0), offset);
-  const Operand distance = select(value(1), select(negative, offset, down), here);
-  const Operand oriented = select(mirrored, mask, down);
-  const Operand shifted = op(Opcode::Shr, Type::U32, oriented, start);
-  const Operand one = op(Opcode::And, Type::B32, shifted, value(1));
-  const Operand candidates = op(Opcode::Shl, Type::B32, select(one, shifted, here), start);
-  const Operand total = emit_op(Opcode::Popc, Type::B32, word(), {candidates});
-  const Operand found = compare(isa::Compare::LE, Type::U32, distance, total);
-  Operand rest = candidates;
-  Operand wanted = distance;
-  Operand position = emit_op(Opcode::Mov, Type::U32, word(), {value(0)});
-  for (const std::uint32_t half : {16U, 8U, 4U, 2U, 1U}) {
-    const Operand low = op(Opcode::And, Type::B32, rest, value((1U << half) - 1));
-    const Operand count = emit_op(Opcode::Popc, Type::B32, word(), {low});
-    const Operand above = compare(isa::Compare::GT, Type::U32, wanted, count);
-    wanted = select(op(Opcode::Sub, Type::U32, wanted, count), wanted, above);
-    position = select(op(Opcode::Add, Type::U32, position, value(half)), position, above);
-    rest = select(op(Opcode::Shr, Type::U32, rest, value(half)), rest, above);
-  }
-  const Operand from_end = op(Opcode::Sub, Type::U32, value(31), position);
-  const Operand upright = select(from_end, position, down);
-  emit_op(Opcode::Selp, Type::B32, result, {upright, value(0xffff'ffffU), found});
-}
-
 void Parser::op_bar(Statement& s) {
   Instruction& inst = s.inst;
   s.modifiers.take("cta");
@@ -357,6 +293,11 @@ void Parser::op_simple(Statement& s) {
     inst.uniform = s.modifiers.take("uni");
   } else if (s.opcode.text == "exit") {
     inst.op = Opcode::Exit;
+  } else if (s.opcode.text == "griddepcontrol") {
+    inst.op = Opcode::Nop;  // kernels of a stream do not overlap here, so there is nothing to wait for
+    if (!s.modifiers.take("wait") && !s.modifiers.take("launch_dependents")) {
+      fail(s.opcode, "griddepcontrol needs .wait or .launch_dependents");
+    }
   } else if (s.opcode.text == "pmevent") {
     inst.op = Opcode::Nop;  // counts an event of the hardware profiler; there is none to count it
     s.modifiers.take("mask");

@@ -46,6 +46,10 @@ struct OpcodeTable {
                                                            {"match", &P::op_match},
                                                            {"redux", &P::op_redux},
                                                            {"fns", &P::op_fns},
+                                                           {"bmsk", &P::op_bmsk},
+                                                           {"szext", &P::op_szext},
+                                                           {"elect", &P::op_elect},
+                                                           {"griddepcontrol", &P::op_simple},
                                                            {"bar", &P::op_bar},
                                                            {"barrier", &P::op_bar},
                                                            {"membar", &P::op_membar},
@@ -101,17 +105,16 @@ constexpr Unsupported kUnsupported[] = {{"tex", "textures"},
                                         {"mapa", "thread block clusters"},
                                         {"getctarank", "thread block clusters"},
                                         {"clusterlaunchcontrol", "thread block clusters"},
-                                        {"griddepcontrol", "dependent launches"},
+
                                         {"createpolicy", "cache eviction policies"},
                                         {"applypriority", "cache eviction policies"},
                                         {"discard", "cache eviction policies"},
                                         {"setmaxnreg", "register reallocation"},
-                                        {"elect", "elect.sync"},
+
                                         {"alloca", "stack allocation"},
                                         {"stacksave", "stack allocation"},
                                         {"stackrestore", "stack allocation"},
-                                        {"szext", "szext"},
-                                        {"bmsk", "bmsk"},
+
                                         {"vadd", "video instructions"},
                                         {"vsub", "video instructions"},
                                         {"vabsdiff", "video instructions"},
@@ -153,7 +156,7 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster",
+      "mask shared::cluster launch_dependents wait",
       ' ');
   return kKnown;
 }

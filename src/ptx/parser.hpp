@@ -150,6 +150,7 @@ class Parser {
 
  private:
   friend struct OpcodeTable;
+  class Sequence;
   using Handler = void (Parser::*)(Statement&);
 
   // --- tokens (parse.cpp) ---------------------------------------------------------------------
@@ -278,7 +279,11 @@ class Parser {
   void op_vote(Statement& s);
   void op_match(Statement& s);
   void op_redux(Statement& s);
+  // parse_expansions.cpp
   void op_fns(Statement& s);
+  void op_bmsk(Statement& s);
+  void op_szext(Statement& s);
+  void op_elect(Statement& s);
   void op_bar(Statement& s);
   void op_membar(Statement& s);
   void op_nanosleep(Statement& s);

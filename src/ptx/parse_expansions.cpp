@@ -1,0 +1,146 @@
+// Opcodes that this machine executes as short sequences of others.
+#include <algorithm>
+
+#include "ptx/parser.hpp"
+
+namespace gpumux::ptx {
+namespace {
+
+using isa::Compare;
+
+Operand value(std::uint32_t bits) { return Operand::immediate(bits); }
+
+}  // namespace
+
+/// Emits instructions under the guard and at the place of one statement.
+class Parser::Sequence {
+ public:
+  Sequence(Parser& parser, const Statement& s) : parser_(parser), statement_(s) {}
+
+  Operand emit(Opcode op, Type type, Operand dst, std::initializer_list<Operand> sources) {
+    Instruction inst;
+    inst.op = op;
+    inst.type = type;
+    inst.guard = statement_.inst.guard;
+    inst.line = statement_.inst.line;
+    inst.column = statement_.inst.column;
+    inst.dst[0] = dst;
+    std::copy(sources.begin(), sources.end(), inst.src.begin());
+    parser_.emit(inst);
+    return dst;
+  }
+  Operand op(Opcode opcode, Type type, Operand a, Operand b = {}) {
+    return emit(opcode, type, word(), {a, b});
+  }
+  Operand select(Operand a, Operand b, Operand p) { return emit(Opcode::Selp, Type::B32, word(), {a, b, p}); }
+  void compare_into(Operand p, Compare how, Type type, Operand a, Operand b) {
+    emit(Opcode::Setp, type, p, {a, b});
+    parser_.function_->code.back().compare = how;
+  }
+  Operand compare(Compare how, Type type, Operand a, Operand b) {
+    const Operand p = Operand::pred(parser_.new_register(Type::Pred));
+    compare_into(p, how, type, a, b);
+    return p;
+  }
+
+ private:
+  Operand word() { return Operand::reg32(parser_.new_register(Type::B32)); }
+
+  Parser& parser_;
+  const Statement& statement_;
+};
+
+void Parser::op_fns(Statement& s) {
+  // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
+  want_type(s, {Type::B32});
+  finish_modifiers(s);
+  want_args(s, 4, 4);
+  const Operand result = destination(s.args[0], Type::B32);
+  const Operand mask = source(s.args[1], Type::B32);
+  const Operand base = source(s.args[2], Type::B32);
+  const Operand offset = source(s.args[3], Type::S32);
+  Sequence seq(*this, s);
+  // Downward searches run upward on the reversed mask. Offset 0 asks for the bit at the base alone.
+  const Operand down = seq.compare(Compare::LT, Type::S32, offset, value(0));
+  const Operand here = seq.compare(Compare::EQ, Type::S32, offset, value(0));
+  const Operand mirrored = seq.op(Opcode::Brev, Type::B32, mask);
+  const Operand from_top = seq.op(Opcode::Sub, Type::S32, value(31), base);
+  const Operand start = seq.select(from_top, base, down);
+  const Operand negative = seq.op(Opcode::Sub, Type::S32, value(0), offset);
+  const Operand distance = seq.select(value(1), seq.select(negative, offset, down), here);
+  const Operand oriented = seq.select(mirrored, mask, down);
+  const Operand shifted = seq.op(Opcode::Shr, Type::U32, oriented, start);
+  const Operand one = seq.op(Opcode::And, Type::B32, shifted, value(1));
+  const Operand candidates = seq.op(Opcode::Shl, Type::B32, seq.select(one, shifted, here), start);
+  const Operand total = seq.op(Opcode::Popc, Type::B32, candidates);
+  const Operand found = seq.compare(Compare::LE, Type::U32, distance, total);
+  Operand rest = candidates;
+  Operand wanted = distance;
+  Operand position = value(0);
+  for (const std::uint32_t half : {16U, 8U, 4U, 2U, 1U}) {
+    const Operand low = seq.op(Opcode::And, Type::B32, rest, value((1U << half) - 1));
+    const Operand count = seq.op(Opcode::Popc, Type::B32, low);
+    const Operand above = seq.compare(Compare::GT, Type::U32, wanted, count);
+    wanted = seq.select(seq.op(Opcode::Sub, Type::U32, wanted, count), wanted, above);
+    position = seq.select(seq.op(Opcode::Add, Type::U32, position, value(half)), position, above);
+    rest = seq.select(seq.op(Opcode::Shr, Type::U32, rest, value(half)), rest, above);
+  }
+  const Operand from_end = seq.op(Opcode::Sub, Type::U32, value(31), position);
+  const Operand upright = seq.select(from_end, position, down);
+  seq.emit(Opcode::Selp, Type::B32, result, {upright, value(0xffff'ffffU), found});
+}
+
+void Parser::op_bmsk(Statement& s) {
+  const bool wrap = s.modifiers.take("wrap");
+  if (!wrap && !s.modifiers.take("clamp")) fail(s.opcode, "bmsk needs .clamp or .wrap");
+  want_type(s, {Type::B32});
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  const Operand result = destination(s.args[0], Type::B32);
+  Operand first = source(s.args[1], Type::B32);
+  Operand width = source(s.args[2], Type::B32);
+  Sequence seq(*this, s);
+  if (wrap) {
+    first = seq.op(Opcode::And, Type::B32, first, value(31));
+    width = seq.op(Opcode::And, Type::B32, width, value(31));
+  }
+  // shl gives 0 from 32 on, so full widths and positions past the end come out right.
+  const Operand end = seq.op(Opcode::Shl, Type::B32, value(1), width);
+  const Operand ones = seq.op(Opcode::Sub, Type::U32, end, value(1));
+  seq.emit(Opcode::Shl, Type::B32, result, {ones, first});
+}
+
+void Parser::op_szext(Statement& s) {
+  const bool wrap = s.modifiers.take("wrap");
+  if (!wrap && !s.modifiers.take("clamp")) fail(s.opcode, "szext needs .clamp or .wrap");
+  const Type type = want_type(s, {Type::U32, Type::S32});
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  const Operand result = destination(s.args[0], type);
+  const Operand number = source(s.args[1], type);
+  const Operand width = source(s.args[2], Type::U32);
+  Sequence seq(*this, s);
+  const Operand bits = wrap ? seq.op(Opcode::And, Type::B32, width, value(31))
+                            : seq.op(Opcode::Min, Type::U32, width, value(32));
+  seq.emit(Opcode::Bfe, type, result, {number, value(0), bits});
+}
+
+void Parser::op_elect(Statement& s) {
+  // The leader is the lowest lane of the mask, whichever the hardware takes.
+  if (!s.modifiers.take("sync")) fail(s.opcode, "expected elect.sync");
+  finish_modifiers(s);
+  want_args(s, 2, 2);
+  Arg first = s.args[0];
+  if (first.pair.empty()) fail(first.at, "elect.sync writes a pair: register|predicate");
+  const Operand elected = destination(first.pair[0], Type::Pred);
+  first.pair.clear();
+  const Operand result = destination(first, Type::B32);
+  const Operand mask = source(s.args[1], Type::B32);
+  Sequence seq(*this, s);
+  const Operand leader = seq.op(Opcode::Clz, Type::B32, seq.op(Opcode::Brev, Type::B32, mask));
+  const Operand lane = seq.op(Opcode::Mov, Type::U32, Operand::special(isa::Special::LaneId));
+  if (result) seq.emit(Opcode::Mov, Type::B32, result, {leader});
+  if (elected) seq.compare_into(elected, Compare::EQ, Type::U32, lane, leader);
+}
+
+}  // namespace gpumux::ptx
