@@ -14,6 +14,7 @@ L1::L1(const machine::L1Config& config)
       merge_limit_(std::clamp(config.mshr_merges, 1U, 255U)) {
   ways_ = std::max(1U, config.ways);
   sets_ = std::max(1U, config.bytes / (ways_ * kLineBytes));
+  power_of_two_ = std::has_single_bit(sets_);
   max_ways_ = std::max(ways_, config.unified_bytes / (sets_ * kLineBytes));
   if (std::size_t{sets_} * max_ways_ >= kNone)
     throw UserError("l1: more than 65534 lines; choose a smaller l1.bytes or unified_bytes");
@@ -30,13 +31,14 @@ L1::L1(const machine::L1Config& config)
 }
 
 std::uint32_t L1::set_of(std::uint64_t line) const {
+  if (!xor_index_) return static_cast<std::uint32_t>(power_of_two_ ? line & (sets_ - 1) : line % sets_);
   if (sets_ == 1) return 0;
-  if (!xor_index_) return static_cast<std::uint32_t>(line % sets_);
   // Folds the bits above the index onto it, so that power-of-two strides spread over the sets.
   const auto bits = static_cast<unsigned>(std::bit_width(sets_ - 1));
   std::uint64_t folded = line;
   for (std::uint64_t rest = line >> bits; rest != 0; rest >>= bits) folded ^= rest & ((1ULL << bits) - 1);
-  return static_cast<std::uint32_t>((folded & ((1ULL << bits) - 1)) % sets_);
+  folded &= (1ULL << bits) - 1;
+  return static_cast<std::uint32_t>(power_of_two_ ? folded : folded % sets_);
 }
 
 std::uint16_t L1::find(std::uint64_t line) const {
@@ -65,9 +67,9 @@ void L1::make_newest(Set& set, std::uint16_t index) {
   set.newest = index;
 }
 
-void L1::touch(std::uint64_t line, std::uint16_t index) {
+void L1::touch(std::uint16_t index) {
   if (lines_[index].newer == kNone) return;
-  Set& set = sets_of_lines_[set_of(line)];
+  Set& set = sets_of_lines_[lines_[index].set];
   unlink(set, index);
   make_newest(set, index);
 }
@@ -75,7 +77,7 @@ void L1::touch(std::uint64_t line, std::uint16_t index) {
 void L1::drop(std::uint16_t index) {
   Line& line = lines_[index];
   GPUMUX_DCHECK(line.pending == 0);
-  Set& set = sets_of_lines_[set_of(line.line)];
+  Set& set = sets_of_lines_[line.set];
   unlink(set, index);
   --set.lines;
   std::uint16_t* link = &buckets_[bucket(line.line)];
@@ -100,13 +102,14 @@ bool L1::make_room(Set& set) {
   return true;
 }
 
-std::uint16_t L1::insert(std::uint64_t line) {
-  Set& set = sets_of_lines_[set_of(line)];
+std::uint16_t L1::insert(std::uint64_t line, std::uint32_t set_index) {
+  Set& set = sets_of_lines_[set_index];
   const std::uint16_t index = free_;
   GPUMUX_DCHECK(index != kNone);
   free_ = lines_[index].next;
   lines_[index] = Line{};
   lines_[index].line = line;
+  lines_[index].set = static_cast<std::uint16_t>(set_index);
   lines_[index].next = buckets_[bucket(line)];
   buckets_[bucket(line)] = index;
   ++set.lines;
@@ -132,7 +135,7 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
   const std::uint8_t valid = index == kNone ? std::uint8_t{0} : lines_[index].valid;
   access.missing = static_cast<std::uint8_t>(sectors & ~valid);
   if (access.missing == 0) {
-    touch(line, index);
+    touch(index);
     return access;
   }
   access.mshr = on_miss_ ? (index == kNone ? kNil : lines_[index].mshr) : find_mshr(line);
@@ -173,21 +176,21 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
   } else {
     access.mshr = new_mshr(line, access.request);
     if (on_miss_) {
-      Set& set = sets_of_lines_[set_of(line)];
       std::uint16_t way = index;
       if (way == kNone) {
-        const bool room = make_room(set);
+        const std::uint32_t set = set_of(line);
+        const bool room = make_room(sets_of_lines_[set]);
         GPUMUX_DCHECK(room);
         static_cast<void>(room);
-        way = insert(line);
+        way = insert(line, set);
       }
       lines_[way].pending = access.request;
       lines_[way].mshr = access.mshr;
       mshrs_[access.mshr].way = way;
-      ++set.reserved;
+      ++sets_of_lines_[lines_[way].set].reserved;
     }
   }
-  if (const std::uint16_t way = on_miss_ ? mshrs_[access.mshr].way : index; way != kNone) touch(line, way);
+  if (const std::uint16_t way = on_miss_ ? mshrs_[access.mshr].way : index; way != kNone) touch(way);
   return access;
 }
 
@@ -200,7 +203,7 @@ std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool atomic) {
     entry.valid = sectored_ ? static_cast<std::uint8_t>(entry.valid & ~sectors) : std::uint8_t{0};
     if (entry.valid == 0 && entry.pending == 0) drop(index);
   } else if (present != 0) {
-    touch(line, index);
+    touch(index);
   }
   return present;
 }
@@ -227,10 +230,11 @@ void L1::place(Mshr& entry, std::uint8_t sectors) {
   }
   std::uint16_t index = find(entry.line);
   if (index == kNone) {
-    if (!make_room(sets_of_lines_[set_of(entry.line)])) return;  // never: nothing is reserved on-fill
-    index = insert(entry.line);
+    const std::uint32_t set = set_of(entry.line);
+    if (!make_room(sets_of_lines_[set])) return;  // never: nothing is reserved on-fill
+    index = insert(entry.line, set);
   } else {
-    touch(entry.line, index);
+    touch(index);
   }
   lines_[index].valid |= sectors;
 }
@@ -242,7 +246,7 @@ void L1::release(std::uint32_t mshr) {
     Line& line = lines_[entry.way];
     line.mshr = kNil;
     line.pending = 0;
-    --sets_of_lines_[set_of(entry.line)].reserved;
+    --sets_of_lines_[line.set].reserved;
     if (line.valid == 0) drop(entry.way);
   }
   std::uint32_t* link = &mshr_buckets_[bucket(entry.line)];

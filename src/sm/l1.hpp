@@ -2,6 +2,7 @@
 // chains of waiters that the LSU reads back at the fill.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -86,6 +87,7 @@ class L1 {
     std::uint16_t newer = kNone;  // neighbours in the set's order of use
     std::uint16_t older = kNone;
     std::uint16_t next = kNone;  // same bucket, or next free
+    std::uint16_t set = 0;
     std::uint8_t valid = 0;
     std::uint8_t pending = 0;  // reserved: on-miss allocation
     std::uint32_t mshr = kNil;
@@ -115,11 +117,11 @@ class L1 {
   [[nodiscard]] std::uint32_t find_mshr(std::uint64_t line) const;
   void unlink(Set& set, std::uint16_t index);
   void make_newest(Set& set, std::uint16_t index);
-  void touch(std::uint64_t line, std::uint16_t index);
+  void touch(std::uint16_t index);
   void drop(std::uint16_t index);
   /// Frees space until one line fits. False: every line is reserved.
   [[nodiscard]] bool make_room(Set& set);
-  std::uint16_t insert(std::uint64_t line);
+  std::uint16_t insert(std::uint64_t line, std::uint32_t set_index);
   std::uint32_t new_mshr(std::uint64_t line, std::uint8_t pending);
   void place(Mshr& entry, std::uint8_t sectors);
   void release(std::uint32_t mshr);
@@ -128,6 +130,7 @@ class L1 {
   bool on_miss_;
   bool xor_index_;
   bool write_evict_;
+  bool power_of_two_;  // sets
   std::uint32_t mshr_limit_;
   std::uint32_t merge_limit_;
   std::uint32_t sets_;

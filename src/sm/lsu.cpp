@@ -152,6 +152,7 @@ bool Sm::State::access(std::uint32_t index, workload::Transaction transaction, C
   } else {
     requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
   }
+  requests[request].flits = network.flits(requests[request].data_bytes);
   injection.push_miss(request);
   return true;
 }
@@ -241,6 +242,7 @@ std::uint32_t Sm::State::new_request(std::uint64_t line, Purpose purpose, Kernel
   request.purpose = purpose;
   request.sectors = sectors;
   request.wanted = sectors;
+  request.flits = read_flits;
   return index;
 }
 

@@ -47,6 +47,7 @@ struct Request {
   std::uint8_t wanted = 0;   // all sectors named in the packet
   std::uint8_t operations = 0;
   std::uint8_t data_bytes = 0;
+  std::uint8_t flits = 1;  // of the packet
 };
 static_assert(sizeof(Request) == 32);
 

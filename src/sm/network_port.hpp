@@ -52,7 +52,7 @@ class InjectionPort {
     collect_credits(now);
     const std::uint32_t index = queue->front();
     const Request& request = requests[index];
-    const std::uint8_t flits = network_.flits(request.data_bytes);
+    const std::uint8_t flits = request.flits;
     if (credits_ < flits) return false;
     credits_ -= flits;
     machine::MemRequest packet;
@@ -95,7 +95,7 @@ class InjectionPort {
     if (queue.empty()) return kNever;
     const Request& request = requests[queue.at(0)];
     Cycle ready = std::max({request.queued + 1, port_.free_at(), now + 1});
-    const std::uint32_t flits = network_.flits(request.data_bytes);
+    const std::uint32_t flits = request.flits;
     std::uint32_t have = credits_;
     for (std::size_t i = 0; have < flits; ++i) {
       if (i == coming_.size()) return kNever;
@@ -126,7 +126,7 @@ class EjectionPort {
 
   void take(std::vector<machine::MemReply>& incoming, const Pool<Request>& requests) {
     if (incoming.empty()) return;
-    if (head_ > 0) {
+    if (head_ > 256 || head_ == waiting_.size()) {
       waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
       head_ = 0;
     }
@@ -134,7 +134,7 @@ class EjectionPort {
       const PartitionId partition = requests[reply.tag].partition;
       std::size_t at = waiting_.size();
       waiting_.push_back({reply, partition});
-      for (; at > 0; --at) {
+      for (; at > head_; --at) {
         const Waiting& before = waiting_[at - 1];
         if (before.reply.time < reply.time) break;
         if (before.reply.time == reply.time && before.partition <= partition) break;

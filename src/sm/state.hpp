@@ -118,6 +118,7 @@ struct Sm::State {
   std::uint32_t shared_capacity;
   bool greedy;
   bool l1_enabled;
+  std::uint8_t read_flits;  // of a packet without data
   std::array<std::uint32_t, isa::kLatencyClasses> latency{};
 
   // --- hot state --------------------------------------------------------------------------------
