@@ -35,9 +35,9 @@ Dim3 grid_for(std::uint32_t rows, std::uint32_t columns) {
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {{"ni", 512, 1, 4096, "rows of A and G"},
                                                            {"nj", 128, 1, 4096, "columns of B, rows of C"},
-                                                           {"nk", 128, 1, 4096, "columns of A, rows of B"},
+                                                           {"nk", 64, 1, 4096, "columns of A, rows of B"},
                                                            {"nl", 256, 1, 4096, "columns of D and G"},
-                                                           {"nm", 128, 1, 4096, "columns of C, rows of D"}};
+                                                           {"nm", 64, 1, 4096, "columns of C, rows of D"}};
   return table;
 }
 
