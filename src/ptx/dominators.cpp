@@ -134,6 +134,17 @@ std::vector<BlockId> immediate_post_dominators(const FlowGraph& graph) {
   }
   std::vector<bool> ends(count + 1, false);  // reaches a regular end
   for (const BlockId id : post_order(from_exit, exit)) ends[id] = true;
+  // A guarded exit takes lanes away without a branch, so it is no edge, unless it is the only way out of
+  // a loop.
+  for (BlockId id = 0; id < count; ++id) {
+    const auto& code = graph.blocks[id].code;
+    const bool leaves = std::any_of(code.begin(), code.end(), [](const Instruction& inst) {
+      return inst.guard && (inst.op == Opcode::Exit || inst.op == Opcode::Ret);
+    });
+    if (ends[id] || !leaves) continue;
+    from_exit[exit].push_back(id);
+    for (const BlockId block : post_order(from_exit, id)) ends[block] = true;
+  }
   // Edges into the part that traps or never ends are dropped: its lanes never join the others.
   for (BlockId id = 0; id < count; ++id) {
     if (ends[id]) continue;

@@ -36,7 +36,7 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
 
-constexpr std::size_t kBufferBytes = 64 * 1024;
+constexpr std::size_t kBufferBytes = 160 * 1024;
 
 /// Buffers for pointers (small integers or moderate floats, by seed), small numbers for scalars.
 Outcome run_kernel(const std::string& text, const std::string& file, const isa::Function& kernel,
@@ -71,17 +71,20 @@ Outcome run_kernel(const std::string& text, const std::string& file, const isa::
       constexpr std::array<std::uint32_t, 6> kSizes = {1, 2, 7, 16, 32, 37};
       std::uint32_t value = kSizes[random.below(kSizes.size())];
       // Matrices large enough that threads do not write the same elements; lud's offset is its second number.
-      if (fixed_shape(kernel.name)) value = numbers == 1 && kernel.name.starts_with("lud") ? 16 : 64;
+      if (fixed_shape(kernel.name)) value = numbers == 1 && kernel.name.starts_with("lud") ? 16 : 128;
       ++numbers;
       std::memcpy(parameters.data() + param.offset, &value, 4);
     }
   }
   emulator::LaunchConfig config;
   config.block = random.below(2) != 0 ? Dim3{32, 2, 1} : Dim3{16, 16, 1};
-  if (const auto shape = fixed_shape(kernel.name)) config.block = *shape;
   if (kernel.max_threads != 0 && config.block.count() > kernel.max_threads)
     config.block = {kernel.max_threads, 1, 1};
   config.grid = {2, 1 + random.below(2), 1};
+  if (const auto shape = fixed_shape(kernel.name)) {
+    config.block = *shape;
+    config.grid = {1, 1, 1};
+  }
   config.dynamic_shared_bytes = kernel.uses_dynamic_shared ? 4096 : 0;
   config.parameters = parameters;
   config.max_warp_instructions = 400'000;
