@@ -82,7 +82,10 @@ TEST_P(IntegerSuite, NeedlemanWunsch) {
   constexpr int kPenalty = 3;
   const std::vector<std::int32_t> similarity = ints(kColumns * kColumns, -4, 10);
   std::vector<std::int32_t> score(kColumns * kColumns);
-  const auto at = [](int r, int c) { return static_cast<std::size_t>(r * kColumns + c); };
+  const auto at = [](int r, int c) {
+    const int index = r * kColumns + c;
+    return static_cast<std::size_t>(index);
+  };
   for (int i = 0; i < kColumns; ++i) score[at(i, 0)] = score[at(0, i)] = -kPenalty * i;
   const Address device_score = device.upload(score);
   const Address device_similarity = device.upload(similarity);
@@ -246,7 +249,8 @@ TEST_P(IntegerSuite, StructParameters) {
     for (int z = 3; z <= 8; ++z) {
       for (int y = 2; y <= 6; ++y) {
         for (int x = 1; x <= 7; ++x) {
-          const auto at = static_cast<std::size_t>((z * kSide + y) * kSide + x);
+          const int index = (z * kSide + y) * kSide + x;
+          const auto at = static_cast<std::size_t>(index);
           wanted[at] = kind == 'm' ? in[at] * 2.5F * static_cast<float>((x + y + z) % 5 + 1) : in[at] - 7;
         }
       }

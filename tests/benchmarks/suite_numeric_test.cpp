@@ -2,8 +2,10 @@
 // without the optimising back end, against references in double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "benchmarks/suite_device.hpp"
@@ -112,7 +114,8 @@ TEST_P(NumericSuite, Srad) {
   const auto pixel = [&](int r, int c) {
     r = std::clamp(r, 0, kRows - 1);
     c = std::clamp(c, 0, kColumns - 1);
-    return static_cast<double>(image[static_cast<std::size_t>(r * kColumns + c)]);
+    const int index = r * kColumns + c;
+    return static_cast<double>(image[static_cast<std::size_t>(index)]);
   };
   const auto coefficient = [&](int r, int c) {
     r = std::min(r, kRows - 1);
@@ -157,11 +160,11 @@ TEST_P(NumericSuite, Convolution) {
   std::vector<double> wanted(in.size());
   for (int i = 0; i < 600; ++i) {
     for (int k = -8; k <= 8; ++k) {
-      const int from = i % 300 + k;
-      if (from < 0 || from >= 300) continue;
-      wanted[static_cast<std::size_t>(i)] +=
-          static_cast<double>(filter[static_cast<std::size_t>(8 - k)]) *
-          static_cast<double>(in[static_cast<std::size_t>(i / 300 * 300 + from)]);
+      const int column = i % 300 + k;
+      if (column < 0 || column >= 300) continue;
+      const int from = i + k;
+      wanted[static_cast<std::size_t>(i)] += static_cast<double>(filter[static_cast<std::size_t>(8 - k)]) *
+                                             static_cast<double>(in[static_cast<std::size_t>(from)]);
     }
   }
   expect_near(device.download<float>(out, in.size()), wanted, 2e-6, 0);
@@ -322,8 +325,10 @@ TEST_P(NumericSuite, DoubleMath) {
   const Address out = device.zeros<double>(64);
   device.launch("double_math", {1}, {64}, 0, device.upload(x), out, 64);
   std::vector<double> wanted;
-  for (const double v : x)
+  wanted.reserve(x.size());
+  for (const double v : x) {
     wanted.push_back(std::exp(-v) + std::log(v) / std::sqrt(v) + std::pow(v, 1.5) + std::fmod(v, 0.7));
+  }
   expect_near(device.download<double>(out, 64), wanted, 0, 1e-13);
 }
 
