@@ -214,6 +214,14 @@ void Parser::parse_body() {
 
 void Parser::parse_statement() {
   if (accept(';')) return;
+  if (peek().kind == Token::Kind::Dot && peek().text == "pragma" && peek(1).text == "nounroll") {
+    isa::Instruction mark;  // Nop with shift 1: the loop that starts here is not to be unrolled
+    mark.op = isa::Opcode::Nop;
+    mark.shift = 1;
+    mark.line = peek().line;
+    mark.column = peek().column;
+    function_->code.push_back(mark);
+  }
   if (skip_debug_directive()) return;
   const Token token = peek();
   if (token.kind == Token::Kind::Dot) {

@@ -131,25 +131,32 @@ std::optional<CountedLoop> find_counted_loop(const FlowGraph& graph, BlockId id)
   }
 }
 
-/// The compiler's own remainder loop: its counter starts as `n & 3` and the like.
-bool is_remainder_loop(const FlowGraph& graph, const CountedLoop& loop) {
+/// The instruction that gives `reg` its value outside of `loop` (the last one in the graph's order).
+const Instruction* initial_value(const FlowGraph& graph, const Operand& reg, BlockId loop) {
+  const Instruction* found = nullptr;
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
-    if (id == loop.block) continue;
+    if (id == loop) continue;
     for (const Instruction& inst : graph.blocks[id].code) {
-      if (!defines(inst, loop.counter)) continue;
-      const Instruction* source = &inst;
-      if (inst.op == Opcode::Mov && inst.src[0].is_register()) {  // one step behind a copy
-        for (const Block& block : graph.blocks) {
-          for (const Instruction& other : block.code) {
-            if (defines(other, inst.src[0])) source = &other;
-          }
-        }
-      }
-      if (source->op == Opcode::And && source->src[1].kind == Operand::Kind::Imm && source->src[1].imm < 16) {
-        return true;
-      }
-      if (source->op == Opcode::Neg || source->op == Opcode::Sub) return true;  // -(n & 3), counted up
+      if (defines(inst, reg)) found = &inst;
     }
+  }
+  return found;
+}
+
+/// The compiler's own remainder loop: its counter starts as `n & 3` and the like, or minus that.
+bool is_remainder_loop(const FlowGraph& graph, const CountedLoop& loop) {
+  constexpr std::uint64_t kLargestRemainder = 15;
+  const Instruction* source = initial_value(graph, loop.counter, loop.block);
+  for (int step = 0; source != nullptr && step < 3; ++step) {
+    if (source->op == Opcode::And && source->src[1].kind == Operand::Kind::Imm &&
+        source->src[1].imm <= kLargestRemainder) {
+      return true;
+    }
+    const bool passes_on = source->op == Opcode::Mov || source->op == Opcode::Neg ||
+                           (source->op == Opcode::Sub && source->src[0] == Operand::immediate(0));
+    const Operand& from = source->op == Opcode::Sub ? source->src[1] : source->src[0];
+    if (!passes_on || !from.is_register()) return false;
+    source = initial_value(graph, from, loop.block);
   }
   return false;
 }
