@@ -22,7 +22,9 @@ class Micro final : public runtime::Application {
     const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/machine/data/micro.ptx";
     const std::uint32_t module = host.load_module(read_file(file), file);
     const std::size_t threads = grid_.count() * block_.count();
-    const std::size_t words = kernel_ == Kernel::Fma ? threads : threads * static_cast<std::size_t>(amount_);
+    // The streams move `amount` vectors of four words per thread.
+    const std::size_t words =
+        kernel_ == Kernel::Fma ? threads : threads * static_cast<std::size_t>(amount_) * 4;
     const auto in = host.malloc<float>(words);
     const auto out = host.malloc<float>(words);
     const runtime::LaunchSpec spec{grid_, block_, 0, 0};
@@ -60,13 +62,14 @@ class EveryMachine : public testing::TestWithParam<std::string> {
   machine::MachineConfig config_ = machine::load_machine(GetParam());
   /// Blocks that fill the machine once.
   [[nodiscard]] std::uint32_t one_wave() const { return config_.sms * (config_.sm.max_threads / 256); }
-  /// Bytes per core cycle: DRAM's peak, or what the SMs' reply ports take where that is less.
+  /// Bytes per core cycle: DRAM's peak, or what the reply ports of the slices give or of the SMs take.
   [[nodiscard]] double read_limit() const {
     const double dram = config_.dram_peak_bytes_per_second() / (config_.clocks.core * 1e6);
     const auto& noc = config_.noc;
     const double flits = (noc.header_bytes + kLineBytes + noc.flit_bytes - 1) / noc.flit_bytes;
     const double port = kLineBytes / flits * config_.clocks.noc / config_.clocks.core;
-    return std::min(dram, port * config_.sms);
+    return std::min(
+        {dram, port * config_.sms, port * config_.l2.partitions * config_.l2.slices_per_partition});
   }
 };
 
@@ -84,15 +87,15 @@ TEST_P(EveryMachine, IndependentFmaReachesTheIssueOrUnitLimit) {
 }
 
 TEST_P(EveryMachine, ReadStreamReaches80PercentOfTheBandwidth) {
-  const experiment::RunResult result = run_micro(config_, Micro::Kernel::Read, one_wave(), 32);
+  const experiment::RunResult result = run_micro(config_, Micro::Kernel::Read, one_wave(), 16);
   const double cycles = double(result.cycles - config_.runtime.kernel_launch_latency);
-  const double bytes = double(one_wave()) * 256 * 32 * 4;
+  const double bytes = double(one_wave()) * 256 * 16 * 16;
   EXPECT_GE(bytes / cycles, 0.8 * read_limit());
   EXPECT_LE(bytes / cycles, 1.0 * read_limit());
 }
 
 TEST_P(EveryMachine, CopyReaches60PercentOfTheBandwidth) {
-  const experiment::RunResult result = run_micro(config_, Micro::Kernel::Copy, one_wave(), 32);
+  const experiment::RunResult result = run_micro(config_, Micro::Kernel::Copy, one_wave(), 16);
   const double cycles = double(result.cycles - config_.runtime.kernel_launch_latency);
   const double moved = double(result.partitions.dram_bytes);
   EXPECT_GE(moved / cycles, 0.6 * read_limit());
