@@ -121,7 +121,8 @@ void Sm::State::choose_carveout() {
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
                        std::unique_ptr<workload::BlockStream> stream, Cycle start) {
   const KernelContext& kernel = kernels[slot];
-  GPUMUX_CHECK(fits(kernel.resources) && stream->warps() <= kernel.resources.warps());
+  GPUMUX_CHECK(fits(kernel.resources) && stream->warps() <= kernel.resources.warps() &&
+               stream->warps() <= 64);
   std::size_t index = 0;
   while (blocks[index].resident) ++index;
   Block& block = blocks[index];
@@ -161,6 +162,8 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     warp.table = kernel.table;
     warp.kernel = slot;
     warp.block = static_cast<std::uint8_t>(index);
+    warp.index = static_cast<std::uint8_t>(w);
+    block.alive_warps |= std::uint64_t{1} << w;
     warp.resident = warp.alive = true;
     warp.starved = true;  // until the first records and fetch
     warp.wake = kNever;
@@ -245,37 +248,43 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   look_again(scheduler, now);
   Block& block = blocks[warp.block];
   --block.alive;
+  block.alive_warps &= ~(std::uint64_t{1} << warp.index);
   block.last_time = std::max(block.last_time, now);
   if (block.alive == 0) {
     check_finished(block);
     return;
   }
-  for (std::uint32_t barrier = 0; barrier < block.arrived.size(); ++barrier)
-    if (block.arrived[barrier] > 0 && block.arrived[barrier] >= block.alive)
-      release_barrier(block, barrier, now);
+  for (std::uint32_t barrier = 0; barrier < block.barriers.size(); ++barrier) try_open(block, barrier, now);
   release_stuck_barrier(block, now);
 }
 
 void Sm::State::arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now) {
   Warp& warp = warps[slot];
   Block& block = blocks[warp.block];
-  const std::uint32_t barrier = inst.barrier % 16U;
+  const std::uint32_t number = inst.barrier % 16U;
+  Barrier& barrier = block.barriers[number];
   ++count(warp.kernel).barriers;
-  ++block.arrived[barrier];
+  if (barrier.arrivals++ == 0) barrier.expected = inst.access_bytes;
+  barrier.warps |= std::uint64_t{1} << warp.index;
   if ((inst.flags & isa::kArrive) == 0) {
     warp.sync = Sync::Barrier;
-    warp.barrier = static_cast<std::uint8_t>(barrier);
+    warp.barrier = static_cast<std::uint8_t>(number);
     ++block.at_barrier;
   }
-  if (block.arrived[barrier] >= block.alive) {
-    release_barrier(block, barrier, now);
-  } else {
-    release_stuck_barrier(block, now);
-  }
+  if (!try_open(block, number, now)) release_stuck_barrier(block, now);
+}
+
+bool Sm::State::try_open(Block& block, std::uint32_t number, Cycle now) {
+  const Barrier& barrier = block.barriers[number];
+  if (barrier.arrivals == 0) return false;
+  const bool open = barrier.expected == 0 ? (block.alive_warps & ~barrier.warps) == 0
+                                          : barrier.arrivals >= barrier.expected;
+  if (open) release_barrier(block, number, now);
+  return open;
 }
 
 void Sm::State::release_barrier(Block& block, std::uint32_t barrier, Cycle now) {
-  block.arrived[barrier] = 0;
+  block.barriers[barrier] = {};
   for (const std::uint16_t slot : block.warps) {
     Warp& warp = warps[slot];
     if (!warp.alive || warp.sync != Sync::Barrier || warp.barrier != barrier) continue;
@@ -286,12 +295,12 @@ void Sm::State::release_barrier(Block& block, std::uint32_t barrier, Cycle now) 
   }
 }
 
-/// A barrier among part of the block's warps: the static table does not say how many. The stream shows
+/// A barrier among part of the block's warps whose number the static table does not give. The stream shows
 /// that it opens, so when every warp of the block waits at some barrier, the lowest one opens.
 void Sm::State::release_stuck_barrier(Block& block, Cycle now) {
   if (block.alive == 0 || block.at_barrier < block.alive) return;
-  for (std::uint32_t barrier = 0; barrier < block.arrived.size(); ++barrier) {
-    if (block.arrived[barrier] == 0) continue;
+  for (std::uint32_t barrier = 0; barrier < block.barriers.size(); ++barrier) {
+    if (block.barriers[barrier].arrivals == 0) continue;
     release_barrier(block, barrier, now);
     return;
   }

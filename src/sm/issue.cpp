@@ -157,14 +157,15 @@ void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t l
     if (inst.num_dst > 0)
       scoreboard.set(slot, inst, result_bus.book(now + delay + latency_of(inst.latency_class)), false);
   }
-  after_issue(slot, inst, now);
+  // Predicated off, a barrier or fence is a slot and no more.
+  after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
 }
 
-void Sm::State::after_issue(std::uint32_t slot, const isa::StaticInst& inst, Cycle now) {
+void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const isa::StaticInst& inst, Cycle now) {
   Warp& warp = warps[slot];
   if (warp.next == warp.end) [[unlikely]] {
     if (warp.finished) {
-      if ((inst.flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;
+      if ((flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;
       warp_exits(slot, now);
       return;
     }
@@ -172,8 +173,8 @@ void Sm::State::after_issue(std::uint32_t slot, const isa::StaticInst& inst, Cyc
   } else {
     fetch.issued(warp, warp.next->pc, now, kernels[warp.kernel].code_address);
   }
-  if ((inst.flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
-    if ((inst.flags & InstFlag::kBarrier) != 0) {
+  if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
+    if ((flags & InstFlag::kBarrier) != 0) {
       arrive(slot, inst, now);
     } else {
       warp.sync = Sync::Fence;

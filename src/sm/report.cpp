@@ -55,8 +55,8 @@ std::string Sm::State::describe_waits() const {
       if (!warp.alive) continue;
       std::string reason;
       if (warp.sync == Sync::Barrier) {
-        reason = fmt::format("barrier {} ({} of {} warps there)", warp.barrier, block.arrived[warp.barrier],
-                             block.alive);
+        reason = fmt::format("barrier {} ({} arrivals, {} warps run)", warp.barrier,
+                             block.barriers[warp.barrier].arrivals, block.alive);
       } else if (warp.sync == Sync::Released) {
         reason = "release of its barrier";
       } else if (warp.sync == Sync::Fence) {

@@ -36,6 +36,7 @@ struct Sm::State {
   void reload_refilled(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now);
+  bool try_open(Block& block, std::uint32_t number, Cycle now);
   void release_barrier(Block& block, std::uint32_t barrier, Cycle now);
   /// Barriers that wait for part of a block's warps: see blocks.cpp.
   void release_stuck_barrier(Block& block, Cycle now);
@@ -53,7 +54,7 @@ struct Sm::State {
   template <bool kGreedy>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
-  void after_issue(std::uint32_t slot, const isa::StaticInst& inst, Cycle now);
+  void after_issue(std::uint32_t slot, std::uint32_t flags, const isa::StaticInst& inst, Cycle now);
   void resume_stream(std::uint32_t slot, Cycle now);
   /// Puts the warp where its next instruction belongs. It may issue from `earliest` on (>= now).
   void place(std::uint32_t slot, Cycle now, Cycle earliest);

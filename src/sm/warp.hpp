@@ -41,6 +41,7 @@ struct Warp {
 
   machine::KernelSlot kernel = 0;
   std::uint8_t block = 0;  // index of the block slot
+  std::uint8_t index = 0;  // within its block
   std::uint8_t scheduler = 0;
   std::uint8_t local = 0;  // bit in the scheduler's masks
   Wait wait = Wait::Fetch;
@@ -59,6 +60,13 @@ struct Warp {
   std::uint32_t generation = 0;  // tells warps apart that used the slot one after the other
 };
 
+/// One of a block's barriers between two openings.
+struct Barrier {
+  std::uint64_t warps = 0;  // that have arrived, by index within the block
+  std::uint32_t arrivals = 0;
+  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
+};
+
 struct Block {
   std::unique_ptr<workload::BlockStream> stream;
   std::vector<std::uint16_t> warps;  // warp slots
@@ -73,8 +81,9 @@ struct Block {
   std::uint32_t loads_out = 0;
   Cycle last_time = 0;  // latest exit or data return so far
   Cycle finish_at = kNever;
-  Cycle refill_check = 0;                   // no warp can be short before
-  std::array<std::uint16_t, 16> arrived{};  // warps at each barrier
+  Cycle refill_check = 0;         // no warp can be short before
+  std::uint64_t alive_warps = 0;  // by index within the block
+  std::array<Barrier, 16> barriers{};
   bool resident = false;
 };
 

@@ -7,6 +7,7 @@ namespace {
 StaticInst barrier(std::uint8_t number, std::uint16_t flags = 0) {
   StaticInst made = control(static_cast<std::uint16_t>(isa::kBarrier | flags));
   made.barrier = number;
+  made.access_bytes = 0;  // all warps of the block
   return made;
 }
 
@@ -123,6 +124,62 @@ TEST(Barrier, AmongPartOfTheWarpsOpensWhenAllWait) {
   bench.start(program, {first, first, second, second});
   bench.finish();
   EXPECT_EQ(bench.ended.size(), 1U);
+}
+
+TEST(Barrier, GivenNumberOfWarpsOpensIt) {
+  // Two of three warps meet at barrier 3 while the third runs a long chain.
+  Program program;
+  program.add(barrier(3));
+  program.table[0].access_bytes = 2;
+  program.add(alu(1));
+  for (int i = 0; i < 30; ++i) program.add(alu(2, {2}));
+  WarpCode meets;
+  meets.run(0).run(1);
+  WarpCode chain;
+  for (std::uint32_t i = 2; i < 32; ++i) chain.run(i);
+  Bench bench(plain_machine());
+  bench.start(program, {meets, chain, meets});
+  bench.window(10);
+  bench.window(20);
+  EXPECT_EQ(bench.counters().barriers, 2U);
+  EXPECT_EQ(bench.counters().warp_instructions, 4U + 5U);
+  bench.finish();
+}
+
+TEST(Barrier, EarlyArrivalOfAnExitedWarpCountsOnce) {
+  // Warp 0 arrives without waiting and exits; warps 1 and 2 must still wait for each other.
+  Program program;
+  program.add(barrier(1, isa::kArrive));
+  program.add(barrier(1));
+  program.add(alu(1));
+  for (int i = 0; i < 10; ++i) program.add(alu(2, {2}));
+  program.add(barrier(1));
+  WarpCode leaves;
+  leaves.run(0);
+  WarpCode waits;
+  waits.run(1).run(2);
+  WarpCode late;
+  for (std::uint32_t i = 3; i < 14; ++i) late.run(i);
+  Bench bench(plain_machine());
+  bench.start(program, {leaves, waits, late});
+  bench.window(10);
+  bench.window(20);
+  EXPECT_LT(bench.counters().warp_instructions, 8U);  // the alu after the barrier has not issued
+  EXPECT_GE(bench.finish(), 40U);
+}
+
+TEST(Barrier, PredicatedOffIsNoArrival) {
+  Program program;
+  program.add(barrier(0));
+  program.add(alu(1));
+  WarpCode code;
+  code.run(0, 0).run(1);
+  WarpCode other;
+  for (int i = 0; i < 5; ++i) other.run(1);
+  Bench bench(plain_machine());
+  bench.start(program, {code, other});
+  bench.finish();
+  EXPECT_EQ(bench.counters().barriers, 0U);
 }
 
 TEST(Fence, WaitsForStoresToBeAcknowledged) {
