@@ -17,7 +17,8 @@ constexpr const char* kFile = "benchmarks/spmv/spmv.ptx";
 constexpr std::uint32_t kBlock = 192;
 constexpr std::int64_t kMaxRows = 32 * 8192;     // the kernel's constant array of groups
 constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: its array of diagonals
-constexpr std::uint32_t kBand = 512;
+constexpr std::uint32_t kBand = 512;  // largest distance from the diagonal of a region's common elements
+constexpr std::uint32_t kRegion = 32;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
@@ -70,27 +71,30 @@ class Spmv final : public runtime::Application {
   }
 
  private:
-  // Row lengths are uniform in [1, 2 * nonzeros_); half of the columns lie near the diagonal, half anywhere.
+  // Like a mesh: 32 neighbouring rows have one length, uniform in [1, 2 * nonzeros_), and the same offsets
+  // from the diagonal, but one element in eight of each row lies anywhere. Elements that would repeat a
+  // column or leave the matrix are left out.
   [[nodiscard]] SparseRows make_matrix(Random& random) const {
     SparseRows matrix;
     const std::size_t expected = std::size_t{rows_} * nonzeros_;
     matrix.column.reserve(expected + expected / 8);
     matrix.value.reserve(expected + expected / 8);
-    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> offsets;
     for (std::uint32_t row = 0; row < rows_; ++row) {
-      const std::uint32_t length = 1 + random.below(2 * nonzeros_ - 1);
-      const std::uint32_t band_start = row < kBand ? 0 : row - kBand;
-      const std::uint32_t band = std::min(rows_, row + kBand) - band_start;
-      columns.clear();
-      for (std::uint32_t k = 0; k < length; ++k) {
-        const bool near_diagonal = random.below(2) == 0;
-        const std::uint32_t column = near_diagonal ? band_start + random.below(band) : random.below(rows_);
-        columns.push_back(static_cast<std::int32_t>(column));
+      if (row % kRegion == 0) {
+        offsets.resize(1 + random.below(2 * nonzeros_ - 1));
+        for (std::int64_t& offset : offsets) offset = std::int64_t{random.below(2 * kBand)} - kBand;
       }
-      std::sort(columns.begin(), columns.end());
-      columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-      for (const std::int32_t column : columns) {
-        matrix.column.push_back(column);
+      const auto first = static_cast<std::ptrdiff_t>(matrix.column.size());
+      for (const std::int64_t offset : offsets) {
+        const bool anywhere = random.below(8) == 0;
+        const std::int64_t column = anywhere ? std::int64_t{random.below(rows_)} : row + offset;
+        if (column < 0 || column >= rows_) continue;
+        const auto index = static_cast<std::int32_t>(column);
+        if (std::find(matrix.column.begin() + first, matrix.column.end(), index) != matrix.column.end()) {
+          continue;
+        }
+        matrix.column.push_back(index);
         matrix.value.push_back(random.unit());
       }
       matrix.start.push_back(matrix.column.size());
