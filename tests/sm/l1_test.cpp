@@ -1,0 +1,261 @@
+// L1 by itself: replacement, index, resizing, flushing, and a slow model that it must agree with.
+#include "sm/l1.hpp"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <map>
+#include <random>
+#include <set>
+
+namespace gpumux::sm {
+namespace {
+
+machine::L1Config small(std::uint32_t sets, std::uint32_t ways) {
+  machine::L1Config config;
+  config.bytes = sets * ways * kLineBytes;
+  config.ways = ways;
+  config.index = "linear";
+  config.sectored = false;
+  config.mshr_entries = 8;
+  config.mshr_merges = 4;
+  return config;
+}
+
+void bring(L1& l1, std::uint64_t line) {
+  const L1Access access = l1.load(line, 0xf, true);
+  ASSERT_EQ(access.result, L1Result::Miss);
+  l1.wait(access.mshr, 0, access.missing);
+  std::uint32_t done = 0;
+  l1.fill(access.mshr, 0xf, [&](std::uint32_t) { ++done; });
+  EXPECT_EQ(done, 1U);
+}
+
+bool hits(L1& l1, std::uint64_t line) {
+  const L1Access access = l1.load(line, 0xf, false);  // without room in the queue a miss changes nothing
+  return access.result == L1Result::Hit;
+}
+
+TEST(L1, ReplacesTheLeastRecentlyUsed) {
+  for (const char* allocate : {"on-miss", "on-fill"}) {
+    machine::L1Config config = small(1, 3);
+    config.allocate = allocate;
+    L1 l1(config);
+    bring(l1, 1);
+    bring(l1, 2);
+    bring(l1, 3);
+    EXPECT_TRUE(hits(l1, 1));  // 2 is the oldest now
+    bring(l1, 4);
+    EXPECT_TRUE(hits(l1, 1));
+    EXPECT_FALSE(hits(l1, 2));
+    EXPECT_TRUE(hits(l1, 3));
+    EXPECT_TRUE(hits(l1, 4));
+  }
+}
+
+TEST(L1, ReservedLinesCannotBeEvicted) {
+  L1 l1(small(1, 2));
+  const L1Access first = l1.load(1, 0xf, true);
+  const L1Access second = l1.load(2, 0xf, true);
+  EXPECT_EQ(l1.reserved_lines(), 2U);
+  EXPECT_EQ(l1.load(3, 0xf, true).result, L1Result::FailLine);
+  l1.fill(first.mshr, 0xf, [](std::uint32_t) {});
+  EXPECT_EQ(l1.load(3, 0xf, true).result, L1Result::Miss);  // evicts 1
+  l1.fill(second.mshr, 0xf, [](std::uint32_t) {});
+  EXPECT_TRUE(hits(l1, 2));
+  EXPECT_FALSE(hits(l1, 1));
+}
+
+TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
+  machine::L1Config config = small(32, 1);
+  const auto kept = [&](const char* index) {
+    config.index = index;
+    L1 l1(config);
+    for (std::uint64_t i = 0; i < 32; ++i) bring(l1, i * 32);
+    std::uint32_t present = 0;
+    for (std::uint64_t i = 0; i < 32; ++i) present += hits(l1, i * 32) ? 1 : 0;
+    return present;
+  };
+  EXPECT_EQ(kept("linear"), 1U);
+  EXPECT_EQ(kept("xor"), 32U);
+}
+
+TEST(L1, FlushDropsLinesAndDataOnTheirWay) {
+  for (const char* allocate : {"on-miss", "on-fill"}) {
+    machine::L1Config config = small(4, 2);
+    config.allocate = allocate;
+    L1 l1(config);
+    bring(l1, 1);
+    const L1Access pending = l1.load(2, 0xf, true);
+    l1.wait(pending.mshr, 7, pending.missing);
+    l1.flush();
+    EXPECT_FALSE(hits(l1, 1));
+    EXPECT_EQ(l1.load(2, 0xf, true).result, L1Result::FailMerge);
+    std::uint32_t op = 0;
+    l1.fill(pending.mshr, 0xf, [&](std::uint32_t which) { op = which; });
+    EXPECT_EQ(op, 7U);
+    EXPECT_FALSE(hits(l1, 2));
+    EXPECT_EQ(l1.mshrs_in_use() + l1.waiters() + l1.reserved_lines(), 0U);
+    bring(l1, 2);
+    EXPECT_TRUE(hits(l1, 2));
+  }
+}
+
+TEST(L1, ResizeKeepsTheNewestLinesAndReservedOnes) {
+  machine::L1Config config = small(2, 2);
+  config.unified_bytes = 2 * 8 * kLineBytes;
+  L1 l1(config);
+  l1.resize(2 * 8 * kLineBytes);
+  for (std::uint64_t line = 0; line < 16; ++line) bring(l1, line);
+  for (std::uint64_t line = 0; line < 16; ++line) EXPECT_TRUE(hits(l1, line));
+  const L1Access pending = l1.load(100, 0xf, true);  // evicts 0
+  l1.resize(2 * 1 * kLineBytes);
+  EXPECT_EQ(l1.bytes(), 2U * kLineBytes);
+  EXPECT_TRUE(hits(l1, 15));
+  EXPECT_FALSE(hits(l1, 13));
+  EXPECT_FALSE(hits(l1, 14));  // its set holds the reserved line
+  l1.fill(pending.mshr, 0xf, [](std::uint32_t) {});
+  EXPECT_TRUE(hits(l1, 100));
+}
+
+TEST(L1, TooManyLinesAreRefused) {
+  machine::L1Config config = small(1, 4);
+  config.bytes = 64U << 20U;
+  EXPECT_THROW(L1{config}, UserError);
+}
+
+/// The same cache with a list per set and maps: slow and plain.
+class PlainL1 {
+ public:
+  PlainL1(const machine::L1Config& config, std::uint32_t sets)
+      : config_(config), sets_(sets), on_miss_(config.allocate == "on-miss") {}
+  struct Pending {
+    std::uint8_t sectors = 0;
+    std::uint32_t merges = 0;
+  };
+  L1Result load(std::uint64_t line, std::uint8_t sectors, bool room) {
+    if (!config_.sectored) sectors = 0xf;
+    auto& set = lines_[line % sets_];
+    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
+    const unsigned valid = at == set.end() ? 0U : at->second;
+    const unsigned missing = sectors & ~valid;
+    if (missing == 0) {
+      set.splice(set.begin(), set, at);
+      return L1Result::Hit;
+    }
+    const auto pending = pending_.find(line);
+    const unsigned request = missing & ~(pending == pending_.end() ? 0U : pending->second.sectors);
+    if (on_miss_ && at == set.end()) {
+      std::uint32_t reserved = 0;
+      for (const auto& l : set) reserved += pending_.count(l.first) != 0 ? 1 : 0;
+      if (reserved >= config_.ways) return L1Result::FailLine;
+    }
+    if (pending == pending_.end() && pending_.size() >= config_.mshr_entries) return L1Result::FailMshr;
+    if (pending != pending_.end() && pending->second.merges >= config_.mshr_merges)
+      return L1Result::FailMerge;
+    if (request != 0 && !room) return L1Result::FailMissQueue;
+    if (at != set.end()) {
+      set.splice(set.begin(), set, at);
+    } else if (on_miss_) {
+      insert(set, line, 0);
+    }
+    Pending& entry = pending_[line];
+    entry.sectors = static_cast<std::uint8_t>(entry.sectors | request);
+    ++entry.merges;
+    return request != 0 ? L1Result::Miss : L1Result::Merged;
+  }
+  void fill(std::uint64_t line, std::uint8_t sectors) {
+    auto& set = lines_[line % sets_];
+    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
+    if (at == set.end()) {
+      insert(set, line, sectors);
+    } else {
+      at->second = static_cast<std::uint8_t>(at->second | sectors);
+      if (!on_miss_) set.splice(set.begin(), set, at);
+    }
+    Pending& entry = pending_[line];
+    entry.sectors = static_cast<std::uint8_t>(entry.sectors & ~sectors);
+    if (entry.sectors == 0) pending_.erase(line);
+  }
+  void write(std::uint64_t line, std::uint8_t sectors) {
+    auto& set = lines_[line % sets_];
+    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
+    if (at == set.end()) return;
+    if (config_.write == "evict") {
+      at->second = config_.sectored ? static_cast<std::uint8_t>(at->second & ~sectors) : std::uint8_t{0};
+      if (at->second == 0 && !(on_miss_ && pending_.count(line) != 0)) set.erase(at);
+    } else if ((at->second & sectors) != 0) {
+      set.splice(set.begin(), set, at);
+    }
+  }
+
+ private:
+  using Set = std::list<std::pair<std::uint64_t, std::uint8_t>>;  // newest first
+  void insert(Set& set, std::uint64_t line, std::uint8_t valid) {
+    if (set.size() >= config_.ways) {
+      auto victim = std::prev(set.end());
+      while (on_miss_ && pending_.count(victim->first) != 0) --victim;
+      set.erase(victim);
+    }
+    set.emplace_front(line, valid);
+  }
+  machine::L1Config config_;
+  std::uint32_t sets_;
+  bool on_miss_;
+  std::map<std::uint64_t, Set> lines_;
+  std::map<std::uint64_t, Pending> pending_;
+};
+
+TEST(L1, AgreesWithThePlainModel) {
+  std::mt19937 random(7);
+  for (unsigned variant = 0; variant < 16; ++variant) {
+    machine::L1Config config = small(variant % 3 == 0 ? 3 : 4, 1 + variant % 4);
+    config.sectored = (variant & 1U) != 0;
+    config.allocate = (variant & 2U) != 0 ? "on-miss" : "on-fill";
+    config.write = (variant & 4U) != 0 ? "evict" : "through";
+    config.mshr_entries = static_cast<std::uint32_t>(1 + random() % 6);
+    config.mshr_merges = static_cast<std::uint32_t>(1 + random() % 4);
+    L1 l1(config);
+    PlainL1 plain(config, variant % 3 == 0 ? 3 : 4);
+    struct Flight {
+      std::uint64_t line;
+      std::uint8_t sectors;
+      std::uint32_t mshr;
+    };
+    std::vector<Flight> flights;
+    std::map<std::uint32_t, unsigned> waiting;  // op -> sectors
+    for (std::uint32_t step = 0; step < 20'000; ++step) {
+      const std::uint64_t line = random() % 24;
+      const auto sectors = static_cast<std::uint8_t>(1 + random() % 15);
+      const auto what = random() % 8;
+      if (what == 0) {
+        l1.write(line, sectors, false);
+        plain.write(line, sectors);
+      } else if (what <= 3 && !flights.empty()) {
+        const std::size_t which = random() % flights.size();
+        const Flight flight = flights[which];
+        flights.erase(flights.begin() + static_cast<std::ptrdiff_t>(which));
+        plain.fill(flight.line, flight.sectors);
+        l1.fill(flight.mshr, flight.sectors, [&](std::uint32_t op) { waiting.erase(op); });
+      } else {
+        const bool room = random() % 8 != 0;
+        const L1Access access = l1.load(line, sectors, room);
+        ASSERT_EQ(access.result, plain.load(line, sectors, room))
+            << "variant " << variant << " step " << step;
+        if (access.result != L1Result::Miss && access.result != L1Result::Merged) continue;
+        l1.wait(access.mshr, step, access.missing);
+        waiting[step] = access.missing;
+        if (access.request != 0) flights.push_back({line, access.request, access.mshr});
+      }
+    }
+    while (!flights.empty()) {
+      l1.fill(flights.back().mshr, flights.back().sectors, [&](std::uint32_t op) { waiting.erase(op); });
+      flights.pop_back();
+    }
+    EXPECT_TRUE(waiting.empty());
+    EXPECT_EQ(l1.mshrs_in_use() + l1.waiters() + l1.reserved_lines(), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::sm
