@@ -29,14 +29,12 @@ Cycle Sm::State::simulate(Cycle begin, Cycle end) {
   Cycle now = next_event(begin);
   for (; now < end; now = next_event(now + 1)) {
     while (ejection.next() <= now) reply(now);
-    if (!injection.empty()) {
-      for (;;) {
-        const std::size_t before = mailbox.out.size();
-        if (injection.send(now, requests, id, mailbox.out) && lsu.stall != Stall::None) lsu_retry(now);
-        if (mailbox.out.size() == before) break;
-        ++count(mailbox.out.back().kernel).requests_sent;
-        ++progress;
-      }
+    while (injection.ready(now)) {
+      const std::size_t before = mailbox.out.size();
+      if (injection.send(now, requests, id, mailbox.out)) lsu_retry(now);
+      if (mailbox.out.size() == before) break;
+      ++count(mailbox.out.back().kernel).requests_sent;
+      ++progress;
     }
     if (lsu.next <= now) lsu_step(now);
     if (wheel.due(now)) wake_due(now);

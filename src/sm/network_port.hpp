@@ -45,10 +45,12 @@ class InjectionPort {
     return sum;
   }
 
-  /// Sends at most one packet at `now`. True when a miss queue entry was freed.
+  /// Something waits and the port is free.
+  [[nodiscard]] bool ready(Cycle now) const { return port_free_ <= now && !empty(); }
+  /// Sends at most one packet at `now`; ready() must hold. True when a miss queue entry was freed.
   bool send(Cycle now, Pool<Request>& requests, SmId sm, std::vector<machine::MemRequest>& out) {
     Fifo<std::uint32_t>* queue = head(now, requests);
-    if (queue == nullptr || port_.free_at() > now) return false;
+    if (queue == nullptr) return false;
     collect_credits(now);
     const std::uint32_t index = queue->front();
     const Request& request = requests[index];
@@ -58,6 +60,7 @@ class InjectionPort {
     machine::MemRequest packet;
     packet.line = request.line;
     packet.time = port_.inject(now, flits).last + network_.latency;
+    port_free_ = port_.free_at();
     packet.tag = index;
     packet.sm = sm;
     packet.partition = request.partition;
@@ -94,7 +97,7 @@ class InjectionPort {
                               const Pool<Request>& requests) const {
     if (queue.empty()) return kNever;
     const Request& request = requests[queue.at(0)];
-    Cycle ready = std::max({request.queued + 1, port_.free_at(), now + 1});
+    Cycle ready = std::max({request.queued + 1, port_free_, now + 1});
     const std::uint32_t flits = request.flits;
     std::uint32_t have = credits_;
     for (std::size_t i = 0; have < flits; ++i) {
@@ -111,6 +114,7 @@ class InjectionPort {
   }
   const noc::Network& network_;
   noc::Port port_;
+  Cycle port_free_ = 0;
   std::uint32_t capacity_;
   std::uint32_t credits_;
   std::uint64_t sent_ = 0;

@@ -395,6 +395,30 @@ TEST(Constant, PerfectAndReal) {
   EXPECT_LT(end, 145U);
 }
 
+TEST(Unified, CarveOutFollowsTheResidentKernels) {
+  // 128 KiB in all. 600 lines read twice: they stay unless shared memory takes 96 KiB.
+  machine::MachineConfig config = plain_machine();
+  config.sm.shared_bytes = 96 * 1024;
+  config.l1.bytes = 32 * 1024;
+  config.l1.ways = 64;
+  config.l1.unified_bytes = 128 * 1024;
+  config.l1.shared_carveouts = {0, 8192, 16384, 32768, 65536, 98304};
+  config.l1.mshr_entries = 512;
+  Program program;
+  for (std::uint16_t i = 0; i < 200; ++i) program.add(load(i));
+  WarpCode code;
+  for (int pass = 0; pass < 2; ++pass)
+    for (std::uint32_t i = 0; i < 600; ++i) code.global(i % 200, i);
+  for (const auto& [shared, misses] : {std::pair<std::uint32_t, std::uint64_t>{0, 600}, {40'000, 1200}}) {
+    Bench bench(config);
+    bench.bind(program, {32, 16, shared});
+    bench.launch({code});
+    bench.finish();
+    EXPECT_EQ(bench.counters().l1_misses, misses) << shared;
+    EXPECT_EQ(bench.counters().l1_accesses, 1200U);
+  }
+}
+
 TEST(Network, RepliesLeaveOneFlitAtATime) {
   // Two partitions answer in the same cycle: the second reply is a cycle later; three flits take three.
   Program program;

@@ -52,7 +52,7 @@ TEST(Speed, MemoryBound) {
     std::uint64_t line = 0;
     std::uint64_t transactions = 0;
     for (std::uint32_t w = 0; w < 64; ++w) {
-      for (std::uint32_t n = 0; n < 2000 / lines; ++n) {
+      for (std::uint32_t n = 0; n < 500 / lines; ++n) {
         for (std::uint32_t i = 0; i < 4; ++i) {
           code[w].run(i);
           workload::MemHeader header;
