@@ -7,9 +7,10 @@
 // as with nvcc, which demotes what one kernel uses into that kernel. Placement goes by falling alignment,
 // then by order of declaration, which leaves no gaps between sizes that are multiples of their alignment.
 //
-// External (dynamic) variables begin behind the kernel's static ones, at Function::shared_bytes rounded up to
-// their alignment, so in each kernel at its own offset. Symbol::address is the largest of these: exact where
-// one kernel uses the variable; whoever lays out a block computes it from the kernel's shared_bytes.
+// A function's shared_bytes is rounded up to the largest alignment among its variables, the external
+// (dynamic) ones included, as ptxas does; the external ones begin there. Symbol::address of an external
+// variable is the largest of these starts: exact where one kernel uses the variable; whoever lays out a block
+// takes the kernel's shared_bytes.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -124,22 +125,23 @@ void lay_out_shared(isa::Module& module) {
   for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
     isa::Function& function = module.functions[f];
     std::uint64_t bytes = 0;
-    std::uint64_t dynamic_align = 0;
+    std::uint64_t align = 1;
     for (const std::uint32_t index : needs[f]) {
       const Symbol& symbol = module.symbols[index];
+      align = std::max<std::uint64_t>(align, symbol.align);
       if (symbol.kind == Symbol::Kind::ExternShared) {
-        dynamic_align = std::max<std::uint64_t>(dynamic_align, symbol.align);
+        function.uses_dynamic_shared = true;
       } else {
         bytes = std::max(bytes, symbol.address + symbol.bytes);
       }
     }
-    function.uses_dynamic_shared = dynamic_align != 0;
+    bytes = round_up(bytes, align);
     function.shared_bytes = static_cast<std::uint32_t>(bytes);
     if (!function.is_kernel) continue;
     for (const std::uint32_t index : needs[f]) {
       Symbol& symbol = module.symbols[index];
       if (symbol.kind == Symbol::Kind::ExternShared) {
-        symbol.address = std::max(symbol.address, round_up(bytes, dynamic_align));
+        symbol.address = std::max(symbol.address, bytes);
       }
     }
   }
