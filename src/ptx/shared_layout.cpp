@@ -1,19 +1,17 @@
 // Where .shared variables lie.
 //
 // A variable has one offset in the whole module, so that two kernels that share it (and the functions
-// that both call) agree. A kernel needs the variables that it or any function it may call names; each is
-// placed at the lowest offset at which it overlaps no variable that some kernel needs together with it.
-// Variables of different kernels therefore overlap, and a kernel's size is that of its own variables alone,
-// as with nvcc, which demotes what one kernel uses into that kernel. Placement goes by falling alignment,
-// then by order of declaration, which leaves no gaps between sizes that are multiples of their alignment.
+// that both call) agree. A kernel needs the variables that it or any function it may call names. In order of
+// declaration, each is placed behind those placed before that some kernel needs together with it. Variables
+// of different kernels therefore overlap, and a kernel's size is that of its own variables: the size that
+// ptxas reports, which also keeps the order of declaration and fills no gaps.
 //
-// A function's shared_bytes is rounded up to the largest alignment among its variables, the external
-// (dynamic) ones included, as ptxas does; the external ones begin there. Symbol::address of an external
-// variable is the largest of these starts: exact where one kernel uses the variable; whoever lays out a block
-// takes the kernel's shared_bytes.
+// External (dynamic) variables begin behind the kernel's static ones: at Function::shared_bytes, which is
+// rounded up to their alignment in functions that reach them (as ptxas does). Symbol::address is the largest
+// of these starts: exact where one kernel uses the variable; whoever lays out a block takes the kernel's
+// shared_bytes.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "ptx/parser.hpp"
@@ -90,52 +88,36 @@ void lay_out_shared(isa::Module& module) {
   needs.reserve(module.functions.size());
   for (std::uint32_t f = 0; f < module.functions.size(); ++f) needs.push_back(reachable(uses, f));
 
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < module.symbols.size(); ++i) {
-    if (module.symbols[i].kind == Symbol::Kind::Shared) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return module.symbols[a].align > module.symbols[b].align;
-  });
-  std::set<std::uint32_t> placed;
-  for (const std::uint32_t index : order) {
-    std::set<std::uint32_t> neighbours;
+  std::vector<std::uint32_t> placed;
+  for (std::uint32_t index = 0; index < module.symbols.size(); ++index) {
+    Symbol& symbol = module.symbols[index];
+    if (symbol.kind != Symbol::Kind::Shared) continue;
+    std::uint64_t end = 0;
     for (const std::set<std::uint32_t>& need : needs) {
       if (!need.contains(index)) continue;
-      for (const std::uint32_t other : need) {
-        if (placed.contains(other)) neighbours.insert(other);
+      for (const std::uint32_t other : placed) {
+        if (need.contains(other))
+          end = std::max(end, module.symbols[other].address + module.symbols[other].bytes);
       }
     }
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;  // begin, end
-    for (const std::uint32_t other : neighbours) {
-      const Symbol& symbol = module.symbols[other];
-      taken.emplace_back(symbol.address, symbol.address + symbol.bytes);
-    }
-    std::sort(taken.begin(), taken.end());
-    Symbol& symbol = module.symbols[index];
-    std::uint64_t at = 0;
-    for (const auto& [begin, end] : taken) {
-      if (at + symbol.bytes <= begin) break;
-      at = std::max(at, round_up(end, symbol.align));
-    }
-    symbol.address = at;
-    placed.insert(index);
+    symbol.address = round_up(end, symbol.align);
+    placed.push_back(index);
   }
 
   for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
     isa::Function& function = module.functions[f];
     std::uint64_t bytes = 0;
-    std::uint64_t align = 1;
+    std::uint64_t dynamic_align = 1;
     for (const std::uint32_t index : needs[f]) {
       const Symbol& symbol = module.symbols[index];
-      align = std::max<std::uint64_t>(align, symbol.align);
       if (symbol.kind == Symbol::Kind::ExternShared) {
         function.uses_dynamic_shared = true;
+        dynamic_align = std::max<std::uint64_t>(dynamic_align, symbol.align);
       } else {
         bytes = std::max(bytes, symbol.address + symbol.bytes);
       }
     }
-    bytes = round_up(bytes, align);
+    bytes = round_up(bytes, dynamic_align);
     function.shared_bytes = static_cast<std::uint32_t>(bytes);
     if (!function.is_kernel) continue;
     for (const std::uint32_t index : needs[f]) {

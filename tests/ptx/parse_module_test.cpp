@@ -137,21 +137,40 @@ TEST(ParseModule, SharedVariablesOfOneKernelAreDisjointAndOfTwoOverlap) {
       "r, "
       "dynamic; ret; }\n"
       ".entry c() { ret; }\n");
-  // By falling alignment: mine (a) 0..32, through_call (a) 32..48, both (a, b) 48..148, other (b) 0..8.
-  EXPECT_EQ(symbol(module, "mine").address, 0U);
-  EXPECT_EQ(symbol(module, "through_call").address, 32U);
-  EXPECT_EQ(symbol(module, "both").address, 48U);
-  EXPECT_EQ(symbol(module, "other").address, 0U);
-  EXPECT_EQ(module.find("a")->shared_bytes, 160U);  // 148, rounded up for `mine`
-  EXPECT_EQ(module.find("b")->shared_bytes, 160U);  // 148, rounded up for `dynamic`
+  // In order of declaration: both (a, b) 0..100, through_call (a) 104..120, mine (a) 128..160,
+  // other (b) 100..108.
+  EXPECT_EQ(symbol(module, "both").address, 0U);
+  EXPECT_EQ(symbol(module, "through_call").address, 104U);
+  EXPECT_EQ(symbol(module, "mine").address, 128U);
+  EXPECT_EQ(symbol(module, "other").address, 100U);
+  EXPECT_EQ(module.find("a")->shared_bytes, 160U);
+  EXPECT_EQ(module.find("b")->shared_bytes, 112U);  // 108, rounded up for `dynamic`
   EXPECT_EQ(module.find("c")->shared_bytes, 0U);
   EXPECT_FALSE(module.find("a")->uses_dynamic_shared);
   EXPECT_TRUE(module.find("b")->uses_dynamic_shared);
-  EXPECT_EQ(symbol(module, "dynamic").address, 160U);
+  EXPECT_EQ(symbol(module, "dynamic").address, 112U);
   EXPECT_EQ(symbol(module, "dynamic").kind, Symbol::Kind::ExternShared);
   EXPECT_TRUE(symbol(module, "mine").in_function);
   EXPECT_EQ(module.functions[symbol(module, "mine").function].name, "a");
   EXPECT_FALSE(symbol(module, "both").in_function);
+}
+
+TEST(ParseModule, SharedSizesThatPtxasReports) {
+  const auto size = [](const std::string& variables, const std::string& names) {
+    std::string text = ".extern .shared .align 16 .b8 e[];\n.entry k() { .reg .b32 r; " + variables;
+    for (const char name : names) text += std::string(" mov.u32 r, ") + name + ";";
+    return parse(text + " ret; }").functions[0].shared_bytes;
+  };
+  EXPECT_EQ(size(".shared .align 4 .b8 a[4]; .shared .align 8 .b8 b[8];", "ab"), 16U);
+  EXPECT_EQ(size(".shared .align 4 .b8 a[4]; .shared .align 8 .b8 b[8]; .shared .align 4 .b8 c[4];", "cab"),
+            20U);
+  EXPECT_EQ(size(".shared .align 16 .b8 a[16]; .shared .align 4 .b8 b[4];", "ab"), 20U);
+  EXPECT_EQ(size(".shared .align 4 .b8 a[4]; .shared .align 16 .b8 b[16]; .shared .align 4 .b8 c[4]; "
+                 ".shared .align 8 .b8 d[8];",
+                 "abcd"),
+            48U);
+  EXPECT_EQ(size(".shared .align 1 .b8 a[5]; .shared .align 4 .b8 b[4];", "ab"), 12U);
+  EXPECT_EQ(size(".shared .align 4 .b8 a[4];", "ae"), 16U);
 }
 
 TEST(ParseModule, IndirectCallsReachEveryFunctionWhoseAddressIsTaken) {
