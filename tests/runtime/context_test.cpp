@@ -174,9 +174,9 @@ TEST_F(ContextTest, RestartsFromFreshMemory) {
 TEST_F(ContextTest, ErrorsSayWhatWouldBeRight) {
   EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
               const std::uint32_t module = host.load_module(kPtx, "one.ptx");
-              host.launch(module, "add_two", {}, 1);
+              host.launch(module, "add_ome", {}, 1);
               co_await host.synchronize();
-            }).find("one.ptx: error: unknown kernel 'add_two'; did you mean 'add_one'?"),
+            }).find("one.ptx: error: unknown kernel 'add_ome'; did you mean 'add_one'?"),
             std::string::npos);
   EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
               const std::uint32_t module = host.load_module(kPtx, "one.ptx");
