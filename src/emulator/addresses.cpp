@@ -103,7 +103,8 @@ bool consecutive(const Addresses& a, u32 bytes) {
 
 u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
   if (a.low == a.high) {  // one address for all
-    words[0] = Transaction::make(a.low / kLineBytes, sector_bit(a.low), static_cast<u32>(std::popcount(lanes))).word;
+    words[0] =
+        Transaction::make(a.low / kLineBytes, sector_bit(a.low), static_cast<u32>(std::popcount(lanes))).word;
     return 1;
   }
   if (lanes == kAllLanes && consecutive(a, bytes)) {
@@ -112,7 +113,8 @@ u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
     for (u64 at = a.at[0]; at < end;) {
       const u64 next = std::min(end, (at / kLineBytes + 1) * kLineBytes);
       words[count++] = Transaction::make(at / kLineBytes, sector_range(at, next - 1),
-                                         static_cast<u32>((next - at) / bytes)).word;
+                                         static_cast<u32>((next - at) / bytes))
+                           .word;
       at = next;
     }
     return count;
@@ -169,7 +171,8 @@ void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMa
   finish(addresses, lanes);
 }
 
-void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align, AccessKind kind) {
+void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+                  AccessKind kind) {
   const workload::DeviceMemory& memory = warp.block->memory();
   if ((a.bits & (align - 1)) == 0 && a.high >= a.low && memory.valid(a.low, a.high - a.low + bytes)) return;
   find_fault(
@@ -177,8 +180,8 @@ void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byte
       [&](u64 at) { return memory.describe(at); });
 }
 
-void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align, AccessKind kind,
-                   isa::Space space, u64 size) {
+void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+                   AccessKind kind, isa::Space space, u64 size) {
   const auto valid = [&](u64 at) { return at < size && bytes <= size - at; };
   if ((a.bits & (align - 1)) == 0 && valid(a.low) && valid(a.high)) return;
   const char* what = space == isa::Space::Shared  ? "shared memory of the block"
@@ -190,7 +193,8 @@ void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byt
                                                                               : "shared";
   find_fault(a, warp, lanes, bytes, align, kind, name, valid, [&](u64 at) {
     if (size == 0) return fmt::format("the {} is empty", what);
-    if (at >= size) return fmt::format("{} after the end of the {}, {}", count_bytes(at - size), what, count_bytes(size));
+    if (at >= size)
+      return fmt::format("{} after the end of the {}, {}", count_bytes(at - size), what, count_bytes(size));
     return fmt::format("reaches beyond the end of the {}, {}", what, count_bytes(size));
   });
 }

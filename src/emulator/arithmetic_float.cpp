@@ -137,9 +137,9 @@ template <class V, bool Max, bool Nan, bool Ftz>
 Handler extreme() {
   using T = typename V::Value;
   return &map2<V, V, V, ([](T a, T b) {
-    if constexpr (Ftz) return min_max<T, Max, Nan>(flush(a), flush(b));
-    return min_max<T, Max, Nan>(a, b);
-  })>;
+                 if constexpr (Ftz) return min_max<T, Max, Nan>(flush(a), flush(b));
+                 return min_max<T, Max, Nan>(a, b);
+               })>;
 }
 
 template <bool Max>
@@ -153,12 +153,12 @@ Handler select_extreme(const Instruction& inst) {
 // The sign of a on the magnitude of b.
 Handler select_copysign(const Instruction& inst) {
   if (inst.type == Type::F32) {
-    return &map2<ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b) { return (a & 0x80000000U) | (b & 0x7fffffffU); })>;
+    return &map2<ViewU32, ViewU32, ViewU32,
+                 ([](u32 a, u32 b) { return (a & 0x80000000U) | (b & 0x7fffffffU); })>;
   }
   if (inst.type != Type::F64) return nullptr;
-  return &map2<ViewU64, ViewU64, ViewU64, ([](u64 a, u64 b) {
-    return (a & 0x8000000000000000ULL) | (b & 0x7fffffffffffffffULL);
-  })>;
+  return &map2<ViewU64, ViewU64, ViewU64,
+               ([](u64 a, u64 b) { return (a & 0x8000000000000000ULL) | (b & 0x7fffffffffffffffULL); })>;
 }
 
 template <class V>
@@ -198,7 +198,8 @@ Handler select_float(const Instruction& inst) {
     case Opcode::Rcp:
       if (inst.type == Type::F64 && inst.approx) return nullptr;  // see special_function.cpp
       return select_operation<Operation::Rcp>(inst);
-    case Opcode::Abs: case Opcode::Neg: return select_sign(inst);
+    case Opcode::Abs:
+    case Opcode::Neg: return select_sign(inst);
     case Opcode::Min: return select_extreme<false>(inst);
     case Opcode::Max: return select_extreme<true>(inst);
     case Opcode::Copysign: return select_copysign(inst);

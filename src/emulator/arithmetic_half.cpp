@@ -66,8 +66,9 @@ u32 compute(u32 a_bits, u32 b_bits, u32 c_bits, const Modifiers& m) {
   } else if constexpr (Kind == Opcode::Abs) {
     return is_nan(a) ? kNan16 : a_bits & 0x7fffU;
   } else {
-    const float r = Kind == Opcode::Max ? (m.nan ? min_max<float, true, true>(a, b) : min_max<float, true, false>(a, b))
-                                        : (m.nan ? min_max<float, false, true>(a, b) : min_max<float, false, false>(a, b));
+    const float r = Kind == Opcode::Max
+                        ? (m.nan ? min_max<float, true, true>(a, b) : min_max<float, true, false>(a, b))
+                        : (m.nan ? min_max<float, false, true>(a, b) : min_max<float, false, false>(a, b));
     result = is_nan(r) ? kNan16 : (Bfloat ? float_to_bfloat(r) : float_to_half(r));
   }
   if (m.ftz) result = flush_bits<Bfloat>(result);

@@ -73,7 +73,8 @@ void mad_carry(Warp& warp, const Op& op, LaneMask lanes) {
     if constexpr (High) {
       if constexpr (sizeof(T) == 4) {
         product = is_signed ? static_cast<T>((static_cast<i64>(static_cast<i32>(a[i])) *
-                                              static_cast<i64>(static_cast<i32>(b[i]))) >> 32U)
+                                              static_cast<i64>(static_cast<i32>(b[i]))) >>
+                                             32U)
                             : static_cast<T>((u64{a[i]} * b[i]) >> 32U);
       } else {
         product = is_signed ? static_cast<T>(mul_hi_s64(static_cast<i64>(a[i]), static_cast<i64>(b[i])))
@@ -98,8 +99,12 @@ Handler select_add_sub(const Instruction& inst) {
     return nullptr;
   }
   switch (inst.type) {
-    case Type::B8: case Type::U8: case Type::S8: return add_sub<ViewU8>(inst.op);
-    case Type::B16: case Type::U16: case Type::S16: return add_sub<ViewU16>(inst.op);
+    case Type::B8:
+    case Type::U8:
+    case Type::S8: return add_sub<ViewU8>(inst.op);
+    case Type::B16:
+    case Type::U16:
+    case Type::S16: return add_sub<ViewU16>(inst.op);
     case Type::S32:
       if (inst.sat) {
         if (subtract) {
@@ -108,8 +113,11 @@ Handler select_add_sub(const Instruction& inst) {
         return &map2<ViewS32, ViewS32, ViewS32, ([](i32 a, i32 b) { return saturate32(i64{a} + b); })>;
       }
       return add_sub<ViewU32>(inst.op);
-    case Type::B32: case Type::U32: return add_sub<ViewU32>(inst.op);
-    case Type::B64: case Type::U64: case Type::S64: return add_sub<ViewU64>(inst.op);
+    case Type::B32:
+    case Type::U32: return add_sub<ViewU32>(inst.op);
+    case Type::B64:
+    case Type::U64:
+    case Type::S64: return add_sub<ViewU64>(inst.op);
     default: return nullptr;
   }
 }
@@ -134,8 +142,8 @@ Handler multiply_high(Opcode op) {
   using U = std::make_unsigned_t<T>;
   if (op == Opcode::MulHi) return &map2<V, V, V, ([](T a, T b) -> T { return High(a, b); })>;
   return &map3<V, V, V, V, ([](T a, T b, T c) -> T {
-    return static_cast<T>(static_cast<U>(High(a, b)) + static_cast<U>(c));
-  })>;
+                 return static_cast<T>(static_cast<U>(High(a, b)) + static_cast<U>(c));
+               })>;
 }
 
 Handler select_high(const Instruction& inst) {
@@ -145,17 +153,20 @@ Handler select_high(const Instruction& inst) {
     return nullptr;
   }
   switch (inst.type) {
-    case Type::U16: return multiply_high<ViewU16, ([](u32 a, u32 b) -> u32 { return (a * b) >> 16U; })>(inst.op);
-    case Type::S16: return multiply_high<ViewS16, ([](i32 a, i32 b) -> i32 { return (a * b) >> 16U; })>(inst.op);
+    case Type::U16:
+      return multiply_high<ViewU16, ([](u32 a, u32 b) -> u32 { return (a * b) >> 16U; })>(inst.op);
+    case Type::S16:
+      return multiply_high<ViewS16, ([](i32 a, i32 b) -> i32 { return (a * b) >> 16U; })>(inst.op);
     case Type::U32:
-      return multiply_high<ViewU32, ([](u32 a, u32 b) { return static_cast<u32>((u64{a} * b) >> 32U); })>(inst.op);
+      return multiply_high<ViewU32, ([](u32 a, u32 b) { return static_cast<u32>((u64{a} * b) >> 32U); })>(
+          inst.op);
     case Type::S32:
       if (inst.sat && inst.op == Opcode::MadHi) {
-        return &map3<ViewS32, ViewS32, ViewS32, ViewS32, ([](i32 a, i32 b, i32 c) {
-          return saturate32(((i64{a} * b) >> 32U) + c);
-        })>;
+        return &map3<ViewS32, ViewS32, ViewS32, ViewS32,
+                     ([](i32 a, i32 b, i32 c) { return saturate32(((i64{a} * b) >> 32U) + c); })>;
       }
-      return multiply_high<ViewS32, ([](i32 a, i32 b) { return static_cast<i32>((i64{a} * b) >> 32U); })>(inst.op);
+      return multiply_high<ViewS32, ([](i32 a, i32 b) { return static_cast<i32>((i64{a} * b) >> 32U); })>(
+          inst.op);
     case Type::U64: return multiply_high<ViewU64, ([](u64 a, u64 b) { return mul_hi_u64(a, b); })>(inst.op);
     case Type::S64: return multiply_high<ViewS64, ([](i64 a, i64 b) { return mul_hi_s64(a, b); })>(inst.op);
     default: return nullptr;
@@ -178,7 +189,8 @@ Handler select_wide(const Instruction& inst) {
       return &map2<ViewS32, ViewS16, ViewS16, ([](i32 a, i32 b) { return a * b; })>;
     case Type::U32:
       if (mad) {
-        return &map3<ViewU64, ViewU32, ViewU32, ViewU64, ([](u32 a, u32 b, u64 c) { return u64{a} * b + c; })>;
+        return &map3<ViewU64, ViewU32, ViewU32, ViewU64,
+                     ([](u32 a, u32 b, u64 c) { return u64{a} * b + c; })>;
       }
       return &map2<ViewU64, ViewU32, ViewU32, ([](u32 a, u32 b) { return u64{a} * b; })>;
     case Type::S32:
@@ -201,16 +213,16 @@ Handler select_24(const Instruction& inst) {
     if (mad) {
       if (high) {
         return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-          return static_cast<u32>((u64{a & 0xffffffU} * (b & 0xffffffU)) >> 16U) + c;
-        })>;
+                       return static_cast<u32>((u64{a & 0xffffffU} * (b & 0xffffffU)) >> 16U) + c;
+                     })>;
       }
       return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
                    ([](u32 a, u32 b, u32 c) { return (a & 0xffffffU) * (b & 0xffffffU) + c; })>;
     }
     if (high) {
       return &map2<ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b) {
-        return static_cast<u32>((u64{a & 0xffffffU} * (b & 0xffffffU)) >> 16U);
-      })>;
+                     return static_cast<u32>((u64{a & 0xffffffU} * (b & 0xffffffU)) >> 16U);
+                   })>;
     }
     return &map2<ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b) { return (a & 0xffffffU) * (b & 0xffffffU); })>;
   }
@@ -218,8 +230,8 @@ Handler select_24(const Instruction& inst) {
   if (mad) {
     if (high) {
       return &map3<ViewU32, ViewS32, ViewS32, ViewU32, ([](i32 a, i32 b, u32 c) {
-        return static_cast<u32>((extend24(a) * extend24(b)) >> 16U) + c;
-      })>;
+                     return static_cast<u32>((extend24(a) * extend24(b)) >> 16U) + c;
+                   })>;
     }
     return &map3<ViewU32, ViewS32, ViewS32, ViewU32,
                  ([](i32 a, i32 b, u32 c) { return static_cast<u32>(extend24(a) * extend24(b)) + c; })>;
@@ -228,7 +240,8 @@ Handler select_24(const Instruction& inst) {
     return &map2<ViewU32, ViewS32, ViewS32,
                  ([](i32 a, i32 b) { return static_cast<u32>((extend24(a) * extend24(b)) >> 16U); })>;
   }
-  return &map2<ViewU32, ViewS32, ViewS32, ([](i32 a, i32 b) { return static_cast<u32>(extend24(a) * extend24(b)); })>;
+  return &map2<ViewU32, ViewS32, ViewS32,
+               ([](i32 a, i32 b) { return static_cast<u32>(extend24(a) * extend24(b)); })>;
 }
 
 template <class V>
@@ -239,20 +252,20 @@ Handler divide(Opcode op) {
   // wraps.
   if (op == Opcode::Div) {
     return &map2<V, V, V, ([](T a, T b) -> T {
-      if (b == 0) return kAllOnes<T>;
-      if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return static_cast<T>(U{0} - static_cast<U>(a));
-      }
-      return a / b;
-    })>;
+                   if (b == 0) return kAllOnes<T>;
+                   if constexpr (std::is_signed_v<T>) {
+                     if (b == -1) return static_cast<T>(U{0} - static_cast<U>(a));
+                   }
+                   return a / b;
+                 })>;
   }
   return &map2<V, V, V, ([](T a, T b) -> T {
-    if (b == 0) return kAllOnes<T>;
-    if constexpr (std::is_signed_v<T>) {
-      if (b == -1) return 0;
-    }
-    return a % b;
-  })>;
+                 if (b == 0) return kAllOnes<T>;
+                 if constexpr (std::is_signed_v<T>) {
+                   if (b == -1) return 0;
+                 }
+                 return a % b;
+               })>;
 }
 
 template <class V>
@@ -260,7 +273,8 @@ Handler of_view(Opcode op) {
   using T = typename V::Value;
   using U = std::make_unsigned_t<T>;
   switch (op) {
-    case Opcode::Div: case Opcode::Rem: return divide<V>(op);
+    case Opcode::Div:
+    case Opcode::Rem: return divide<V>(op);
     case Opcode::Min: return &map2<V, V, V, ([](T a, T b) -> T { return a < b ? a : b; })>;
     case Opcode::Max: return &map2<V, V, V, ([](T a, T b) -> T { return a > b ? a : b; })>;
     case Opcode::Neg: return &map1<V, V, ([](T a) -> T { return static_cast<T>(U{0} - static_cast<U>(a)); })>;
@@ -268,22 +282,27 @@ Handler of_view(Opcode op) {
       return &map1<V, V, ([](T a) -> T { return a < T{0} ? static_cast<T>(U{0} - static_cast<U>(a)) : a; })>;
     case Opcode::Sad:
       return &map3<V, V, V, V, ([](T a, T b, T c) -> T {
-        const U difference = a < b ? static_cast<U>(b) - static_cast<U>(a) : static_cast<U>(a) - static_cast<U>(b);
-        return static_cast<T>(static_cast<U>(c) + difference);
-      })>;
+                     const U difference = a < b ? static_cast<U>(b) - static_cast<U>(a)
+                                                : static_cast<U>(a) - static_cast<U>(b);
+                     return static_cast<T>(static_cast<U>(c) + difference);
+                   })>;
     default: return nullptr;
   }
 }
 
 Handler select_by_view(const Instruction& inst) {
   switch (inst.type) {
-    case Type::U8: case Type::B8: return of_view<ViewU8>(inst.op);
+    case Type::U8:
+    case Type::B8: return of_view<ViewU8>(inst.op);
     case Type::S8: return of_view<ViewS8>(inst.op);
-    case Type::U16: case Type::B16: return of_view<ViewU16>(inst.op);
+    case Type::U16:
+    case Type::B16: return of_view<ViewU16>(inst.op);
     case Type::S16: return of_view<ViewS16>(inst.op);
-    case Type::U32: case Type::B32: return of_view<ViewU32>(inst.op);
+    case Type::U32:
+    case Type::B32: return of_view<ViewU32>(inst.op);
     case Type::S32: return of_view<ViewS32>(inst.op);
-    case Type::U64: case Type::B64: return of_view<ViewU64>(inst.op);
+    case Type::U64:
+    case Type::B64: return of_view<ViewU64>(inst.op);
     case Type::S64: return of_view<ViewS64>(inst.op);
     default: return nullptr;
   }
@@ -343,14 +362,24 @@ Handler select_lea(const Instruction& inst) {
 Handler select_integer(const Instruction& inst) {
   if (isa::is_float(inst.type) || inst.type == Type::Pred) return nullptr;
   switch (inst.op) {
-    case Opcode::Add: case Opcode::Sub: return select_add_sub(inst);
-    case Opcode::MulLo: case Opcode::MadLo: return select_low(inst);
-    case Opcode::MulHi: case Opcode::MadHi: return select_high(inst);
-    case Opcode::MulWide: case Opcode::MadWide: return select_wide(inst);
-    case Opcode::Mul24: case Opcode::Mad24: return select_24(inst);
+    case Opcode::Add:
+    case Opcode::Sub: return select_add_sub(inst);
+    case Opcode::MulLo:
+    case Opcode::MadLo: return select_low(inst);
+    case Opcode::MulHi:
+    case Opcode::MadHi: return select_high(inst);
+    case Opcode::MulWide:
+    case Opcode::MadWide: return select_wide(inst);
+    case Opcode::Mul24:
+    case Opcode::Mad24: return select_24(inst);
     case Opcode::Lea: return select_lea(inst);
-    case Opcode::Div: case Opcode::Rem: case Opcode::Min: case Opcode::Max: case Opcode::Neg:
-    case Opcode::Abs: case Opcode::Sad: return select_by_view(inst);
+    case Opcode::Div:
+    case Opcode::Rem:
+    case Opcode::Min:
+    case Opcode::Max:
+    case Opcode::Neg:
+    case Opcode::Abs:
+    case Opcode::Sad: return select_by_view(inst);
     default: return nullptr;
   }
 }

@@ -35,7 +35,8 @@ typename V::Value combine_int(AtomicOp op, typename V::Value old, typename V::Va
 template <bool Bfloat>
 u32 add_half(u32 a, u32 b) {
   if constexpr (Bfloat) {
-    return double_to_bfloat(static_cast<double>(bfloat_to_float(a)) + static_cast<double>(bfloat_to_float(b)));
+    return double_to_bfloat(static_cast<double>(bfloat_to_float(a)) +
+                            static_cast<double>(bfloat_to_float(b)));
   }
   return float_to_half(half_to_float(a) + half_to_float(b));
 }
@@ -47,11 +48,12 @@ u64 combine(const Instruction& inst, u64 old, u64 b, u64 c, bool flush_subnormal
   switch (inst.type) {
     case Type::S32:
       return static_cast<u32>(combine_int<ViewS32>(inst.atomic, static_cast<i32>(old), static_cast<i32>(b)));
-    case Type::B32: case Type::U32:
-      return combine_int<ViewU32>(inst.atomic, static_cast<u32>(old), static_cast<u32>(b));
+    case Type::B32:
+    case Type::U32: return combine_int<ViewU32>(inst.atomic, static_cast<u32>(old), static_cast<u32>(b));
     case Type::S64:
       return static_cast<u64>(combine_int<ViewS64>(inst.atomic, static_cast<i64>(old), static_cast<i64>(b)));
-    case Type::B64: case Type::U64: return combine_int<ViewU64>(inst.atomic, old, b);
+    case Type::B64:
+    case Type::U64: return combine_int<ViewU64>(inst.atomic, old, b);
     case Type::F32: {
       float x = std::bit_cast<float>(static_cast<u32>(old));
       float y = std::bit_cast<float>(static_cast<u32>(b));
@@ -86,7 +88,8 @@ u64 source_bits(const Warp& warp, const Op& op, u32 which, u32 lane, u32 bytes) 
 }
 
 /// `lanes` perform their operations at `origin + address`.
-void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin, bool in_global) {
+void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin,
+             bool in_global) {
   const Instruction& inst = *op.inst;
   const u32 bytes = isa::width_bytes(inst.type);
   const bool has_result = inst.dst[0].kind != Operand::Kind::None;
@@ -118,7 +121,8 @@ void in_global(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, u32
 }
 
 void in_shared(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, u32 bytes, bool record) {
-  check_bounded(a, warp, lanes, bytes, bytes, AccessKind::Atomic, Space::Shared, warp.block->launch().shared_bytes);
+  check_bounded(a, warp, lanes, bytes, bytes, AccessKind::Atomic, Space::Shared,
+                warp.block->launch().shared_bytes);
   if (record) record_shared(warp, a, lanes, bytes, true);
   perform(warp, op, a, lanes, reinterpret_cast<std::uintptr_t>(warp.block->shared()), false);
 }
@@ -145,18 +149,24 @@ void atom_generic(Warp& warp, const Op& op, LaneMask lanes) {
   const LaneMask shared = parts.select(a, lanes & ~global, Space::Shared);
   if (shared != 0) in_shared(warp, op, parts.part, shared, bytes, global == 0);
   if (const LaneMask other = lanes & ~global & ~shared; other != 0) {
-    warp.block->fault(warp, static_cast<u32>(std::countr_zero(other)), "atomic access to local or constant memory");
+    warp.block->fault(warp, static_cast<u32>(std::countr_zero(other)),
+                      "atomic access to local or constant memory");
   }
 }
 
 bool supported(const Instruction& inst) {
   const unsigned width = isa::width_bits(inst.type);
   switch (inst.atomic) {
-    case AtomicOp::Cas: case AtomicOp::Exch: return width == 16 || width == 32 || width == 64;
+    case AtomicOp::Cas:
+    case AtomicOp::Exch: return width == 16 || width == 32 || width == 64;
     case AtomicOp::Add: return width >= 32 || inst.type == Type::F16 || inst.type == Type::BF16;
-    case AtomicOp::Min: case AtomicOp::Max: return (!isa::is_float(inst.type) && width >= 32) || inst.type == Type::F32;
-    case AtomicOp::Inc: case AtomicOp::Dec: return width == 32 && !isa::is_float(inst.type);
-    case AtomicOp::And: case AtomicOp::Or: case AtomicOp::Xor: return width >= 32 && !isa::is_float(inst.type);
+    case AtomicOp::Min:
+    case AtomicOp::Max: return (!isa::is_float(inst.type) && width >= 32) || inst.type == Type::F32;
+    case AtomicOp::Inc:
+    case AtomicOp::Dec: return width == 32 && !isa::is_float(inst.type);
+    case AtomicOp::And:
+    case AtomicOp::Or:
+    case AtomicOp::Xor: return width >= 32 && !isa::is_float(inst.type);
     case AtomicOp::None: return false;
   }
   return false;

@@ -35,7 +35,8 @@ Handler pred_logic(Opcode op) {
       return [](Warp& warp, const Op& op_, LaneMask lanes) {
         warp.set_pred(op_.pred_dst[0], warp.pred(op_.pred_src[0]) ^ warp.pred(op_.pred_src[1]), lanes);
       };
-    case Opcode::Not: case Opcode::Cnot:
+    case Opcode::Not:
+    case Opcode::Cnot:
       return [](Warp& warp, const Op& op_, LaneMask lanes) {
         warp.set_pred(op_.pred_dst[0], ~warp.pred(op_.pred_src[0]), lanes);
       };
@@ -63,10 +64,10 @@ void lop3(Warp& warp, const Op& op, LaneMask lanes) {
   for (u32 k = 0; k < 8; ++k) term[k] = (op.param >> k) & 1U ? ~0U : 0U;
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
-    const u32 without_a = (~b[i] & ((~c[i] & term[0]) | (c[i] & term[1]))) |
-                          (b[i] & ((~c[i] & term[2]) | (c[i] & term[3])));
-    const u32 with_a = (~b[i] & ((~c[i] & term[4]) | (c[i] & term[5]))) |
-                       (b[i] & ((~c[i] & term[6]) | (c[i] & term[7])));
+    const u32 without_a =
+        (~b[i] & ((~c[i] & term[0]) | (c[i] & term[1]))) | (b[i] & ((~c[i] & term[2]) | (c[i] & term[3])));
+    const u32 with_a =
+        (~b[i] & ((~c[i] & term[4]) | (c[i] & term[5]))) | (b[i] & ((~c[i] & term[6]) | (c[i] & term[7])));
     result[i] = (~a[i] & without_a) | (a[i] & with_a);
   }
   merge(d, result, lanes);
@@ -79,15 +80,18 @@ Handler select_shift(const Instruction& inst) {
   switch (isa::width_bits(inst.type)) {
     case 16:
       if (left) return &map2<ViewU16, ViewU16, ViewU32, ([](u32 a, u32 n) { return n > 15 ? 0 : a << n; })>;
-      if (arithmetic) return &map2<ViewS16, ViewS16, ViewU32, ([](i32 a, u32 n) { return a >> (n > 15 ? 15 : n); })>;
+      if (arithmetic)
+        return &map2<ViewS16, ViewS16, ViewU32, ([](i32 a, u32 n) { return a >> (n > 15 ? 15 : n); })>;
       return &map2<ViewU16, ViewU16, ViewU32, ([](u32 a, u32 n) { return n > 15 ? 0 : a >> n; })>;
     case 32:
       if (left) return &map2<ViewU32, ViewU32, ViewU32, ([](u32 a, u32 n) { return n > 31 ? 0 : a << n; })>;
-      if (arithmetic) return &map2<ViewS32, ViewS32, ViewU32, ([](i32 a, u32 n) { return a >> (n > 31 ? 31 : n); })>;
+      if (arithmetic)
+        return &map2<ViewS32, ViewS32, ViewU32, ([](i32 a, u32 n) { return a >> (n > 31 ? 31 : n); })>;
       return &map2<ViewU32, ViewU32, ViewU32, ([](u32 a, u32 n) { return n > 31 ? 0 : a >> n; })>;
     case 64:
       if (left) return &map2<ViewU64, ViewU64, ViewU32, ([](u64 a, u32 n) { return n > 63 ? 0 : a << n; })>;
-      if (arithmetic) return &map2<ViewS64, ViewS64, ViewU32, ([](i64 a, u32 n) { return a >> (n > 63 ? 63 : n); })>;
+      if (arithmetic)
+        return &map2<ViewS64, ViewS64, ViewU32, ([](i64 a, u32 n) { return a >> (n > 63 ? 63 : n); })>;
       return &map2<ViewU64, ViewU64, ViewU32, ([](u64 a, u32 n) { return n > 63 ? 0 : a >> n; })>;
     default: return nullptr;
   }
@@ -100,21 +104,20 @@ Handler select_funnel(const Instruction& inst) {
   if (right) {
     if (clamp) {
       return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-        return static_cast<u32>(((u64{b} << 32U) | a) >> (c > 32 ? 32 : c));
-      })>;
+                     return static_cast<u32>(((u64{b} << 32U) | a) >> (c > 32 ? 32 : c));
+                   })>;
     }
-    return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-      return static_cast<u32>(((u64{b} << 32U) | a) >> (c & 31U));
-    })>;
+    return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
+                 ([](u32 a, u32 b, u32 c) { return static_cast<u32>(((u64{b} << 32U) | a) >> (c & 31U)); })>;
   }
   if (clamp) {
     return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-      return static_cast<u32>((((u64{b} << 32U) | a) << (c > 32 ? 32 : c)) >> 32U);
-    })>;
+                   return static_cast<u32>((((u64{b} << 32U) | a) << (c > 32 ? 32 : c)) >> 32U);
+                 })>;
   }
   return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-    return static_cast<u32>((((u64{b} << 32U) | a) << (c & 31U)) >> 32U);
-  })>;
+                 return static_cast<u32>((((u64{b} << 32U) | a) << (c & 31U)) >> 32U);
+               })>;
 }
 
 // The selector of prmt's special modes: four nibbles, from the lowest two bits of c.
@@ -124,12 +127,12 @@ constexpr u32 prmt_selector(u32 mode, u32 c) {
   for (u32 i = 0; i < 4; ++i) {
     u32 byte = 0;
     switch (mode) {
-      case 1: byte = n + i; break;                              // f4e: forward 4 extract
-      case 2: byte = (n + 8U - i) & 7U; break;                  // b4e: backward 4 extract
-      case 3: byte = n; break;                                  // rc8: replicate 8
-      case 4: byte = i < n ? n : i; break;                      // ecl: edge clamp left
-      case 5: byte = i > n ? n : i; break;                      // ecr: edge clamp right
-      default: byte = (n & 1U) * 2U + (i & 1U); break;          // rc16: replicate 16
+      case 1: byte = n + i; break;                      // f4e: forward 4 extract
+      case 2: byte = (n + 8U - i) & 7U; break;          // b4e: backward 4 extract
+      case 3: byte = n; break;                          // rc8: replicate 8
+      case 4: byte = i < n ? n : i; break;              // ecl: edge clamp left
+      case 5: byte = i > n ? n : i; break;              // ecr: edge clamp right
+      default: byte = (n & 1U) * 2U + (i & 1U); break;  // rc16: replicate 16
     }
     selector |= byte << (4U * i);
   }
@@ -173,30 +176,34 @@ Handler select_count(const Instruction& inst) {
   // bfind: for signed types the highest bit that differs from the sign; shiftamt counts from the top.
   const bool amount = (inst.shift & 1U) != 0;
   switch (inst.type) {
-    case Type::U32: case Type::B32:
+    case Type::U32:
+    case Type::B32:
       if (amount) {
-        return &map1<ViewU32, ViewU32, ([](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); })>;
+        return &map1<ViewU32, ViewU32,
+                     ([](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); })>;
       }
       return &map1<ViewU32, ViewU32, ([](u32 a) { return find_msb(a); })>;
     case Type::S32:
       if (amount) {
         return &map1<ViewU32, ViewS32, ([](i32 a) {
-          const u32 bits = static_cast<u32>(a < 0 ? ~a : a);
-          return bits == 0 ? ~0U : static_cast<u32>(std::countl_zero(bits));
-        })>;
+                       const u32 bits = static_cast<u32>(a < 0 ? ~a : a);
+                       return bits == 0 ? ~0U : static_cast<u32>(std::countl_zero(bits));
+                     })>;
       }
       return &map1<ViewU32, ViewS32, ([](i32 a) { return find_msb(static_cast<u32>(a < 0 ? ~a : a)); })>;
-    case Type::U64: case Type::B64:
+    case Type::U64:
+    case Type::B64:
       if (amount) {
-        return &map1<ViewU32, ViewU64, ([](u64 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); })>;
+        return &map1<ViewU32, ViewU64,
+                     ([](u64 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); })>;
       }
       return &map1<ViewU32, ViewU64, ([](u64 a) { return find_msb(a); })>;
     case Type::S64:
       if (amount) {
         return &map1<ViewU32, ViewS64, ([](i64 a) {
-          const u64 bits = static_cast<u64>(a < 0 ? ~a : a);
-          return bits == 0 ? ~0U : static_cast<u32>(std::countl_zero(bits));
-        })>;
+                       const u64 bits = static_cast<u64>(a < 0 ? ~a : a);
+                       return bits == 0 ? ~0U : static_cast<u32>(std::countl_zero(bits));
+                     })>;
       }
       return &map1<ViewU32, ViewS64, ([](i64 a) { return find_msb(static_cast<u64>(a < 0 ? ~a : a)); })>;
     default: return nullptr;
@@ -325,15 +332,24 @@ Handler select_dot(const Instruction& inst) {
 
 Handler select_bits(const Instruction& inst) {
   switch (inst.op) {
-    case Opcode::And: case Opcode::Or: case Opcode::Xor: case Opcode::Not: case Opcode::Cnot:
-      return select_logic(inst);
+    case Opcode::And:
+    case Opcode::Or:
+    case Opcode::Xor:
+    case Opcode::Not:
+    case Opcode::Cnot: return select_logic(inst);
     case Opcode::Lop3: return &lop3;
-    case Opcode::Shl: case Opcode::Shr: return select_shift(inst);
+    case Opcode::Shl:
+    case Opcode::Shr: return select_shift(inst);
     case Opcode::Shf: return select_funnel(inst);
     case Opcode::Prmt: return &prmt;
-    case Opcode::Popc: case Opcode::Clz: case Opcode::Bfind: return select_count(inst);
-    case Opcode::Brev: case Opcode::Bfe: case Opcode::Bfi: return select_field(inst);
-    case Opcode::Dp4a: case Opcode::Dp2a: return select_dot(inst);
+    case Opcode::Popc:
+    case Opcode::Clz:
+    case Opcode::Bfind: return select_count(inst);
+    case Opcode::Brev:
+    case Opcode::Bfe:
+    case Opcode::Bfi: return select_field(inst);
+    case Opcode::Dp4a:
+    case Opcode::Dp2a: return select_dot(inst);
     default: return nullptr;
   }
 }

@@ -34,7 +34,8 @@ std::unique_ptr<BlockStorage> BlockPool::take() {
 
 void BlockPool::give(std::unique_ptr<BlockStorage> storage) { free_.push_back(std::move(storage)); }
 
-Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now)
+Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm,
+             Cycle now)
     : BlockStream(launch->warps),
       launch_(std::move(launch)),
       storage_(launch_->pool->take()),
@@ -160,7 +161,8 @@ void Block::fill_specials(Warp& warp) {
 std::uint64_t read_clock(const Warp& warp, isa::Special special) {
   const std::uint64_t now = warp.block->start() + warp.executed;
   switch (special) {
-    case isa::Special::ClockHi: case isa::Special::GlobalTimerHi: return now >> 32U;
+    case isa::Special::ClockHi:
+    case isa::Special::GlobalTimerHi: return now >> 32U;
     default: return now;
   }
 }
@@ -242,7 +244,8 @@ void Block::let_others_run(const Warp& stuck) {
   if (!someone_runs && stuck.status == WarpStatus::AtBarrier) report_deadlock();
 }
 
-void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes, bool waits) {
+void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
+                   bool waits) {
   Barrier& b = barriers_[barrier];
   if (b.warps_arrived == 0 && b.arrivals == 0) {
     b.count = count;
@@ -272,7 +275,8 @@ void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const
 void Block::try_open(std::uint32_t barrier) {
   Barrier& b = barriers_[barrier];
   if (b.arrivals == 0) return;
-  const bool open = b.count == 0 ? (b.warps_arrived | done_warps_) == all_warps_ : b.arrivals * kWarpSize >= b.count;
+  const bool open =
+      b.count == 0 ? (b.warps_arrived | done_warps_) == all_warps_ : b.arrivals * kWarpSize >= b.count;
   if (!open) return;
   const Barrier opened = b;
   b = Barrier{};
@@ -287,7 +291,9 @@ void Block::try_open(std::uint32_t barrier) {
         }
         break;
       }
-      case isa::BarMode::RedAnd: warp.set_pred(op.pred_dst[0], opened.all ? kAllLanes : 0, warp.barrier_lanes); break;
+      case isa::BarMode::RedAnd:
+        warp.set_pred(op.pred_dst[0], opened.all ? kAllLanes : 0, warp.barrier_lanes);
+        break;
       case isa::BarMode::RedOr:
         warp.set_pred(op.pred_dst[0], opened.popc != 0 ? kAllLanes : 0, warp.barrier_lanes);
         break;
@@ -314,11 +320,13 @@ void Block::report_deadlock() const {
     if (warp.status != WarpStatus::AtBarrier) continue;
     ++waiting;
     if (++listed > 4) continue;
-    who += fmt::format("{}warp {} at barrier {}, {}", listed == 1 ? "" : "; ", w, warp.barrier, place_text(warp.pc));
+    who += fmt::format("{}warp {} at barrier {}, {}", listed == 1 ? "" : "; ", w, warp.barrier,
+                       place_text(warp.pc));
   }
   if (waiting > 4) who += fmt::format("; and {} more", waiting - 4);
   throw SimulationFault(fmt::format(
-      "error: {}: kernel {}: barrier deadlock in block {}: {} of {} warps wait and none can arrive any more: {}",
+      "error: {}: kernel {}: barrier deadlock in block {}: {} of {} warps wait and none can arrive any more: "
+      "{}",
       module().app_name, launch_->program->kernel->code.name, triple(ctaid_), waiting, launch_->warps, who));
 }
 

@@ -38,11 +38,11 @@ class BlockPool {
 
 /// One of the 16 barriers of a block.
 struct Barrier {
-  std::uint32_t warps_arrived = 0;   // one bit per warp: each counts once until the barrier opens
+  std::uint32_t warps_arrived = 0;  // one bit per warp: each counts once until the barrier opens
   std::uint32_t warps_waiting = 0;
-  std::uint32_t count = 0;           // threads expected; 0: the whole block
-  std::uint32_t arrivals = 0;        // in warps, for a barrier with a count
-  std::uint32_t popc = 0;            // of bar.red's predicate
+  std::uint32_t count = 0;     // threads expected; 0: the whole block
+  std::uint32_t arrivals = 0;  // in warps, for a barrier with a count
+  std::uint32_t popc = 0;      // of bar.red's predicate
   bool all = true;
 };
 
@@ -73,7 +73,8 @@ class Block final : public workload::BlockStream {
   [[noreturn]] void fault(const Warp& warp, std::uint32_t lane, const std::string& what) const;
 
   /// The warp arrives at a barrier; opens it when it was the last.
-  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes, bool waits);
+  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
+              bool waits);
   /// A warp has ended: barriers of the whole block no longer wait for it.
   void warp_done(Warp& warp);
 
@@ -92,7 +93,7 @@ class Block final : public workload::BlockStream {
   std::uint32_t residency_;
   SmId sm_;
   Cycle start_;
-  std::uint32_t all_warps_;      // one bit per warp
+  std::uint32_t all_warps_;  // one bit per warp
   std::uint32_t done_warps_ = 0;
   std::array<Barrier, 16> barriers_{};
 };

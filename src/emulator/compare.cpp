@@ -21,10 +21,14 @@ Test test_int(Compare compare) {
   switch (compare) {
     case Compare::EQ: return &compare2<V, V, ([](T a, T b) { return a == b; })>;
     case Compare::NE: return &compare2<V, V, ([](T a, T b) { return a != b; })>;
-    case Compare::LT: case Compare::LO: return &compare2<V, V, ([](T a, T b) { return a < b; })>;
-    case Compare::LE: case Compare::LS: return &compare2<V, V, ([](T a, T b) { return a <= b; })>;
-    case Compare::GT: case Compare::HI: return &compare2<V, V, ([](T a, T b) { return a > b; })>;
-    case Compare::GE: case Compare::HS: return &compare2<V, V, ([](T a, T b) { return a >= b; })>;
+    case Compare::LT:
+    case Compare::LO: return &compare2<V, V, ([](T a, T b) { return a < b; })>;
+    case Compare::LE:
+    case Compare::LS: return &compare2<V, V, ([](T a, T b) { return a <= b; })>;
+    case Compare::GT:
+    case Compare::HI: return &compare2<V, V, ([](T a, T b) { return a > b; })>;
+    case Compare::GE:
+    case Compare::HS: return &compare2<V, V, ([](T a, T b) { return a >= b; })>;
     default: return nullptr;
   }
 }
@@ -55,8 +59,8 @@ template <class V, bool Ftz, Compare C>
 LaneMask test_one(const Warp& warp, const Op& op) {
   using T = typename V::Value;
   return compare2<V, V, ([](T a, T b) {
-    return Ftz ? float_test<T, C>(flush(a), flush(b)) : float_test<T, C>(a, b);
-  })>(warp, op);
+                    return Ftz ? float_test<T, C>(flush(a), flush(b)) : float_test<T, C>(a, b);
+                  })>(warp, op);
 }
 
 template <template <Compare> class Pick>
@@ -98,11 +102,11 @@ template <bool Bfloat, bool Upper, Compare C>
 LaneMask test_half(const Warp& warp, const Op& op) {
   constexpr u32 kShift = Upper ? 16 : 0;
   return compare2<ViewU32, ViewU32, ([](u32 a, u32 b) {
-    const u32 x = (a >> kShift) & 0xffffU;
-    const u32 y = (b >> kShift) & 0xffffU;
-    if constexpr (Bfloat) return float_test<float, C>(bfloat_to_float(x), bfloat_to_float(y));
-    return float_test<float, C>(half_to_float(x), half_to_float(y));
-  })>(warp, op);
+                    const u32 x = (a >> kShift) & 0xffffU;
+                    const u32 y = (b >> kShift) & 0xffffU;
+                    if constexpr (Bfloat) return float_test<float, C>(bfloat_to_float(x), bfloat_to_float(y));
+                    return float_test<float, C>(half_to_float(x), half_to_float(y));
+                  })>(warp, op);
 }
 template <Compare C>
 struct PickHalf {
@@ -123,16 +127,22 @@ struct PickBfloatUpper {
 
 Test test_of(Type type, Compare compare, bool ftz) {
   switch (type) {
-    case Type::B8: case Type::U8: return test_int<ViewU8>(compare);
+    case Type::B8:
+    case Type::U8: return test_int<ViewU8>(compare);
     case Type::S8: return test_int<ViewS8>(compare);
-    case Type::B16: case Type::U16: return test_int<ViewU16>(compare);
+    case Type::B16:
+    case Type::U16: return test_int<ViewU16>(compare);
     case Type::S16: return test_int<ViewS16>(compare);
-    case Type::B32: case Type::U32: return test_int<ViewU32>(compare);
+    case Type::B32:
+    case Type::U32: return test_int<ViewU32>(compare);
     case Type::S32: return test_int<ViewS32>(compare);
-    case Type::B64: case Type::U64: return test_int<ViewU64>(compare);
+    case Type::B64:
+    case Type::U64: return test_int<ViewU64>(compare);
     case Type::S64: return test_int<ViewS64>(compare);
-    case Type::F16: case Type::F16x2: return by_compare<PickHalf>(compare);
-    case Type::BF16: case Type::BF16x2: return by_compare<PickBfloat>(compare);
+    case Type::F16:
+    case Type::F16x2: return by_compare<PickHalf>(compare);
+    case Type::BF16:
+    case Type::BF16x2: return by_compare<PickBfloat>(compare);
     case Type::F32: return ftz ? by_compare<PickF32Ftz>(compare) : by_compare<PickF32>(compare);
     case Type::F64: return by_compare<PickF64>(compare);
     default: return nullptr;
@@ -189,7 +199,9 @@ u32 true_value(Type type) {
     case Type::F32: return 0x3f800000U;
     case Type::F16: return 0x3c00U;
     case Type::BF16: return 0x3f80U;
-    case Type::U16: case Type::S16: case Type::B16: return 0xffffU;
+    case Type::U16:
+    case Type::S16:
+    case Type::B16: return 0xffffU;
     default: return 0xffffffffU;
   }
 }
@@ -218,10 +230,14 @@ Handler setp_int(Compare compare) {
   switch (compare) {
     case Compare::EQ: return &setp<&compare2<V, V, ([](T a, T b) { return a == b; })>>;
     case Compare::NE: return &setp<&compare2<V, V, ([](T a, T b) { return a != b; })>>;
-    case Compare::LT: case Compare::LO: return &setp<&compare2<V, V, ([](T a, T b) { return a < b; })>>;
-    case Compare::LE: case Compare::LS: return &setp<&compare2<V, V, ([](T a, T b) { return a <= b; })>>;
-    case Compare::GT: case Compare::HI: return &setp<&compare2<V, V, ([](T a, T b) { return a > b; })>>;
-    case Compare::GE: case Compare::HS: return &setp<&compare2<V, V, ([](T a, T b) { return a >= b; })>>;
+    case Compare::LT:
+    case Compare::LO: return &setp<&compare2<V, V, ([](T a, T b) { return a < b; })>>;
+    case Compare::LE:
+    case Compare::LS: return &setp<&compare2<V, V, ([](T a, T b) { return a <= b; })>>;
+    case Compare::GT:
+    case Compare::HI: return &setp<&compare2<V, V, ([](T a, T b) { return a > b; })>>;
+    case Compare::GE:
+    case Compare::HS: return &setp<&compare2<V, V, ([](T a, T b) { return a >= b; })>>;
     default: return nullptr;
   }
 }

@@ -74,9 +74,9 @@ void branch_indexed(Warp& warp, const Op& op, LaneMask lanes) {
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     if (index[lane] >= table.size()) {
-      warp.block->fault(warp, lane,
-                        fmt::format("indexed branch with index {} into a table of {} targets", index[lane],
-                                    table.size()));
+      warp.block->fault(
+          warp, lane,
+          fmt::format("indexed branch with index {} into a table of {} targets", index[lane], table.size()));
     }
     const u32 target = table[index[lane]];
     Side* side = std::find_if(sides, sides + count, [&](const Side& s) { return s.pc == target; });
@@ -110,7 +110,8 @@ void call(Warp& warp, const Op& op, LaneMask lanes) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
       const u32 target = function[lane] < table.size() ? table[function[lane]] : kNoTarget;
       if (target == kNoTarget) {
-        warp.block->fault(warp, lane, fmt::format("call through the invalid function pointer 0x{:x}", function[lane]));
+        warp.block->fault(warp, lane,
+                          fmt::format("call through the invalid function pointer 0x{:x}", function[lane]));
       }
       Side* side = std::find_if(sides, sides + count, [&](const Side& s) { return s.pc == target; });
       if (side == sides + count) sides[count++] = {target, 0};
@@ -168,7 +169,8 @@ void barrier(Warp& warp, const Op& op, LaneMask lanes) {
   const u32 lane = static_cast<u32>(std::countr_zero(lanes));
   const u32 id = has_value(0) ? operand_value(warp, op, 0, lanes) : 0;
   const u32 count = has_value(1) ? operand_value(warp, op, 1, lanes) : 0;
-  if (id > 15) warp.block->fault(warp, lane, fmt::format("barrier {} does not exist (a block has 0 to 15)", id));
+  if (id > 15)
+    warp.block->fault(warp, lane, fmt::format("barrier {} does not exist (a block has 0 to 15)", id));
   if (count % kWarpSize != 0) {
     warp.block->fault(warp, lane, fmt::format("barrier for {} threads (must be a multiple of 32)", count));
   }

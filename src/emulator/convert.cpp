@@ -28,7 +28,8 @@ const Format* format_of(Type type) {
 
 u64 nan_of(Type type) {
   switch (type) {
-    case Type::F16: case Type::BF16: return kNan16;
+    case Type::F16:
+    case Type::BF16: return kNan16;
     case Type::F32: return kNan32;
     default: return kNan64;
   }
@@ -54,7 +55,8 @@ u64 float_to_int(Exact value, Type to, Rounding mode) {
     magnitude = limit;
   } else if (value.mantissa != 0) {
     if (value.exponent >= 0) {
-      magnitude = value.exponent > std::countl_zero(value.mantissa) ? limit : value.mantissa << value.exponent;
+      magnitude =
+          value.exponent > std::countl_zero(value.mantissa) ? limit : value.mantissa << value.exponent;
     } else {
       magnitude = shift_rounded(value.mantissa, -value.exponent, value.negative, mode);
     }
@@ -166,13 +168,17 @@ Handler resize() {
 template <class D>
 Handler resize_to(Type from) {
   switch (from) {
-    case Type::U8: case Type::B8: return resize<D, ViewU8>();
+    case Type::U8:
+    case Type::B8: return resize<D, ViewU8>();
     case Type::S8: return resize<D, ViewS8>();
-    case Type::U16: case Type::B16: return resize<D, ViewU16>();
+    case Type::U16:
+    case Type::B16: return resize<D, ViewU16>();
     case Type::S16: return resize<D, ViewS16>();
-    case Type::U32: case Type::B32: return resize<D, ViewU32>();
+    case Type::U32:
+    case Type::B32: return resize<D, ViewU32>();
     case Type::S32: return resize<D, ViewS32>();
-    case Type::U64: case Type::B64: return resize<D, ViewU64>();
+    case Type::U64:
+    case Type::B64: return resize<D, ViewU64>();
     case Type::S64: return resize<D, ViewS64>();
     default: return nullptr;
   }
@@ -293,20 +299,20 @@ Handler select_cvt(const Instruction& inst) {
   if (inst.type2 == Type::F64 && inst.type == Type::F32 && nearest) {
     if (inst.ftz) {
       return &map1<ViewF32, ViewF64, ([](double a) {
-        const float r = flush(static_cast<float>(a));
-        return with_nan(r, r);
-      })>;
+                     const float r = flush(static_cast<float>(a));
+                     return with_nan(r, r);
+                   })>;
     }
     return &map1<ViewF32, ViewF64, ([](double a) {
-      const float r = static_cast<float>(a);
-      return with_nan(r, r);
-    })>;
+                   const float r = static_cast<float>(a);
+                   return with_nan(r, r);
+                 })>;
   }
   if (inst.type2 == Type::F16 && inst.type == Type::F32 && nearest) {
     return &map1<ViewF32, ViewU32, ([](u32 a) {
-      const float r = half_to_float(a & 0xffffU);
-      return with_nan(r, r);
-    })>;
+                   const float r = half_to_float(a & 0xffffU);
+                   return with_nan(r, r);
+                 })>;
   }
   return select_general(inst);
 }
@@ -321,9 +327,7 @@ void pack2(Warp& warp, const Op& op, LaneMask lanes) {
   one.type2 = Type::F32;
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
-    result[i] = (lanes >> i) & 1U
-                    ? static_cast<u32>((convert(a[i], one) << 16U) | convert(b[i], one))
-                    : 0;
+    result[i] = (lanes >> i) & 1U ? static_cast<u32>((convert(a[i], one) << 16U) | convert(b[i], one)) : 0;
   }
   merge(d, result, lanes);
 }

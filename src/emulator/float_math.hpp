@@ -32,9 +32,7 @@ inline T clamp01(T x) {
 }
 
 inline float quiet(float) { return std::bit_cast<float>(kNan32); }
-inline double quiet(double x) {
-  return std::bit_cast<double>(std::bit_cast<u64>(x) | 0x0008000000000000ULL);
-}
+inline double quiet(double x) { return std::bit_cast<double>(std::bit_cast<u64>(x) | 0x0008000000000000ULL); }
 inline float default_nan(float) { return std::bit_cast<float>(kNan32); }
 inline double default_nan(double) { return std::bit_cast<double>(kNan64); }
 
@@ -69,8 +67,10 @@ inline T min_max(T a, T b) {
   if constexpr (Nan) {
     if (is_nan(a) || is_nan(b)) result = with_nan(a + b, a, b);
   } else {
-    if (is_nan(a)) result = is_nan(b) ? with_nan(b, a, b) : b;
-    else if (is_nan(b)) result = a;
+    if (is_nan(a))
+      result = is_nan(b) ? with_nan(b, a, b) : b;
+    else if (is_nan(b))
+      result = a;
   }
   return result;
 }

@@ -49,9 +49,9 @@ struct Program {
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
   std::uint32_t constant_bytes = 0;
-  std::uint32_t register_bytes = 0;   // of a warp's window
-  std::uint32_t zeroed_from = 0;      // registers start here; before it: sink and special rows
-  std::uint32_t num_preds = 0;        // with the constant true one and the sink
+  std::uint32_t register_bytes = 0;       // of a warp's window
+  std::uint32_t zeroed_from = 0;          // registers start here; before it: sink and special rows
+  std::uint32_t num_preds = 0;            // with the constant true one and the sink
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
 };
 
@@ -66,11 +66,11 @@ struct LaunchData {
   std::uint32_t threads = 0;
   std::uint32_t warps = 0;
   std::uint32_t shared_bytes = 0;
-  std::uint32_t local_words = 0;       // per thread
+  std::uint32_t local_words = 0;  // per thread
   std::uint32_t registers_per_thread = 0;
   std::uint64_t grid_id = 0;
   std::unique_ptr<std::byte[]> constant_storage;
-  std::byte* constants = nullptr;      // 64-byte aligned rows
+  std::byte* constants = nullptr;  // 64-byte aligned rows
 };
 
 }  // namespace gpumux::emulator

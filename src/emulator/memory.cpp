@@ -13,7 +13,9 @@ using isa::Space;
 using workload::MemHeader;
 
 template <u32 Bytes>
-using Element = std::conditional_t<Bytes == 1, u8, std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>>;
+using Element =
+    std::conditional_t<Bytes == 1, u8,
+                       std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>>;
 
 /// Where the elements of an access lie on the host: global memory, shared memory or a constant bank in one
 /// piece, local memory interleaved.
@@ -21,7 +23,9 @@ struct Flat {
   std::uintptr_t origin;  // host address that device address 0 of the space would have
   explicit Flat(const std::byte* first, u64 first_address = 0)
       : origin(reinterpret_cast<std::uintptr_t>(first) - first_address) {}
-  [[nodiscard]] std::byte* at(u32, u64 address) const { return reinterpret_cast<std::byte*>(origin + address); }
+  [[nodiscard]] std::byte* at(u32, u64 address) const {
+    return reinterpret_cast<std::byte*>(origin + address);
+  }
   template <class T>
   [[nodiscard]] T load(u32 lane, u64 address) const {
     T value;
@@ -189,7 +193,8 @@ void access_shared(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr u32 kTotal = Bytes * Elements;
   Addresses a;
   make_addresses(a, warp, op, lanes);
-  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Shared, warp.block->launch().shared_bytes);
+  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Shared,
+                warp.block->launch().shared_bytes);
   record_shared(warp, a, lanes, kTotal, false);
   move_data<Bytes, Elements, Store>(warp, op, a, lanes, Flat(warp.block->shared()));
 }
@@ -199,7 +204,8 @@ void access_local(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr u32 kTotal = Bytes * Elements;
   Addresses a;
   make_addresses(a, warp, op, lanes);
-  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Local, u64{warp.block->launch().local_words} * 4);
+  check_bounded(a, warp, lanes, kTotal, kTotal, kKind<Store>, Space::Local,
+                u64{warp.block->launch().local_words} * 4);
   record_local(warp, a, lanes, kTotal);
   move_data<Bytes, Elements, Store>(warp, op, a, lanes, Interleaved{warp.block->local(warp.index)});
 }
@@ -211,8 +217,8 @@ void access_constant(Warp& warp, const Op& op, LaneMask lanes) {
   make_addresses(a, warp, op, lanes);
   const std::string& bank =
       FromParameters ? warp.block->launch().config.parameters : warp.block->module().const_bank;
-  check_bounded(a, warp, lanes, kTotal, kTotal, AccessKind::Read, FromParameters ? Space::Param : Space::Const,
-                bank.size());
+  check_bounded(a, warp, lanes, kTotal, kTotal, AccessKind::Read,
+                FromParameters ? Space::Param : Space::Const, bank.size());
   record_constant(warp, a, lanes);
   load_data<Bytes, Elements>(warp, op, a, lanes, Flat(reinterpret_cast<const std::byte*>(bank.data())));
 }

@@ -109,11 +109,14 @@ Handler select_selection(const Instruction& inst) {
   const bool wide = isa::width_bits(inst.type) == 64;
   if (inst.type2 == Type::F32) {
     if (wide) {
-      return &map3<ViewU64, ViewU64, ViewU64, ViewF32, ([](u64 a, u64 b, float c) { return c >= 0.0F ? a : b; })>;
+      return &map3<ViewU64, ViewU64, ViewU64, ViewF32,
+                   ([](u64 a, u64 b, float c) { return c >= 0.0F ? a : b; })>;
     }
-    return &map3<ViewU32, ViewU32, ViewU32, ViewF32, ([](u32 a, u32 b, float c) { return c >= 0.0F ? a : b; })>;
+    return &map3<ViewU32, ViewU32, ViewU32, ViewF32,
+                 ([](u32 a, u32 b, float c) { return c >= 0.0F ? a : b; })>;
   }
-  if (wide) return &map3<ViewU64, ViewU64, ViewU64, ViewS32, ([](u64 a, u64 b, i32 c) { return c >= 0 ? a : b; })>;
+  if (wide)
+    return &map3<ViewU64, ViewU64, ViewU64, ViewS32, ([](u64 a, u64 b, i32 c) { return c >= 0 ? a : b; })>;
   return &map3<ViewU32, ViewU32, ViewU32, ViewS32, ([](u32 a, u32 b, i32 c) { return c >= 0 ? a : b; })>;
 }
 
@@ -160,8 +163,11 @@ Handler select_move(const Instruction& inst) {
     case Opcode::Mov: return select_mov(inst);
     case Opcode::Pack: return isa::width_bits(inst.type) == 64 ? &pack<u64> : &pack<u32>;
     case Opcode::Unpack: return isa::width_bits(inst.type) == 64 ? &unpack<u64> : &unpack<u32>;
-    case Opcode::Selp: case Opcode::Slct: return select_selection(inst);
-    case Opcode::Cvta: case Opcode::CvtaTo: case Opcode::Isspacep: return select_address(inst);
+    case Opcode::Selp:
+    case Opcode::Slct: return select_selection(inst);
+    case Opcode::Cvta:
+    case Opcode::CvtaTo:
+    case Opcode::Isspacep: return select_address(inst);
     default: return nullptr;
   }
 }

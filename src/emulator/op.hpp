@@ -43,16 +43,16 @@ struct Op {
   Handler run = nullptr;
   PredSource guard;
   OpKind kind = OpKind::Plain;
-  std::uint8_t width = 0;      // memory: bytes per element
-  std::uint8_t elements = 1;   // memory: elements per lane
-  std::uint8_t param = 0;      // of the handler: Lop3 table, Prmt mode, Lea shift, ...
+  std::uint8_t width = 0;              // memory: bytes per element
+  std::uint8_t elements = 1;           // memory: elements per lane
+  std::uint8_t param = 0;              // of the handler: Lop3 table, Prmt mode, Lea shift, ...
   std::array<std::uint32_t, 4> dst{};  // byte offsets of destination rows in the window
   std::array<std::uint32_t, 2> pred_dst{};
   std::array<Source, 5> src;
   std::array<PredSource, 2> pred_src;  // predicates in the order in which they appear in the sources
   std::uint32_t target = isa::kNoTarget;
   std::uint32_t reconverge = isa::kNoTarget;
-  std::int64_t offset = 0;             // memory: added to the address
+  std::int64_t offset = 0;  // memory: added to the address
   const isa::Instruction* inst = nullptr;
 };
 

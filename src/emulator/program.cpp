@@ -68,7 +68,8 @@ class KernelLaunch final : public workload::KernelSource {
   [[nodiscard]] std::string describe_pc(std::uint32_t pc) const override {
     const isa::Function& code = data_->program->kernel->code;
     if (pc >= code.code.size()) return fmt::format("{}+{}", code.name, pc);
-    return fmt::format("{}+{} {}", code.name, pc, isa::to_text(data_->module->compiled->module, code, code.code[pc]));
+    return fmt::format("{}+{} {}", code.name, pc,
+                       isa::to_text(data_->module->compiled->module, code, code.code[pc]));
   }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle now) override {
@@ -130,7 +131,8 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   // Addresses first: initial values may point at symbols that follow.
   for (const Symbol& symbol : module.symbols) {
     Address address = symbol.address;
-    if (symbol.kind == Symbol::Kind::Global) address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
+    if (symbol.kind == Symbol::Kind::Global)
+      address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
     if (symbol.kind == Symbol::Kind::Const && data.const_bank.size() < symbol.address + symbol.bytes) {
       data.const_bank.resize(symbol.address + symbol.bytes, '\0');
     }
@@ -171,15 +173,18 @@ Address LoadedModule::global_address(const std::string& symbol) const {
   return 0;
 }
 
-void LoadedModule::write_const(const std::string& name, std::uint64_t offset, std::span<const std::byte> bytes) {
+void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
+                               std::span<const std::byte> bytes) {
   ModuleData& data = *impl_->data;
   for (const Symbol& symbol : data.compiled->module.symbols) {
     if (symbol.kind != Symbol::Kind::Const || symbol.name != name) continue;
     if (offset > symbol.bytes || bytes.size() > symbol.bytes - offset) {
-      throw SimulationFault(fmt::format("error: {}: copy of {} bytes at offset {} of the constant {} of {} bytes",
-                                        data.app_name, bytes.size(), offset, name, symbol.bytes));
+      throw SimulationFault(
+          fmt::format("error: {}: copy of {} bytes at offset {} of the constant {} of {} bytes",
+                      data.app_name, bytes.size(), offset, name, symbol.bytes));
     }
-    if (!bytes.empty()) std::memcpy(data.const_bank.data() + symbol.address + offset, bytes.data(), bytes.size());
+    if (!bytes.empty())
+      std::memcpy(data.const_bank.data() + symbol.address + offset, bytes.data(), bytes.size());
     return;
   }
   throw UserError(fmt::format("{}: no constant symbol '{}'", data.compiled->module.file, name));
@@ -190,21 +195,24 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   const isa::Function& function = kernel.code;
   const std::string who = fmt::format("{}: kernel {}", impl_->data->compiled->module.file, function.name);
   if (config.parameters.size() != function.param_bytes) {
-    throw UserError(fmt::format("{}: {} bytes of parameters given, {} expected", who, config.parameters.size(),
-                                function.param_bytes));
+    throw UserError(fmt::format("{}: {} bytes of parameters given, {} expected", who,
+                                config.parameters.size(), function.param_bytes));
   }
   const std::uint64_t threads = config.block.count();
-  if (threads == 0 || threads > kMaxThreads || config.block.x > 1024 || config.block.y > 1024 || config.block.z > 64) {
-    throw UserError(fmt::format("{}: block of {}x{}x{} threads; a block has 1 to {} threads, at most 64 in z", who,
-                                config.block.x, config.block.y, config.block.z, kMaxThreads));
+  if (threads == 0 || threads > kMaxThreads || config.block.x > 1024 || config.block.y > 1024 ||
+      config.block.z > 64) {
+    throw UserError(fmt::format("{}: block of {}x{}x{} threads; a block has 1 to {} threads, at most 64 in z",
+                                who, config.block.x, config.block.y, config.block.z, kMaxThreads));
   }
-  if (config.grid.count() == 0 || config.grid.x > 0x7fff'ffffU || config.grid.y > 65535 || config.grid.z > 65535) {
-    throw UserError(fmt::format("{}: grid of {}x{}x{} blocks; at least 1, at most 2147483647 in x and 65535 in y and z",
-                                who, config.grid.x, config.grid.y, config.grid.z));
+  if (config.grid.count() == 0 || config.grid.x > 0x7fff'ffffU || config.grid.y > 65535 ||
+      config.grid.z > 65535) {
+    throw UserError(
+        fmt::format("{}: grid of {}x{}x{} blocks; at least 1, at most 2147483647 in x and 65535 in y and z",
+                    who, config.grid.x, config.grid.y, config.grid.z));
   }
   if (function.max_threads != 0 && threads > function.max_threads) {
-    throw UserError(fmt::format("{}: block of {} threads, but the kernel is compiled for at most {}", who, threads,
-                                function.max_threads));
+    throw UserError(fmt::format("{}: block of {} threads, but the kernel is compiled for at most {}", who,
+                                threads, function.max_threads));
   }
   std::unique_ptr<Program>& program = impl_->programs[&kernel];
   if (program == nullptr) program = std::make_unique<Program>(decode(*impl_->data, kernel));

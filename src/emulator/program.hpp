@@ -26,13 +26,13 @@ class PrintSink {
 };
 
 struct KernelInfo {
-  isa::Function code;                       // final, physical (or virtual for differential tests)
-  std::vector<isa::StaticInst> table;       // parallel to code.code
+  isa::Function code;                  // final, physical (or virtual for differential tests)
+  std::vector<isa::StaticInst> table;  // parallel to code.code
 };
 
 /// Immutable compiled module, shared by all applications that load the same PTX.
 struct CompiledModule {
-  isa::Module module;                        // virtual code and symbols
+  isa::Module module;  // virtual code and symbols
   std::map<std::string, KernelInfo> kernels;
 };
 
@@ -45,7 +45,7 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
-  std::string parameters;   // the constant bank: param_bytes bytes laid out by Function::params
+  std::string parameters;  // the constant bank: param_bytes bytes laid out by Function::params
   std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
 };
 
@@ -64,8 +64,7 @@ class LoadedModule {
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
   /// A launch for the machine. `registers_override`: registers per thread that metadata gives (0:
   /// what allocation used). Throws UserError when the parameters' size differs from the kernel's.
-  [[nodiscard]] std::unique_ptr<workload::KernelSource> launch(const KernelInfo& kernel,
-                                                               LaunchConfig config,
+  [[nodiscard]] std::unique_ptr<workload::KernelSource> launch(const KernelInfo& kernel, LaunchConfig config,
                                                                std::uint32_t registers_override = 0);
 
  private:

@@ -17,7 +17,9 @@ struct Format {
   int min_exponent;
   int max_exponent;
   [[nodiscard]] constexpr int fraction_bits() const { return precision - 1; }
-  [[nodiscard]] constexpr int exponent_bits() const { return std::bit_width(static_cast<unsigned>(max_exponent)) + 1; }
+  [[nodiscard]] constexpr int exponent_bits() const {
+    return std::bit_width(static_cast<unsigned>(max_exponent)) + 1;
+  }
   [[nodiscard]] constexpr std::uint64_t infinity() const {
     return static_cast<std::uint64_t>(2 * max_exponent + 1) << fraction_bits();
   }
@@ -69,9 +71,12 @@ constexpr std::uint64_t shift_rounded(std::uint64_t value, int shift, bool negat
   }
   bool up = false;
   switch (mode) {
-    case isa::Rounding::RZ: case isa::Rounding::RZI: break;
-    case isa::Rounding::RM: case isa::Rounding::RMI: up = negative && rest != 0; break;
-    case isa::Rounding::RP: case isa::Rounding::RPI: up = !negative && rest != 0; break;
+    case isa::Rounding::RZ:
+    case isa::Rounding::RZI: break;
+    case isa::Rounding::RM:
+    case isa::Rounding::RMI: up = negative && rest != 0; break;
+    case isa::Rounding::RP:
+    case isa::Rounding::RPI: up = !negative && rest != 0; break;
     case isa::Rounding::RNA: up = rest >= half; break;
     default: up = rest > half || (rest == half && (quotient & 1U) != 0); break;
   }

@@ -54,7 +54,8 @@ void read_generic(const Warp& warp, u32 lane, u64 address, void* to, u32 bytes) 
       }
       break;
   }
-  block.fault(warp, lane, fmt::format("invalid read of {} bytes at 0x{:x} by a run-time service", bytes, address));
+  block.fault(warp, lane,
+              fmt::format("invalid read of {} bytes at 0x{:x} by a run-time service", bytes, address));
 }
 
 std::string read_string(const Warp& warp, u32 lane, u64 address) {
@@ -93,7 +94,7 @@ class ArgumentReader {
 
 /// One conversion specification, after its '%'.
 struct Conversion {
-  std::string flags;       // flags, width and precision, '*' replaced by its value
+  std::string flags;  // flags, width and precision, '*' replaced by its value
   std::string length;
   char letter = 0;
 };
@@ -110,16 +111,21 @@ std::string format_one(const Conversion& c, const char* length, T value) {
 }
 
 std::string convert(const Conversion& c, ArgumentReader& arguments, const Warp& warp, u32 lane) {
-  const bool wide = c.length == "l" || c.length == "ll" || c.length == "j" || c.length == "z" || c.length == "t";
+  const bool wide =
+      c.length == "l" || c.length == "ll" || c.length == "j" || c.length == "z" || c.length == "t";
   switch (c.letter) {
-    case 'd': case 'i': {
+    case 'd':
+    case 'i': {
       if (wide) return format_one(c, "ll", static_cast<long long>(arguments.next(8)));
       auto value = static_cast<i32>(arguments.next(4));
       if (c.length == "h") value = static_cast<i16>(value);
       if (c.length == "hh") value = static_cast<i8>(value);
       return format_one(c, "", value);
     }
-    case 'u': case 'x': case 'X': case 'o': {
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': {
       if (wide) return format_one(c, "ll", static_cast<unsigned long long>(arguments.next(8)));
       auto value = static_cast<u32>(arguments.next(4));
       if (c.length == "h") value &= 0xffffU;
@@ -127,8 +133,14 @@ std::string convert(const Conversion& c, ArgumentReader& arguments, const Warp& 
       return format_one(c, "", value);
     }
     case 'c': return format_one(c, "", static_cast<int>(arguments.next(4)));
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-      return format_one(c, "", std::bit_cast<double>(arguments.next(8)));
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': return format_one(c, "", std::bit_cast<double>(arguments.next(8)));
     case 'p': {
       Conversion as_text{c.flags, "", 's'};
       return format_one(as_text, "", fmt::format("0x{:x}", arguments.next(8)).c_str());
@@ -161,7 +173,8 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
         c.flags += std::to_string(static_cast<i32>(arguments.next(4)));
         return;
       }
-      while (i < format.size() && std::isdigit(static_cast<unsigned char>(format[i])) != 0) c.flags += format[i++];
+      while (i < format.size() && std::isdigit(static_cast<unsigned char>(format[i])) != 0)
+        c.flags += format[i++];
     };
     number();
     if (i < format.size() && format[i] == '.') {
@@ -199,7 +212,8 @@ void vprintf_service(Warp& warp, const Op& op, LaneMask lanes) {
   alignas(64) u32 result[kWarpSize] = {};
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
-    print(warp, format_message(warp, lane, read_string(warp, lane, format[lane]), buffer[lane], result[lane]));
+    print(warp,
+          format_message(warp, lane, read_string(warp, lane, format[lane]), buffer[lane], result[lane]));
   }
   merge(warp.dst<u32>(op), result, lanes);
 }
@@ -214,8 +228,9 @@ void assert_service(Warp& warp, const Op& op, LaneMask lanes) {
     const std::string function = read_string(warp, lane, warp.src<u64>(op, 3)[lane]);
     const Dim3 block = warp.block->coordinates();
     const Dim3 thread = warp.block->thread(warp, lane);
-    print(warp, fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
-                            function, block.x, block.y, block.z, thread.x, thread.y, thread.z, message));
+    print(warp,
+          fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
+                      function, block.x, block.y, block.z, thread.x, thread.y, thread.z, message));
     if (first.empty()) first = fmt::format("assertion `{}` failed at {}:{}", message, file, line);
   }
   warp.block->fault(warp, static_cast<u32>(std::countr_zero(lanes)), first);

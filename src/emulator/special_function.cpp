@@ -25,10 +25,10 @@ inline float ex2_32(float a) { return std::exp2(a); }
 template <bool Ftz, auto F>
 Handler of_f32() {
   return &map1<ViewF32, ViewF32, ([](float a) {
-    const float x = Ftz ? flush(a) : a;
-    const float r = F(x);
-    return with_nan(Ftz ? flush(r) : r, x);
-  })>;
+                 const float x = Ftz ? flush(a) : a;
+                 const float r = F(x);
+                 return with_nan(Ftz ? flush(r) : r, x);
+               })>;
 }
 
 template <auto F>
@@ -85,14 +85,14 @@ inline double coarse(double a, double result) {
 Handler select_special_function(const Instruction& inst) {
   if (inst.type == Type::F64) {
     if (inst.op == Opcode::Rcp && inst.approx) {
-      return &map1<ViewF64, ViewF64, ([](double a) {
-        return coarse(a, 1.0 / flush64(upper_half(a)));
-      })>;
+      return &map1<ViewF64, ViewF64, ([](double a) { return coarse(a, 1.0 / flush64(upper_half(a))); })>;
     }
     if (inst.op == Opcode::Rsqrt) {
       // Without .ftz PTX asks for an error below 2^-50 or so: twice rounded is well inside.
-      if (!inst.ftz) return &map1<ViewF64, ViewF64, ([](double a) { return with_nan(1.0 / std::sqrt(a), a); })>;
-      return &map1<ViewF64, ViewF64, ([](double a) { return coarse(a, 1.0 / std::sqrt(flush64(upper_half(a)))); })>;
+      if (!inst.ftz)
+        return &map1<ViewF64, ViewF64, ([](double a) { return with_nan(1.0 / std::sqrt(a), a); })>;
+      return &map1<ViewF64, ViewF64,
+                   ([](double a) { return coarse(a, 1.0 / std::sqrt(flush64(upper_half(a)))); })>;
     }
     return nullptr;
   }

@@ -142,7 +142,10 @@ Handler select_warp_op(const Instruction& inst) {
     case Opcode::Activemask:
       return [](Warp& warp, const Op& op, LaneMask lanes) { broadcast(warp, op, lanes, lanes); };
     // Memory is coherent and a path runs in order; the timing model gives these their meaning.
-    case Opcode::BarWarp: case Opcode::Membar: case Opcode::Nanosleep: case Opcode::Nop: return &nothing;
+    case Opcode::BarWarp:
+    case Opcode::Membar:
+    case Opcode::Nanosleep:
+    case Opcode::Nop: return &nothing;
     default: return nullptr;
   }
 }

@@ -43,8 +43,8 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   const Address end_of_range = base_ + kReservedBytes;
   if (bytes > kReservedBytes - kFirstOffset - 2 * kGap) {
-    throw SimulationFault(fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated",
-                                      bytes, allocated_));
+    throw SimulationFault(
+        fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated", bytes, allocated_));
   }
   // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
   Address candidate = base_ + kFirstOffset;
@@ -57,8 +57,8 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
     candidate = align_up(start + size + kGap, kAllocationAlign);
   }
   if (!found && candidate + bytes + kGap > end_of_range) {
-    throw SimulationFault(fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated",
-                                      bytes, allocated_));
+    throw SimulationFault(
+        fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated", bytes, allocated_));
   }
   if (candidate < top_) {  // used before: its bytes may be stale
     const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
@@ -136,7 +136,9 @@ void DeviceMemory::fill(Address to, std::byte value, std::uint64_t bytes) {
 }
 
 std::string DeviceMemory::describe(Address address) const {
-  const auto bytes_text = [](std::uint64_t bytes) { return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s"); };
+  const auto bytes_text = [](std::uint64_t bytes) {
+    return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  };
   const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
     const auto& [start, size] = *std::prev(after);

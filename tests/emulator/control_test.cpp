@@ -25,7 +25,8 @@ std::string kernel(const std::string& body, const std::string& declarations = ""
   return declarations + "\n.visible .entry kernel(.param .u64 out)\n{\n" + kPrologue + body + "}\n";
 }
 
-std::vector<std::uint32_t> results(const std::string& text, std::uint32_t grid, std::uint32_t block, int optimize = 0) {
+std::vector<std::uint32_t> results(const std::string& text, std::uint32_t grid, std::uint32_t block,
+                                   int optimize = 0) {
   PtxRunner runner(text, optimize);
   const Address out = runner.device.memory.allocate(std::uint64_t{grid} * block * 4);
   runner.run("kernel", {grid, 1, 1}, {block, 1, 1}, {out});
@@ -55,7 +56,8 @@ TEST(Divergence, NestedIfsReconverge) {
     add.s32 %r10, %r10, %r13;
     st.global.u32 [%rd1], %r10;
     ret;
-  )"), 1, 64);
+  )"),
+                              1, 64);
   for (std::uint32_t t = 0; t < 64; ++t) {
     const std::uint32_t expected = t % 2 == 0 ? 2000 : (t & 2U) == 0 ? 1200 : 1100;
     EXPECT_EQ(values[t], expected + 32) << t;  // all 32 lanes have met again
@@ -85,7 +87,8 @@ TEST(Divergence, LoopsWithTripCountsBreakAndContinue) {
     mad.lo.s32 %r10, %r13, 1000, %r10;
     st.global.u32 [%rd1], %r10;
     ret;
-  )"), 1, 32);
+  )"),
+                              1, 32);
   for (std::uint32_t t = 0; t < 32; ++t) {
     std::uint32_t sum = 0;
     for (std::uint32_t i = 0; i < t && i != 11; ++i) sum += i % 3 == 1 ? 0 : i;
@@ -109,7 +112,8 @@ TEST(Divergence, EarlyExitsLeaveTheRestRunning) {
     activemask.b32 %r12;
     st.global.u32 [%rd1], %r12;
     ret;
-  )"), 1, 32);
+  )"),
+                              1, 32);
   for (std::uint32_t t = 0; t < 32; ++t) {
     const std::uint32_t expected = t % 4 == 2 ? 7 : (t % 4 == 3 ? 9 : 0x33333333U);
     EXPECT_EQ(values[t], expected) << t;
@@ -139,7 +143,8 @@ TEST(Divergence, IndexedBranches) {
     mad.lo.s32 %r11, %r12, 1000, %r11;
     st.global.u32 [%rd1], %r11;
     ret;
-  )"), 1, 32);
+  )"),
+                              1, 32);
   for (std::uint32_t t = 0; t < 32; ++t) {
     const std::uint32_t by_case[] = {10, 20, 30, 1};
     EXPECT_EQ(values[t], 32000 + (t >= 30 ? 50 : by_case[t % 4])) << t;
@@ -180,7 +185,8 @@ BASE:
 
 std::string fibonacci_kernel(const std::string& mask) {
   return kernel(R"(
-    and.b32 %r10, %r1, )" + mask + R"(;
+    and.b32 %r10, %r1, )" +
+                    mask + R"(;
     {
       .param .b32 a; .param .b32 b;
       st.param.b32 [a], %r10;
@@ -189,7 +195,8 @@ std::string fibonacci_kernel(const std::string& mask) {
     }
     st.global.u32 [%rd1], %r11;
     ret;
-  )", kFibonacci);
+  )",
+                kFibonacci);
 }
 
 TEST(Calls, RecursionWithDivergentDepths) {
@@ -228,10 +235,12 @@ TEST(Calls, EndlessRecursionOverflowsTheStack) {
     }
     st.global.u32 [%rd1], %r11;
     ret;
-  )", endless));
+  )",
+                          endless));
   const Address out = runner.device.memory.allocate(128);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out});
-  EXPECT_NE(message.find("error: test: kernel kernel: invalid local write of 4 bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("error: test: kernel kernel: invalid local write of 4 bytes"), std::string::npos)
+      << message;
   EXPECT_NE(message.find("local memory of the thread"), std::string::npos) << message;
 }
 
@@ -252,7 +261,8 @@ TEST(Barriers, SharedMemoryIsSeenByOtherWarps) {
     ld.shared.u32 %r15, [%r14];
     st.global.u32 [%rd1], %r15;
     ret;
-  )"), 3, 256);
+  )"),
+                              3, 256);
   for (std::uint32_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], 3 * (255 - i % 256)) << i;
 }
 
@@ -266,7 +276,8 @@ TEST(Barriers, ExitedWarpsCountAsArrived) {
     mov.u32 %r10, 2;
     st.global.u32 [%rd1], %r10;
     ret;
-  )"), 1, 128);
+  )"),
+                              1, 128);
   for (std::uint32_t t = 0; t < 128; ++t) EXPECT_EQ(values[t], t < 64 ? 2U : 1U);
 }
 
@@ -284,7 +295,8 @@ TEST(Barriers, ReductionsOverTheBlock) {
     add.s32 %r11, %r11, %r13;
     st.global.u32 [%rd1], %r11;
     ret;
-  )"), 1, 256);
+  )"),
+                              1, 256);
   for (const std::uint32_t value : values) EXPECT_EQ(value, 1032U);
 }
 
@@ -308,7 +320,8 @@ TEST(Barriers, ArriveDoesNotWait) {
     ld.shared.u32 %r14, [%r12];
     st.global.u32 [%rd1], %r14;
     ret;
-  )"), 1, 128);
+  )"),
+                              1, 128);
   for (std::uint32_t t = 0; t < 128; ++t) EXPECT_EQ(values[t], t < 64 ? t : 500 + t - 64) << t;
 }
 
@@ -324,9 +337,10 @@ TEST(Barriers, DeadlockNamesTheBarriers) {
   )"));
   const Address out = runner.device.memory.allocate(4 * 128);
   const std::string message = runner.fault_of("kernel", {2, 1, 1}, {64, 1, 1}, {out});
-  EXPECT_EQ(message.substr(0, message.find(", pc")),
-            "error: test: kernel kernel: barrier deadlock in block (0,0,0): 2 of 2 warps wait and none can arrive "
-            "any more: warp 0 at barrier 1");
+  EXPECT_EQ(
+      message.substr(0, message.find(", pc")),
+      "error: test: kernel kernel: barrier deadlock in block (0,0,0): 2 of 2 warps wait and none can arrive "
+      "any more: warp 0 at barrier 1");
   EXPECT_NE(message.find("warp 1 at barrier 2, pc"), std::string::npos) << message;
 }
 
@@ -347,7 +361,9 @@ TEST(Blocks, SpinOnAnotherBlockMakesProgress) {
     atom.global.add.u32 %r11, [%rd3], 5;
     st.global.u32 [%rd1], %r11;
     ret;
-  )", ".global .align 4 .u32 flag;"), 4, 32);
+  )",
+                                     ".global .align 4 .u32 flag;"),
+                              4, 32);
   EXPECT_EQ(values[0] % 5, 0U);
   EXPECT_GT(values[0], 0U);
 }
@@ -356,8 +372,11 @@ TEST(Blocks, EndlessKernelsAreStopped) {
   PtxRunner runner(kernel("LOOP:\n  bra.uni LOOP;\n"));
   const Address out = runner.device.memory.allocate(4 * 64);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, 10000);
-  EXPECT_NE(message.find("error: test: kernel kernel: endless: warp 0 of block (0,0,0) has executed 10000 instructions"),
-            std::string::npos) << message;
+  EXPECT_NE(
+      message.find(
+          "error: test: kernel kernel: endless: warp 0 of block (0,0,0) has executed 10000 instructions"),
+      std::string::npos)
+      << message;
 }
 
 }  // namespace

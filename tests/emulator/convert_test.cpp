@@ -32,7 +32,8 @@ std::uint64_t cut(i128 value, Type type) {
 }
 i128 least(Type type) { return isa::is_signed(type) ? -(i128{1} << (isa::width_bits(type) - 1)) : 0; }
 i128 greatest(Type type) {
-  return isa::is_signed(type) ? (i128{1} << (isa::width_bits(type) - 1)) - 1 : (i128{1} << isa::width_bits(type)) - 1;
+  return isa::is_signed(type) ? (i128{1} << (isa::width_bits(type) - 1)) - 1
+                              : (i128{1} << isa::width_bits(type)) - 1;
 }
 
 std::vector<Operands> single(const std::vector<std::uint64_t>& values) {
@@ -43,7 +44,8 @@ std::vector<Operands> single(const std::vector<std::uint64_t>& values) {
 
 const ProbeShape kNarrow{Held::Bits32, {Held::Bits32}};
 
-constexpr Type kIntegers[] = {Type::U8, Type::S8, Type::U16, Type::S16, Type::U32, Type::S32, Type::U64, Type::S64};
+constexpr Type kIntegers[] = {Type::U8,  Type::S8,  Type::U16, Type::S16,
+                              Type::U32, Type::S32, Type::U64, Type::S64};
 
 TEST(Convert, IntegersExtendCutAndSaturate) {
   for (const Type from : kIntegers) {
@@ -56,7 +58,8 @@ TEST(Convert, IntegersExtendCutAndSaturate) {
         for (std::size_t i = 0; i < in.size(); ++i) {
           i128 value = number(in[i][0], from);
           if (sat) value = std::clamp(value, least(to), greatest(to));
-          ASSERT_EQ(result.value[i], cut(value, to)) << isa::name(to) << ' ' << isa::name(from) << ' ' << in[i][0];
+          ASSERT_EQ(result.value[i], cut(value, to))
+              << isa::name(to) << ' ' << isa::name(from) << ' ' << in[i][0];
         }
       }
     }
@@ -76,8 +79,9 @@ TEST(Convert, FloatsToIntegersRoundClampAndMapNan) {
       {Rounding::RPI, [](double x) { return std::ceil(x); }}};
   for (const Type from : {Type::F32, Type::F64}) {
     auto values = from == Type::F32 ? float_patterns(23, 8, 2, 400) : float_patterns(52, 11, 2, 400);
-    for (const double x : {0.5, 1.5, 2.5, -0.5, -1.5, 127.5, 255.5, 32767.5, 65535.5, 2147483647.5, 2147483648.0,
-                           -2147483648.0, 4294967295.5, 4294967296.0, 9.2233720368547758e18, 1.8446744073709552e19}) {
+    for (const double x :
+         {0.5, 1.5, 2.5, -0.5, -1.5, 127.5, 255.5, 32767.5, 65535.5, 2147483647.5, 2147483648.0,
+          -2147483648.0, 4294967295.5, 4294967296.0, 9.2233720368547758e18, 1.8446744073709552e19}) {
       values.push_back(from == Type::F64 ? std::bit_cast<std::uint64_t>(x)
                                          : std::bit_cast<std::uint32_t>(static_cast<float>(x)));
     }
@@ -89,7 +93,8 @@ TEST(Convert, FloatsToIntegersRoundClampAndMapNan) {
           const double x = as_float(in[i][0], from);
           std::uint64_t expected = 0;
           if (std::isnan(x)) {
-            if (from == Type::F64 || isa::width_bits(to) == 64) expected = std::uint64_t{1} << (isa::width_bits(to) - 1);
+            if (from == Type::F64 || isa::width_bits(to) == 64)
+              expected = std::uint64_t{1} << (isa::width_bits(to) - 1);
           } else {
             const double r = round(x);
             const i128 value = r >= 0x1p70 ? greatest(to) : (r <= -0x1p70 ? least(to) : static_cast<i128>(r));
@@ -114,9 +119,10 @@ TEST(Convert, IntegersToFloatsRoundInEveryMode) {
           const double r = as_float(result.value[i], to);
           const i128 got = static_cast<i128>(r);
           const auto next = [&](double toward) {
-            return static_cast<i128>(to == Type::F64 ? std::nextafter(r, toward)
-                                                     : static_cast<double>(std::nextafter(static_cast<float>(r),
-                                                                                          static_cast<float>(toward))));
+            return static_cast<i128>(
+                to == Type::F64
+                    ? std::nextafter(r, toward)
+                    : static_cast<double>(std::nextafter(static_cast<float>(r), static_cast<float>(toward))));
           };
           if (got == exact) continue;
           const bool above = got > exact;
@@ -141,7 +147,8 @@ TEST(Convert, DoubleToSingleInEveryMode) {
   for (const std::uint64_t bits : float_patterns(23, 8, 5, 500)) {  // near singles and the middles between
     const double x = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     const auto wide = std::bit_cast<std::uint64_t>(x);
-    for (const std::uint64_t delta : {0ULL, 1ULL, 0x0fffffffULL, 0x10000000ULL, 0x10000001ULL}) values.push_back(wide + delta);
+    for (const std::uint64_t delta : {0ULL, 1ULL, 0x0fffffffULL, 0x10000000ULL, 0x10000001ULL})
+      values.push_back(wide + delta);
   }
   const auto in = single(values);
   for (const Rounding mode : {Rounding::RN, Rounding::RZ, Rounding::RM, Rounding::RP}) {
@@ -186,9 +193,10 @@ TEST(Convert, HalvesGoThereAndBack) {
 
 TEST(Convert, HalfRoundsTiesToEvenAndOverflows) {
   const auto to_half = [](float x, Rounding mode) {
-    return probe(cvt(Type::F16, Type::F32, mode), kNarrow, {{std::bit_cast<std::uint32_t>(x), 0, 0, 0}}).value[0];
+    return probe(cvt(Type::F16, Type::F32, mode), kNarrow, {{std::bit_cast<std::uint32_t>(x), 0, 0, 0}})
+        .value[0];
   };
-  EXPECT_EQ(to_half(2049.0F, Rounding::RN), 0x6800U);   // middle of 2048 and 2050
+  EXPECT_EQ(to_half(2049.0F, Rounding::RN), 0x6800U);  // middle of 2048 and 2050
   EXPECT_EQ(to_half(2051.0F, Rounding::RN), 0x6802U);
   EXPECT_EQ(to_half(65519.0F, Rounding::RN), 0x7bffU);
   EXPECT_EQ(to_half(65520.0F, Rounding::RN), 0x7c00U);
@@ -202,8 +210,10 @@ TEST(Convert, HalfRoundsTiesToEvenAndOverflows) {
 TEST(Convert, RoundingToIntegralValues) {
   const auto in = single(float_patterns(23, 8, 6, 400));
   const std::pair<Rounding, float (*)(float)> modes[] = {
-      {Rounding::RNI, [](float x) { return std::nearbyint(x); }}, {Rounding::RZI, [](float x) { return std::trunc(x); }},
-      {Rounding::RMI, [](float x) { return std::floor(x); }},     {Rounding::RPI, [](float x) { return std::ceil(x); }}};
+      {Rounding::RNI, [](float x) { return std::nearbyint(x); }},
+      {Rounding::RZI, [](float x) { return std::trunc(x); }},
+      {Rounding::RMI, [](float x) { return std::floor(x); }},
+      {Rounding::RPI, [](float x) { return std::ceil(x); }}};
   for (const auto& [mode, round] : modes) {
     const auto result = probe(cvt(Type::F32, Type::F32, mode), kNarrow, in);
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -217,15 +227,21 @@ TEST(Convert, RoundingToIntegralValues) {
 TEST(Convert, SaturationToTheUnitInterval) {
   isa::Instruction inst = cvt(Type::F32, Type::F32);
   inst.sat = true;
-  const auto result = probe(inst, kNarrow, {{0x40000000, 0, 0, 0}, {0xbf800000, 0, 0, 0}, {0x7fc00000, 0, 0, 0}, {0x3f000000, 0, 0, 0}, {0x80000000, 0, 0, 0}});
+  const auto result = probe(inst, kNarrow,
+                            {{0x40000000, 0, 0, 0},
+                             {0xbf800000, 0, 0, 0},
+                             {0x7fc00000, 0, 0, 0},
+                             {0x3f000000, 0, 0, 0},
+                             {0x80000000, 0, 0, 0}});
   EXPECT_EQ(result.value, (std::vector<std::uint64_t>{0x3f800000, 0, 0, 0x3f000000, 0}));
 }
 
 TEST(Convert, PacksTwoHalves) {
   isa::Instruction inst = make(Opcode::CvtPack2, Type::F16x2);
   inst.rounding = Rounding::RN;
-  const auto result = probe(inst, {Held::Bits32, {Held::Bits32, Held::Bits32}},
-                            {{std::bit_cast<std::uint32_t>(1.0F), std::bit_cast<std::uint32_t>(-2.0F), 0, 0}});
+  const auto result =
+      probe(inst, {Held::Bits32, {Held::Bits32, Held::Bits32}},
+            {{std::bit_cast<std::uint32_t>(1.0F), std::bit_cast<std::uint32_t>(-2.0F), 0, 0}});
   EXPECT_EQ(result.value[0], 0x3c00c000U);
 }
 

@@ -129,12 +129,15 @@ void check_rounded_operations() {
       const ProbeResult result = probe(inst, shape, in);
       for (std::size_t i = 0; i < in.size(); ++i) {
         const std::uint64_t bits = result.value[i];
-        const bool all_finite = finite<F>(in[i][0]) && finite<F>(in[i][1]) && (op != Opcode::Fma || finite<F>(in[i][2]));
+        const bool all_finite =
+            finite<F>(in[i][0]) && finite<F>(in[i][1]) && (op != Opcode::Fma || finite<F>(in[i][2]));
         const Quad a = F::value(in[i][0]);
         const Quad b = F::value(in[i][1]);
         const Quad c = F::value(in[i][2]);
         if (!all_finite) {
-          const Quad expected = op == Opcode::Add ? a + b : (op == Opcode::Sub ? a - b : (op == Opcode::Mul ? a * b : a * b + c));
+          const Quad expected = op == Opcode::Add
+                                    ? a + b
+                                    : (op == Opcode::Sub ? a - b : (op == Opcode::Mul ? a * b : a * b + c));
           if (expected != expected) {
             ASSERT_TRUE(is_nan_bits<F>(bits));
             if (F::kType == Type::F32) {
@@ -151,8 +154,8 @@ void check_rounded_operations() {
         if (op == Opcode::Mul) exact = {a * b, 0};
         if (op == Opcode::Fma) exact = two_sum(a * b, c);
         ASSERT_TRUE(rounded<F>(bits, exact, mode))
-            << isa::name(op) << " mode " << static_cast<int>(mode) << std::hex << " a " << in[i][0] << " b " << in[i][1]
-            << " c " << in[i][2] << " result " << bits;
+            << isa::name(op) << " mode " << static_cast<int>(mode) << std::hex << " a " << in[i][0] << " b "
+            << in[i][1] << " c " << in[i][2] << " result " << bits;
       }
     }
   }
@@ -177,12 +180,15 @@ void check_division_and_root() {
         const std::uint64_t bits = result.value[i];
         const Quad a = op == Opcode::Rcp ? Quad{1} : F::value(in[i][0]);
         const Quad b = op == Opcode::Rcp ? F::value(in[i][0]) : F::value(in[i][1]);
-        const bool usable = op == Opcode::Sqrt ? finite<F>(in[i][0]) && a > 0
-                                               : finite<F>(in[i][0]) && finite<F>(in[i][1]) && b != 0 && a != 0;
+        const bool usable = op == Opcode::Sqrt
+                                ? finite<F>(in[i][0]) && a > 0
+                                : finite<F>(in[i][0]) && finite<F>(in[i][1]) && b != 0 && a != 0;
         if (!usable || !finite<F>(bits)) continue;  // infinities and NaNs: see below
         // The quotient of the quad division is off by less than 2^-112 of itself; the residual fixes that.
         // Three operands of 53 bits: a - q * b is exact when q has 53 bits or fewer.
-        const auto residual = [&](Quad q) { return op == Opcode::Sqrt ? q * q - a : (b > 0 ? q * b - a : a - q * b); };
+        const auto residual = [&](Quad q) {
+          return op == Opcode::Sqrt ? q * q - a : (b > 0 ? q * b - a : a - q * b);
+        };
         const Quad r = F::value(bits);
         const Quad side = residual(r);
         if (side == 0) continue;
@@ -190,13 +196,15 @@ void check_division_and_root() {
         const bool above = side > 0;
         const bool down = mode == Rounding::RM || (mode == Rounding::RZ && positive);
         const bool up = mode == Rounding::RP || (mode == Rounding::RZ && !positive);
-        ASSERT_FALSE((down && above) || (up && !above)) << std::hex << in[i][0] << ' ' << in[i][1] << ' ' << bits;
+        ASSERT_FALSE((down && above) || (up && !above))
+            << std::hex << in[i][0] << ' ' << in[i][1] << ' ' << bits;
         const std::uint64_t neighbour = toward<F>(bits, !above);
         if (!finite<F>(neighbour)) continue;
         ASSERT_LE(residual(F::value(neighbour)) * (above ? 1 : -1), 0);
         if (mode == Rounding::RN) {
           const Quad middle = (r + F::value(neighbour)) / 2;
-          ASSERT_LE(residual(middle) * (above ? 1 : -1), 0) << std::hex << in[i][0] << ' ' << in[i][1] << ' ' << bits;
+          ASSERT_LE(residual(middle) * (above ? 1 : -1), 0)
+              << std::hex << in[i][0] << ' ' << in[i][1] << ' ' << bits;
         }
       }
     }
@@ -206,8 +214,8 @@ void check_division_and_root() {
 TEST(Float, SingleDivisionAndRootsAreExactInEveryMode) { check_division_and_root<F32>(); }
 TEST(Float, DoubleDivisionAndRootsAreExactInEveryMode) { check_division_and_root<F64>(); }
 
-std::uint64_t run_one(const isa::Instruction& inst, const ProbeShape& shape, std::uint64_t a, std::uint64_t b = 0,
-                      std::uint64_t c = 0) {
+std::uint64_t run_one(const isa::Instruction& inst, const ProbeShape& shape, std::uint64_t a,
+                      std::uint64_t b = 0, std::uint64_t c = 0) {
   return probe(inst, shape, {{a, b, c, 0}}).value[0];
 }
 const ProbeShape kOne32{Held::Bits32, {Held::Bits32}};
@@ -229,9 +237,9 @@ TEST(Float, DivisionByZeroAndInvalidOperations) {
 TEST(Float, FlushToZeroTakesInputsAndResults) {
   isa::Instruction add = make(Opcode::Add, Type::F32);
   add.ftz = true;
-  EXPECT_EQ(run_one(add, kTwo32, 0x007fffff, 0x00000001), 0U);            // both inputs are subnormal
-  EXPECT_EQ(run_one(add, kTwo32, 0x80000001, 0x80000001), 0x80000000U);   // the sign stays
-  EXPECT_EQ(run_one(add, kTwo32, 0x00800001, 0x80800000), 0U);            // the result is subnormal
+  EXPECT_EQ(run_one(add, kTwo32, 0x007fffff, 0x00000001), 0U);           // both inputs are subnormal
+  EXPECT_EQ(run_one(add, kTwo32, 0x80000001, 0x80000001), 0x80000000U);  // the sign stays
+  EXPECT_EQ(run_one(add, kTwo32, 0x00800001, 0x80800000), 0U);           // the result is subnormal
   add.ftz = false;
   EXPECT_EQ(run_one(add, kTwo32, 0x00800001, 0x80800000), 1U);
   isa::Instruction mul = make(Opcode::Mul, Type::F32);
@@ -298,10 +306,14 @@ TEST(Float, ApproximationsStayWithinOneUnit) {
   std::vector<Operands> in;
   for (const std::uint64_t value : values) in.push_back({value, 0, 0, 0});
   const std::pair<Opcode, double (*)(double)> functions[] = {
-      {Opcode::Rcp, [](double x) { return 1 / x; }},       {Opcode::Rsqrt, [](double x) { return 1 / std::sqrt(x); }},
-      {Opcode::Sqrt, [](double x) { return std::sqrt(x); }}, {Opcode::Sin, [](double x) { return std::sin(x); }},
-      {Opcode::Cos, [](double x) { return std::cos(x); }}, {Opcode::Lg2, [](double x) { return std::log2(x); }},
-      {Opcode::Ex2, [](double x) { return std::exp2(x); }}, {Opcode::Tanh, [](double x) { return std::tanh(x); }}};
+      {Opcode::Rcp, [](double x) { return 1 / x; }},
+      {Opcode::Rsqrt, [](double x) { return 1 / std::sqrt(x); }},
+      {Opcode::Sqrt, [](double x) { return std::sqrt(x); }},
+      {Opcode::Sin, [](double x) { return std::sin(x); }},
+      {Opcode::Cos, [](double x) { return std::cos(x); }},
+      {Opcode::Lg2, [](double x) { return std::log2(x); }},
+      {Opcode::Ex2, [](double x) { return std::exp2(x); }},
+      {Opcode::Tanh, [](double x) { return std::tanh(x); }}};
   for (const auto& [op, function] : functions) {
     isa::Instruction inst = make(op, Type::F32);
     inst.approx = true;
@@ -315,8 +327,8 @@ TEST(Float, ApproximationsStayWithinOneUnit) {
         continue;
       }
       const float nearest = static_cast<float>(exact);
-      const bool close = r == nearest || r == std::nextafter(nearest, 3e38F) || r == std::nextafter(nearest, -3e38F) ||
-                         (std::isinf(nearest) && r == nearest);
+      const bool close = r == nearest || r == std::nextafter(nearest, 3e38F) ||
+                         r == std::nextafter(nearest, -3e38F) || (std::isinf(nearest) && r == nearest);
       ASSERT_TRUE(close) << isa::name(op) << ' ' << x << ' ' << r << ' ' << exact;
     }
   }
@@ -349,8 +361,9 @@ struct Bf16Format {
 
 template <class F>
 void check_half(Type single, Type pair, unsigned fraction, unsigned exponent) {
-  const auto in = pairs(float_patterns(fraction, exponent, 5, 400), float_patterns(fraction, exponent, 6, 400),
-                        float_patterns(fraction, exponent, 7, 400), 6000, 8);
+  const auto in =
+      pairs(float_patterns(fraction, exponent, 5, 400), float_patterns(fraction, exponent, 6, 400),
+            float_patterns(fraction, exponent, 7, 400), 6000, 8);
   for (const Opcode op : {Opcode::Add, Opcode::Sub, Opcode::Mul, Opcode::Fma}) {
     isa::Instruction inst = make(op, single);
     inst.rounding = Rounding::RN;
@@ -370,15 +383,16 @@ void check_half(Type single, Type pair, unsigned fraction, unsigned exponent) {
       const Quad a = F::value(in[i][0]);
       const Quad b = F::value(in[i][1]);
       const Quad c = F::value(in[i][2]);
-      if (!finite<F>(in[i][0]) || !finite<F>(in[i][1]) || (op == Opcode::Fma && !finite<F>(in[i][2]))) continue;
+      if (!finite<F>(in[i][0]) || !finite<F>(in[i][1]) || (op == Opcode::Fma && !finite<F>(in[i][2])))
+        continue;
       Sum exact{};
       if (op == Opcode::Add) exact = two_sum(a, b);
       if (op == Opcode::Sub) exact = two_sum(a, -b);
       if (op == Opcode::Mul) exact = {a * b, 0};
       if (op == Opcode::Fma) exact = two_sum(a * b, c);
       ASSERT_TRUE(rounded<F>(result.value[i], exact, Rounding::RN))
-          << isa::name(op) << '.' << isa::name(single) << std::hex << " a " << in[i][0] << " b " << in[i][1] << " c "
-          << in[i][2] << " result " << result.value[i];
+          << isa::name(op) << '.' << isa::name(single) << std::hex << " a " << in[i][0] << " b " << in[i][1]
+          << " c " << in[i][2] << " result " << result.value[i];
     }
   }
 }
@@ -404,17 +418,19 @@ TEST(Compare, FloatsOrderedAndUnordered) {
   const std::uint64_t nan = 0x7fc00000;
   const std::tuple<Compare, int, int, int, int> rows[] = {
       // less, equal, greater, unordered
-      {Compare::EQ, 0, 1, 0, 0},  {Compare::NE, 1, 0, 1, 0},  {Compare::LT, 1, 0, 0, 0},  {Compare::LE, 1, 1, 0, 0},
-      {Compare::GT, 0, 0, 1, 0},  {Compare::GE, 0, 1, 1, 0},  {Compare::EQU, 0, 1, 0, 1}, {Compare::NEU, 1, 0, 1, 1},
-      {Compare::LTU, 1, 0, 0, 1}, {Compare::LEU, 1, 1, 0, 1}, {Compare::GTU, 0, 0, 1, 1}, {Compare::GEU, 0, 1, 1, 1},
+      {Compare::EQ, 0, 1, 0, 0},  {Compare::NE, 1, 0, 1, 0},  {Compare::LT, 1, 0, 0, 0},
+      {Compare::LE, 1, 1, 0, 0},  {Compare::GT, 0, 0, 1, 0},  {Compare::GE, 0, 1, 1, 0},
+      {Compare::EQU, 0, 1, 0, 1}, {Compare::NEU, 1, 0, 1, 1}, {Compare::LTU, 1, 0, 0, 1},
+      {Compare::LEU, 1, 1, 0, 1}, {Compare::GTU, 0, 0, 1, 1}, {Compare::GEU, 0, 1, 1, 1},
       {Compare::NUM, 1, 1, 1, 0}, {Compare::NAN_, 0, 0, 0, 1}};
   for (const auto& [compare, less, equal, greater, unordered] : rows) {
     isa::Instruction inst = make(Opcode::Setp, Type::F32);
     inst.compare = compare;
-    const auto result = probe(inst, shape, {{one, two, 0, 0}, {one, one, 0, 0}, {two, one, 0, 0}, {one, nan, 0, 0}});
-    EXPECT_EQ(result.value, (std::vector<std::uint64_t>{static_cast<std::uint64_t>(less), static_cast<std::uint64_t>(equal),
-                                                        static_cast<std::uint64_t>(greater),
-                                                        static_cast<std::uint64_t>(unordered)}))
+    const auto result =
+        probe(inst, shape, {{one, two, 0, 0}, {one, one, 0, 0}, {two, one, 0, 0}, {one, nan, 0, 0}});
+    EXPECT_EQ(result.value, (std::vector<std::uint64_t>{
+                                static_cast<std::uint64_t>(less), static_cast<std::uint64_t>(equal),
+                                static_cast<std::uint64_t>(greater), static_cast<std::uint64_t>(unordered)}))
         << static_cast<int>(compare);
   }
 }

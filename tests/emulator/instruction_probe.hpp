@@ -13,8 +13,8 @@ namespace gpumux::emulator::test {
 using Operands = std::array<std::uint64_t, 4>;
 
 struct ProbeResult {
-  std::vector<std::uint64_t> value;  // of dst[0]; a register's bits, or a predicate as 0 or 1
-  std::vector<std::uint64_t> second; // of a predicate dst[1]
+  std::vector<std::uint64_t> value;   // of dst[0]; a register's bits, or a predicate as 0 or 1
+  std::vector<std::uint64_t> second;  // of a predicate dst[1]
 };
 
 /// What the probe leaves in destinations of lanes that do not execute.
@@ -111,7 +111,8 @@ inline isa::Instruction make(Opcode op, Type type) {
 inline std::vector<std::uint64_t> patterns(unsigned width, std::uint64_t seed, std::size_t random) {
   const std::uint64_t mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
   const std::uint64_t top = std::uint64_t{1} << (width - 1);
-  std::vector<std::uint64_t> values = {0, 1, 2, 3, 5, 31, 32, 33, 63, 64, 255, top, top - 1, top + 1, mask, mask - 1};
+  std::vector<std::uint64_t> values = {0,  1,  2,   3,   5,       31,      32,   33,
+                                       63, 64, 255, top, top - 1, top + 1, mask, mask - 1};
   Random random_bits(seed);
   for (std::size_t i = 0; i < random; ++i) values.push_back(random_bits.next() >> random_bits.below(width));
   for (std::uint64_t& value : values) value &= mask;
@@ -125,9 +126,21 @@ inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exp
   const std::uint64_t infinity = ((std::uint64_t{1} << exponent) - 1) << fraction;
   const std::uint64_t one = ((std::uint64_t{1} << (exponent - 1)) - 1) << fraction;
   const std::uint64_t least = std::uint64_t{1} << fraction;  // smallest normal
-  std::vector<std::uint64_t> values = {0, 1, 2, least - 1, least, least + 1, one - 1, one, one + 1,
-                                       one + least, one + (least >> 1U), infinity - 1, infinity,
-                                       infinity + 1, infinity + (least >> 1U)};
+  std::vector<std::uint64_t> values = {0,
+                                       1,
+                                       2,
+                                       least - 1,
+                                       least,
+                                       least + 1,
+                                       one - 1,
+                                       one,
+                                       one + 1,
+                                       one + least,
+                                       one + (least >> 1U),
+                                       infinity - 1,
+                                       infinity,
+                                       infinity + 1,
+                                       infinity + (least >> 1U)};
   const std::size_t specials = values.size();
   for (std::size_t i = 0; i < specials; ++i) values.push_back(values[i] | sign);
   Random bits(seed);
@@ -140,7 +153,9 @@ inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exp
         values.push_back((value & (sign | (least - 1))) | (one - 6 * least + shift));
         break;
       }
-      default: values.push_back((value & (sign | (least - 1))) | (one - 3 * least + (std::uint64_t{bits.below(6)} << fraction)));
+      default:
+        values.push_back((value & (sign | (least - 1))) |
+                         (one - 3 * least + (std::uint64_t{bits.below(6)} << fraction)));
     }
   }
   return values;
@@ -148,7 +163,8 @@ inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exp
 
 /// Every pair of the specials and as many random pairs as there are values.
 inline std::vector<Operands> pairs(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
-                                   const std::vector<std::uint64_t>& c, std::size_t count, std::uint64_t seed) {
+                                   const std::vector<std::uint64_t>& c, std::size_t count,
+                                   std::uint64_t seed) {
   std::vector<Operands> result;
   Random random(seed);
   const auto pick = [&](const std::vector<std::uint64_t>& from) {

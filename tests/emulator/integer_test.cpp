@@ -69,30 +69,33 @@ TEST_P(IntegerArithmetic, MatchesTheReference) {
   };
   expect_equal(make(Opcode::Add, type), two, in, [&](const Operands& o) { return low(a(o) + b(o)); });
   expect_equal(make(Opcode::Sub, type), two, in, [&](const Operands& o) { return low(a(o) - b(o)); });
-  expect_equal(make(Opcode::MulLo, type), two, in, [&](const Operands& o) { return cut(o[0] * o[1], width); });
+  expect_equal(make(Opcode::MulLo, type), two, in,
+               [&](const Operands& o) { return cut(o[0] * o[1], width); });
   expect_equal(make(Opcode::MadLo, type), three, in,
                [&](const Operands& o) { return cut(o[0] * o[1] + o[2], width); });
-  expect_equal(make(Opcode::MulHi, type), two, in, [&](const Operands& o) { return cut(high(a(o), b(o)), width); });
+  expect_equal(make(Opcode::MulHi, type), two, in,
+               [&](const Operands& o) { return cut(high(a(o), b(o)), width); });
   expect_equal(make(Opcode::MadHi, type), three, in,
                [&](const Operands& o) { return cut(high(a(o), b(o)) + o[2], width); });
-  expect_equal(make(Opcode::Div, type), two, in, [&](const Operands& o) {
-    return b(o) == 0 ? low(-1) : low(a(o) / b(o));
-  });
-  expect_equal(make(Opcode::Rem, type), two, in, [&](const Operands& o) {
-    return b(o) == 0 ? low(-1) : low(a(o) % b(o));
-  });
-  expect_equal(make(Opcode::Min, type), two, in, [&](const Operands& o) { return low(std::min(a(o), b(o))); });
-  expect_equal(make(Opcode::Max, type), two, in, [&](const Operands& o) { return low(std::max(a(o), b(o))); });
-  expect_equal(make(Opcode::Sad, type), three, in, [&](const Operands& o) {
-    return low(c(o) + (a(o) < b(o) ? b(o) - a(o) : a(o) - b(o)));
-  });
+  expect_equal(make(Opcode::Div, type), two, in,
+               [&](const Operands& o) { return b(o) == 0 ? low(-1) : low(a(o) / b(o)); });
+  expect_equal(make(Opcode::Rem, type), two, in,
+               [&](const Operands& o) { return b(o) == 0 ? low(-1) : low(a(o) % b(o)); });
+  expect_equal(make(Opcode::Min, type), two, in,
+               [&](const Operands& o) { return low(std::min(a(o), b(o))); });
+  expect_equal(make(Opcode::Max, type), two, in,
+               [&](const Operands& o) { return low(std::max(a(o), b(o))); });
+  expect_equal(make(Opcode::Sad, type), three, in,
+               [&](const Operands& o) { return low(c(o) + (a(o) < b(o) ? b(o) - a(o) : a(o) - b(o))); });
   expect_equal(make(Opcode::Neg, type), {h, {h}}, in, [&](const Operands& o) { return low(-a(o)); });
-  expect_equal(make(Opcode::Abs, type), {h, {h}}, in, [&](const Operands& o) { return low(a(o) < 0 ? -a(o) : a(o)); });
+  expect_equal(make(Opcode::Abs, type), {h, {h}}, in,
+               [&](const Operands& o) { return low(a(o) < 0 ? -a(o) : a(o)); });
   if (width <= 32) {
     const Held wide = width == 32 ? Held::Bits64 : Held::Bits32;
     expect_equal(make(Opcode::MulWide, type), {wide, {h, h}}, in,
                  [&](const Operands& o) { return cut(static_cast<std::uint64_t>(a(o) * b(o)), 2 * width); });
-    const auto wide_in = pairs(patterns(width, 1, 100), patterns(width, 2, 100), patterns(2 * width, 3, 100), 600, 4);
+    const auto wide_in =
+        pairs(patterns(width, 1, 100), patterns(width, 2, 100), patterns(2 * width, 3, 100), 600, 4);
     expect_equal(make(Opcode::MadWide, type), {wide, {h, h, wide}}, wide_in, [&](const Operands& o) {
       return cut(static_cast<std::uint64_t>(a(o) * b(o)) + o[2], 2 * width);
     });
@@ -113,8 +116,10 @@ TEST(Integer, SaturatingAddAndSubtractClampToS32) {
   };
   const auto in = inputs_of(32, 5);
   const ProbeShape two{Held::Bits32, {Held::Bits32, Held::Bits32}};
-  expect_equal(add, two, in, [&](const Operands& o) { return clamp(as_signed(o[0], 32) + as_signed(o[1], 32)); });
-  expect_equal(sub, two, in, [&](const Operands& o) { return clamp(as_signed(o[0], 32) - as_signed(o[1], 32)); });
+  expect_equal(add, two, in,
+               [&](const Operands& o) { return clamp(as_signed(o[0], 32) + as_signed(o[1], 32)); });
+  expect_equal(sub, two, in,
+               [&](const Operands& o) { return clamp(as_signed(o[0], 32) - as_signed(o[1], 32)); });
 }
 
 TEST(Integer, CarryChains) {
@@ -133,7 +138,8 @@ TEST(Integer, CarryChains) {
         const u128 b = u128{in[i][1]} + (in[i][2] & 1U);
         const u128 exact = op == Opcode::Add ? a + b : a - b;
         ASSERT_EQ(result.value[i], cut(static_cast<std::uint64_t>(exact), width));
-        ASSERT_EQ(result.second[i], op == Opcode::Add ? static_cast<std::uint64_t>(exact >> width) & 1U : a < b);
+        ASSERT_EQ(result.second[i],
+                  op == Opcode::Add ? static_cast<std::uint64_t>(exact >> width) & 1U : a < b);
       }
     }
     for (const Opcode op : {Opcode::MadLo, Opcode::MadHi}) {
@@ -146,7 +152,8 @@ TEST(Integer, CarryChains) {
       const ProbeResult result = probe(inst, shape, with_carry);
       for (std::size_t i = 0; i < in.size(); ++i) {
         const u128 product = u128{in[i][0]} * in[i][1];
-        const u128 part = cut(static_cast<std::uint64_t>(op == Opcode::MadHi ? product >> width : product), width);
+        const u128 part =
+            cut(static_cast<std::uint64_t>(op == Opcode::MadHi ? product >> width : product), width);
         const u128 exact = part + in[i][2] + (i % 2);
         ASSERT_EQ(result.value[i], cut(static_cast<std::uint64_t>(exact), width));
         ASSERT_EQ(result.second[i], static_cast<std::uint64_t>(exact >> width));
@@ -183,9 +190,8 @@ TEST(Bits, LogicAndSelection) {
                  [](const Operands& o) { return o[2] & 1U ? o[0] : o[1]; });
     isa::Instruction slct = make(Opcode::Slct, type);
     slct.type2 = Type::S32;
-    expect_equal(slct, {h, {h, h, Held::Bits32}}, in, [](const Operands& o) {
-      return as_signed(o[2] & 0xffffffffU, 32) >= 0 ? o[0] : o[1];
-    });
+    expect_equal(slct, {h, {h, h, Held::Bits32}}, in,
+                 [](const Operands& o) { return as_signed(o[2] & 0xffffffffU, 32) >= 0 ? o[0] : o[1]; });
   }
 }
 
@@ -194,14 +200,16 @@ TEST(Bits, Lop3FollowsItsTable) {
   for (const unsigned table : {0x80U, 0xfeU, 0x96U, 0xcaU, 0x1bU, 0x00U, 0xffU}) {
     isa::Instruction inst = make(Opcode::Lop3, Type::B32);
     inst.shift = static_cast<std::uint8_t>(table);
-    expect_equal(inst, {Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}}, in, [&](const Operands& o) {
-      std::uint64_t result = 0;
-      for (unsigned i = 0; i < 32; ++i) {
-        const unsigned row = static_cast<unsigned>(((o[0] >> i & 1U) << 2U) | ((o[1] >> i & 1U) << 1U) | (o[2] >> i & 1U));
-        result |= std::uint64_t{(table >> row) & 1U} << i;
-      }
-      return result;
-    });
+    expect_equal(
+        inst, {Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}}, in, [&](const Operands& o) {
+          std::uint64_t result = 0;
+          for (unsigned i = 0; i < 32; ++i) {
+            const unsigned row =
+                static_cast<unsigned>(((o[0] >> i & 1U) << 2U) | ((o[1] >> i & 1U) << 1U) | (o[2] >> i & 1U));
+            result |= std::uint64_t{(table >> row) & 1U} << i;
+          }
+          return result;
+        });
   }
 }
 
@@ -210,10 +218,11 @@ TEST(Bits, ShiftsClamp) {
     const unsigned width = isa::width_bits(type);
     const Held h = held(type);
     const auto in = pairs(patterns(width, 3, 60), patterns(32, 4, 60), {0}, 600, 5);
-    const auto amount = [&](const Operands& o) { return static_cast<unsigned>(std::min<std::uint64_t>(o[1], width)); };
-    expect_equal(make(Opcode::Shl, type), {h, {h, Held::Bits32}}, in, [&](const Operands& o) {
-      return amount(o) == width ? 0 : cut(o[0] << amount(o), width);
-    });
+    const auto amount = [&](const Operands& o) {
+      return static_cast<unsigned>(std::min<std::uint64_t>(o[1], width));
+    };
+    expect_equal(make(Opcode::Shl, type), {h, {h, Held::Bits32}}, in,
+                 [&](const Operands& o) { return amount(o) == width ? 0 : cut(o[0] << amount(o), width); });
     expect_equal(make(Opcode::Shr, type), {h, {h, Held::Bits32}}, in, [&](const Operands& o) {
       return cut(static_cast<std::uint64_t>(number(o[0], type) >> amount(o)), width);
     });
@@ -225,11 +234,13 @@ TEST(Bits, FunnelShift) {
   for (unsigned mode = 0; mode < 4; ++mode) {
     isa::Instruction inst = make(Opcode::Shf, Type::B32);
     inst.shift = static_cast<std::uint8_t>(mode);
-    expect_equal(inst, {Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}}, in, [&](const Operands& o) {
-      const unsigned n = static_cast<unsigned>((mode & 2U) != 0 ? std::min<std::uint64_t>(o[2], 32) : o[2] & 31U);
-      if ((mode & 1U) != 0) return cut((n == 0 ? 0 : o[1] << (32 - n)) | (n == 32 ? 0 : o[0] >> n), 32);
-      return cut((n == 32 ? 0 : o[1] << n) | (n == 0 ? 0 : o[0] >> (32 - n)), 32);
-    });
+    expect_equal(
+        inst, {Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}}, in, [&](const Operands& o) {
+          const unsigned n =
+              static_cast<unsigned>((mode & 2U) != 0 ? std::min<std::uint64_t>(o[2], 32) : o[2] & 31U);
+          if ((mode & 1U) != 0) return cut((n == 0 ? 0 : o[1] << (32 - n)) | (n == 32 ? 0 : o[0] >> n), 32);
+          return cut((n == 32 ? 0 : o[1] << n) | (n == 0 ? 0 : o[0] >> (32 - n)), 32);
+        });
   }
 }
 
@@ -248,13 +259,12 @@ TEST(Bits, PrmtTakesBytesAndSigns) {
                  return result;
                });
   // The special modes, by the table in the PTX manual: a = 33221100, b = 77665544.
-  constexpr std::uint32_t kExpected[6][4] = {
-      {0x33221100, 0x44332211, 0x55443322, 0x66554433},   // f4e
-      {0x55667700, 0x66770011, 0x77001122, 0x00112233},   // b4e
-      {0x00000000, 0x11111111, 0x22222222, 0x33333333},   // rc8
-      {0x33221100, 0x33221111, 0x33222222, 0x33333333},   // ecl
-      {0x00000000, 0x11111100, 0x22221100, 0x33221100},   // ecr
-      {0x11001100, 0x33223322, 0x11001100, 0x33223322}};  // rc16
+  constexpr std::uint32_t kExpected[6][4] = {{0x33221100, 0x44332211, 0x55443322, 0x66554433},   // f4e
+                                             {0x55667700, 0x66770011, 0x77001122, 0x00112233},   // b4e
+                                             {0x00000000, 0x11111111, 0x22222222, 0x33333333},   // rc8
+                                             {0x33221100, 0x33221111, 0x33222222, 0x33333333},   // ecl
+                                             {0x00000000, 0x11111100, 0x22221100, 0x33221100},   // ecr
+                                             {0x11001100, 0x33223322, 0x11001100, 0x33223322}};  // rc16
   for (unsigned mode = 1; mode <= 6; ++mode) {
     isa::Instruction special = make(Opcode::Prmt, Type::B32);
     special.shift = static_cast<std::uint8_t>(mode);
@@ -291,9 +301,8 @@ TEST(Bits, CountsAndFinds) {
     expect_equal(make(Opcode::Bfind, type), one, in, msb);
     isa::Instruction amount = make(Opcode::Bfind, type);
     amount.shift = 1;
-    expect_equal(amount, one, in, [&](const Operands& o) {
-      return msb(o) == 0xffffffff ? msb(o) : width - 1 - msb(o);
-    });
+    expect_equal(amount, one, in,
+                 [&](const Operands& o) { return msb(o) == 0xffffffff ? msb(o) : width - 1 - msb(o); });
     expect_equal(make(Opcode::Brev, type), {held(type), {held(type)}}, in, [&](const Operands& o) {
       std::uint64_t result = 0;
       for (unsigned i = 0; i < width; ++i) result |= (o[0] >> i & 1U) << (width - 1 - i);
@@ -329,8 +338,8 @@ TEST(Bits, FieldsFollowThePseudoCodeOfPtx) {
     auto in = pairs(patterns(width, 8, 80), patterns(width, 9, 80), small, 3000, 10);
     Random random(11);
     for (Operands& o : in) o[3] = small[random.below(static_cast<std::uint32_t>(small.size()))];
-    expect_equal(make(Opcode::Bfi, type), {held(type), {held(type), held(type), Held::Bits32, Held::Bits32}}, in,
-                 [&](const Operands& o) {
+    expect_equal(make(Opcode::Bfi, type), {held(type), {held(type), held(type), Held::Bits32, Held::Bits32}},
+                 in, [&](const Operands& o) {
                    const unsigned pos = o[2] & 0xffU;
                    const unsigned len = o[3] & 0xffU;
                    std::uint64_t f = o[1];
@@ -364,7 +373,8 @@ TEST(Bits, DotProducts) {
         dp2a.shift = static_cast<std::uint8_t>(high);
         expect_equal(dp2a, three, in, [&](const Operands& o) {
           std::int64_t sum = as_signed(o[2], 32);
-          for (unsigned k = 0; k < 2; ++k) sum += part(o[0], 16 * k, 16, ta) * part(o[1], 8 * (k + 2 * high), 8, tb);
+          for (unsigned k = 0; k < 2; ++k)
+            sum += part(o[0], 16 * k, 16, ta) * part(o[1], 8 * (k + 2 * high), 8, tb);
           return cut(static_cast<std::uint64_t>(sum), 32);
         });
       }
@@ -377,9 +387,12 @@ TEST(Compare, IntegersOfEveryType) {
   for (const Type type : {Type::U16, Type::S16, Type::U32, Type::S32, Type::U64, Type::S64}) {
     const auto in = inputs_of(isa::width_bits(type), 60);
     const std::pair<Compare, std::function<bool(i128, i128)>> tests[] = {
-        {Compare::EQ, [](i128 a, i128 b) { return a == b; }}, {Compare::NE, [](i128 a, i128 b) { return a != b; }},
-        {Compare::LT, [](i128 a, i128 b) { return a < b; }},  {Compare::LE, [](i128 a, i128 b) { return a <= b; }},
-        {Compare::GT, [](i128 a, i128 b) { return a > b; }},  {Compare::GE, [](i128 a, i128 b) { return a >= b; }}};
+        {Compare::EQ, [](i128 a, i128 b) { return a == b; }},
+        {Compare::NE, [](i128 a, i128 b) { return a != b; }},
+        {Compare::LT, [](i128 a, i128 b) { return a < b; }},
+        {Compare::LE, [](i128 a, i128 b) { return a <= b; }},
+        {Compare::GT, [](i128 a, i128 b) { return a > b; }},
+        {Compare::GE, [](i128 a, i128 b) { return a >= b; }}};
     for (const auto& [compare, holds] : tests) {
       isa::Instruction setp = make(Opcode::Setp, type);
       setp.compare = compare;

@@ -50,7 +50,8 @@ struct KernelBuilder {
     module.file = "test.ptx";
   }
 
-  Instruction& add(Opcode op, Type type, std::initializer_list<Operand> dst, std::initializer_list<Operand> src) {
+  Instruction& add(Opcode op, Type type, std::initializer_list<Operand> dst,
+                   std::initializer_list<Operand> src) {
     Instruction inst;
     inst.op = op;
     inst.type = type;
@@ -132,7 +133,8 @@ class Device {
     config.block = block;
     config.dynamic_shared_bytes = dynamic_shared;
     config.parameters.resize(parameters.size() * 8);
-    if (!parameters.empty()) std::memcpy(config.parameters.data(), parameters.data(), config.parameters.size());
+    if (!parameters.empty())
+      std::memcpy(config.parameters.data(), parameters.data(), config.parameters.size());
     config.max_warp_instructions = limit;
     return module.launch(*module.find("kernel"), config);
   }

@@ -27,7 +27,8 @@ std::string kernel(const std::string& body, const std::string& declarations = ""
   mul.wide.u32 %rd3, %r1, 16;
   add.s64 %rd4, %rd2, %rd3;
   add.s64 %rd3, %rd1, %rd3;
-)" + body + "\n}\n";
+)" + body +
+         "\n}\n";
 }
 
 struct Buffers {
@@ -50,12 +51,12 @@ Buffers run(const std::string& text, std::uint32_t threads = 64, int optimize = 
 }
 
 TEST(Memory, VectorsOfEveryWidth) {
-  for (const std::string body : {
-           "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd3]; st.global.v4.u32 [%rd4], {%r2, %r3, %r4, %r5}; ret;",
-           "ld.global.v2.u64 {%rd5, %rd6}, [%rd3]; st.global.v2.u64 [%rd4], {%rd5, %rd6}; ret;",
-           "ld.global.v2.f64 {%fd1, %fd2}, [%rd3]; st.global.v2.f64 [%rd4], {%fd1, %fd2}; ret;",
-           "ld.global.v2.u32 {%r2, %r3}, [%rd3]; ld.global.v2.f32 {%f1, %f2}, [%rd3+8];"
-           "st.global.v2.u32 [%rd4], {%r2, %r3}; st.global.v2.f32 [%rd4+8], {%f1, %f2}; ret;"}) {
+  for (const std::string body :
+       {"ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd3]; st.global.v4.u32 [%rd4], {%r2, %r3, %r4, %r5}; ret;",
+        "ld.global.v2.u64 {%rd5, %rd6}, [%rd3]; st.global.v2.u64 [%rd4], {%rd5, %rd6}; ret;",
+        "ld.global.v2.f64 {%fd1, %fd2}, [%rd3]; st.global.v2.f64 [%rd4], {%fd1, %fd2}; ret;",
+        "ld.global.v2.u32 {%r2, %r3}, [%rd3]; ld.global.v2.f32 {%f1, %f2}, [%rd3+8];"
+        "st.global.v2.u32 [%rd4], {%r2, %r3}; st.global.v2.f32 [%rd4+8], {%f1, %f2}; ret;"}) {
     const Buffers buffers = run(kernel(body));
     EXPECT_EQ(buffers.a, buffers.b) << body;
   }
@@ -78,7 +79,8 @@ TEST(Memory, NarrowLoadsExtendAndNarrowStoresCut) {
     const std::uint32_t value = 0x81828380U + 4 * t;
     EXPECT_EQ(buffers.b[4 * t], static_cast<std::uint32_t>(std::int32_t{static_cast<std::int8_t>(value)}));
     EXPECT_EQ(buffers.b[4 * t + 1], value & 0xffU);
-    EXPECT_EQ(buffers.b[4 * t + 2], static_cast<std::uint32_t>(std::int32_t{static_cast<std::int16_t>(value >> 16U)}));
+    EXPECT_EQ(buffers.b[4 * t + 2],
+              static_cast<std::uint32_t>(std::int32_t{static_cast<std::int16_t>(value >> 16U)}));
     EXPECT_EQ(buffers.b[4 * t + 3], 0x56780078U);
   }
 }
@@ -103,7 +105,8 @@ TEST(Memory, LocalArraysAreOfTheThread) {
     ld.local.u8 %r5, [frame+9];
     st.global.u32 [%rd4+4], %r5;
     ret;
-  )"), 64, optimize);
+  )"),
+                                64, optimize);
     for (std::uint32_t t = 0; t < 64; ++t) {
       EXPECT_EQ(buffers.b[4 * t], 900 + t);
       EXPECT_EQ(buffers.b[4 * t + 1], (0x81828380U + 4 * t) >> 8U & 0xffU);
@@ -148,7 +151,8 @@ TEST(Memory, GenericAddressesReachEverySpace) {
     add.s32 %r6, %r6, %r7;
     st.global.u32 [%rd4+4], %r6;
     ret;
-  )", ".const .align 4 .u32 table[4] = {77, 78, 79, 80};"));
+  )",
+                                     ".const .align 4 .u32 table[4] = {77, 78, 79, 80};"));
   for (std::uint32_t t = 0; t < 64; ++t) {
     const std::uint32_t expected[] = {0x81828380U + 4 * t, 1000 + t, 2000 + t, 77};
     const std::uint32_t space[] = {4, 1, 2, 0};
@@ -170,7 +174,9 @@ TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
     mov.u32 %r6, %dynamic_smem_size;
     st.global.u32 [%rd4+4], %r6;
     ret;
-  )", ".extern .shared .align 16 .b8 extra[];"), 64, 0, 256);
+  )",
+                                     ".extern .shared .align 16 .b8 extra[];"),
+                              64, 0, 256);
   EXPECT_EQ(buffers.b[0], 32U);  // 20 rounded up to 16 bytes
   EXPECT_EQ(buffers.b[1], 256U);
 }
@@ -183,7 +189,8 @@ TEST(Memory, InitialisedSymbolsAndConstants) {
     st.global.u32 [%rd4], %r2;
     st.global.u32 [%rd4+4], %r3;
     ret;
-  )", R"(
+  )",
+                          R"(
 .const .align 4 .u32 table[3] = {5, 6, 7};
 .global .align 4 .u32 values[2] = {40, 41};
 .global .align 8 .u64 pointer[1] = {generic(values)+4};
@@ -212,8 +219,10 @@ TEST(Atomics, LanesGoInOrder) {
 
 /// What 32 lanes leave in memory that began as `start`, each with the operand lane + 1.
 std::uint64_t after(const std::string& op, std::uint64_t start, const std::string& operand = "%rd10") {
-  PtxRunner runner(kernel("cvt.u64.u32 %rd10, %r1; add.s64 %rd10, %rd10, 1; cvt.u32.u64 %r10, %rd10;"
-                          "cvt.rn.f32.u32 %f1, %r10; cvt.rn.f64.u32 %fd1, %r10;" + op + " [%rd1], " + operand + "; ret;"));
+  PtxRunner runner(
+      kernel("cvt.u64.u32 %rd10, %r1; add.s64 %rd10, %rd10, 1; cvt.u32.u64 %r10, %rd10;"
+             "cvt.rn.f32.u32 %f1, %r10; cvt.rn.f64.u32 %fd1, %r10;" +
+             op + " [%rd1], " + operand + "; ret;"));
   const Address a = runner.device.upload(std::vector<std::uint64_t>{start});
   runner.run("kernel", {1, 1, 1}, {32, 1, 1}, {a, a});
   return runner.device.download<std::uint64_t>(a, 1)[0];
@@ -236,7 +245,8 @@ TEST(Atomics, EveryOperation) {
   EXPECT_EQ(std::bit_cast<double>(after("red.global.add.f64", 0, "%fd1")), 528.0);
   EXPECT_EQ(after("atom.global.cas.b32 %r11,", 1, "1, %r10"), 2U);  // lane 0 puts 1 again, lane 1 puts 2
   EXPECT_EQ(after("atom.global.cas.b64 %rd11,", 5, "5, %rd10"), 1U);
-  EXPECT_EQ(after("mov.b32 %r20, 0x3c003800; red.global.add.noftz.f16x2", 0, "%r20"), 0x50004c00U);  // 32 and 16
+  EXPECT_EQ(after("mov.b32 %r20, 0x3c003800; red.global.add.noftz.f16x2", 0, "%r20"),
+            0x50004c00U);  // 32 and 16
 }
 
 TEST(Atomics, SharedAndGeneric) {
@@ -256,7 +266,8 @@ TEST(Atomics, SharedAndGeneric) {
   EXPECT_EQ(buffers.b[1], 128U);
 }
 
-std::string fault_of(const std::string& body, std::uint32_t threads = 32, const std::string& declarations = "") {
+std::string fault_of(const std::string& body, std::uint32_t threads = 32,
+                     const std::string& declarations = "") {
   PtxRunner runner(kernel(body, declarations));
   const Address a = runner.device.memory.allocate(512);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {threads, 1, 1}, {a, a});
@@ -266,21 +277,26 @@ std::string fault_of(const std::string& body, std::uint32_t threads = 32, const 
 }
 
 TEST(Faults, EveryKindIsOneLine) {
-  EXPECT_EQ(fault_of("ld.global.u32 %r2, [%rd3+2]; st.global.u32 [%rd4], %r2; ret;"),
-            "error: test: kernel kernel: misaligned global read of 4 bytes at 0x10000001002 (the address must be a "
-            "multiple of 4), thread (0,0,0) of block (0,0,0)");
+  EXPECT_EQ(
+      fault_of("ld.global.u32 %r2, [%rd3+2]; st.global.u32 [%rd4], %r2; ret;"),
+      "error: test: kernel kernel: misaligned global read of 4 bytes at 0x10000001002 (the address must be a "
+      "multiple of 4), thread (0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("st.global.u32 [%rd3+500], %r1; ret;"),
-            "error: test: kernel kernel: invalid global write of 4 bytes at 0x10000001204 (4 bytes after the end of the "
+            "error: test: kernel kernel: invalid global write of 4 bytes at 0x10000001204 (4 bytes after the "
+            "end of the "
             "allocation of 512 bytes at 0x10000001000), thread (1,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("mov.u64 %rd5, 0; ld.global.u32 %r2, [%rd5]; st.global.u32 [%rd4], %r2; ret;"),
-            "error: test: kernel kernel: invalid global read of 4 bytes at 0x0 (1099511631872 bytes before the allocation "
+            "error: test: kernel kernel: invalid global read of 4 bytes at 0x0 (1099511631872 bytes before "
+            "the allocation "
             "of 512 bytes at 0x10000001000), thread (0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of(".shared .align 4 .b8 s[64]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.s32 %r2, %r2, %r3;"
                      "st.shared.u32 [%r2], %r1; ret;"),
-            "error: test: kernel kernel: invalid shared write of 4 bytes at 0x40 (0 bytes after the end of the shared "
+            "error: test: kernel kernel: invalid shared write of 4 bytes at 0x40 (0 bytes after the end of "
+            "the shared "
             "memory of the block, 64 bytes), thread (16,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("atom.global.add.u32 %r2, [%rd3+512], 1; st.global.u32 [%rd4], %r2; ret;", 1),
-            "error: test: kernel kernel: invalid global atomic access of 4 bytes at 0x10000001200 (0 bytes after the end "
+            "error: test: kernel kernel: invalid global atomic access of 4 bytes at 0x10000001200 (0 bytes "
+            "after the end "
             "of the allocation of 512 bytes at 0x10000001000), thread (0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("setp.eq.u32 %p1, %r1, 5; @%p1 trap; ret;"),
             "error: test: kernel kernel: trap, thread (5,0,0) of block (0,0,0)");

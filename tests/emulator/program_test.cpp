@@ -53,10 +53,12 @@ TEST(Program, OutOfBoundsReadNamesEverything) {
   const Address pa = device.upload(a);
   const Address pc = device.memory.allocate(1024 * 4);
   const std::string message = device.fault_of(vector_add(), {8, 1, 1}, {128, 1, 1}, {pa, pc, pc, 1000});
-  EXPECT_EQ(message,
-            fmt::format("error: test: kernel kernel: invalid global read of 4 bytes at 0x{:x} (0 bytes after the end "
-                        "of the allocation of 1024 bytes at 0x{:x}), thread (0,0,0) of block (2,0,0), pc 7 (test.ptx:8)",
-                        pa + 1024, pa));
+  EXPECT_EQ(
+      message,
+      fmt::format(
+          "error: test: kernel kernel: invalid global read of 4 bytes at 0x{:x} (0 bytes after the end "
+          "of the allocation of 1024 bytes at 0x{:x}), thread (0,0,0) of block (2,0,0), pc 7 (test.ptx:8)",
+          pa + 1024, pa));
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ std::vector<std::vector<Access>> consume(workload::KernelSource& source, std::ui
         Access access{stream.next->pc, stream.next->active, {}, {}};
         if (table[access.pc].unit == isa::Unit::Memory) {
           access.header = std::bit_cast<MemHeader>(*stream.mem_next++);
-          for (unsigned i = 0; i < access.header.transactions; ++i) access.lines.push_back({*stream.mem_next++});
+          for (unsigned i = 0; i < access.header.transactions; ++i)
+            access.lines.push_back({*stream.mem_next++});
         }
         all[w].push_back(access);
       }
@@ -43,7 +44,8 @@ std::vector<std::vector<Access>> consume(workload::KernelSource& source, std::ui
 }
 
 /// One warp loads 4 bytes at base + (lane * stride) mod wrap.
-Access load_with_stride(std::uint64_t stride, std::uint32_t shift, Type type = Type::U32, LaneMask lanes = kAllLanes) {
+Access load_with_stride(std::uint64_t stride, std::uint32_t shift, Type type = Type::U32,
+                        LaneMask lanes = kAllLanes) {
   KernelBuilder k;
   k.add(Opcode::Mov, Type::U32, {r(0)}, {sreg(Special::LaneId)});
   k.add(Opcode::MulWide, Type::U32, {rd(0)}, {r(0), imm(stride)});
@@ -110,7 +112,7 @@ u32 passes(std::uint64_t stride, std::uint32_t bytes, bool atomic = false, LaneM
 
 TEST(BankConflicts, CountDistinctWordsPerBank) {
   EXPECT_EQ(passes(4, 4), 1U);
-  EXPECT_EQ(passes(0, 4), 1U);    // broadcast
+  EXPECT_EQ(passes(0, 4), 1U);  // broadcast
   EXPECT_EQ(passes(8, 4), 2U);
   EXPECT_EQ(passes(64, 4), 16U);
   EXPECT_EQ(passes(128, 4), 32U);
@@ -272,7 +274,8 @@ TEST(Launch, WrongShapesAndParametersAreRefused) {
   KernelBuilder k;
   k.exit();
   EXPECT_EQ(error_of(k, {{1, 1, 1}, {1025, 1, 1}, 0, "", 0}),
-            "error: test.ptx: kernel kernel: block of 1025x1x1 threads; a block has 1 to 1024 threads, at most 64 in z");
+            "error: test.ptx: kernel kernel: block of 1025x1x1 threads; a block has 1 to 1024 threads, at "
+            "most 64 in z");
   EXPECT_NE(error_of(k, {{1, 1, 1}, {1, 1, 65}, 0, "", 0}), "");
   EXPECT_NE(error_of(k, {{0, 1, 1}, {1, 1, 1}, 0, "", 0}), "");
   EXPECT_NE(error_of(k, {{1, 65536, 1}, {1, 1, 1}, 0, "", 0}), "");

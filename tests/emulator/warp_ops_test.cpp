@@ -53,7 +53,8 @@ TEST(WarpOps, VotesCountMembersOnly) {
   const ProbeShape pred{Held::Pred, {Held::Pred, Held::Bits32}};
   const auto vote = [&](isa::VoteMode mode, auto predicate) {
     std::vector<Operands> lanes;
-    for (std::uint64_t lane = 0; lane < 32; ++lane) lanes.push_back({predicate(lane) ? 1U : 0U, 0xffffffff, 0, 0});
+    for (std::uint64_t lane = 0; lane < 32; ++lane)
+      lanes.push_back({predicate(lane) ? 1U : 0U, 0xffffffff, 0, 0});
     isa::Instruction one = make(Opcode::Vote, Type::Pred);
     one.vote = mode;
     return probe(one, pred, lanes).value[5];
