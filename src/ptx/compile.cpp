@@ -35,8 +35,8 @@ void lower(Unit& unit, bool stack, bool is_root) {
 }
 
 /// Loads may be hoisted until this many registers are live (or as many as before scheduling, when that
-/// is more): an SM of 65536 registers still holds 1536 threads at 40.
-constexpr std::uint32_t kScheduleRegisters = 40;
+/// is more): at 32 an SM of 65536 registers holds 2048 threads, at 64 still 1024.
+constexpr RegisterTarget kScheduleRegisters{32, 64};
 
 void clean_up(Unit& unit) {
   constexpr int kRounds = 4;
@@ -62,8 +62,9 @@ void optimize(Unit& unit) {
 
 void make_physical(Unit& unit, std::uint32_t limit, bool stack) {
   const std::uint32_t before = max_pressure(unit.graph, unit.function);
-  const std::uint32_t target = std::min(limit, std::max(before, kScheduleRegisters));
-  schedule(unit.graph, unit.function, target);
+  const auto target = [&](std::uint32_t wanted) { return std::min(limit, std::max(before, wanted)); };
+  schedule(unit.graph, unit.function,
+           {target(kScheduleRegisters.usual), target(kScheduleRegisters.long_region)});
   allocate_registers(unit.graph, unit.function, limit, stack);
 }
 

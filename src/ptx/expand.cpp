@@ -89,16 +89,22 @@ class Sequence {
   [[nodiscard]] Operand one() const { return Operand::immediate(wide_ ? kOneF64 : kOneF32); }
   [[nodiscard]] Operand half() const { return Operand::immediate(wide_ ? kHalfF64 : kHalfF32); }
 
-  Operand upper_word(const Operand& a) {
-    const Operand hi = new_reg32(function_);
-    Instruction& unpack = add(Opcode::Unpack, Type::B64, Operand{}, {a});
-    unpack.dst[1] = hi;
-    return hi;
+  /// dst = a COMPARE b, and also what `ok` says so far.
+  void require(isa::Compare how, const Operand& a, const Operand& b) {
+    const Operand ok = new_pred(function_);
+    Instruction& test = add(Opcode::Setp, Type::U32, ok, {a, b});
+    test.compare = how;
+    if (out_.ok) {
+      test.bool_op = isa::BoolOp::And;
+      test.src[2] = out_.ok;
+    }
+    out_.ok = ok;
   }
 
   /// `ok` and |a| in [2^-60, 2^60], or 2^+-500 for f64: then no step leaves the normal range and
-  /// residuals are exact. For roots the sign must be clear as well.
-  bool check(const Operand& a, bool sign_clear) {
+  /// residuals are exact. For roots the sign must be clear as well. The iteration for a reciprocal of
+  /// f64 ends one unit off where all bits of the divisor's mantissa are ones: their lower word is excluded.
+  bool check(const Operand& a, bool sign_clear, bool divisor = false) {
     constexpr std::uint32_t kFirst32 = 67;  // biased exponents
     constexpr std::uint32_t kCount32 = 120;
     constexpr std::uint32_t kFirst64 = 523;
@@ -107,10 +113,18 @@ class Sequence {
     const std::uint32_t count = wide_ ? kCount64 << 20U : kCount32 << 23U;
     if (a.kind == Operand::Kind::Imm) {
       const std::uint32_t bits = static_cast<std::uint32_t>(wide_ ? a.imm >> 32U : a.imm);
+      if (wide_ && divisor && (a.imm & 0xffff'ffffU) == 0xffff'ffffU) return false;
       return (sign_clear ? bits : bits & 0x7fff'ffffU) - first < count;
     }
     Operand word = a;
-    if (wide_) word = upper_word(a);
+    if (wide_) {
+      word = new_reg32(function_);
+      const Operand low = divisor ? new_reg32(function_) : Operand{};
+      Instruction& unpack = add(Opcode::Unpack, Type::B64, low, {a});
+      unpack.vector = 2;
+      unpack.dst[1] = word;
+      if (divisor) require(isa::Compare::NE, low, Operand::immediate(0xffff'ffffU));
+    }
     const Operand shifted = new_reg32(function_);
     if (sign_clear) {
       add(Opcode::Add, Type::U32, shifted, {word, Operand::immediate((~first + 1U) & 0xffff'ffffU)});
@@ -118,15 +132,7 @@ class Sequence {
       add(Opcode::Lea, Type::U32, shifted, {Operand::immediate((~(first << 1U) + 1U) & 0xffff'ffffU), word})
           .shift = 1;
     }
-    const Operand ok = new_pred(function_);
-    Instruction& test = add(Opcode::Setp, Type::U32, ok,
-                            {shifted, Operand::immediate(sign_clear ? count : std::uint64_t{count} << 1U)});
-    test.compare = isa::Compare::LT;
-    if (out_.ok) {
-      test.bool_op = isa::BoolOp::And;
-      test.src[2] = out_.ok;
-    }
-    out_.ok = ok;
+    require(isa::Compare::LT, shifted, Operand::immediate(sign_clear ? count : std::uint64_t{count} << 1U));
     return true;
   }
 
@@ -143,7 +149,7 @@ class Sequence {
   bool divide() {
     const Operand a = origin_.src[0];
     const Operand b = origin_.src[1];
-    if (!check(b, false) || !check(a, false)) return abandon();
+    if (!check(b, false, true) || !check(a, false)) return abandon();
     const auto [r, minus] = refined_reciprocal(b);
     Operand q = mul(a, r);
     if (!wide_) q = fma(fma(minus, q, a), r, q);
@@ -153,7 +159,7 @@ class Sequence {
 
   bool reciprocal() {
     const Operand b = origin_.src[0];
-    if (!check(b, false)) return abandon();
+    if (!check(b, false, true)) return abandon();
     const auto [r, minus] = refined_reciprocal(b);
     add(Opcode::Fma, float_type_, origin_.dst[0], {r, fma(minus, r, one()), r});
     return true;
@@ -248,6 +254,7 @@ class Sequence {
       const Operand lo = new_reg32(function_);
       const Operand hi = new_reg32(function_);
       Instruction& unpack = add(Opcode::Unpack, Type::B64, lo, {value});
+      unpack.vector = 2;
       unpack.dst[1] = hi;
       return std::pair{lo, hi};
     };
@@ -264,7 +271,7 @@ class Sequence {
     test.src[2] = high_is_zero;
     const Operand result = new_reg32(function_);
     divide_u32(a_lo, b_lo, result, remainder);
-    add(Opcode::Pack, Type::B64, origin_.dst[0], {result, Operand::immediate(0)});
+    add(Opcode::Pack, Type::B64, origin_.dst[0], {result, Operand::immediate(0)}).vector = 2;
   }
 
   Function& function_;

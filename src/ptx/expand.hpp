@@ -16,8 +16,9 @@ struct Expansion {
 };
 
 /// False when `inst` is none of: div, rcp, sqrt (.rn, f32 and f64), div, rem (u32, s32, u64, s64).
-/// The sequences are right for hardware reciprocals and reciprocal roots with errors up to one unit in
-/// the last place (f32), or 2^-19 relative (f64).
+/// The sequences are right for estimates (rcp.approx, rsqrt.approx) that are correctly rounded (f32; one
+/// unit in the last place off also does, but for divisors whose mantissa is all ones), or within 2^-19
+/// relative (f64).
 [[nodiscard]] bool expand_instruction(isa::Function& function, const isa::Instruction& inst,
                                       Expansion& result);
 

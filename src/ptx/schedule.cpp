@@ -119,7 +119,7 @@ namespace {
 class BlockScheduler {
  public:
   BlockScheduler(std::vector<Instruction>& code, const RegisterSpace& space, const BitSet& live_in,
-                 const BitSet& live_out, std::uint32_t target)
+                 const BitSet& live_out, const RegisterTarget& target)
       : code_(code), space_(space), live_in_(live_in), live_out_(live_out), target_(target) {}
 
   void run() {
@@ -163,7 +163,8 @@ class BlockScheduler {
     std::uint32_t waits = 0;
     unsigned ready = 0;    // cycle at which all inputs are there
     unsigned height = 0;   // cycles to the region's end
-    unsigned to_load = 0;  // 1: leads to a long load's address
+    unsigned to_load = 0;  // 1: a long load that no store holds back, or what leads to its address
+    bool held_back = false;
   };
 
   void build(std::size_t first, std::size_t last) {
@@ -205,7 +206,10 @@ class BlockScheduler {
         for (const std::uint32_t other : accesses) {
           const Instruction& before = code_[first + other];
           const bool same_base = before.src[0] == inst.src[0] && base_version[other] == base_version[i];
-          if (must_keep_order(before, inst, same_base)) edge(other, i, writes_memory(before) ? 1 : 0);
+          if (must_keep_order(before, inst, same_base)) {
+            edge(other, i, writes_memory(before) ? 1 : 0);
+            nodes_[i].held_back = true;
+          }
         }
         accesses.push_back(i);
       }
@@ -217,7 +221,7 @@ class BlockScheduler {
     for (std::uint32_t i = count; i-- > 0;) {
       Node& node = nodes_[i];
       const Instruction& inst = code_[first + i];
-      node.to_load = inst.op == Opcode::Ld && latency(inst) >= 100 ? 1 : 0;
+      node.to_load = inst.op == Opcode::Ld && latency(inst) >= 100 && !node.held_back ? 1 : 0;
       for (const auto& [to, cycles] : node.after) {
         node.height = std::max(node.height, nodes_[to].height + std::max(1U, cycles));
         node.to_load = std::max(node.to_load, nodes_[to].to_load != 0 && cycles > 1 ? 1U : 0U);
@@ -262,6 +266,7 @@ class BlockScheduler {
       return;
     }
     build(first, last);
+    region_target_ = count >= kLongRegion ? target_.long_region : target_.usual;
     after_ = live_after;
     live_ = live_before;
     remaining_.assign(space_.size(), 0);
@@ -318,7 +323,7 @@ class BlockScheduler {
       const Instruction& inst_b = code_[first + b];
       const int change_a = pressure_change(inst_a);
       const int change_b = pressure_change(inst_b);
-      const int limit = static_cast<int>(target_);
+      const int limit = static_cast<int>(region_target_);
       const bool over_a = change_a > 0 && pressure + change_a > limit;
       const bool over_b = change_b > 0 && pressure + change_b > limit;
       if (over_a != over_b) return over_b;
@@ -345,7 +350,8 @@ class BlockScheduler {
   const RegisterSpace& space_;
   const BitSet& live_in_;
   const BitSet& live_out_;
-  std::uint32_t target_;
+  RegisterTarget target_;
+  std::uint32_t region_target_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> remaining_;  // readers not yet issued
   BitSet live_;
@@ -354,11 +360,11 @@ class BlockScheduler {
 
 }  // namespace
 
-void schedule(FlowGraph& graph, const isa::Function& function, std::uint32_t register_target) {
+void schedule(FlowGraph& graph, const isa::Function& function, const RegisterTarget& target) {
   const RegisterSpace space(function);
   const Liveness live(graph, space);
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
-    BlockScheduler(graph.blocks[id].code, space, live.in(id), live.out(id), register_target).run();
+    BlockScheduler(graph.blocks[id].code, space, live.in(id), live.out(id), target).run();
   }
 }
 

@@ -17,7 +17,7 @@ using isa::Type;
 
 namespace {
 
-constexpr std::size_t kLargestUnrolledBody = 256;  // instructions
+constexpr std::size_t kLargestUnrolledBody = 120;  // instructions
 
 /// A loop of one block: `do body while (counter CONTINUE bound)`, counter stepping by `step`.
 struct CountedLoop {
