@@ -145,7 +145,7 @@ void Channel::push(const Request& request, Tick now) {
     if (bank.hit != kNone) {
       consider_column(place.bank, now);
     } else {
-      consider_row(place.bank, now);
+      plan_rows(now);
     }
     settle_plan(now);
   } else if (!fcfs_ && bank.open_row == e.row) {  // spares the open row
@@ -187,6 +187,7 @@ void Channel::plan(Tick base) {
   if (size_ == 0) {
     plan_ = Plan::Normal;
     column_tick_ = row_tick_ = next_ = kNoTick;
+    rows_changed_ = true;
     return;
   }
   if (base >= refresh_due_) {
@@ -194,22 +195,37 @@ void Channel::plan(Tick base) {
     return;
   }
   plan_ = Plan::Normal;
-  column_tick_ = row_tick_ = kNoTick;
-  column_age_ = row_age_ = ~std::uint64_t{0};
   free_returns(base);
+  plan_columns(base);
+  plan_rows(base);
+  settle_plan(base);
+}
+
+void Channel::plan_columns(Tick base) {
+  column_tick_ = kNoTick;
+  column_age_ = ~std::uint64_t{0};
   if (fcfs_) {
     const std::uint16_t oldest = oldest_eligible();
     if (oldest != kNone && banks_[entries_[oldest].bank].hit == oldest)
       consider_column(entries_[oldest].bank, base);
-  } else {
-    for (std::uint64_t m = hit_banks_; m != 0; m &= m - 1) {
-      consider_column(static_cast<std::uint32_t>(std::countr_zero(m)), base);
-    }
+    return;
   }
-  for (std::uint64_t m = want_banks_; m != 0; m &= m - 1) {
-    consider_row(static_cast<std::uint32_t>(std::countr_zero(m)), base);
+  // Oldest first: once one can go as soon as any could, the younger ones need no look.
+  const Tick soonest = std::max(base, std::min(read_, write_));
+  for (std::uint32_t i = 0; i < hits_ && column_tick_ > soonest; ++i) consider_column(hit_order_[i], base);
+}
+
+void Channel::plan_rows(Tick base) {
+  std::uint64_t banks = rows_added_;
+  if (rows_changed_ || row_tick_ < base) {
+    row_tick_ = kNoTick;
+    row_age_ = ~std::uint64_t{0};
+    banks = want_banks_;
   }
-  settle_plan(base);
+  rows_changed_ = false;
+  rows_added_ = 0;
+  for (; banks != 0; banks &= banks - 1)
+    consider_row(static_cast<std::uint32_t>(std::countr_zero(banks)), base);
 }
 
 void Channel::free_returns(Tick now) {
@@ -279,6 +295,7 @@ void Channel::issue_refresh_command() {
   }
   record(next_, CommandKind::Refresh, 0, 0);
   for (Bank& bank : banks_) bank.activate = std::max(bank.activate, next_ + rfc_);
+  rows_changed_ = true;
   refresh_due_ += refi_;
 }
 
@@ -307,9 +324,13 @@ std::uint16_t Channel::oldest_eligible() const {
 void Channel::select(std::uint32_t index, std::uint16_t from) {
   Bank& bank = banks_[index];
   const std::uint64_t bit = std::uint64_t{1} << index;
+  if ((hit_banks_ & bit) != 0) erase_hit(index);
+  const bool wanted = (want_banks_ & bit) != 0;
+  if (wanted) rows_changed_ = true;
   bank.hit = bank.want = kNone;
   hit_banks_ &= ~bit;
   want_banks_ &= ~bit;
+  rows_added_ &= ~bit;
   const auto first_eligible = [&] {
     std::uint16_t i = bank.head;
     while (i != kNone && !eligible(entries_[i])) i = entries_[i].next;
@@ -329,13 +350,29 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
     bank.hit_age = entries_[hit].age;
     bank.hit_is_write = entries_[hit].write;
     hit_banks_ |= bit;
+    insert_hit(index);
     return;
   }
   bank.want = first_eligible();
   if (bank.want != kNone) {
     bank.want_age = entries_[bank.want].age;
     want_banks_ |= bit;
+    rows_added_ |= bit;
   }
+}
+
+void Channel::insert_hit(std::uint32_t bank) {
+  const std::uint64_t age = banks_[bank].hit_age;
+  std::uint32_t place = hits_++;
+  for (; place > 0 && banks_[hit_order_[place - 1]].hit_age > age; --place)
+    hit_order_[place] = hit_order_[place - 1];
+  hit_order_[place] = static_cast<std::uint8_t>(bank);
+}
+
+void Channel::erase_hit(std::uint32_t bank) {
+  std::uint32_t place = 0;
+  while (hit_order_[place] != bank) ++place;
+  for (--hits_; place < hits_; ++place) hit_order_[place] = hit_order_[place + 1];
 }
 
 void Channel::select_all() {
@@ -408,6 +445,7 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
 
 void Channel::issue_row(std::uint32_t index, Tick now) {
   Bank& bank = banks_[index];
+  rows_changed_ = true;
   if (bank.open_row == kClosed) {
     activate(bank, index, now);
   } else {

@@ -122,6 +122,10 @@ class Channel {
   void plan_refresh(Tick base);
   void consider_column(std::uint32_t bank, Tick base);
   void consider_row(std::uint32_t bank, Tick base);
+  void plan_columns(Tick base);
+  void plan_rows(Tick base);
+  void insert_hit(std::uint32_t bank);
+  void erase_hit(std::uint32_t bank);
   void settle_plan(Tick base);
   void catch_up_refresh(Tick now);
   /// Finds the bank's offers; no request before `from` is for its open row.
@@ -171,9 +175,11 @@ class Channel {
 
   // banks
   std::vector<Bank> banks_;
-  std::vector<Tick> group_column_;  // earliest column command by bank group
-  std::uint64_t hit_banks_ = 0;     // banks with a hit
-  std::uint64_t want_banks_ = 0;    // banks with requests, but without a hit
+  std::vector<Tick> group_column_;            // earliest column command by bank group
+  std::uint64_t hit_banks_ = 0;               // banks with a hit
+  std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
+  std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit
+  std::uint32_t hits_ = 0;
   std::uint64_t open_banks_ = 0;
   Tick read_ = 0, write_ = 0;  // earliest column command of the channel, by direction
   Tick activate_ = 0;          // earliest activation of the channel (RRD, FAW)
@@ -192,6 +198,9 @@ class Channel {
   std::uint64_t column_age_ = 0, row_age_ = 0;
   std::uint32_t column_bank_ = 0, row_bank_ = 0;
   std::uint32_t refresh_bank_ = 0;
+  // Column commands leave the banks' row commands as they are, so the choice of the next one is kept.
+  bool rows_changed_ = false;     // choose anew
+  std::uint64_t rows_added_ = 0;  // want_banks_ that have joined since
 
   machine::PartitionCounters own_counters_;
   machine::PartitionCounters* counters_ = &own_counters_;

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #include "base/types.hpp"
 #include "machine/config.hpp"
@@ -41,19 +46,50 @@ class Tags {
   [[nodiscard]] std::uint32_t find(std::uint32_t set, std::uint64_t slice_line, std::uint32_t space) const {
     const auto tag = static_cast<std::uint32_t>(slice_line);
     const std::uint8_t owner = owner_of(slice_line, space);
-    for (std::uint32_t way = set * ways_, end = way + ways_; way < end; ++way) {
-      if (tags_[way] == tag && lines_[way].present() && lines_[way].owner == owner) return way;
+    for (std::uint32_t block = set * stride_, end = block + stride_; block < end; block += kLanes) {
+      std::uint32_t equal = 0;
+#ifdef __AVX2__
+      const __m256i tags = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&tags_[block]));
+      equal = static_cast<std::uint32_t>(_mm256_movemask_ps(
+          _mm256_castsi256_ps(_mm256_cmpeq_epi32(tags, _mm256_set1_epi32(static_cast<int>(tag))))));
+#else
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane)
+        equal |= (tags_[block + lane] == tag ? 1U : 0U) << lane;
+#endif
+      for (; equal != 0; equal &= equal - 1) {
+        const std::uint32_t way = block + static_cast<std::uint32_t>(std::countr_zero(equal));
+        if (lines_[way].owner == owner && lines_[way].present()) return way;
+      }
     }
     return kNoWay;
   }
   Line& line(std::uint32_t way) { return lines_[way]; }
   /// Least recently used way of a set that is not pinned; kNoWay when all are.
   [[nodiscard]] std::uint32_t victim(std::uint32_t set) const {
-    std::uint32_t best = set * ways_;
-    for (std::uint32_t way = best + 1, end = best + ways_; way < end; ++way) {
+    const std::uint32_t first = set * stride_;
+#ifdef __AVX2__
+    __m256i least = _mm256_set1_epi32(-1);
+    for (std::uint32_t block = 0; block < stride_; block += kLanes) {
+      least = _mm256_min_epu32(least, stamps_of(first + block));
+    }
+    least = _mm256_min_epu32(least, _mm256_permute2x128_si256(least, least, 1));
+    least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0x4e));
+    least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0xb1));  // in all lanes
+    for (std::uint32_t block = 0; block < stride_; block += kLanes) {
+      const auto equal = static_cast<std::uint32_t>(
+          _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(least, stamps_of(first + block)))));
+      if (equal == 0) continue;
+      const std::uint32_t way = first + block + static_cast<std::uint32_t>(std::countr_zero(equal));
+      return stamps_[way] == kPinned ? kNoWay : way;
+    }
+    return kNoWay;
+#else
+    std::uint32_t best = first;
+    for (std::uint32_t way = first + 1; way < first + ways_; ++way) {
       if (stamps_[way] < stamps_[best]) best = way;
     }
     return stamps_[best] == kPinned ? kNoWay : best;
+#endif
   }
   /// The least recently used way without dirty data or fetch; kNoWay when there is none.
   [[nodiscard]] std::uint32_t clean_victim(std::uint32_t set) const;
@@ -81,7 +117,15 @@ class Tags {
     return static_cast<std::uint8_t>(space | (slice_line >> 25U & kBit32));
   }
 
+#ifdef __AVX2__
+  [[nodiscard]] __m256i stamps_of(std::uint32_t way) const {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&stamps_[way]));
+  }
+#endif
+
+  static constexpr std::uint32_t kLanes = 8;
   std::uint32_t ways_;
+  std::uint32_t stride_;  // ways_ rounded up to whole vectors; the ways between are pinned for ever
   noc::Divider by_sets_;
   noc::IndexHash hash_;
   std::array<std::uint32_t, 128> rotation_{};

@@ -1,4 +1,4 @@
-// machine::ClockDomain for hot paths: the same exact conversions without 128-bit division.
+// Exact conversions between core cycles and the ticks of another clock, without 128-bit division.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gpumux::noc {
 
-/// Tick n of the domain happens in core cycle ceil(n * core / domain), as in machine::ClockDomain.
-/// Exact for times below 2^40 (nine days at 1.4 GHz would be 2^50; a run has at most 2^40 cycles).
+/// Tick n of the domain happens in core cycle ceil(n * core / domain), as in machine::ClockDomain. Exact for
+/// times below 2^40.
 class Ticks {
  public:
   Ticks(double core_mhz, double domain_mhz) {
@@ -25,9 +25,12 @@ class Ticks {
   [[nodiscard]] Cycle to_core(std::uint64_t tick) const {
     return core_ == domain_ ? tick : by_domain_.quotient(tick * core_ + domain_ - 1);
   }
-  /// First tick at or after a core cycle.
+  /// First tick that happens in the core cycle or later: tick_at(c) <= n exactly when c <= to_core(n), so a
+  /// time that goes to core cycles and back loses nothing. (machine::ClockDomain::tick_at compares real
+  /// times, and may give the tick after.)
   [[nodiscard]] std::uint64_t tick_at(Cycle cycle) const {
-    return core_ == domain_ ? cycle : by_core_.quotient(cycle * domain_ + core_ - 1);
+    if (core_ == domain_ || cycle == 0) return cycle;
+    return by_core_.quotient((cycle - 1) * domain_) + 1;
   }
 
  private:
