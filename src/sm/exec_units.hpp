@@ -73,28 +73,24 @@ class ExecUnits {
 class ResultBus {
  public:
   ResultBus(std::uint32_t buses, std::uint32_t longest_latency)
-      : buses_(buses), ring_(std::bit_ceil(std::size_t{longest_latency} + 512)) {}
+      : buses_(std::min(buses, kUsed)), ring_(std::bit_ceil(std::size_t{longest_latency} + 128), 0) {}
   Cycle book(Cycle cycle) {
     for (;; ++cycle) {
-      Slot& slot = ring_[cycle & (ring_.size() - 1)];
-      if (slot.cycle != cycle) {
-        slot = {cycle, 1};
-        return cycle;
-      }
-      if (slot.used < buses_) {
-        ++slot.used;
+      std::uint32_t& slot = ring_[cycle & (ring_.size() - 1)];
+      const auto tag = static_cast<std::uint32_t>(cycle) & ~kUsed;
+      // The low bits of a cycle are the slot's number, so the tag may leave them out.
+      if ((slot & ~kUsed) != tag) slot = tag;
+      if ((slot & kUsed) < buses_) {
+        ++slot;
         return cycle;
       }
     }
   }
 
  private:
-  struct Slot {
-    Cycle cycle = kNever;
-    std::uint32_t used = 0;
-  };
+  static constexpr std::uint32_t kUsed = 0x7f;  // low bits of a slot; the ring has at least 128 slots
   std::uint32_t buses_;
-  std::vector<Slot> ring_;
+  std::vector<std::uint32_t> ring_;  // cycle without its low bits, write-backs
 };
 
 }  // namespace gpumux::sm

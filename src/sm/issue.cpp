@@ -12,6 +12,7 @@ using isa::Unit;
 Cycle Sm::State::run(Cycle begin, Cycle end) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
+  prefetch_warps();
   ejection.take(mailbox.in, requests);
   injection.take_credits(mailbox.credits_in);
   reload_refilled(begin);
@@ -20,6 +21,29 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   if (lsu.stall != Stall::None) credit_stall(end);
   now_ = end;
   return next;
+}
+
+/// Other SMs have run since the last window: brings what the warps that issue soon will touch back into the
+/// host's cache.
+void Sm::State::prefetch_warps() const {
+  for (int pass = 0; pass < 2; ++pass) {
+    for (std::uint32_t s = 0; s < schedulers_count; ++s) {
+      const auto& waits = schedulers[s].waits;
+      WarpMask mask =
+          waits[static_cast<std::size_t>(Wait::Nothing)] | waits[static_cast<std::size_t>(Wait::Alu)];
+      for (; mask != 0; mask &= mask - 1) {
+        const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
+        const Warp& warp = warps[slot];
+        if (pass == 0) {
+          __builtin_prefetch(&warp, 1);
+          __builtin_prefetch(reinterpret_cast<const char*>(&warp) + 64, 1);
+          scoreboard.prefetch(slot);
+        } else {
+          __builtin_prefetch(warp.next);
+        }
+      }
+    }
+  }
 }
 
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,

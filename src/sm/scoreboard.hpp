@@ -53,6 +53,11 @@ class Scoreboard {
     return std::find(row, row + isa::kScoreboardSlots, kOut) != row + isa::kScoreboardSlots;
   }
 
+  void prefetch(std::uint32_t warp) const {
+    const Entry* row = &entries_[std::size_t{warp} * isa::kScoreboardSlots];
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + 16, 1);
+  }
   /// Call between windows; keeps entries within 31 bits.
   void advance(Cycle now) {
     if (now - base_ >= kRebase) rebase(now);

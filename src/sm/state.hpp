@@ -45,6 +45,7 @@ struct Sm::State {
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end);
+  void prefetch_warps() const;
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;
