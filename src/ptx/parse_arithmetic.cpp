@@ -99,6 +99,9 @@ void Parser::op_table(Statement& s) {
   if ((rule->allowed & kFtz) != 0) inst.ftz = s.modifiers.take("ftz");
   if ((rule->allowed & kSat) != 0) inst.sat = s.modifiers.take("sat");
   if ((rule->allowed & kNan) != 0) inst.nan = s.modifiers.take("NaN");
+  constexpr TypeSet kClampable = kHalves | TypeSet{Type::S32};
+  const bool can_clamp = inst.op == Opcode::Min || inst.op == Opcode::Max || inst.op == Opcode::Fma;
+  const bool relu = can_clamp && kClampable.has(inst.type) && s.modifiers.take("relu");
   finish_modifiers(s);
   const int ways =
       (inst.rounding != isa::Rounding::None ? 1 : 0) + (inst.approx ? 1 : 0) + (inst.full ? 1 : 0);
@@ -116,6 +119,7 @@ void Parser::op_table(Statement& s) {
     inst.src[i - 1] = source(s.args[i], operand_type(rule->operands[i]));
   }
   emit(inst);
+  if (relu) clamp_to_zero(s);
 }
 
 void Parser::op_add_sub(Statement& s) {

@@ -143,4 +143,80 @@ void Parser::op_elect(Statement& s) {
   if (elected) seq.compare_into(elected, Compare::EQ, Type::U32, lane, leader);
 }
 
+void Parser::clamp_to_zero(const Statement& s) {
+  const Instruction& inst = s.inst;
+  Sequence seq(*this, s);
+  seq.emit(Opcode::Max, inst.type, inst.dst[0], {inst.dst[0], value(0)});
+  if (isa::is_float(inst.type)) function_->code.back().nan = true;  // NaN stays NaN
+}
+
+void Parser::op_packed_integers(Statement& s) {
+  // Two 16-bit operations in one register (sm_90 and later): taken apart, done one by one, packed.
+  const bool is_signed = s.modifiers.take("s16x2");
+  if (!is_signed) s.modifiers.take("u16x2");
+  const Type type = is_signed ? Type::S16 : Type::U16;
+  const std::string_view name = s.opcode.text;
+  if (name != "add" && name != "min" && name != "max") {
+    fail(s.opcode, fmt::format("'{}': packed integers go with add, min and max", opcode_text(s)));
+  }
+  const bool relu = is_signed && name != "add" && s.modifiers.take("relu");
+  finish_modifiers(s);
+  want_args(s, 3, 3);
+  const Operand result = destination(s.args[0], Type::B32);
+  const Operand sources[2] = {source(s.args[1], Type::B32), source(s.args[2], Type::B32)};
+  Sequence seq(*this, s);
+  Operand part[2][2];  // operand, half
+  for (int i = 0; i < 2; ++i) {
+    part[i][0] = Operand::reg32(new_register(Type::B16));
+    part[i][1] = Operand::reg32(new_register(Type::B16));
+    seq.emit(Opcode::Unpack, Type::B32, part[i][0], {sources[i]});
+    function_->code.back().dst[1] = part[i][1];
+    function_->code.back().vector = 2;
+  }
+  const Opcode op = name == "add" ? Opcode::Add : name == "min" ? Opcode::Min : Opcode::Max;
+  for (int half = 0; half < 2; ++half) {
+    seq.emit(op, type, part[0][half], {part[0][half], part[1][half]});
+    if (relu) seq.emit(Opcode::Max, type, part[0][half], {part[0][half], value(0)});
+  }
+  seq.emit(Opcode::Pack, Type::B32, result, {part[0][0], part[0][1]});
+  function_->code.back().vector = 2;
+}
+
+void Parser::op_vabsdiff(Statement& s) {
+  // |a - b| of each byte or half word; .add sums them onto c, otherwise they replace c's parts.
+  const unsigned parts = s.opcode.text.ends_with('4') ? 4 : 2;
+  const unsigned width = 32 / parts;
+  constexpr TypeSet kTypes{Type::U32, Type::S32};
+  Type types[3];
+  for (Type& type : types) type = want_type(s, kTypes);
+  const bool sum = s.modifiers.take("add");
+  finish_modifiers(s);
+  if (types[1] != types[2])
+    fail(s.opcode, fmt::format("'{}': both sources have one type here", opcode_text(s)));
+  want_args(s, 4, 4);
+  const Operand result = destination(s.args[0], Type::B32);
+  const Operand a = source(s.args[1], Type::B32);
+  const Operand b = source(s.args[2], Type::B32);
+  const Operand c = source(s.args[3], Type::B32);
+  Sequence seq(*this, s);
+  Operand total = sum ? c : value(0);
+  for (unsigned i = 0; i < parts; ++i) {
+    const auto extract = [&](Operand from) {
+      const Operand part = Operand::reg32(new_register(Type::B32));
+      return seq.emit(Opcode::Bfe, types[1], part, {from, value(i * width), value(width)});
+    };
+    const Operand x = extract(a);
+    const Operand y = extract(b);
+    const Operand next = Operand::reg32(new_register(Type::B32));
+    if (sum) {
+      total = seq.emit(Opcode::Sad, types[1], next, {x, y, total});
+    } else {
+      const Operand difference = Operand::reg32(new_register(Type::B32));
+      seq.emit(Opcode::Sad, types[1], difference, {x, y, value(0)});
+      total = seq.emit(Opcode::Bfi, Type::B32, next, {difference, total, value(i * width), value(width)});
+    }
+  }
+  seq.emit(Opcode::Mov, Type::B32, result, {total});
+}
+
 }  // namespace gpumux::ptx

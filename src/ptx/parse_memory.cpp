@@ -232,8 +232,10 @@ void Parser::op_atom(Statement& s) {
     case AtomicOp::Exch: types = {Type::B32, Type::B64, Type::U32, Type::S32, Type::U64, Type::S64}; break;
     default: types = {Type::B32, Type::B64, Type::U32, Type::S32, Type::U64, Type::S64}; break;
   }
-  inst.type = want_type(s, types);
+  const int vector = s.modifiers.take_from(kVectors, 1);
+  inst.type = want_type(s, vector == 1 ? types : kHalves | kSingles);
   finish_modifiers(s);
+  if (vector != 1) return atom_vector(s, static_cast<unsigned>(vector));
   const std::size_t values = inst.atomic == AtomicOp::Cas ? 2 : 1;
   const std::size_t first = reduction ? 0 : 1;
   want_args(s, first + 1 + values, first + 1 + values);
@@ -241,6 +243,47 @@ void Parser::op_atom(Statement& s) {
   address(s, s.args[first]);
   for (std::size_t i = 0; i < values; ++i) inst.src[1 + i] = source(s.args[first + 1 + i], inst.type);
   emit(inst);
+}
+
+void Parser::atom_vector(Statement& s, unsigned elements) {
+  // Each element is atomic by itself, so one operation per element does the same.
+  Instruction& inst = s.inst;
+  if (inst.space == Space::Shared || inst.atomic == AtomicOp::Cas || inst.atomic == AtomicOp::Exch) {
+    fail(s.opcode, fmt::format("'{}': vectors go with .global and .add, .min or .max", opcode_text(s)));
+  }
+  const bool reduction = inst.op == Opcode::Red;
+  const std::size_t first = reduction ? 0 : 1;
+  want_args(s, first + 2, first + 2);
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    const Arg& arg = s.args[i];
+    if (i != first && (arg.kind != Arg::Kind::Vector || arg.elements.size() != elements)) {
+      fail(arg.at, fmt::format("'{}' takes {} values in {{ }}", opcode_text(s), elements));
+    }
+  }
+  address(s, s.args[first]);
+  std::vector<Instruction> moves;
+  for (unsigned i = 0; i < elements; ++i) {
+    Instruction one = inst;
+    one.offset += i * isa::width_bytes(inst.type);
+    one.src[1] = source(s.args[first + 1].elements[i], inst.type);
+    if (!reduction) {
+      // All results are written after all values are read.
+      const Operand result = destination(s.args[0].elements[i], inst.type);
+      if (result) {
+        Instruction move;
+        move.op = Opcode::Mov;
+        move.type = inst.type;
+        move.guard = inst.guard;
+        move.line = inst.line;
+        move.column = inst.column;
+        move.dst[0] = result;
+        move.src[0] = one.dst[0] = Operand::reg32(new_register(Type::B32));
+        moves.push_back(move);
+      }
+    }
+    emit(one);
+  }
+  for (const Instruction& move : moves) emit(move);
 }
 
 void Parser::op_prefetch(Statement& s) {

@@ -47,6 +47,8 @@ struct OpcodeTable {
                                                            {"redux", &P::op_redux},
                                                            {"fns", &P::op_fns},
                                                            {"bmsk", &P::op_bmsk},
+                                                           {"vabsdiff2", &P::op_vabsdiff},
+                                                           {"vabsdiff4", &P::op_vabsdiff},
                                                            {"szext", &P::op_szext},
                                                            {"elect", &P::op_elect},
                                                            {"griddepcontrol", &P::op_simple},
@@ -127,14 +129,12 @@ constexpr Unsupported kUnsupported[] = {{"tex", "textures"},
                                         {"vadd2", "video instructions"},
                                         {"vsub2", "video instructions"},
                                         {"vavrg2", "video instructions"},
-                                        {"vabsdiff2", "video instructions"},
                                         {"vmin2", "video instructions"},
                                         {"vmax2", "video instructions"},
                                         {"vset2", "video instructions"},
                                         {"vadd4", "video instructions"},
                                         {"vsub4", "video instructions"},
                                         {"vavrg4", "video instructions"},
-                                        {"vabsdiff4", "video instructions"},
                                         {"vmin4", "video instructions"},
                                         {"vmax4", "video instructions"},
                                         {"vset4", "video instructions"}};
@@ -156,15 +156,15 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster launch_dependents wait",
+      "mask shared::cluster launch_dependents wait u16x2 s16x2 relu",
       ' ');
   return kKnown;
 }
 
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "b128 b1024 u16x2 s16x2 f32x2 tf32 e4m3 e5m2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
-      "satfinite relu xorsign abs rs L2::cache_hint scaled shared::cluster pack s4 u4 b4x16 tex surf tensor",
+      "b128 b1024 f32x2 tf32 e4m3 e5m2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
+      "satfinite xorsign abs rs L2::cache_hint scaled shared::cluster pack s4 u4 b4x16 tex surf tensor",
       ' ');
   return kKnown;
 }
@@ -260,7 +260,15 @@ void Parser::parse_instruction() {
     s.args = parse_args();
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }
-  (this->*handler)(s);
+  const auto& items = s.modifiers.items();
+  const bool packed = std::any_of(items.begin(), items.end(), [](const Modifiers::Item& item) {
+    return item.token.text == "u16x2" || item.token.text == "s16x2";
+  });
+  if (packed) {
+    op_packed_integers(s);
+  } else {
+    (this->*handler)(s);
+  }
   if (is_call) expect(';', fmt::format("'{}'", opcode_text(s)));
 }
 

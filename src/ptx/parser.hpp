@@ -80,6 +80,7 @@ class Modifiers {
     return none;
   }
   [[nodiscard]] std::vector<Item>& items() { return items_; }
+  [[nodiscard]] const std::vector<Item>& items() const { return items_; }
 
  private:
   std::vector<Item> items_;
@@ -266,6 +267,7 @@ class Parser {
   void op_ld(Statement& s);
   void op_st(Statement& s);
   void op_atom(Statement& s);
+  void atom_vector(Statement& s, unsigned elements);
   void op_prefetch(Statement& s);
   Space take_space(Statement& s);
   void take_cache_hints(Statement& s);
@@ -284,6 +286,9 @@ class Parser {
   void op_bmsk(Statement& s);
   void op_szext(Statement& s);
   void op_elect(Statement& s);
+  void op_packed_integers(Statement& s);
+  void op_vabsdiff(Statement& s);
+  void clamp_to_zero(const Statement& s);
   void op_bar(Statement& s);
   void op_membar(Statement& s);
   void op_nanosleep(Statement& s);

@@ -182,8 +182,8 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"add.s32 %r1, %r2, 5 6;", "a.ptx:12:21: error: expected ';' after 'add.s32', found '6'"},
       {"atom.global.add.u32 %r1, [%rd1], %r2, %r3;",
        "a.ptx:12:1: error: 'atom.global.add.u32' takes 3 operands, 4 given"},
-      {"fma.rn.relu.f16 %rs1, %rs2, %rs3, %rs1;",
-       "a.ptx:12:7: error: modifier '.relu' of 'fma.rn.relu.f16' is not supported"},
+      {"fma.rn.xorsign.f16 %rs1, %rs2, %rs3, %rs1;",
+       "a.ptx:12:7: error: modifier '.xorsign' of 'fma.rn.xorsign.f16' is not supported"},
   };
   for (const Case& c : cases) EXPECT_EQ(error_in_kernel(c.statement), c.error) << c.statement;
 }

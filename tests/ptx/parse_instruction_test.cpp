@@ -203,6 +203,37 @@ class Interpreter {
         d = r;
         break;
       }
+      case Opcode::Sad: {
+        const auto x = static_cast<std::int32_t>(a);
+        const auto y = static_cast<std::int32_t>(b);
+        d = static_cast<std::uint32_t>(i.type == Type::S32 ? std::abs(x - y) : (a > b ? a - b : b - a)) +
+            get(i.src[2]);
+        break;
+      }
+      case Opcode::Bfe: {
+        const std::uint32_t width = get(i.src[2]);
+        std::uint32_t field = (a >> b) & ((1U << width) - 1);
+        if (i.type == Type::S32 && (field >> (width - 1)) != 0) field |= ~((1U << width) - 1);
+        d = field;
+        break;
+      }
+      case Opcode::Bfi: {
+        const std::uint32_t at = get(i.src[2]);
+        const std::uint32_t mask = ((1U << get(i.src[3])) - 1) << at;
+        d = (b & ~mask) | ((a << at) & mask);
+        break;
+      }
+      case Opcode::Unpack:
+        reg[i.dst[1].reg] = a >> 16U;
+        reg[i.dst[0].reg] = a & 0xffffU;
+        break;
+      case Opcode::Pack: d = (b << 16U) | (a & 0xffffU); break;
+      case Opcode::Max: {
+        const bool first =
+            i.type == Type::S16 ? static_cast<std::int16_t>(a) > static_cast<std::int16_t>(b) : a > b;
+        d = (first ? a : b) & 0xffffU;
+        break;
+      }
       case Opcode::Selp: d = pred[i.src[2].reg] ? a : b; break;
       default: ADD_FAILURE() << isa::name(i.op); break;
     }
@@ -232,13 +263,50 @@ TEST(ParseInstruction, FnsIsABinarySearch) {
   }
 }
 
+std::uint32_t run(const std::string& text) {
+  Interpreter machine;
+  const isa::Function f = kernel(text);
+  machine.run(f);
+  return machine.reg[f.code.back().dst[0].reg];
+}
+
+TEST(ParseInstruction, PackedIntegersWorkByHalves) {
+  EXPECT_EQ(run("add.u16x2 %r1, 0x0001ffff, 0x00020001;"), 0x0003'0000U);
+  EXPECT_EQ(run("max.s16x2 %r1, 0xffff0005, 0x00010003;"), 0x0001'0005U);
+  EXPECT_EQ(run("max.u16x2 %r1, 0xffff0005, 0x00010003;"), 0xffff'0005U);
+  EXPECT_EQ(run("max.s16x2.relu %r1, 0xffff0005, 0xfff00003;"), 0x0000'0005U);
+  EXPECT_THROW(kernel("mul.lo.s16x2 %r1, %r2, %r3;"), UserError);
+}
+
+TEST(ParseInstruction, SumsOfAbsoluteDifferences) {
+  EXPECT_EQ(run("vabsdiff4.u32.u32.u32.add %r1, 0x01020304, 0x04030201, 100;"), 108U);
+  EXPECT_EQ(run("vabsdiff4.u32.u32.u32 %r1, 0x010203ff, 0x04030200, 0;"), 0x0301'01ffU);
+  EXPECT_EQ(run("vabsdiff4.s32.s32.s32.add %r1, 0x000000ff, 0x00000001, 0;"), 2U);
+  EXPECT_EQ(run("vabsdiff2.u32.u32.u32 %r1, 0x00010005, 0x00030001, 0;"), 0x0002'0004U);
+}
+
+TEST(ParseInstruction, ReluClampsTheResult) {
+  const isa::Function f = kernel("@%p1 fma.rn.relu.f16x2 %r1, %r2, %r3, %r4;");
+  ASSERT_EQ(f.code.size(), 2U);
+  EXPECT_EQ(f.code[1].op, Opcode::Max);
+  EXPECT_EQ(f.code[1].type, Type::F16x2);
+  EXPECT_TRUE(f.code[1].nan);
+  EXPECT_EQ(f.code[1].guard, f.code[0].guard);
+  EXPECT_EQ(f.code[1].dst[0], f.code[0].dst[0]);
+}
+
+TEST(ParseInstruction, VectorAtomicsAreOnePerElement) {
+  const isa::Function f = kernel("atom.global.add.v2.f32 {%f1, %f2}, [%rd1+8], {%f2, %f1};");
+  ASSERT_EQ(f.code.size(), 4U);
+  EXPECT_EQ(f.code[0].offset, 8);
+  EXPECT_EQ(f.code[1].offset, 12);
+  EXPECT_EQ(f.code[2].op, Opcode::Mov);
+  EXPECT_EQ(f.code[2].src[0], f.code[0].dst[0]);
+  EXPECT_EQ(f.code[2].dst[0], f.code[1].src[1]);
+  EXPECT_EQ(kernel("red.global.add.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};").code.size(), 4U);
+}
+
 TEST(ParseInstruction, BmskMakesMasks) {
-  const auto run = [](const std::string& text) {
-    Interpreter machine;
-    const isa::Function f = kernel(text);
-    machine.run(f);
-    return machine.reg[f.code.back().dst[0].reg];
-  };
   EXPECT_EQ(run("bmsk.clamp.b32 %r1, 4, 8;"), 0xff0U);
   EXPECT_EQ(run("bmsk.clamp.b32 %r1, 0, 32;"), 0xffff'ffffU);
   EXPECT_EQ(run("bmsk.clamp.b32 %r1, 30, 8;"), 0xc000'0000U);
