@@ -36,9 +36,11 @@ struct Partition::State {
   }
 
   Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
-  [[nodiscard]] Cycle next_event() const;
+  /// Processes all events before `end`; returns the time of the next one.
+  Cycle run_events(Cycle end);
+  [[nodiscard]] Cycle next_of_slices() const;
   void step(Cycle now);
-  void step_channel(Cycle now);
+  bool step_channel();
   void take_credits(Cycle now);
 
   Shared shared;
@@ -107,26 +109,40 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
   return left;
 }
 
-Cycle Partition::State::next_event() const {
-  Cycle next = std::min({arrivals.next(), credits.next(), channel_next});
+Cycle Partition::State::next_of_slices() const {
+  Cycle next = std::min(arrivals.next(), credits.next());
   for (const Slice& slice : slices) next = std::min(next, slice.next());
   return next;
+}
+
+Cycle Partition::State::run_events(Cycle end) {
+  Cycle others = next_of_slices();
+  while (true) {
+    // Most commands of the channel concern nobody else.
+    while (channel_next < others && channel_next < end) {
+      if (step_channel()) others = next_of_slices();
+    }
+    if (others >= end) return std::min(others, channel_next);
+    step(others);
+    others = next_of_slices();
+  }
 }
 
 Cycle Partition::run(Cycle begin, Cycle end) {
   State& s = *state_;
   Cycle left = kNever;
+  Cycle next = kNever;
   for (Cycle from = begin; from < end;) {
     left = s.read_mailbox(mailbox_, from);
     // Messages that were left may be due in a later piece of a long window.
     const Cycle to = left < end ? std::min(end, from + s.arrivals.span()) : end;
-    for (Cycle now = s.next_event(); now < to; now = s.next_event()) s.step(now);
+    next = s.run_events(to);
     from = to;
   }
   bool stalled = false;
   for (Slice& slice : s.slices) stalled |= slice.settle_stalls(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.
-  return stalled ? end : std::max(end, std::min(left, s.next_event()));
+  return stalled ? end : std::max(end, std::min(left, next));
 }
 
 void Partition::State::step(Cycle now) {
@@ -138,7 +154,7 @@ void Partition::State::step(Cycle now) {
       index = next;
     }
   }
-  if (channel_next == now) step_channel(now);
+  while (channel_next == now) step_channel();
   // The slice after the one that used the channel last goes first.
   const auto count = static_cast<std::uint32_t>(slices.size());
   std::uint32_t i = shared.last_to_dram;
@@ -154,26 +170,29 @@ void Partition::State::step(Cycle now) {
   }
 }
 
-void Partition::State::step_channel(Cycle now) {
+// One command clock of the channel. True when a slice may have got an earlier event.
+bool Partition::State::step_channel() {
   dram::Channel& channel = shared.channel;
-  while (channel_next == now) {
-    const bool was_full = channel.full();
-    dram::Channel::Completion completion;
-    ++shared.progress;
-    if (channel.step(completion)) {
-      const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
-      const Cycle taken = slices[completion.token >> 16U].fill_from(
-          static_cast<std::uint16_t>(completion.token), completion.sectors, at);
-      channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
-    }
-    if (was_full && !channel.full()) {
-      for (Slice& slice : slices) slice.channel_freed(now);
-    }
-    channel_tick = channel.next();
-    channel_next = channel_tick == dram::kNoTick
-                       ? kNever
-                       : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
+  const bool was_full = channel.full();
+  bool concerns_slices = false;
+  dram::Channel::Completion completion;
+  ++shared.progress;
+  if (channel.step(completion)) {
+    const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
+    const Cycle taken = slices[completion.token >> 16U].fill_from(
+        static_cast<std::uint16_t>(completion.token), completion.sectors, at);
+    channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
+    concerns_slices = true;
   }
+  if (was_full && !channel.full()) {
+    for (Slice& slice : slices) slice.channel_freed(channel_next);
+    concerns_slices = true;
+  }
+  channel_tick = channel.next();
+  channel_next = channel_tick == dram::kNoTick
+                     ? kNever
+                     : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
+  return concerns_slices;
 }
 
 void Partition::State::take_credits(Cycle now) {
