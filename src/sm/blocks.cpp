@@ -7,6 +7,10 @@ namespace gpumux::sm {
 
 namespace {
 
+/// When one warp of a block is short, all get this many times what a window needs: blocks are looked at less
+/// often.
+constexpr std::uint32_t kTopUp = 4;
+
 std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
   return unit <= 1 ? value : (value + unit - 1) / unit * unit;
 }
@@ -205,8 +209,8 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
     }
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const workload::WarpStream& stream = block.stream->stream(w);
-      if (warps[block.warps[w]].alive && !stream.finished && stream.available() < records)
-        block.stream->refill(w, records);
+      if (warps[block.warps[w]].alive && !stream.finished && stream.available() < kTopUp * records)
+        block.stream->refill(w, kTopUp * records);
     }
     least = kNil;
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
