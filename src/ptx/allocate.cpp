@@ -121,8 +121,12 @@ struct Coloring {
   std::uint32_t failed = isa::kNoTarget;  // a register that found no place
 };
 
+/// `spread`: go round the registers instead of taking the lowest free one, so that a result seldom waits
+/// for the last reader or writer of its register.
 Coloring assign_colors(const Interference& graph, const RegisterSpace& space,
-                       const std::vector<std::uint32_t>& order, std::uint32_t limit, bool stack) {
+                       const std::vector<std::uint32_t>& order, std::uint32_t limit, bool stack,
+                       bool spread = false) {
+  std::uint32_t cursor = 0;
   Coloring result;
   result.color.assign(space.size(), kNoColor);
   const auto note = [&](std::uint32_t reg) {
@@ -159,9 +163,15 @@ Coloring assign_colors(const Interference& graph, const RegisterSpace& space,
         break;
       }
     }
-    for (std::uint32_t color = 0; chosen == kNoColor && color < size; color += wide ? 2 : 1) {
+    const std::uint32_t step = wide ? 2 : 1;
+    const std::uint32_t start = spread && !space.is_pred(reg) ? (cursor + step - 1) / step * step : 0;
+    for (std::uint32_t color = start; chosen == kNoColor && color < size; color += step) {
       if (fits(color)) chosen = color;
     }
+    for (std::uint32_t color = 0; chosen == kNoColor && color < start; color += step) {
+      if (fits(color)) chosen = color;
+    }
+    if (!space.is_pred(reg) && chosen != kNoColor) cursor = chosen + step;
     if (chosen == kNoColor) {
       result.failed = reg;
       return result;
@@ -205,6 +215,16 @@ std::vector<std::uint32_t> simplification_order(const Interference& graph, const
   }
   std::reverse(order.begin(), order.end());
   return order;
+}
+
+/// A thread's share of a full SM: using fewer registers than this gains no occupancy.
+constexpr std::uint32_t kFreeRegisters = 32;
+
+/// How many registers to spread values over: two fifths more than are live at once, as ptxas does, while
+/// that costs no occupancy.
+std::uint32_t spread_registers(std::uint32_t pressure, std::uint32_t limit) {
+  const std::uint32_t spread = std::min(kFreeRegisters, (pressure * 7 / 5 + 1) / 2 * 2);
+  return std::min(limit, std::max(pressure, spread));
 }
 
 void rewrite(FlowGraph& graph, const RegisterSpace& space, const Coloring& coloring) {
@@ -253,8 +273,17 @@ void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t
       continue;
     }
     const Interference interference = build_interference(graph, space, live);
-    Coloring best = assign_colors(interference, space, interference.order, limit, stack);
-    if (best.failed != isa::kNoTarget || best.registers > pressure.registers) {
+    std::uint32_t wanted = spread_registers(pressure.registers, limit);
+    Coloring best = assign_colors(interference, space, interference.order, wanted, stack, true);
+    for (int more = 0;
+         more < 2 && best.failed != isa::kNoTarget && wanted + 2 <= std::min(limit, kFreeRegisters); ++more) {
+      wanted += 2;  // pairs leave gaps
+      best = assign_colors(interference, space, interference.order, wanted, stack, true);
+    }
+    if (best.failed != isa::kNoTarget) {
+      best = assign_colors(interference, space, interference.order, limit, stack);
+    }
+    if (best.failed != isa::kNoTarget || best.registers > wanted) {
       const std::vector<std::uint32_t> order = simplification_order(interference, space);
       Coloring other = assign_colors(interference, space, order, limit, stack);
       if (other.failed == isa::kNoTarget &&

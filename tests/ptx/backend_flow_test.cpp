@@ -1,0 +1,338 @@
+// Control-flow graphs, post-dominators, inlining, allocation: hand-worked cases and hostile inputs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/hash.hpp"
+#include "ptx/allocate.hpp"
+#include "ptx/calls.hpp"
+#include "ptx/compile.hpp"
+#include "ptx/flow.hpp"
+#include "ptx/liveness.hpp"
+#include "ptx/optimize.hpp"
+#include "ptx/parse.hpp"
+#include "ptx/schedule.hpp"
+
+namespace gpumux::ptx {
+namespace {
+
+using isa::Instruction;
+using isa::Opcode;
+using isa::Operand;
+
+std::string kernel_text(const std::string& body, const std::string& functions = "",
+                        const std::string& bounds = "") {
+  return ".version 9.0\n.target sm_75\n.address_size 64\n" + functions +
+         ".visible .entry k(.param .u64 p, .param .u32 n) " + bounds +
+         "{\n.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<300>; .reg .f32 %f<99>; .reg .b64 %rd<99>;\n" +
+         body + "\n}\n";
+}
+
+isa::Function compile_text(const std::string& text, int optimize, std::uint32_t registers = 255) {
+  const isa::Module module = parse(text, "t.ptx");
+  const isa::Function* kernel = nullptr;
+  for (const isa::Function& function : module.functions) {
+    if (function.is_kernel) kernel = &function;
+  }
+  return compile(module, *kernel, {.optimize = optimize, .max_registers = registers});
+}
+
+std::size_t count(const isa::Function& function, Opcode op) {
+  return static_cast<std::size_t>(std::count_if(function.code.begin(), function.code.end(),
+                                                [&](const Instruction& i) { return i.op == op; }));
+}
+
+const Instruction* first(const isa::Function& function, Opcode op) {
+  for (const Instruction& inst : function.code) {
+    if (inst.op == op) return &inst;
+  }
+  return nullptr;
+}
+
+constexpr const char* kLoadBoth =
+    "ld.param.u64 %rd1,[p]; ld.param.u32 %r1,[n]; cvta.to.global.u64 %rd2,%rd1; mov.u32 %r2,%tid.x;";
+
+TEST(Flow, DiamondJoinsBehindBothSides) {
+  const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+    setp.lt.s32 %p1,%r2,%r1; @%p1 bra A; st.global.u32 [%rd2],%r1; bra.uni B;
+    A: st.global.u32 [%rd2+4],%r1; B: st.global.u32 [%rd2+8],%r1; ret;)"),
+                                 0);
+  const Instruction* branch = first(code, Opcode::Bra);
+  ASSERT_NE(branch, nullptr);
+  ASSERT_LT(branch->reconverge, code.code.size());
+  EXPECT_EQ(code.code[branch->reconverge].op, Opcode::St);
+  EXPECT_EQ(code.code[branch->reconverge].offset, 8);
+  EXPECT_EQ(code.code[branch->target].offset, 4);
+  EXPECT_TRUE(code.final);
+  EXPECT_FALSE(code.physical);
+}
+
+TEST(Flow, BranchToTheEndIsAnExit) {
+  const auto code =
+      compile_text(kernel_text(std::string(kLoadBoth) +
+                               "setp.ge.s32 %p1,%r2,%r1; @%p1 bra E; st.global.u32 [%rd2],%r1; E: ret;"),
+                   0);
+  EXPECT_EQ(count(code, Opcode::Bra), 0U);
+  EXPECT_EQ(count(code, Opcode::Exit), 2U);
+}
+
+TEST(Flow, TrapsDoNotHinderReconvergence) {
+  const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+    setp.lt.s32 %p1,%r2,%r1; @%p1 bra A; trap; A: st.global.u32 [%rd2],%r1; ret;)"),
+                                 0);
+  const Instruction* branch = first(code, Opcode::Bra);
+  ASSERT_NE(branch, nullptr);
+  ASSERT_LT(branch->reconverge, code.code.size());
+  EXPECT_EQ(code.code[branch->reconverge].op, Opcode::St);
+}
+
+TEST(Flow, EndlessLoopsUnreachableCodeAndMissingReturns) {
+  for (const int optimize : {0, 1}) {
+    const auto endless = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+      L: setp.lt.s32 %p1,%r2,%r1; @%p1 bra M; st.global.u32 [%rd2],%r1; M: bra.uni L;)"),
+                                      optimize);
+    const Instruction* branch = nullptr;
+    for (const Instruction& inst : endless.code) {
+      if (inst.op == Opcode::Bra && inst.guard) branch = &inst;
+    }
+    ASSERT_NE(branch, nullptr);
+    EXPECT_LT(branch->target, endless.code.size());
+    const auto unreachable = compile_text(kernel_text("ret; mov.u32 %r1,1; X: bra.uni X;"), optimize);
+    EXPECT_EQ(unreachable.code.size(), 1U);
+    const auto falls_off = compile_text(kernel_text("mov.u32 %r1,1;"), optimize);
+    EXPECT_EQ(falls_off.code.back().op, Opcode::Exit);
+    const auto empty_loop = compile_text(kernel_text("X: bra.uni X;"), optimize);
+    EXPECT_EQ(empty_loop.code.back().op, Opcode::Bra);
+  }
+}
+
+TEST(Flow, IrreducibleLoopsCompile) {
+  for (const int optimize : {0, 1}) {
+    const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+      setp.lt.s32 %p1,%r2,%r1; @%p1 bra B;
+      A: add.s32 %r2,%r2,1; setp.gt.s32 %p2,%r2,50; @%p2 bra E;
+      B: add.s32 %r2,%r2,3; setp.lt.s32 %p3,%r2,100; @%p3 bra A;
+      E: st.global.u32 [%rd2],%r2; ret;)"),
+                                   optimize);
+    for (const Instruction& inst : code.code) {
+      if (inst.op == Opcode::Bra && inst.guard) {
+        EXPECT_LT(inst.reconverge, code.code.size());
+      }
+    }
+  }
+}
+
+TEST(Flow, UnknownLabelNamesItsPlace) {
+  EXPECT_THROW(compile_text(kernel_text("bra NOWHERE; ret;"), 0), UserError);
+}
+
+TEST(Flow, RandomGraphsHavePostDominators) {
+  // Property: removing the join block from a terminating graph cuts every path from the branch to the end.
+  Random random(5);
+  for (int round = 0; round < 300; ++round) {
+    FlowGraph graph;
+    const BlockId blocks = 3 + random.below(12);
+    for (BlockId id = 0; id < blocks; ++id) {
+      Block block;
+      Instruction inst;
+      if (id + 1 == blocks) {
+        inst.op = Opcode::Exit;
+        block.code.push_back(inst);
+      } else {
+        block.next = id + 1;
+        if (random.below(3) != 0) {
+          inst.op = Opcode::Bra;
+          inst.guard = Operand::pred(0);
+          inst.target = 1 + random.below(blocks - 1);
+          block.code.push_back(inst);
+        }
+      }
+      graph.blocks.push_back(block);
+      graph.order.push_back(id);
+    }
+    const auto join = immediate_post_dominators(graph);
+    for (BlockId from = 0; from < blocks; ++from) {
+      if (join[from] == kNoBlock) continue;
+      std::vector<bool> seen(blocks, false);
+      std::vector<BlockId> work{from};
+      while (!work.empty()) {
+        const BlockId id = work.back();
+        work.pop_back();
+        if (seen[id] || id == join[from]) continue;
+        seen[id] = true;
+        for (const BlockId next : successors(graph, id)) work.push_back(next);
+      }
+      EXPECT_FALSE(seen[blocks - 1] && from != blocks - 1) << "round " << round << " block " << from;
+    }
+  }
+}
+
+TEST(Inline, ParametersBecomeRegisters) {
+  const std::string callee = R"(.func (.param .b32 r) twice(.param .b32 a) {
+    .reg .b32 %r<4>; ld.param.u32 %r1,[a]; add.s32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret; }
+)";
+  const std::string body = std::string(kLoadBoth) + R"(
+    { .param .b32 a0; .param .b32 r0; st.param.b32 [a0],%r2; call.uni (r0),twice,(a0); ld.param.b32 %r3,[r0]; }
+    st.global.u32 [%rd2],%r3; ret;)";
+  for (const int optimize : {0, 1}) {
+    const auto code = compile_text(kernel_text(body, callee), optimize);
+    EXPECT_EQ(count(code, Opcode::Call), 0U);
+    EXPECT_EQ(code.local_bytes, 0U);
+    for (const Instruction& inst : code.code) EXPECT_NE(inst.space, isa::Space::Local);
+  }
+  EXPECT_EQ(count(compile_text(kernel_text(body, callee), 1), Opcode::Add), 1U);
+}
+
+TEST(Inline, UndefinedFunctionsAreTheUsersError) {
+  const std::string callee = ".extern .func (.param .b32 r) other(.param .b32 a);\n";
+  const std::string body =
+      R"({ .param .b32 a0; .param .b32 r0; st.param.b32 [a0],1; call.uni (r0),other,(a0); } ret;)";
+  EXPECT_THROW(compile_text(kernel_text(body, callee), 1), UserError);
+}
+
+TEST(Optimize, ParametersAndAddressesAreFolded) {
+  const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+    mad.lo.s32 %r3,%r2,%r1,5; mul.wide.s32 %rd3,%r3,4; add.s64 %rd4,%rd2,%rd3; add.s64 %rd5,%rd4,16;
+    ld.global.f32 %f1,[%rd5+4]; st.global.f32 [%rd4],%f1; ret;)"),
+                                 1);
+  EXPECT_EQ(count(code, Opcode::Ld), 1U);
+  EXPECT_EQ(count(code, Opcode::CvtaTo), 0U);
+  EXPECT_EQ(count(code, Opcode::MadWide), 1U);
+  EXPECT_EQ(first(code, Opcode::Ld)->offset, 20);
+  EXPECT_EQ(first(code, Opcode::MadWide)->src[2].kind, Operand::Kind::Const);
+  EXPECT_LE(code.code.size(), 7U);  // tid, n, mad, mad.wide, ld, st, exit
+}
+
+TEST(Schedule, LoadsPassLoadsButNotStoresThatMayAlias) {
+  const std::string restrict_load =
+      R"(ld.global.u32 %r4,[%rd2]; add.s32 %r5,%r4,1; st.global.u32 [%rd2+4096],%r5;
+    ld.global.nc.u32 %r6,[%rd9]; add.s32 %r7,%r6,%r5; st.global.u32 [%rd2+8],%r7; ret;)";
+  const auto hoisted = compile_text(
+      kernel_text(std::string(kLoadBoth) + "add.s64 %rd8,%rd2,%rd1; shl.b64 %rd9,%rd8,1;" + restrict_load),
+      1);
+  std::string order;
+  for (const Instruction& inst : hoisted.code) {
+    if (inst.op == Opcode::Ld) order += 'L';
+    if (inst.op == Opcode::St) order += 'S';
+  }
+  EXPECT_EQ(order, "LLSS");
+  std::string plain = restrict_load;
+  plain.replace(plain.find(".nc"), 3, "");
+  const auto kept = compile_text(
+      kernel_text(std::string(kLoadBoth) + "add.s64 %rd8,%rd2,%rd1; shl.b64 %rd9,%rd8,1;" + plain), 1);
+  order.clear();
+  for (const Instruction& inst : kept.code) {
+    if (inst.op == Opcode::Ld) order += 'L';
+    if (inst.op == Opcode::St) order += 'S';
+  }
+  EXPECT_EQ(order, "LSLS");
+}
+
+TEST(Schedule, AliasRules) {
+  Instruction store;
+  store.op = Opcode::St;
+  store.type = isa::Type::B32;
+  store.space = isa::Space::Global;
+  store.src[0] = Operand::reg64(1);
+  Instruction load = store;
+  load.op = Opcode::Ld;
+  EXPECT_TRUE(must_keep_order(store, load, true));
+  load.offset = 3;
+  EXPECT_TRUE(must_keep_order(store, load, true));  // overlaps by a byte
+  load.offset = 4;
+  EXPECT_FALSE(must_keep_order(store, load, true));  // next to it
+  EXPECT_TRUE(must_keep_order(store, load, false));  // another base: unknown
+  load.space = isa::Space::Shared;
+  EXPECT_FALSE(must_keep_order(store, load, false));
+  load.space = isa::Space::Generic;
+  EXPECT_TRUE(must_keep_order(store, load, false));
+  EXPECT_FALSE(must_keep_order(load, load, false));
+}
+
+/// A sum of `values` loads that are all live at once.
+std::string wide_sum(int values) {
+  std::string body = kLoadBoth;
+  for (int i = 0; i < values; ++i) {
+    body += "ld.volatile.global.u32 %r" + std::to_string(10 + i) + ",[%rd2+" + std::to_string(4 * i) + "];";
+  }
+  body += "mov.u32 %r3,0;";
+  for (int i = values; i-- > 0;) body += "add.s32 %r3,%r3,%r" + std::to_string(10 + i) + ";";
+  return kernel_text(body + "st.global.u32 [%rd2],%r3; ret;");
+}
+
+TEST(Allocate, StaysUnderTheLimitAndSpills) {
+  const auto roomy = compile_text(wide_sum(60), 1);
+  EXPECT_EQ(roomy.local_bytes, 0U);
+  EXPECT_GE(roomy.num_reg32, 60U);
+  const auto tight = compile_text(wide_sum(60), 1, 24);
+  EXPECT_LE(tight.num_reg32, 24U);
+  EXPECT_GT(tight.local_bytes, 0U);
+  EXPECT_TRUE(tight.physical);
+  for (const Instruction& inst : tight.code) {
+    for (const Operand& operand : inst.dst) {
+      if (operand.kind == Operand::Kind::Reg64) {
+        EXPECT_EQ(operand.reg % 2, 0U);
+      }
+      if (operand.is_register() && operand.kind != Operand::Kind::Pred) {
+        EXPECT_LT(operand.reg, 24U);
+      }
+    }
+  }
+}
+
+TEST(Allocate, LaunchBoundsLimitRegisters) {
+  isa::Function function;
+  EXPECT_EQ(register_limit(function, 255), 255U);
+  function.max_threads = 1024;
+  EXPECT_EQ(register_limit(function, 255), 64U);
+  function.min_blocks_per_sm = 2;
+  EXPECT_EQ(register_limit(function, 255), 32U);
+  function.max_registers = 20;
+  EXPECT_EQ(register_limit(function, 255), 20U);
+  EXPECT_EQ(register_limit(function, 4), 16U);  // never below what spilling needs
+}
+
+TEST(Allocate, MorePredicatesThanRegisters) {
+  std::string body = kLoadBoth;
+  body += ".reg .pred %q<20>;";
+  for (int i = 0; i < 16; ++i)
+    body += "setp.eq.s32 %q" + std::to_string(i) + ",%r2," + std::to_string(i) + ";";
+  body += "mov.u32 %r3,0;";
+  for (int i = 0; i < 16; ++i)
+    body += "@%q" + std::to_string(i) + " add.s32 %r3,%r3," + std::to_string(i + 1) + ";";
+  for (int i = 0; i < 16; ++i)
+    body += "@!%q" + std::to_string(i) + " xor.b32 %r3,%r3," + std::to_string(i + 1) + ";";
+  const auto code = compile_text(kernel_text(body + "st.global.u32 [%rd2],%r3; ret;"), 1);
+  EXPECT_LE(code.num_pred, kPredicateRegisters);
+}
+
+TEST(Compile, LargeKernelsAreQuick) {
+  // Not timed: a quadratic pass would show as a test that never ends.
+  std::string body = kLoadBoth;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string a = std::to_string(i % 200 + 10);
+    const std::string b = std::to_string((i * 7 + 3) % 200 + 10);
+    body += "ld.global.u32 %r" + a + ",[%rd2+" + std::to_string(4 * i) + "]; mad.lo.s32 %r" + b + ",%r" + a +
+            ",%r1,%r" + b + "; xor.b32 %r" + a + ",%r" + a + ",%r" + b + ";";
+    if (i % 10 == 9) {
+      body += "setp.gt.s32 %p1,%r" + a + ",%r1; @%p1 bra L" + std::to_string(i) +
+              "; st.global.u32 [%rd2],%r" + b + "; L" + std::to_string(i) + ":";
+    }
+  }
+  const auto code = compile_text(kernel_text(body + "st.global.u32 [%rd2],%r10; ret;"), 1);
+  EXPECT_GT(code.code.size(), 2000U);
+}
+
+TEST(Compile, TwiceGivesTheSameCode) {
+  const auto one = compile_text(wide_sum(40), 1, 20);
+  const auto two = compile_text(wide_sum(40), 1, 20);
+  ASSERT_EQ(one.code.size(), two.code.size());
+  for (std::size_t i = 0; i < one.code.size(); ++i) {
+    EXPECT_EQ(one.code[i].op, two.code[i].op);
+    EXPECT_TRUE(one.code[i].dst == two.code[i].dst && one.code[i].src == two.code[i].src);
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::ptx
