@@ -214,7 +214,16 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
   MemHeader header;
   header.where = MemHeader::Where::Local;
   u32 count = 0;
-  for (u32 step = 0; step < steps; ++step) {
+  if (addresses.low == addresses.high) {  // the same word of every lane, as spilled registers are
+    u32 sectors = 0;
+    for (u32 sector = 0; sector < 4; ++sector)
+      sectors |= ((lanes >> (8 * sector)) & 0xffU) != 0 ? 1U << sector : 0;
+    const u32 served = static_cast<u32>(std::popcount(lanes));
+    for (; count < steps; ++count) {
+      words[count] = Transaction::make(base + addresses.low / 4 + count, sectors, served).word;
+    }
+  }
+  for (u32 step = count; step < steps; ++step) {
     // Frames of one function: the words are nearly always the same in all lanes.
     const u32 begin = count;
     for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {

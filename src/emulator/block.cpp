@@ -109,51 +109,87 @@ void Block::fault(const Warp& warp, std::uint32_t lane, const std::string& what)
                                     place_text(warp.pc)));
 }
 
-std::uint32_t Block::special_value(isa::Special special, const Warp& warp, std::uint32_t lane) const {
-  const Dim3& grid = launch_->config.grid;
-  const Dim3& block = launch_->config.block;
+namespace {
+
+/// Special registers that differ between the blocks of a launch.
+bool differs_by_block(isa::Special special) {
+  return special == isa::Special::CtaidX || special == isa::Special::CtaidY ||
+         special == isa::Special::CtaidZ || special == isa::Special::SmId;
+}
+
+/// A special register that is the same in all blocks.
+std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std::uint32_t warp,
+                             std::uint32_t lane) {
+  const Dim3& grid = launch.config.grid;
+  const Dim3& block = launch.config.block;
+  const Dim3 thread = unflatten(std::uint64_t{warp} * kWarpSize + lane, block);
   const std::uint32_t own = 1U << lane;
   switch (special) {
-    case isa::Special::TidX: return thread(warp, lane).x;
-    case isa::Special::TidY: return thread(warp, lane).y;
-    case isa::Special::TidZ: return thread(warp, lane).z;
+    case isa::Special::TidX: return thread.x;
+    case isa::Special::TidY: return thread.y;
+    case isa::Special::TidZ: return thread.z;
     case isa::Special::NtidX: return block.x;
     case isa::Special::NtidY: return block.y;
     case isa::Special::NtidZ: return block.z;
-    case isa::Special::CtaidX: return ctaid_.x;
-    case isa::Special::CtaidY: return ctaid_.y;
-    case isa::Special::CtaidZ: return ctaid_.z;
     case isa::Special::NctaidX: return grid.x;
     case isa::Special::NctaidY: return grid.y;
     case isa::Special::NctaidZ: return grid.z;
     case isa::Special::LaneId: return lane;
-    case isa::Special::WarpId: return warp.index;
-    case isa::Special::NwarpId: return 64;  // hardware warp slots of an SM
-    case isa::Special::SmId: return sm_;
+    case isa::Special::WarpId: return warp;
+    case isa::Special::NwarpId: return 64;       // hardware warp slots of an SM
     case isa::Special::NsmId: return 1U << 16U;  // ids are below it; the emulator knows no machine
-    case isa::Special::GridId: return static_cast<std::uint32_t>(launch_->grid_id);
+    case isa::Special::GridId: return static_cast<std::uint32_t>(launch.grid_id);
     case isa::Special::LanemaskEq: return own;
     case isa::Special::LanemaskLe: return own | (own - 1);
     case isa::Special::LanemaskLt: return own - 1;
     case isa::Special::LanemaskGe: return ~(own - 1);
     case isa::Special::LanemaskGt: return ~(own | (own - 1));
-    case isa::Special::DynamicSmemSize: return launch_->config.dynamic_shared_bytes;
-    case isa::Special::TotalSmemSize: return launch_->shared_bytes;
+    case isa::Special::DynamicSmemSize: return launch.config.dynamic_shared_bytes;
+    case isa::Special::TotalSmemSize: return launch.shared_bytes;
     default: return 0;
   }
 }
 
-void Block::fill_specials(Warp& warp) {
-  for (const SpecialRow& row : launch_->program->specials) {
-    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      const std::uint32_t value = special_value(row.special, warp, lane);
-      std::byte* at = warp.base[0] + row.offset;
-      if (row.wide) {
-        const std::uint64_t wide = value;
-        std::memcpy(at + lane * 8, &wide, 8);
-      } else {
-        std::memcpy(at + lane * 4, &value, 4);
+void put_lane(std::byte* row, bool wide, std::uint32_t lane, std::uint32_t value) {
+  if (wide) {
+    const std::uint64_t extended = value;
+    std::memcpy(row + lane * 8, &extended, 8);
+  } else {
+    std::memcpy(row + lane * 4, &value, 4);
+  }
+}
+
+}  // namespace
+
+void fill_special_rows(LaunchData& launch) {
+  const Program& program = *launch.program;
+  const std::uint32_t bytes = program.zeroed_from - program.specials_from;
+  launch.special_rows.assign(std::size_t{launch.warps} * bytes, std::byte{0});
+  for (std::uint32_t warp = 0; warp < launch.warps; ++warp) {
+    std::byte* rows = launch.special_rows.data() + std::size_t{warp} * bytes;
+    for (const SpecialRow& row : program.specials) {
+      for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+        put_lane(rows + (row.offset - program.specials_from), row.wide, lane,
+                 launch_special(row.special, launch, warp, lane));
       }
+    }
+  }
+}
+
+void Block::fill_specials(Warp& warp) {
+  const Program& program = *launch_->program;
+  const std::uint32_t bytes = program.zeroed_from - program.specials_from;
+  if (bytes == 0) return;
+  std::memcpy(warp.base[0] + program.specials_from,
+              launch_->special_rows.data() + std::size_t{warp.index} * bytes, bytes);
+  for (const SpecialRow& row : program.specials) {
+    if (!differs_by_block(row.special)) continue;
+    const std::uint32_t value = row.special == isa::Special::CtaidX   ? ctaid_.x
+                                : row.special == isa::Special::CtaidY ? ctaid_.y
+                                : row.special == isa::Special::CtaidZ ? ctaid_.z
+                                                                      : sm_;
+    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      put_lane(warp.base[0] + row.offset, row.wide, lane, value);
     }
   }
 }

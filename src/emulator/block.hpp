@@ -85,7 +85,6 @@ class Block final : public workload::BlockStream {
   void let_others_run(const Warp& stuck);
   [[noreturn]] void report_deadlock() const;
   [[noreturn]] void report_endless(const Warp& warp) const;
-  [[nodiscard]] std::uint32_t special_value(isa::Special special, const Warp& warp, std::uint32_t lane) const;
 
   std::shared_ptr<LaunchData> launch_;
   std::unique_ptr<BlockStorage> storage_;
@@ -97,6 +96,9 @@ class Block final : public workload::BlockStream {
   std::uint32_t done_warps_ = 0;
   std::array<Barrier, 16> barriers_{};
 };
+
+/// Computes the rows of special registers that all blocks of the launch share.
+void fill_special_rows(LaunchData& launch);
 
 /// Special registers that change while a warp runs. They count one cycle per executed instruction of
 /// the warp from the cycle at which the block began: monotonic and independent of the host.

@@ -224,6 +224,41 @@ i32 single_to_s32(float a) {
   return high ? INT32_MAX : (low ? INT32_MIN : inside);
 }
 
+template <Rounding Mode, class T>
+T round_integral(T x) {
+  if constexpr (Mode == Rounding::RNI) return std::rint(x);
+  if constexpr (Mode == Rounding::RZI) return std::trunc(x);
+  if constexpr (Mode == Rounding::RMI) return std::floor(x);
+  return std::ceil(x);
+}
+
+/// Through a signed conversion of the value less 2^31, which doubles hold exactly.
+template <bool Ftz, Rounding Mode>
+u32 single_to_u32(float a) {
+  const double x = static_cast<double>(round_integral<Mode>(Ftz ? flush(a) : a));
+  const double above_zero = x > 0.0 ? x : 0.0;  // NaN becomes 0
+  const double inside = above_zero < 4294967295.0 ? above_zero : 4294967295.0;
+  return static_cast<u32>(static_cast<i32>(inside - 0x1p31)) + 0x80000000U;
+}
+
+template <Rounding Mode>
+i32 double_to_s32(double a) {
+  const double x = round_integral<Mode>(a);
+  const double low = x > -0x1p31 ? x : -0x1p31;  // NaN becomes the least, as PTX has it for f64
+  return static_cast<i32>(low < 2147483647.0 ? low : 2147483647.0);
+}
+
+template <Rounding Mode>
+Handler to_u32(bool ftz) {
+  if (ftz) return &map1<ViewU32, ViewF32, ([](float a) { return single_to_u32<true, Mode>(a); })>;
+  return &map1<ViewU32, ViewF32, ([](float a) { return single_to_u32<false, Mode>(a); })>;
+}
+
+template <Rounding Mode>
+Handler double_handler() {
+  return &map1<ViewS32, ViewF64, ([](double a) { return double_to_s32<Mode>(a); })>;
+}
+
 template <Rounding Mode>
 Handler to_s32(bool ftz) {
   if (ftz) return &map1<ViewS32, ViewF32, ([](float a) { return single_to_s32<true, Mode>(a); })>;
@@ -253,6 +288,15 @@ Handler select_from_f32(const Instruction& inst) {
       case Rounding::RNI: return to_s32<Rounding::RNI>(inst.ftz);
       case Rounding::RMI: return to_s32<Rounding::RMI>(inst.ftz);
       case Rounding::RPI: return to_s32<Rounding::RPI>(inst.ftz);
+      default: break;
+    }
+  }
+  if (inst.type == Type::U32 && !inst.sat) {
+    switch (inst.rounding) {
+      case Rounding::RZI: return to_u32<Rounding::RZI>(inst.ftz);
+      case Rounding::RNI: return to_u32<Rounding::RNI>(inst.ftz);
+      case Rounding::RMI: return to_u32<Rounding::RMI>(inst.ftz);
+      case Rounding::RPI: return to_u32<Rounding::RPI>(inst.ftz);
       default: break;
     }
   }
@@ -295,6 +339,15 @@ Handler select_cvt(const Instruction& inst) {
   if (!from_float && nearest) {
     if (inst.type == Type::F32) return nearest_from_int<ViewF32>(inst.type2);
     if (inst.type == Type::F64) return nearest_from_int<ViewF64>(inst.type2);
+  }
+  if (inst.type2 == Type::F64 && inst.type == Type::S32 && !inst.sat) {
+    switch (inst.rounding) {
+      case Rounding::RZI: return double_handler<Rounding::RZI>();
+      case Rounding::RNI: return double_handler<Rounding::RNI>();
+      case Rounding::RMI: return double_handler<Rounding::RMI>();
+      case Rounding::RPI: return double_handler<Rounding::RPI>();
+      default: break;
+    }
   }
   if (inst.type2 == Type::F64 && inst.type == Type::F32 && nearest) {
     if (inst.ftz) {

@@ -103,6 +103,7 @@ class Decoder {
   void lay_out() {
     // Special registers come first, so that their rows are known before the registers' begin.
     std::uint32_t next = kSinkBytes;
+    program_.specials_from = next;
     for (const Instruction& inst : function_.code) {
       for (std::size_t i = 0; i < inst.src.size(); ++i) {
         if (inst.src[i].kind != Operand::Kind::Special) continue;

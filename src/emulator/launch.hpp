@@ -50,6 +50,7 @@ struct Program {
   std::vector<SpecialRow> specials;
   std::uint32_t constant_bytes = 0;
   std::uint32_t register_bytes = 0;       // of a warp's window
+  std::uint32_t specials_from = 0;        // rows of special registers, up to zeroed_from
   std::uint32_t zeroed_from = 0;          // registers start here; before it: sink and special rows
   std::uint32_t num_preds = 0;            // with the constant true one and the sink
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
@@ -69,6 +70,7 @@ struct LaunchData {
   std::uint32_t local_words = 0;  // per thread
   std::uint32_t registers_per_thread = 0;
   std::uint64_t grid_id = 0;
+  std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
   std::unique_ptr<std::byte[]> constant_storage;
   std::byte* constants = nullptr;  // 64-byte aligned rows
 };

@@ -231,6 +231,7 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->registers_per_thread =
       registers_override != 0 ? registers_override : (function.physical ? function.num_reg32 : 32);
   data->grid_id = ++impl_->launches;
+  fill_special_rows(*data);
   constexpr std::size_t kAlign = 64;
   data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);
   const auto first = reinterpret_cast<std::uintptr_t>(data->constant_storage.get());
