@@ -91,6 +91,8 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
     request.data_bytes = message.data_bytes;
     request.flits = message.flits;
     request.wants_reply = message.wants_reply;
+    const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
+    if (message.wants_reply || !carries_data) ++shared.owed;
     request.set = slices[place.slice].set_of(request.slice_line, request.space);
     arrivals.add(shared.pool, index);
   }
@@ -217,8 +219,11 @@ const machine::PartitionCounters& Partition::counters() const { return state_->s
 
 bool Partition::idle() const {
   const State& s = *state_;
-  return mailbox_.in.empty() && s.shared.pool.used() == 0 && s.shared.channel.size() == 0 &&
-         std::all_of(s.slices.begin(), s.slices.end(), [](const Slice& slice) { return slice.idle(); });
+  const bool idle =
+      mailbox_.in.empty() && s.shared.pool.used() == 0 && s.shared.channel.size() == 0 &&
+      std::all_of(s.slices.begin(), s.slices.end(), [](const Slice& slice) { return slice.idle(); });
+  GPUMUX_DCHECK(!idle || s.shared.owed == 0);
+  return idle;
 }
 
 std::string Partition::describe_waits() const {

@@ -34,6 +34,7 @@ struct Shared {
   std::vector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
   std::vector<machine::Credit>* credits = nullptr;
   std::uint64_t progress = 0;
+  std::uint64_t owed = 0;          // replies that requests inside will still get
   std::uint32_t last_to_dram = 0;  // slice that gave the channel its last request
 };
 
@@ -71,7 +72,6 @@ class Slice {
   void channel_freed(Cycle now);
   /// More reply credits are there at core cycle `now`.
   void credits_came(Cycle now);
-  [[nodiscard]] bool waits_for_credits() const { return !unsent_.empty(); }
 
   [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
     return tags_.set_of(slice_line, space);

@@ -20,10 +20,6 @@ class TimeWheel {
     return static_cast<std::uint32_t>(cycle) & (span() - 1);
   }
   [[nodiscard]] Cycle next() const { return next_; }
-  [[nodiscard]] bool occupied(Cycle cycle) const {
-    const std::uint32_t s = slot(cycle);
-    return (words_[s / 64] >> (s % 64) & 1U) != 0;
-  }
   void add(Cycle cycle) {
     const std::uint32_t s = slot(cycle);
     words_[s / 64] |= std::uint64_t{1} << (s % 64);
