@@ -158,7 +158,7 @@ TEST(ParseModule, SharedVariablesOfOneKernelAreDisjointAndOfTwoOverlap) {
 TEST(ParseModule, SharedSizesThatPtxasReports) {
   const auto size = [](const std::string& variables, const std::string& names) {
     std::string text = ".extern .shared .align 16 .b8 e[];\n.entry k() { .reg .b32 r; " + variables;
-    for (const char name : names) text += std::string(" mov.u32 r, ") + name + ";";
+    for (const char name : names) text += fmt::format(" mov.u32 r, {};", name);
     return parse(text + " ret; }").functions[0].shared_bytes;
   };
   EXPECT_EQ(size(".shared .align 4 .b8 a[4]; .shared .align 8 .b8 b[8];", "ab"), 16U);
@@ -227,9 +227,8 @@ TEST(ParseModule, LabelsAreLocalToTheirScopeAndKeptOnlyWhereUsed) {
   const Function& k = module.functions[0];
   std::vector<std::string> shape;
   for (const Instruction& inst : k.code) {
-    shape.push_back(std::string(isa::name(inst.op)) + (inst.op == Opcode::Label || inst.op == Opcode::Bra
-                                                           ? " " + std::to_string(inst.target)
-                                                           : ""));
+    const bool named = inst.op == Opcode::Label || inst.op == Opcode::Bra;
+    shape.push_back(named ? fmt::format("{} {}", isa::name(inst.op), inst.target) : isa::name(inst.op));
   }
   EXPECT_EQ(shape, (std::vector<std::string>{"bra 3", "label 1", "bra 1", "bra 3", "label 2", "bra 2",
                                              "label 3", "brx.idx", "label 4", "ret"}));
