@@ -61,5 +61,28 @@ TEST(Program, OutOfBoundsReadNamesEverything) {
           pa + 1024, pa));
 }
 
+// On the two sides of a branch the same physical registers may hold a pair and a single value.
+TEST(Program, PairsDoNotShareStorageWithTheirHalves) {
+  KernelBuilder k;
+  k.function.physical = true;
+  k.function.num_reg64 = 0;
+  k.add(Opcode::Mov, Type::U32, {r(0)}, {sreg(Special::LaneId)});
+  k.add(Opcode::MulWide, Type::U32, {rd(2)}, {r(0), imm(8)});
+  k.add(Opcode::Add, Type::U64, {rd(2)}, {rd(2), param(0)});
+  k.add(Opcode::MulWide, Type::U32, {rd(4)}, {r(0), imm(0x10001)});
+  k.add(Opcode::And, Type::B32, {r(1)}, {r(0), imm(1)});
+  k.add(Opcode::Setp, Type::U32, {p(0)}, {r(1), imm(0)}).compare = isa::Compare::EQ;
+  k.add(Opcode::Mov, Type::U32, {r(4)}, {imm(7)}).guard = p(0);
+  k.add(Opcode::Mov, Type::U32, {r(5)}, {imm(9)}).guard = p(0);
+  k.store(Space::Global, Type::U64, rd(2), rd(4)).guard = not_p(0);
+  k.store(Space::Global, Type::U32, rd(2), r(5)).guard = p(0);
+  k.exit();
+  Device device;
+  const Address out = device.memory.allocate(32 * 8);
+  device.run(k, {1, 1, 1}, {32, 1, 1}, {out});
+  const auto values = device.download<std::uint64_t>(out, 32);
+  for (std::uint64_t lane = 0; lane < 32; ++lane) EXPECT_EQ(values[lane], lane % 2 == 0 ? 9 : lane * 0x10001);
+}
+
 }  // namespace
 }  // namespace gpumux::emulator::test
