@@ -172,7 +172,7 @@ std::string compared(const ordered_json& now, const ordered_json& earlier) {
 
 }  // namespace
 
-int bench_command(Arguments args) {
+int bench_command(const Arguments& args) {
   CLI::App app("Measures the speed of the simulation on fixed kernels and machines.", "gpumux bench");
   std::string json;
   std::string compare;

@@ -14,9 +14,9 @@ namespace gpumux::cli {
 using Arguments = std::vector<std::string>;
 
 int run_command(Arguments args);
-int list_command(Arguments args);
-int inspect_command(Arguments args);
-int bench_command(Arguments args);
+int list_command(const Arguments& args);
+int inspect_command(const Arguments& args);
+int bench_command(const Arguments& args);
 
 /// Parses with CLI11. False when help was asked for and shown. Throws UserError, with the nearest choice for
 /// an option that does not exist.

@@ -224,7 +224,7 @@ std::string disassembly(const emulator::CompiledModule& module, const isa::Funct
 
 }  // namespace
 
-int inspect_command(Arguments args) {
+int inspect_command(const Arguments& args) {
   CLI::App app("Shows what kernels need and how many of their blocks fit on an SM.", "gpumux inspect");
   std::string subject;
   std::string machine_name = "dai18-maxwell";

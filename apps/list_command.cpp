@@ -117,7 +117,7 @@ void print_apps(const ordered_json& list) {
 
 }  // namespace
 
-int list_command(Arguments args) {
+int list_command(const Arguments& args) {
   CLI::App app("Lists what gpumux has built in.", "gpumux list");
   std::string what;
   bool json = false;

@@ -40,9 +40,9 @@ int dispatch(Arguments args) {
     return 0;
   }
   if (command == "run") return run_command(std::move(args));
-  if (command == "list") return list_command(std::move(args));
-  if (command == "inspect") return inspect_command(std::move(args));
-  if (command == "bench") return bench_command(std::move(args));
+  if (command == "list") return list_command(args);
+  if (command == "inspect") return inspect_command(args);
+  if (command == "bench") return bench_command(args);
   const std::vector<std::string> known = {"run", "list", "inspect", "bench", "--help", "--version"};
   throw UserError(unknown_choice("command", command, known));
 }

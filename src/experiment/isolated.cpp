@@ -111,7 +111,7 @@ std::string default_cache_folder() {
     const char* value = std::getenv(name);
     return value == nullptr ? "" : value;
   };
-  if (const std::string folder = variable("GPUMUX_CACHE"); !folder.empty()) return folder;
+  if (std::string folder = variable("GPUMUX_CACHE"); !folder.empty()) return folder;
   if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/gpumux";
   if (const std::string folder = variable("HOME"); !folder.empty()) return folder + "/.cache/gpumux";
   return "";
