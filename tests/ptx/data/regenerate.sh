@@ -13,6 +13,7 @@ make_one() { # probe architecture suffix options...
   file=$out/$probe.sm_$arch${suffix:+.$suffix}.ptx
   (cd "$here" && "$nvcc" -std=c++17 -ptx -arch="sm_$arch" "$@" "$probe.cu" -o "$file.full")
   awk '/^[ \t]*\.section/ { skip = 1 } !skip && !/^[ \t]*\/\// { print } skip && /}/ { skip = 0 }' "$file.full" > "$file"
+  sed -i 's#^\(\s*\.file\s*[0-9]* \)"/.*/#\1"#' "$file"  # no folders of the developer's machine
   rm "$file.full"
 }
 
