@@ -92,7 +92,7 @@ void Sm::State::settle(Scheduler& scheduler, Cycle now) const {
 template <bool kGreedy>
 std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) const {
   if constexpr (kGreedy) {
-    // Greedy then oldest. Source: dai18 and kayiran14 (definition C2 a of the machine notes in docs/).
+    // Greedy then oldest, as dai18 and kayiran14 define it: the same warp until it cannot issue.
     if (scheduler.greedy < 64 && ((candidates >> scheduler.greedy) & 1U) != 0) return scheduler.greedy;
     if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
     for (const std::uint8_t local : scheduler.by_age)

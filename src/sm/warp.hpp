@@ -24,7 +24,8 @@ inline constexpr unsigned kWaits = 5;
 
 enum class Sync : std::uint8_t { None, Barrier, Released, Fence };
 
-struct Warp {
+/// Two cache lines of the host.
+struct alignas(64) Warp {
   // Stream cursor, a copy of the block stream's while the SM runs.
   const workload::ExecRecord* next = nullptr;
   const workload::ExecRecord* end = nullptr;
@@ -59,6 +60,8 @@ struct Warp {
   std::uint32_t memory_out = 0;  // memory instructions issued and not performed
   std::uint32_t generation = 0;  // tells warps apart that used the slot one after the other
 };
+
+static_assert(sizeof(Warp) == 128);
 
 /// One of a block's barriers between two openings.
 struct Barrier {
