@@ -35,6 +35,7 @@ TEST(Text, BytesTakeBinarySuffixes) {
 TEST(Text, SuggestsTheNearestChoice) {
   const std::vector<std::string> known = {"hotspot", "kmeans", "bfs"};
   EXPECT_EQ(nearest_choice("hotsopt", known), "hotspot");
+  EXPECT_EQ(nearest_choice("bsf", known), "bfs") << "a swap is one edit";
   EXPECT_EQ(nearest_choice("sgemm", known), "");
   EXPECT_EQ(unknown_choice("app", "kmean", known),
             "unknown app 'kmean'; did you mean 'kmeans'?; known: hotspot, kmeans, bfs");
