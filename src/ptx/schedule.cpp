@@ -96,6 +96,8 @@ bool spaces_disjoint(const Instruction& a, const Instruction& b) {
 bool must_keep_order(const Instruction& first, const Instruction& second, bool same_base) {
   if (!writes_memory(first) && !writes_memory(second)) return false;
   if (spaces_disjoint(first, second)) return false;
+  // Writes stay in order: nothing is gained by moving them, and lanes of a warp may write the same bytes.
+  if (writes_memory(first) && writes_memory(second)) return true;
   const auto read_only = [](const Instruction& inst) {
     return inst.op == Opcode::Ld &&
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
