@@ -1,5 +1,6 @@
-// f32 and f64 arithmetic. Round to nearest is the host's own arithmetic in vector loops; the directed
-// modes set the host's rounding mode and go lane by lane. Both are exact.
+// f32 and f64 arithmetic. Round to nearest is the host's own arithmetic in vector loops; so are the directed
+// modes of f32, by stepping; those of f64 and of quotients and roots set the host's rounding mode and go lane
+// by lane. All are exact.
 #pragma GCC optimize("no-math-errno")
 #pragma GCC optimize("no-trapping-math")
 
@@ -95,6 +96,69 @@ void directed(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
+inline float step_down(float x) {
+  const u32 bits = std::bit_cast<u32>(x);
+  return std::bit_cast<float>(x > 0.0F ? bits - 1 : (x < 0.0F ? bits + 1 : 0x80000001U));
+}
+inline float step_up(float x) {
+  const u32 bits = std::bit_cast<u32>(x);
+  return std::bit_cast<float>(x > 0.0F ? bits + 1 : (x < 0.0F ? bits - 1 : 0x00000001U));
+}
+
+/// Directed f32 without the host's rounding mode, so that it vectorises: the exact result is sum + error in
+/// doubles (a product of two floats is exact), and the nearest float is stepped once when it lies on the
+/// wrong side of it. The difference to the nearest float is exact, too.
+template <Operation Kind, isa::Rounding Mode>
+float evaluate_directed(float a, float b, float c) {
+  double sum = static_cast<double>(a) * static_cast<double>(b);
+  double error = 0.0;
+  float result = static_cast<float>(sum);
+  if constexpr (Kind != Operation::Mul) {
+    const double x = Kind == Operation::Fma ? sum : static_cast<double>(a);
+    const double y = static_cast<double>(Kind == Operation::Fma ? c : (Kind == Operation::Sub ? -b : b));
+    sum = x + y;
+    const double part = sum - x;
+    error = (x - (sum - part)) + (y - part);
+    result = static_cast<float>(sum);
+    if constexpr (Mode == isa::Rounding::RM) {  // an exact zero is negative unless both terms are +0
+      result = sum == 0.0 && (std::signbit(x) || std::signbit(y)) ? -0.0F : result;
+    }
+  }
+  const double side = static_cast<double>(result) - sum;  // NaN where all is infinite: no step
+  const bool above = side > error;
+  const bool below = side < error;
+  if constexpr (Mode == isa::Rounding::RM) result = above ? step_down(result) : result;
+  if constexpr (Mode == isa::Rounding::RP) result = below ? step_up(result) : result;
+  if constexpr (Mode == isa::Rounding::RZ) {
+    result = above && sum > 0.0 ? step_down(result) : result;
+    result = below && sum < 0.0 ? step_up(result) : result;
+  }
+  return finish<Kind, float, false, false>(result, a, b, c);
+}
+
+template <Operation Kind, isa::Rounding Mode>
+Handler directed_f32() {
+  if constexpr (Kind == Operation::Fma) {
+    return &map3<ViewF32, ViewF32, ViewF32, ViewF32,
+                 ([](float a, float b, float c) { return evaluate_directed<Kind, Mode>(a, b, c); })>;
+  } else {
+    return &map2<ViewF32, ViewF32, ViewF32,
+                 ([](float a, float b) { return evaluate_directed<Kind, Mode>(a, b, 0.0F); })>;
+  }
+}
+
+template <Operation Kind>
+Handler select_directed_f32(const Instruction& inst) {
+  if constexpr (Kind != Operation::Div && Kind != Operation::Sqrt && Kind != Operation::Rcp) {
+    if (!inst.ftz && !inst.sat) {
+      if (inst.rounding == isa::Rounding::RZ) return directed_f32<Kind, isa::Rounding::RZ>();
+      if (inst.rounding == isa::Rounding::RM) return directed_f32<Kind, isa::Rounding::RM>();
+      if (inst.rounding == isa::Rounding::RP) return directed_f32<Kind, isa::Rounding::RP>();
+    }
+  }
+  return &directed<Kind, ViewF32>;
+}
+
 template <Operation Kind>
 Handler select_operation(const Instruction& inst) {
   if (inst.type == Type::F64) {
@@ -102,7 +166,7 @@ Handler select_operation(const Instruction& inst) {
     return nearest<Kind, ViewF64, false, false>();
   }
   if (inst.type != Type::F32) return nullptr;
-  if (!rounds_to_nearest(inst.rounding)) return &directed<Kind, ViewF32>;
+  if (!rounds_to_nearest(inst.rounding)) return select_directed_f32<Kind>(inst);
   if (inst.ftz) {
     return inst.sat ? nearest<Kind, ViewF32, true, true>() : nearest<Kind, ViewF32, true, false>();
   }

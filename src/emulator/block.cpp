@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kChunk = 192;
 /// A warp that others wait for at a barrier is run ahead of its consumption by at most this many records
 /// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
-constexpr std::uint32_t kAhead = 1024;
+constexpr std::uint32_t kAhead = 512;
 constexpr std::size_t kRowAlign = 64;
 
 Dim3 unflatten(std::uint64_t index, const Dim3& size) {

@@ -222,6 +222,17 @@ const ProbeShape kOne32{Held::Bits32, {Held::Bits32}};
 const ProbeShape kTwo32{Held::Bits32, {Held::Bits32, Held::Bits32}};
 const ProbeShape kThree32{Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}};
 
+TEST(Float, ExactZerosHaveTheSignOfTheMode) {
+  isa::Instruction add = make(Opcode::Add, Type::F32);
+  for (const Rounding mode : {Rounding::RN, Rounding::RZ, Rounding::RM, Rounding::RP}) {
+    add.rounding = mode;
+    EXPECT_EQ(run_one(add, kTwo32, 0x3f800000, 0xbf800000), mode == Rounding::RM ? 0x80000000U : 0U);
+    EXPECT_EQ(run_one(add, kTwo32, 0, 0x80000000), mode == Rounding::RM ? 0x80000000U : 0U);
+    EXPECT_EQ(run_one(add, kTwo32, 0, 0), 0U);
+    EXPECT_EQ(run_one(add, kTwo32, 0x80000000, 0x80000000), 0x80000000U);
+  }
+}
+
 TEST(Float, DivisionByZeroAndInvalidOperations) {
   isa::Instruction div = make(Opcode::Div, Type::F32);
   div.rounding = Rounding::RN;
