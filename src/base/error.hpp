@@ -47,8 +47,7 @@ class InternalError : public std::logic_error {
 }  // namespace gpumux
 
 /// A condition that holds unless gpumux has a bug; checked in every build, so keep it off hot paths.
-#define GPUMUX_CHECK(condition) \
-  ((condition) ? (void)0 : ::gpumux::fail_check(#condition, __FILE__, __LINE__))
+#define GPUMUX_CHECK(condition) ((condition) ? (void)0 : ::gpumux::fail_check(#condition, __FILE__, __LINE__))
 
 /// The same for hot paths: checked in debug and sanitizer builds alone.
 #ifdef GPUMUX_DEBUG_CHECKS

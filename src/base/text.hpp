@@ -21,7 +21,7 @@ namespace gpumux {
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 /// Whole-text conversions: nothing when any character is left over or the value does not fit.
-[[nodiscard]] std::optional<std::int64_t> parse_int(std::string_view text);   // 10, -3, 0x1f
+[[nodiscard]] std::optional<std::int64_t> parse_int(std::string_view text);    // 10, -3, 0x1f
 [[nodiscard]] std::optional<std::uint64_t> parse_uint(std::string_view text);  // 10, 0x1f
 [[nodiscard]] std::optional<double> parse_double(std::string_view text);
 /// Bytes with an optional binary suffix: "48K", "2M", "1G", "4096".

@@ -31,9 +31,9 @@ struct RunSpec {
   std::vector<AppSpec> apps;
   policy::PolicyChoice policy;
   std::uint64_t seed = 1;
-  Cycle cycles = 0;     // 0: until the last application has ended once; otherwise they restart until then
+  Cycle cycles = 0;  // 0: until the last application has ended once; otherwise they restart until then
   unsigned threads = 1;
-  bool verify = false;  // check every completed run of each application
+  bool verify = false;   // check every completed run of each application
   bool no_skip = false;  // visit every window, also where nothing can happen (for tests)
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
@@ -43,11 +43,12 @@ struct AppResult {
   std::string app;
   machine::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
-  Cycle first_completion = 0;        // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;           // cycles that count for its IPC: the run, or until its only completion
+  Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;     // cycles that count for its IPC: the run, or until its only completion
   [[nodiscard]] double ipc() const {
-    return active_cycles == 0 ? 0.0
-                              : static_cast<double>(counters.thread_instructions) / static_cast<double>(active_cycles);
+    return active_cycles == 0
+               ? 0.0
+               : static_cast<double>(counters.thread_instructions) / static_cast<double>(active_cycles);
   }
 };
 

@@ -14,8 +14,26 @@
 namespace gpumux::isa {
 
 enum class Type : std::uint8_t {
-  None, Pred, B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, F16x2, BF16, BF16x2, F32, F64
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  F32,
+  F64
 };
 /// Width in bits of one value (Pred: 1, f16x2: 32).
 [[nodiscard]] unsigned width_bits(Type type);
@@ -26,34 +44,97 @@ enum class Type : std::uint8_t {
 
 enum class Opcode : std::uint8_t {
   // Moves and conversions
-  Mov,      // d = a; a may be a register, immediate, special register, symbol address or constant
-  Pack,     // d = {src...}: mov.b64 d,{a,b} and friends; src[0] is the lowest part; type = type of d
-  Unpack,   // {dst...} = a; a null part is Operand{}; type = type of a
-  Cvt,      // d.type = a.type2, with rounding, ftz, sat
-  CvtPack2, // cvt.rn.f16x2.f32 d, a, b (a in the upper half)
-  CvtaTo,   // cvta.to.SPACE: generic -> space address
-  Cvta,     // cvta.SPACE: space address -> generic
+  Mov,       // d = a; a may be a register, immediate, special register, symbol address or constant
+  Pack,      // d = {src...}: mov.b64 d,{a,b} and friends; src[0] is the lowest part; type = type of d
+  Unpack,    // {dst...} = a; a null part is Operand{}; type = type of a
+  Cvt,       // d.type = a.type2, with rounding, ftz, sat
+  CvtPack2,  // cvt.rn.f16x2.f32 d, a, b (a in the upper half)
+  CvtaTo,    // cvta.to.SPACE: generic -> space address
+  Cvta,      // cvta.SPACE: space address -> generic
   Isspacep,
   // Integer and float arithmetic; `type` selects. Add, Sub and MadLo take a carry-in as their last
   // source and give a carry-out as dst[1] where carry_in / carry_out is set (predicates).
-  Add, Sub, MulLo, MulHi, MulWide, MadLo, MadHi, MadWide, Mul24, Mad24, Sad,
-  Mul, Fma, Div, Rem, Rcp, Sqrt, Rsqrt, Sin, Cos, Lg2, Ex2, Tanh,
-  Abs, Neg, Min, Max, Copysign, Testp,
-  Lea,      // d = a + (b << shift) at the width of `type`; when wide, b is 32 bits and sign-extended
-            // (is_signed(type2)) or zero-extended. Made by the back end alone.
+  Add,
+  Sub,
+  MulLo,
+  MulHi,
+  MulWide,
+  MadLo,
+  MadHi,
+  MadWide,
+  Mul24,
+  Mad24,
+  Sad,
+  Mul,
+  Fma,
+  Div,
+  Rem,
+  Rcp,
+  Sqrt,
+  Rsqrt,
+  Sin,
+  Cos,
+  Lg2,
+  Ex2,
+  Tanh,
+  Abs,
+  Neg,
+  Min,
+  Max,
+  Copysign,
+  Testp,
+  Lea,  // d = a + (b << shift) at the width of `type`; when wide, b is 32 bits and sign-extended
+        // (is_signed(type2)) or zero-extended. Made by the back end alone.
   // Comparison and selection
-  Set, Setp, Selp, Slct,
+  Set,
+  Setp,
+  Selp,
+  Slct,
   // Bits
-  And, Or, Xor, Not, Cnot, Lop3, Shl, Shr, Shf, Prmt, Popc, Clz, Bfind, Brev, Bfe, Bfi, Dp4a, Dp2a,
+  And,
+  Or,
+  Xor,
+  Not,
+  Cnot,
+  Lop3,
+  Shl,
+  Shr,
+  Shf,
+  Prmt,
+  Popc,
+  Clz,
+  Bfind,
+  Brev,
+  Bfe,
+  Bfi,
+  Dp4a,
+  Dp2a,
   // Memory: src[0] is the address base (register, symbol or none), `offset` is added to it
-  Ld, St, Atom, Red, Prefetch,
+  Ld,
+  St,
+  Atom,
+  Red,
+  Prefetch,
   // Communication inside a warp
-  Shfl, Vote, Match, Activemask, Redux,
+  Shfl,
+  Vote,
+  Match,
+  Activemask,
+  Redux,
   // Order and time
-  Bar, BarWarp, Membar, Nanosleep,
+  Bar,
+  BarWarp,
+  Membar,
+  Nanosleep,
   // Control flow
-  Label,    // pseudo instruction of virtual code: the label `target` stands here
-  Bra, BrxIdx, Call, Ret, Exit, Trap, Nop,
+  Label,  // pseudo instruction of virtual code: the label `target` stands here
+  Bra,
+  BrxIdx,
+  Call,
+  Ret,
+  Exit,
+  Trap,
+  Nop,
   // Run-time services (vprintf, malloc, free, __assertfail); `service` selects
   Syscall
 };
@@ -65,7 +146,25 @@ enum class Space : std::uint8_t { Generic, Global, Shared, Local, Const, Param }
 enum class Rounding : std::uint8_t { None, RN, RZ, RM, RP, RNI, RZI, RMI, RPI, RNA };
 
 enum class Compare : std::uint8_t {
-  None, EQ, NE, LT, LE, GT, GE, LO, LS, HI, HS, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NAN_
+  None,
+  EQ,
+  NE,
+  LT,
+  LE,
+  GT,
+  GE,
+  LO,
+  LS,
+  HI,
+  HS,
+  EQU,
+  NEU,
+  LTU,
+  LEU,
+  GTU,
+  GEU,
+  NUM,
+  NAN_
 };
 
 enum class BoolOp : std::uint8_t { None, And, Or, Xor };
@@ -83,11 +182,37 @@ enum class CacheOp : std::uint8_t { None, CA, CG, CS, LU, CV, WB, WT, NC };
 enum class Service : std::uint8_t { None, Vprintf, Malloc, Free, AssertFail };
 
 enum class Special : std::uint16_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-  LaneId, WarpId, NwarpId, SmId, NsmId, GridId,
-  LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
-  Clock, ClockHi, Clock64, GlobalTimer, GlobalTimerLo, GlobalTimerHi,
-  DynamicSmemSize, TotalSmemSize
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  Clock,
+  ClockHi,
+  Clock64,
+  GlobalTimer,
+  GlobalTimerLo,
+  GlobalTimerHi,
+  DynamicSmemSize,
+  TotalSmemSize
 };
 [[nodiscard]] const char* name(Special special);
 
@@ -146,29 +271,29 @@ struct Instruction {
   Service service = Service::None;
   std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported);
                             // Pack, Unpack: number of parts (2, 4)
-  std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6 rc16)
-                            // Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
-                            // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system)
+  std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
+                           // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
+                           // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system)
   bool approx = false;
-  bool full = false;        // div.full
+  bool full = false;  // div.full
   bool ftz = false;
   bool sat = false;
-  bool wide = false;        // Lea
-  bool uniform = false;     // bra.uni, call.uni: never diverges
+  bool wide = false;     // Lea
+  bool uniform = false;  // bra.uni, call.uni: never diverges
   bool is_volatile = false;
   bool acquire_release = false;  // ld.acquire, st.release, atom with semantics: ordered, bypasses L1
   bool carry_in = false;
   bool carry_out = false;
-  bool nan = false;         // min.NaN / max.NaN
+  bool nan = false;  // min.NaN / max.NaN
 
-  Operand guard;                // None, or a predicate
+  Operand guard;  // None, or a predicate
   std::array<Operand, 4> dst;
   std::array<Operand, 5> src;
-  std::int64_t offset = 0;      // added to a memory address; Bar: unused
+  std::int64_t offset = 0;               // added to a memory address; Bar: unused
   std::uint32_t target = kNoTarget;      // Label, Bra: label id in virtual code, pc in final code
   std::uint32_t reconverge = kNoTarget;  // final code: pc of the immediate post-dominator
   std::uint32_t call = kNoTarget;        // Call: index into Function::calls; BrxIdx: into branch_tables
-  std::uint32_t line = 0;       // where it came from in the PTX text
+  std::uint32_t line = 0;                // where it came from in the PTX text
   std::uint32_t column = 0;
 };
 
@@ -180,12 +305,17 @@ struct Symbol {
   std::string name;
   std::uint64_t bytes = 0;
   std::uint32_t align = 1;
-  std::string initial;             // initial bytes (may be shorter than `bytes`; the rest is 0)
-  struct Relocation { std::uint64_t offset; std::uint32_t symbol; std::uint64_t addend; bool generic; };
+  std::string initial;  // initial bytes (may be shorter than `bytes`; the rest is 0)
+  struct Relocation {
+    std::uint64_t offset;
+    std::uint32_t symbol;
+    std::uint64_t addend;
+    bool generic;
+  };
   std::vector<Relocation> relocations;  // pointers inside `initial`, 8 bytes each
-  std::uint64_t address = 0;       // Const: offset in the const space; Shared, Local: offset in the
-                                   // block's / function's frame, set by the front end's layout
-  std::uint32_t function = 0;      // Shared, Local inside a function: which one; Function: its index
+  std::uint64_t address = 0;            // Const: offset in the const space; Shared, Local: offset in the
+                                        // block's / function's frame, set by the front end's layout
+  std::uint32_t function = 0;           // Shared, Local inside a function: which one; Function: its index
   bool in_function = false;
   bool managed = false;
 };
@@ -209,7 +339,7 @@ struct ParamSlot {
 };
 
 struct CallSite {
-  std::string callee;                  // empty: indirect, through `pointer`
+  std::string callee;  // empty: indirect, through `pointer`
   Operand pointer;
   std::vector<std::uint32_t> arguments;  // ParamSlot indices of the caller
   std::vector<std::uint32_t> results;
@@ -219,19 +349,19 @@ struct Function {
   std::string name;
   bool is_kernel = false;
   SourceLocation where;
-  std::vector<Param> params;            // of a kernel, laid out in the constant bank
+  std::vector<Param> params;                  // of a kernel, laid out in the constant bank
   std::vector<std::uint32_t> argument_slots;  // of a device function: slots of its parameters
   std::vector<std::uint32_t> result_slots;
   std::vector<ParamSlot> slots;
   std::vector<CallSite> calls;
   std::vector<std::vector<std::uint32_t>> branch_tables;  // BrxIdx: label ids (virtual) or pcs (final)
   std::vector<Instruction> code;
-  std::vector<std::string> labels;      // names by label id, for messages
-  std::uint32_t num_reg32 = 0;          // virtual counts; after allocation num_reg32 is the number of
-  std::uint32_t num_reg64 = 0;          // 32-bit registers and num_reg64 is 0
+  std::vector<std::string> labels;  // names by label id, for messages
+  std::uint32_t num_reg32 = 0;      // virtual counts; after allocation num_reg32 is the number of
+  std::uint32_t num_reg64 = 0;      // 32-bit registers and num_reg64 is 0
   std::uint32_t num_pred = 0;
   bool physical = false;
-  bool final = false;                   // labels removed, targets are pcs, reconverge is set
+  bool final = false;  // labels removed, targets are pcs, reconverge is set
   std::uint32_t param_bytes = 0;
   std::uint32_t local_bytes = 0;        // .local frame per thread
   std::uint32_t shared_bytes = 0;       // static .shared per block, all symbols this function reaches
@@ -245,10 +375,10 @@ struct Module {
   std::string file;
   std::uint32_t version_major = 0;
   std::uint32_t version_minor = 0;
-  std::uint32_t sm = 0;                 // 75 of sm_75
+  std::uint32_t sm = 0;  // 75 of sm_75
   std::vector<Symbol> symbols;
   std::vector<Function> functions;
-  std::string const_bank;               // initial bytes of the .const space, symbols at `address`
+  std::string const_bank;  // initial bytes of the .const space, symbols at `address`
 
   [[nodiscard]] const Function* find(const std::string& name) const;
 };

@@ -16,29 +16,44 @@ inline constexpr unsigned kUnits = 7;
 
 /// Row of the machine's table of latencies and initiation intervals.
 enum class LatencyClass : std::uint8_t {
-  IntAdd, IntMax, IntMul, IntMad, IntDiv,
-  FpAdd, FpMax, FpMul, FpMad, FpDiv,
-  DpAdd, DpMax, DpMul, DpMad, DpDiv,
-  Sfu, Tensor, Control, Memory
+  IntAdd,
+  IntMax,
+  IntMul,
+  IntMad,
+  IntDiv,
+  FpAdd,
+  FpMax,
+  FpMul,
+  FpMad,
+  FpDiv,
+  DpAdd,
+  DpMax,
+  DpMul,
+  DpMad,
+  DpDiv,
+  Sfu,
+  Tensor,
+  Control,
+  Memory
 };
 inline constexpr unsigned kLatencyClasses = 19;
 [[nodiscard]] const char* name(LatencyClass latency_class);
 
 /// What an instruction does besides arithmetic; bits of StaticInst::flags.
 enum InstFlag : std::uint16_t {
-  kLoad = 1,         // returns data through registers: destinations wait for the reply
+  kLoad = 1,  // returns data through registers: destinations wait for the reply
   kStore = 2,
-  kAtomic = 4,       // performed at L2 (global) or in shared memory
-  kShared = 8,       // shared memory: bank conflicts instead of L1 accesses
-  kBypassL1 = 16,    // cg, cv, volatile, acquire
-  kBarrier = 32,     // block-wide barrier
-  kFence = 64,       // waits until the warp's earlier memory accesses are performed
-  kExit = 128,       // the lanes end here
-  kBranch = 256,     // may redirect fetch
-  kConstant = 512,   // goes to the constant cache
+  kAtomic = 4,           // performed at L2 (global) or in shared memory
+  kShared = 8,           // shared memory: bank conflicts instead of L1 accesses
+  kBypassL1 = 16,        // cg, cv, volatile, acquire
+  kBarrier = 32,         // block-wide barrier
+  kFence = 64,           // waits until the warp's earlier memory accesses are performed
+  kExit = 128,           // the lanes end here
+  kBranch = 256,         // may redirect fetch
+  kConstant = 512,       // goes to the constant cache
   kGenericSpace = 1024,  // the dynamic record says which space
   kLocalSpace = 2048,
-  kArrive = 4096     // bar.arrive: does not wait
+  kArrive = 4096  // bar.arrive: does not wait
 };
 
 /// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.
@@ -49,8 +64,8 @@ struct StaticInst {
   Unit unit = Unit::Sp;
   LatencyClass latency_class = LatencyClass::IntAdd;
   std::uint16_t flags = 0;
-  std::uint8_t num_dst = 0;   // slots written
-  std::uint8_t num_src = 0;   // slots read (guard and address included), without those also written
+  std::uint8_t num_dst = 0;       // slots written
+  std::uint8_t num_src = 0;       // slots read (guard and address included), without those also written
   std::uint8_t num_operands = 0;  // register operands read from the register file (bank reads per lane)
   std::uint8_t access_bytes = 0;  // memory: bytes per lane (all vector elements)
   std::uint8_t barrier = 0;       // kBarrier: barrier number

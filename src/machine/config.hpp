@@ -20,39 +20,39 @@ struct ClocksConfig {  // MHz
 };
 
 struct UnitConfig {
-  std::uint32_t count = 1;           // units per SM (scheduler-private: a multiple of the schedulers)
-  std::uint32_t lanes = 32;          // a warp instruction occupies the unit ceil(32 / lanes) cycles or
-                                     // the class's initiation interval, whichever is longer
-  bool scheduler_private = false;    // each scheduler owns count / schedulers of them
+  std::uint32_t count = 1;         // units per SM (scheduler-private: a multiple of the schedulers)
+  std::uint32_t lanes = 32;        // a warp instruction occupies the unit ceil(32 / lanes) cycles or
+                                   // the class's initiation interval, whichever is longer
+  bool scheduler_private = false;  // each scheduler owns count / schedulers of them
 };
 
-struct LatencyConfig {  // core cycles, for a 32-lane warp
+struct LatencyConfig {           // core cycles, for a 32-lane warp
   std::uint32_t latency = 4;     // issue to earliest issue of a dependent instruction (>= 1)
   std::uint32_t initiation = 1;  // cycles between two such instructions on one unit (>= 1)
 };
 
 struct SmConfig {
   std::uint32_t max_threads = 1536;
-  std::uint32_t max_warps = 48;      // at most 64 per scheduler
+  std::uint32_t max_warps = 48;  // at most 64 per scheduler
   std::uint32_t max_blocks = 8;
-  std::uint32_t registers = 32768;   // 32-bit registers
+  std::uint32_t registers = 32768;              // 32-bit registers
   std::uint32_t register_allocation_unit = 64;  // registers per warp are rounded up to this
   std::uint32_t shared_bytes = 49152;
-  std::uint32_t shared_allocation_unit = 128;   // bytes per block are rounded up to this
+  std::uint32_t shared_allocation_unit = 128;  // bytes per block are rounded up to this
   std::uint32_t schedulers = 2;
-  std::uint32_t issue_interval = 1;  // core cycles between two issues of one scheduler
-  std::string warp_scheduler = "gto";  // gto, lrr
-  std::uint32_t register_banks = 16;       // of the whole SM, split evenly among the schedulers
+  std::uint32_t issue_interval = 1;            // core cycles between two issues of one scheduler
+  std::string warp_scheduler = "gto";          // gto, lrr
+  std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
   std::uint32_t collectors_per_scheduler = 8;  // instructions that may be collecting operands at once
-  std::uint32_t result_buses = 8;          // write-backs per cycle of the whole SM, fixed-latency results
-  std::uint32_t fetch_interval = 1;        // core cycles between two fetches of one scheduler
-  std::uint32_t fetch_width = 2;           // instructions per fetch
-  std::uint32_t instruction_buffer = 2;    // decoded instructions per warp
-  std::uint32_t branch_latency = 4;        // issue of a taken branch to issue at its target
-  std::uint32_t barrier_latency = 1;       // last arrival to release
-  std::uint32_t block_launch_latency = 0;  // dispatch of a block to its first fetch
-  std::uint32_t memory_issue_width = 1;    // memory instructions the LSU accepts per cycle
-  std::uint32_t memory_queue = 8;          // instructions between issue and the LSU
+  std::uint32_t result_buses = 8;              // write-backs per cycle of the whole SM, fixed-latency results
+  std::uint32_t fetch_interval = 1;            // core cycles between two fetches of one scheduler
+  std::uint32_t fetch_width = 2;               // instructions per fetch
+  std::uint32_t instruction_buffer = 2;        // decoded instructions per warp
+  std::uint32_t branch_latency = 4;            // issue of a taken branch to issue at its target
+  std::uint32_t barrier_latency = 1;           // last arrival to release
+  std::uint32_t block_launch_latency = 0;      // dispatch of a block to its first fetch
+  std::uint32_t memory_issue_width = 1;        // memory instructions the LSU accepts per cycle
+  std::uint32_t memory_queue = 8;              // instructions between issue and the LSU
 };
 
 struct SharedMemoryConfig {
@@ -61,14 +61,14 @@ struct SharedMemoryConfig {
 };
 
 struct InstructionCacheConfig {
-  std::uint32_t bytes = 0;    // 0: perfect
+  std::uint32_t bytes = 0;  // 0: perfect
   std::uint32_t ways = 4;
   std::uint32_t line_bytes = 128;
   std::uint32_t instruction_bytes = 8;
 };
 
 struct ConstantCacheConfig {
-  std::uint32_t bytes = 0;    // 0: perfect
+  std::uint32_t bytes = 0;  // 0: perfect
   std::uint32_t ways = 2;
   std::uint32_t line_bytes = 64;
   std::uint32_t latency = 8;  // core cycles
@@ -83,15 +83,15 @@ struct L1Config {
   std::string write = "evict";       // evict: write-evict, no allocate; through: write-through, no allocate,
                                      // a hit updates the line
   std::uint32_t mshr_entries = 32;
-  std::uint32_t mshr_merges = 8;     // requests per entry, the first included
+  std::uint32_t mshr_merges = 8;  // requests per entry, the first included
   std::uint32_t miss_queue = 8;
-  std::uint32_t latency = 30;        // core cycles, hit to use
-  std::uint32_t banks = 1;           // tag accesses per cycle
+  std::uint32_t latency = 30;  // core cycles, hit to use
+  std::uint32_t banks = 1;     // tag accesses per cycle
   bool flush_at_kernel_start = false;
-  bool caches_global = true;         // false: global loads skip L1
+  bool caches_global = true;  // false: global loads skip L1
   /// Volta: one array for L1 and shared memory; the shared part is the smallest of the carve-outs that
   /// holds what the resident kernels' full occupancy needs, and L1 gets the rest (ways scale).
-  std::uint32_t unified_bytes = 0;   // 0: separate
+  std::uint32_t unified_bytes = 0;  // 0: separate
   std::vector<std::uint32_t> shared_carveouts;
 };
 
@@ -105,34 +105,34 @@ struct NocConfig {
 };
 
 struct L2Config {
-  std::uint32_t partitions = 6;            // memory partitions (one DRAM channel each)
+  std::uint32_t partitions = 6;  // memory partitions (one DRAM channel each)
   std::uint32_t slices_per_partition = 2;
   std::uint32_t slice_bytes = 65536;
   std::uint32_t ways = 8;
   bool sectored = false;
-  std::string index = "linear";            // linear, xor, ipoly
+  std::string index = "linear";  // linear, xor, ipoly
   std::string allocate = "on-miss";
-  std::string partition_hash = "linear";   // linear, xor, ipoly: which partition an interleave unit goes to
+  std::string partition_hash = "linear";  // linear, xor, ipoly: which partition an interleave unit goes to
   std::uint32_t interleave_bytes = 256;
-  std::uint32_t mshr_entries = 32;         // per slice
+  std::uint32_t mshr_entries = 32;  // per slice
   std::uint32_t mshr_merges = 4;
   std::uint32_t miss_queue = 4;
-  std::uint32_t input_queue = 8;           // requests waiting at the slice
-  std::uint32_t output_queue = 8;          // replies waiting for the network
-  std::uint32_t latency = 120;             // L2 cycles, request arrival to hit reply
-  std::uint32_t port_bytes = 32;           // data port: bytes read or written per L2 cycle
-  std::uint32_t atomic_interval = 1;       // L2 cycles per atomic operation on one line
+  std::uint32_t input_queue = 8;      // requests waiting at the slice
+  std::uint32_t output_queue = 8;     // replies waiting for the network
+  std::uint32_t latency = 120;        // L2 cycles, request arrival to hit reply
+  std::uint32_t port_bytes = 32;      // data port: bytes read or written per L2 cycle
+  std::uint32_t atomic_interval = 1;  // L2 cycles per atomic operation on one line
 };
 
 struct DramConfig {
-  std::uint32_t bus_bytes = 8;             // per channel
-  double transfers_per_clock = 4;          // data transfers per command clock
-  std::uint32_t burst_bytes = 32;          // bytes moved by one column command
+  std::uint32_t bus_bytes = 8;     // per channel
+  double transfers_per_clock = 4;  // data transfers per command clock
+  std::uint32_t burst_bytes = 32;  // bytes moved by one column command
   std::uint32_t row_bytes = 2048;
   std::uint32_t banks = 16;
   std::uint32_t bank_groups = 4;
-  std::string scheduler = "frfcfs";        // frfcfs, fcfs
-  std::uint32_t queue = 16;                // requests per channel
+  std::string scheduler = "frfcfs";  // frfcfs, fcfs
+  std::uint32_t queue = 16;          // requests per channel
   std::uint32_t return_queue = 116;
   std::uint32_t fixed_latency = 100;       // core cycles added to each access
   bool separate_row_bus = false;           // HBM: row and column commands in the same cycle
@@ -146,21 +146,22 @@ struct DramConfig {
 struct RuntimeConfig {
   std::uint32_t kernel_launch_latency = 0;  // core cycles
   std::uint32_t max_concurrent_kernels = 32;
-  double copy_bytes_per_second = 0;         // host copies; 0: they take no time
-  bool copies_write_l2 = false;             // data copied to the device lies in L2 afterwards
-  std::uint64_t max_warp_instructions = 20'000'000;  // of one warp, then the kernel counts as endless; 0: none
-  Cycle max_kernel_cycles = 200'000'000;    // core cycles of one kernel, then it counts as endless; 0: none
+  double copy_bytes_per_second = 0;  // host copies; 0: they take no time
+  bool copies_write_l2 = false;      // data copied to the device lies in L2 afterwards
+  std::uint64_t max_warp_instructions =
+      20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
+  Cycle max_kernel_cycles = 200'000'000;  // core cycles of one kernel, then it counts as endless; 0: none
 };
 
 struct MachineConfig {
   std::string name;
   std::string description;
-  std::string source;            // paper and table that the numbers come from
+  std::string source;  // paper and table that the numbers come from
   std::uint32_t sms = 16;
-  std::string variant_of;        // informative
+  std::string variant_of;  // informative
   ClocksConfig clocks;
   SmConfig sm;
-  std::array<UnitConfig, isa::kUnits> units;              // by isa::Unit
+  std::array<UnitConfig, isa::kUnits> units;                // by isa::Unit
   std::array<LatencyConfig, isa::kLatencyClasses> latency;  // by isa::LatencyClass
   SharedMemoryConfig shared;
   InstructionCacheConfig icache;

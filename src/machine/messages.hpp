@@ -16,11 +16,11 @@ enum class RequestKind : std::uint8_t { Read, Write, Atomic, InstructionFetch };
 
 /// A packet from an SM to a partition. All of one line; 32 bytes.
 struct MemRequest {
-  std::uint64_t line = 0;       // device address / 128 (application-unique by construction)
-  Cycle time = 0;               // core cycle at which the packet's last flit reaches the partition's port
-  std::uint32_t tag = 0;        // the SM's own index, returned in the reply
-  SmId sm = 0;                  // source
-  PartitionId partition = 0;    // destination
+  std::uint64_t line = 0;     // device address / 128 (application-unique by construction)
+  Cycle time = 0;             // core cycle at which the packet's last flit reaches the partition's port
+  std::uint32_t tag = 0;      // the SM's own index, returned in the reply
+  SmId sm = 0;                // source
+  PartitionId partition = 0;  // destination
   KernelSlot kernel = 0;
   AppId app = 0;
   RequestKind kind = RequestKind::Read;
@@ -34,9 +34,9 @@ static_assert(sizeof(MemRequest) == 32);
 
 /// A packet from a partition to an SM. 16 bytes.
 struct MemReply {
-  Cycle time = 0;               // core cycle at which the last flit is in the SM
+  Cycle time = 0;  // core cycle at which the last flit is in the SM
   std::uint32_t tag = 0;
-  SmId sm = 0;                  // destination
+  SmId sm = 0;  // destination
   RequestKind kind = RequestKind::Read;
   std::uint8_t sectors : 4 = 0;  // sectors carried
   std::uint8_t flits : 4 = 1;    // size in the reply network

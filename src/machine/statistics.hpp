@@ -10,24 +10,24 @@
 namespace gpumux::machine {
 
 // X(field, unit, description)
-#define GPUMUX_KERNEL_COUNTERS(X)                                                                      \
-  X(warp_instructions, "warp instructions", "issued")                                                  \
-  X(thread_instructions, "thread instructions", "issued, by active lanes")                             \
-  X(memory_instructions, "warp instructions", "issued to the load/store unit")                         \
-  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")                       \
-  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")                       \
-  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")                   \
-  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")                      \
-  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")               \
-  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                                    \
-  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                           \
-  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                           \
-  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                            \
-  X(shared_accesses, "warp instructions", "shared memory instructions")                                \
-  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                               \
-  X(barriers, "warp instructions", "barrier arrivals")                                                 \
-  X(requests_sent, "packets", "requests sent to the interconnect")                                     \
-  X(atomics, "operations", "global atomic operations, by lanes")                                       \
+#define GPUMUX_KERNEL_COUNTERS(X)                                                        \
+  X(warp_instructions, "warp instructions", "issued")                                    \
+  X(thread_instructions, "thread instructions", "issued, by active lanes")               \
+  X(memory_instructions, "warp instructions", "issued to the load/store unit")           \
+  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")         \
+  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")         \
+  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")     \
+  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")        \
+  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved") \
+  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                      \
+  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")             \
+  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")             \
+  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")              \
+  X(shared_accesses, "warp instructions", "shared memory instructions")                  \
+  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                 \
+  X(barriers, "warp instructions", "barrier arrivals")                                   \
+  X(requests_sent, "packets", "requests sent to the interconnect")                       \
+  X(atomics, "operations", "global atomic operations, by lanes")                         \
   X(blocks_completed, "thread blocks", "blocks that ran to their end")
 
 struct KernelCounters {
@@ -45,15 +45,15 @@ struct KernelCounters {
 };
 
 // Each scheduler cycle of an SM with resident warps has exactly one of these reasons.
-#define GPUMUX_SCHEDULER_COUNTERS(X)                                                                   \
-  X(issued, "scheduler cycles", "an instruction was issued")                                           \
-  X(scoreboard_memory, "scheduler cycles", "a warp waits for memory data, none could issue")           \
-  X(scoreboard_alu, "scheduler cycles", "warps wait for arithmetic results alone")                     \
-  X(pipeline_memory, "scheduler cycles", "a ready warp found the load/store unit full")                \
-  X(pipeline_alu, "scheduler cycles", "a ready warp found its arithmetic unit busy")                   \
-  X(synchronisation, "scheduler cycles", "warps wait at barriers or fences alone")                     \
-  X(fetch, "scheduler cycles", "warps wait for instructions alone")                                    \
-  X(throttled, "scheduler cycles", "ready warps may not issue by a policy's limit")                    \
+#define GPUMUX_SCHEDULER_COUNTERS(X)                                                         \
+  X(issued, "scheduler cycles", "an instruction was issued")                                 \
+  X(scoreboard_memory, "scheduler cycles", "a warp waits for memory data, none could issue") \
+  X(scoreboard_alu, "scheduler cycles", "warps wait for arithmetic results alone")           \
+  X(pipeline_memory, "scheduler cycles", "a ready warp found the load/store unit full")      \
+  X(pipeline_alu, "scheduler cycles", "a ready warp found its arithmetic unit busy")         \
+  X(synchronisation, "scheduler cycles", "warps wait at barriers or fences alone")           \
+  X(fetch, "scheduler cycles", "warps wait for instructions alone")                          \
+  X(throttled, "scheduler cycles", "ready warps may not issue by a policy's limit")          \
   X(idle, "scheduler cycles", "no resident warp that still runs")
 
 struct SchedulerCounters {
@@ -67,21 +67,21 @@ struct SchedulerCounters {
   }
 };
 
-#define GPUMUX_PARTITION_COUNTERS(X)                                                                   \
-  X(l2_accesses, "lines or sectors", "L2 accesses")                                                    \
-  X(l2_misses, "lines or sectors", "L2 accesses that missed (merged ones included)")                   \
-  X(l2_writebacks, "lines or sectors", "dirty data evicted to DRAM")                                   \
-  X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue")         \
-  X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")                     \
-  X(stall_network, "L2 cycles", "a slice waits because the reply network is full")                     \
-  X(atomics, "operations", "atomic operations performed")                                              \
-  X(requests, "packets", "requests taken from the network")                                            \
-  X(replies, "packets", "replies given to the network")                                                \
-  X(dram_reads, "bursts", "column reads")                                                              \
-  X(dram_writes, "bursts", "column writes")                                                            \
-  X(dram_row_hits, "bursts", "column commands to an open row")                                         \
-  X(dram_activates, "commands", "row activations")                                                     \
-  X(dram_bytes, "bytes", "moved over the data bus")                                                    \
+#define GPUMUX_PARTITION_COUNTERS(X)                                                           \
+  X(l2_accesses, "lines or sectors", "L2 accesses")                                            \
+  X(l2_misses, "lines or sectors", "L2 accesses that missed (merged ones included)")           \
+  X(l2_writebacks, "lines or sectors", "dirty data evicted to DRAM")                           \
+  X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue") \
+  X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")             \
+  X(stall_network, "L2 cycles", "a slice waits because the reply network is full")             \
+  X(atomics, "operations", "atomic operations performed")                                      \
+  X(requests, "packets", "requests taken from the network")                                    \
+  X(replies, "packets", "replies given to the network")                                        \
+  X(dram_reads, "bursts", "column reads")                                                      \
+  X(dram_writes, "bursts", "column writes")                                                    \
+  X(dram_row_hits, "bursts", "column commands to an open row")                                 \
+  X(dram_activates, "commands", "row activations")                                             \
+  X(dram_bytes, "bytes", "moved over the data bus")                                            \
   X(dram_busy, "DRAM cycles", "data bus busy")
 
 struct PartitionCounters {

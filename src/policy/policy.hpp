@@ -24,7 +24,7 @@ struct RunningKernel {
   KernelSlot slot = 0;
   AppId app = 0;
   std::string name;
-  std::uint64_t arrival = 0;            // order of arrival over the whole run, from 0
+  std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
   Cycle arrival_cycle = 0;
   workload::BlockResources resources;
   std::uint64_t blocks_total = 0;
@@ -81,8 +81,8 @@ using Settings = std::map<std::string, std::string>;
 
 struct PolicyInfo {
   std::string name;
-  std::string description;  // one line, with its source
-  std::vector<std::pair<std::string, std::string>> settings;  // key, description with range and default
+  std::string description;                                      // one line, with its source
+  std::vector<std::pair<std::string, std::string>> settings;    // key, description with range and default
   std::unique_ptr<Policy> (*create)(const Settings& settings);  // throws UserError for a bad value
 };
 
@@ -91,7 +91,7 @@ bool register_policy(PolicyInfo info);
 
 /// What `--policy` says: a policy with its settings, and level settings.
 struct PolicyChoice {
-  std::string text;   // as typed
+  std::string text;  // as typed
   std::string name;
   Settings settings;
   std::string warps;  // warp scheduler, empty: the machine's

@@ -66,7 +66,7 @@ class DeviceMemory {
   std::byte* host_;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
   std::uint64_t allocated_ = 0;
-  Address top_;  // first address never allocated
+  Address top_;                    // first address never allocated
   mutable Address hot_begin_ = 1;  // the allocation that was hit last
   mutable Address hot_end_ = 0;
 };

@@ -14,8 +14,8 @@ namespace gpumux::workload {
 
 /// One executed warp instruction.
 struct ExecRecord {
-  std::uint32_t pc;        // index into the kernel's static table
-  LaneMask active;         // lanes that executed it (guard applied); 0: predicated off, takes a slot
+  std::uint32_t pc;  // index into the kernel's static table
+  LaneMask active;   // lanes that executed it (guard applied); 0: predicated off, takes a slot
 };
 
 /// Memory side of an instruction whose StaticInst says Unit::Memory: one header word followed by
@@ -91,8 +91,8 @@ class KernelSource {
   [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
   /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the
   /// whole machine has: it places the block's local memory. `sm` is what %smid reads.
-  virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency,
-                                                   SmId sm, Cycle now) = 0;
+  virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
+                                                   Cycle now) = 0;
 };
 
 }  // namespace gpumux::workload
