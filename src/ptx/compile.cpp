@@ -8,6 +8,7 @@
 #include "ptx/calls.hpp"
 #include "ptx/expand.hpp"
 #include "ptx/flow.hpp"
+#include "ptx/if_convert.hpp"
 #include "ptx/optimize.hpp"
 #include "ptx/schedule.hpp"
 #include "ptx/unroll.hpp"
@@ -58,6 +59,7 @@ void optimize(Unit& unit) {
   rename_locals(unit.graph, unit.function);
   clean_up(unit);
   simplify_flow(unit.graph);
+  convert_branches(unit.graph, unit.function);
 }
 
 void make_physical(Unit& unit, std::uint32_t limit, bool stack) {

@@ -40,7 +40,7 @@ Definitions::Definitions(const FlowGraph& graph, const isa::Function& function)
       for_each_def(code[i], [&](const isa::Operand& dst) {
         const std::uint32_t reg = space_.index(dst);
         ++count[reg];
-        value_[reg] = count[reg] == 1 && !keeps_old_value(code[i]);
+        value_[reg] = count[reg] == 1 && !code[i].guard;
         place_[reg] = {id, i};
       });
     }

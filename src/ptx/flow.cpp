@@ -255,6 +255,7 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
   }
   for (std::size_t i = 0; i < code.size(); ++i) {
     Instruction& inst = code[i];
+    inst.reconverge = isa::kNoTarget;  // virtual code keeps a mark there
     if (inst.op == Opcode::Bra) inst.target = start[inst.target];
     if ((inst.op == Opcode::Bra && inst.guard && !inst.uniform) ||
         (inst.op == Opcode::BrxIdx && !inst.uniform)) {

@@ -54,8 +54,15 @@ void for_each_def(Inst& inst, Visit visit) {
   }
 }
 
-/// A guarded instruction may leave its destination as it was, which makes the old value an input.
-[[nodiscard]] inline bool keeps_old_value(const isa::Instruction& inst) { return bool(inst.guard); }
+/// Instruction::reconverge of a guarded instruction of virtual code (no branch): the lanes that skip it never
+/// read the old value of its destinations again.
+inline constexpr std::uint32_t kOldValueDead = 0xffff'fffeU;
+
+/// A guarded instruction may leave its destination as it was, which makes the old value an input (unless
+/// nobody needs that value).
+[[nodiscard]] inline bool keeps_old_value(const isa::Instruction& inst) {
+  return bool(inst.guard) && inst.reconverge != kOldValueDead;
+}
 
 /// Has an effect besides its destinations (memory, control, other lanes' progress).
 [[nodiscard]] bool has_side_effect(const isa::Instruction& inst);

@@ -190,7 +190,27 @@ std::optional<std::uint64_t> evaluate(const Instruction& inst) {
   }
 }
 
+/// Logic of predicates with a constant, which nvcc writes for tests of single bits. Sources that are no
+/// constants must be registers.
+void fold_predicates(Instruction& inst) {
+  if (inst.type != Type::Pred) return;
+  if (inst.op != Opcode::Xor && inst.op != Opcode::And && inst.op != Opcode::Or) return;
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (inst.src[side].kind != Operand::Kind::Imm || inst.src[1 - side].kind != Operand::Kind::Pred) continue;
+    const bool constant = (inst.src[side].imm & 1U) != 0;
+    Operand other = inst.src[1 - side];
+    if (inst.op == Opcode::Xor) {
+      other.negate = other.negate != constant;
+    } else if (constant == (inst.op == Opcode::Or)) {
+      other = Operand::immediate(constant ? 1 : 0);
+    }
+    become_move(inst, other);
+    return;
+  }
+}
+
 void fold(Instruction& inst) {
+  fold_predicates(inst);
   if (inst.op == Opcode::Mov || !inst.dst[0] || inst.dst[0].kind == Operand::Kind::Pred) return;
   if (const auto value = evaluate(inst)) {
     const bool wide = inst.dst[0].kind == Operand::Kind::Reg64;
@@ -301,6 +321,14 @@ bool propagate(FlowGraph& graph, isa::Function& function) {
           const Instruction& def = defs.definition(operand);
           if (operand.kind == Operand::Kind::Pred) {
             const bool copy = def.op == Opcode::Mov || def.op == Opcode::Not;
+            const bool logic = inst.type == Type::Pred &&
+                               (inst.op == Opcode::And || inst.op == Opcode::Or || inst.op == Opcode::Xor);
+            if (def.op == Opcode::Mov && def.src[0].kind == Operand::Kind::Imm && logic && i < 2 &&
+                inst.src[1 - i].kind == Operand::Kind::Pred) {  // fold() takes it from there
+              operand = Operand::immediate((def.src[0].imm & 1U) ^ (operand.negate ? 1U : 0U));
+              changed = true;
+              break;
+            }
             if (!copy || def.src[0].kind != Operand::Kind::Pred || !defs.is_value(def.src[0])) break;
             const bool flip = (def.op == Opcode::Not) != def.src[0].negate;
             operand = Operand::pred(def.src[0].reg, operand.negate != flip);

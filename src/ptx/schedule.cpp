@@ -51,11 +51,13 @@ bool is_access(const Instruction& inst) {
 
 bool writes_memory(const Instruction& inst) { return is_access(inst) && inst.op != Opcode::Ld; }
 
+/// Memory and exchange between lanes stay on their side; arithmetic is free to pass.
+bool is_fence(const Instruction& inst) { return inst.op == Opcode::Bar; }
+
 /// Nothing moves across these.
 bool is_wall(const Instruction& inst) {
   if (inst.is_volatile || inst.acquire_release) return true;
   switch (inst.op) {
-    case Opcode::Bar:
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
@@ -167,6 +169,7 @@ class BlockScheduler {
     unsigned height = 0;   // cycles to the region's end
     unsigned to_load = 0;  // 1: a long load that no store holds back, or what leads to its address
     bool held_back = false;
+    unsigned stretch = 0;  // fences before it in the region
   };
 
   void build(std::size_t first, std::size_t last) {
@@ -182,8 +185,11 @@ class BlockScheduler {
     std::vector<std::uint32_t> accesses;
     std::vector<std::uint32_t> base_version(count, 0);
     std::uint32_t collective = isa::kNoTarget;
+    std::uint32_t fence = isa::kNoTarget;
+    unsigned stretch = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
       const Instruction& inst = code_[first + i];
+      nodes_[i].stretch = stretch;
       const auto read = [&](const Operand& operand) {
         const std::uint32_t reg = space_.index(operand);
         if (writer[reg] != isa::kNoTarget && writer[reg] != i) {
@@ -204,6 +210,17 @@ class BlockScheduler {
         writer[reg] = i;
         ++version[reg];
       });
+      if (is_fence(inst)) {
+        for (const std::uint32_t other : accesses) edge(other, i, 0);
+        if (collective != isa::kNoTarget) edge(collective, i, 0);
+        if (fence != isa::kNoTarget) edge(fence, i, 1);
+        accesses.clear();
+        collective = isa::kNoTarget;
+        fence = i;
+        ++stretch;
+      } else if (fence != isa::kNoTarget && (is_access(inst) || is_collective(inst))) {
+        edge(fence, i, 1);
+      }
       if (is_access(inst)) {
         for (const std::uint32_t other : accesses) {
           const Instruction& before = code_[first + other];
@@ -260,6 +277,18 @@ class BlockScheduler {
     }
   };
 
+  /// Instructions without a barrier.
+  [[nodiscard]] std::size_t longest_stretch(std::size_t first, std::size_t last) const {
+    std::size_t longest = 0;
+    for (std::size_t begin = first; begin < last;) {
+      std::size_t end = begin;
+      while (end < last && !is_fence(code_[end])) ++end;
+      longest = std::max(longest, end - begin);
+      begin = end + 1;
+    }
+    return longest;
+  }
+
   void schedule_region(std::size_t first, std::size_t last, const BitSet& live_before,
                        const BitSet& live_after, std::vector<Instruction>& result) {
     const std::uint32_t count = static_cast<std::uint32_t>(last - first);
@@ -268,7 +297,7 @@ class BlockScheduler {
       return;
     }
     build(first, last);
-    region_target_ = count >= kLongRegion ? target_.long_region : target_.usual;
+    region_target_ = longest_stretch(first, last) >= kLongRegion ? target_.long_region : target_.usual;
     after_ = live_after;
     live_ = live_before;
     remaining_.assign(space_.size(), 0);
@@ -286,11 +315,19 @@ class BlockScheduler {
       if (nodes_[i].waits == 0) ready.push_back(i);
     }
     unsigned cycle = 0;
+    stretch_ = 0;
+    fill_left_ = kShadowFill;
     while (!ready.empty()) {
       const std::size_t pick = choose(first, ready, cycle, pressure);
       const std::uint32_t i = ready[pick];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
       const Instruction& inst = code_[first + i];
+      if (is_fence(inst)) {
+        stretch_ = nodes_[i].stretch + 1;
+        fill_left_ = kShadowFill;
+      } else if (nodes_[i].stretch > stretch_) {
+        --fill_left_;
+      }
       pressure += pressure_change(inst);
       BitSetSmall seen;
       for_each_use(inst, [&](const Operand& src) {
@@ -315,12 +352,28 @@ class BlockScheduler {
     }
   }
 
+  /// What stands behind the next barrier fills the time that loads before it take, but no more of it than
+  /// ptxas moves: it lengthens live ranges. Predicates are too few for that.
+  static constexpr unsigned kShadowFill = 4;
+  static constexpr unsigned kShadowCycles = 8;
+  enum class Turn : std::uint8_t { Now, Fill, Later };
+  Turn turn(std::size_t first, std::uint32_t i) const {
+    if (nodes_[i].stretch <= stretch_) return Turn::Now;
+    bool predicate = false;
+    for_each_def(code_[first + i],
+                 [&](const Operand& dst) { predicate = predicate || dst.kind == Operand::Kind::Pred; });
+    return predicate || fill_left_ == 0 ? Turn::Later : Turn::Fill;
+  }
+
   /// Below the register target: long loads and what leads to them first, then what is ready soonest,
   /// then the longest way to the end. At the target: what frees most registers.
   std::size_t choose(std::size_t first, const std::vector<std::uint32_t>& ready, unsigned cycle,
                      int pressure) const {
     std::size_t best = 0;
     const auto better = [&](std::uint32_t a, std::uint32_t b) {
+      const Turn turn_a = turn(first, a);
+      const Turn turn_b = turn(first, b);
+      if ((turn_a == Turn::Later) != (turn_b == Turn::Later)) return turn_b == Turn::Later;
       const Instruction& inst_a = code_[first + a];
       const Instruction& inst_b = code_[first + b];
       const int change_a = pressure_change(inst_a);
@@ -332,11 +385,15 @@ class BlockScheduler {
       if (over_a) {  // both would exceed: keep the original order, which is known to need no more
         return change_a != change_b ? change_a < change_b : a < b;
       }
-      const unsigned load_a = nodes_[a].to_load;
-      const unsigned load_b = nodes_[b].to_load;
+      const unsigned load_a = turn_a == Turn::Now ? nodes_[a].to_load : 0;
+      const unsigned load_b = turn_b == Turn::Now ? nodes_[b].to_load : 0;
       if (load_a != load_b) return load_a > load_b;
-      const unsigned wait_a = nodes_[a].ready > cycle ? nodes_[a].ready - cycle : 0;
-      const unsigned wait_b = nodes_[b].ready > cycle ? nodes_[b].ready - cycle : 0;
+      const auto wait_of = [&](std::uint32_t i, Turn when) {
+        const unsigned wait = nodes_[i].ready > cycle ? nodes_[i].ready - cycle : 0;
+        return when == Turn::Now ? wait : std::max(wait, kShadowCycles);
+      };
+      const unsigned wait_a = wait_of(a, turn_a);
+      const unsigned wait_b = wait_of(b, turn_b);
       if (wait_a != wait_b) return wait_a < wait_b;
       if (nodes_[a].height != nodes_[b].height) return nodes_[a].height > nodes_[b].height;
       if (change_a != change_b) return change_a < change_b;
@@ -355,6 +412,8 @@ class BlockScheduler {
   RegisterTarget target_;
   std::uint32_t region_target_ = 0;
   std::vector<Node> nodes_;
+  unsigned stretch_ = 0;    // fences issued
+  unsigned fill_left_ = 0;  // instructions from behind the next one that may still be issued before it
   std::vector<std::uint32_t> remaining_;  // readers not yet issued
   BitSet live_;
   BitSet after_;
