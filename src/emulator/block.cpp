@@ -49,7 +49,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
   BlockStorage& storage = *storage_;
   const std::size_t bytes = std::size_t{count} * program.register_bytes + kRowAlign;
   if (storage.register_capacity < bytes) {
-    storage.registers.reset(new std::byte[bytes]);
+    storage.registers = make_huge_page_array<std::byte>(bytes);
     storage.register_capacity = bytes;
   }
   auto first = reinterpret_cast<std::uintptr_t>(storage.registers.get());

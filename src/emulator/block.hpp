@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/record_buffer.hpp"
 #include "emulator/warp.hpp"
@@ -17,13 +18,13 @@ namespace gpumux::emulator {
 
 /// The storage of a block, kept from block to block.
 struct BlockStorage {
-  std::unique_ptr<std::byte[]> registers;
+  HugePageArray<std::byte> registers;
   std::size_t register_capacity = 0;
-  std::vector<LaneMask> preds;
+  HugePageVector<LaneMask> preds;
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> local;  // [warp][word][lane]
-  std::vector<Warp> warps;
-  std::vector<RecordBuffer> buffers;
+  HugePageVector<Warp> warps;
+  HugePageVector<RecordBuffer> buffers;
 };
 
 /// Storage of ended blocks. Belongs to one loaded module, so one thread uses it at a time.

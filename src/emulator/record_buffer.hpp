@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/huge_pages.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::emulator {
@@ -56,25 +57,30 @@ class RecordBuffer {
   }
 
  private:
-  void grow_records(std::uint32_t wanted) {
-    std::uint32_t capacity = record_capacity_ == 0 ? 512 : record_capacity_;
-    while (capacity < wanted) capacity *= 2;
-    auto bigger = std::make_unique<workload::ExecRecord[]>(capacity);
-    if (records_ != 0) std::memcpy(bigger.get(), record_data_.get(), records_ * sizeof(workload::ExecRecord));
-    record_data_ = std::move(bigger);
-    record_capacity_ = capacity;
-  }
-  void grow_words(std::uint32_t wanted) {
-    std::uint32_t capacity = word_capacity_ == 0 ? 512 : word_capacity_;
-    while (capacity < wanted) capacity *= 2;
-    auto bigger = std::make_unique<std::uint64_t[]>(capacity);
-    if (words_ != 0) std::memcpy(bigger.get(), word_data_.get(), words_ * sizeof(std::uint64_t));
-    word_data_ = std::move(bigger);
-    word_capacity_ = capacity;
-  }
+  // Odd numbers of cache lines: warps run in step, so buffers at multiples of a power of two would meet in
+  // the same sets of the host's caches. A refill fills the first size when no barrier makes a warp run ahead.
+  static constexpr std::uint32_t kPerLine = 8;
+  static constexpr std::uint32_t kFirstRecords = 33 * kPerLine;
+  static constexpr std::uint32_t kFirstWords = 9 * kPerLine;
 
-  std::unique_ptr<workload::ExecRecord[]> record_data_;
-  std::unique_ptr<std::uint64_t[]> word_data_;
+  template <typename T>
+  static void grow(HugePageArray<T>& data, std::uint32_t used, std::uint32_t& capacity, std::uint32_t wanted,
+                   std::uint32_t first) {
+    static_assert(sizeof(T) * kPerLine == 64);
+    std::uint32_t larger = capacity == 0 ? first : capacity;
+    while (larger < wanted) larger = 2 * larger + kPerLine;
+    auto bigger = make_huge_page_array<T>(larger);
+    if (used != 0) std::memcpy(bigger.get(), data.get(), used * sizeof(T));
+    data = std::move(bigger);
+    capacity = larger;
+  }
+  void grow_records(std::uint32_t wanted) {
+    grow(record_data_, records_, record_capacity_, wanted, kFirstRecords);
+  }
+  void grow_words(std::uint32_t wanted) { grow(word_data_, words_, word_capacity_, wanted, kFirstWords); }
+
+  HugePageArray<workload::ExecRecord> record_data_;
+  HugePageArray<std::uint64_t> word_data_;
   std::uint32_t records_ = 0;
   std::uint32_t record_capacity_ = 0;
   std::uint32_t words_ = 0;

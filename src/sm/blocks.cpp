@@ -163,7 +163,6 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     warp.scheduler = scheduler_index;
     warp.local = local;
     warp.generation = generation;
-    warp.table = kernel.table;
     warp.kernel = slot;
     warp.block = static_cast<std::uint8_t>(index);
     warp.index = static_cast<std::uint8_t>(w);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "machine/config.hpp"
 
 namespace gpumux::sm {
@@ -90,7 +91,7 @@ class ResultBus {
  private:
   static constexpr std::uint32_t kUsed = 0x7f;  // low bits of a slot; the ring has at least 128 slots
   std::uint32_t buses_;
-  std::vector<std::uint32_t> ring_;  // cycle without its low bits, write-backs
+  HugePageVector<std::uint32_t> ring_;  // cycle without its low bits, write-backs
 };
 
 }  // namespace gpumux::sm

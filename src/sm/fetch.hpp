@@ -51,16 +51,17 @@ class Fetch {
     width_ = std::min(width_, capacity_);
   }
 
-  /// The instruction at last_pc was issued at `now` and `next_pc` follows: takes it out of the buffer,
-  /// books what there is room for, and sets fetch_ready (kNever while the cache misses).
-  void issued(Warp& warp, std::uint32_t next_pc, Cycle now, Address code) {
+  /// The instruction at last_pc was issued at `issue` and `next_pc` is known to follow from `now` on: takes
+  /// it out of the buffer, books what there is room for, and sets fetch_ready (kNever while the cache
+  /// misses).
+  void issued(Warp& warp, std::uint32_t next_pc, Cycle issue, Cycle now, Address code) {
     if (next_pc == warp.last_pc + 1) [[likely]] {
       --warp.buffered;
       if (warp.incoming == 0 && capacity_ - warp.buffered >= width_) book(warp, now, now, code);
       if (warp.buffered == 0) promote(warp);
       return;
     }
-    restart(warp, next_pc, now, std::max(now, warp.last_issue + branch_latency_ - 1), code);
+    restart(warp, next_pc, now, std::max(now, issue + branch_latency_ - 1), code);
   }
   /// Empties the buffer and fetches from `pc`, not before `wanted`.
   void restart(Warp& warp, std::uint32_t pc, Cycle now, Cycle wanted, Address code) {

@@ -1,6 +1,8 @@
 // Time inside an SM, warp schedulers and issue.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <utility>
 
 #include "sm/state.hpp"
 
@@ -12,7 +14,7 @@ using isa::Unit;
 Cycle Sm::State::run(Cycle begin, Cycle end) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
-  prefetch_warps();
+  prefetch_warps(begin, end);
   ejection.take(mailbox.in, requests);
   injection.take_credits(mailbox.credits_in);
   reload_refilled(begin);
@@ -24,24 +26,40 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
 }
 
 /// Other SMs have run since the last window: brings what the warps that issue soon will touch back into the
-/// host's cache.
-void Sm::State::prefetch_warps() const {
-  for (int pass = 0; pass < 2; ++pass) {
-    for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-      const auto& waits = schedulers[s].waits;
-      WarpMask mask =
-          waits[static_cast<std::size_t>(Wait::Nothing)] | waits[static_cast<std::size_t>(Wait::Alu)];
-      for (; mask != 0; mask &= mask - 1) {
-        const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-        const Warp& warp = warps[slot];
-        if (pass == 0) {
-          __builtin_prefetch(&warp, 1);
-          __builtin_prefetch(reinterpret_cast<const char*>(&warp) + 64, 1);
-          scoreboard.prefetch(slot);
-        } else {
-          __builtin_prefetch(warp.next);
-        }
+/// host's cache: those that wake in this window, and of the ready ones about as many as issued in the last.
+void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
+  std::array<WarpMask, Fetch::kMaxSchedulers> masks{};
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
+    Scheduler& scheduler = schedulers[s];
+    WarpMask mask = wheel.due(s, begin, end);
+    WarpMask ready = scheduler.ready() & scheduler.allowed;
+    std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
+    if (greedy) {
+      for (std::size_t i = 0; ready != 0 && issues != 0 && i < scheduler.by_age.size(); ++i) {
+        const WarpMask bit = WarpMask{1} << scheduler.by_age[i];
+        if ((ready & bit) == 0) continue;
+        mask |= bit;
+        --issues;
       }
+      if (scheduler.greedy < 64) mask |= WarpMask{1} << scheduler.greedy;
+    } else {
+      const auto first = (scheduler.last + 1) % 64;
+      for (ready = std::rotr(ready, first); ready != 0 && issues != 0; ready &= ready - 1, --issues)
+        mask |= std::rotl(ready & -ready, first);
+    }
+    masks[s] = mask;
+    for (; mask != 0; mask &= mask - 1) {
+      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
+      __builtin_prefetch(&warps[slot], 1);
+      scoreboard.prefetch(slot);
+    }
+  }
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
+    for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
+      const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)))];
+      if (warp.next == warp.end) continue;
+      __builtin_prefetch(warp.next);
+      __builtin_prefetch(warp.next + 1);  // looked at when the first has issued
     }
   }
 }
@@ -158,20 +176,20 @@ void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t l
   const std::uint32_t slot = slot_of(index, local);
   Warp& warp = warps[slot];
   const workload::ExecRecord record = *warp.next++;
-  const isa::StaticInst& inst = warp.table[record.pc];
+  const isa::StaticInst& inst = kernels[warp.kernel].table[record.pc];
   const Unit unit = inst.unit;
   scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local);
   machine::KernelCounters& counter = count(warp.kernel);
   ++counter.warp_instructions;
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
+  ++scheduler.window_issues;
 
   const std::uint32_t delay = scheduler.collector.book(local, inst, now);
   // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
   // the unit, so its rate stays what it is while the result comes later.
   const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now);
   warp.last_pc = record.pc;
-  warp.last_issue = now;
   if (unit == Unit::Memory) {
     issue_memory(warp, slot, inst, record, now, delay);
   } else {
@@ -192,8 +210,9 @@ void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const isa::
       return;
     }
     warp.starved = true;
+    warp.starved_at = now;
   } else {
-    fetch.issued(warp, warp.next->pc, now, kernels[warp.kernel].code_address);
+    fetch.issued(warp, warp.next->pc, now, now, kernels[warp.kernel].code_address);
   }
   if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
     if ((flags & InstFlag::kBarrier) != 0) {
@@ -216,7 +235,7 @@ void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
   if (warp.buffered == 0 && warp.incoming == 0) {
     fetch.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // its first instruction
   } else {
-    fetch.issued(warp, warp.next->pc, now, code);
+    fetch.issued(warp, warp.next->pc, warp.starved_at, now, code);
   }
   place(slot, now, now);
 }
@@ -235,7 +254,7 @@ void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
       wake = kNever;
       wait = Wait::Fetch;
     } else {
-      const isa::StaticInst& inst = warp.table[warp.next->pc];
+      const isa::StaticInst& inst = kernels[warp.kernel].table[warp.next->pc];
       const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
       const Cycle data = scoreboard.cycle(hazard);
       wake = std::max(data, warp.fetch_ready);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "machine/config.hpp"
 #include "sm/pool.hpp"
 
@@ -137,10 +138,10 @@ class L1 {
   std::uint32_t ways_;
   std::uint32_t max_ways_;
   unsigned bucket_shift_;
-  std::vector<Line> lines_;
-  std::vector<Set> sets_of_lines_;
-  std::vector<std::uint16_t> buckets_;
-  std::vector<std::uint32_t> mshr_buckets_;
+  HugePageVector<Line> lines_;
+  HugePageVector<Set> sets_of_lines_;
+  HugePageVector<std::uint16_t> buckets_;
+  HugePageVector<std::uint32_t> mshr_buckets_;
   std::uint16_t free_ = kNone;
   Pool<Mshr> mshrs_;
   Pool<Waiter> waiters_;

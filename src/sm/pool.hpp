@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 
 namespace gpumux::sm {
 
@@ -35,7 +36,7 @@ class Pool {
   [[nodiscard]] std::uint32_t in_use() const { return in_use_; }
 
  private:
-  std::vector<T> items_;
+  HugePageVector<T> items_;
   std::vector<std::uint32_t> free_;
   std::uint32_t in_use_ = 0;
 };

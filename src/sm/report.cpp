@@ -64,7 +64,7 @@ std::string Sm::State::describe_waits() const {
       } else if (warp.starved) {
         reason = "more records of its stream";
       } else {
-        const isa::StaticInst& inst = warp.table[warp.next->pc];
+        const isa::StaticInst& inst = kernels[warp.kernel].table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
             reason = !may_issue[warp.kernel]          ? "its kernel to be allowed to issue"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 
@@ -78,7 +78,7 @@ class Scoreboard {
     }
     base_ = now;
   }
-  std::vector<Entry> entries_;
+  HugePageVector<Entry> entries_;
   Cycle base_ = 0;
 };
 

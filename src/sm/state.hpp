@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/fetch.hpp"
 #include "sm/l1.hpp"
@@ -23,6 +24,8 @@ namespace gpumux::sm {
 struct Sm::State {
   State(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map,
         machine::SmMailbox& mailbox, std::vector<FinishedBlock>& finished);
+  static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
+  static void operator delete(void* state, std::size_t bytes) noexcept { huge_page_free(state, bytes); }
 
   // --- blocks.cpp -------------------------------------------------------------------------------
   void bind(KernelSlot slot, const KernelContext& context);
@@ -45,7 +48,7 @@ struct Sm::State {
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end);
-  void prefetch_warps() const;
+  void prefetch_warps(Cycle begin, Cycle end);
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;
@@ -125,8 +128,8 @@ struct Sm::State {
 
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;  // simulated up to here
-  std::vector<Scheduler> schedulers;
-  std::vector<Warp> warps;  // slot = local * schedulers + scheduler
+  HugePageVector<Scheduler> schedulers;
+  HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler
   Scoreboard scoreboard;
   WakeWheel wheel;
   ExecUnits units;
@@ -148,7 +151,7 @@ struct Sm::State {
   std::vector<ConstantMiss> constant_misses;
 
   // --- blocks and kernels -----------------------------------------------------------------------
-  std::vector<Block> blocks;
+  HugePageVector<Block> blocks;
   std::vector<std::uint8_t> block_order;  // resident, oldest first
   Cycle finish_next = kNever;
   std::uint32_t used_threads = 0, used_warps = 0, used_registers = 0, used_shared = 0;

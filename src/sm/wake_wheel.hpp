@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::sm {
@@ -29,6 +29,13 @@ class WakeWheel {
     return now + static_cast<Cycle>(std::countr_zero(std::rotr(occupied_, static_cast<int>(now % kSlots))));
   }
   [[nodiscard]] bool due(Cycle now) const { return ((occupied_ >> (now % kSlots)) & 1U) != 0; }
+  /// Warps of one scheduler that come up in [begin, end).
+  [[nodiscard]] WarpMask due(std::uint32_t scheduler, Cycle begin, Cycle end) const {
+    WarpMask warps = 0;
+    for (Cycle cycle = begin; cycle < std::min(end, begin + kSlots); ++cycle)
+      warps |= masks_[(cycle % kSlots) * schedulers_ + scheduler];
+    return warps;
+  }
   /// Takes the warps of one scheduler out; call for all of them, then done().
   [[nodiscard]] WarpMask take(std::uint32_t scheduler, Cycle now) {
     WarpMask& mask = masks_[(now % kSlots) * schedulers_ + scheduler];
@@ -41,7 +48,7 @@ class WakeWheel {
  private:
   std::uint32_t schedulers_;
   std::uint64_t occupied_ = 0;
-  std::vector<WarpMask> masks_;
+  HugePageVector<WarpMask> masks_;
 };
 
 }  // namespace gpumux::sm

@@ -24,19 +24,18 @@ inline constexpr unsigned kWaits = 5;
 
 enum class Sync : std::uint8_t { None, Barrier, Released, Fence };
 
-/// Two cache lines of the host.
+/// Two cache lines of the host. The first is all that arithmetic touches.
 struct alignas(64) Warp {
   // Stream cursor, a copy of the block stream's while the SM runs.
   const workload::ExecRecord* next = nullptr;
   const workload::ExecRecord* end = nullptr;
-  const std::uint64_t* mem_next = nullptr;
-  const isa::StaticInst* table = nullptr;
   Cycle wake = 0;  // earliest cycle of the next issue as far as known; kNever: an event will tell
 
   // Fetch: instructions in the buffer, and the batch on its way.
   Cycle fetch_ready = 0;       // the next instruction is in the buffer
   Cycle incoming_at = 0;       // kNever: instruction cache miss
   std::uint32_t fetch_pc = 0;  // first instruction of the next batch
+  std::uint32_t last_pc = 0;   // pc of the instruction issued last
   std::uint8_t buffered = 0;
   std::uint8_t incoming = 0;
 
@@ -53,8 +52,8 @@ struct alignas(64) Warp {
   bool starved = false;      // no record left, but not finished
   bool finished = false;     // the stream ends at `end`
 
-  std::uint32_t last_pc = 0;  // pc of the instruction issued last
-  Cycle last_issue = 0;
+  alignas(64) const std::uint64_t* mem_next = nullptr;
+  Cycle starved_at = 0;          // its last issue
   Cycle sync_until = 0;          // barrier release
   Cycle memory_until = 0;        // latest return of memory instructions so far, for fences
   std::uint32_t memory_out = 0;  // memory instructions issued and not performed
@@ -109,6 +108,7 @@ struct Scheduler {
   Cycle next_issue = 0;                            // issue interval
   Cycle since = 0;                                 // cycles from here on have `reason`
   Reason reason = Reason::uncounted;
+  std::uint32_t window_issues = 0;   // in this window so far, or in the last
   std::uint8_t last = 63;            // warp that issued last
   std::uint8_t greedy = kNoWarp;     // the same while it lives
   std::vector<std::uint8_t> by_age;  // local numbers of resident warps, oldest first
