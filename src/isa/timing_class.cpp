@@ -272,6 +272,11 @@ StaticInst classify(const Instruction& inst) {
   if (inst.op == Opcode::Bar && inst.src[0].kind == Operand::Kind::Imm) {
     result.barrier = static_cast<std::uint8_t>(inst.src[0].imm);
   }
+  if (inst.op == Opcode::Bar && inst.src[1].kind == Operand::Kind::Imm) {
+    // Counts are threads, but warps arrive as a whole.
+    result.barrier_warps = static_cast<std::uint8_t>(
+        std::min<std::uint64_t>(255, (inst.src[1].imm + kWarpSize - 1) / kWarpSize));
+  }
   SlotList slots(result);
   for (const Operand& operand : inst.dst) slots.write(operand);
   for (const Operand& operand : inst.src) slots.read(operand);

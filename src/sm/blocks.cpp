@@ -267,7 +267,7 @@ void Sm::State::arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle no
   const std::uint32_t number = inst.barrier % 16U;
   Barrier& barrier = block.barriers[number];
   ++count(warp.kernel).barriers;
-  if (barrier.arrivals++ == 0) barrier.expected = inst.access_bytes;
+  if (barrier.arrivals++ == 0) barrier.expected = inst.barrier_warps;
   barrier.warps |= std::uint64_t{1} << warp.index;
   if ((inst.flags & isa::kArrive) == 0) {
     warp.sync = Sync::Barrier;

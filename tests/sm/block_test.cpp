@@ -7,7 +7,6 @@ namespace {
 StaticInst barrier(std::uint8_t number, std::uint16_t flags = 0) {
   StaticInst made = control(static_cast<std::uint16_t>(isa::kBarrier | flags));
   made.barrier = number;
-  made.access_bytes = 0;  // all warps of the block
   return made;
 }
 
@@ -130,7 +129,7 @@ TEST(Barrier, GivenNumberOfWarpsOpensIt) {
   // Two of three warps meet at barrier 3 while the third runs a long chain.
   Program program;
   program.add(barrier(3));
-  program.table[0].access_bytes = 2;
+  program.table[0].barrier_warps = 2;
   program.add(alu(1));
   for (int i = 0; i < 30; ++i) program.add(alu(2, {2}));
   WarpCode meets;

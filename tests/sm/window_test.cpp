@@ -62,7 +62,6 @@ Case random_case(std::uint32_t seed) {
     if (kind == 7) made_inst = control(isa::kFence);
     if (kind == 8) made_inst = control(isa::kBarrier);
     if (kind == 9 || kind == 10) made_inst = inst(Unit::Sfu, LatencyClass::Sfu, {reg()}, {reg()});
-    if (kind == 8) made_inst.access_bytes = 0;
     made.program.add(made_inst);
   }
   for (std::uint32_t b = 0; b < 3; ++b) {
