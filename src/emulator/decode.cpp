@@ -241,7 +241,11 @@ class Decoder {
         op.src[i] = source(inst, i);
       }
     }
-    if (inst.op == Opcode::Unpack) op.param = unpack_bits(inst);
+    if (inst.op == Opcode::Pack || inst.op == Opcode::Unpack) {
+      if (inst.vector != 2 && inst.vector != 4) unsupported(inst, fmt::format("{} parts", inst.vector));
+      op.elements = inst.vector;
+      op.param = static_cast<std::uint8_t>(isa::width_bits(inst.type) / inst.vector);
+    }
     op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
     using Select = Handler (*)(const Instruction&);
     constexpr Select kPlain[] = {&select_integer,          &select_bits,    &select_float,   &select_half,
@@ -257,14 +261,6 @@ class Decoder {
       if (op.run != nullptr) return op;
     }
     unsupported(inst, fmt::format("{} of type {}", isa::name(inst.op), isa::name(inst.type)));
-  }
-
-  /// The width of an unpacked part: 2 or 4 parts, as the last destination tells.
-  static std::uint8_t unpack_bits(const Instruction& inst) {
-    const unsigned width = isa::width_bits(inst.type);
-    if (inst.vector > 1) return static_cast<std::uint8_t>(width / inst.vector);
-    const bool four = inst.dst[2] || inst.dst[3];
-    return static_cast<std::uint8_t>(width / (four ? 4 : 2));
   }
 
   const ModuleData& module_;

@@ -43,18 +43,12 @@ Handler select_mov(const Instruction& inst) {
   }
 }
 
-unsigned count(const auto& operands) {
-  unsigned n = 0;
-  while (n < operands.size() && operands[n].kind != Operand::Kind::None) ++n;
-  return n;
-}
-
 // mov.b64 d, {a, b}: the parts are equally wide.
 template <class D>
 void pack(Warp& warp, const Op& op, LaneMask lanes) {
-  const unsigned parts = count(op.inst->src);
-  const unsigned bits = isa::width_bits(op.inst->type) / parts;
-  const u64 mask = bits >= 64 ? ~u64{0} : (u64{1} << bits) - 1;
+  const unsigned parts = op.elements;
+  const unsigned bits = op.param;
+  const u64 mask = (u64{1} << bits) - 1;
   alignas(64) D result[kWarpSize] = {};
   for (unsigned part = 0; part < parts; ++part) {
     const auto* a = warp.src<u32>(op, part);
@@ -63,15 +57,14 @@ void pack(Warp& warp, const Op& op, LaneMask lanes) {
   merge(warp.dst<D>(op), result, lanes);
 }
 
-// mov.b64 {a, b}, d: null parts are skipped. The number of parts follows from the widest index in use
-// and the width of the parts, which `param` holds.
+// mov.b64 {a, b}, d: null parts are skipped.
 template <class S>
 void unpack(Warp& warp, const Op& op, LaneMask lanes) {
   alignas(64) S value[kWarpSize];
   std::memcpy(value, warp.src<S>(op, 0), sizeof(value));
   const unsigned bits = op.param;
   const S mask = static_cast<S>((u64{1} << bits) - 1);
-  for (unsigned part = 0; part < 4; ++part) {
+  for (unsigned part = 0; part < op.elements; ++part) {
     if (op.inst->dst[part].kind == Operand::Kind::None) continue;
     alignas(64) u32 result[kWarpSize];
     for (u32 i = 0; i < kWarpSize; ++i) {

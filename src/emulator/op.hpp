@@ -44,8 +44,8 @@ struct Op {
   PredSource guard;
   OpKind kind = OpKind::Plain;
   std::uint8_t width = 0;              // memory: bytes per element
-  std::uint8_t elements = 1;           // memory: elements per lane
-  std::uint8_t param = 0;              // of the handler: Lop3 table, Prmt mode, Lea shift, ...
+  std::uint8_t elements = 1;           // memory: elements per lane; Pack, Unpack: parts
+  std::uint8_t param = 0;              // of the handler: Lop3 table, Prmt mode, bits of a part, ...
   std::array<std::uint32_t, 4> dst{};  // byte offsets of destination rows in the window
   std::array<std::uint32_t, 2> pred_dst{};
   std::array<Source, 5> src;
