@@ -273,7 +273,7 @@ void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
   warp.buffer->keep(header);
 }
 
-void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes) {
+void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, Address bank) {
   u32 distinct = 1;
   if (addresses.low != addresses.high) {
     u64 seen[kWarpSize];
@@ -283,10 +283,13 @@ void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes) {
       if (std::find(seen, seen + distinct, at) == seen + distinct) seen[distinct++] = at;
     }
   }
-  warp.buffer->room(0);
+  u64* words = warp.buffer->room(kWarpSize) + 1;
   MemHeader header;
   header.where = MemHeader::Where::Constant;
+  header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
   header.shared_passes = static_cast<u16>(distinct);
+  // Banks begin at a line's first byte, so the sectors stay.
+  for (u32 i = 0; i < header.transactions; ++i) words[i] += (bank / kLineBytes) << 10U;
   warp.buffer->keep(header);
 }
 

@@ -34,8 +34,9 @@ void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 /// Shared memory: `atomic` lanes on the same bank are serialised even on the same word.
 void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic);
-/// Constant bank: as many passes as distinct addresses.
-void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes);
+/// Constant bank, or the kernel's parameters, that lies at `bank` for the caches: as many passes as
+/// distinct addresses, and the lines that they touch.
+void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, Address bank);
 
 /// How many times shared memory is accessed one after the other. Words of 4 bytes lie in 32 banks; each
 /// distinct word of a bank costs one pass, the same word in several lanes none. 8-byte accesses are served

@@ -86,7 +86,7 @@ Block::~Block() { launch_->pool->give(std::move(storage_)); }
 
 Address Block::local_line(std::uint32_t warp) const {
   const Address row = Address{residency_} * launch_->warps + warp;
-  return memory().local_backing() + row * launch_->local_words * kLineBytes;
+  return launch_->local_address + row * launch_->local_words * kLineBytes;
 }
 
 Dim3 Block::thread(const Warp& warp, std::uint32_t lane) const {

@@ -22,8 +22,10 @@ struct ModuleData {
   AppId app = 0;
   PrintSink* sink = nullptr;
   std::string const_bank;
-  std::vector<Address> symbol_address;  // by symbol: as its own space sees it
-  std::string app_name;                 // the module file's stem, for messages
+  std::vector<Address> symbol_address;                // by symbol: as its own space sees it
+  std::string app_name;                               // for messages: "app NAME", or the module file's stem
+  Address const_address = 0;                          // where const_bank lies for the constant caches
+  std::map<const KernelInfo*, Address> code_address;  // looked up only
 };
 
 /// A 32-lane row (or pair of rows) of one value that a launch fills in.
@@ -68,6 +70,9 @@ struct LaunchData {
   std::uint32_t warps = 0;
   std::uint32_t shared_bytes = 0;
   std::uint32_t local_words = 0;  // per thread
+  Address local_address = 0;      // where the local memory of residency 0 lies for the caches
+  Address parameter_address = 0;  // where the parameters lie for the constant caches
+  Address code_address = 0;
   std::uint32_t registers_per_thread = 0;
   std::uint64_t grid_id = 0;
   std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers

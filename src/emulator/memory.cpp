@@ -219,7 +219,9 @@ void access_constant(Warp& warp, const Op& op, LaneMask lanes) {
       FromParameters ? warp.block->launch().config.parameters : warp.block->module().const_bank;
   check_bounded(a, warp, lanes, kTotal, kTotal, AccessKind::Read,
                 FromParameters ? Space::Param : Space::Const, bank.size());
-  record_constant(warp, a, lanes);
+  record_constant(
+      warp, a, lanes, kTotal,
+      FromParameters ? warp.block->launch().parameter_address : warp.block->module().const_address);
   load_data<Bytes, Elements>(warp, op, a, lanes, Flat(reinterpret_cast<const std::byte*>(bank.data())));
 }
 
@@ -232,9 +234,7 @@ void access_generic(Warp& warp, const Op& op, LaneMask lanes) {
   make_addresses(a, warp, op, lanes);
   GenericParts parts;
   LaneMask left = lanes;
-  const bool all_global = space_of(a.low) == Space::Global && space_of(a.high) == Space::Global &&
-                          a.high < workload::DeviceMemory::kSharedWindow && a.low <= a.high &&
-                          a.high < kConstWindow;
+  const bool all_global = a.low <= a.high && a.high < kFirstWindow;
   bool recorded = false;
   if (all_global) {
     check_global(a, warp, lanes, kTotal, kTotal, kKind<Store>);
@@ -265,16 +265,27 @@ void access_generic(Warp& warp, const Op& op, LaneMask lanes) {
     move_data<Bytes, Elements, Store>(warp, op, parts.part, some, Flat(warp.block->shared()));
     left &= ~some;
   }
-  if (const LaneMask some = parts.select(a, left, Space::Const); some != 0) {
+  for (const Space space : {Space::Const, Space::Param}) {
+    const LaneMask some = left == 0 ? 0 : parts.select(a, left, space);
+    if (some == 0) continue;
+    const bool parameters = space == Space::Param;
     if constexpr (Store) {
-      warp.block->fault(warp, static_cast<u32>(std::countr_zero(some)), "write to constant memory");
+      warp.block->fault(warp, static_cast<u32>(std::countr_zero(some)),
+                        parameters ? "write to the kernel's parameters" : "write to constant memory");
     } else {
-      const std::string& bank = warp.block->module().const_bank;
-      check_bounded(parts.part, warp, some, kTotal, kTotal, AccessKind::Read, Space::Const, bank.size());
-      if (!recorded) record_constant(warp, parts.part, some);
+      const ModuleData& module = warp.block->module();
+      const LaunchData& launch = warp.block->launch();
+      const std::string& bank = parameters ? launch.config.parameters : module.const_bank;
+      check_bounded(parts.part, warp, some, kTotal, kTotal, AccessKind::Read, space, bank.size());
+      if (!recorded) {
+        record_constant(warp, parts.part, some, kTotal,
+                        parameters ? launch.parameter_address : module.const_address);
+      }
+      recorded = true;
       load_data<Bytes, Elements>(warp, op, parts.part, some,
                                  Flat(reinterpret_cast<const std::byte*>(bank.data())));
     }
+    left &= ~some;
   }
 }
 

@@ -22,6 +22,8 @@ namespace {
 using isa::Symbol;
 
 constexpr std::uint32_t kMaxThreads = 1024;
+/// Room for an instruction where code lies: the most that a machine file can say.
+constexpr std::uint64_t kInstructionBytes = 32;
 
 std::string stem(const std::string& file) {
   const std::size_t slash = file.rfind('/');
@@ -37,7 +39,7 @@ std::uint64_t pointer_value(const ModuleData& data, const Symbol::Relocation& re
   if (symbol.kind == Symbol::Kind::Function) return symbol.function;
   std::uint64_t value = data.symbol_address[relocation.symbol] + relocation.addend;
   if (relocation.generic) {
-    if (symbol.kind == Symbol::Kind::Const) value += kConstWindow;
+    if (symbol.kind == Symbol::Kind::Const) value += window_of(isa::Space::Const);
     if (symbol.kind == Symbol::Kind::Shared) value += window_of(isa::Space::Shared);
   }
   return value;
@@ -71,6 +73,7 @@ class KernelLaunch final : public workload::KernelSource {
     return fmt::format("{}+{} {}", code.name, pc,
                        isa::to_text(data_->module->compiled->module, code, code.code[pc]));
   }
+  [[nodiscard]] Address code_address() const override { return data_->code_address; }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle now) override {
     GPUMUX_CHECK(index < blocks());
@@ -126,7 +129,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   data.app = app;
   data.sink = sink;
   const isa::Module& module = data.compiled->module;
-  data.app_name = stem(module.file);
+  data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
   // Addresses first: initial values may point at symbols that follow.
   for (const Symbol& symbol : module.symbols) {
@@ -137,6 +140,10 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
       data.const_bank.resize(symbol.address + symbol.bytes, '\0');
     }
     data.symbol_address.push_back(address);
+  }
+  data.const_address = memory.place_constants(data.const_bank.size());
+  for (const auto& [name, info] : data.compiled->kernels) {
+    data.code_address.emplace(&info, memory.place_code(info.code.code.size() * kInstructionBytes));
   }
   for (std::size_t i = 0; i < module.symbols.size(); ++i) {
     const Symbol& symbol = module.symbols[i];
@@ -230,6 +237,10 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->local_words = (function.local_bytes + 3) / 4;
   data->registers_per_thread =
       registers_override != 0 ? registers_override : (function.physical ? function.num_reg32 : 32);
+  workload::DeviceMemory& memory = *impl_->data->memory;
+  data->local_address = memory.place_local(std::uint64_t{data->warps} * data->local_words * kWarpSize * 4);
+  data->parameter_address = memory.place_constants(data->config.parameters.size());
+  data->code_address = impl_->data->code_address.at(&kernel);
   data->grid_id = ++impl_->launches;
   fill_special_rows(*data);
   constexpr std::size_t kAlign = 64;

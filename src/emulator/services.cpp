@@ -47,6 +47,15 @@ void read_generic(const Warp& warp, u32 lane, u64 address, void* to, u32 bytes) 
       }
       break;
     }
+    case Space::Param: {
+      const std::string& bank = block.launch().config.parameters;
+      const u64 offset = address - kParamWindow;
+      if (offset + bytes <= bank.size()) {
+        std::memcpy(to, bank.data() + offset, bytes);
+        return;
+      }
+      break;
+    }
     default:
       if (block.memory().valid(address, bytes)) {
         std::memcpy(to, block.memory().host(address), bytes);

@@ -6,13 +6,16 @@
 
 namespace gpumux::emulator {
 
+inline constexpr Address kParamWindow = Address{0x7c} << 40U;  // a kernel's parameters: read only
 inline constexpr Address kConstWindow = Address{0x7d} << 40U;
+inline constexpr Address kFirstWindow = kParamWindow;  // below it all generic addresses are global
 
 constexpr Address window_of(isa::Space space) {
   switch (space) {
     case isa::Space::Shared: return workload::DeviceMemory::kSharedWindow;
     case isa::Space::Local: return workload::DeviceMemory::kLocalWindow;
     case isa::Space::Const: return kConstWindow;
+    case isa::Space::Param: return kParamWindow;
     default: return 0;
   }
 }
@@ -23,6 +26,7 @@ constexpr isa::Space space_of(Address address) {
   if (address - window_of(isa::Space::Shared) < kSize) return isa::Space::Shared;
   if (address - window_of(isa::Space::Local) < kSize) return isa::Space::Local;
   if (address - kConstWindow < kSize) return isa::Space::Const;
+  if (address - kParamWindow < kSize) return isa::Space::Param;
   return isa::Space::Global;
 }
 

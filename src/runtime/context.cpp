@@ -25,7 +25,7 @@ void Context::start() {
   program_ = Task();  // ends the old coroutine frame before the memory that it may name
   modules_.clear();
   module_files_.clear();
-  memory_ = std::make_unique<workload::DeviceMemory>(app_);
+  memory_ = std::make_unique<workload::DeviceMemory>(app_, name_);
   streams_.clear();
   streams_.emplace_back();
   events_.clear();

@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,10 +26,21 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
+/// Blocks that a range of local memory has room for.
+constexpr std::uint64_t kLocalBlocks = std::uint64_t{1} << 14U;
+
+/// The next place of `bytes` in a backing range; starts anew at its end.
+std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
+  if (placed + bytes > DeviceMemory::kBackingBytes) placed = 0;
+  const std::uint64_t offset = placed;
+  placed = align_up(placed + bytes, DeviceMemory::kAllocationAlign);
+  return offset;
+}
+
 }  // namespace
 
-DeviceMemory::DeviceMemory(AppId app)
-    : base_((Address{app} + 1) << 40U), host_(nullptr), top_(base_ + kFirstOffset) {
+DeviceMemory::DeviceMemory(AppId app, std::string owner)
+    : base_((Address{app} + 1) << 40U), owner_(std::move(owner)), host_(nullptr), top_(base_ + kFirstOffset) {
   void* range = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
@@ -39,12 +52,31 @@ DeviceMemory::DeviceMemory(AppId app)
 
 DeviceMemory::~DeviceMemory() { munmap(host_, kReservedBytes); }
 
+std::string DeviceMemory::error() const {
+  return owner_.empty() ? "error: " : fmt::format("error: app {}: ", owner_);
+}
+
+Address DeviceMemory::place_constants(std::uint64_t bytes) {
+  return constant_backing() + place(constants_placed_, bytes);
+}
+
+Address DeviceMemory::place_code(std::uint64_t bytes) { return code_backing() + place(code_placed_, bytes); }
+
+Address DeviceMemory::place_local(std::uint64_t block_bytes) {
+  const auto found = local_ranges_.find(block_bytes);
+  if (found != local_ranges_.end()) return found->second;
+  const std::uint64_t bytes = std::min(block_bytes, kBackingBytes / kLocalBlocks) * kLocalBlocks;
+  const Address range = local_backing() + place(local_placed_, bytes);
+  local_ranges_.emplace(block_bytes, range);
+  return range;
+}
+
 Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   const Address end_of_range = base_ + kReservedBytes;
   if (bytes > kReservedBytes - kFirstOffset - 2 * kGap) {
-    throw SimulationFault(
-        fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated", bytes, allocated_));
+    throw SimulationFault(error() + fmt::format("out of device memory: {} bytes wanted, {} bytes allocated",
+                                                bytes, allocated_));
   }
   // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
   Address candidate = base_ + kFirstOffset;
@@ -57,8 +89,8 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
     candidate = align_up(start + size + kGap, kAllocationAlign);
   }
   if (!found && candidate + bytes + kGap > end_of_range) {
-    throw SimulationFault(
-        fmt::format("error: out of device memory: {} bytes wanted, {} bytes allocated", bytes, allocated_));
+    throw SimulationFault(error() + fmt::format("out of device memory: {} bytes wanted, {} bytes allocated",
+                                                bytes, allocated_));
   }
   if (candidate < top_) {  // used before: its bytes may be stale
     const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
@@ -74,8 +106,9 @@ void DeviceMemory::free(Address address) {
   if (address == 0) return;
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) {
-    throw SimulationFault(fmt::format("error: free of 0x{:x}, which is not the start of an allocation ({})",
-                                      address, describe(address)));
+    throw SimulationFault(error() +
+                          fmt::format("free of 0x{:x}, which is not the start of an allocation ({})", address,
+                                      describe(address)));
   }
   if (found->second >= kReturnBytes) {
     const Address first = align_up(address, 4096);
@@ -111,8 +144,8 @@ bool DeviceMemory::valid_slow(Address address, std::uint64_t bytes) const {
 void DeviceMemory::write(Address to, std::span<const std::byte> from) {
   if (from.empty()) return;
   if (!valid(to, from.size())) {
-    throw SimulationFault(fmt::format("error: invalid copy of {} bytes to device address 0x{:x} ({})",
-                                      from.size(), to, describe(to)));
+    throw SimulationFault(error() + fmt::format("invalid copy of {} bytes to device address 0x{:x} ({})",
+                                                from.size(), to, describe(to)));
   }
   std::memcpy(host(to), from.data(), from.size());
 }
@@ -120,8 +153,8 @@ void DeviceMemory::write(Address to, std::span<const std::byte> from) {
 void DeviceMemory::read(Address from, std::span<std::byte> to) const {
   if (to.empty()) return;
   if (!valid(from, to.size())) {
-    throw SimulationFault(fmt::format("error: invalid copy of {} bytes from device address 0x{:x} ({})",
-                                      to.size(), from, describe(from)));
+    throw SimulationFault(error() + fmt::format("invalid copy of {} bytes from device address 0x{:x} ({})",
+                                                to.size(), from, describe(from)));
   }
   std::memcpy(to.data(), host(from), to.size());
 }
@@ -129,8 +162,8 @@ void DeviceMemory::read(Address from, std::span<std::byte> to) const {
 void DeviceMemory::fill(Address to, std::byte value, std::uint64_t bytes) {
   if (bytes == 0) return;
   if (!valid(to, bytes)) {
-    throw SimulationFault(fmt::format("error: invalid fill of {} bytes at device address 0x{:x} ({})", bytes,
-                                      to, describe(to)));
+    throw SimulationFault(error() + fmt::format("invalid fill of {} bytes at device address 0x{:x} ({})",
+                                                bytes, to, describe(to)));
   }
   std::memset(host(to), std::to_integer<int>(value), bytes);
 }

@@ -25,12 +25,25 @@ class DeviceMemory {
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
   static constexpr Address kLocalWindow = Address{0x7f} << 40U;
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24U;
-  /// Where local memory of resident blocks lies for the caches: upper half of the application's 2^40.
-  [[nodiscard]] Address local_backing() const { return base_ + (Address{1} << 39U); }
-  /// Where kernel code lies for the instruction cache.
-  [[nodiscard]] Address code_backing() const { return base_ + (Address{3} << 38U); }
+  /// What the caches alone see of an application besides its allocations lies in the upper three quarters
+  /// of its 2^40 addresses: constant banks and parameters, local memory of resident blocks, code.
+  [[nodiscard]] Address constant_backing() const { return base_ + kBackingBytes; }
+  [[nodiscard]] Address local_backing() const { return base_ + 2 * kBackingBytes; }
+  [[nodiscard]] Address code_backing() const { return base_ + 3 * kBackingBytes; }
+  /// Bytes of each of the three.
+  static constexpr std::uint64_t kBackingBytes = std::uint64_t{1} << 38U;
 
-  explicit DeviceMemory(AppId app);
+  /// A place of its own for a constant bank or the parameters of a launch, 256-byte aligned.
+  Address place_constants(std::uint64_t bytes);
+  /// A place of its own for a kernel's code, 256-byte aligned.
+  Address place_code(std::uint64_t bytes);
+  /// Where the local memory of the block with residency 0 lies; residency r's follows at r * block_bytes.
+  /// Blocks with different residencies share no line, whatever the sizes of their kernels' frames: each
+  /// size has a range of its own, with room for 2^14 blocks (for fewer where a block takes over 16 MiB).
+  Address place_local(std::uint64_t block_bytes);
+
+  /// `owner`: the application's name, for messages; may be empty.
+  explicit DeviceMemory(AppId app, std::string owner = {});
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -59,15 +72,23 @@ class DeviceMemory {
   [[nodiscard]] std::string describe(Address address) const;
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
   [[nodiscard]] Address base() const { return base_; }
+  [[nodiscard]] const std::string& owner() const { return owner_; }
 
  private:
   bool valid_slow(Address address, std::uint64_t bytes) const;
+  /// "error: app NAME: " or "error: ".
+  [[nodiscard]] std::string error() const;
   Address base_;
+  std::string owner_;
   std::byte* host_;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
   std::uint64_t allocated_ = 0;
-  Address top_;                    // first address never allocated
-  mutable Address hot_begin_ = 1;  // the allocation that was hit last
+  Address top_;  // first address never allocated
+  std::uint64_t constants_placed_ = 0;
+  std::uint64_t code_placed_ = 0;
+  std::uint64_t local_placed_ = 0;
+  std::map<std::uint64_t, Address> local_ranges_;  // by bytes of a block
+  mutable Address hot_begin_ = 1;                  // the allocation that was hit last
   mutable Address hot_end_ = 0;
 };
 

@@ -161,6 +161,124 @@ TEST(Memory, GenericAddressesReachEverySpace) {
   }
 }
 
+// What a compiler makes of a __grid_constant__ structure whose address is taken: a generic pointer into the
+// parameters, by which some lanes read them while others read other spaces.
+TEST(Memory, ParametersHaveGenericAddresses) {
+  for (const int optimize : {0, 1, 2}) {
+    PtxRunner runner(R"(
+.visible .entry kernel(.param .u64 out, .param .align 8 .b8 data[80])
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<12>;
+  ld.param.u64 %rd1, [out];
+  mov.b64 %rd2, data;
+  cvta.param.u64 %rd3, %rd2;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd4, %r1, 16;
+  add.s64 %rd4, %rd1, %rd4;
+  and.b32 %r2, %r1, 7;
+  mul.wide.u32 %rd5, %r2, 8;
+  add.s64 %rd6, %rd3, %rd5;
+  ld.u32 %r3, [%rd6+8];
+  st.global.u32 [%rd4], %r3;
+  ld.u64 %rd7, [%rd3];
+  cvta.to.param.u64 %rd8, %rd6;
+  ld.param.u32 %r4, [%rd8+8];
+  st.global.u32 [%rd4+4], %r4;
+  and.b32 %r5, %r1, 1;
+  setp.eq.u32 %p1, %r5, 0;
+  selp.b64 %rd9, %rd6, %rd7, %p1;
+  ld.u32 %r6, [%rd9];
+  st.global.u32 [%rd4+8], %r6;
+  isspacep.param %p2, %rd9;
+  selp.u32 %r7, 1, 0, %p2;
+  st.global.u32 [%rd4+12], %r7;
+  ret;
+}
+)",
+                     optimize);
+    const Address out = runner.device.memory.allocate(32 * 16);
+    const Address other = runner.device.upload(std::vector<std::uint32_t>{4321});
+    std::vector<std::uint64_t> parameters = {out, other};
+    for (std::uint64_t i = 1; i < 10; ++i) parameters.push_back(100 + i);
+    runner.run("kernel", {1, 1, 1}, {32, 1, 1}, parameters);
+    const auto result = runner.device.download<std::uint32_t>(out, 32 * 4);
+    for (std::uint32_t t = 0; t < 32; ++t) {
+      EXPECT_EQ(result[4 * t], 101 + t % 8) << t;
+      EXPECT_EQ(result[4 * t + 1], 101 + t % 8) << t;
+      const std::uint32_t own =
+          t % 8 == 0 ? static_cast<std::uint32_t>(other) : static_cast<std::uint32_t>(100 + t % 8);
+      EXPECT_EQ(result[4 * t + 2], t % 2 == 0 ? own : 4321U) << t;
+      EXPECT_EQ(result[4 * t + 3], t % 2 == 0 ? 1U : 0U) << t;
+    }
+  }
+}
+
+// A load of fewer bits than its register has extends by its type; every reader of a 16-bit register sees 16
+// bits, whatever the load left above them.
+TEST(Memory, NarrowSignedLoadsReadAsTheirRegistersWidth) {
+  for (const int optimize : {0, 1, 2}) {
+    const std::string head =
+        "mul.wide.u32 %rd5, %r1, 16; ld.global.s8 %rs1, [%rd3]; ld.global.s8 %r2, [%rd3]; ld.global.u8 %r3, "
+        "[%rd3];"
+        "ld.global.s8 %rd6, [%rd3];";
+    const auto values = [&](const std::string& body) {
+      return run(kernel(head + body + "ret;"), 64, optimize).b;
+    };
+    const auto wide = values(
+        "cvt.u32.u16 %r4, %rs1; cvt.s32.s16 %r5, %rs1; mov.b32 %r6, {%rs1, %rs1};"
+        "cvt.u32.u64 %r7, %rd6; st.global.v4.u32 [%rd4], {%r4, %r5, %r6, %r7};");
+    const auto steps = values(
+        "shr.u16 %rs2, %rs1, 1; cvt.u32.u16 %r4, %rs2; shr.s16 %rs3, %rs1, 1;"
+        "cvt.u32.u16 %r5, %rs3; mov.b16 %rs4, %rs1; cvt.u32.u16 %r6, %rs4;"
+        "mul.wide.u16 %r7, %rs1, 2; st.global.v4.u32 [%rd4], {%r4, %r5, %r6, %r7};");
+    const auto tests = values(
+        "setp.eq.u16 %p1, %rs1, 0xff80; selp.u32 %r4, 1, 0, %p1;"
+        "setp.gt.u16 %p2, %rs1, 0x7fff; selp.u32 %r5, 1, 0, %p2; not.b16 %rs2, %rs1;"
+        "cvt.u32.u16 %r6, %rs2; selp.b16 %rs3, %rs1, %rs2, %p2; cvt.rn.f32.u16 %f1, %rs3;"
+        "st.global.v2.u32 [%rd4], {%r4, %r5}; st.global.u32 [%rd4+8], %r6;"
+        "st.global.f32 [%rd4+12], %f1;");
+    const auto more = values(
+        "and.b16 %rs2, %rs1, %rs1; cvt.u32.u16 %r4, %rs2; min.u16 %rs3, %rs1, 0xfff0;"
+        "cvt.u32.u16 %r5, %rs3; div.u16 %rs4, %rs1, 3; cvt.u32.u16 %r6, %rs4;"
+        "mad.wide.u16 %r7, %rs1, %rs1, %r2;"
+        "st.global.v4.u32 [%rd4], {%r4, %r5, %r6, %r7};");
+    const auto stored = values(
+        "st.global.u16 [%rd4], %rs1; st.global.u8 [%rd4+2], %rs1; st.global.u32 [%rd4+4], %r2;"
+        "st.global.u32 [%rd4+8], %r3; cvt.u64.u16 %rd7, %rs1; cvt.u32.u64 %r4, %rd7;"
+        "st.global.u32 [%rd4+12], %r4;");
+    for (std::uint32_t t = 0; t < 64; ++t) {
+      const std::uint32_t byte = (0x80U + 4 * t) & 0xffU;
+      const auto extended = static_cast<std::uint32_t>(std::int32_t{static_cast<std::int8_t>(byte)});
+      const std::uint32_t half = extended & 0xffffU;
+      EXPECT_EQ(wide[4 * t], half) << t;
+      EXPECT_EQ(wide[4 * t + 1], extended) << t;
+      EXPECT_EQ(wide[4 * t + 2], half << 16U | half) << t;
+      EXPECT_EQ(wide[4 * t + 3], extended) << t;
+      EXPECT_EQ(steps[4 * t], half >> 1U) << t;
+      EXPECT_EQ(steps[4 * t + 1],
+                static_cast<std::uint32_t>(static_cast<std::int32_t>(extended) >> 1) & 0xffffU)
+          << t;
+      EXPECT_EQ(steps[4 * t + 2], half) << t;
+      EXPECT_EQ(steps[4 * t + 3], half * 2) << t;
+      EXPECT_EQ(tests[4 * t], half == 0xff80U ? 1U : 0U) << t;
+      EXPECT_EQ(tests[4 * t + 1], half > 0x7fffU ? 1U : 0U) << t;
+      EXPECT_EQ(tests[4 * t + 2], ~half & 0xffffU) << t;
+      const std::uint32_t chosen = half > 0x7fffU ? half : ~half & 0xffffU;
+      EXPECT_EQ(tests[4 * t + 3], std::bit_cast<std::uint32_t>(static_cast<float>(chosen))) << t;
+      EXPECT_EQ(more[4 * t], half) << t;
+      EXPECT_EQ(more[4 * t + 1], std::min(half, 0xfff0U)) << t;
+      EXPECT_EQ(more[4 * t + 2], half / 3) << t;
+      EXPECT_EQ(more[4 * t + 3], half * half + extended) << t;
+      EXPECT_EQ(stored[4 * t], byte << 16U | half) << t;
+      EXPECT_EQ(stored[4 * t + 1], extended) << t;
+      EXPECT_EQ(stored[4 * t + 2], byte) << t;
+      EXPECT_EQ(stored[4 * t + 3], half) << t;
+    }
+  }
+}
+
 TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
   const Buffers buffers = run(kernel(R"(
     .shared .align 4 .b8 fixed[20];
@@ -300,6 +418,16 @@ TEST(Faults, EveryKindIsOneLine) {
             "of the allocation of 512 bytes at 0x10000001000), thread (0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("setp.eq.u32 %p1, %r1, 5; @%p1 trap; ret;"),
             "error: test: kernel kernel: trap, thread (5,0,0) of block (0,0,0)");
+  EXPECT_EQ(fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; st.u32 [%rd6], %r1; ret;"),
+            "error: test: kernel kernel: write to the kernel's parameters, thread (0,0,0) of block (0,0,0)");
+  EXPECT_EQ(
+      fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; ld.u32 %r2, [%rd6+8];"
+               "st.global.u32 [%rd4], %r2; ret;"),
+      "error: test: kernel kernel: invalid constant read of 4 bytes at 0x10 (0 bytes after the end of the "
+      "kernel's parameters, 16 bytes), thread (0,0,0) of block (0,0,0)");
+  EXPECT_NE(fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; atom.add.u32 %r2, [%rd6], 1;"
+                     "st.global.u32 [%rd4], %r2; ret;"),
+            "");
   // The last bytes of the address space must not wrap around into an allocation.
   EXPECT_NE(fault_of("mov.u64 %rd5, -4; ld.global.u32 %r2, [%rd5]; st.global.u32 [%rd4], %r2; ret;"), "");
 }

@@ -1,6 +1,8 @@
 // What the machine is told: records, coalescing, bank conflicts, lazy refilling; and launches.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "emulator/addresses.hpp"
 #include "emulator/ptx_runner.hpp"
 
@@ -163,8 +165,112 @@ TEST(Stream, ConstantLoadsCountDistinctAddresses) {
   const auto records = consume(*source, 16)[0];
   EXPECT_EQ(records[5].header.where, MemHeader::Where::Constant);
   EXPECT_EQ(records[5].header.shared_passes, 8);
-  EXPECT_EQ(records[5].header.transactions, 0);
+  ASSERT_EQ(records[5].header.transactions, 1);  // 32 bytes: one sector
+  EXPECT_EQ(records[5].lines[0].line() * 128, runner.device.memory.constant_backing());
+  EXPECT_EQ(records[5].lines[0].sectors(), 0x1U);
+  EXPECT_EQ(records[5].lines[0].lanes(), 32U);
   EXPECT_EQ(records[6].header.shared_passes, 1);
+  EXPECT_EQ(records[6].header.transactions, 1);
+}
+
+// Every lane reads a line of its own, from a constant table and from the kernel's parameters (of which two
+// lines exist). Modules and launches lie at places of their own.
+TEST(Stream, ConstantLoadsListTheirLines) {
+  PtxRunner runner(R"(
+.const .align 4 .u32 table[1056];
+.visible .entry kernel(.param .align 8 .b8 data[256])
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<6>;
+  mov.u32 %r1, %laneid;
+  mul.wide.u32 %rd1, %r1, 132;
+  mov.u64 %rd2, table;
+  add.s64 %rd3, %rd2, %rd1;
+  ld.const.u32 %r3, [%rd3];
+  and.b32 %r4, %r1, 1;
+  mul.wide.u32 %rd4, %r4, 160;
+  mov.b64 %rd5, data;
+  add.s64 %rd5, %rd5, %rd4;
+  ld.param.u32 %r5, [%rd5];
+  ret;
+}
+)");
+  LoadedModule second(
+      compile_module(with_header(".const .align 4 .u32 other[4]; .visible .entry k() { ret; }"), "second.ptx",
+                     {}),
+      runner.device.memory, AppId{0}, nullptr);
+  const std::vector<std::uint64_t> parameters(32, 5);
+  const auto source = runner.launch("kernel", {1, 1, 1}, {32, 1, 1}, parameters);
+  const auto again = runner.launch("kernel", {1, 1, 1}, {32, 1, 1}, parameters);
+  const auto records = consume(*source, 16)[0];
+  const Address backing = runner.device.memory.constant_backing();
+  const Access& table = records[4];
+  EXPECT_EQ(table.header.shared_passes, 32);
+  ASSERT_EQ(table.header.transactions, 32);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(table.lines[i].line(), (backing + 132 * i) / 128);
+    EXPECT_EQ(table.lines[i].sectors(), 1U << (132 * i % 128 / 32));
+    EXPECT_EQ(table.lines[i].lanes(), 1U);
+  }
+  const Access& data = records[9];
+  EXPECT_EQ(data.header.where, MemHeader::Where::Constant);
+  EXPECT_EQ(data.header.shared_passes, 2);
+  ASSERT_EQ(data.header.transactions, 2);
+  EXPECT_GE(data.lines[0].line() * 128, backing + 1056 * 4 + 16) << "after both modules' banks";
+  EXPECT_EQ(data.lines[1].line(), data.lines[0].line() + 1);
+  EXPECT_EQ(data.lines[1].sectors(), 0x2U);
+  const auto later = consume(*again, 16)[0];
+  EXPECT_EQ(later[4].lines[0].line(), table.lines[0].line()) << "one bank for all launches";
+  EXPECT_GE(later[9].lines[0].line(), data.lines[1].line() + 1) << "parameters of each launch";
+}
+
+// Blocks of two kernels whose frames differ, resident side by side, in any order of residencies.
+TEST(Stream, LocalMemoryOfTwoKernelsSharesNoLine) {
+  PtxRunner runner(R"(
+.visible .entry small()
+{
+  .local .align 4 .b8 frame[8];
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %laneid;
+  st.local.u32 [frame], %r1;
+  st.local.u32 [frame+4], %r1;
+  ret;
+}
+.visible .entry large()
+{
+  .local .align 4 .b8 frame[40];
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %laneid;
+  st.local.u32 [frame], %r1;
+  st.local.u32 [frame+20], %r1;
+  st.local.u32 [frame+36], %r1;
+  ret;
+}
+)");
+  const auto small = runner.launch("small", {8, 1, 1}, {64, 1, 1}, {});
+  const auto large = runner.launch("large", {8, 1, 1}, {96, 1, 1}, {});
+  const Address code = runner.device.memory.code_backing();
+  EXPECT_GE(std::min(small->code_address(), large->code_address()), code);
+  EXPECT_NE(small->code_address() / 128, large->code_address() / 128) << "nor their code, for the caches";
+  std::map<std::uint64_t, std::uint32_t> owner;  // line -> residency
+  for (std::uint32_t residency = 0; residency < 8; ++residency) {
+    workload::KernelSource& source = residency % 2 == 0 ? *small : *large;
+    const auto block = source.begin_block(residency, residency, 0, 0);
+    std::size_t lines = 0;
+    for (std::uint32_t w = 0; w < block->warps(); ++w) {
+      workload::WarpStream& stream = block->stream(w);
+      block->refill(w, 100);
+      for (; stream.next != stream.end; ++stream.next) {
+        if (source.static_table()[stream.next->pc].unit != isa::Unit::Memory) continue;
+        const auto header = std::bit_cast<MemHeader>(*stream.mem_next++);
+        for (unsigned i = 0; i < header.transactions; ++i, ++lines) {
+          const std::uint64_t line = Transaction{*stream.mem_next++}.line();
+          EXPECT_EQ(owner.emplace(line, residency).first->second, residency);
+        }
+      }
+    }
+    EXPECT_EQ(lines, residency % 2 == 0 ? 4U : 9U);
+  }
 }
 
 // A loop whose barrier joins two warps in each round: the streams must be the same whatever the machine asks

@@ -194,8 +194,41 @@ TEST_F(ContextTest, ErrorsSayWhatWouldBeRight) {
               const auto data = host.malloc<std::uint32_t>(1);
               host.to_device(data, std::vector<std::uint32_t>(2, 1));
               co_await host.synchronize();
-            }).find("error"),
+            }).find("error: app script: invalid copy of 8 bytes to device address 0x1"),
             std::string::npos);
+}
+
+TEST_F(ContextTest, FaultsNameTheApplication) {
+  const auto starts = [](const std::string& message, const std::string& expected) {
+    EXPECT_EQ(message.substr(0, expected.size()), expected);
+  };
+  starts(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+           std::vector<std::uint32_t> value(1);
+           host.from_device(value, DevicePtr<std::uint32_t>{64});
+           co_await host.synchronize();
+         }),
+         "error: app script: invalid copy of 4 bytes from device address 0x40 (no allocation exists)");
+  starts(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+           host.free(Address{64});
+           co_return;
+         }),
+         "error: app script: free of 0x40");
+  starts(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+           (void)host.malloc_bytes(std::uint64_t{1} << 50U);
+           co_return;
+         }),
+         "error: app script: out of device memory: 1125899906842624 bytes wanted");
+  start([](Host& host, std::vector<std::uint32_t>&) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "folder/one.ptx");
+    host.launch(module, "add_one", {}, Address{0});
+    co_await host.synchronize();
+  });
+  try {
+    device_.finish();
+    ADD_FAILURE() << "the kernel reads address 0";
+  } catch (const SimulationFault& fault) {
+    starts(fault.what(), "error: app script: kernel add_one: invalid global read of 4 bytes at 0x0");
+  }
 }
 
 }  // namespace
