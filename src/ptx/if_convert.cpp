@@ -22,24 +22,31 @@ bool defines(const Instruction& inst, const Operand& reg) {
                      [&](const Operand& dst) { return dst.kind == reg.kind && dst.reg == reg.reg; });
 }
 
-/// The exact forms take so long that skipping them pays for the branch.
-bool is_long(const Instruction& inst) {
+/// Work of the scarce units (special functions, f64, exact division): skipping it pays for the branch. ptxas
+/// keeps such branches as well; with them converted, cutcp's cut-off test saved nothing and it ran a quarter
+/// longer.
+bool is_costly(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Div:
     case Opcode::Rem:
     case Opcode::Rcp:
-    case Opcode::Sqrt: return !inst.approx;
-    default: return false;
+    case Opcode::Sqrt:
+    case Opcode::Rsqrt:
+    case Opcode::Sin:
+    case Opcode::Cos:
+    case Opcode::Lg2:
+    case Opcode::Ex2:
+    case Opcode::Tanh: return true;
+    case Opcode::Ld:
+    case Opcode::St:
+    case Opcode::Mov:
+    case Opcode::Selp: return false;
+    default: return inst.type == Type::F64 || inst.type2 == Type::F64;
   }
 }
 
 bool is_plain_access(const Instruction& inst) {
   return (inst.op == Opcode::Ld || inst.op == Opcode::St) && !inst.is_volatile && !inst.acquire_release;
-}
-
-unsigned slots(const Instruction& inst) {
-  const bool slow = inst.type == Type::F64 || inst.approx;
-  return slow && !is_plain_access(inst) ? 2 : 1;
 }
 
 /// A branch and what it decides about: `taken` or `other` is kNoBlock when that way leads straight to `join`.
@@ -79,15 +86,12 @@ class Converter {
     const Block& block = graph_.blocks[id];
     if (id == from || used_[id] || before_[id].size() != 1 || block.next == kNoBlock) return false;
     return std::all_of(block.code.begin(), block.code.end(), [&](const Instruction& inst) {
-      return (is_pure(inst) || is_plain_access(inst)) && !is_long(inst) && !defines(inst, guard);
+      return (is_pure(inst) || is_plain_access(inst)) && !is_costly(inst) && !defines(inst, guard);
     });
   }
 
-  unsigned cost(BlockId id) const {
-    unsigned sum = 0;
-    if (id == kNoBlock) return sum;
-    for (const Instruction& inst : graph_.blocks[id].code) sum += slots(inst);
-    return sum;
+  [[nodiscard]] std::size_t size(BlockId id) const {
+    return id == kNoBlock ? 0 : graph_.blocks[id].code.size();
   }
 
   Shape find(BlockId id) const {
@@ -111,7 +115,7 @@ class Converter {
     }
     if (shape.join == id || shape.join == shape.taken || shape.join == shape.other) return {};
     const bool both = shape.taken != kNoBlock && shape.other != kNoBlock;
-    if (cost(shape.taken) + cost(shape.other) > (both ? limits_.both_sides : limits_.one_side)) return {};
+    if (size(shape.taken) + size(shape.other) > (both ? limits_.both_sides : limits_.one_side)) return {};
     return shape;
   }
 

@@ -21,7 +21,8 @@ constexpr std::uint32_t kWords = 1024;
 
 std::string kernel_text(const std::string& body) {
   return ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-         ".reg .pred %p<9>; .reg .b32 %r<60>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .shared .align 4 .b8 "
+         ".reg .pred %p<9>; .reg .b32 %r<60>; .reg .f32 %f<9>; .reg .f64 %fd<9>; .reg .b64 %rd<9>; .shared "
+         ".align 4 .b8 "
          "s[256];\n"
          "ld.param.u64 %rd1,[p]; cvta.to.global.u64 %rd2,%rd1; mov.u32 %r1,%tid.x; mul.wide.u32 %rd3,%r1,4;\n"
          "add.s64 %rd4,%rd2,%rd3; ld.global.u32 %r2,[%rd4]; and.b32 %r3,%r2,1; setp.eq.u32 %p1,%r3,0;\n"
@@ -134,7 +135,9 @@ TEST(IfConvert, WhatNeedsItsLanesStays) {
        {"bar.sync 0;", "membar.gl;", "shfl.sync.idx.b32 %r5,%r2,0,31,-1;", "vote.sync.ballot.b32 %r5,%p2,-1;",
         "activemask.b32 %r5;", "atom.global.add.u32 %r5,[%rd4],1;", "red.global.add.u32 [%rd4],1;",
         "ld.volatile.global.u32 %r5,[%rd4];", "st.volatile.global.u32 [%rd4],%r5;", "mov.u32 %r5,%clock;",
-        "trap;", "div.u32 %r5,%r2,%r6; div.u32 %r6,%r2,%r5;"}) {
+        "trap;", "rsqrt.approx.f32 %f1,%f2; st.global.f32 [%rd4],%f1;",
+        "cvt.rn.f64.u32 %fd1,%r2; add.f64 %fd1,%fd1,%fd1; st.global.f64 [%rd4],%fd1;",
+        "div.u32 %r5,%r2,%r6; div.u32 %r6,%r2,%r5;"}) {
     EXPECT_GE(count(compile_body("@%p1 bra J; " + std::string(side) + " J:"), Opcode::Bra), 1U) << side;
   }
 }
