@@ -75,6 +75,11 @@ class Channel {
   /// Issues the command(s) of clock next(). True when a read has moved its last burst: the completion is
   /// set, and a place in the return queue stays taken until release_return().
   bool step(Completion& completion);
+  /// The same for the clocks before `limit`, one after the other, until a request is through: true, and
+  /// `completion.sectors` is 0 for a write. False when the next command's clock is `limit` or later.
+  bool run(Tick limit, Completion& completion);
+  /// Clock of the last command; -1: none yet.
+  [[nodiscard]] Tick last() const { return last_; }
   /// The data of the read that the last step completed leaves the return queue at clock `at` (may be in the
   /// future). Called right after that step.
   void release_return(Tick at);
@@ -132,6 +137,13 @@ class Channel {
   void select(std::uint32_t bank, std::uint16_t from);
   void select_all();
   bool update_drain();
+  bool issue(Completion& completion);
+  void issue_bursts(Tick limit);
+  /// issue_bursts() would issue at least one.
+  [[nodiscard]] bool bursts_ahead() const {
+    return plan_ == Plan::Normal && column_tick_ < row_tick_ && returns_ < return_capacity_ && !fcfs_ &&
+           entries_[banks_[column_bank_].hit].bursts > 1;
+  }
   bool issue_column(std::uint32_t bank, Tick now, Completion& completion);
   void issue_row(std::uint32_t bank, Tick now);
   void activate(Bank& bank, std::uint32_t index, Tick now);

@@ -25,6 +25,7 @@ void validate(const machine::L2Config& c) {
 }  // namespace
 
 struct Partition::State {
+  static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
   State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
         fixed_latency(config.dram.fixed_latency),
@@ -40,7 +41,14 @@ struct Partition::State {
   Cycle run_events(Cycle end);
   [[nodiscard]] Cycle next_of_slices() const;
   void step(Cycle now);
-  bool step_channel();
+  bool run_channel(dram::Tick limit);
+  [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
+    return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
+  }
+  [[nodiscard]] Cycle channel_next() const {
+    const dram::Tick tick = shared.channel.next();
+    return tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
+  }
   void take_credits(Cycle now);
 
   Shared shared;
@@ -48,8 +56,6 @@ struct Partition::State {
   std::vector<Slice> slices;
   Arrivals arrivals;
   CreditWheel credits;
-  Cycle channel_next = kNever;              // core cycle of the channel's next command
-  dram::Tick channel_tick = dram::kNoTick;  // that command's clock
   std::uint32_t first_for_credits = 0;
 };
 
@@ -121,10 +127,8 @@ Cycle Partition::State::run_events(Cycle end) {
   Cycle others = next_of_slices();
   while (true) {
     // Most commands of the channel concern nobody else.
-    while (channel_next < others && channel_next < end) {
-      if (step_channel()) others = next_of_slices();
-    }
-    if (others >= end) return std::min(others, channel_next);
+    while (run_channel(dram_tick(std::min(others, end)))) others = next_of_slices();
+    if (others >= end) return std::min(others, channel_next());
     step(others);
     others = next_of_slices();
   }
@@ -156,7 +160,8 @@ void Partition::State::step(Cycle now) {
       index = next;
     }
   }
-  while (channel_next == now) step_channel();
+  for (const dram::Tick limit = dram_tick(now + 1); run_channel(limit);) {
+  }
   // The slice after the one that used the channel last goes first.
   const auto count = static_cast<std::uint32_t>(slices.size());
   std::uint32_t i = shared.last_to_dram;
@@ -164,37 +169,28 @@ void Partition::State::step(Cycle now) {
     if (++i >= count) i = 0;
     if (slices[i].next() == now) slices[i].step();
   }
-  if (shared.channel.next() != channel_tick) {
-    channel_tick = shared.channel.next();
-    channel_next = channel_tick == dram::kNoTick
-                       ? kNever
-                       : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
-  }
 }
 
-// One command clock of the channel. True when a slice may have got an earlier event.
-bool Partition::State::step_channel() {
+// The channel's commands before `limit`, until one concerns the slices: true then, for one of them may have
+// got an earlier event.
+bool Partition::State::run_channel(dram::Tick limit) {
   dram::Channel& channel = shared.channel;
-  const bool was_full = channel.full();
-  bool concerns_slices = false;
-  dram::Channel::Completion completion;
+  if (channel.next() >= limit) return false;
   ++shared.progress;
-  if (channel.step(completion)) {
+  const bool was_full = channel.full();
+  dram::Channel::Completion completion;
+  if (!channel.run(limit, completion)) return false;
+  if (completion.sectors != 0) {
     const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
     const Cycle taken = slices[completion.token >> 16U].fill_from(
         static_cast<std::uint16_t>(completion.token), completion.sectors, at);
     channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
-    concerns_slices = true;
   }
-  if (was_full && !channel.full()) {
-    for (Slice& slice : slices) slice.channel_freed(channel_next);
-    concerns_slices = true;
+  if (was_full) {
+    const Cycle now = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
+    for (Slice& slice : slices) slice.channel_freed(now);
   }
-  channel_tick = channel.next();
-  channel_next = channel_tick == dram::kNoTick
-                     ? kNever
-                     : shared.dram_clock.to_core(static_cast<std::uint64_t>(channel_tick));
-  return concerns_slices;
+  return true;
 }
 
 void Partition::State::take_credits(Cycle now) {
