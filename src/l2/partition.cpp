@@ -45,17 +45,22 @@ struct Partition::State {
   [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
-  [[nodiscard]] Cycle channel_next() const {
+  void channel_changed() {
     const dram::Tick tick = shared.channel.next();
-    return tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
+    if (tick == channel_tick) return;
+    channel_tick = tick;
+    channel_next =
+        tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
   }
-  void take_credits(Cycle now);
+  void take_credits();
 
   Shared shared;
   Cycle fixed_latency;
   std::vector<Slice> slices;
   Arrivals arrivals;
   CreditWheel credits;
+  Cycle channel_next = kNever;              // core cycle of the channel's next command
+  dram::Tick channel_tick = dram::kNoTick;  // that command's clock
   std::uint32_t first_for_credits = 0;
 };
 
@@ -69,6 +74,7 @@ Partition::~Partition() = default;
 
 // Takes what lies within the wheels' span. Returns the time of the earliest message that was left.
 Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin) {
+  while (credits.next() < begin) take_credits();
   const Cycle limit = begin + arrivals.span();
   Cycle left = kNever;
   std::size_t kept = 0;
@@ -118,17 +124,24 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
 }
 
 Cycle Partition::State::next_of_slices() const {
-  Cycle next = std::min(arrivals.next(), credits.next());
-  for (const Slice& slice : slices) next = std::min(next, slice.next());
-  return next;
+  Cycle next = arrivals.next();
+  bool wait = false;
+  for (const Slice& slice : slices) {
+    next = std::min(next, slice.next());
+    wait |= slice.waits_for_credits();
+  }
+  // Credits that nobody waits for are taken with the next event.
+  return wait ? std::min(next, credits.next()) : next;
 }
 
 Cycle Partition::State::run_events(Cycle end) {
   Cycle others = next_of_slices();
   while (true) {
     // Most commands of the channel concern nobody else.
-    while (run_channel(dram_tick(std::min(others, end)))) others = next_of_slices();
-    if (others >= end) return std::min(others, channel_next());
+    while (channel_next < others && channel_next < end) {
+      if (run_channel(dram_tick(std::min(others, end)))) others = next_of_slices();
+    }
+    if (others >= end) return std::min(others, channel_next);
     step(others);
     others = next_of_slices();
   }
@@ -136,6 +149,7 @@ Cycle Partition::State::run_events(Cycle end) {
 
 Cycle Partition::run(Cycle begin, Cycle end) {
   State& s = *state_;
+  for (const Slice& slice : s.slices) slice.prefetch();
   Cycle left = kNever;
   Cycle next = kNever;
   for (Cycle from = begin; from < end;) {
@@ -152,7 +166,7 @@ Cycle Partition::run(Cycle begin, Cycle end) {
 }
 
 void Partition::State::step(Cycle now) {
-  if (credits.next() == now) take_credits(now);
+  while (credits.next() <= now) take_credits();
   if (arrivals.next() == now) {
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
       const RequestIndex next = shared.pool[index].next;
@@ -160,8 +174,7 @@ void Partition::State::step(Cycle now) {
       index = next;
     }
   }
-  for (const dram::Tick limit = dram_tick(now + 1); run_channel(limit);) {
-  }
+  while (channel_next <= now) run_channel(dram_tick(now + 1));
   // The slice after the one that used the channel last goes first.
   const auto count = static_cast<std::uint32_t>(slices.size());
   std::uint32_t i = shared.last_to_dram;
@@ -169,17 +182,20 @@ void Partition::State::step(Cycle now) {
     if (++i >= count) i = 0;
     if (slices[i].next() == now) slices[i].step();
   }
+  channel_changed();
 }
 
 // The channel's commands before `limit`, until one concerns the slices: true then, for one of them may have
 // got an earlier event.
 bool Partition::State::run_channel(dram::Tick limit) {
   dram::Channel& channel = shared.channel;
-  if (channel.next() >= limit) return false;
   ++shared.progress;
   const bool was_full = channel.full();
   dram::Channel::Completion completion;
-  if (!channel.run(limit, completion)) return false;
+  if (!channel.run(limit, completion)) {
+    channel_changed();
+    return false;
+  }
   if (completion.sectors != 0) {
     const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
     const Cycle taken = slices[completion.token >> 16U].fill_from(
@@ -190,18 +206,22 @@ bool Partition::State::run_channel(dram::Tick limit) {
     const Cycle now = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
     for (Slice& slice : slices) slice.channel_freed(now);
   }
+  channel_changed();
   return true;
 }
 
-void Partition::State::take_credits(Cycle now) {
+void Partition::State::take_credits() {
+  const Cycle now = credits.next();
   shared.reply_credits += credits.take();
   GPUMUX_DCHECK(shared.reply_credits <= shared.network.reply_credits);
   // In turn, since one slice may take them all.
   const auto count = static_cast<std::uint32_t>(slices.size());
   for (std::uint32_t n = 0; n < count; ++n) {
-    slices[(first_for_credits + n) % count].credits_came(now);
+    const std::uint32_t i = first_for_credits + n;
+    Slice& slice = slices[i < count ? i : i - count];
+    if (slice.waits_for_credits()) slice.credits_came(now);
   }
-  first_for_credits = (first_for_credits + 1) % count;
+  if (++first_for_credits == count) first_for_credits = 0;
 }
 
 void Partition::preload_line(std::uint64_t line) {

@@ -16,7 +16,7 @@ using machine::RequestKind;
 using RequestIndex = std::uint32_t;
 inline constexpr RequestIndex kNoRequest = ~RequestIndex{0};
 
-struct Request {
+struct alignas(64) Request {     // one cache line
   std::uint64_t slice_line = 0;  // see noc::PartitionMap::Place
   std::uint64_t time = 0;  // core cycle of arrival; in the slice, L2 cycle from which its tags may be read
   std::uint32_t tag = 0;   // the SM's own

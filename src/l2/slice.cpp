@@ -142,13 +142,19 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
 }
 
 void Slice::access_head(std::uint64_t tick) {
+  // No fill brings that line, for it has no register: another look at the tags would find the same.
+  if (head_wants_room_ && !miss_room(1)) {
+    head_blocked_ = true;
+    return;
+  }
+  head_wants_room_ = false;
   const RequestIndex index = input_.front();
   const RequestIndex following = s_.pool[index].next;  // access() may give the record another list
   const Outcome outcome = access(index, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
     input_.advance(following);
-    --input_count_;
+    if (--input_count_ > 0) tags_.prefetch(s_.pool[following].set);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
     if (!network_.empty() || !entrance_.empty()) settle_entrance(next_core_);
     return;
@@ -163,13 +169,17 @@ void Slice::access_head(std::uint64_t tick) {
 
 Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   Request& request = s_.pool[index];
-  std::uint32_t way = tags_.find(request.set, request.slice_line, request.space);
+  std::uint32_t way = kNoWay;
   std::uint16_t mshr = kNoMshr;
-  if (on_fill_) {
-    mshr = mshrs_.find(request.slice_line, request.space);
-  } else if (way != kNoWay) {
-    mshr = tags_.line(way).mshr;
+  if (!head_is_absent_) {
+    way = tags_.find(request.set, request.slice_line, request.space);
+    if (on_fill_) {
+      mshr = mshrs_.find(request.slice_line, request.space);
+    } else if (way != kNoWay) {
+      mshr = tags_.line(way).mshr;
+    }
   }
+  head_is_absent_ = false;
   if (request.kind == RequestKind::Write) return access_write(index, way, mshr, tick);
 
   const std::uint8_t need = whole(request.sectors);
@@ -262,6 +272,12 @@ void Slice::used(std::uint32_t way, std::uint16_t mshr) {
 Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uint16_t& mshr,
                             std::uint8_t sectors) {
   if (mshr == kNoMshr) {
+    if (!miss_room(1)) {
+      // An acknowledged write may find the output queue full next time, which counts as another stall.
+      head_wants_room_ = request.kind != RequestKind::Write || !request.wants_reply;
+      head_is_absent_ = way == kNoWay;
+      return Outcome::NoMissQueue;
+    }
     std::uint32_t victim = kNoWay;
     std::uint32_t entries = 1;
     if (!on_fill_ && way == kNoWay) {
@@ -517,6 +533,7 @@ void Slice::credits_came(Cycle now) {
 // --- between windows ------------------------------------------------------------------------------
 
 void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app) {
+  head_wants_room_ = head_is_absent_ = false;  // it may find its line now
   const std::uint32_t set = tags_.set_of(place.slice_line, space);
   std::uint32_t way = tags_.find(set, place.slice_line, space);
   if (way == kNoWay) {
@@ -528,6 +545,11 @@ void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, 
   }
   tags_.line(way).valid = kAllSectors;
   tags_.touch(way);
+}
+
+void Slice::prefetch() const {
+  if (!input_.empty() && !head_blocked_) tags_.prefetch(s_.pool[input_.front()].set);
+  if (!fills_.empty()) mshrs_.prefetch(fills_.front().mshr);
 }
 
 bool Slice::settle_stalls(Cycle now) {

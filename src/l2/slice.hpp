@@ -68,8 +68,12 @@ class Slice {
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
   /// it leaves the return queue for the fill port.
   Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);
+  /// Loads into the host's cache what the next cycles are likely to need.
+  void prefetch() const;
   /// The channel's queue has a place again at core cycle `now`.
   void channel_freed(Cycle now);
+  /// Replies lie here for want of credits, or for want of a place in the output queue.
+  [[nodiscard]] bool waits_for_credits() const { return !unsent_.empty() || output_.on; }
   /// More reply credits are there at core cycle `now`.
   void credits_came(Cycle now);
 
@@ -186,6 +190,8 @@ class Slice {
   std::uint64_t drain_free_ = 0;
   std::uint64_t miss_free_ = 0;
   bool head_blocked_ = false;     // by a reservation: until a fill, a drained waiter or a sent miss
+  bool head_wants_room_ = false;  // it is to fetch a line that is not here, and the miss queue was full
+  bool head_is_absent_ = false;   // known from the last look: its line has neither way nor register
   bool head_unanswered_ = false;  // by the output queue
   bool drain_blocked_ = false;    // by the output queue
   Stall reservation_;

@@ -63,6 +63,15 @@ class Tags {
     }
     return kNoWay;
   }
+  /// Loads a set into the host's cache.
+  void prefetch(std::uint32_t set) const {
+    const std::size_t first = std::size_t{set} * stride_;
+    for (std::uint32_t way = 0; way < stride_; way += kLanes * 2) {
+      __builtin_prefetch(&tags_[first + way]);
+      __builtin_prefetch(&stamps_[first + way]);
+      __builtin_prefetch(&lines_[first + way]);
+    }
+  }
   Line& line(std::uint32_t way) { return lines_[way]; }
   /// Least recently used way of a set that is not pinned; kNoWay when all are.
   [[nodiscard]] std::uint32_t victim(std::uint32_t set) const {
