@@ -15,6 +15,11 @@ constexpr std::uint32_t kChunk = 192;
 /// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
 constexpr std::uint32_t kAhead = 512;
 constexpr std::size_t kRowAlign = 64;
+/// A warp is watched for coming back to the same state after this many instructions, and again each time
+/// that number has doubled: rare enough to cost nothing, early enough to find `while (true);` soon.
+constexpr std::uint64_t kFirstWatch = 4096;
+/// For how many instructions it is watched: the longest loop that is recognised.
+constexpr std::uint32_t kWatched = 1024;
 
 Dim3 unflatten(std::uint64_t index, const Dim3& size) {
   return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
@@ -75,6 +80,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     warp.index = w;
     warp.paths.clear();
     warp.executed = 0;
+    warp.watch_at = kFirstWatch;
     warp.buffer = &storage.buffers[w];
     warp.buffer->clear();
     std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
@@ -203,12 +209,74 @@ std::uint64_t read_clock(const Warp& warp, isa::Special special) {
   }
 }
 
+namespace {
+
+/// Whether what an instruction does to the warp's registers, predicates and paths follows from them alone.
+/// Stores do nothing to them.
+bool depends_on_warp_alone(const Op& op) {
+  const isa::Instruction& inst = *op.inst;
+  switch (inst.op) {
+    case isa::Opcode::Bar:
+    case isa::Opcode::Syscall: return false;
+    case isa::Opcode::Mov:
+      return inst.src[0].kind != isa::Operand::Kind::Special ||
+             !is_clock(static_cast<isa::Special>(inst.src[0].reg));
+    case isa::Opcode::Ld: return inst.space == isa::Space::Param;
+    case isa::Opcode::St:
+    case isa::Opcode::Red:
+    case isa::Opcode::Prefetch: return true;
+    default: return op.kind != OpKind::Memory;
+  }
+}
+
+bool same_path(const PathEntry& a, const PathEntry& b) {
+  return a.pc == b.pc && a.reconverge == b.reconverge && a.lanes == b.lanes && a.caller == b.caller;
+}
+
+}  // namespace
+
 void Block::run(Warp& warp, std::uint32_t limit) {
   const std::uint64_t most = launch_->config.max_warp_instructions;
   if (most != 0) {
-    if (warp.executed >= most) report_endless(warp);
-    limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, most - warp.executed));
+    const auto left = [&] {
+      if (warp.executed >= most) report_endless(warp);
+      return most - warp.executed;
+    };
+    if (warp.executed >= warp.watch_at) {
+      watch_for_repetition(warp, static_cast<std::uint32_t>(std::min<std::uint64_t>(kWatched, left())));
+      if (warp.status != WarpStatus::Running) return;
+    }
+    limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, left()));
   }
+  execute(warp, limit, [](const Op&, std::uint32_t, LaneMask) { return true; });
+}
+
+// A warp that comes back to a state that it had, and has meanwhile read nothing but its own registers, will
+// do so for ever: nothing that others do can reach it.
+void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
+  const Program& program = *launch_->program;
+  const std::byte* const registers = warp.base[0] + program.zeroed_from;
+  const std::size_t bytes = program.register_bytes - program.zeroed_from;
+  const std::vector<std::byte> first_registers(registers, registers + bytes);
+  const std::vector<LaneMask> first_preds(warp.preds, warp.preds + program.num_preds);
+  const std::vector<PathEntry> first_paths = warp.paths;
+  const std::uint32_t first_pc = warp.pc;
+  const LaneMask first_active = warp.active;
+  const std::uint64_t first = warp.executed;
+  execute(warp, limit, [&](const Op& op, std::uint32_t pc, LaneMask active) {
+    if (pc == first_pc && active == first_active && warp.executed != first &&
+        std::memcmp(registers, first_registers.data(), bytes) == 0 &&
+        std::equal(first_preds.begin(), first_preds.end(), warp.preds) &&
+        std::equal(first_paths.begin(), first_paths.end(), warp.paths.begin(), warp.paths.end(), same_path)) {
+      report_repetition(warp, pc, warp.executed - first);
+    }
+    return depends_on_warp_alone(op);
+  });
+  warp.watch_at = 2 * warp.executed;
+}
+
+template <class Go>
+void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
   RecordBuffer& buffer = *warp.buffer;
   buffer.make_room(streams_[warp.index], limit);
   const Op* const ops = launch_->program->ops.data();
@@ -221,6 +289,7 @@ void Block::run(Warp& warp, std::uint32_t limit) {
   std::uint32_t reconverge = warp.reconverge;
   while (out != end) {
     const Op& op = ops[pc];
+    if (!go(op, pc, active)) break;
     const LaneMask lanes = active & warp.pred(op.guard);
     *out++ = {pc, lanes};
     warp.executed = ++executed;
@@ -371,6 +440,14 @@ void Block::report_endless(const Warp& warp) const {
       "error: {}: kernel {}: endless: warp {} of block {} has executed {} instructions without an end, {}",
       module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_), warp.executed,
       place_text(warp.pc)));
+}
+
+void Block::report_repetition(const Warp& warp, std::uint32_t pc, std::uint64_t period) const {
+  throw SimulationFault(
+      fmt::format("error: {}: kernel {}: endless: warp {} of block {} comes back to the same state every {} "
+                  "instruction{} and reads no memory on the way, {}",
+                  module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_), period,
+                  period == 1 ? "" : "s", place_text(pc)));
 }
 
 }  // namespace gpumux::emulator

@@ -82,10 +82,16 @@ class Block final : public workload::BlockStream {
  private:
   void fill_specials(Warp& warp);
   void run(Warp& warp, std::uint32_t limit);
+  /// Executes up to `limit` instructions of a running warp; stops before one of which `go` says no.
+  template <class Go>
+  void execute(Warp& warp, std::uint32_t limit, Go go);
+  /// Executes up to `limit` instructions and throws SimulationFault when they prove that the warp never ends.
+  void watch_for_repetition(Warp& warp, std::uint32_t limit);
   void try_open(std::uint32_t barrier);
   void let_others_run(const Warp& stuck);
   [[noreturn]] void report_deadlock() const;
   [[noreturn]] void report_endless(const Warp& warp) const;
+  [[noreturn]] void report_repetition(const Warp& warp, std::uint32_t pc, std::uint64_t period) const;
 
   std::shared_ptr<LaunchData> launch_;
   std::unique_ptr<BlockStorage> storage_;

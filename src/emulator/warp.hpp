@@ -37,6 +37,7 @@ struct Warp {
 
   std::vector<PathEntry> paths;  // below the running path, bottom first
   std::uint64_t executed = 0;    // warp instructions
+  std::uint64_t watch_at = 0;    // of `executed`: when to look next whether the warp repeats itself
   RecordBuffer* buffer = nullptr;
 
   // At a barrier: which one, and where bar.red puts its result.

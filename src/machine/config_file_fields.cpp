@@ -26,6 +26,10 @@ void size(Fields& out, std::string key, Field::Member<std::uint32_t> member, dou
           std::string description) {
   count(out, std::move(key), std::move(member), low, high, "bytes", std::move(description));
 }
+void limit(Fields& out, std::string key, Field::Member<std::uint64_t> member, std::string unit,
+           std::string description) {
+  out.push_back({std::move(key), std::move(unit), std::move(description), std::move(member), 0, 1e15, {}});
+}
 void number(Fields& out, std::string key, Field::Member<double> member, double low, double high,
             std::string unit, std::string description) {
   out.push_back({std::move(key), std::move(unit), std::move(description), std::move(member), low, high, {}});
@@ -266,6 +270,11 @@ void add_memory(Fields& f) {
          "bytes per second", "of copies between host and device; 0: they take no time");
   flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),
        "data copied to the device lies in L2 afterwards");
+  limit(f, "runtime.max_warp_instructions", GPUMUX_MEMBER(runtime.max_warp_instructions), "warp instructions",
+        "of one warp, then its kernel counts as endless; 0: none, nor are loops searched that repeat "
+        "themselves");
+  limit(f, "runtime.max_kernel_cycles", GPUMUX_MEMBER(runtime.max_kernel_cycles), "core cycles",
+        "of one kernel, then it counts as endless; 0: none");
 }
 
 Fields make_fields() {

@@ -107,6 +107,8 @@ FlowGraph build_flow(const Function& function) {
         last.target = block_of[label_place(last, last.target)];
       } else {
         block.next = block_of[block.next];
+        block.jump_line = last.line;
+        block.jump_column = last.column;
         block.code.pop_back();
       }
     }
@@ -244,10 +246,8 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
         jump.op = Opcode::Bra;
         jump.uniform = true;
         jump.target = block.next;
-        if (!block.code.empty()) {
-          jump.line = block.code.back().line;
-          jump.column = block.code.back().column;
-        }
+        jump.line = block.code.empty() ? block.jump_line : block.code.back().line;
+        jump.column = block.code.empty() ? block.jump_column : block.code.back().column;
         code.push_back(jump);
       }
     }

@@ -18,6 +18,8 @@ struct Block {
   BlockId next = kNoBlock;   // where control goes when the last instruction does not redirect it
   bool uniform_next = true;  // the source said bra.uni, or control falls through
   bool no_unroll = false;
+  std::uint32_t jump_line = 0;  // of the source's jump to `next`, if there was one
+  std::uint32_t jump_column = 0;
 };
 
 /// Block 0 is the entry and has no predecessor. `order` is the layout (each block once).

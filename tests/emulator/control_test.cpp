@@ -26,10 +26,10 @@ std::string kernel(const std::string& body, const std::string& declarations = ""
 }
 
 std::vector<std::uint32_t> results(const std::string& text, std::uint32_t grid, std::uint32_t block,
-                                   int optimize = 0) {
+                                   int optimize = 0, std::uint64_t limit = 0) {
   PtxRunner runner(text, optimize);
   const Address out = runner.device.memory.allocate(std::uint64_t{grid} * block * 4);
-  runner.run("kernel", {grid, 1, 1}, {block, 1, 1}, {out});
+  runner.run("kernel", {grid, 1, 1}, {block, 1, 1}, {out}, 0, limit);
   return runner.device.download<std::uint32_t>(out, std::size_t{grid} * block);
 }
 
@@ -369,7 +369,7 @@ TEST(Blocks, SpinOnAnotherBlockMakesProgress) {
 }
 
 TEST(Blocks, EndlessKernelsAreStopped) {
-  PtxRunner runner(kernel("LOOP:\n  bra.uni LOOP;\n"));
+  PtxRunner runner(kernel("LOOP:\n  ld.volatile.global.u32 %r10, [%rd1];\n  bra.uni LOOP;\n"));
   const Address out = runner.device.memory.allocate(4 * 64);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, 10000);
   EXPECT_NE(
@@ -377,6 +377,83 @@ TEST(Blocks, EndlessKernelsAreStopped) {
           "error: test: kernel kernel: endless: warp 0 of block (0,0,0) has executed 10000 instructions"),
       std::string::npos)
       << message;
+}
+
+// A loop that comes back to the same registers without a look at memory is known to be endless long before
+// the limit, also when it diverges, calls or takes many instructions.
+TEST(Blocks, RepetitionIsProvenEarly) {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 60U;
+  const auto message = [](const std::string& body) {
+    PtxRunner runner(kernel(body));
+    const Address out = runner.device.memory.allocate(4 * 64);
+    return runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, kLimit);
+  };
+  const std::string once = message("LOOP:\n  bra.uni LOOP;\n");
+  EXPECT_NE(
+      once.find("error: test: kernel kernel: endless: warp 0 of block (0,0,0) comes back to the same state "
+                "every 1 instruction and reads no memory on the way, pc "),
+      std::string::npos)
+      << once;
+  EXPECT_NE(message("LOOP:\n  st.global.u32 [%rd1], %r1;\n  red.global.add.u32 [%rd1], 1;\n  bra.uni LOOP;\n")
+                .find("every 3 instructions"),
+            std::string::npos)
+      << "stores do not feed back";
+  // The odd lanes never leave; the even ones wait for them.
+  const std::string diverged = message(R"(
+    and.b32 %r10, %r1, 1;
+    setp.eq.u32 %p1, %r10, 1;
+  LOOP:
+    add.u32 %r11, %r10, 5;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd1], %r11;
+    ret;
+  )");
+  EXPECT_NE(message("mov.u32 %r10, 0;\nLOOP:\n  add.u32 %r10, %r10, 1;\n  and.b32 %r10, %r10, 127;\n"
+                    "  bra.uni LOOP;\n")
+                .find("every 384 instructions"),
+            std::string::npos);
+  EXPECT_NE(diverged.find("every 2 instructions"), std::string::npos) << diverged;
+}
+
+// Loops that look alike at every turn but may end: by what they read, by the clock, at a barrier, or by a
+// counter that comes to its end late.
+TEST(Blocks, WaitingIsNotRepetition) {
+  const auto values = results(kernel(R"(
+    mov.u32 %r10, 0;
+  COUNT:
+    add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p1, %r10, 40000;
+    @%p1 bra COUNT;
+    mov.u64 %rd3, %clock64;
+  TIME:
+    mov.u64 %rd4, %clock64;
+    sub.s64 %rd4, %rd4, %rd3;
+    setp.lt.u64 %p2, %rd4, 40000;
+    @%p2 bra TIME;
+    mov.u64 %rd5, flag;
+    cvta.global.u64 %rd5, %rd5;
+    setp.ne.u32 %p3, %r2, 0;
+    @%p3 bra SET;
+  SPIN:
+    ld.volatile.u32 %r11, [%rd5];
+    setp.eq.u32 %p4, %r11, 0;
+    @%p4 bra SPIN;
+    add.u32 %r10, %r10, %r11;
+    bra.uni END;
+  SET:
+    mov.u32 %r12, 0;
+  LATE:
+    add.u32 %r12, %r12, 1;
+    setp.lt.u32 %p5, %r12, 20000;
+    @%p5 bra LATE;
+    st.volatile.u32 [%rd5], 7;
+  END:
+    st.global.u32 [%rd1], %r10;
+    ret;
+  )",
+                                     ".global .align 4 .u32 flag;"),
+                              2, 32, 0, std::uint64_t{1} << 60U);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i < 32 ? 40007U : 40000U) << i;
 }
 
 }  // namespace

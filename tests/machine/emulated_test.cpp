@@ -1,6 +1,7 @@
 // What the emulator tells the machine of constant memory and barriers, seen in whole runs.
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 
@@ -168,6 +169,21 @@ LOOP:
   EXPECT_EQ(arrive.gpu.warp_instructions, sync.gpu.warp_instructions);
   const Cycle launch = config.runtime.kernel_launch_latency;
   EXPECT_LT((arrive.cycles - launch) * 3, (sync.cycles - launch) * 2);
+}
+
+// A grid that fills the machine with `while (true);` ends at once, with the loop's place.
+TEST(Endless, GridsAreFoundAtOnce) {
+  for (const std::uint32_t blocks : {1U, 1000U}) {
+    try {
+      (void)run(machine::load_machine("dai18-maxwell"), ptx("", "LOOP:\n  bra.uni LOOP;\n"), blocks, 256);
+      ADD_FAILURE() << "it ended";
+    } catch (const SimulationFault& fault) {
+      EXPECT_STREQ(
+          fault.what(),
+          "error: app one: kernel k: endless: warp 0 of block (0,0,0) comes back to the same state every "
+          "1 instruction and reads no memory on the way, pc 0 (one.ptx:13)");
+    }
+  }
 }
 
 }  // namespace
