@@ -1,16 +1,18 @@
-// gpumux bench [--json FILE] [--compare FILE]: how fast the simulation is, on kernels and machines that do
-// not change. Each case runs in a child process, so that its peak memory is its own.
+// gpumux bench [--json FILE] [--compare FILE] [--scaling]: how fast the simulation is, on kernels and
+// machines that do not change. Each case runs in a child process, so that its peak memory is its own.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -170,6 +172,29 @@ std::string compared(const ordered_json& now, const ordered_json& earlier) {
   return "  (not in the earlier file)";
 }
 
+/// 2, 4, 8, ... and the number of processors itself.
+std::vector<unsigned> thread_counts() {
+  const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<unsigned> counts;
+  for (unsigned threads = 2; threads < processors; threads *= 2) counts.push_back(threads);
+  if (processors > 1) counts.push_back(processors);
+  return counts;
+}
+
+/// The same case with more threads, beside its time with one.
+ordered_json measure_scaling(const Case& which, double seconds_of_one) {
+  ordered_json scaling = ordered_json::array();
+  for (const unsigned threads : thread_counts()) {
+    const double seconds = run_case(which, threads)["wall_seconds"].get<double>();
+    fmt::print("{:<8} {:<14} {:>9.2f}  with {} threads: x{:.2f}\n", "", "", seconds, threads,
+               seconds_of_one / seconds);
+    std::fflush(stdout);
+    scaling.push_back(
+        {{"threads", threads}, {"wall_seconds", seconds}, {"speedup", seconds_of_one / seconds}});
+  }
+  return scaling;
+}
+
 }  // namespace
 
 int bench_command(const Arguments& args) {
@@ -179,7 +204,11 @@ int bench_command(const Arguments& args) {
   unsigned threads = 1;
   app.add_option("--json", json, "write the figures to this file");
   app.add_option("--compare", compare, "show ratios to an earlier --json file");
-  app.add_option("--threads", threads, "host threads [1]")->check(CLI::Range(1, 256));
+  bool scaling = false;
+  CLI::Option* threads_option =
+      app.add_option("--threads", threads, "host threads [1]")->check(CLI::Range(1, 256));
+  app.add_flag("--scaling", scaling, "also with 2, 4, ... host threads, up to this computer's processors")
+      ->excludes(threads_option);
   if (!parse(app, args)) return 0;
   if (!json.empty()) ResultFiles::check(json);
   std::optional<ordered_json> earlier;
@@ -197,6 +226,7 @@ int bench_command(const Arguments& args) {
                entry["peak_memory_bytes"].get<double>() / (1 << 20),
                earlier ? compared(entry, *earlier) : "");
     std::fflush(stdout);
+    if (scaling) entry["scaling"] = measure_scaling(which, entry["wall_seconds"].get<double>());
     cases.push_back(std::move(entry));
   }
   if (!json.empty()) {

@@ -75,6 +75,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   std::string machine;
   std::string seed;
   std::string cycles;
+  const CLI::Validator not_empty(
+      [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option =
@@ -84,15 +86,16 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--seed", seed, "of the inputs [1]");
-  app.add_option("--cycles", cycles, "core cycles to simulate");
+  app.add_option("--seed", seed, "of the inputs [1]")->check(not_empty);
+  app.add_option("--cycles", cycles, "core cycles to simulate")->check(not_empty);
   app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
   app.add_option("--baseline", options.baseline, "auto: also run each application alone (cached); off")
       ->check(CLI::IsMember({"auto", "off"}));
   app.add_flag("--verify", options.verify, "check the results of every completed run");
-  app.add_option("--json", options.json, "write the result to this file");
-  app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV");
+  app.add_option("--json", options.json, "write the result to this file")->check(not_empty);
+  app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV")
+      ->check(not_empty);
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 

@@ -38,6 +38,7 @@ RunSpec alone(const RunSpec& spec, std::size_t index) {
   isolated.policy.warps = spec.policy.warps;
   isolated.seed = spec.seed + index;
   isolated.verify = false;
+  isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
   return isolated;
 }
 

@@ -33,8 +33,9 @@ struct RunSpec {
   std::uint64_t seed = 1;
   Cycle cycles = 0;  // 0: until the last application has ended once; otherwise they restart until then
   unsigned threads = 1;
-  bool verify = false;   // check every completed run of each application
-  bool no_skip = false;  // visit every window, also where nothing can happen (for tests)
+  bool verify = false;        // check every completed run of each application
+  bool no_skip = false;       // visit every window, also where nothing can happen (for tests)
+  bool device_output = true;  // what kernels print goes to standard output
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
 };
@@ -44,7 +45,7 @@ struct AppResult {
   machine::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
   Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;     // cycles that count for its IPC: the run, or until its only completion
+  Cycle active_cycles = 0;     // cycles that count for its IPC: the whole run
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0

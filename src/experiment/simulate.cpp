@@ -23,8 +23,9 @@ class Programs {
   Programs(const RunSpec& spec, machine::Gpu& gpu) : results_(spec.apps.size()) {
     for (std::size_t i = 0; i < spec.apps.size(); ++i) {
       const AppSpec& app = spec.apps[i];
-      contexts_.push_back(std::make_unique<runtime::Context>(
-          static_cast<AppId>(i), app.name, app.create(spec.seed + i), gpu, spec.verify, &output_));
+      contexts_.push_back(std::make_unique<runtime::Context>(static_cast<AppId>(i), app.name,
+                                                             app.create(spec.seed + i), gpu, spec.verify,
+                                                             spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
       started_.push_back(0);
       contexts_.back()->start();
@@ -121,7 +122,7 @@ RunResult simulate(const RunSpec& spec) {
       spec.progress(gpu.now());
       next_progress = gpu.now() + kProgressInterval;
     }
-    gpu.advance(limit, std::min(programs.next_event(), gpu.now() + kProgressInterval));
+    gpu.advance(limit, programs.next_event(), gpu.now() + kProgressInterval);
   }
 
   RunResult result;

@@ -59,9 +59,9 @@ void Gpu::copied_to_device(Address to, std::uint64_t bytes) {
   }
 }
 
-void Gpu::advance(Cycle limit, Cycle host_event) {
+void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
   bool kernel_ended = false;
-  while (!kernel_ended && now_ < limit && now_ < host_event) {
+  while (!kernel_ended && now_ < limit && now_ < host_event && now_ < pause) {
     admit_kernels();
     run_policy_epoch();
     dispatch_blocks();
@@ -73,17 +73,21 @@ void Gpu::advance(Cycle limit, Cycle host_event) {
     recycle_drained_slots();
     watch(end);
     // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
-    now_ = kernel_ended ? end : std::min(limit, next_window(end, host_event));
+    now_ = kernel_ended ? end : std::min(limit, next_window(end, host_event, pause));
   }
   for (const auto& sm : sms_) sm->settle(now_);  // SMs left asleep have counters to catch up
 }
 
+bool Gpu::room_for_kernel() const {
+  return running_.size() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, kMaxKernelSlots) &&
+         std::any_of(slots_.begin(), slots_.end(),  // none: the others still drain
+                     [](const Slot& s) { return s.state == Slot::State::Free; });
+}
+
 void Gpu::admit_kernels() {
-  while (!submitted_.empty() && submitted_.front().arrival <= now_ &&
-         running_.size() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, kMaxKernelSlots)) {
+  while (!submitted_.empty() && submitted_.front().arrival <= now_ && room_for_kernel()) {
     const auto free_slot = std::find_if(slots_.begin(), slots_.end(),
                                         [](const Slot& s) { return s.state == Slot::State::Free; });
-    if (free_slot == slots_.end()) return;  // all others still drain
     Submitted submitted = std::move(submitted_.front());
     submitted_.pop_front();
     Slot& slot = *free_slot;
@@ -130,7 +134,8 @@ void Gpu::run_policy_epoch() {
   }
 }
 
-// One block per core cycle over the whole GPU, round robin over the SMs (machines.md 1.0, "TB dispatch").
+// One block per core cycle over the whole GPU, round robin over the SMs: the usual rate in the papers'
+// simulator.
 void Gpu::dispatch_blocks() {
   const Cycle end = now_ - now_ % network_.window + network_.window;
   for (Cycle start = now_; dispatch_possible_ && start < end; ++start) {
@@ -254,20 +259,20 @@ void Gpu::recycle_drained_slots() {
   }
 }
 
-Cycle Gpu::next_window(Cycle end, Cycle host_event) const {
+Cycle Gpu::next_window(Cycle end, Cycle host_event, Cycle pause) const {
   if (options_.no_skip || dispatch_possible_) return end;
   Cycle next = std::min(host_event, next_epoch_);
   for (const Cycle part : next_) next = std::min(next, part);
-  if (!submitted_.empty()) next = std::min(next, submitted_.front().arrival);
-  if (next <= end) return end;
-  if (next == kNever) {
-    const bool outstanding = !running_.empty() || !submitted_.empty();
-    if (outstanding) {
-      throw SimulationFault(
-          fmt::format("error: deadlock at cycle {}: nothing can move\n{}", end, wait_report()));
-    }
-    return end;
+  // A launch that has arrived and finds no room waits for a kernel's end, which is some part's doing.
+  if (!submitted_.empty() && (submitted_.front().arrival > end || room_for_kernel())) {
+    next = std::min(next, submitted_.front().arrival);
   }
+  if (next == kNever && (!running_.empty() || !submitted_.empty())) {
+    throw SimulationFault(
+        fmt::format("error: deadlock at cycle {}: nothing can move\n{}", end, wait_report()));
+  }
+  next = std::min(next, pause);
+  if (next <= end || next == kNever) return end;
   return next - next % network_.window;
 }
 

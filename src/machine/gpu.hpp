@@ -35,9 +35,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   ~Gpu() override;
 
   /// Simulates at least one window, and goes on while nothing needs the host: stops at `limit`, when a
-  /// kernel has ended (Context::kernel_ended was called), or at `host_event`. Throws SimulationFault with
-  /// a report when outstanding work cannot move, or a kernel is endless.
-  void advance(Cycle limit, Cycle host_event);
+  /// kernel has ended (Context::kernel_ended was called), at `host_event` (the next thing that host programs
+  /// do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress. Throws
+  /// SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
+  void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
 
   /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
   /// more.
@@ -79,6 +80,8 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::unique_ptr<workload::KernelSource> source;
   };
 
+  /// Another kernel may run at once with those that do.
+  [[nodiscard]] bool room_for_kernel() const;
   void admit_kernels();
   void run_policy_epoch();
   void dispatch_blocks();
@@ -88,7 +91,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void exchange_messages();
   bool collect_finished_blocks();
   void recycle_drained_slots();
-  [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event) const;
+  [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event, Cycle pause) const;
   void watch(Cycle end);
   [[nodiscard]] std::string wait_report() const;
   [[nodiscard]] policy::RunningKernel& running(KernelSlot slot);

@@ -26,6 +26,7 @@ Workers::Workers(unsigned threads) {
 Workers::~Workers() {
   stop_.store(true);
   generation_.fetch_add(1);
+  threads_.clear();  // joins, while what the helpers look at still exists
 }
 
 void Workers::start(std::size_t count, Call call, const void* context) {

@@ -28,7 +28,8 @@ class Spatial final : public Policy {
   }
 
   // Water filling: kernels that need no more than an even share get what they need; the others share the
-  // rest evenly, the oldest first where it does not divide. At least one SM each.
+  // rest evenly, the oldest first where it does not divide. At least one SM each, as long as there are
+  // enough: of more kernels than SMs the youngest wait.
   static std::vector<std::uint32_t> shares(const std::vector<RunningKernel>& kernels, std::uint32_t sms) {
     std::vector<std::uint32_t> share(kernels.size(), 0);
     std::vector<bool> fixed(kernels.size(), false);

@@ -67,11 +67,11 @@ bool Context::pump_stream(StreamId id) {
       s.kernel_running = true;
       device_.submit(*this, id, std::move(launch->kernel));
     } else if (const Record* record = std::get_if<Record>(&head)) {
-      Event& event = events_[record->event];
-      ++event.completed;
-      event.cycle = device_.now();
+      Event& recorded = events_[record->event];
+      recorded.completed[record->recording] = true;
+      recorded.cycle = device_.now();
     } else if (const Wait* wait = std::get_if<Wait>(&head)) {
-      if (events_[wait->event].completed < wait->recording) return moved;
+      if (!events_[wait->event].done(wait->recording)) return moved;
     }
     streams_[id].queue.pop_front();
     moved = true;
@@ -122,9 +122,19 @@ Cycle Context::next_event() const {
 
 void Context::kernel_ended(StreamId id) { stream(id).kernel_running = false; }
 
-Context::Stream& Context::stream(StreamId id) {
+const Context::Stream& Context::stream(StreamId id) const {
   if (id >= streams_.size()) throw UserError(fmt::format("app {}: stream {} does not exist", name_, id));
   return streams_[id];
+}
+
+Context::Stream& Context::stream(StreamId id) {
+  (void)std::as_const(*this).stream(id);
+  return streams_[id];
+}
+
+const Context::Event& Context::event(EventId id) const {
+  if (id >= events_.size()) throw UserError(fmt::format("app {}: event {} does not exist", name_, id));
+  return events_[id];
 }
 
 emulator::LoadedModule& Context::module(std::uint32_t id) {
@@ -242,31 +252,32 @@ EventId Context::create_event() {
   return static_cast<EventId>(events_.size() - 1);
 }
 
-void Context::record_event(EventId event, StreamId id) {
-  GPUMUX_CHECK(event < events_.size());
-  ++events_[event].enqueued;
-  stream(id).queue.emplace_back(Record{event});
+void Context::record_event(EventId id, StreamId on) {
+  const std::size_t recording = event(id).completed.size();
+  stream(on).queue.emplace_back(Record{id, recording});
+  events_[id].completed.push_back(false);
 }
 
-void Context::stream_wait_event(StreamId id, EventId event) {
-  GPUMUX_CHECK(event < events_.size());
-  stream(id).queue.emplace_back(Wait{event, events_[event].enqueued});
+void Context::stream_wait_event(StreamId on, EventId id) {
+  stream(on).queue.emplace_back(Wait{id, event(id).completed.size()});
 }
 
-Cycle Context::event_cycle(EventId event) const {
-  GPUMUX_CHECK(event < events_.size());
-  if (events_[event].completed == 0) {
-    throw UserError(fmt::format("app {}: event {} has not completed", name_, event));
+Cycle Context::event_cycle(EventId id) const {
+  if (event(id).completed.empty() || !event(id).completed.back()) {
+    throw UserError(fmt::format("app {}: event {} has not completed", name_, id));
   }
-  return events_[event].cycle;
+  return event(id).cycle;
 }
 
 bool Context::is_idle(WaitFor::What what, std::uint32_t id) const {
   const auto stream_idle = [](const Stream& s) { return s.queue.empty() && !s.kernel_running; };
   switch (what) {
     case WaitFor::What::Device: return std::all_of(streams_.begin(), streams_.end(), stream_idle);
-    case WaitFor::What::Stream: return id < streams_.size() && stream_idle(streams_[id]);
-    case WaitFor::What::Event: return events_[id].completed >= events_[id].enqueued;
+    case WaitFor::What::Stream: return stream_idle(stream(id));
+    case WaitFor::What::Event: {
+      const Event& waited = event(id);
+      return waited.done(waited.completed.size());
+    }
   }
   return true;
 }

@@ -53,9 +53,9 @@ class Context final : public Host {
                   std::string parameters) override;
   StreamId create_stream() override;
   EventId create_event() override;
-  void record_event(EventId event, StreamId stream) override;
-  void stream_wait_event(StreamId stream, EventId event) override;
-  [[nodiscard]] Cycle event_cycle(EventId event) const override;
+  void record_event(EventId id, StreamId on) override;
+  void stream_wait_event(StreamId on, EventId id) override;
+  [[nodiscard]] Cycle event_cycle(EventId id) const override;
 
  protected:
   [[nodiscard]] bool is_idle(WaitFor::What what, std::uint32_t id) const override;
@@ -78,10 +78,11 @@ class Context final : public Host {
   };
   struct Record {
     EventId event;
+    std::size_t recording;  // which recording of the event it is, from 0
   };
   struct Wait {
     EventId event;
-    std::uint64_t recording;  // which recording of the event it waits for
+    std::size_t recording;  // the number of recordings at the call; it waits for the last of them
   };
   using Operation = std::variant<Copy, Launch, Record, Wait>;
   struct Stream {
@@ -90,14 +91,20 @@ class Context final : public Host {
     Cycle copy_until = 0;  // a timed copy at the head ends then; 0: none
   };
   struct Event {
-    std::uint64_t enqueued = 0;
-    std::uint64_t completed = 0;
-    Cycle cycle = 0;
+    std::vector<bool> completed;  // by recording; those of different streams may complete in any order
+    Cycle cycle = 0;              // of the last that completed
+    /// The last of the first `recordings` ones is done. An event that was never recorded holds nobody up.
+    [[nodiscard]] bool done(std::size_t recordings) const {
+      return recordings == 0 || completed[recordings - 1];
+    }
   };
   bool pump_stream(StreamId id);
   void perform(Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
-  Stream& stream(StreamId id);
+  /// Throw UserError for a stream or event that was not created.
+  [[nodiscard]] const Stream& stream(StreamId id) const;
+  [[nodiscard]] Stream& stream(StreamId id);
+  [[nodiscard]] const Event& event(EventId id) const;
   emulator::LoadedModule& module(std::uint32_t id);
 
   AppId app_;

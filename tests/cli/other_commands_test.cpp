@@ -75,5 +75,10 @@ TEST_F(Cli, InspectsABuiltInAppOnAMachine) {
   EXPECT_NE(text.out.find("ld.global"), std::string::npos);
 }
 
+TEST_F(Cli, BenchRefusesWhatContradicts) {
+  EXPECT_EQ(gpumux({"bench", "--scaling", "--threads", "2"}).code, 2);
+  EXPECT_EQ(gpumux({"bench", "--compare", "nothing.json"}).code, 2);
+}
+
 }  // namespace
 }  // namespace gpumux::test

@@ -15,7 +15,7 @@ using dram::CommandKind;
 using dram::Tick;
 using machine::DramConfig;
 
-/// GDDR5 of machines.md section 1.0 with one 128 B burst per line (two clocks at 64 B per clock), no groups.
+/// The usual GDDR5 (the defaults) with one 128 B burst per line (two clocks at 64 B per clock), no groups.
 DramConfig one_burst() {
   DramConfig c;
   c.bus_bytes = 16;

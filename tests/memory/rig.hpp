@@ -31,7 +31,7 @@ inline machine::MachineConfig plain_config() {
   return config;
 }
 
-/// dai18 Table 1 (machines.md section 1.1): 16 channels of 12 B per command clock.
+/// dai18 Table 1: 16 channels of 12 B per command clock.
 inline machine::MachineConfig dai18_config() {
   machine::MachineConfig config;
   config.sms = 16;

@@ -136,6 +136,35 @@ TEST_F(ContextTest, StreamsRunSideBySideAndEventsJoinThem) {
   EXPECT_TRUE(context.finished());
 }
 
+TEST_F(ContextTest, AnEventMeansItsLastRecordingAtTheCall) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto data = host.malloc<std::uint32_t>(1);
+    const StreamId a = host.create_stream();
+    const StreamId b = host.create_stream();
+    const EventId event = host.create_event();
+    const EventId never = host.create_event();
+    co_await host.synchronize_event(never);  // an event without a recording holds nobody up
+    host.launch(module, "add_one", {{}, {}, 0, a}, data);
+    host.record_event(event, a);
+    host.stream_wait_event(0, event);  // for a alone
+    host.launch(module, "add_one", {{}, {}, 0, 0}, data);
+    host.launch(module, "add_one", {{}, {}, 0, b}, data);
+    host.record_event(event, b);
+    co_await host.synchronize_event(event);  // for b alone
+    log.push_back(1);
+    co_await host.synchronize();
+  });
+  ASSERT_EQ(device_.running.size(), 2U);
+  device_.finish(device_.running[0].stream == 2 ? 0 : 1);  // b
+  EXPECT_EQ(log_.size(), 1U);
+  ASSERT_EQ(device_.running.size(), 1U) << "the default stream still waits for a";
+  device_.finish();
+  EXPECT_EQ(device_.running.size(), 1U);
+  device_.finish();
+  EXPECT_TRUE(context.finished());
+}
+
 TEST_F(ContextTest, CopiesTakeTimeWhenTheLinkHasABandwidth) {
   device_.config_.clocks.core = 1000;                   // 1 cycle = 1 ns
   device_.config_.runtime.copy_bytes_per_second = 1e9;  // 1 byte per cycle
@@ -189,6 +218,14 @@ TEST_F(ContextTest, ErrorsSayWhatWouldBeRight) {
               host.launch(module, "add_one", {{1, 1, 1}, {32, 1, 1}, 1 << 20, 0}, Address{0});
               co_await host.synchronize();
             }).find("limited by shared"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              co_await host.synchronize(StreamId{7});
+            }).find("stream 7 does not exist"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              co_await host.synchronize_event(EventId{3});
+            }).find("event 3 does not exist"),
             std::string::npos);
   EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
               const auto data = host.malloc<std::uint32_t>(1);
