@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "dram/address_map.hpp"
 #include "machine/config.hpp"
@@ -174,20 +175,20 @@ class Channel {
   std::array<std::uint8_t, 16> bursts_{};  // by sector mask
 
   // queue
-  std::vector<Entry> entries_;
+  HugePageVector<Entry> entries_;
   std::uint16_t free_ = kNone;
   std::uint16_t oldest_ = kNone, youngest_ = kNone;
   std::uint32_t size_ = 0;
   std::uint32_t reads_ = 0, writes_ = 0;
   std::uint64_t age_ = 0;
-  bool draining_ = false;             // write watermarks: writes alone
-  std::vector<Tick> return_release_;  // ring of clocks at which places of the return queue become free
+  bool draining_ = false;                // write watermarks: writes alone
+  HugePageVector<Tick> return_release_;  // ring of clocks at which places of the return queue become free
   std::uint32_t release_head_ = 0, release_count_ = 0;
   std::uint32_t returns_ = 0;  // places taken, those of the ring included
 
   // banks
-  std::vector<Bank> banks_;
-  std::vector<Tick> group_column_;            // earliest column command by bank group
+  HugePageVector<Bank> banks_;
+  HugePageVector<Tick> group_column_;         // earliest column command by bank group
   std::uint64_t hit_banks_ = 0;               // banks with a hit
   std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
   std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit

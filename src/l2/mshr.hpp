@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/huge_pages.hpp"
 #include "l2/request.hpp"
 #include "l2/tags.hpp"
 
@@ -102,8 +103,8 @@ class Mshrs {
   [[nodiscard]] std::size_t home(std::uint64_t slice_line, std::uint8_t space) const {
     return mix64(slice_line ^ std::uint64_t{space} << 56U) & (table_.size() - 1);
   }
-  std::vector<Mshr> entries_;
-  std::vector<std::uint16_t> table_;
+  HugePageVector<Mshr> entries_;
+  HugePageVector<std::uint16_t> table_;
   std::uint16_t free_ = kNoMshr;
   std::uint32_t used_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 #include "l2/slice.hpp"
 #include "l2/time_wheel.hpp"
 
@@ -25,6 +26,8 @@ void validate(const machine::L2Config& c) {
 }  // namespace
 
 struct Partition::State {
+  static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
+  static void operator delete(void* state) noexcept { huge_page_free(state, sizeof(State)); }
   static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
   State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
@@ -56,7 +59,7 @@ struct Partition::State {
 
   Shared shared;
   Cycle fixed_latency;
-  std::vector<Slice> slices;
+  HugePageVector<Slice> slices;
   Arrivals arrivals;
   CreditWheel credits;
   Cycle channel_next = kNever;              // core cycle of the channel's next command

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "machine/messages.hpp"
 
@@ -66,7 +67,7 @@ class RequestPool {
       free_ = first + i;
     }
   }
-  std::vector<Request> records_;
+  HugePageVector<Request> records_;
   RequestIndex free_ = kNoRequest;
   std::uint32_t used_ = 0;
 };
@@ -120,7 +121,7 @@ class Ring {
   }
 
  private:
-  std::vector<T> items_;
+  HugePageVector<T> items_;
   std::size_t head_ = 0;
   std::uint32_t count_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "machine/config.hpp"
 #include "noc/divider.hpp"
@@ -138,9 +139,9 @@ class Tags {
   noc::Divider by_sets_;
   noc::IndexHash hash_;
   std::array<std::uint32_t, 128> rotation_{};
-  std::vector<std::uint32_t> tags_;
-  std::vector<std::uint32_t> stamps_;  // 0: never used
-  std::vector<Line> lines_;
+  HugePageVector<std::uint32_t> tags_;
+  HugePageVector<std::uint32_t> stamps_;  // 0: never used
+  HugePageVector<Line> lines_;
   std::uint32_t clock_ = 0;
 };
 

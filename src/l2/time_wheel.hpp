@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "l2/request.hpp"
 
@@ -47,7 +48,7 @@ class TimeWheel {
   }
 
  private:
-  std::vector<std::uint64_t> words_;
+  HugePageVector<std::uint64_t> words_;
   Cycle next_ = kNever;
 };
 
@@ -90,8 +91,8 @@ class Arrivals {
 
  private:
   TimeWheel wheel_;
-  std::vector<RequestIndex> heads_;
-  std::vector<RequestIndex> tails_;
+  HugePageVector<RequestIndex> heads_;
+  HugePageVector<RequestIndex> tails_;
 };
 
 /// Sums of credits by the cycle in which they come.
@@ -113,7 +114,7 @@ class CreditWheel {
 
  private:
   TimeWheel wheel_;
-  std::vector<std::uint32_t> flits_;
+  HugePageVector<std::uint32_t> flits_;
 };
 
 }  // namespace gpumux::l2
