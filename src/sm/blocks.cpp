@@ -335,9 +335,8 @@ void Sm::State::finish_blocks(Cycle now) {
     used_shared -= block.shared_bytes;
     --resident[block.kernel];
     ++count(block.kernel).blocks_completed;
-    finished.push_back({block.kernel, block.residency, block.finish_at});
+    finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
     block.resident = false;
-    block.stream.reset();
   }
   block_order.resize(kept);
   if (!block_order.empty()) return;

@@ -80,8 +80,9 @@ Cycle Sm::State::simulate(Cycle begin, Cycle end) {
     }
     if (lsu.next <= now) lsu_step(now);
     if (wheel.due(now)) wake_due(now);
-    // The scheduler that comes first changes with time, so that none always wins the memory port.
-    std::uint32_t index = static_cast<std::uint32_t>(now % schedulers_count);
+    // The turn moves on with each memory instruction, so that a freed place in the
+    // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
+    std::uint32_t index = first_scheduler;
     for (std::uint32_t i = 0; i < schedulers_count; ++i) {
       if (schedulers[index].next_try <= now) schedule<kGreedy>(index, now);
       if (++index == schedulers_count) index = 0;
@@ -191,6 +192,7 @@ void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t l
   const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now);
   warp.last_pc = record.pc;
   if (unit == Unit::Memory) {
+    first_scheduler = index + 1 == schedulers_count ? 0 : index + 1;
     issue_memory(warp, slot, inst, record, now, delay);
   } else {
     if (unit <= Unit::Sfu) counter.alu_issue_cycles += occupied;

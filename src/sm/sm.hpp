@@ -30,11 +30,13 @@ struct KernelContext {
   Address code_address = 0;  // for the instruction cache
 };
 
-/// A block that ended in the last window.
+/// A block that ended in the last window. Its stream is handed over with it: streams of an application share
+/// their source's buffers, so they are destroyed between windows alone, never by the threads that run SMs.
 struct FinishedBlock {
   KernelSlot kernel;
   std::uint32_t residency;  // as given at launch
   Cycle time;
+  std::unique_ptr<workload::BlockStream> stream;
 };
 
 class Sm {

@@ -140,6 +140,7 @@ struct Sm::State {
   ReadOnlyCache constants;
   InjectionPort injection;
   EjectionPort ejection;
+  std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
   Cycle memory_issue_cycle = kNever;
   std::uint32_t memory_issues = 0;
   Pool<MemoryOp> ops;

@@ -183,10 +183,10 @@ struct Bench {
     for (const Credit& credit : sm.mailbox().credits_out) EXPECT_GE(credit.time, end);
     sm.mailbox().out.clear();
     sm.mailbox().credits_out.clear();
-    for (const FinishedBlock& block : sm.finished_blocks()) {
+    for (FinishedBlock& block : sm.finished_blocks()) {
       EXPECT_GE(block.time, now);
       EXPECT_LT(block.time, end);
-      ended.push_back(block);
+      ended.push_back(std::move(block));
     }
     sm.finished_blocks().clear();
     now = end;
