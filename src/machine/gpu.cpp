@@ -159,7 +159,7 @@ bool Gpu::dispatch_one(Cycle start) {
       sm.launch_block(slot, residency,
                       slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
                       start);
-      ++kernel.blocks_dispatched;
+      if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
       next_[id] = std::min(next_[id], start);
       if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
       return true;
@@ -281,7 +281,7 @@ void Gpu::watch(Cycle end) {
   if (++windows_ % kWindowsBetweenChecks != 0) return;
   for (const policy::RunningKernel& kernel : running_) {
     const Cycle limit = config_.runtime.max_kernel_cycles;
-    if (limit != 0 && end - kernel.arrival_cycle > limit) {
+    if (limit != 0 && kernel.blocks_dispatched > 0 && end - kernel.first_block_cycle > limit) {
       throw SimulationFault(
           fmt::format("error: app {}: kernel {} is endless: it has run for more than {} cycles "
                       "(runtime.max_kernel_cycles)",
