@@ -26,7 +26,7 @@ struct RunningKernel {
   std::string name;
   std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
   Cycle arrival_cycle = 0;
-  Cycle first_block_cycle = kNever;     // dispatch of its first block
+  Cycle first_block_cycle = kNever;  // dispatch of its first block
   workload::BlockResources resources;
   std::uint64_t blocks_total = 0;
   std::uint64_t blocks_dispatched = 0;  // handed to SMs
