@@ -37,6 +37,18 @@ void Context::start() {
 bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }
 
 void Context::pump() {
+  try {
+    move_on();
+  } catch (const SimulationFault& fault) {  // of the host program: say whose
+    std::string_view what = fault.what();
+    const std::string start = fmt::format("error: app {}: ", name_);
+    if (what.starts_with(start)) throw;
+    if (what.starts_with("error: ")) what.remove_prefix(7);
+    throw SimulationFault(fmt::format("{}{}", start, what));
+  }
+}
+
+void Context::move_on() {
   bool moved = true;
   while (moved) {
     moved = false;
