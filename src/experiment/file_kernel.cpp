@@ -225,8 +225,8 @@ class ArgumentReader {
       if (equals != std::string::npos) file = rest.substr(equals + 1);
     } else {
       if (rest.find('[') < equals && equals != std::string::npos) {
-        bad_argument(text, fmt::format("'{}' is no TYPE[N]; TYPE is one of {}, N at least 1",
-                                       rest.substr(0, equals), kTypes));
+        bad_argument(text, fmt::format("'{}' is no TYPE[N]; TYPE is one of {}, N 1 to {}",
+                                       rest.substr(0, equals), kTypes, kMaxElements));
       }
       file = rest;
     }

@@ -63,6 +63,8 @@ void Checker::sm() const {
           {"sm.shared_allocation_unit", "sm.shared_size"},
           fmt::format("sm.shared_allocation_unit = {} exceeds sm.shared_size = {}", sm.shared_allocation_unit,
                       sm.shared_bytes));
+  require(std::has_single_bit(config_.shared.banks), {"shared.banks"},
+          fmt::format("shared.banks = {} is no power of two", config_.shared.banks));
   const InstructionCacheConfig& icache = config_.icache;
   require(icache.bytes % (icache.ways * icache.line_bytes) == 0,
           {"icache.size", "icache.ways", "icache.line_size"},

@@ -142,7 +142,8 @@ void add_units(Fields& f) {
 }
 
 void add_caches(Fields& f) {
-  count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 256, "banks", "of shared memory, 4 bytes wide");
+  count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 32, "banks",
+        "of shared memory, 4 bytes wide; a power of two");
   count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxCycles, "core cycles",
         "conflict-free access to use");
 

@@ -237,6 +237,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.block = spec.block;
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
+  config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   std::unique_ptr<workload::KernelSource> source =
       loaded.launch(*info, std::move(config), registers_override);

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"GlobalRead",
               "global_read",
               with(with(kThreeBlocks, {"--arg", "zero:i32[64]"}), kBuffer),
-              {"invalid global read of 4 bytes at 0x", "0 bytes after the end of an allocation of 256 bytes",
+              {"invalid global read of 4 bytes at 0x", "0 bytes after the end of the allocation of 256 bytes",
                "thread (0,0,0) of block (2,0,0)", "pc ", "faults.ptx:"}},
         Fault{"GlobalWrite",
               "global_write",
@@ -150,7 +150,7 @@ TEST_F(ProgramAtFault, TheMessageNamesTheApplication) {
                             "out:i32[64]=y.bin", "--set", "sms=2", "--json", "a.json"});
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(lines(o.err), 1U);
-  EXPECT_EQ(o.err.find("error: " + kFaults + ":stops: kernel stops: trap"), 0U) << o.err;
+  EXPECT_EQ(o.err.find("error: app " + kFaults + ":stops: kernel stops: trap"), 0U) << o.err;
   expect_no_result();
 }
 

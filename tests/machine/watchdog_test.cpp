@@ -159,7 +159,8 @@ TEST(Watchdog, SaysWhichWarpsWaitAtABarrierAndWhichMayNotIssue) {
   spec.apps = {app("meeting", kBarrier, {3, 1, 1}, {96, 1, 1})};
   const std::string report = fault_of(spec);
   expect_parts(report,
-               {"error: deadlock at cycle ", "meeting: kernel k (slot 0): 3 of 3 blocks dispatched, 0 done",
+               {"error: watchdog: no progress since cycle ",
+                "meeting: kernel k (slot 0): 3 of 3 blocks dispatched, 0 done",
                 "sm 0 meeting: kernel k block 0 warp 0 waits for its kernel to be allowed to issue at pc ",
                 "sm 0 meeting: kernel k block 2 warps 1 to 2 wait for barrier 0 (2 arrivals, 3 warps run)",
                 "sm 1 meeting: kernel k block 1 warps 1 to 2 wait for barrier 0"});
@@ -176,7 +177,7 @@ TEST(Watchdog, SaysWhichWarpsWaitForMemory) {
   spec.machine.runtime.max_kernel_cycles = 5'000;
   spec.apps = {app("loads", kLoads, {2, 1, 1}, {64, 1, 1})};
   const std::string report = fault_of(spec);
-  EXPECT_EQ(report.find("error: loads: kernel k: endless: it has run for more than 5000 cycles"), 0U)
+  EXPECT_EQ(report.find("error: app loads: kernel k: endless: it has run for more than 5000 cycles"), 0U)
       << report;
   expect_parts(report,
                {"loads: kernel k (slot 0): 2 of 2 blocks dispatched, 0 done", "loads: kernel k block 1 warp",
@@ -213,7 +214,7 @@ TEST(Verify, AWrongResultIsTheProgramsFault) {
   EXPECT_EQ(experiment::simulate(spec).apps[0].completions, 1U);
   spec.apps.push_back(app("wrong", kBarrier, {1, 1, 1}, {64, 1, 1}));
   const std::string fault = fault_of(spec);
-  EXPECT_EQ(fault.find("error: wrong: word 0 is "), 0U) << fault;
+  EXPECT_EQ(fault.find("error: app wrong: word 0 is "), 0U) << fault;
   EXPECT_NE(fault.find(" instead of 7"), std::string::npos) << fault;
 }
 

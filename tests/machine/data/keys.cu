@@ -49,6 +49,15 @@ extern "C" __global__ void everything(const float4* __restrict__ in, float* __re
     // Stores, scattered and not, and atomics on few and on many lines.
     out[base + ((thread + r * 256) & 8191)] = f + static_cast<float>(d);
     out[(base + thread * 72 + r * 40) & 65535] = far;
+    __syncthreads();
+    // What was just stored, through the L1 twice.
+    for (int k = 0; k < 2; ++k) {
+      float stored;
+      asm volatile("ld.global.f32 %0, [%1];"
+                   : "=f"(stored)
+                   : "l"(&out[base + (((thread ^ 32) + r * 256) & 8191)]));
+      f += stored;
+    }
     if ((r & 1) == 0) atomicAdd(&counts[thread & 7], 1U);
     atomicAdd(&counts[(base + thread * 32 + r * 8) & 65535], static_cast<unsigned>(i));
   }
