@@ -1,6 +1,8 @@
 // What all commands share: CLI11 with our messages, and result files.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -72,7 +74,13 @@ void ResultFiles::write() const {
   const std::string suffix = fmt::format(".part.{}", ::getpid());
   std::error_code error;
   try {
-    for (const File& file : files_) write_file_atomically(file.path + suffix, file.content);
+    for (const File& file : files_) {
+      try {
+        write_file_atomically(file.path + suffix, file.content);
+      } catch (const UserError&) {  // says it of the temporary name
+        throw UserError({file.path}, fmt::format("cannot be written ({})", std::strerror(errno)));
+      }
+    }
     for (const File& file : files_) {
       fs::rename(file.path + suffix, file.path, error);
       if (error) throw UserError({file.path}, fmt::format("cannot be written ({})", error.message()));

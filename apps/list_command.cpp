@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "embedded/usual_runs.txt.hpp"
 #include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
@@ -45,6 +46,19 @@ ordered_json policies_json() {
   return list;
 }
 
+/// The measured run of an application (benchmarks/usual_runs.txt); null when it was not measured.
+ordered_json usual_run(const std::string& app) {
+  for (const std::string& line : split(embedded::usual_runs, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.size() != 5 || words[0] != app) continue;
+    return {{"machine", words[1]},
+            {"cycles", std::stoull(words[2])},
+            {"warp_instructions", std::stoull(words[3])},
+            {"seconds", std::stod(words[4])}};
+  }
+  return nullptr;
+}
+
 ordered_json apps_json() {
   ordered_json list = ordered_json::array();
   for (const runtime::AppInfo& info : runtime::apps()) {
@@ -69,7 +83,8 @@ ordered_json apps_json() {
                     {"description", info.description},
                     {"ptx", info.ptx_file},
                     {"parameters", params},
-                    {"kernels", kernels}});
+                    {"kernels", kernels},
+                    {"usual_run", usual_run(info.name)}});
   }
   return list;
 }
@@ -112,6 +127,12 @@ void print_apps(const ordered_json& list) {
       fmt::print("{:<12}   kernel {}: {} blocks of {} threads\n", "", k["kernel"].get<std::string>(),
                  dimensions(k["grid"]), dimensions(k["block"]));
     }
+    const ordered_json& run = app["usual_run"];
+    if (run.is_null()) continue;
+    fmt::print(
+        "{:<12}   usual run on {}: {:.3g} million cycles, {:.3g} million warp instructions, {:.2g} s\n", "",
+        run["machine"].get<std::string>(), run["cycles"].get<double>() / 1e6,
+        run["warp_instructions"].get<double>() / 1e6, run["seconds"].get<double>());
   }
 }
 

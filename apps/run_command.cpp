@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "app_options.hpp"
 #include "base/error.hpp"
@@ -284,11 +285,18 @@ int run_command(Arguments args) {
   spec.threads = options.threads;
   spec.verify = options.verify;
   spec.no_skip = options.no_skip;
+  std::set<std::string> written;
+  const auto check_file = [&written](const std::string& path) {
+    ResultFiles::check(path);
+    if (!written.insert(std::filesystem::absolute(path).lexically_normal().string()).second) {
+      throw UserError({path}, "would be written twice; give each result its own file");
+    }
+  };
   for (const std::string& path : {options.json, options.stats}) {
-    if (!path.empty()) ResultFiles::check(path);
+    if (!path.empty()) check_file(path);
   }
   for (const auto& outputs : apps.outputs) {
-    for (const std::string& path : outputs->paths) ResultFiles::check(path);
+    for (const std::string& path : outputs->paths) check_file(path);
   }
 
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);

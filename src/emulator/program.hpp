@@ -47,6 +47,7 @@ struct LaunchConfig {
   std::uint32_t dynamic_shared_bytes = 0;
   std::string parameters;  // the constant bank: param_bytes bytes laid out by Function::params
   std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
+  std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.

@@ -18,6 +18,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "emulator/program.hpp"
+#include "workload/device_memory.hpp"
 
 namespace gpumux::experiment {
 namespace {
@@ -143,8 +144,9 @@ bool is_text_file(std::string_view path) { return path.ends_with(".txt"); }
 
 /// One argument, checked.
 struct Argument {
-  std::string scalar;   // the bytes of a scalar or structure; empty for a buffer
-  std::string content;  // of a buffer at the start
+  std::string scalar;       // the bytes of a scalar or structure; empty for a buffer
+  std::string content;      // of a buffer at the start; empty: zeroes
+  std::uint64_t bytes = 0;  // of a buffer
   bool is_buffer = false;
   std::string output_path;  // empty: not written
   const NumberInfo* type = nullptr;
@@ -160,6 +162,8 @@ struct Shape {
   std::optional<std::uint64_t> elements;
 };
 
+constexpr std::uint64_t kMaxElements = 1ULL << 32U;
+
 /// Nothing when the text is no shape (it is part of a file's name then).
 std::optional<Shape> parse_shape(std::string_view text) {
   Shape shape;
@@ -169,7 +173,6 @@ std::optional<Shape> parse_shape(std::string_view text) {
   if (bracket == std::string_view::npos) return shape;
   if (!text.ends_with(']')) return std::nullopt;
   shape.elements = parse_uint(text.substr(bracket + 1, text.size() - bracket - 2));
-  constexpr std::uint64_t kMaxElements = 1ULL << 32U;
   if (!shape.elements || *shape.elements == 0 || *shape.elements > kMaxElements) return std::nullopt;
   return shape;
 }
@@ -194,7 +197,11 @@ class ArgumentReader {
       bad_argument(text, fmt::format("a value must follow '{}:', such as i32:5 or in:FILE", kind));
     }
     if (const NumberInfo* type = find_number(kind)) return scalar(text, *type, rest);
-    if (kind == "bytes") return {read_file(resolve(rest)), "", false, "", nullptr};
+    if (kind == "bytes") {
+      Argument argument;
+      argument.scalar = read_file(resolve(rest));
+      return argument;
+    }
     return buffer(text, kind, rest);
   }
 
@@ -218,8 +225,8 @@ class ArgumentReader {
       if (equals != std::string::npos) file = rest.substr(equals + 1);
     } else {
       if (rest.find('[') < equals && equals != std::string::npos) {
-        bad_argument(text, fmt::format("'{}' is no TYPE[N]; TYPE is one of {}, N at least 1",
-                                       rest.substr(0, equals), kTypes));
+        bad_argument(text, fmt::format("'{}' is no TYPE[N]; TYPE is one of {}, N 1 to {}",
+                                       rest.substr(0, equals), kTypes, kMaxElements));
       }
       file = rest;
     }
@@ -227,10 +234,12 @@ class ArgumentReader {
 
     if (kind == "zero" || kind == "out") {
       if (!shape || !shape->elements || (kind == "zero") != file.empty()) {
-        bad_argument(text, kind == "zero" ? "write zero:TYPE[N], such as zero:f32[4096]"
-                                          : "write out:TYPE[N]=FILE, such as out:f32[4096]=y.bin");
+        bad_argument(text, fmt::format("write {}; TYPE is one of {}, N 1 to {}",
+                                       kind == "zero" ? "zero:TYPE[N], such as zero:f32[4096]"
+                                                      : "out:TYPE[N]=FILE, such as out:f32[4096]=y.bin",
+                                       kTypes, kMaxElements));
       }
-      argument.content.assign(*shape->elements * shape->type->bytes, '\0');
+      argument.bytes = *shape->elements * shape->type->bytes;
       if (kind == "out") argument.output_path = resolve(file);
       return argument;
     }
@@ -248,6 +257,7 @@ class ArgumentReader {
     }
     if (input.empty()) bad_argument(text, "a file name must follow, such as in:x.bin or in:f32=x.txt");
     argument.content = read_input(text, resolve(input), shape);
+    argument.bytes = argument.content.size();
     return argument;
   }
 
@@ -332,8 +342,11 @@ class FileKernelApplication final : public runtime::Application {
       const Argument& argument = p.arguments[i];
       std::string bytes = argument.scalar;
       if (argument.is_buffer) {
-        buffers[i] = host.malloc_bytes(argument.content.size());
-        host.copy_to_device(buffers[i], std::as_bytes(std::span(argument.content)), 0);
+        buffers[i] = host.malloc_bytes(argument.bytes);
+        // New memory of a device is zeroed.
+        if (!argument.content.empty()) {
+          host.copy_to_device(buffers[i], std::as_bytes(std::span(argument.content)), 0);
+        }
         append(bytes, buffers[i]);
       }
       std::copy(bytes.begin(), bytes.end(), parameters.begin() + p.params[i].offset);
@@ -342,7 +355,7 @@ class FileKernelApplication final : public runtime::Application {
     std::vector<std::string> results(p.arguments.size());
     for (std::size_t i = 0; i < p.arguments.size(); ++i) {
       if (p.arguments[i].output_path.empty()) continue;
-      results[i].resize(p.arguments[i].content.size());
+      results[i].resize(p.arguments[i].bytes);
       host.copy_from_device(std::as_writable_bytes(std::span(results[i])), buffers[i], 0);
     }
     co_await host.synchronize();
@@ -448,6 +461,9 @@ FileKernel file_kernel(const FileKernelSpec& spec) {
   }
   p.outputs = std::make_shared<KernelOutputs>();
   ContentHash inputs;
+  // The kernel's own variables and the spaces between buffers need a little too.
+  constexpr std::uint64_t kMaxBufferBytes = workload::DeviceMemory::kReservedBytes - (1ULL << 30U);
+  std::uint64_t buffer_bytes = 0;
   const ArgumentReader reader(spec.folder);
   for (std::size_t i = 0; i < spec.args.size(); ++i) {
     p.arguments.push_back(reader.read(spec.args[i]));
@@ -456,6 +472,12 @@ FileKernel file_kernel(const FileKernelSpec& spec) {
     inputs.add(argument.is_buffer ? 1 : 0);
     inputs.add(argument.scalar);
     inputs.add(argument.content);
+    inputs.add(argument.bytes);
+    buffer_bytes += argument.bytes;
+    if (buffer_bytes > kMaxBufferBytes) {
+      bad_argument(spec.args[i], fmt::format("the buffers so far have {} bytes; the device's memory holds {}",
+                                             buffer_bytes, kMaxBufferBytes));
+    }
     if (argument.output_path.empty()) continue;
     p.outputs->paths.push_back(argument.output_path);
   }

@@ -96,7 +96,6 @@ struct L1Config {
 };
 
 struct NocConfig {
-  std::string topology = "crossbar";
   std::uint32_t flit_bytes = 32;
   std::uint32_t header_bytes = 8;         // of each packet
   std::uint32_t latency = 8;              // NoC cycles from port to port, without serialisation

@@ -23,13 +23,18 @@ class Checker {
   void dram() const;
 
  private:
+  /// Within one file the lower line counts, whatever the order in which its tables were read.
+  static bool later(const Provenance::Place& a, const Provenance::Place& b) {
+    if (a.file == b.file && a.line != b.line) return a.line > b.line;
+    return a.order > b.order;
+  }
   /// Unless `good`: an error at the one of these keys that was set last.
   void require(bool good, std::initializer_list<std::string_view> keys, const std::string& message) const {
     if (good) return;
     const Provenance::Place* latest = nullptr;
     for (const std::string_view key : keys) {
       const Provenance::Place& place = provenance_.places[static_cast<std::size_t>(find_field(key))];
-      if (place.order >= 0 && (latest == nullptr || place.order > latest->order)) latest = &place;
+      if (place.order >= 0 && (latest == nullptr || later(place, *latest))) latest = &place;
     }
     if (latest == nullptr) throw UserError({provenance_.file}, message);
     throw UserError({latest->file, latest->line, latest->column}, message);
@@ -58,6 +63,8 @@ void Checker::sm() const {
           {"sm.shared_allocation_unit", "sm.shared_size"},
           fmt::format("sm.shared_allocation_unit = {} exceeds sm.shared_size = {}", sm.shared_allocation_unit,
                       sm.shared_bytes));
+  require(std::has_single_bit(config_.shared.banks), {"shared.banks"},
+          fmt::format("shared.banks = {} is no power of two", config_.shared.banks));
   const InstructionCacheConfig& icache = config_.icache;
   require(icache.bytes % (icache.ways * icache.line_bytes) == 0,
           {"icache.size", "icache.ways", "icache.line_size"},

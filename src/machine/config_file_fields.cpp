@@ -69,7 +69,7 @@ void add_sm(Fields& f) {
   count(f, "sm.max_threads", GPUMUX_MEMBER(sm.max_threads), 32, 8192, "threads", "resident threads");
   count(f, "sm.max_warps", GPUMUX_MEMBER(sm.max_warps), 1, 256, "warps",
         "resident warps, at most 64 per scheduler");
-  count(f, "sm.max_blocks", GPUMUX_MEMBER(sm.max_blocks), 1, 256, "blocks", "resident thread blocks");
+  count(f, "sm.max_blocks", GPUMUX_MEMBER(sm.max_blocks), 1, 64, "blocks", "resident thread blocks");
   count(f, "sm.registers", GPUMUX_MEMBER(sm.registers), 1024, 1 << 20, "32-bit registers", "register file");
   count(f, "sm.register_allocation_unit", GPUMUX_MEMBER(sm.register_allocation_unit), 1, 4096,
         "32-bit registers", "a warp's registers are rounded up to this");
@@ -142,7 +142,8 @@ void add_units(Fields& f) {
 }
 
 void add_caches(Fields& f) {
-  count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 256, "banks", "of shared memory, 4 bytes wide");
+  count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 32, "banks",
+        "of shared memory, 4 bytes wide; a power of two");
   count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxCycles, "core cycles",
         "conflict-free access to use");
 
@@ -185,7 +186,6 @@ void add_caches(Fields& f) {
 }
 
 void add_memory(Fields& f) {
-  text(f, "noc.topology", GPUMUX_MEMBER(noc.topology), {"crossbar"}, "separate request and reply networks");
   size(f, "noc.flit_size", GPUMUX_MEMBER(noc.flit_bytes), 8, 256, "width of a port: one flit per NoC cycle");
   size(f, "noc.header_size", GPUMUX_MEMBER(noc.header_bytes), 0, 64, "of each packet");
   count(f, "noc.latency", GPUMUX_MEMBER(noc.latency), 1, 1000, "NoC cycles",

@@ -21,6 +21,7 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
       free_residencies_(config_.sms, config_.sm.max_blocks >= 64
                                          ? ~std::uint64_t{0}
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
+      block_at_(std::size_t{config_.sms} * config_.sm.max_blocks, 0),
       folded_(kMaxApps) {
   for (std::uint32_t i = 0; i < config_.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
@@ -156,6 +157,7 @@ bool Gpu::dispatch_one(Cycle start) {
       const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
       free_residencies_[id] &= free_residencies_[id] - 1;
       const std::uint32_t residency = id * config_.sm.max_blocks + place;
+      block_at_[residency] = kernel.blocks_dispatched;
       sm.launch_block(slot, residency,
                       slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
                       start);
@@ -232,6 +234,7 @@ bool Gpu::collect_finished_blocks() {
       ++kernel.blocks_done;
       policy_->block_ended(*this, kernel, static_cast<SmId>(i));
       if (kernel.blocks_done < kernel.blocks_total) continue;
+      check_length(kernel, now_);
       const policy::RunningKernel ended = kernel;
       std::erase_if(running_, [&](const policy::RunningKernel& k) { return k.slot == ended.slot; });
       std::erase(dispatch_order_, ended.slot);
@@ -276,18 +279,22 @@ Cycle Gpu::next_window(Cycle end, Cycle host_event, Cycle pause) const {
   return next - next % network_.window;
 }
 
+void Gpu::check_length(const policy::RunningKernel& kernel, Cycle end) const {
+  const Cycle limit = config_.runtime.max_kernel_cycles;
+  if (limit == 0 || kernel.blocks_dispatched == 0 || end - kernel.first_block_cycle <= limit) return;
+  throw SimulationFault(
+      fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
+                  "(runtime.max_kernel_cycles)\n{}",
+                  slots_[kernel.slot].context->name(), kernel.name, limit, wait_report()));
+}
+
 void Gpu::watch(Cycle end) {
-  constexpr std::uint64_t kWindowsBetweenChecks = 4096;
-  if (++windows_ % kWindowsBetweenChecks != 0) return;
-  for (const policy::RunningKernel& kernel : running_) {
-    const Cycle limit = config_.runtime.max_kernel_cycles;
-    if (limit != 0 && kernel.blocks_dispatched > 0 && end - kernel.first_block_cycle > limit) {
-      throw SimulationFault(
-          fmt::format("error: app {}: kernel {} is endless: it has run for more than {} cycles "
-                      "(runtime.max_kernel_cycles)",
-                      slots_[kernel.slot].context->name(), kernel.name, limit));
-    }
-  }
+  if (end < next_watch_) return;
+  constexpr Cycle kCyclesBetweenChecks = 1 << 15;
+  next_watch_ = end + std::min(kCyclesBetweenChecks, config_.watchdog_cycles / 8);
+  if (config_.runtime.max_kernel_cycles != 0)
+    next_watch_ = std::min(next_watch_, end + config_.runtime.max_kernel_cycles / 8);
+  for (const policy::RunningKernel& kernel : running_) check_length(kernel, end);
   std::uint64_t progress = 0;
   for (const auto& sm : sms_) progress += sm->progress();
   for (const auto& partition : partitions_) progress += partition->progress();
@@ -303,12 +310,30 @@ void Gpu::watch(Cycle end) {
 std::string Gpu::wait_report() const {
   std::string report;
   for (const policy::RunningKernel& kernel : running_) {
-    report += fmt::format("kernel {} (app {}, slot {}): {} of {} blocks dispatched, {} done\n", kernel.name,
-                          slots_[kernel.slot].context->name(), kernel.slot, kernel.blocks_dispatched,
-                          kernel.blocks_total, kernel.blocks_done);
+    report += fmt::format("{}: kernel {} (slot {}): {} of {} blocks dispatched, {} done\n",
+                          slots_[kernel.slot].context->name(), kernel.name, kernel.slot,
+                          kernel.blocks_dispatched, kernel.blocks_total, kernel.blocks_done);
   }
-  for (const auto& sm : sms_) report += sm->describe_waits();
-  for (const auto& partition : partitions_) report += partition->describe_waits();
+  for (const Submitted& waiting : submitted_) {
+    report += fmt::format("{}: kernel {}: launched, not taken yet\n", waiting.context->name(),
+                          waiting.source->name());
+  }
+  sm::WaitNames names;
+  names.block = [this](KernelSlot slot, std::uint32_t residency) {
+    const Slot& s = slots_[slot];
+    return fmt::format("{}: kernel {} block {}", s.context->name(), s.source->name(), block_at_[residency]);
+  };
+  names.pc = [this](KernelSlot slot, std::uint32_t pc) { return slots_[slot].source->describe_pc(pc); };
+  std::string waits;
+  for (const auto& sm : sms_) waits += sm->describe_waits(names);
+  for (const auto& partition : partitions_) waits += partition->describe_waits();
+
+  constexpr std::size_t kMostLines = 100;
+  std::size_t at = 0;
+  for (std::size_t line = 0; line < kMostLines && at < waits.size(); ++line) at = waits.find('\n', at) + 1;
+  const auto more = std::count(waits.begin() + static_cast<std::ptrdiff_t>(at), waits.end(), '\n');
+  report += waits.substr(0, at);
+  if (more > 0) report += fmt::format("and {} more lines like these\n", more);
   while (!report.empty() && report.back() == '\n') report.pop_back();
   return report;
 }

@@ -93,6 +93,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   void recycle_drained_slots();
   [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event, Cycle pause) const;
   void watch(Cycle end);
+  void check_length(const policy::RunningKernel& kernel, Cycle now) const;
+  /// All kernels, and what their warps and requests wait for: one line each, of a long list the first.
   [[nodiscard]] std::string wait_report() const;
   [[nodiscard]] policy::RunningKernel& running(KernelSlot slot);
 
@@ -116,13 +118,14 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::vector<KernelSlot> dispatch_order_;
   std::vector<std::vector<std::uint32_t>> block_limit_;  // [sm][slot]
   std::vector<std::uint64_t> free_residencies_;          // [sm] mask of free block places
+  std::vector<std::uint64_t> block_at_;                  // [residency] index in its grid
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
   std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
-  std::uint64_t windows_ = 0;
+  Cycle next_watch_ = 0;
 };
 
 }  // namespace gpumux::machine

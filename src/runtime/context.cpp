@@ -37,6 +37,18 @@ void Context::start() {
 bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }
 
 void Context::pump() {
+  try {
+    move_on();
+  } catch (const SimulationFault& fault) {  // of the host program: say whose
+    std::string_view what = fault.what();
+    const std::string start = fmt::format("error: app {}: ", name_);
+    if (what.starts_with(start)) throw;
+    if (what.starts_with("error: ")) what.remove_prefix(7);
+    throw SimulationFault(fmt::format("{}{}", start, what));
+  }
+}
+
+void Context::move_on() {
   bool moved = true;
   while (moved) {
     moved = false;
@@ -225,6 +237,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.block = spec.block;
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
+  config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   std::unique_ptr<workload::KernelSource> source =
       loaded.launch(*info, std::move(config), registers_override);

@@ -98,6 +98,7 @@ class Context final : public Host {
       return recordings == 0 || completed[recordings - 1];
     }
   };
+  void move_on();
   bool pump_stream(StreamId id);
   void perform(Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;

@@ -33,7 +33,7 @@ class ExecUnits {
         } else if (s > 0 && !unit_config.scheduler_private) {
           pool_of_.push_back(pool_of_.back());
         } else {
-          const std::uint32_t count = unit_config.scheduler_private
+          const std::uint32_t count = unit_config.scheduler_private && unit_config.count > 0
                                           ? std::max(1U, unit_config.count / schedulers_)
                                           : unit_config.count;
           pool_of_.push_back(static_cast<std::uint8_t>(pools_.size()));

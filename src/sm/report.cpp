@@ -41,14 +41,26 @@ const char* text(Purpose purpose) {
 
 }  // namespace
 
-std::string Sm::State::describe_waits() const {
+std::string Sm::State::describe_waits(const WaitNames& names) const {
   std::string out;
+  const auto block_text = [&](const Block& block) {
+    if (names.block) return fmt::format("sm {} {}", id, names.block(block.kernel, block.residency));
+    return fmt::format("sm {} kernel {} block residency {}", id, block.kernel, block.residency);
+  };
+  const auto pc_text = [&](KernelSlot kernel, std::uint32_t pc) {
+    return names.pc ? fmt::format("pc {} ({})", pc, names.pc(kernel, pc)) : fmt::format("pc {}", pc);
+  };
   for (const std::uint8_t index : block_order) {
     const Block& block = blocks[index];
     if (block.alive == 0) {
-      out += fmt::format("sm {} kernel {} block residency {}: exited, waits for {} loads\n", id, block.kernel,
-                         block.residency, block.loads_out);
+      out += fmt::format("{}: exited, waits for {} loads\n", block_text(block), block.loads_out);
     }
+    // Neighbours that wait for the same share a line.
+    struct Group {
+      std::uint32_t first, last;
+      std::string reason;
+    };
+    std::vector<Group> groups;
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const std::uint16_t slot = block.warps[w];
       const Warp& warp = warps[slot];
@@ -86,16 +98,26 @@ std::string Sm::State::describe_waits() const {
           case Wait::Sync: reason = "synchronisation"; break;
         }
       }
-      out += fmt::format("sm {} kernel {} block residency {} warp {} (slot {}) waits for {}", id,
-                         block.kernel, block.residency, w, slot, reason);
-      out += warp.starved ? fmt::format(" after pc {}\n", warp.last_pc)
-                          : fmt::format(" at pc {}\n", warp.next->pc);
+      reason += fmt::format(" {} {}", warp.starved ? "after" : "at",
+                            pc_text(block.kernel, warp.starved ? warp.last_pc : warp.next->pc));
+      if (!groups.empty() && groups.back().last + 1 == w && groups.back().reason == reason) {
+        groups.back().last = w;
+      } else {
+        groups.push_back({w, w, std::move(reason)});
+      }
+    }
+    for (const Group& group : groups) {
+      out += group.first == group.last
+                 ? fmt::format("{} warp {} waits for {}\n", block_text(block), group.first, group.reason)
+                 : fmt::format("{} warps {} to {} wait for {}\n", block_text(block), group.first, group.last,
+                               group.reason);
     }
   }
   if (lsu.current != kNil) {
     const MemoryOp& op = ops[lsu.current];
-    out += fmt::format("sm {} LSU head: kernel {} slot {} pc {}, {} of {} lines accepted, waits for {}\n", id,
-                       op.kernel, op.warp, op.pc, lsu.done, op.transactions, text(lsu.stall));
+    out += fmt::format("sm {} LSU head: kernel {} slot {} {}, {} of {} lines accepted, waits for {}\n", id,
+                       op.kernel, op.warp, pc_text(op.kernel, op.pc), lsu.done, op.transactions,
+                       text(lsu.stall));
   }
   if (!lsu.queue.empty()) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queue.size());
   if (l1.mshrs_in_use() > 0)

@@ -62,7 +62,7 @@ void Sm::reset_counters(KernelSlot slot) { state_->counters[slot] = {}; }
 
 machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
 
-std::string Sm::describe_waits() const { return state_->describe_waits(); }
+std::string Sm::describe_waits(const WaitNames& names) const { return state_->describe_waits(names); }
 
 std::uint64_t Sm::progress() const { return state_->progress; }
 

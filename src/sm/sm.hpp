@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,12 @@ struct FinishedBlock {
   std::uint32_t residency;  // as given at launch
   Cycle time;
   std::unique_ptr<workload::BlockStream> stream;
+};
+
+/// How describe_waits() names what only the machine knows; without them it prints numbers.
+struct WaitNames {
+  std::function<std::string(KernelSlot, std::uint32_t residency)> block;  // "hotspot: kernel k block 3"
+  std::function<std::string(KernelSlot, std::uint32_t pc)> pc;            // "k+12 ld.global.f32 ..."
 };
 
 class Sm {
@@ -82,9 +89,9 @@ class Sm {
   void reset_counters(KernelSlot slot);  // at the reuse of a slot
   /// Credited up to the end of the last window.
   [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
-  /// For the watchdog: one line per warp and per waiting request, "sm 3 warp 5 (app hotspot, block 12)
-  /// waits for memory data of register 7 at pc 12".
-  [[nodiscard]] std::string describe_waits() const;
+  /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5
+  /// (slot 9) waits for memory data of register 7 at pc 12 (k+12 ld.global.f32 ...)".
+  [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;
   /// A number that changes whenever anything makes progress (an issue, a reply).
   [[nodiscard]] std::uint64_t progress() const;
   /// Credits scheduler and stall cycles of an SM that was left asleep up to `until`, as if it had run.

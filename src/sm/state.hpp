@@ -102,7 +102,7 @@ struct Sm::State {
 
   // --- report.cpp -------------------------------------------------------------------------------
   [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
-  [[nodiscard]] std::string describe_waits() const;
+  [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
   void check_drained(bool credits_home) const;
 
   [[nodiscard]] std::uint32_t latency_of(isa::LatencyClass latency_class) const {

@@ -34,7 +34,13 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   }
   const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];
   EXPECT_EQ(apps.size(), 14U);
-  for (const json& app : apps) EXPECT_FALSE(app["kernels"].empty()) << app["name"];
+  for (const json& app : apps) {
+    EXPECT_FALSE(app["kernels"].empty()) << app["name"];
+    ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";
+    EXPECT_GT(app["usual_run"]["cycles"], 0) << app["name"];
+    EXPECT_GT(app["usual_run"]["warp_instructions"], 0) << app["name"];
+    EXPECT_GT(app["usual_run"]["seconds"], 0) << app["name"];
+  }
   for (const char* what : {"machines", "policies", "apps"}) {
     const Outcome o = gpumux({"list", what});
     EXPECT_EQ(o.code, 0);

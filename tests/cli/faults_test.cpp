@@ -1,0 +1,158 @@
+// Simulated programs at fault: exit code 3, what went wrong and where, and no result.
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+const std::string kFaults = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/faults.ptx";
+
+struct Fault {
+  const char* name;
+  const char* kernel;
+  std::vector<std::string> args;
+  std::vector<std::string> parts;  // of the message
+};
+
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+class ProgramAtFault : public CliTest, public testing::WithParamInterface<Fault> {
+ protected:
+  /// Runs a kernel of faults.ptx; every file that a run may write is asked for.
+  [[nodiscard]] Outcome run(const std::string& kernel, std::vector<std::string> args) const {
+    args.insert(args.begin(), {"run", kFaults + ":" + kernel});
+    args.insert(args.end(), {"--set", "sms=2", "--json", "a.json", "--stats", "s.csv"});
+    return gpumux(args);
+  }
+  void expect_no_result() const {
+    for (const char* name : {"a.json", "s.csv", "y.bin"}) EXPECT_FALSE(exists(name)) << name;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      EXPECT_EQ(entry.path().filename().string().find(".tmp"), std::string::npos) << entry.path();
+    }
+  }
+};
+
+TEST_P(ProgramAtFault, IsExit3WithOneLineAndNoResult) {
+  const Outcome o = run(GetParam().kernel, GetParam().args);
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_EQ(lines(o.err), 1U) << o.err;
+  EXPECT_EQ(o.err.substr(0, 7), "error: ");
+  EXPECT_NE(o.err.find(std::string("kernel ") + GetParam().kernel + ": "), std::string::npos) << o.err;
+  for (const std::string& part : GetParam().parts) {
+    EXPECT_NE(o.err.find(part), std::string::npos) << part << " in " << o.err;
+  }
+  expect_no_result();
+}
+
+using Args = std::vector<std::string>;
+const Args kOneWarp = {"--grid", "1", "--block", "32", "--arg", "out:i32[64]=y.bin"};
+
+Args with(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+// The first word after a buffer of 64: thread 0 of the third block of 32.
+const Args kThreeBlocks = {"--grid", "3", "--block", "32"};
+const Args kBuffer = {"--arg", "out:i32[64]=y.bin"};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ProgramAtFault,
+    testing::Values(
+        Fault{"GlobalRead",
+              "global_read",
+              with(with(kThreeBlocks, {"--arg", "zero:i32[64]"}), kBuffer),
+              {"invalid global read of 4 bytes at 0x", "0 bytes after the end of the allocation of 256 bytes",
+               "thread (0,0,0) of block (2,0,0)", "pc ", "faults.ptx:"}},
+        Fault{"GlobalWrite",
+              "global_write",
+              with(kThreeBlocks, kBuffer),
+              {"invalid global write of 4 bytes at 0x", "thread (0,0,0) of block (2,0,0)", "pc "}},
+        Fault{
+            "NullRead", "null_read", kOneWarp, {"invalid global read of 4 bytes at 0x0 ", "thread (0,0,0)"}},
+        Fault{"GlobalAtomic",
+              "global_atomic",
+              {"--grid", "1", "--block", "64", "--arg", "out:u32[64]=y.bin"},
+              {"invalid global atomic access of 4 bytes at 0x", "thread (32,0,0) of block (0,0,0)"}},
+        Fault{"Misaligned",
+              "misaligned",
+              {"--grid", "1", "--block", "32", "--arg", "out:u8[256]=y.bin"},
+              {"misaligned global write of 4 bytes at 0x", "multiple of 4", "thread (3,0,0)"}},
+        Fault{"SharedEnd",
+              "shared_outside",
+              with(kOneWarp, {"--arg", "i32:1"}),
+              {"invalid shared read of 4 bytes at 0x80", "shared memory of the block, 128 bytes",
+               "thread (31,0,0)"}},
+        Fault{"SharedFar",
+              "shared_outside",
+              with(kOneWarp, {"--arg", "i32:100000"}),
+              {"invalid shared read of 4 bytes", "thread (0,0,0)"}},
+        Fault{"Local",
+              "local_outside",
+              with(kOneWarp, {"--arg", "i32:4096"}),
+              {"invalid local write of 4 bytes", "local memory of the thread", "thread (0,0,0)"}},
+        Fault{"Trap", "stops", kOneWarp, {"trap, thread (5,0,0) of block (0,0,0), pc "}},
+        Fault{"Assert",
+              "asserts",
+              kOneWarp,
+              {"assertion `y[threadIdx.x] != 0 || threadIdx.x < 7` failed at faults.cu:", "thread (7,0,0)"}},
+        Fault{"BarrierDeadlock",
+              "block_deadlock",
+              {"--grid", "1", "--block", "64", "--arg", "out:i32[64]=y.bin"},
+              {"barrier deadlock in block (0,0,0): 2 of 2 warps wait", "warp 0 at barrier 1, pc ",
+               "warp 1 at barrier 2, pc "}},
+        Fault{"EndlessByInstructions",
+              "endless",
+              with(kOneWarp, {"--set", "runtime.max_warp_instructions=5000"}),
+              {"endless: warp 0 of block (0,0,0) has executed 5", "pc "}}),
+    [](const auto& fault) { return std::string(fault.param.name); });
+
+TEST_F(ProgramAtFault, EndlessByCyclesSaysWhereItsWarpsAre) {
+  const Outcome o = run("endless", with(kOneWarp, {"--set", "runtime.max_kernel_cycles=20000"}));
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_NE(o.err.find("kernel endless: endless: it has run for more than 20000 cycles "
+                       "(runtime.max_kernel_cycles)\n"),
+            std::string::npos)
+      << o.err;
+  EXPECT_NE(o.err.find("kernel endless (slot 0): 1 of 1 blocks dispatched, 0 done\n"), std::string::npos);
+  EXPECT_NE(o.err.find("kernel endless block 0 warp 0 waits for memory data of register"), std::string::npos)
+      << o.err;
+  EXPECT_NE(o.err.find(" (endless+"), std::string::npos) << "the instruction's text: " << o.err;
+  expect_no_result();
+}
+
+// A barrier of the whole grid works while all blocks are resident, and never opens when they are not.
+TEST_F(ProgramAtFault, AGridBarrierNeedsAllBlocksResident) {
+  const Args few = {"--grid", "4", "--block", "1024", "--arg", "zero:i32[1]", "--arg", "out:i32[8192]=y.bin",
+                    "--quiet"};
+  EXPECT_EQ(run("grid_barrier", few).code, 0);
+  EXPECT_TRUE(exists("y.bin"));
+  for (const char* name : {"a.json", "s.csv", "y.bin"}) std::filesystem::remove(path(name));
+
+  Args many = few;
+  many[1] = "8";  // two SMs hold three each
+  const Outcome o = run("grid_barrier", with(many, {"--set", "runtime.max_kernel_cycles=30000"}));
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_NE(o.err.find("6 of 8 blocks dispatched, 0 done"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("warps 1 to 31 wait for barrier 0 (31 arrivals, 32 warps run)"), std::string::npos)
+      << "the other warps of a block: " << o.err;
+  EXPECT_NE(o.err.find("waits for memory data of register"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find(" (grid_barrier+"), std::string::npos) << o.err;
+  EXPECT_LT(lines(o.err), 30U) << o.err;
+  expect_no_result();
+}
+
+// The fault of one application ends the run of both, and the message says whose it is.
+TEST_F(ProgramAtFault, TheMessageNamesTheApplication) {
+  const Outcome o = gpumux({"run", "add", kFaults + ":stops", "--grid", "1", "--block", "32", "--arg",
+                            "out:i32[64]=y.bin", "--set", "sms=2", "--json", "a.json"});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_EQ(lines(o.err), 1U);
+  EXPECT_EQ(o.err.find("error: app " + kFaults + ":stops: kernel stops: trap"), 0U) << o.err;
+  expect_no_result();
+}
+
+}  // namespace
+}  // namespace gpumux::test

@@ -1,0 +1,105 @@
+// Whole-machine golden statistics: exact counters of small pairs under every policy, on two machines.
+// A difference means that the model, the back end or an application's code changed. When that is meant, make
+// the file anew and say in the commit why the figures moved:
+//   GPUMUX_GOLDEN=write build/release/bin/test_machine --gtest_filter=Golden.*
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "base/files.hpp"
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux {
+namespace {
+
+const std::string kFile = std::string(GPUMUX_SOURCE_DIR) + "/tests/machine/data/golden.txt";
+
+struct Pair {
+  const char* name;
+  std::vector<const char*> apps;
+};
+
+/// "key = figures" of one run: a line of the machine and one per application.
+std::vector<std::pair<std::string, std::string>> figures(const char* machine, const Pair& pair,
+                                                         const char* policy) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(machine, {"sms=4"});
+  for (const char* app : pair.apps) spec.apps.push_back(experiment::builtin_app(app));
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = 20'000;
+  const experiment::RunResult result = experiment::simulate(spec);
+  const std::string key = fmt::format("{} {} {}", machine, pair.name, policy);
+  std::vector<std::pair<std::string, std::string>> lines;
+  const machine::PartitionCounters& p = result.partitions;
+  lines.emplace_back(key, fmt::format("cycles {} l2_accesses {} l2_misses {} dram_reads {} dram_writes {} "
+                                      "dram_row_hits {}",
+                                      result.cycles, p.l2_accesses, p.l2_misses, p.dram_reads, p.dram_writes,
+                                      p.dram_row_hits));
+  for (const experiment::AppResult& app : result.apps) {
+    const machine::KernelCounters& c = app.counters;
+    lines.emplace_back(key + " " + app.app,
+                       fmt::format("warp_instructions {} l1_accesses {} l1_misses {} reservation_failures {} "
+                                   "blocks_completed {} completions {} first_completion {}",
+                                   c.warp_instructions, c.l1_accesses, c.l1_misses, c.reservation_failures(),
+                                   c.blocks_completed, app.completions, app.first_completion));
+  }
+  return lines;
+}
+
+std::map<std::string, std::string> read_golden() {
+  std::map<std::string, std::string> golden;
+  std::istringstream in(read_file(kFile));
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t equals = line.find(" = ");  // application names hold "=" without spaces
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    golden[line.substr(0, equals)] = line.substr(equals + 3);
+  }
+  return golden;
+}
+
+TEST(Golden, StatisticsAreUnchanged) {
+  const std::vector<Pair> pairs = {{"memory+compute", {"bfs:nodes=4096", "hotspot:size=64"}},
+                                   {"stream+shared", {"stream:blocks=64", "pathfinder:columns=4096"}}};
+  const char* mode = std::getenv("GPUMUX_GOLDEN");
+  const bool write = mode != nullptr && std::string_view(mode) == "write";
+  const std::map<std::string, std::string> golden =
+      write ? std::map<std::string, std::string>() : read_golden();
+  std::string text =
+      "# Exact counters of small runs, compared by tests/machine/golden_test.cpp, which says how to make "
+      "this "
+      "file\n# anew. Every change of it needs a reason in its commit.\n";
+  std::size_t lines = 0;
+  for (const char* machine : {"dai18-maxwell", "v100"}) {
+    for (const Pair& pair : pairs) {
+      for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {
+        for (const auto& [key, value] : figures(machine, pair, policy)) {
+          text += fmt::format("{} = {}\n", key, value);
+          ++lines;
+          if (write) continue;
+          const auto found = golden.find(key);
+          if (found == golden.end()) {
+            ADD_FAILURE() << key << " is not in " << kFile;
+            continue;
+          }
+          EXPECT_EQ(value, found->second) << key;
+        }
+      }
+    }
+  }
+  if (write) {
+    write_file_atomically(kFile, text);
+    return;
+  }
+  EXPECT_EQ(golden.size(), lines) << "lines that no run makes";
+  if (HasFailure()) {
+    ADD_FAILURE() << "If these figures should move, run this test with GPUMUX_GOLDEN=write, look at the "
+                     "difference of "
+                  << kFile << ", and give the reason in the commit.";
+  }
+}
+
+}  // namespace
+}  // namespace gpumux

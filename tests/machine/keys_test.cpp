@@ -1,0 +1,350 @@
+// Every key of a machine file acts: changing it alone changes what a run that exercises its mechanism counts.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+#include "machine/config_file_fields.hpp"
+#include "sm/harness.hpp"
+
+namespace gpumux {
+namespace {
+
+/// Two pairs of launches of the kernel of keys.ptx, on two streams.
+class Everything final : public runtime::Application {
+ public:
+  explicit Everything(Dim3 block, std::uint32_t blocks) : block_(block), blocks_(blocks) {}
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/machine/data/keys.ptx";
+    const std::uint32_t module = host.load_module(read_file(file), file);
+    const std::vector<float> values(std::size_t{8192} * std::max(8U, blocks_), 1.0F);
+    const std::vector<std::uint32_t> zeroes(std::size_t{65536} + 64, 0);
+    const auto counts = host.malloc<std::uint32_t>(zeroes.size());
+    const runtime::StreamId other = host.create_stream();
+    host.to_device(counts, zeroes);
+    std::vector<float> result(16);
+    for (const runtime::StreamId stream : {runtime::StreamId{0}, other}) {
+      const auto in = host.malloc<float>(values.size());
+      const auto out = host.malloc<float>(values.size());
+      host.to_device(in, values, stream);
+      for (int launch = 0; launch < 2; ++launch) {
+        host.launch(module, "everything", {{blocks_, 1, 1}, block_, 0, stream}, in, out, counts, 6);
+      }
+      host.from_device(result, out, stream);
+    }
+    co_await host.synchronize();
+  }
+
+ private:
+  Dim3 block_;
+  std::uint32_t blocks_;
+};
+
+using Settings = std::vector<std::string>;
+
+/// A small machine that both runs of a comparison start from.
+const Settings kSmall = {"sms=2", "l2.partitions=2", "l2.slice_size=16K", "sm.max_threads=768",
+                         "sm.max_warps=24"};
+
+/// Everything that a run counts, or how it fails.
+std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
+  Settings all = kSmall;
+  all.insert(all.end(), settings.begin(), settings.end());
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine("dai18-maxwell", all);
+  spec.policy = policy::parse_choice("even");
+  experiment::AppSpec app;
+  app.text = app.name = app.identity = "everything";
+  app.create = [=](std::uint64_t) { return std::make_unique<Everything>(block, blocks); };
+  spec.apps.push_back(app);
+  experiment::RunResult result;
+  try {
+    result = experiment::simulate(spec);
+  } catch (const SimulationFault& fault) {
+    return fault.what();
+  }
+  std::string text = fmt::format("{} cycles", result.cycles);
+#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.gpu.field, #field);
+  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.partitions.field, #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.schedulers.field, #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return text;
+}
+
+struct Change {
+  std::string value;  // of the key in the second run
+  Settings both;      // settings of both runs, which let the key's mechanism act
+  Dim3 block = {128, 1, 1};
+  std::uint32_t blocks = 8;
+};
+
+const std::map<std::string, Change>& changes() {
+  static const Settings kIcache = {"icache.size=1K", "icache.ways=2", "icache.line_size=64"};
+  static const Settings kUnified = {"l1.unified_size=48K", "l1.shared_carveouts=[8K,24K]",
+                                    "sm.shared_size=24K", "l1.size=8K", "l1.ways=4"};
+  static const Settings kRefresh = {"dram.REFI=1000", "dram.RFC=100"};
+  static const Settings kWatermarks = {"dram.write_high_watermark=12", "dram.write_low_watermark=8"};
+  static const Settings kManySmallBlocks = {"sm.max_blocks=16"};
+  static const std::map<std::string, Change> kChanges = {
+      {"sms", {"3", {}}},
+      {"clocks.core_mhz", {"1000", {}}},
+      {"clocks.noc_mhz", {"700", {}}},
+      {"clocks.l2_mhz", {"700", {}}},
+      {"clocks.dram_mhz", {"500", {}}},
+      {"sm.max_threads", {"256", {}}},
+      {"sm.max_warps", {"32", {"sm.max_threads=512", "sm.max_warps=16"}, {40, 1, 1}, 32}},
+      {"sm.max_blocks", {"2", {}}},
+      {"sm.registers", {"8192", {}}},
+      {"sm.register_allocation_unit", {"4096", {"sm.registers=32768"}}},
+      {"sm.shared_size", {"8K", {}}},
+      {"sm.shared_allocation_unit", {"32K", {}}},
+      {"sm.schedulers", {"2", {}}},
+      {"sm.issue_interval", {"2", {}}},
+      {"sm.warp_scheduler", {"lrr", {}}},
+      {"sm.register_banks", {"4", {}}},
+      {"sm.collectors_per_scheduler", {"1", {"sm.register_banks=4"}}},
+      {"sm.result_buses", {"1", {}}},
+      {"sm.fetch_interval", {"4", {}}},
+      {"sm.fetch_width", {"1", {}}},
+      {"sm.instruction_buffer", {"4", {}}},
+      {"sm.branch_latency", {"20", {}}},
+      {"sm.barrier_latency", {"20", {}}},
+      {"sm.block_launch_latency", {"100", {}}},
+      {"sm.memory_issue_width", {"4", {"unit.memory.count=4"}}},
+      {"sm.memory_queue", {"1", {}}},
+      {"unit.sp.count", {"8", {}}},
+      {"unit.sp.lanes", {"16", {}}},
+      {"unit.sp.scheduler_private", {"false", {}}},
+      {"unit.int.count", {"4", {}}},
+      {"unit.int.lanes", {"4", {"unit.int.count=4"}}},
+      {"unit.int.scheduler_private", {"true", {"unit.int.count=4", "unit.int.lanes=8"}}},
+      {"unit.dp.count", {"2", {}}},
+      {"unit.dp.lanes", {"1", {}}},
+      {"unit.dp.scheduler_private", {"true", {"unit.dp.count=4"}}},
+      {"unit.sfu.count", {"8", {}}},
+      {"unit.sfu.lanes", {"2", {}}},
+      {"unit.sfu.scheduler_private", {"false", {}}},
+      {"unit.memory.count", {"2", {"unit.memory.lanes=4", "sm.memory_issue_width=4"}}},
+      {"unit.memory.lanes", {"4", {}}},
+      {"unit.memory.scheduler_private",
+       {"true", {"unit.memory.count=4", "unit.memory.lanes=2", "sm.memory_issue_width=4"}}},
+      {"unit.control.count", {"0", {"unit.control.lanes=2"}}},
+      {"unit.control.lanes", {"2", {}}},
+      {"unit.control.scheduler_private", {"false", {"unit.control.lanes=2"}}},
+      {"latency.int_add", {"[9, 1]", {}}},
+      {"latency.int_max", {"[30, 2]", {}}},
+      {"latency.int_mul", {"[30, 2]", {}}},
+      {"latency.int_mad", {"[30, 1]", {}}},
+      {"latency.fp_add", {"[30, 1]", {}}},
+      {"latency.fp_max", {"[30, 2]", {}}},
+      {"latency.fp_mul", {"[30, 1]", {}}},
+      {"latency.fp_mad", {"[30, 1]", {}}},
+      {"latency.dp_add", {"[30, 8]", {}}},
+      {"latency.dp_max", {"[60, 16]", {}}},
+      {"latency.dp_mul", {"[30, 8]", {}}},
+      {"latency.dp_mad", {"[30, 8]", {}}},
+      {"latency.sfu", {"[60, 4]", {}}},
+      {"latency.control", {"[4, 8]", {}}},
+      {"latency.memory", {"[4, 8]", {}}},
+      {"shared.banks", {"4", {}}},
+      {"shared.latency", {"60", {}}},
+      {"icache.size", {"1K", {"icache.ways=2", "icache.line_size=64"}}},
+      {"icache.ways", {"4", kIcache}},
+      {"icache.line_size", {"128", kIcache}},
+      {"icache.instruction_size", {"16", kIcache}},
+      {"constant.size", {"1K", {}}},
+      {"constant.ways", {"8", {"constant.size=1K"}}},
+      {"constant.line_size", {"128", {}}},
+      {"constant.latency", {"40", {}}},
+      {"l1.size", {"6K", {}}},
+      {"l1.ways", {"3", {}}},
+      {"l1.sectored", {"true", {}}},
+      {"l1.index", {"linear", {}}},
+      {"l1.allocate", {"on-fill", {}}},
+      {"l1.write", {"through", {"l1.size=96K"}}},
+      {"l1.mshr_entries", {"8", {}}},
+      {"l1.mshr_merges", {"1", {}}},
+      {"l1.miss_queue", {"1", {}}},
+      {"l1.latency", {"60", {"l1.size=96K"}}},
+      {"l1.banks", {"4", {}}},
+      {"l1.flush_at_kernel_start", {"true", {"l1.size=96K"}}},
+      {"l1.caches_global", {"false", {}}},
+      {"l1.unified_size", {"56K", kUnified}},
+      {"l1.shared_carveouts", {"[4K,32K]", kUnified}},
+      {"noc.flit_size", {"16", {"noc.input_buffer_flits=16", "noc.output_buffer_flits=16"}}},
+      {"noc.header_size", {"40", {}}},
+      {"noc.latency", {"20", {}}},
+      {"noc.input_buffer_flits", {"64", {}}},
+      {"noc.output_buffer_flits", {"64", {}}},
+      {"l2.partitions", {"4", {}}},
+      {"l2.slices_per_partition", {"2", {}}},
+      {"l2.slice_size", {"32K", {}}},
+      {"l2.ways", {"4", {}}},
+      {"l2.sectored", {"true", {"l1.sectored=true"}}},
+      {"l2.index", {"linear", {}}},
+      {"l2.allocate", {"on-fill", {}}},
+      {"l2.partition_hash", {"xor", {"l2.partitions=4"}}},
+      {"l2.interleave_size", {"512", {}}},
+      {"l2.mshr_entries", {"4", {}}},
+      {"l2.mshr_merges", {"1", {}}},
+      {"l2.miss_queue", {"1", {}}},
+      {"l2.input_queue", {"1", {}}},
+      {"l2.output_queue", {"1", {}}},
+      {"l2.latency", {"60", {}}},
+      {"l2.port_size", {"8", {}}},
+      {"l2.atomic_interval", {"8", {}}},
+      {"dram.bus_size", {"8", {}}},
+      {"dram.transfers_per_clock", {"1", {}}},
+      {"dram.burst_size", {"64", {"l1.sectored=true", "l2.sectored=true"}}},
+      {"dram.row_size", {"512", {}}},
+      {"dram.banks", {"4", {}}},
+      {"dram.bank_groups", {"1", {"dram.CCDL=8"}}},
+      {"dram.scheduler", {"fcfs", {}}},
+      {"dram.queue", {"2", {}}},
+      {"dram.return_queue", {"1", {}}},
+      {"dram.fixed_latency", {"300", {}}},
+      {"dram.separate_row_bus", {"true", {}}},
+      {"dram.write_high_watermark", {"12", {}}},
+      {"dram.write_low_watermark", {"1", kWatermarks}},
+      {"dram.CL", {"40", {}}},
+      {"dram.RP", {"20", {"dram.RC=60"}}},
+      {"dram.RC", {"80", {}}},
+      {"dram.RAS", {"60", {"dram.RC=80"}}},
+      {"dram.RCD", {"24", {}}},
+      {"dram.RRD", {"20", {}}},
+      {"dram.CCD", {"3", {}}},
+      {"dram.CCDL", {"12", {}}},
+      {"dram.WL", {"12", {}}},
+      {"dram.CDLR", {"20", {}}},
+      {"dram.WR", {"40", {}}},
+      {"dram.RTPL", {"30", {}}},
+      {"dram.FAW", {"100", {}}},
+      {"dram.REFI", {"500", kRefresh}},
+      {"dram.RFC", {"200", kRefresh}},
+      {"runtime.kernel_launch_latency", {"1000", {}}},
+      {"runtime.max_concurrent_kernels", {"1", {}}},
+      {"runtime.copy_bytes_per_second", {"1e10", {}}},
+      {"runtime.copies_write_l2", {"true", {"l2.slice_size=2M"}}},
+      {"runtime.max_warp_instructions", {"100", {}}},
+      {"runtime.max_kernel_cycles", {"1000", {}}},
+  };
+  return kChanges;
+}
+
+/// Keys that no run can show, and why.
+const std::map<std::string, std::string>& exempt() {
+  static const std::map<std::string, std::string> kExempt = {
+      {"name", "a label of results"},
+      {"description", "a text of gpumux list"},
+      {"source", "a text of gpumux list"},
+      {"variant_of", "a text of gpumux list"},
+      {"watchdog_cycles", "acts where nothing moves: Watchdog.NamesAKernelThatItsPolicyForgot"},
+      {"latency.int_div", "PTX's divisions become sequences as in ptxas: RowsOfOtherStreams below"},
+      {"latency.fp_div", "the same"},
+      {"latency.dp_div", "the same"},
+      {"unit.tensor.count", "no instruction of PTX's front end uses it: TensorUnits below"},
+      {"unit.tensor.lanes", "the same"},
+      {"unit.tensor.scheduler_private", "the same"},
+      {"latency.tensor", "the same"},
+  };
+  return kExempt;
+}
+
+TEST(Keys, EachIsChangedOrExempt) {
+  std::set<std::string> known;
+  for (const machine::Field& field : machine::fields()) {
+    known.insert(field.key);
+    EXPECT_EQ(changes().count(field.key) + exempt().count(field.key), 1U) << field.key;
+  }
+  for (const auto& [key, change] : changes()) EXPECT_EQ(known.count(key), 1U) << key << " is no key";
+  for (const auto& [key, why] : exempt()) EXPECT_EQ(known.count(key), 1U) << key << " is no key";
+}
+
+class Key : public testing::TestWithParam<std::string> {};
+
+TEST_P(Key, Acts) {
+  const Change& change = changes().at(GetParam());
+  Settings changed = change.both;
+  changed.push_back(GetParam() + "=" + change.value);
+  EXPECT_NE(count(change.both, change.block, change.blocks), count(changed, change.block, change.blocks))
+      << GetParam() << " = " << change.value << " changes nothing";
+}
+
+std::vector<std::string> changed_keys() {
+  std::vector<std::string> keys;
+  for (const auto& [key, change] : changes()) keys.push_back(key);
+  return keys;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Key, testing::ValuesIn(changed_keys()), [](const auto& key) {
+  std::string name = key.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
+
+/// Cycles of three warps of 32 instructions each, in four chains, on one unit.
+Cycle chain_cycles(const machine::MachineConfig& config, isa::Unit unit, isa::LatencyClass row) {
+  using namespace sm::testing;
+  Program program;
+  WarpCode code;
+  for (std::uint16_t i = 0; i < 4; ++i) program.add(inst(unit, row, {i}, {i}));
+  for (std::uint32_t i = 0; i < 32; ++i) code.run(i % 4);
+  program.add(control(isa::kExit));
+  code.run(4);
+  return time_of(config, program, {code, code, code});
+}
+
+Cycle tensor_cycles(const machine::MachineConfig& config) {
+  return chain_cycles(config, isa::Unit::Tensor, isa::LatencyClass::Tensor);
+}
+
+TEST(Keys, RowsOfOtherStreamsAct) {
+  const std::pair<isa::Unit, isa::LatencyClass> rows[] = {{isa::Unit::Int, isa::LatencyClass::IntDiv},
+                                                          {isa::Unit::Sfu, isa::LatencyClass::FpDiv},
+                                                          {isa::Unit::Dp, isa::LatencyClass::DpDiv}};
+  for (const auto& [unit, row] : rows) {
+    machine::MachineConfig config = sm::testing::plain_machine();
+    const Cycle start = chain_cycles(config, unit, row);
+    config.latency[static_cast<std::size_t>(row)].latency += 50;
+    EXPECT_LT(start, chain_cycles(config, unit, row));
+  }
+}
+
+TEST(Keys, TensorUnitsAndTheirLatencyAct) {
+  machine::MachineConfig config = sm::testing::plain_machine();
+  config.sm.schedulers = 2;
+  auto& unit = config.units[static_cast<std::size_t>(isa::Unit::Tensor)];
+  unit = {2, 8, false};
+  const Cycle start = tensor_cycles(config);
+  auto changed = [&](auto change) {
+    machine::MachineConfig other = config;
+    change(other, other.units[static_cast<std::size_t>(isa::Unit::Tensor)]);
+    return tensor_cycles(other);
+  };
+  EXPECT_LT(start, changed([](auto&, auto& u) { u.count = 1; }));
+  EXPECT_LT(start, changed([](auto&, auto& u) { u.lanes = 4; }));
+  EXPECT_NE(changed([](auto&, auto& u) {
+              u.count = 2;
+              u.lanes = 2;
+            }),
+            changed([](auto&, auto& u) {
+              u.count = 2;
+              u.lanes = 2;
+              u.scheduler_private = true;
+            }));
+  const auto row = static_cast<std::size_t>(isa::LatencyClass::Tensor);
+  EXPECT_LT(start, changed([row](auto& c, auto&) { c.latency[row].latency += 50; }));
+  EXPECT_LT(start, changed([row](auto& c, auto&) { c.latency[row].initiation += 10; }));
+}
+
+}  // namespace
+}  // namespace gpumux
