@@ -85,7 +85,7 @@ Channel::Channel(const machine::DramConfig& c)
       if ((mask >> first & ((1U << sectors_per_burst) - 1)) != 0) ++bursts_[mask];
     }
   }
-  for (std::uint16_t i = 0; i < capacity_; ++i) {
+  for (std::uint32_t i = 0; i < capacity_; ++i) {
     entries_[i].next = i + 1U < capacity_ ? static_cast<std::uint16_t>(i + 1) : kNone;
   }
   free_ = 0;

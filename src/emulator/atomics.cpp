@@ -96,7 +96,7 @@ void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::
   const u64 mask = bytes == 8 ? ~u64{0} : (u64{1} << (8 * bytes)) - 1;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
-    auto* at = reinterpret_cast<std::byte*>(origin + a.at[lane]);  // NOLINT(performance-no-int-to-ptr)
+    auto* at = reinterpret_cast<std::byte*>(origin + a.at[lane]);
     u64 old = 0;
     std::memcpy(&old, at, bytes);
     const u64 b = source_bits(warp, op, 1, lane, bytes) & mask;

@@ -10,7 +10,6 @@ namespace {
 using isa::Instruction;
 using isa::Opcode;
 using isa::Operand;
-using isa::Space;
 using isa::Special;
 using isa::Type;
 

@@ -13,7 +13,6 @@ namespace {
 
 using isa::Instruction;
 using isa::Opcode;
-using isa::Operand;
 using isa::Service;
 using isa::Space;
 
@@ -128,7 +127,7 @@ std::string convert(const Conversion& c, ArgumentReader& arguments, const Warp& 
       if (wide) return format_one(c, "ll", static_cast<long long>(arguments.next(8)));
       auto value = static_cast<i32>(arguments.next(4));
       if (c.length == "h") value = static_cast<i16>(value);
-      if (c.length == "hh") value = static_cast<i8>(value);
+      if (c.length == "hh") value = static_cast<i8>(value);  // NOLINT(bugprone-signed-char-misuse)
       return format_one(c, "", value);
     }
     case 'u':

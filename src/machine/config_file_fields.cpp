@@ -242,7 +242,7 @@ void add_memory(Fields& f) {
         "writes drain from here on; 0: reads and writes share one queue");
   count(f, "dram.write_low_watermark", GPUMUX_MEMBER(dram.write_low_watermark), 0, 4096, "requests",
         "writes drain down to here");
-  const auto timing = [&f](std::string name, Field::Member<std::uint32_t> member, double low,
+  const auto timing = [&f](const std::string& name, Field::Member<std::uint32_t> member, double low,
                            std::string description) {
     count(f, "dram." + name, std::move(member), low, 100000, "DRAM cycles", std::move(description));
   };
