@@ -115,9 +115,9 @@ void Sm::State::choose_carveout() {
     need += occupancy * shared;
   }
   need = std::max(std::min(need, shared_capacity), used_shared);
-  std::uint32_t chosen = shared_capacity;
-  for (const std::uint32_t carveout : config.l1.shared_carveouts)
-    if (carveout >= need) chosen = std::min(chosen, carveout);
+  const auto fitting = std::find_if(config.l1.shared_carveouts.begin(), config.l1.shared_carveouts.end(),
+                                    [need](std::uint32_t carveout) { return carveout >= need; });
+  const std::uint32_t chosen = fitting == config.l1.shared_carveouts.end() ? shared_capacity : *fitting;
   const std::uint32_t rest = config.l1.unified_bytes - std::min(chosen, config.l1.unified_bytes);
   if (rest != l1.bytes()) l1.resize(rest);
 }

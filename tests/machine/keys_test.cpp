@@ -164,7 +164,7 @@ const std::map<std::string, Change>& changes() {
       {"constant.size", {"1K", {}}},
       {"constant.ways", {"8", {"constant.size=1K"}}},
       {"constant.line_size", {"128", {}}},
-      {"constant.latency", {"40", {}}},
+      {"constant.latency", {"400", {"constant.size=64K"}}},
       {"l1.size", {"6K", {}}},
       {"l1.ways", {"3", {}}},
       {"l1.sectored", {"true", {}}},
