@@ -3,7 +3,7 @@
 # usage: docs/pictures/update-readme.sh build/release/bin/gpumux
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-output=$("$1" run hotspot kmeans --machine dai18-maxwell --cycles 500000 --quiet \
+output=$("$1" run hotspot kmeans --machine dai18-maxwell --cycles 500000 \
   --policy sequential --policy leftover --policy spatial --policy even)
 OUTPUT=$output python3 - <<'PY'
 import os
