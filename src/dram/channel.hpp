@@ -62,6 +62,8 @@ class Channel {
 
   [[nodiscard]] bool full() const { return size_ == capacity_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// Places of the return queue that no release_return() has been told about.
+  [[nodiscard]] std::uint32_t returns() const { return returns_ - release_count_; }
   /// A request that can be served from clock `now` on; now > the last step's, !full().
   void push(const Request& request, Tick now);
 

@@ -245,6 +245,25 @@ bool Partition::idle() const {
   return idle;
 }
 
+std::size_t Partition::requests_inside() const { return mailbox_.in.size() + state_->shared.pool.used(); }
+
+void Partition::check_drained() const {
+  const Shared& shared = state_->shared;
+  const auto check = [&](bool good, const char* what) {
+    if (!good) throw InternalError(fmt::format("partition {}: {} leaked", shared.id, what));
+  };
+  check(requests_inside() == 0 && shared.owed == 0, "a request");
+  check(shared.channel.size() == 0 && shared.channel.returns() == 0,
+        "a place in a queue of the DRAM channel");
+  for (const Slice& slice : state_->slices) {
+    check(slice.idle(), "a request or MSHR of a slice");
+    check(slice.pinned_lines() == 0, "a pinned line");
+  }
+  std::uint64_t credits = shared.reply_credits + state_->credits.sum();
+  for (const Credit& credit : mailbox_.credits_in) credits += credit.flits;
+  check(credits == shared.network.reply_credits, "reply credits");
+}
+
 std::string Partition::describe_waits() const {
   std::string text;
   for (const Slice& slice : state_->slices) text += slice.describe();

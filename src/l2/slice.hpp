@@ -85,6 +85,7 @@ class Slice {
   /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
   bool settle_stalls(Cycle now);
   [[nodiscard]] bool idle() const;
+  [[nodiscard]] std::uint32_t pinned_lines() const { return tags_.pinned(); }
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -30,6 +30,13 @@ Tags::Tags(const machine::L2Config& config)
   for (std::uint32_t space = 0; space < rotation_.size(); ++space) rotation_[space] = hash_.rotation(space);
 }
 
+std::uint32_t Tags::pinned() const {
+  std::uint32_t count = 0;
+  for (std::size_t way = 0; way < stamps_.size(); ++way)
+    count += way % stride_ < ways_ && stamps_[way] == kPinned ? 1U : 0U;
+  return count;
+}
+
 std::uint32_t Tags::clean_victim(std::uint32_t set) const {
   std::uint32_t best = kNoWay;
   for (std::uint32_t way = set * stride_, end = way + ways_; way < end; ++way) {

@@ -115,6 +115,8 @@ class Tags {
   /// `stamp`: the use that the line counts from, see use().
   void unpin(std::uint32_t way, std::uint32_t stamp) { stamps_[way] = stamp; }
   std::uint32_t use() { return ++clock_; }
+  /// Pinned lines; slow.
+  [[nodiscard]] std::uint32_t pinned() const;
   [[nodiscard]] std::uint64_t slice_line(std::uint32_t way) const {
     return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
   }

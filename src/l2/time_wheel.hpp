@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "base/huge_pages.hpp"
@@ -100,6 +101,10 @@ class CreditWheel {
  public:
   explicit CreditWheel(std::uint32_t span) : wheel_(span), flits_(wheel_.span(), 0) {}
   [[nodiscard]] Cycle next() const { return wheel_.next(); }
+  /// All that are to come; slow.
+  [[nodiscard]] std::uint64_t sum() const {
+    return std::accumulate(flits_.begin(), flits_.end(), std::uint64_t{0});
+  }
   void add(Cycle cycle, std::uint32_t flits) {
     flits_[wheel_.slot(cycle)] += flits;
     wheel_.add(cycle);

@@ -1,0 +1,87 @@
+// What all microbenchmarks share: a fixture over every preset, and the arithmetic of one SM and of clocks
+// that their expected values rest on. Written from the meaning of the machine's keys, not from the model's
+// code.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "machine/config_file.hpp"
+#include "sm/harness.hpp"
+
+namespace gpumux::micro {
+
+using namespace sm::testing;  // NOLINT(google-build-using-namespace): programs and streams by hand
+using machine::MachineConfig;
+using workload::Transaction;
+
+inline std::string preset_name(const testing::TestParamInfo<std::string>& preset) {
+  std::string name = preset.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class Preset : public testing::TestWithParam<std::string> {
+ protected:
+  MachineConfig config_ = machine::load_machine(GetParam());
+
+  /// Cycle of the first issue of a block launched at 0: fetched in 0.
+  static constexpr Cycle kFirstIssue = 1;
+  /// Its access, when it is a memory instruction: the load/store unit is a stage behind.
+  static constexpr Cycle kFirstAccess = 2;
+
+  [[nodiscard]] const machine::UnitConfig& unit(isa::Unit u) const {
+    // Machines without units of a kind run arithmetic on the SP units.
+    const machine::UnitConfig& own = config_.units[static_cast<std::size_t>(u)];
+    return own.count > 0 ? own : config_.units[static_cast<std::size_t>(isa::Unit::Sp)];
+  }
+  [[nodiscard]] const machine::LatencyConfig& row(LatencyClass c) const {
+    return config_.latency[static_cast<std::size_t>(c)];
+  }
+  /// Cycles that one warp instruction holds a unit: its lanes' passes, or the class's own interval.
+  [[nodiscard]] Cycle occupied(isa::Unit u, LatencyClass c) const {
+    return std::max<Cycle>((kWarpSize + unit(u).lanes - 1) / unit(u).lanes, row(c).initiation);
+  }
+  /// Cycles between two memory instructions of one warp.
+  [[nodiscard]] Cycle memory_interval() const {
+    return std::max<Cycle>(config_.sm.issue_interval, occupied(isa::Unit::Memory, LatencyClass::Memory));
+  }
+  /// Cycles of `n` L1 accesses of one instruction.
+  [[nodiscard]] Cycle access_cycles(std::uint32_t n) const {
+    return (n + config_.l1.banks - 1) / config_.l1.banks;
+  }
+  /// Network latency in core cycles.
+  [[nodiscard]] Cycle network_latency() const { return noc::Network(config_).latency; }
+  [[nodiscard]] std::uint32_t flits(std::uint32_t data_bytes) const {
+    return (config_.noc.header_bytes + data_bytes + config_.noc.flit_bytes - 1) / config_.noc.flit_bytes;
+  }
+  [[nodiscard]] bool on_miss() const { return config_.l1.allocate == "on-miss"; }
+};
+
+#define GPUMUX_ON_EVERY_PRESET(suite) \
+  INSTANTIATE_TEST_SUITE_P(Presets, suite, testing::ValuesIn(machine::machine_names()), preset_name)
+
+/// A load whose address is in `address`.
+inline StaticInst chained_load(std::uint16_t dst, std::uint16_t address, std::uint16_t flags = 0) {
+  return inst(Unit::Memory, LatencyClass::Memory, {dst}, {address},
+              static_cast<std::uint16_t>(isa::kLoad | flags));
+}
+/// A global access of one warp to `n` lines from `first` on, `lanes` lanes each.
+inline void access_lines(WarpCode& code, std::uint32_t pc, std::uint64_t first, std::uint32_t n,
+                         std::uint64_t stride = 1) {
+  code.run(pc);
+  workload::MemHeader header;
+  header.where = Where::Global;
+  header.transactions = static_cast<std::uint16_t>(n);
+  code.memory.push_back(std::bit_cast<std::uint64_t>(header));
+  for (std::uint32_t i = 0; i < n; ++i)
+    code.memory.push_back(Transaction::make(first + i * stride, 0xf, std::max(1U, kWarpSize / n)).word);
+}
+/// Runs up to and including the cycle `cycle`, in windows that the network allows.
+inline void run_through(Bench& bench, Cycle cycle) {
+  while (bench.now <= cycle) bench.window(std::min(bench.now + 5, cycle + 1));
+}
+
+}  // namespace gpumux::micro

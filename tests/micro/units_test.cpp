@@ -1,0 +1,176 @@
+// Latency, dependent-issue distance and rate of every unit and latency class.
+#include "micro/preset.hpp"
+
+namespace gpumux::micro {
+namespace {
+
+struct Row {
+  isa::Unit unit;
+  LatencyClass row;
+};
+constexpr Row kRows[] = {
+    {Unit::Int, LatencyClass::IntAdd},    {Unit::Int, LatencyClass::IntMax},
+    {Unit::Int, LatencyClass::IntMul},    {Unit::Int, LatencyClass::IntMad},
+    {Unit::Int, LatencyClass::IntDiv},    {Unit::Sp, LatencyClass::FpAdd},
+    {Unit::Sp, LatencyClass::FpMax},      {Unit::Sp, LatencyClass::FpMul},
+    {Unit::Sp, LatencyClass::FpMad},      {Unit::Sfu, LatencyClass::FpDiv},
+    {Unit::Dp, LatencyClass::DpAdd},      {Unit::Dp, LatencyClass::DpMax},
+    {Unit::Dp, LatencyClass::DpMul},      {Unit::Dp, LatencyClass::DpMad},
+    {Unit::Dp, LatencyClass::DpDiv},      {Unit::Sfu, LatencyClass::Sfu},
+    {Unit::Tensor, LatencyClass::Tensor}, {Unit::Control, LatencyClass::Control},
+};
+
+class Units : public Preset {
+ protected:
+  static std::string what(const Row& r) { return std::string(name(r.unit)) + " " + name(r.row); }
+};
+
+TEST_P(Units, DependentIssueDistanceIsTheLatency) {
+  constexpr std::uint32_t kLength = 5;
+  for (const Row& r : kRows) {
+    SCOPED_TRACE(what(r));
+    Program program;
+    for (std::uint32_t i = 0; i < kLength; ++i) program.add(inst(r.unit, r.row, {1}, {1}));
+    WarpCode code;
+    for (std::uint32_t i = 0; i < kLength; ++i) code.run(i);
+    Bench bench(config_);
+    bench.start(program, {code});
+    // Instruction i issues i latencies after the first: not a cycle before, not one after.
+    const Cycle distance =
+        std::max<Cycle>({row(r.row).latency, occupied(r.unit, r.row), config_.sm.issue_interval});
+    for (std::uint32_t i = 1; i < kLength; ++i) {
+      const Cycle issue = kFirstIssue + i * distance;
+      bench.window(issue);  // the cycles before
+      EXPECT_EQ(bench.counters().warp_instructions, i);
+      bench.window(issue + 1);
+      EXPECT_EQ(bench.counters().warp_instructions, i + 1);
+    }
+    bench.finish();
+  }
+}
+
+TEST_P(Units, OneWarpIssuesAtTheUnitsRate) {
+  constexpr std::uint32_t kLength = 24;
+  for (const Row& r : kRows) {
+    SCOPED_TRACE(what(r));
+    Program program;
+    for (std::uint16_t i = 0; i < kLength; ++i) program.add(inst(r.unit, r.row, {i}, {}));
+    WarpCode code;
+    for (std::uint32_t i = 0; i < kLength; ++i) code.run(i);
+    // The units that this warp's scheduler may use, each busy for occupied() cycles; one issue per interval.
+    const machine::UnitConfig& u = unit(r.unit);
+    const std::size_t count = u.scheduler_private ? u.count / config_.sm.schedulers : u.count;
+    std::vector<Cycle> free(count, 0);
+    Cycle issue = kFirstIssue - config_.sm.issue_interval;
+    for (std::uint32_t i = 0; i < kLength; ++i) {
+      const auto unit = std::min_element(free.begin(), free.end());
+      issue = std::max(issue + config_.sm.issue_interval, *unit);
+      *unit = issue + occupied(r.unit, r.row);
+    }
+    EXPECT_EQ(time_of(config_, program, {code}), issue);
+  }
+}
+
+TEST_P(Units, AllSchedulersTogetherIssueAtTheUnitsRate) {
+  constexpr std::uint32_t kLength = 24;
+  const std::uint32_t schedulers = config_.sm.schedulers;
+  for (const Row& r : kRows) {
+    SCOPED_TRACE(what(r));
+    Program program;
+    for (std::uint16_t i = 0; i < kLength; ++i) program.add(inst(r.unit, r.row, {i}, {}));
+    std::vector<WarpCode> code(schedulers);  // one warp for each scheduler
+    for (WarpCode& warp : code)
+      for (std::uint32_t i = 0; i < kLength; ++i) warp.run(i);
+    // Each cycle every scheduler whose interval is over takes a free unit, its own or of the SM's pool, in
+    // order of their numbers.
+    const machine::UnitConfig& u = unit(r.unit);
+    std::vector<std::uint32_t> left(schedulers, kLength);
+    std::vector<Cycle> next(schedulers, kFirstIssue);
+    std::vector<Cycle> free(u.count, 0);
+    Cycle last = 0;
+    for (Cycle cycle = kFirstIssue; std::any_of(left.begin(), left.end(), [](auto n) { return n > 0; });
+         ++cycle) {
+      for (std::uint32_t s = 0; s < schedulers; ++s) {
+        const std::uint32_t own = u.scheduler_private ? u.count / schedulers : u.count;
+        const auto first = free.begin() + (u.scheduler_private ? s * own : 0);
+        const auto found = std::find_if(first, first + own, [&](Cycle busy) { return busy <= cycle; });
+        if (left[s] == 0 || next[s] > cycle || found == first + own) continue;
+        *found = cycle + occupied(r.unit, r.row);
+        next[s] = cycle + config_.sm.issue_interval;
+        --left[s];
+        last = cycle;
+      }
+    }
+    EXPECT_EQ(time_of(config_, program, code), last);
+  }
+}
+
+TEST_P(Units, OccupiedUnitCyclesAreCounted) {
+  for (const Row& r : kRows) {
+    if (r.unit == Unit::Control || r.unit == Unit::Tensor) continue;  // not part of this counter
+    SCOPED_TRACE(what(r));
+    Program program;
+    for (std::uint16_t i = 0; i < 7; ++i) program.add(inst(r.unit, r.row, {i}, {}));
+    WarpCode code;
+    for (std::uint32_t i = 0; i < 7; ++i) code.run(i);
+    Bench bench(config_);
+    bench.start(program, {code});
+    bench.finish();
+    EXPECT_EQ(bench.counters().alu_issue_cycles, 7 * occupied(r.unit, r.row));
+  }
+}
+
+// Operands in one bank are read one per cycle, and their collector is held until the last read.
+TEST_P(Units, OperandsOfOneBankTakeTheirTurns) {
+  const auto banks = static_cast<std::uint16_t>(config_.sm.register_banks / config_.sm.schedulers);
+  Program program;
+  const auto same = [&](std::uint16_t n) { return static_cast<std::uint16_t>(1 + n * banks); };
+  program.add(inst(Unit::Sp, LatencyClass::FpMad, {200}, {same(0), same(1), same(2)}));
+  program.add(inst(Unit::Sp, LatencyClass::FpAdd, {201}, {200}));
+  WarpCode code;
+  code.run(0).run(1);
+  // Two reads more than the one that the latency includes.
+  EXPECT_EQ(time_of(config_, program, {code}), kFirstIssue + row(LatencyClass::FpMad).latency + 2);
+  Program apart;
+  apart.add(inst(Unit::Sp, LatencyClass::FpMad, {200}, {same(0), 2, 3}));
+  apart.add(inst(Unit::Sp, LatencyClass::FpAdd, {201}, {200}));
+  EXPECT_EQ(time_of(config_, apart, {code}), kFirstIssue + row(LatencyClass::FpMad).latency);
+}
+
+TEST_P(Units, CollectorsBoundConflictingInstructions) {
+  // Instruction i reads one bank r times, all the same bank: its last read falls in 1 + (i + 1) r - 1, and it
+  // holds its collector until after that. With c collectors, i issues when i - c has let go.
+  const auto banks = static_cast<std::uint16_t>(config_.sm.register_banks / config_.sm.schedulers);
+  const std::uint32_t collectors = config_.sm.collectors_per_scheduler;
+  constexpr std::uint32_t kReads = 8;
+  const std::uint32_t length = 2 * collectors + 3;
+  Program program;
+  WarpCode code;
+  for (std::uint32_t i = 0; i < length; ++i) {
+    StaticInst made = inst(Unit::Sp, LatencyClass::FpAdd, {static_cast<std::uint16_t>(200 + i % 50)}, {});
+    for (std::uint16_t n = 0; n < kReads; ++n) {
+      made.slot[1U + n] = static_cast<std::uint16_t>(n * banks % 192);
+      made.num_src = made.num_operands = static_cast<std::uint8_t>(n + 1);
+    }
+    code.run(program.add(made));
+  }
+  const Cycle interval = std::max<Cycle>(
+      config_.sm.issue_interval, occupied(Unit::Sp, LatencyClass::FpAdd) / [&] {
+        const machine::UnitConfig& u = unit(Unit::Sp);
+        return u.scheduler_private ? u.count / config_.sm.schedulers : u.count;
+      }());
+  std::vector<Cycle> held;
+  Cycle issue = 0, bank_free = 0;
+  for (std::uint32_t i = 0; i < length; ++i) {
+    issue = i == 0 ? kFirstIssue : issue + interval;
+    if (i >= collectors) issue = std::max(issue, held[i - collectors]);
+    bank_free = std::max(issue, bank_free) + kReads;
+    held.push_back(bank_free);
+  }
+  EXPECT_EQ(time_of(config_, program, {code}), issue);
+}
+
+GPUMUX_ON_EVERY_PRESET(Units);
+
+}  // namespace
+}  // namespace gpumux::micro
