@@ -138,6 +138,7 @@ enum class Opcode : std::uint8_t {
   // Run-time services (vprintf, malloc, free, __assertfail); `service` selects
   Syscall
 };
+[[nodiscard]] bool is_special_function(Opcode op);  // rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh
 [[nodiscard]] const char* name(Opcode opcode);
 
 enum class Space : std::uint8_t { Generic, Global, Shared, Local, Const, Param };

@@ -33,6 +33,8 @@ unsigned width_bits(Type type) {
 
 bool is_float(Type type) { return type >= Type::F16; }
 
+bool is_special_function(Opcode op) { return op >= Opcode::Rcp && op <= Opcode::Tanh; }
+
 bool is_signed(Type type) { return type >= Type::S8 && type <= Type::S64; }
 
 const char* name(Type type) {

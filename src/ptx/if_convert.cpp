@@ -17,26 +17,14 @@ using isa::Type;
 
 namespace {
 
-bool defines(const Instruction& inst, const Operand& reg) {
-  return std::any_of(inst.dst.begin(), inst.dst.end(),
-                     [&](const Operand& dst) { return dst.kind == reg.kind && dst.reg == reg.reg; });
-}
-
 /// Work of the scarce units (special functions, f64, exact division): skipping it pays for the branch. ptxas
 /// keeps such branches as well; with them converted, cutcp's cut-off test saved nothing and it ran a quarter
 /// longer.
 bool is_costly(const Instruction& inst) {
+  if (isa::is_special_function(inst.op)) return true;
   switch (inst.op) {
     case Opcode::Div:
-    case Opcode::Rem:
-    case Opcode::Rcp:
-    case Opcode::Sqrt:
-    case Opcode::Rsqrt:
-    case Opcode::Sin:
-    case Opcode::Cos:
-    case Opcode::Lg2:
-    case Opcode::Ex2:
-    case Opcode::Tanh: return true;
+    case Opcode::Rem: return true;
     case Opcode::Ld:
     case Opcode::St:
     case Opcode::Mov:

@@ -1,10 +1,17 @@
 #include "ptx/operands.hpp"
 
+#include <algorithm>
+
 namespace gpumux::ptx {
 
 using isa::Instruction;
 using isa::Opcode;
 using isa::Operand;
+
+bool defines(const Instruction& inst, const Operand& reg) {
+  return std::any_of(inst.dst.begin(), inst.dst.end(),
+                     [&](const Operand& dst) { return dst.kind == reg.kind && dst.reg == reg.reg; });
+}
 
 bool has_side_effect(const Instruction& inst) {
   switch (inst.op) {

@@ -54,6 +54,9 @@ void for_each_def(Inst& inst, Visit visit) {
   }
 }
 
+/// `reg` is among its destinations.
+[[nodiscard]] bool defines(const isa::Instruction& inst, const isa::Operand& reg);
+
 /// Instruction::reconverge of a guarded instruction of virtual code (no branch): the lanes that skip it never
 /// read the old value of its destinations again.
 inline constexpr std::uint32_t kOldValueDead = 0xffff'fffeU;

@@ -16,6 +16,7 @@ using isa::Type;
 
 unsigned source_width(const Instruction& inst, std::size_t index) {
   const unsigned width = isa::width_bits(inst.type);
+  if (isa::is_special_function(inst.op)) return width;
   switch (inst.op) {
     case Opcode::Mov:
     case Opcode::Add:
@@ -28,14 +29,6 @@ unsigned source_width(const Instruction& inst, std::size_t index) {
     case Opcode::Fma:
     case Opcode::Div:
     case Opcode::Rem:
-    case Opcode::Rcp:
-    case Opcode::Sqrt:
-    case Opcode::Rsqrt:
-    case Opcode::Sin:
-    case Opcode::Cos:
-    case Opcode::Lg2:
-    case Opcode::Ex2:
-    case Opcode::Tanh:
     case Opcode::Abs:
     case Opcode::Neg:
     case Opcode::Min:

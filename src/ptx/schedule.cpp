@@ -18,6 +18,7 @@ namespace {
 /// Cycles until a dependent instruction can issue: published microbenchmarks of Volta and Turing,
 /// rounded; a global load is given the time that a cache hit in L2 takes.
 unsigned latency(const Instruction& inst) {
+  if (isa::is_special_function(inst.op)) return 20;
   switch (inst.op) {
     case Opcode::Ld:
     case Opcode::Atom:
@@ -27,14 +28,6 @@ unsigned latency(const Instruction& inst) {
         case Space::Param: return 12;
         default: return 200;
       }
-    case Opcode::Rcp:
-    case Opcode::Sqrt:
-    case Opcode::Rsqrt:
-    case Opcode::Sin:
-    case Opcode::Cos:
-    case Opcode::Lg2:
-    case Opcode::Ex2:
-    case Opcode::Tanh:
     case Opcode::Shfl:
     case Opcode::Match: return 20;
     case Opcode::Div:

@@ -42,11 +42,6 @@ Compare negated(Compare compare) {
   }
 }
 
-bool defines(const Instruction& inst, const Operand& reg) {
-  return std::any_of(inst.dst.begin(), inst.dst.end(),
-                     [&](const Operand& dst) { return dst.kind == reg.kind && dst.reg == reg.reg; });
-}
-
 /// Lanes may leave the loop at different times, so that its two copies run apart: nothing in it may
 /// need all lanes at once, and order among threads must stay.
 bool may_be_copied(const Instruction& inst) {
