@@ -70,7 +70,9 @@ bool Context::pump_stream(StreamId id) {
     if (Copy* copy = std::get_if<Copy>(&head)) {
       if (s.copy_until == 0) {
         const Cycle cycles = copy_cycles(*copy);
-        if (cycles > 0) s.copy_until = device_.now() + cycles;
+        const auto direction =
+            copy->kind == Copy::Kind::Out ? HostLink::Direction::FromDevice : HostLink::Direction::ToDevice;
+        if (cycles > 0) s.copy_until = device_.link().transfer(direction, device_.now(), cycles);
       }
       if (s.copy_until > device_.now()) return moved;
       s.copy_until = 0;

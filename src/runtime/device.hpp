@@ -1,6 +1,8 @@
 // What the run time needs of the machine below it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/types.hpp"
@@ -11,10 +13,26 @@ namespace gpumux::runtime {
 
 class Context;
 
+/// The link to the host: one copy engine per direction, shared by all streams of all applications, each
+/// transfer alone on it, first come, first served, as on the GPUs of the papers.
+class HostLink {
+ public:
+  enum class Direction : std::uint8_t { ToDevice, FromDevice };
+  /// Books a transfer of `cycles` core cycles that is ready at `now`; returns the cycle of its end.
+  Cycle transfer(Direction direction, Cycle now, Cycle cycles) {
+    Cycle& free = free_[static_cast<std::size_t>(direction)];
+    return free = std::max(free, now) + cycles;
+  }
+
+ private:
+  std::array<Cycle, 2> free_{};  // by direction
+};
+
 /// Calls are made between windows of time.
 class Device {
  public:
   virtual ~Device() = default;
+  [[nodiscard]] HostLink& link() { return link_; }
   [[nodiscard]] virtual const machine::MachineConfig& config() const = 0;
   [[nodiscard]] virtual Cycle now() const = 0;
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
@@ -23,6 +41,9 @@ class Device {
                       std::unique_ptr<workload::KernelSource> kernel) = 0;
   /// A host copy wrote [to, to + bytes).
   virtual void copied_to_device(Address to, std::uint64_t bytes) = 0;
+
+ private:
+  HostLink link_;
 };
 
 }  // namespace gpumux::runtime

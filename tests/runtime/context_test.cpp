@@ -182,6 +182,29 @@ TEST_F(ContextTest, CopiesTakeTimeWhenTheLinkHasABandwidth) {
   EXPECT_TRUE(context.finished());
 }
 
+TEST_F(ContextTest, CopiesOfOneDirectionShareTheLink) {
+  device_.config_.clocks.core = 1000;                   // 1 cycle = 1 ns
+  device_.config_.runtime.copy_bytes_per_second = 1e9;  // 1 byte per cycle
+  Context& context = start([](Host& host, std::vector<std::uint32_t>&) -> Task {
+    const auto data = host.malloc<std::uint32_t>(25);
+    std::vector<std::uint32_t> back(25);
+    const StreamId other = host.create_stream();
+    const StreamId third = host.create_stream();
+    host.to_device(data, std::vector<std::uint32_t>(25, 1));
+    host.to_device(data, std::vector<std::uint32_t>(10, 1), other);
+    host.from_device(back, data, third);
+    co_await host.synchronize();
+  });
+  EXPECT_EQ(context.next_event(), 100U) << "the other direction's engine is free, so both end at 100";
+  device_.now_ = 100;
+  context.pump();
+  EXPECT_FALSE(context.finished());
+  EXPECT_EQ(context.next_event(), 140U) << "the second stream's 40 bytes follow the first's 100";
+  device_.now_ = 140;
+  context.pump();
+  EXPECT_TRUE(context.finished());
+}
+
 TEST_F(ContextTest, RestartsFromFreshMemory) {
   Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
     const std::uint32_t module = host.load_module(kPtx, "one.ptx");
