@@ -64,7 +64,8 @@ Channel::Channel(const machine::DramConfig& c)
       entries_(c.queue),
       return_release_(c.return_queue),
       banks_(c.banks),
-      group_column_(c.bank_groups, 0) {
+      group_column_(c.bank_groups, 0),
+      group_banks_(c.bank_groups, 0) {
   // Clocks per burst as a fraction: transfers per clock are taken in thousandths.
   const auto moved = static_cast<std::uint64_t>(std::llround(c.bus_bytes * c.transfers_per_clock * 1000));
   const std::uint64_t bytes = std::uint64_t{c.burst_bytes} * 1000;
@@ -89,7 +90,10 @@ Channel::Channel(const machine::DramConfig& c)
   }
   free_ = 0;
   const std::uint32_t per_group = c.banks / c.bank_groups;
-  for (std::uint32_t b = 0; b < c.banks; ++b) banks_[b].group = b / per_group;
+  for (std::uint32_t b = 0; b < c.banks; ++b) {
+    banks_[b].group = b / per_group;
+    group_banks_[b / per_group] |= std::uint64_t{1} << b;
+  }
   activations_.fill(-faw_);
   if (refi_ > 0) refresh_due_ = refi_;
 }
@@ -200,9 +204,7 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
       hit = entries_[hit].next;
   }
   if (hit != kNone) {
-    bank.hit = hit;
-    bank.hit_age = entries_[hit].age;
-    bank.hit_is_write = entries_[hit].write;
+    set_hit(bank, index, hit);
     hit_banks_ |= bit;
     insert_hit(index);
     return;
@@ -213,6 +215,23 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
     want_banks_ |= bit;
     rows_added_ |= bit;
   }
+}
+
+bool Channel::next_hit(Bank& bank, std::uint32_t index, std::uint16_t from) {
+  std::uint16_t hit = from;
+  while (hit != kNone && !(entries_[hit].row == bank.open_row && eligible(entries_[hit])))
+    hit = entries_[hit].next;
+  if (hit == kNone) {
+    select(index, kNone);
+    return false;
+  }
+  set_hit(bank, index, hit);
+  std::uint32_t place = 0;
+  while (hit_order_[place] != index) ++place;
+  for (; place + 1 < hits_ && banks_[hit_order_[place + 1]].hit_age < bank.hit_age; ++place)
+    hit_order_[place] = hit_order_[place + 1];
+  hit_order_[place] = static_cast<std::uint8_t>(index);
+  return true;
 }
 
 void Channel::insert_hit(std::uint32_t bank) {
@@ -255,6 +274,17 @@ void Channel::remove(std::uint16_t index) {
   --size_;
   e.next = free_;
   free_ = index;
+}
+
+void Channel::count(machine::PartitionCounters& counters) const {
+  const std::uint64_t bursts = read_bursts_ + write_bursts_;
+  counters.dram_reads = read_bursts_;
+  counters.dram_writes = write_bursts_;
+  counters.dram_row_hits = row_hits_;
+  counters.dram_activates = activates_;
+  counters.dram_bytes = bursts * burst_bytes_;
+  counters.dram_busy =
+      bursts * static_cast<std::uint64_t>(burst_whole_) + bursts * burst_fraction_ / clock_parts_;
 }
 
 std::string Channel::describe(const std::string& name) const {

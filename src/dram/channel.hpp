@@ -1,7 +1,9 @@
 // One DRAM channel: command scheduling over a queue of requests, with the banks' timing.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -87,8 +89,8 @@ class Channel {
   /// future). Called right after that step.
   void release_return(Tick at);
 
-  /// Where commands are counted; by default nowhere that shows.
-  void set_counters(machine::PartitionCounters* counters) { counters_ = counters; }
+  /// Sets the dram_* counters.
+  void count(machine::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
   [[nodiscard]] std::string describe(const std::string& name) const;
@@ -131,22 +133,66 @@ class Channel {
   void consider_column(std::uint32_t bank, Tick base);
   void consider_row(std::uint32_t bank, Tick base);
   void plan_columns(Tick base);
+  /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
+  /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
+  Tick choose_column(Tick soonest, Tick read, Tick write, std::uint32_t& bank) {
+    std::uint64_t ready = hit_banks_;
+    if (read > soonest) ready &= write_hits_;
+    if (write > soonest) ready &= ~write_hits_;
+    for (std::uint64_t m = held_groups_; m != 0; m &= m - 1) {
+      const auto group = static_cast<std::size_t>(std::countr_zero(m));
+      if (group_column_[group] > soonest) {
+        ready &= ~group_banks_[group];
+      } else {
+        held_groups_ &= ~(m & -m);  // for good, since time does not go back
+      }
+    }
+    for (std::uint64_t m = opening_banks_; m != 0; m &= m - 1) {
+      if (banks_[static_cast<std::size_t>(std::countr_zero(m))].column > soonest) {
+        ready &= ~(m & -m);
+      } else {
+        opening_banks_ &= ~(m & -m);  // likewise
+      }
+    }
+    if (ready != 0) {
+      std::uint32_t i = 0;
+      while ((ready >> hit_order_[i] & 1U) == 0) ++i;
+      bank = hit_order_[i];
+      return soonest;
+    }
+    Tick first = kNoTick;
+    for (std::uint32_t i = 0; i < hits_; ++i) {
+      const Bank& other = banks_[hit_order_[i]];
+      const Tick at =
+          std::max(std::max(other.column, group_column_[other.group]), other.hit_is_write ? write : read);
+      if (at < first) {  // an earlier one in the order is older
+        first = at;
+        bank = hit_order_[i];
+      }
+    }
+    return first;
+  }
   void plan_rows(Tick base);
   void insert_hit(std::uint32_t bank);
+  void set_hit(Bank& bank, std::uint32_t index, std::uint16_t hit) {
+    bank.hit = hit;
+    bank.hit_age = entries_[hit].age;
+    bank.hit_is_write = entries_[hit].write;
+    const std::uint64_t bit = std::uint64_t{1} << index;
+    write_hits_ = bank.hit_is_write ? write_hits_ | bit : write_hits_ & ~bit;
+  }
   void erase_hit(std::uint32_t bank);
   void settle_plan(Tick base);
   void catch_up_refresh(Tick now);
   /// Finds the bank's offers; no request before `from` is for its open row.
   void select(std::uint32_t bank, std::uint16_t from);
   void select_all();
+  /// The bank's offer is through and removed: makes the next request for the open row, `from` or younger, its
+  /// offer. False when there is none, after select().
+  bool next_hit(Bank& bank, std::uint32_t index, std::uint16_t from);
   bool update_drain();
   bool issue(Completion& completion);
-  void issue_bursts(Tick limit);
-  /// issue_bursts() would issue at least one.
-  [[nodiscard]] bool bursts_ahead() const {
-    return plan_ == Plan::Normal && column_tick_ < row_tick_ && returns_ < return_capacity_ && !fcfs_ &&
-           entries_[banks_[column_bank_].hit].bursts > 1;
-  }
+  bool issue_columns(Tick limit, Completion& completion);
   bool issue_column(std::uint32_t bank, Tick now, Completion& completion);
   void issue_row(std::uint32_t bank, Tick now);
   void activate(Bank& bank, std::uint32_t index, Tick now);
@@ -190,8 +236,12 @@ class Channel {
 
   // banks
   HugePageVector<Bank> banks_;
-  HugePageVector<Tick> group_column_;         // earliest column command by bank group
+  HugePageVector<Tick> group_column_;  // earliest column command by bank group
+  HugePageVector<std::uint64_t> group_banks_;
+  std::uint64_t held_groups_ = 0;             // groups that may still wait for group_column_
   std::uint64_t hit_banks_ = 0;               // banks with a hit
+  std::uint64_t write_hits_ = 0;              // those whose hit is a write; of other banks anything
+  std::uint64_t opening_banks_ = 0;           // activated, and perhaps not yet ready for column commands
   std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
   std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit
   std::uint32_t hits_ = 0;
@@ -202,7 +252,6 @@ class Channel {
   std::uint32_t activation_ = 0;
   Tick bus_whole_ = 0;  // the data bus is free from bus_whole_ + bus_fraction_ / clock_parts_
   std::uint32_t bus_fraction_ = 0;
-  std::uint32_t busy_fraction_ = 0;
   Tick refresh_due_ = kNoTick;
 
   // the next command
@@ -217,8 +266,7 @@ class Channel {
   bool rows_changed_ = false;     // choose anew
   std::uint64_t rows_added_ = 0;  // want_banks_ that have joined since
 
-  machine::PartitionCounters own_counters_;
-  machine::PartitionCounters* counters_ = &own_counters_;
+  std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_hits_ = 0, activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
 };
 

@@ -15,34 +15,27 @@ bool Channel::step(Completion& completion) { return issue(completion) && complet
 
 bool Channel::run(Tick limit, Completion& completion) {
   while (next_ < limit) {
-    if (bursts_ahead()) {
-      issue_bursts(limit);
-    } else if (issue(completion)) {
+    const bool columns = plan_ == Plan::Normal && column_tick_ < row_tick_ && !fcfs_;
+    if (columns && returns_ < return_capacity_ ? issue_columns(limit, completion) : issue(completion))
       return true;
-    }
   }
   return false;
 }
 
-// Column commands that do not complete their request, as long as nothing else is due: these change the
-// timing of columns alone, so neither the banks' offers nor the next row command need another look.
-void Channel::issue_bursts(Tick limit) {
+// Column commands as long as nothing else is due, until one completes its request: true then. They change the
+// timing of columns alone, so the next row command stays as chosen.
+bool Channel::issue_columns(Tick limit, Completion& completion) {
   const Tick stop = std::min({limit, row_tick_, refresh_due_});
-  std::uint64_t commands = 0, writes = 0, row_hits = 0, carries = 0;
   Tick now = column_tick_;
   Tick read = read_, write = write_, bus_whole = bus_whole_;
-  std::uint32_t bus_fraction = bus_fraction_, busy_fraction = busy_fraction_;
+  std::uint32_t bus_fraction = bus_fraction_;
   std::uint32_t index = column_bank_;
-  std::uint64_t age = column_age_;
-  Tick last = now;
-  do {
+  bool full = false;
+  while (true) {
     Bank& bank = banks_[index];
     Entry& e = entries_[bank.hit];
-    if (e.bursts == 1) break;
     record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-    --e.bursts;
-    ++commands;
-    if (!bank.fresh) ++row_hits;
+    row_hits_ += bank.fresh ? 0 : 1;
     bank.fresh = false;
     const Tick nominal = now + (e.write ? wl_ : cl_);
     if (bus_whole < nominal) {
@@ -55,21 +48,16 @@ void Channel::issue_bursts(Tick limit) {
       bus_fraction -= clock_parts_;
       ++bus_whole;
     }
-    busy_fraction += burst_fraction_;
-    if (busy_fraction >= clock_parts_) {
-      busy_fraction -= clock_parts_;
-      ++carries;
-    }
     const Tick end = bus_whole + (bus_fraction > 0 ? 1 : 0);
     group_column_[bank.group] = now + ccdl_;
-    last = now;
-    bool full = false;
+    held_groups_ |= std::uint64_t{1} << bank.group;
     if (e.write) {
-      ++writes;
+      ++write_bursts_;
       write = std::max({write, now + ccd_, bus_whole - wl_});
       read = std::max({read, now + ccd_, end + cdlr_, bus_whole - cl_});
       bank.precharge = std::max(bank.precharge, end + wr_);
     } else {
+      ++read_bursts_;
       read = std::max({read, now + ccd_, bus_whole - cl_});
       write = std::max({write, now + ccd_, end + kBusTurnaround - wl_});
       bank.precharge = std::max(bank.precharge, now + rtpl_);
@@ -78,46 +66,47 @@ void Channel::issue_bursts(Tick limit) {
         full = ++returns_ >= return_capacity_;
       }
     }
-    if (full) {  // columns may have to wait for the return queue
-      free_returns(now + 1);
+    last_ = now;
+    const bool through = --e.bursts == 0;
+    if (through) {
+      completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
+      const std::uint16_t next = e.next;
+      remove(bank.hit);
+      // Another request for the open row is this bank's offer without a look at rows; else plan anew.
+      if (!next_hit(bank, index, next) || write_high_ > 0 || full) {
+        read_ = read;
+        write_ = write;
+        bus_whole_ = bus_whole;
+        bus_fraction_ = bus_fraction;
+        if (update_drain()) select_all();
+        plan(now + 1);
+        return true;
+      }
+    } else if (full) {  // columns may have to wait for the return queue
       read_ = read;
       write_ = write;
+      free_returns(now + 1);
       plan_columns(now + 1);
       now = column_tick_;
-      index = column_bank_;
-      age = column_age_;
       break;
     }
-    // As plan_columns(); both directions' times are past this clock.
-    const Tick soonest = std::min(read, write);
-    now = kNoTick;
-    for (std::uint32_t i = 0; i < hits_ && now > soonest; ++i) {
-      const std::uint32_t candidate = hit_order_[i];
-      const Bank& other = banks_[candidate];
-      const Tick at =
-          std::max(std::max(other.column, group_column_[other.group]), other.hit_is_write ? write : read);
-      if (at < now) {  // an earlier one in the order is older
-        now = at;
-        index = candidate;
-        age = other.hit_age;
-      }
+    now = choose_column(std::min(read, write), read, write, index);  // both are past this clock
+    if (through || now >= stop) {
+      read_ = read;
+      write_ = write;
+      column_tick_ = now;
+      column_bank_ = index;
+      column_age_ = banks_[index].hit_age;
+      bus_whole_ = bus_whole;
+      bus_fraction_ = bus_fraction;
+      settle_plan(last_ + 1);
+      return through;
     }
-  } while (now < stop);
-  read_ = read;
-  write_ = write;
+  }
   bus_whole_ = bus_whole;
   bus_fraction_ = bus_fraction;
-  busy_fraction_ = busy_fraction;
-  column_tick_ = now;
-  column_bank_ = index;
-  column_age_ = age;
-  counters_->dram_bytes += commands * burst_bytes_;
-  counters_->dram_row_hits += row_hits;
-  counters_->dram_busy += commands * static_cast<std::uint64_t>(burst_whole_) + carries;
-  counters_->dram_writes += writes;
-  counters_->dram_reads += commands - writes;
-  last_ = last;
-  settle_plan(last + 1);
+  settle_plan(last_ + 1);
+  return false;
 }
 
 // The command(s) of clock next(). True when a request is through.
@@ -129,6 +118,15 @@ bool Channel::issue(Completion& completion) {
   } else {
     const bool column = column_tick_ == now;
     const bool row = row_tick_ == now && (separate_row_bus_ || !column);
+    if (!column && !fcfs_ && returns_ < return_capacity_) {
+      // Columns stay as chosen, but for one that the row command made possible.
+      issue_row(row_bank_, now);
+      last_ = now;
+      if ((hit_banks_ >> row_bank_ & 1U) != 0) consider_column(row_bank_, now + 1);
+      plan_rows(now + 1);
+      settle_plan(now + 1);
+      return false;
+    }
     if (column) completed = issue_column(column_bank_, now, completion);
     if (row) issue_row(row_bank_, now);
     if (completed && update_drain()) select_all();
@@ -155,8 +153,7 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
   const std::uint16_t request = bank.hit;
   Entry& e = entries_[request];
   record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-  counters_->dram_bytes += burst_bytes_;
-  if (!bank.fresh) ++counters_->dram_row_hits;
+  row_hits_ += bank.fresh ? 0 : 1;
   bank.fresh = false;
 
   const Tick nominal = now + (e.write ? wl_ : cl_);
@@ -170,21 +167,16 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
     bus_fraction_ -= clock_parts_;
     ++bus_whole_;
   }
-  counters_->dram_busy += static_cast<std::uint64_t>(burst_whole_);
-  busy_fraction_ += burst_fraction_;
-  if (busy_fraction_ >= clock_parts_) {
-    busy_fraction_ -= clock_parts_;
-    ++counters_->dram_busy;
-  }
   const Tick end = bus_whole_ + (bus_fraction_ > 0 ? 1 : 0);
   group_column_[bank.group] = now + ccdl_;
+  held_groups_ |= std::uint64_t{1} << bank.group;
   if (e.write) {
-    ++counters_->dram_writes;
+    ++write_bursts_;
     write_ = std::max({write_, now + ccd_, bus_whole_ - wl_});
     read_ = std::max({read_, now + ccd_, end + cdlr_, bus_whole_ - cl_});
     bank.precharge = std::max(bank.precharge, end + wr_);
   } else {
-    ++counters_->dram_reads;
+    ++read_bursts_;
     read_ = std::max({read_, now + ccd_, bus_whole_ - cl_});
     write_ = std::max({write_, now + ccd_, end + kBusTurnaround - wl_});
     bank.precharge = std::max(bank.precharge, now + rtpl_);
@@ -217,11 +209,12 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
   bank.open_row = entries_[bank.want].row;
   open_banks_ |= std::uint64_t{1} << index;
   record(now, CommandKind::Activate, index, bank.open_row);
-  ++counters_->dram_activates;
+  ++activates_;
   bank.fresh = true;
   bank.activate = now + rc_;
   bank.precharge = now + ras_;
   bank.column = now + rcd_;
+  opening_banks_ |= std::uint64_t{1} << index;
   activations_[activation_] = now;
   activation_ = (activation_ + 1) % 4;
   activate_ = now + rrd_;

@@ -45,9 +45,13 @@ void Channel::plan_columns(Tick base) {
       consider_column(entries_[oldest].bank, base);
     return;
   }
-  // Oldest first: once one can go as soon as any could, the younger ones need no look.
-  const Tick soonest = std::max(base, std::min(read_, write_));
-  for (std::uint32_t i = 0; i < hits_ && column_tick_ > soonest; ++i) consider_column(hit_order_[i], base);
+  if (returns_ < return_capacity_) {
+    column_tick_ = choose_column(std::max(base, std::min(read_, write_)), std::max(read_, base),
+                                 std::max(write_, base), column_bank_);
+    if (column_tick_ != kNoTick) column_age_ = banks_[column_bank_].hit_age;
+    return;
+  }
+  for (std::uint32_t i = 0; i < hits_; ++i) consider_column(hit_order_[i], base);
 }
 
 void Channel::plan_rows(Tick base) {

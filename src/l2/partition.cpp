@@ -1,6 +1,7 @@
 #include "l2/partition.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
@@ -16,6 +17,7 @@ void validate(const machine::L2Config& c) {
     if (!holds) throw UserError(text);
   };
   require(c.mshr_entries >= 1 && c.mshr_entries < kNoMshr, "l2.mshr_entries must be 1 to 65534");
+  require(c.slices_per_partition <= 64, "l2.slices_per_partition must be at most 64");
   require(c.mshr_merges >= 1, "l2.mshr_merges must be at least 1");
   require(c.miss_queue >= 1 && c.input_queue >= 1 && c.output_queue >= 1,
           "l2.miss_queue, l2.input_queue and l2.output_queue must be at least 1");
@@ -42,29 +44,27 @@ struct Partition::State {
   Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
   /// Processes all events before `end`; returns the time of the next one.
   Cycle run_events(Cycle end);
-  [[nodiscard]] Cycle next_of_slices() const;
+  void look_ahead();
+  void admit_arrivals(Cycle end);
   void step(Cycle now);
   bool run_channel(dram::Tick limit);
   [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
-  void channel_changed() {
-    const dram::Tick tick = shared.channel.next();
-    if (tick == channel_tick) return;
-    channel_tick = tick;
-    channel_next =
-        tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
-  }
   void take_credits();
+  void wake_stalled_slice();
 
   Shared shared;
   Cycle fixed_latency;
   HugePageVector<Slice> slices;
   Arrivals arrivals;
   CreditWheel credits;
-  Cycle channel_next = kNever;              // core cycle of the channel's next command
-  dram::Tick channel_tick = dram::kNoTick;  // that command's clock
   std::uint32_t first_for_credits = 0;
+  // look_ahead(): the slices' earliest event, the next one, what else may concern them
+  Cycle earliest = kNever;
+  Cycle later = kNever;
+  Cycle others = kNever;
+  Slice* earliest_slice = nullptr;
 };
 
 Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
@@ -126,27 +126,65 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
   return left;
 }
 
-Cycle Partition::State::next_of_slices() const {
-  Cycle next = arrivals.next();
+void Partition::State::look_ahead() {
+  earliest = later = kNever;
   bool wait = false;
-  for (const Slice& slice : slices) {
-    next = std::min(next, slice.next());
+  for (Slice& slice : slices) {
     wait |= slice.waits_for_credits();
+    if (slice.next() < earliest) {
+      later = earliest;
+      earliest = slice.next();
+      earliest_slice = &slice;
+    } else {
+      later = std::min(later, slice.next());
+    }
   }
   // Credits that nobody waits for are taken with the next event.
-  return wait ? std::min(next, credits.next()) : next;
+  others = wait ? std::min(arrivals.next(), credits.next()) : arrivals.next();
 }
 
 Cycle Partition::State::run_events(Cycle end) {
-  Cycle others = next_of_slices();
+  const dram::Channel& channel = shared.channel;
+  const dram::Tick end_tick = dram_tick(end);
+  admit_arrivals(end);
+  look_ahead();
   while (true) {
-    // Most commands of the channel concern nobody else.
-    while (channel_next < others && channel_next < end) {
-      if (run_channel(dram_tick(std::min(others, end)))) others = next_of_slices();
+    Cycle now = std::min(earliest, others);
+    // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
+    // `now`, and while it is full nobody does at all.
+    while (channel.next() < end_tick) {
+      if (!run_channel(channel.full() || now >= end ? end_tick : dram_tick(now + 1))) break;
+      look_ahead();
+      now = std::min(earliest, others);
     }
-    if (others >= end) return std::min(others, channel_next);
-    step(others);
-    others = next_of_slices();
+    if (now >= end) break;
+    if (earliest < others && earliest < later) {
+      // One slice alone, until something else comes between.
+      Cycle bound = std::min({end, others, later, credits.next()});
+      if (!channel.full() && channel.next() != dram::kNoTick)
+        bound = std::min(bound, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
+      while (credits.next() <= now) take_credits();
+      earliest_slice->run(bound);
+    } else {
+      step(now);
+    }
+    look_ahead();
+  }
+  const Cycle next = std::min(earliest, others);
+  if (channel.next() == dram::kNoTick) return next;
+  return std::min(next, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
+}
+
+// A request that finds its slice's pipeline with room for it, whatever happens in between, needs no event.
+void Partition::State::admit_arrivals(Cycle end) {
+  while (arrivals.next() < end) {
+    const Cycle now = arrivals.next();
+    if (!std::all_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.open(); })) return;
+    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
+      const RequestIndex next = shared.pool[index].next;
+      slices[shared.pool[index].slice].arrive(index, now);
+      index = next;
+    }
   }
 }
 
@@ -177,7 +215,6 @@ void Partition::State::step(Cycle now) {
       index = next;
     }
   }
-  while (channel_next <= now) run_channel(dram_tick(now + 1));
   // The slice after the one that used the channel last goes first.
   const auto count = static_cast<std::uint32_t>(slices.size());
   std::uint32_t i = shared.last_to_dram;
@@ -185,32 +222,33 @@ void Partition::State::step(Cycle now) {
     if (++i >= count) i = 0;
     if (slices[i].next() == now) slices[i].step();
   }
-  channel_changed();
 }
 
-// The channel's commands before `limit`, until one concerns the slices: true then, for one of them may have
-// got an earlier event.
+// The channel's commands before `limit`, until a request is through: true then, for a slice may have got an
+// earlier event.
 bool Partition::State::run_channel(dram::Tick limit) {
   dram::Channel& channel = shared.channel;
-  ++shared.progress;
   const bool was_full = channel.full();
   dram::Channel::Completion completion;
-  if (!channel.run(limit, completion)) {
-    channel_changed();
-    return false;
-  }
+  if (!channel.run(limit, completion)) return false;
+  ++shared.progress;
   if (completion.sectors != 0) {
     const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
     const Cycle taken = slices[completion.token >> 16U].fill_from(
         static_cast<std::uint16_t>(completion.token), completion.sectors, at);
     channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
   }
-  if (was_full) {
-    const Cycle now = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
-    for (Slice& slice : slices) slice.channel_freed(now);
-  }
-  channel_changed();
+  if (was_full) shared.channel_room = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
+  if (shared.stalled_slices != 0) wake_stalled_slice();
   return true;
+}
+
+// The first of those that wait for a place in the channel's queue, in the order in which they are served.
+void Partition::State::wake_stalled_slice() {
+  const std::uint64_t after = shared.stalled_slices & (~std::uint64_t{1} << shared.last_to_dram);
+  const auto i = static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : shared.stalled_slices));
+  shared.stalled_slices &= ~(std::uint64_t{1} << i);
+  slices[i].channel_freed(shared.dram_clock.to_core(static_cast<std::uint64_t>(shared.channel.last())));
 }
 
 void Partition::State::take_credits() {
@@ -234,7 +272,10 @@ void Partition::preload_line(std::uint64_t line) {
   state_->slices[place.slice].preload(place, space, static_cast<AppId>(space > 0 ? space - 1 : 0));
 }
 
-const machine::PartitionCounters& Partition::counters() const { return state_->shared.counters; }
+const machine::PartitionCounters& Partition::counters() const {
+  state_->shared.channel.count(state_->shared.counters);
+  return state_->shared.counters;
+}
 
 bool Partition::idle() const {
   const State& s = *state_;

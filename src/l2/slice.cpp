@@ -17,9 +17,7 @@ Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
       pool(64 + config.l2.slices_per_partition * (config.l2.input_queue + config.l2.latency) +
            config.sms * network.request_credits / config.l2.partitions),
       channel(config.dram),
-      reply_credits(network.reply_credits) {
-  channel.set_counters(&counters);
-}
+      reply_credits(network.reply_credits) {}
 
 Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared)
     : s_(shared),
@@ -101,7 +99,13 @@ void Slice::wake(std::uint64_t tick) {
   next_core_ = s_.l2_clock.to_core(tick);
 }
 
-void Slice::step() {
+void Slice::run(Cycle bound) {
+  do {
+    if (step()) return;
+  } while (next_core_ < bound);
+}
+
+bool Slice::step() {
   const std::uint64_t tick = next_tick_;
   unprocessed_ = tick + 1;
   while (!fills_.empty() && fills_.front().tick <= tick) {
@@ -119,11 +123,13 @@ void Slice::step() {
   } else {
     resume(output_, tick, s_.counters.stall_network);
   }
-  if (!misses_.empty() && miss_free_ <= tick && send_miss(tick)) head_blocked_ = false;
+  const bool sent = !misses_.empty() && miss_free_ <= tick && send_miss(tick);
+  if (sent) head_blocked_ = false;
 
   const std::uint64_t next = next_event(tick);
   next_tick_ = next;
   next_core_ = next == kNoTick ? kNever : s_.l2_clock.to_core(next);
+  return sent;
 }
 
 std::uint64_t Slice::next_event(std::uint64_t tick) const {
@@ -136,7 +142,13 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
   }
   // A place of the output queue becomes free when the reply at its front enters the port.
   if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
-  if (!misses_.empty() && !controller_.on) next = std::min(next, miss_free_);
+  if (!misses_.empty()) {
+    if (!controller_.on) {
+      next = std::min(next, miss_free_);
+    } else if (s_.channel_room > next_core_) {
+      next = std::min(next, s_.l2_clock.tick_at(s_.channel_room));
+    }
+  }
   if (!victims_.empty() && miss_room(1)) next = std::min(next, tick + 1);
   return next == kNoTick ? next : std::max(next, tick + 1);
 }
@@ -328,11 +340,13 @@ void Slice::evict(std::uint32_t way) {
 }
 
 bool Slice::send_miss(std::uint64_t tick) {
-  if (s_.channel.full()) {
+  if (s_.channel.full() || next_core_ < s_.channel_room) {
     stall(controller_, tick);
+    if (s_.channel.full()) s_.stalled_slices |= std::uint64_t{1} << index_;
     return false;
   }
   resume(controller_, tick, s_.counters.stall_controller);
+  s_.stalled_slices &= ~(std::uint64_t{1} << index_);
   s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
   s_.last_to_dram = index_;
   misses_.pop();

@@ -28,7 +28,9 @@ struct Shared {
   noc::Ticks l2_clock;
   noc::Ticks dram_clock;
   RequestPool pool;
-  dram::Channel channel;
+  dram::Channel channel;             // may be ahead of the slices while it is full
+  Cycle channel_room = 0;            // before this cycle it is full for them
+  std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
   machine::PartitionCounters counters;
   std::vector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
@@ -63,8 +65,15 @@ class Slice {
   void arrive(RequestIndex request, Cycle now);
   /// Next core cycle of step(); kNever: none without a message or DRAM.
   [[nodiscard]] Cycle next() const { return next_core_; }
-  /// Everything of the L2 cycle that falls in next().
-  void step();
+  /// Everything of the L2 cycle that falls in next(). True when the channel has got a request.
+  bool step();
+  /// step() for the L2 cycles before core cycle `bound` (next() is): until then nothing comes from outside.
+  /// Stops after it has given the channel a request.
+  void run(Cycle bound);
+  /// There is room for more requests than can arrive within a window.
+  [[nodiscard]] bool open() const {
+    return network_.empty() && entrance_.empty() && input_count_ < input_capacity_;
+  }
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
   /// it leaves the return queue for the fill port.
   Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);

@@ -266,13 +266,13 @@ TEST(DramTiming, OneBurstPerTouchedPart) {
 }
 
 TEST(DramTiming, CountersOfTheDiagram) {
-  machine::PartitionCounters counters;
   Script s(one_burst());
-  s.channel.set_counters(&counters);
   s.push(0, 0, 0, 0);
   s.push(0, 0, 0, 1);
   s.push(0, 0, 1, 0, true);
   s.run();
+  machine::PartitionCounters counters;
+  s.channel.count(counters);
   EXPECT_EQ(counters.dram_reads, 2U);
   EXPECT_EQ(counters.dram_writes, 1U);
   EXPECT_EQ(counters.dram_activates, 2U);
