@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -21,6 +24,8 @@
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 #include "runtime/application.hpp"
+#include "trace/application.hpp"
+#include "trace/reference.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -67,8 +72,15 @@ class BenchApplication final : public runtime::Application {
 struct Case {
   const char* kernel;
   const char* machine;
+  /// A trace: its kernel, and the warp instructions per second of Accel-Sim (QV100 model, one thread of a
+  /// 2-core machine) on it.
+  std::optional<trace::ReferenceKernel> traced = std::nullopt;
+  double reference = 0;
 };
-constexpr std::array<Case, 6> kCases = {{{"compute", "v100"},
+constexpr std::array<Case, 9> kCases = {{{"trace-compute", "v100", trace::ReferenceKernel::Compute, 100200},
+                                         {"trace-stream", "v100", trace::ReferenceKernel::Stream, 7640},
+                                         {"trace-diverge", "v100", trace::ReferenceKernel::Diverge, 3480},
+                                         {"compute", "v100"},
                                          {"stream", "v100"},
                                          {"diverge", "v100"},
                                          {"compute", "dai18-maxwell"},
@@ -83,23 +95,60 @@ struct Measured {
   std::uint64_t memory_transactions = 0;
 };
 
-Measured measure(const Case& which, unsigned threads) {
+/// The compact traces that are measured, for as long as it lives.
+class TraceFiles {
+ public:
+  TraceFiles() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpumux-bench-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw UserError({pattern}, "cannot be made; set TMPDIR to a folder with room for 20 MB");
+    }
+    folder_ = pattern;
+    for (const trace::ReferenceKernel kernel : trace::kReferenceKernels) {
+      trace::FileOutput output(path(kernel));
+      trace::write_reference(kernel, trace::kReferenceBlocks, output);
+    }
+  }
+  ~TraceFiles() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  TraceFiles(const TraceFiles&) = delete;
+  TraceFiles& operator=(const TraceFiles&) = delete;
+  [[nodiscard]] std::string path(trace::ReferenceKernel kernel) const {
+    return fmt::format("{}/{}.gmt", folder_, trace::name(kernel));
+  }
+
+ private:
+  std::string folder_;
+};
+
+Measured measure(const Case& which, const TraceFiles& traces, unsigned threads) {
+  const auto begin = std::chrono::steady_clock::now();
   experiment::RunSpec spec;
   spec.machine = machine::load_machine(which.machine);
   spec.policy = policy::parse_choice("leftover");
   spec.threads = threads;
   experiment::AppSpec app;
   app.text = app.name = app.identity = which.kernel;
-  app.create = [&which](std::uint64_t) { return std::make_unique<BenchApplication>(which.kernel); };
+  if (which.traced) {
+    const auto opened = trace::load_trace(traces.path(*which.traced));
+    app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
+  } else {
+    app.create = [&which](std::uint64_t) { return std::make_unique<BenchApplication>(which.kernel); };
+  }
   spec.apps.push_back(std::move(app));
   const experiment::RunResult result = experiment::simulate(spec);
-  return {result.wall_seconds, result.cycles, result.gpu.warp_instructions, result.gpu.l1_accesses};
+  // Reading the trace is part of it.
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  return {which.traced ? wall.count() : result.wall_seconds, result.cycles, result.gpu.warp_instructions,
+          result.gpu.l1_accesses};
 }
 
-[[noreturn]] void run_child(const Case& which, unsigned threads, int pipe) {
+[[noreturn]] void run_child(const Case& which, const TraceFiles& traces, unsigned threads, int pipe) {
   int code = 1;
   try {
-    const Measured measured = measure(which, threads);
+    const Measured measured = measure(which, traces, threads);
     code = ::write(pipe, &measured, sizeof measured) == sizeof measured ? 0 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench {} on {}: {}\n", which.kernel, which.machine, error.what());
@@ -107,7 +156,7 @@ Measured measure(const Case& which, unsigned threads) {
   ::_exit(code);
 }
 
-ordered_json run_case(const Case& which, unsigned threads) {
+ordered_json run_case(const Case& which, const TraceFiles& traces, unsigned threads) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) throw InternalError("bench: no pipe");
   std::fflush(nullptr);
@@ -115,7 +164,7 @@ ordered_json run_case(const Case& which, unsigned threads) {
   if (child < 0) throw InternalError("bench: no child process");
   if (child == 0) {
     ::close(pipe[0]);
-    run_child(which, threads, pipe[1]);
+    run_child(which, traces, threads, pipe[1]);
   }
   ::close(pipe[1]);
   Measured measured;
@@ -131,16 +180,33 @@ ordered_json run_case(const Case& which, unsigned threads) {
   if (got != sizeof measured || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw InternalError(fmt::format("bench: {} on {} did not finish", which.kernel, which.machine));
   }
-  return {{"kernel", which.kernel},
-          {"machine", which.machine},
-          {"wall_seconds", measured.wall_seconds},
-          {"cycles", measured.cycles},
-          {"warp_instructions", measured.warp_instructions},
-          {"memory_transactions", measured.memory_transactions},
-          {"warp_instructions_per_second",
-           static_cast<double>(measured.warp_instructions) / measured.wall_seconds},
-          {"cycles_per_second", static_cast<double>(measured.cycles) / measured.wall_seconds},
-          {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
+  const double speed = static_cast<double>(measured.warp_instructions) / measured.wall_seconds;
+  ordered_json entry = {{"kernel", which.kernel},
+                        {"machine", which.machine},
+                        {"wall_seconds", measured.wall_seconds},
+                        {"cycles", measured.cycles},
+                        {"warp_instructions", measured.warp_instructions},
+                        {"memory_transactions", measured.memory_transactions},
+                        {"warp_instructions_per_second", speed},
+                        {"cycles_per_second", static_cast<double>(measured.cycles) / measured.wall_seconds},
+                        {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
+  if (which.traced) {
+    entry["reference_warp_instructions_per_second"] = which.reference;
+    entry["reference_ratio"] = speed / which.reference;
+  }
+  return entry;
+}
+
+/// Of the ratios to Accel-Sim over the traces.
+double geometric_mean_ratio(const ordered_json& cases) {
+  double sum = 0;
+  double count = 0;
+  for (const ordered_json& entry : cases) {
+    if (!entry.contains("reference_ratio")) continue;
+    sum += std::log(entry["reference_ratio"].get<double>());
+    count += 1;
+  }
+  return std::exp(sum / count);
 }
 
 ordered_json read_earlier(const std::string& path) {
@@ -182,11 +248,11 @@ std::vector<unsigned> thread_counts() {
 }
 
 /// The same case with more threads, beside its time with one.
-ordered_json measure_scaling(const Case& which, double seconds_of_one) {
+ordered_json measure_scaling(const Case& which, const TraceFiles& traces, double seconds_of_one) {
   ordered_json scaling = ordered_json::array();
   for (const unsigned threads : thread_counts()) {
-    const double seconds = run_case(which, threads)["wall_seconds"].get<double>();
-    fmt::print("{:<8} {:<14} {:>9.2f}  with {} threads: x{:.2f}\n", "", "", seconds, threads,
+    const double seconds = run_case(which, traces, threads)["wall_seconds"].get<double>();
+    fmt::print("{:<13} {:<14} {:>9.2f}  with {} threads: x{:.2f}\n", "", "", seconds, threads,
                seconds_of_one / seconds);
     std::fflush(stdout);
     scaling.push_back(
@@ -214,23 +280,30 @@ int bench_command(const Arguments& args) {
   std::optional<ordered_json> earlier;
   if (!compare.empty()) earlier = read_earlier(compare);
 
+  const TraceFiles traces;
   ordered_json cases = ordered_json::array();
-  fmt::print("{:<8} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9}\n", "kernel", "machine", "seconds",
-             "cycles", "warp instr.", "warp instr./s", "cycles/s", "peak MB");
+  fmt::print("{:<13} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9} {:>12}\n", "kernel", "machine", "seconds",
+             "cycles", "warp instr.", "warp instr./s", "cycles/s", "peak MB", "x Accel-Sim");
   for (const Case& which : kCases) {
-    ordered_json entry = run_case(which, threads);
-    fmt::print("{:<8} {:<14} {:>9.2f} {:>10} {:>12} {:>14.0f} {:>12.0f} {:>9.0f}{}\n", which.kernel,
+    ordered_json entry = run_case(which, traces, threads);
+    fmt::print("{:<13} {:<14} {:>9.2f} {:>10} {:>12} {:>14.0f} {:>12.0f} {:>9.0f} {:>12}{}\n", which.kernel,
                which.machine, entry["wall_seconds"].get<double>(), entry["cycles"].get<std::uint64_t>(),
                entry["warp_instructions"].get<std::uint64_t>(),
                entry["warp_instructions_per_second"].get<double>(), entry["cycles_per_second"].get<double>(),
                entry["peak_memory_bytes"].get<double>() / (1 << 20),
+               which.traced ? fmt::format("{:.1f}", entry["reference_ratio"].get<double>()) : "",
                earlier ? compared(entry, *earlier) : "");
     std::fflush(stdout);
-    if (scaling) entry["scaling"] = measure_scaling(which, entry["wall_seconds"].get<double>());
+    if (scaling) entry["scaling"] = measure_scaling(which, traces, entry["wall_seconds"].get<double>());
     cases.push_back(std::move(entry));
   }
+  const double mean = geometric_mean_ratio(cases);
+  fmt::print("traces: {:.1f} times as fast as Accel-Sim's QV100 model in the geometric mean\n", mean);
   if (!json.empty()) {
-    const ordered_json document = {{"schema", kSchema}, {"threads", threads}, {"cases", cases}};
+    const ordered_json document = {{"schema", kSchema},
+                                   {"threads", threads},
+                                   {"reference_ratio_geometric_mean", mean},
+                                   {"cases", cases}};
     ResultFiles files;
     files.add(json, document.dump(2) + "\n");
     files.write();

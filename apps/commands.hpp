@@ -17,6 +17,7 @@ int run_command(Arguments args);
 int list_command(const Arguments& args);
 int inspect_command(const Arguments& args);
 int bench_command(const Arguments& args);
+int convert_command(const Arguments& args);
 
 /// Parses with CLI11. False when help was asked for and shown. Throws UserError, with the nearest choice for
 /// an option that does not exist.

@@ -20,7 +20,9 @@ constexpr const char* kUsage =
 
   gpumux run APP...              simulate applications together (or WORKLOAD.toml)
   gpumux list WHAT               machines, policies or apps
-  gpumux inspect APP|FILE.ptx    registers, shared memory, occupancy and instructions of kernels
+  gpumux inspect APP|FILE.ptx|TRACE
+                                 registers, shared memory, occupancy and instructions of kernels
+  gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
@@ -28,7 +30,8 @@ constexpr const char* kUsage =
 )";
 
 int dispatch(Arguments args) {
-  if (args.empty()) throw UserError("a command is needed: run, list, inspect or bench (see gpumux --help)");
+  if (args.empty())
+    throw UserError("a command is needed: run, list, inspect, convert or bench (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "--help" || command == "-h" || command == "help") {
@@ -42,8 +45,10 @@ int dispatch(Arguments args) {
   if (command == "run") return run_command(std::move(args));
   if (command == "list") return list_command(args);
   if (command == "inspect") return inspect_command(args);
+  if (command == "convert") return convert_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run", "list", "inspect", "bench", "--help", "--version"};
+  const std::vector<std::string> known = {"run",   "list",   "inspect",  "convert",
+                                          "bench", "--help", "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

@@ -19,6 +19,7 @@
 #include "experiment/workload_file.hpp"
 #include "machine/config_file.hpp"
 #include "run_report.hpp"
+#include "trace/application.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -27,8 +28,9 @@ constexpr const char* kDefaultMachine = "dai18-maxwell";
 constexpr const char* kDefaultPolicy = "leftover";
 
 constexpr const char* kFooter = R"(
-APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), or a kernel of a
-PTX file, file.ptx:kernel, followed by its own options:
+APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), a trace (an
+Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), or a kernel of a PTX file,
+file.ptx:kernel, followed by its own options:
   --grid X[,Y[,Z]]     blocks
   --block X[,Y[,Z]]    threads of a block
   --shared BYTES       dynamic shared memory
@@ -139,6 +141,15 @@ struct Applications {
   std::vector<std::shared_ptr<experiment::KernelOutputs>> outputs;
 };
 
+experiment::AppSpec trace_app(const std::string& text, const std::string& path) {
+  const std::shared_ptr<const trace::Trace> opened = trace::load_trace(path);
+  experiment::AppSpec app;
+  app.text = app.name = text;
+  app.identity = opened->identity();
+  app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
+  return app;
+}
+
 Applications make_apps(const std::vector<experiment::AppArguments>& arguments, const std::string& folder,
                        bool verify) {
   Applications apps;
@@ -166,14 +177,28 @@ Applications make_apps(const std::vector<experiment::AppArguments>& arguments, c
       throw UserError(
           fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
     }
+    std::string trace_path = a.app;
+    if (!folder.empty() && !a.app.starts_with('/')) {
+      trace_path = (std::filesystem::path(folder) / a.app).string();
+    }
+    const bool is_trace = trace::is_trace(trace_path);
     for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
                                         {"--block", !a.block.empty()},
                                         {"--shared", !a.shared.empty()},
                                         {"--arg", !a.args.empty()}}) {
       if (!given) continue;
+      if (is_trace)
+        throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));
       throw UserError(
           fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
                       a.app, a.app.substr(0, a.app.find(':'))));
+    }
+    if (is_trace) {
+      if (verify) {
+        throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
+      }
+      apps.specs.push_back(trace_app(a.app, trace_path));
+      continue;
     }
     apps.specs.push_back(experiment::builtin_app(a.app));
   }

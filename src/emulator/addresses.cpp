@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "workload/shared_banks.hpp"
+
 namespace gpumux::emulator {
 namespace {
 
@@ -127,35 +129,6 @@ u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
   return set.count();
 }
 
-/// Distinct words per bank of the lanes of `lanes`; `bytes` per lane from its address.
-u32 passes_of_part(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic, u32 banks) {
-  // Words already counted, chained by bank. At most 32 words: 32 x 4 bytes, 16 x 8 or 8 x 16.
-  u32 word_of[kWarpSize];
-  i8 chain[kWarpSize];
-  i8 head[32];
-  u8 depth[32] = {};
-  std::memset(head, -1, sizeof(head));
-  u32 used = 0;
-  u32 passes = 0;
-  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
-    const u64 at = addresses[std::countr_zero(rest)];
-    for (u32 part = 0; part < bytes; part += 4) {
-      const u32 word = static_cast<u32>((at + part) >> 2U);
-      const u32 bank = word & (banks - 1);
-      bool seen = false;
-      if (!atomic) {
-        for (i8 k = head[bank]; k >= 0 && !seen; k = chain[k]) seen = word_of[k] == word;
-      }
-      if (seen) continue;
-      word_of[used] = word;
-      chain[used] = head[bank];
-      head[bank] = static_cast<i8>(used++);
-      passes = std::max<u32>(passes, ++depth[bank]);
-    }
-  }
-  return passes;
-}
-
 }  // namespace
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes) {
@@ -243,35 +216,12 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
   warp.buffer->keep(header);
 }
 
-u32 shared_passes(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic, u32 banks) {
-  if (bytes <= 4) {
-    if (lanes == kAllLanes && bytes == 4 && !atomic) {
-      u64 apart = 0;
-      u64 same = 0;
-      for (u32 i = 0; i < kWarpSize; ++i) {
-        apart |= addresses[i] ^ (addresses[0] + 4 * i);
-        same |= addresses[i] ^ addresses[0];
-      }
-      if (same == 0) return 1;
-      if (apart == 0) return kWarpSize / banks;
-    }
-    return passes_of_part(addresses, lanes, 4, atomic, banks);
-  }
-  const u32 part_lanes = bytes == 8 ? 16 : 8;
-  const LaneMask part = (1U << part_lanes) - 1;
-  u32 passes = 0;
-  for (u32 first = 0; first < kWarpSize; first += part_lanes) {
-    passes += passes_of_part(addresses, lanes & (part << first), bytes, atomic, banks);
-  }
-  return passes;
-}
-
 void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic) {
   warp.buffer->room(0);
   MemHeader header;
   header.where = MemHeader::Where::Shared;
   header.shared_passes = static_cast<u16>(
-      shared_passes(addresses.at, lanes, bytes, atomic, warp.block->launch().config.shared_banks));
+      workload::shared_passes(addresses.at, lanes, bytes, atomic, warp.block->launch().config.shared_banks));
   warp.buffer->keep(header);
 }
 

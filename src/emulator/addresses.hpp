@@ -38,11 +38,6 @@ void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
 /// distinct addresses, and the lines that they touch.
 void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, Address bank);
 
-/// How many times shared memory is accessed one after the other. Words of 4 bytes lie in `banks` banks (a
-/// power of two, at most 32); each distinct word of a bank costs one pass, the same word in several lanes
-/// none. 8-byte accesses are served by half warps and 16-byte ones by quarter warps, each part on its own.
-[[nodiscard]] u32 shared_passes(const u64* addresses, LaneMask lanes, u32 bytes, bool atomic, u32 banks = 32);
-
 /// Host pointer to byte `offset` of a lane's local memory: 32 lanes interleaved by words.
 inline std::byte* local_byte(u32* words, u32 lane, u64 offset) {
   return reinterpret_cast<std::byte*>(words + (offset >> 2U) * kWarpSize + lane) + (offset & 3U);

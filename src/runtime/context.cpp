@@ -70,8 +70,8 @@ bool Context::pump_stream(StreamId id) {
     if (Copy* copy = std::get_if<Copy>(&head)) {
       if (s.copy_until == 0) {
         const Cycle cycles = copy_cycles(*copy);
-        const auto direction =
-            copy->kind == Copy::Kind::Out ? HostLink::Direction::FromDevice : HostLink::Direction::ToDevice;
+        const bool out = copy->kind == Copy::Kind::Out || copy->kind == Copy::Kind::UnseenOut;
+        const auto direction = out ? HostLink::Direction::FromDevice : HostLink::Direction::ToDevice;
         if (cycles > 0) s.copy_until = device_.link().transfer(direction, device_.now(), cycles);
       }
       if (s.copy_until > device_.now()) return moved;
@@ -107,6 +107,8 @@ void Context::perform(Copy& copy) {
       device_.copied_to_device(copy.to, copy.bytes);
       break;
     case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
+    case Copy::Kind::UnseenIn: device_.copied_to_device(copy.to, copy.bytes); break;
+    case Copy::Kind::UnseenOut: break;
     case Copy::Kind::OnDevice: {
       std::vector<std::byte> bytes(copy.bytes);
       memory_->read(copy.from, bytes);
@@ -223,7 +225,6 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   if (info == nullptr) {
     throw UserError({module_files_[module_id]}, unknown_choice("kernel", kernel, loaded.kernel_names()));
   }
-  const machine::SmConfig& sm = device_.config().sm;
   const auto registers = overrides_.find(kernel);
   const std::uint32_t registers_override = registers == overrides_.end() ? 0 : registers->second;
   const std::uint64_t threads = spec.block.count();
@@ -243,7 +244,13 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   std::unique_ptr<workload::KernelSource> source =
       loaded.launch(*info, std::move(config), registers_override);
-  const workload::BlockResources need = source->resources();
+  check_fits(*source);
+  stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
+}
+
+void Context::check_fits(const workload::KernelSource& kernel) const {
+  const workload::BlockResources need = kernel.resources();
+  const machine::SmConfig& sm = device_.config().sm;
   const machine::Occupancy occupancy =
       machine::occupancy(sm, need.threads, need.registers_per_thread, need.shared_bytes);
   if (occupancy.blocks == 0) {
@@ -251,10 +258,23 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
         fmt::format("app {}: kernel {}: no SM of {} can hold a block of {} threads with {} registers each "
                     "and {} bytes of "
                     "shared memory (limited by {}; an SM has {} threads, {} registers, {} bytes)",
-                    name_, kernel, device_.config().name, need.threads, need.registers_per_thread,
+                    name_, kernel.name(), device_.config().name, need.threads, need.registers_per_thread,
                     need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
-  stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
+}
+
+void Context::launch_source(const KernelMaker& make, StreamId on) {
+  std::unique_ptr<workload::KernelSource> source = make(*memory_, device_.config().shared.banks);
+  check_fits(*source);
+  stream(on).queue.emplace_back(Launch{std::move(source)});
+}
+
+void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId on) {
+  Copy copy;
+  copy.kind = to_device ? Copy::Kind::UnseenIn : Copy::Kind::UnseenOut;
+  copy.to = memory_->base() + offset;
+  copy.bytes = bytes;
+  stream(on).queue.emplace_back(std::move(copy));
 }
 
 StreamId Context::create_stream() {

@@ -51,6 +51,8 @@ class Context final : public Host {
                       std::span<const std::byte> from, StreamId stream) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
+  void launch_source(const KernelMaker& make, StreamId stream) override;
+  void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
   StreamId create_stream() override;
   EventId create_event() override;
   void record_event(EventId id, StreamId on) override;
@@ -68,7 +70,7 @@ class Context final : public Host {
     std::uint64_t bytes = 0;
     std::byte* host_to = nullptr;
     std::vector<std::byte> host_from;
-    enum class Kind : std::uint8_t { In, Out, OnDevice, Fill, Symbol } kind = Kind::In;
+    enum class Kind : std::uint8_t { In, Out, OnDevice, Fill, Symbol, UnseenIn, UnseenOut } kind = Kind::In;
     std::uint8_t value = 0;
     std::uint32_t module = 0;
     std::string symbol;
@@ -107,6 +109,8 @@ class Context final : public Host {
   [[nodiscard]] Stream& stream(StreamId id);
   [[nodiscard]] const Event& event(EventId id) const;
   emulator::LoadedModule& module(std::uint32_t id);
+  /// Throws UserError when no SM of the machine can hold a block.
+  void check_fits(const workload::KernelSource& kernel) const;
 
   AppId app_;
   std::string name_;

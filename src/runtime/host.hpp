@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,11 @@
 #include <vector>
 
 #include "base/types.hpp"
+
+namespace gpumux::workload {
+class DeviceMemory;
+class KernelSource;
+}  // namespace gpumux::workload
 
 namespace gpumux::runtime {
 
@@ -72,6 +79,11 @@ struct LaunchSpec {
   StreamId stream = 0;
 };
 
+/// Makes a launch of something that is no PTX module, for the application that owns `memory`, on a machine
+/// with so many banks of shared memory.
+using KernelMaker = std::function<std::unique_ptr<workload::KernelSource>(workload::DeviceMemory& memory,
+                                                                          std::uint32_t shared_banks)>;
+
 /// The run time of one application. All enqueueing calls return at once; work of one stream runs in
 /// order. Host copies take no simulated time unless the machine gives a copy bandwidth.
 class Host {
@@ -95,6 +107,12 @@ class Host {
   /// or a block that no SM of the machine can hold.
   virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                           std::string parameters) = 0;
+  /// A launch whose instructions are known already. Throws UserError when no SM of the machine can hold a
+  /// block of it; InternalError on a host that has no machine.
+  virtual void launch_source(const KernelMaker& make, StreamId stream);
+  /// A host copy of which only place and size matter: no bytes are moved, nothing needs to be allocated. The
+  /// first is relative to the application's range of addresses.
+  virtual void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream);
 
   virtual StreamId create_stream() = 0;
   virtual EventId create_event() = 0;

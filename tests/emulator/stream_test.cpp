@@ -5,6 +5,7 @@
 
 #include "emulator/addresses.hpp"
 #include "emulator/ptx_runner.hpp"
+#include "workload/shared_banks.hpp"
 
 namespace gpumux::emulator::test {
 namespace {
@@ -109,7 +110,7 @@ TEST(Coalescing, StridesBroadcastsAndPartialWarps) {
 u32 passes(std::uint64_t stride, std::uint32_t bytes, bool atomic = false, LaneMask lanes = kAllLanes) {
   std::uint64_t addresses[32];
   for (std::uint64_t lane = 0; lane < 32; ++lane) addresses[lane] = lane * stride;
-  return shared_passes(addresses, lanes, bytes, atomic);
+  return workload::shared_passes(addresses, lanes, bytes, atomic);
 }
 
 TEST(BankConflicts, CountDistinctWordsPerBank) {

@@ -1,0 +1,38 @@
+// gpumux convert TRACE_FOLDER -o FILE.gmt
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "commands.hpp"
+#include "trace/folder.hpp"
+#include "trace/output.hpp"
+
+namespace gpumux::cli {
+
+int convert_command(const Arguments& args) {
+  CLI::App app(
+      "Converts an Accel-Sim trace (kernelslist.g with .traceg or .traceg.xz files) to the compact form.",
+      "gpumux convert");
+  std::string folder;
+  std::string file;
+  bool quiet = false;
+  app.add_option("TRACE", folder, "folder of the trace, or its kernelslist.g")->required();
+  app.add_option("-o,--output", file, "the compact file; its name ends in .gmt")->required();
+  app.add_flag("--quiet", quiet, "print nothing but errors");
+  if (!parse(app, args)) return 0;
+  if (!file.ends_with(".gmt")) {
+    throw UserError({file}, "must end in .gmt, by which run and inspect know a compact trace");
+  }
+  ResultFiles::check(file);
+  trace::FileOutput output(file);
+  const trace::ConvertSummary summary = trace::convert_folder(folder, output);
+  if (!quiet) {
+    fmt::print("{}: {} launches, {} warp instructions; {} bytes of {} ({:.1f} times smaller)\n", file,
+               summary.launches, summary.warp_instructions, output.position(), summary.text_bytes,
+               static_cast<double>(summary.text_bytes) / static_cast<double>(output.position()));
+  }
+  return 0;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,50 @@
+#include "trace/application.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "base/error.hpp"
+#include "trace/folder.hpp"
+#include "trace/kernel.hpp"
+
+namespace gpumux::trace {
+
+runtime::Task TraceApplication::run(runtime::Host& host, bool verify) {
+  if (verify) {
+    throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", trace_->name()));
+  }
+  // The first stream is the default one; the others are made when they are needed.
+  std::vector<runtime::StreamId> streams = {0};
+  while (streams.size() < trace_->streams()) streams.push_back(host.create_stream());
+  for (const Command& command : trace_->commands()) {
+    if (command.kind == CommandKind::Launch) {
+      host.launch_source(
+          [this, &command](workload::DeviceMemory& memory, std::uint32_t shared_banks) {
+            return make_kernel(trace_, command.launch, memory, shared_banks);
+          },
+          streams[command.stream]);
+    } else {
+      co_await host.synchronize();
+      host.copy_unseen(command.kind == CommandKind::CopyToDevice, command.address, command.bytes, 0);
+      co_await host.synchronize();
+    }
+  }
+  co_await host.synchronize();
+}
+
+bool is_trace(const std::string& path) {
+  std::error_code ignored;
+  return path.ends_with(".gmt") || path.ends_with("/kernelslist.g") || path == "kernelslist.g" ||
+         std::filesystem::is_directory(path, ignored);
+}
+
+std::shared_ptr<const Trace> load_trace(const std::string& path) {
+  if (path.ends_with(".gmt")) return Trace::open(path);
+  MemoryOutput output;
+  convert_folder(path, output);
+  return Trace::from_bytes(output.take(), path);
+}
+
+}  // namespace gpumux::trace

@@ -1,0 +1,48 @@
+// The addresses of a memory instruction as what the load/store unit does: lines, sectors, bank passes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "trace/sass.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::trace {
+
+/// Numbers of shared-memory banks that a machine may have: 1, 2, 4, ... 32.
+inline constexpr unsigned kBankCounts = 6;
+/// Most lines that one instruction touches: 32 lanes of 16 bytes, each word of them in a line of its own.
+inline constexpr unsigned kMaxTransactions = 128;
+
+struct LineAccess {
+  std::uint64_t line = 0;
+  std::uint32_t sectors = 0;
+  std::uint32_t lanes = 0;
+};
+
+struct MemoryAccess {
+  workload::MemHeader::Where where = workload::MemHeader::Where::None;
+  std::array<std::uint16_t, kBankCounts> passes{};  // shared: by log2 of the banks; constant: all the same
+  std::vector<LineAccess> lines;                    // in the order of the lowest lane that touches them
+};
+
+/// The 16 MiB windows in which generic addresses are shared or local memory.
+struct Windows {
+  static constexpr Address kNowhere = Address{1} << 63U;
+  Address shared_base = kNowhere;
+  Address local_base = kNowhere;
+  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 24U;
+  [[nodiscard]] bool is_shared(Address at) const { return at - shared_base < kBytes; }
+  [[nodiscard]] bool is_local(Address at) const { return at - local_base < kBytes; }
+};
+
+/// Fills `access` for the lanes of `mask` (not 0), `bytes` each (1 to 16). Lines of global memory are trace
+/// address / 128; those of local memory are the number of the 4-byte word in the thread's frame, since the
+/// words of 32 lanes lie side by side; those of constant memory are bank offset / 128. A generic access whose
+/// lanes lie in several spaces is its global part, or local, shared in this order, as in the emulator.
+void coalesce(MemoryAccess& access, SassSpace space, bool atomic, const Windows& windows,
+              const std::array<Address, kWarpSize>& addresses, LaneMask mask, std::uint32_t bytes);
+
+}  // namespace gpumux::trace

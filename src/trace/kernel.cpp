@@ -1,0 +1,229 @@
+#include "trace/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "trace/memory_source.hpp"
+#include "trace/record_source.hpp"
+
+namespace gpumux::trace {
+namespace {
+
+using workload::ExecRecord;
+using workload::WarpStream;
+
+/// Where a warp is in its records and items.
+struct WarpSource {
+  ExpandedPath* path = nullptr;  // null: `runs` into `records`
+  std::uint32_t published = 0;   // of `path`
+  RunReader runs;
+  HugePageVector<ExecRecord> records;
+  MemorySource memory;
+};
+
+/// What the blocks of a launch share.
+struct LaunchState {
+  LaunchState(std::shared_ptr<const Trace> the_trace, std::uint64_t index)
+      : trace(std::move(the_trace)), launch(trace->launches()[index]), code(trace->code(launch)) {}
+  /// Reads the tables when the first block begins: a trace may have thousands of launches.
+  void prepare() {
+    if (paths) return;
+    tables = read_tables(launch);
+    paths.emplace(tables, code);
+  }
+
+  std::shared_ptr<const Trace> trace;
+  const Launch& launch;
+  const Code& code;
+  LaunchTables tables;
+  std::optional<PathStore> paths;
+  Placement placement;
+  Address code_address = 0;
+  std::vector<std::vector<WarpSource>> free;  // sources of ended blocks
+};
+
+class TraceBlock final : public workload::BlockStream {
+ public:
+  TraceBlock(std::shared_ptr<LaunchState> state, std::uint64_t index, std::uint32_t residency)
+      : BlockStream(state->launch.warps()), state_(std::move(state)) {
+    if (!state_->free.empty()) {
+      warps_ = std::move(state_->free.back());
+      state_->free.pop_back();
+    }
+    warps_.resize(state_->launch.warps());
+    for (WarpSource& warp : warps_) warp.path = nullptr;
+    try {
+      state_->prepare();
+      start(index, residency);
+    } catch (const CorruptTrace& corrupt) {
+      release();
+      state_->trace->fail(corrupt);
+    }
+  }
+  ~TraceBlock() override { release(); }
+  TraceBlock(const TraceBlock&) = delete;
+  TraceBlock& operator=(const TraceBlock&) = delete;
+
+  void refill(std::uint32_t warp, std::uint32_t wanted) override {
+    if (streams_[warp].finished) return;
+    try {
+      if (warps_[warp].path != nullptr) {
+        refill_shared(warps_[warp], streams_[warp], wanted);
+      } else {
+        refill_own(warps_[warp], streams_[warp], wanted);
+      }
+    } catch (const CorruptTrace& corrupt) {
+      state_->trace->fail(corrupt);
+    }
+  }
+
+ private:
+  void start(std::uint64_t index, std::uint32_t residency) {
+    const Launch& launch = state_->launch;
+    const std::uint64_t at = state_->tables.block_at[index];
+    ByteReader reader(launch.body.subspan(at));
+    std::uint64_t base = 0;
+    for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+      WarpSource& warp = warps_[w];
+      const std::uint64_t path = reader.varint();
+      warp.path = state_->paths->acquire(path);
+      warp.published = 0;
+      warp.records.clear();
+      if (warp.path == nullptr) warp.runs = RunReader(state_->tables.paths[path], state_->code);
+      const std::uint64_t sequence = reader.varint();
+      ByteReader items;
+      if (sequence != kNoSequence) {
+        const std::uint64_t size = reader.varint();
+        if (sequence == kInlineSequence) {
+          items = ByteReader(reader.bytes(size));
+        } else {
+          const std::uint64_t from = sequence - 2;
+          if (from > launch.body.size() || size > launch.body.size() - from) {
+            throw CorruptTrace{"a warp's addresses lie outside"};
+          }
+          items = ByteReader(launch.body.subspan(from, size));
+        }
+        base += reader.signed_varint();
+      }
+      const std::uint64_t row = std::uint64_t{residency} * warps_.size() + w;
+      warp.memory.start(items, state_->placement.global + base,
+                        state_->placement.local + row * launch.local_words - launch.local_low);
+    }
+  }
+
+  void release() {
+    for (const WarpSource& warp : warps_) {
+      if (warp.path != nullptr) PathStore::release(*warp.path);
+    }
+    state_->free.push_back(std::move(warps_));
+    warps_.clear();
+  }
+
+  /// The stream points into the path's own records; only what belongs to memory is made for the warp.
+  void refill_shared(WarpSource& warp, WarpStream& stream, std::uint32_t wanted) const {
+    constexpr std::uint32_t kStep = ExpandedPath::kStep;
+    // Looking further ahead costs memory for each transaction and saves calls.
+    constexpr std::uint32_t kItemsAhead = 12;
+    const ExpandedPath& path = *warp.path;
+    const ExecRecord* begin = path.records.data();
+    const auto count = static_cast<std::uint32_t>(path.records.size());
+    const std::uint32_t consumed =
+        stream.next == nullptr ? 0 : static_cast<std::uint32_t>(stream.next - begin);
+    const auto index_of = [count](std::uint32_t end) {  // into memory_before
+      return end == count ? (count + kStep - 1) / kStep : end / kStep;
+    };
+    std::uint32_t end =
+        std::max(warp.published, static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                     count, (std::uint64_t{consumed} + wanted + kStep - 1) / kStep * kStep)));
+    const std::uint32_t first = path.memory_before[index_of(warp.published)];
+    while (end < count) {
+      const std::uint32_t further = std::min(count, end + kStep);
+      if (path.memory_before[index_of(further)] - first > kItemsAhead) break;
+      end = further;
+    }
+    warp.memory.refill(stream, path.memory_before[index_of(end)] - first, state_->tables, state_->placement);
+    warp.published = end;
+    stream.next = begin + consumed;
+    stream.end = begin + end;
+    stream.finished = end == count;
+  }
+
+  void refill_own(WarpSource& warp, WarpStream& stream, std::uint32_t wanted) const {
+    constexpr std::uint32_t kChunk = 128;
+    const std::uint32_t available = stream.available();
+    const std::uint32_t more =
+        std::min(warp.runs.left(), std::max(kChunk, wanted > available ? wanted - available : 0U));
+    if (available != 0 && stream.next != warp.records.data()) {
+      std::copy(stream.next, stream.end, warp.records.data());
+    }
+    warp.records.resize(std::size_t{available} + more);
+    const std::uint32_t items = warp.runs.read(warp.records.data() + available, more);
+    warp.memory.refill(stream, items, state_->tables, state_->placement);
+    stream.next = warp.records.data();
+    stream.end = stream.next + warp.records.size();
+    stream.finished = warp.runs.left() == 0;
+  }
+
+  std::shared_ptr<LaunchState> state_;
+  std::vector<WarpSource> warps_;
+};
+
+class TraceKernel final : public workload::KernelSource {
+ public:
+  explicit TraceKernel(std::shared_ptr<LaunchState> state) : state_(std::move(state)) {}
+
+  [[nodiscard]] const std::string& name() const override { return state_->launch.kernel; }
+  [[nodiscard]] std::uint64_t blocks() const override { return state_->launch.grid.count(); }
+  [[nodiscard]] workload::BlockResources resources() const override {
+    const Launch& launch = state_->launch;
+    return {static_cast<std::uint32_t>(launch.block.count()), launch.registers, launch.shared_bytes};
+  }
+  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override {
+    return state_->code.table;
+  }
+  [[nodiscard]] Address code_address() const override { return state_->code_address; }
+  [[nodiscard]] std::string describe_pc(std::uint32_t pc) const override {
+    const Code& code = state_->code;
+    if (pc >= code.table.size() || code.entry_at[pc] >= code.entries.size()) return name();
+    const Code::Entry& entry = code.entries[code.entry_at[pc]];
+    return fmt::format("{}+0x{:x} {}", name(), entry.pc, to_text(entry.inst));
+  }
+  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId,
+                                                     Cycle) override {
+    return std::make_unique<TraceBlock>(state_, index, residency);
+  }
+
+ private:
+  std::shared_ptr<LaunchState> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<workload::KernelSource> make_kernel(std::shared_ptr<const Trace> trace, std::uint64_t index,
+                                                    workload::DeviceMemory& memory,
+                                                    std::uint32_t shared_banks) {
+  const Trace& the_trace = *trace;
+  try {
+    auto state = std::make_shared<LaunchState>(std::move(trace), index);
+    Placement& placement = state->placement;
+    placement.global = memory.base() / kLineBytes;
+    placement.constant = memory.constant_backing() / kLineBytes;
+    const std::uint64_t block_lines = state->launch.warps() * state->launch.local_words;
+    if (block_lines != 0) placement.local = memory.place_local(block_lines * kLineBytes) / kLineBytes;
+    placement.bank_log2 = static_cast<std::uint32_t>(std::countr_zero(shared_banks));
+    GPUMUX_CHECK(placement.bank_log2 < kBankCounts);
+    constexpr std::uint64_t kInstructionBytes = 16;
+    state->code_address = memory.place_code(state->code.table.size() * kInstructionBytes);
+    return std::make_unique<TraceKernel>(std::move(state));
+  } catch (const CorruptTrace& corrupt) {
+    the_trace.fail(corrupt);
+  }
+}
+
+}  // namespace gpumux::trace

@@ -1,0 +1,46 @@
+// Lines of a text file, plain or compressed with xz, with their numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpumux::trace {
+
+/// Where bytes come from.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills the buffer as far as there is something; 0 at the end. Throws UserError.
+  virtual std::size_t read(char* buffer, std::size_t size) = 0;
+};
+
+class LineReader {
+ public:
+  /// A name that ends in .xz is decompressed. Throws UserError when the file cannot be read.
+  explicit LineReader(std::string path);
+  /// The next line without its end; false at the end of the file. The text lives until the next call. Throws
+  /// UserError for a line that is too long to be one, and for damaged compression.
+  bool next(std::string_view& line);
+  /// Of the line that next() gave last, from 1.
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Throws UserError at the line that was read last; `at` points into it and gives the column.
+  [[noreturn]] void fail(const std::string& what, const char* at = nullptr) const;
+
+ private:
+  static constexpr std::size_t kBuffer = 1U << 20U;
+  static constexpr std::size_t kLongest = 1U << 16U;
+  std::string path_;
+  std::unique_ptr<ByteSource> source_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool drained_ = false;
+  std::uint32_t number_ = 0;
+  std::string_view line_;
+};
+
+}  // namespace gpumux::trace

@@ -1,0 +1,57 @@
+#include "trace/output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "trace/bytes.hpp"
+
+namespace gpumux::trace {
+
+void Output::finish(std::uint64_t index_offset) {
+  std::string header(kMagic);
+  put_word64(header, position());
+  put_word64(header, checksum_.value());
+  put_word64(header, index_offset);
+  GPUMUX_CHECK(header.size() == kHeaderBytes);
+  close(header);
+}
+
+FileOutput::FileOutput(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.tmp.{}", path_, ::getpid())) {
+  file_ = std::fopen(temporary_.c_str(), "wb");
+  if (file_ == nullptr) fail();
+  write(std::string(kHeaderBytes, '\0'));
+}
+
+FileOutput::~FileOutput() {
+  if (file_ == nullptr) return;
+  (void)std::fclose(file_);
+  (void)std::remove(temporary_.c_str());
+}
+
+void FileOutput::write(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
+}
+
+void FileOutput::close(std::string_view header) {
+  if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
+  write(header);
+  std::FILE* file = std::exchange(file_, nullptr);
+  if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    (void)std::remove(temporary_.c_str());
+    errno = reason;
+    fail();
+  }
+}
+
+void FileOutput::fail() const {
+  throw UserError({path_}, fmt::format("cannot be written ({})", std::strerror(errno)));
+}
+
+}  // namespace gpumux::trace

@@ -1,0 +1,61 @@
+// Where the compact form is written: memory, or a file that appears when it is complete.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "trace/format.hpp"
+
+namespace gpumux::trace {
+
+class Output {
+ public:
+  virtual ~Output() = default;
+  /// Bytes behind the header.
+  void append(std::string_view bytes) {
+    checksum_.add(bytes);
+    size_ += bytes.size();
+    write(bytes);
+  }
+  /// Offset in the file of what is appended next.
+  [[nodiscard]] std::uint64_t position() const { return kHeaderBytes + size_; }
+  /// Completes the file with its header.
+  void finish(std::uint64_t index_offset);
+
+ private:
+  virtual void write(std::string_view bytes) = 0;
+  virtual void close(std::string_view header) = 0;
+  Checksum checksum_;
+  std::uint64_t size_ = 0;
+};
+
+class MemoryOutput final : public Output {
+ public:
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+ private:
+  void write(std::string_view bytes) override { bytes_ += bytes; }
+  void close(std::string_view header) override { bytes_.replace(0, header.size(), header); }
+  std::string bytes_ = std::string(kHeaderBytes, '\0');
+};
+
+/// Throws UserError that names the path when it cannot be written. Leaves no temporary file behind.
+class FileOutput final : public Output {
+ public:
+  explicit FileOutput(std::string path);
+  ~FileOutput() override;
+  FileOutput(const FileOutput&) = delete;
+  FileOutput& operator=(const FileOutput&) = delete;
+
+ private:
+  void write(std::string_view bytes) override;
+  void close(std::string_view header) override;
+  [[noreturn]] void fail() const;
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace gpumux::trace
