@@ -1,8 +1,7 @@
-// gpumux inspect APP|FILE.ptx[:KERNEL] [--machine NAME] [--disassemble] [--json]
+// gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -12,9 +11,11 @@
 #include "commands.hpp"
 #include "emulator/program.hpp"
 #include "experiment/file_kernel.hpp"
+#include "inspect_mix.hpp"
 #include "machine/config_file.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
+#include "trace/application.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -72,66 +73,6 @@ Program file_program(const std::string& text) {
   return program;
 }
 
-/// Instructions by what they keep busy.
-ordered_json instruction_mix(const emulator::KernelInfo& kernel) {
-  enum Class : std::size_t {
-    kSp,
-    kInt,
-    kDp,
-    kSfu,
-    kTensor,
-    kControl,
-    kBarrierClass,
-    kGlobalLoad,
-    kGlobalStore,
-    kSharedClass,
-    kLocal,
-    kConstantClass,
-    kAtomicClass,
-    kOtherMemory,
-    kClasses
-  };
-  constexpr std::array<const char*, kClasses> kNames = {
-      "sp",          "int",          "dp",     "sfu",   "tensor",   "control", "barrier",
-      "global_load", "global_store", "shared", "local", "constant", "atomic",  "other_memory"};
-  std::array<std::uint32_t, kClasses> counts{};
-  for (const isa::StaticInst& inst : kernel.table) {
-    const auto has = [&](isa::InstFlag flag) { return (inst.flags & flag) != 0; };
-    Class which = kOtherMemory;
-    switch (inst.unit) {
-      case isa::Unit::Sp: which = kSp; break;
-      case isa::Unit::Int: which = kInt; break;
-      case isa::Unit::Dp: which = kDp; break;
-      case isa::Unit::Sfu: which = kSfu; break;
-      case isa::Unit::Tensor: which = kTensor; break;
-      case isa::Unit::Control: which = kControl; break;
-      case isa::Unit::Memory:
-        if (has(isa::kAtomic))
-          which = kAtomicClass;
-        else if (has(isa::kConstant))
-          which = kConstantClass;
-        else if (has(isa::kShared))
-          which = kSharedClass;
-        else if (has(isa::kLocalSpace))
-          which = kLocal;
-        else if (has(isa::kLoad))
-          which = kGlobalLoad;
-        else if (has(isa::kStore))
-          which = kGlobalStore;
-        break;
-    }
-    if (has(isa::kBarrier)) which = kBarrierClass;
-    ++counts[which];
-  }
-  ordered_json mix = ordered_json::object();
-  for (std::size_t i = 0; i < kClasses; ++i) {
-    if (counts[i] != 0) mix[kNames[i]] = counts[i];
-  }
-  return mix;
-}
-
-ordered_json dimensions(const Dim3& d) { return {d.x, d.y, d.z}; }
-
 ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel,
                       const machine::MachineConfig& machine) {
   const isa::Function& code = kernel.code;
@@ -151,31 +92,15 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
   out["global_loads"] = figures.global_loads;
   out["mean_load_use_distance"] = figures.mean_load_use_distance;
   out["median_load_use_distance"] = figures.median_load_use_distance;
-  out["instruction_mix"] = instruction_mix(kernel);
-  out["grid"] = subject.grid ? dimensions(*subject.grid) : ordered_json(nullptr);
-  out["block"] = subject.block ? dimensions(*subject.block) : ordered_json(nullptr);
+  out["instruction_mix"] = instruction_mix(kernel.table);
+  out["grid"] = subject.grid ? dimensions_json(*subject.grid) : ordered_json(nullptr);
+  out["block"] = subject.block ? dimensions_json(*subject.block) : ordered_json(nullptr);
   out["occupancy"] = nullptr;
   if (!subject.block) return out;
   const auto threads = static_cast<std::uint32_t>(subject.block->count());
-  const machine::Occupancy o =
-      machine::occupancy(machine.sm, threads, registers, code.shared_bytes + subject.dynamic_shared_bytes);
-  const std::uint32_t warps = (threads + kWarpSize - 1) / kWarpSize;
-  out["occupancy"] = {{"machine", machine.name},
-                      {"blocks_per_sm", o.blocks},
-                      {"warps_per_sm", o.blocks * warps},
-                      {"warps_fraction", static_cast<double>(o.blocks * warps) / machine.sm.max_warps},
-                      {"limited_by", o.limited_by},
-                      {"by_threads", o.by_threads},
-                      {"by_warps", o.by_warps},
-                      {"by_registers", o.by_registers},
-                      {"by_shared", o.by_shared},
-                      {"by_blocks", o.by_blocks}};
+  out["occupancy"] =
+      occupancy_json(machine, threads, registers, code.shared_bytes + subject.dynamic_shared_bytes);
   return out;
-}
-
-std::string dimensions_text(const ordered_json& d) {
-  return fmt::format("{}x{}x{}", d[0].get<std::uint32_t>(), d[1].get<std::uint32_t>(),
-                     d[2].get<std::uint32_t>());
 }
 
 void print_kernel(const ordered_json& k) {
@@ -194,24 +119,7 @@ void print_kernel(const ordered_json& k) {
   fmt::print("  load to use    {:.1f} instructions on average over {} global loads, median {:.1f}\n",
              k["mean_load_use_distance"].get<double>(), whole("global_loads"),
              k["median_load_use_distance"].get<double>());
-  std::string mix;
-  for (const auto& [name, count] : k["instruction_mix"].items()) {
-    mix += fmt::format("{}{} {}", mix.empty() ? "" : ", ", name, count.get<std::uint32_t>());
-  }
-  fmt::print("  mix            {}\n", mix);
-  if (!k["grid"].is_null()) {
-    fmt::print("  launch         {} blocks of {} threads\n", dimensions_text(k["grid"]),
-               dimensions_text(k["block"]));
-  }
-  const ordered_json& o = k["occupancy"];
-  if (o.is_null()) {
-    fmt::print("  occupancy      depends on the block: give --block\n");
-    return;
-  }
-  fmt::print("  occupancy      {} blocks, {} warps per SM of {} ({:.0f}%), limited by {}\n",
-             o["blocks_per_sm"].get<std::uint32_t>(), o["warps_per_sm"].get<std::uint32_t>(),
-             o["machine"].get<std::string>(), 100 * o["warps_fraction"].get<double>(),
-             o["limited_by"].get<std::string>());
+  print_mix_launch_occupancy(k);
 }
 
 std::string disassembly(const emulator::CompiledModule& module, const isa::Function& code) {
@@ -233,7 +141,7 @@ int inspect_command(const Arguments& args) {
   std::string shared;
   bool disassemble = false;
   bool json = false;
-  app.add_option("SUBJECT", subject, "APP, FILE.ptx or FILE.ptx:KERNEL")->required();
+  app.add_option("SUBJECT", subject, "APP, FILE.ptx, FILE.ptx:KERNEL, or a trace")->required();
   app.add_option("--machine", machine_name, "preset or machine file for the occupancy [dai18-maxwell]");
   app.add_option("--set", set, "changes one key of the machine; may be repeated")->allow_extra_args(false);
   app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels");
@@ -243,6 +151,13 @@ int inspect_command(const Arguments& args) {
   if (!parse(app, args)) return 0;
 
   const machine::MachineConfig machine = machine::load_machine(machine_name, set);
+  if (trace::is_trace(subject)) {
+    if (!(block.empty() && shared.empty())) {
+      throw UserError("--block and --shared are for kernels of PTX files; a trace has its own");
+    }
+    inspect_trace(subject, machine, disassemble, json);
+    return 0;
+  }
   const bool is_file = subject.find(".ptx") != std::string::npos;
   if (!is_file && !(block.empty() && shared.empty())) {
     throw UserError("--block and --shared are for kernels of PTX files; built-in apps have their own");

@@ -1,0 +1,134 @@
+// Traces on the command line: convert, run alone and with others, inspect.
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+/// A trace of `blocks` blocks of one warp: a load, two FADD, a store; 5 instructions each with EXIT.
+std::string kernel_text(int blocks) {
+  std::string text = "-kernel name = axpy\n-kernel id = 1\n-grid dim = (" + std::to_string(blocks) +
+                     ",1,1)\n-block dim = (32,1,1)\n-shmem = 1024\n-nregs = 24\n-binary version = 70\n"
+                     "-cuda stream id = 0\n-accelsim tracer version = 4\n#traces format = PC mask ...\n";
+  for (int b = 0; b < blocks; ++b) {
+    text += "#BEGIN_TB\nthread block = " + std::to_string(b) + ",0,0\nwarp = 0\ninsts = 5\n" +
+            "0000 ffffffff 1 R4 LDG.E.SYS 1 R2 4 1 0x7f010" + std::to_string(1000 + b) + "000 4 0\n" +
+            "0010 ffffffff 1 R4 FADD 2 R4 R4 0 0\n0020 ffffffff 1 R4 FADD 2 R4 R4 0 0\n" +
+            "0030 ffffffff 0 STG.E.SYS 2 R2 R4 4 1 0x7f020" + std::to_string(1000 + b) + "000 4 0\n" +
+            "0040 ffffffff 0 EXIT 0 0 0\n#END_TB\n";
+  }
+  return text;
+}
+
+class TraceCommands : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    std::filesystem::create_directories(path("t"));
+    write_file_atomically(path("t/kernelslist.g"),
+                          "MemcpyHtoD,0x7f0100000000,4096\nkernel-1.traceg\nkernel-1.traceg\n");
+    write_file_atomically(path("t/kernel-1.traceg"), kernel_text(30));
+  }
+  [[nodiscard]] nlohmann::json result() const { return nlohmann::json::parse(read_file(path("r.json"))); }
+};
+
+constexpr std::uint64_t kInstructions = 2 * 30 * 5;
+
+TEST_F(TraceCommands, FolderAndCompactFormGiveTheSame) {
+  const Outcome convert = gpumux({"convert", "t", "-o", "t.gmt"});
+  EXPECT_EQ(convert.code, 0) << convert.err;
+  EXPECT_NE(convert.out.find("2 launches, 300 warp instructions"), std::string::npos) << convert.out;
+  std::vector<nlohmann::json> results;
+  for (const char* app : {"t", "t.gmt", "t/kernelslist.g"}) {
+    const Outcome run = gpumux({"run", app, "--machine", "v100", "--set", "sms=4", "--json", "r.json"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    nlohmann::json r = result();
+    EXPECT_EQ(r["apps"][0]["warp_instructions"], kInstructions);
+    r.erase("wall_seconds");
+    r["apps"][0].erase("app");
+    results.push_back(std::move(r));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST_F(TraceCommands, WithOthersUnderEveryPolicy) {
+  ASSERT_EQ(gpumux({"convert", "t", "-o", "t.gmt", "--quiet"}).code, 0);
+  for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {
+    const Outcome run = gpumux({"run", "t.gmt", "add:blocks=8,loops=1", "t", "--machine", "v100", "--set", "sms=4",
+                                "--policy", policy, "--cycles", "60000", "--json", "r.json"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    const nlohmann::json r = result();
+    for (const int app : {0, 2}) {
+      const std::uint64_t completions = r["apps"][app]["completions"];
+      EXPECT_GE(completions, 1U) << policy;
+      EXPECT_GE(r["apps"][app]["warp_instructions"].get<std::uint64_t>(), completions * kInstructions)
+          << policy;
+      EXPECT_GT(r["apps"][app]["normalized_ipc"].get<double>(), 0.0);
+    }
+  }
+}
+
+TEST_F(TraceCommands, ThreadsChangeNothing) {
+  std::vector<nlohmann::json> results;
+  for (const char* threads : {"1", "2", "4"}) {
+    ASSERT_EQ(gpumux({"run", "t", "t", "--machine", "v100", "--cycles", "40000", "--threads", threads,
+                      "--json", "r.json", "--quiet"})
+                  .code,
+              0);
+    nlohmann::json r = result();
+    r.erase("wall_seconds");
+    results.push_back(std::move(r));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST_F(TraceCommands, WorkloadFilesNameThem) {
+  write_file_atomically(path("t/w.toml"), "machine = \"v100\"\n[[apps]]\napp = \"../t\"\n");
+  const Outcome run = gpumux({"run", "t/w.toml", "--json", "r.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(result()["apps"][0]["warp_instructions"], kInstructions);
+}
+
+TEST_F(TraceCommands, Inspect) {
+  const Outcome text = gpumux({"inspect", "t", "--machine", "v100", "--disassemble"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  for (const char* part :
+       {"axpy", "launches       2", "24 per thread", "1024 bytes per block", "30x1x1 blocks of 32x1x1",
+        "LDG.E.SYS R4, R2", "4096 bytes copied to the device"}) {
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+  }
+  const Outcome json = gpumux({"inspect", "t", "--json"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  const nlohmann::json document = nlohmann::json::parse(json.out);
+  EXPECT_EQ(document["warp_instructions"], kInstructions);
+  EXPECT_EQ(document["kernels"][0]["instruction_mix"]["sp"], 60);
+}
+
+TEST_F(TraceCommands, WrongUse) {
+  const auto expect = [&](const std::vector<std::string>& args, const std::string& part) {
+    const Outcome o = gpumux(args);
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_EQ(lines(o.err), 1U) << o.err;
+    EXPECT_NE(o.err.find(part), std::string::npos) << o.err;
+  };
+  expect({"run", "t", "--verify"}, "a trace holds no data");
+  expect({"run", "t", "--grid", "1"}, "--grid is for kernels of PTX files; t is a trace");
+  expect({"run", "none.gmt"}, "none.gmt: error: cannot be read");
+  expect({"convert", "none", "-o", "x.gmt"}, "no such trace folder");
+  expect({"convert", "t", "-o", "x.bin"}, "must end in .gmt");
+  expect({"convert", "t", "-o", "none/x.gmt"}, "there is no folder");
+  expect({"inspect", "t", "--block", "32"}, "a trace has its own");
+  expect({"run", "t", "--machine", "v100", "--set", "sm.shared_size=512"}, "no SM of v100");
+  write_file_atomically(path("t/kernel-1.traceg"), kernel_text(30).substr(0, 700));
+  expect({"convert", "t", "-o", "x.gmt"}, "t/kernel-1.traceg:");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().string().find("x."), std::string::npos) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::test
