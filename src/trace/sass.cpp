@@ -11,7 +11,6 @@
 namespace gpumux::trace {
 namespace {
 
-using isa::InstFlag;
 using isa::LatencyClass;
 using isa::Unit;
 
