@@ -1,30 +1,24 @@
 // gpumux bench [--json FILE] [--compare FILE] [--scaling]: how fast the simulation is, on kernels and
-// machines that do not change. Each case runs in a child process, so that its peak memory is its own.
+// machines that do not change.
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "bench_runs.hpp"
 #include "commands.hpp"
 #include "embedded/bench.ptx.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 #include "runtime/application.hpp"
-#include "trace/application.hpp"
 #include "trace/reference.hpp"
 
 namespace gpumux::cli {
@@ -87,99 +81,26 @@ constexpr std::array<Case, 9> kCases = {{{"trace-compute", "v100", trace::Refere
                                          {"stream", "dai18-maxwell"},
                                          {"diverge", "dai18-maxwell"}}};
 
-/// What a child tells its parent.
-struct Measured {
-  double wall_seconds = 0;
-  std::uint64_t cycles = 0;
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t memory_transactions = 0;
-};
-
-/// The compact traces that are measured, for as long as it lives.
-class TraceFiles {
- public:
-  TraceFiles() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpumux-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      throw UserError({pattern}, "cannot be made; set TMPDIR to a folder with room for 20 MB");
-    }
-    folder_ = pattern;
-    for (const trace::ReferenceKernel kernel : trace::kReferenceKernels) {
-      trace::FileOutput output(path(kernel));
-      trace::write_reference(kernel, trace::kReferenceBlocks, output);
-    }
-  }
-  ~TraceFiles() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  TraceFiles(const TraceFiles&) = delete;
-  TraceFiles& operator=(const TraceFiles&) = delete;
-  [[nodiscard]] std::string path(trace::ReferenceKernel kernel) const {
-    return fmt::format("{}/{}.gmt", folder_, trace::name(kernel));
-  }
-
- private:
-  std::string folder_;
-};
-
-Measured measure(const Case& which, const TraceFiles& traces, unsigned threads) {
-  const auto begin = std::chrono::steady_clock::now();
+Measured measure(const Case& which, unsigned threads) {
   experiment::RunSpec spec;
   spec.machine = machine::load_machine(which.machine);
   spec.policy = policy::parse_choice("leftover");
   spec.threads = threads;
   experiment::AppSpec app;
   app.text = app.name = app.identity = which.kernel;
-  if (which.traced) {
-    const auto opened = trace::load_trace(traces.path(*which.traced));
-    app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
-  } else {
-    app.create = [&which](std::uint64_t) { return std::make_unique<BenchApplication>(which.kernel); };
-  }
+  app.create = [&which](std::uint64_t) { return std::make_unique<BenchApplication>(which.kernel); };
   spec.apps.push_back(std::move(app));
   const experiment::RunResult result = experiment::simulate(spec);
-  // Reading the trace is part of it.
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  return {which.traced ? wall.count() : result.wall_seconds, result.cycles, result.gpu.warp_instructions,
-          result.gpu.l1_accesses};
+  return {result.wall_seconds, result.cycles, result.gpu.warp_instructions, result.gpu.l1_accesses, 0};
 }
 
-[[noreturn]] void run_child(const Case& which, const TraceFiles& traces, unsigned threads, int pipe) {
-  int code = 1;
-  try {
-    const Measured measured = measure(which, traces, threads);
-    code = ::write(pipe, &measured, sizeof measured) == sizeof measured ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench {} on {}: {}\n", which.kernel, which.machine, error.what());
-  }
-  ::_exit(code);
-}
-
-ordered_json run_case(const Case& which, const TraceFiles& traces, unsigned threads) {
-  std::array<int, 2> pipe{};
-  if (::pipe(pipe.data()) != 0) throw InternalError("bench: no pipe");
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw InternalError("bench: no child process");
-  if (child == 0) {
-    ::close(pipe[0]);
-    run_child(which, traces, threads, pipe[1]);
-  }
-  ::close(pipe[1]);
-  Measured measured;
-  ssize_t got = 0;
-  do {
-    got = ::read(pipe[0], &measured, sizeof measured);
-  } while (got < 0 && errno == EINTR);
-  ::close(pipe[0]);
-  int status = 0;
-  struct rusage usage {};
-  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  if (got != sizeof measured || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw InternalError(fmt::format("bench: {} on {} did not finish", which.kernel, which.machine));
-  }
+ordered_json run_case(const Case& which, TraceFiles& traces, unsigned threads) {
+  if (which.traced) (void)traces.path(*which.traced);  // made before the clock runs
+  const Measured measured = in_child(fmt::format("{} on {}", which.kernel, which.machine), [&] {
+    if (!which.traced) return measure(which, threads);
+    return run_trace(traces.path(*which.traced), 1, machine::load_machine(which.machine), "leftover",
+                     threads);
+  });
   const double speed = static_cast<double>(measured.warp_instructions) / measured.wall_seconds;
   ordered_json entry = {{"kernel", which.kernel},
                         {"machine", which.machine},
@@ -189,7 +110,7 @@ ordered_json run_case(const Case& which, const TraceFiles& traces, unsigned thre
                         {"memory_transactions", measured.memory_transactions},
                         {"warp_instructions_per_second", speed},
                         {"cycles_per_second", static_cast<double>(measured.cycles) / measured.wall_seconds},
-                        {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
+                        {"peak_memory_bytes", measured.peak_memory_bytes}};
   if (which.traced) {
     entry["reference_warp_instructions_per_second"] = which.reference;
     entry["reference_ratio"] = speed / which.reference;
@@ -248,7 +169,7 @@ std::vector<unsigned> thread_counts() {
 }
 
 /// The same case with more threads, beside its time with one.
-ordered_json measure_scaling(const Case& which, const TraceFiles& traces, double seconds_of_one) {
+ordered_json measure_threads(const Case& which, TraceFiles& traces, double seconds_of_one) {
   ordered_json scaling = ordered_json::array();
   for (const unsigned threads : thread_counts()) {
     const double seconds = run_case(which, traces, threads)["wall_seconds"].get<double>();
@@ -273,14 +194,17 @@ int bench_command(const Arguments& args) {
   bool scaling = false;
   CLI::Option* threads_option =
       app.add_option("--threads", threads, "host threads [1]")->check(CLI::Range(1, 256));
-  app.add_flag("--scaling", scaling, "also with 2, 4, ... host threads, up to this computer's processors")
+  app.add_flag(
+         "--scaling", scaling,
+         "also: with 2, 4, ... host threads up to this computer's processors; cost by number of SMs and "
+         "of applications")
       ->excludes(threads_option);
   if (!parse(app, args)) return 0;
   if (!json.empty()) ResultFiles::check(json);
   std::optional<ordered_json> earlier;
   if (!compare.empty()) earlier = read_earlier(compare);
 
-  const TraceFiles traces;
+  TraceFiles traces;
   ordered_json cases = ordered_json::array();
   fmt::print("{:<13} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9} {:>12}\n", "kernel", "machine", "seconds",
              "cycles", "warp instr.", "warp instr./s", "cycles/s", "peak MB", "x Accel-Sim");
@@ -294,16 +218,15 @@ int bench_command(const Arguments& args) {
                which.traced ? fmt::format("{:.1f}", entry["reference_ratio"].get<double>()) : "",
                earlier ? compared(entry, *earlier) : "");
     std::fflush(stdout);
-    if (scaling) entry["scaling"] = measure_scaling(which, traces, entry["wall_seconds"].get<double>());
+    if (scaling) entry["threads"] = measure_threads(which, traces, entry["wall_seconds"].get<double>());
     cases.push_back(std::move(entry));
   }
   const double mean = geometric_mean_ratio(cases);
   fmt::print("traces: {:.1f} times as fast as Accel-Sim's QV100 model in the geometric mean\n", mean);
+  ordered_json document = {
+      {"schema", kSchema}, {"threads", threads}, {"reference_ratio_geometric_mean", mean}, {"cases", cases}};
+  if (scaling) document["scaling"] = bench_scaling(traces);
   if (!json.empty()) {
-    const ordered_json document = {{"schema", kSchema},
-                                   {"threads", threads},
-                                   {"reference_ratio_geometric_mean", mean},
-                                   {"cases", cases}};
     ResultFiles files;
     files.add(json, document.dump(2) + "\n");
     files.write();

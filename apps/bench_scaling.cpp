@@ -1,0 +1,97 @@
+// How the cost of a simulated warp instruction grows with the machine and with the number of applications.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "bench_runs.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using trace::ReferenceKernel;
+
+constexpr std::array<std::uint32_t, 4> kSmCounts = {4, 16, 80, 132};
+constexpr std::array<std::uint32_t, 4> kAppCounts = {1, 2, 4, 8};
+constexpr int kRepeats = 3;  // the fastest counts: other work on the host only ever adds
+
+/// v100 with another number of SMs and as many memory partitions for each of them.
+machine::MachineConfig sized_v100(std::uint32_t sms) {
+  machine::MachineConfig config = machine::load_machine("v100");
+  config.l2.partitions = std::max(1U, (config.l2.partitions * sms + config.sms / 2) / config.sms);
+  config.sms = sms;
+  return config;
+}
+
+double nanoseconds_per_instruction(const Measured& m) {
+  return 1e9 * m.wall_seconds / static_cast<double>(m.warp_instructions);
+}
+
+/// Prints a row of costs, each with its ratio to the first, and returns it.
+template <typename Counts, typename Measure>
+ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts, const Measure& measure) {
+  ordered_json entries = ordered_json::array();
+  double first = 0;
+  fmt::print("{:<14}", trace::name(kernel));
+  for (const std::uint32_t count : counts) {
+    Measured best;
+    for (int i = 0; i < kRepeats; ++i) {
+      const Measured now = in_child(fmt::format("{} with {} {}", trace::name(kernel), count, what),
+                                    [&] { return measure(kernel, count); });
+      if (i == 0 || now.wall_seconds < best.wall_seconds) best = now;
+    }
+    const double cost = nanoseconds_per_instruction(best);
+    if (first == 0) first = cost;
+    fmt::print(" {:>9.1f} (x{:.2f})", cost, cost / first);
+    std::fflush(stdout);
+    entries.push_back({{"kernel", trace::name(kernel)},
+                       {what, count},
+                       {"nanoseconds_per_warp_instruction", cost},
+                       {"ratio", cost / first},
+                       {"peak_memory_bytes", best.peak_memory_bytes}});
+  }
+  fmt::print("\n");
+  return entries;
+}
+
+template <typename Counts, typename Measure>
+ordered_json table(const char* title, const char* what, const Counts& counts, const Measure& measure) {
+  fmt::print("\n{}\n{:<14}", title, "trace");
+  for (const std::uint32_t count : counts) fmt::print(" {:>17}", fmt::format("{} {}", count, what));
+  fmt::print("\n");
+  ordered_json all = ordered_json::array();
+  for (const ReferenceKernel kernel : trace::kReferenceKernels) {
+    for (ordered_json& entry : row(what, kernel, counts, measure)) all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+}  // namespace
+
+nlohmann::ordered_json bench_scaling(TraceFiles& traces) {
+  const machine::MachineConfig v100 = machine::load_machine("v100");
+  const auto blocks_for = [&](std::uint32_t sms) { return trace::kReferenceBlocks * sms / v100.sms; };
+  // The files are made before anything is measured.
+  for (const ReferenceKernel kernel : trace::kReferenceKernels) {
+    for (const std::uint32_t sms : kSmCounts) (void)traces.path(kernel, blocks_for(sms));
+    for (const std::uint32_t apps : kAppCounts) (void)traces.path(kernel, trace::kReferenceBlocks / apps);
+  }
+  ordered_json scaling;
+  scaling["sms"] = table(
+      "Nanoseconds per warp instruction, v100 with other numbers of SMs, the same work for each SM:", "SMs",
+      kSmCounts, [&](ReferenceKernel kernel, std::uint32_t sms) {
+        return run_trace(traces.path(kernel, blocks_for(sms)), 1, sized_v100(sms), "leftover", 1);
+      });
+  scaling["applications"] = table(
+      "Nanoseconds per warp instruction, v100, the same work split over applications that share SMs (even):",
+      "apps", kAppCounts, [&](ReferenceKernel kernel, std::uint32_t apps) {
+        return run_trace(traces.path(kernel, trace::kReferenceBlocks / apps), apps, v100, "even", 1);
+      });
+  return scaling;
+}
+
+}  // namespace gpumux::cli
