@@ -13,6 +13,7 @@ namespace {
 using Fields = std::vector<Field>;
 constexpr double kMaxSize = 1U << 30U;
 constexpr double kMaxCycles = 1e6;
+constexpr double kMaxLatency = 8192;  // of the SM: sm/scoreboard.hpp counts ready cycles in 15 bits
 
 // A function that gives the member of a configuration.
 #define GPUMUX_MEMBER(path) \
@@ -144,7 +145,7 @@ void add_units(Fields& f) {
 void add_caches(Fields& f) {
   count(f, "shared.banks", GPUMUX_MEMBER(shared.banks), 1, 32, "banks",
         "of shared memory, 4 bytes wide; a power of two");
-  count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxCycles, "core cycles",
+  count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxLatency, "core cycles",
         "conflict-free access to use");
 
   size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxSize, "instruction cache; 0: perfect");
@@ -155,7 +156,7 @@ void add_caches(Fields& f) {
   size(f, "constant.size", GPUMUX_MEMBER(constant.bytes), 0, kMaxSize, "constant cache; 0: perfect");
   count(f, "constant.ways", GPUMUX_MEMBER(constant.ways), 1, 1024, "ways", "associativity");
   size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), 16, 1024, "line");
-  count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxCycles, "core cycles", "hit to use");
+  count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxLatency, "core cycles", "hit to use");
 
   size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSize, "L1 data cache per SM, 128-byte lines");
   count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");
@@ -169,7 +170,7 @@ void add_caches(Fields& f) {
   count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 1024, "requests",
         "per MSHR entry, the first included");
   count(f, "l1.miss_queue", GPUMUX_MEMBER(l1.miss_queue), 1, 1024, "requests", "waiting for the network");
-  count(f, "l1.latency", GPUMUX_MEMBER(l1.latency), 1, kMaxCycles, "core cycles", "hit to use");
+  count(f, "l1.latency", GPUMUX_MEMBER(l1.latency), 1, kMaxLatency, "core cycles", "hit to use");
   count(f, "l1.banks", GPUMUX_MEMBER(l1.banks), 1, 32, "tag accesses per core cycle", "parallel look-ups");
   flag(f, "l1.flush_at_kernel_start", GPUMUX_MEMBER(l1.flush_at_kernel_start),
        "empty the L1 when a kernel starts");

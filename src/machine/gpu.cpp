@@ -30,6 +30,7 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
     partitions_.push_back(std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_));
   }
   next_.assign(sms_.size() + partitions_.size(), kNever);
+  wants_records_.assign(sms_.size(), 0);
   if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
 }
 
@@ -116,6 +117,8 @@ void Gpu::admit_kernels() {
     context.resources = kernel.resources;
     context.app = slot.app;
     context.code_address = slot.source->code_address();
+    context.timing = std::make_shared<sm::TimingTable>(config_, context.table, context.table_size);
+    context.refills_independently = slot.source->refills_independently();
     for (std::size_t i = 0; i < sms_.size(); ++i) {
       sms_[i]->bind_kernel(id, context);
       sms_[i]->set_may_issue(id, true);
@@ -163,6 +166,7 @@ bool Gpu::dispatch_one(Cycle start) {
                       start);
       if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
       next_[id] = std::min(next_[id], start);
+      wants_records_[id] = 1;
       if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
       return true;
     }
@@ -172,9 +176,10 @@ bool Gpu::dispatch_one(Cycle start) {
 
 void Gpu::refill_streams() {
   for (std::size_t i = 0; i < sms_.size(); ++i) {
-    // An SM that sleeps for data has consumed nothing, unless a warp of it ran out of records.
+    if (wants_records_[i] == 0) continue;
     if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1))
       next_[i] = std::min(next_[i], now_);
+    wants_records_[i] = sms_[i]->wants_records() ? 1 : 0;
   }
 }
 
@@ -186,7 +191,12 @@ void Gpu::run_window(Cycle end) {
   const Cycle begin = now_;
   workers_.run(awake_.size(), [&](std::size_t k) {
     const std::uint32_t i = awake_[k];
-    next_[i] = i < sms_.size() ? sms_[i]->run(begin, end) : partitions_[i - sms_.size()]->run(begin, end);
+    if (i < sms_.size()) {
+      next_[i] = sms_[i]->run(begin, end);
+      wants_records_[i] = sms_[i]->wants_records() ? 1 : 0;
+    } else {
+      next_[i] = partitions_[i - sms_.size()]->run(begin, end);
+    }
   });
 }
 

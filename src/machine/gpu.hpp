@@ -110,6 +110,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   Cycle now_ = 0;
   std::vector<Cycle> next_;           // by part (SMs, then partitions): when it can change by itself
   std::vector<std::uint32_t> awake_;  // parts to run in this window
+  std::vector<std::uint8_t> wants_records_;  // by SM: refill_streams() has to look at it
 
   std::deque<Submitted> submitted_;  // in order of arrival
   std::vector<Slot> slots_;

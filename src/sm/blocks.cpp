@@ -61,12 +61,11 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
         fmt::format("sm.warp_scheduler: '{}' is not known; choose gto or lrr", config.sm.warp_scheduler));
   if (config.sm.max_blocks > 255) throw UserError("sm.max_blocks: at most 255");
   config.sm.memory_queue = std::max(1U, config.sm.memory_queue);
-  for (std::size_t i = 0; i < latency.size(); ++i) latency[i] = std::max(1U, config.latency[i].latency);
   const std::uint32_t banks = config.sm.register_banks / schedulers_count;
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
-    schedulers.back().next_try = kNever;
   }
+  next_try.fill(kNever);
   for (std::uint32_t slot = 0; slot < warps.size(); ++slot) {
     warps[slot].scheduler = static_cast<std::uint8_t>(slot % schedulers_count);
     warps[slot].local = static_cast<std::uint8_t>(slot / schedulers_count);
@@ -78,6 +77,11 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   GPUMUX_CHECK(slot < machine::kMaxKernelSlots && resident[slot] == 0);
   kernels[slot] = context;
+  std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
+  if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
+  hot[slot] = {timing->data(), context.code_address, timing->predicates(), context.app,
+               context.refills_independently};
+  some_refill_independently = some_refill_independently || context.refills_independently;
   may_issue[slot] = true;
 }
 
@@ -149,7 +153,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     for (Scheduler& scheduler : schedulers) settle(scheduler, start);
   }
   block_order.push_back(static_cast<std::uint8_t>(index));
-  refill_check = 0;
+  wants_records = true;
   if (resident[slot]++ == 0) choose_carveout();
 
   std::uint32_t free = 0;
@@ -184,7 +188,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     warp.mem_next = source.mem_next;
     warp.finished = source.finished;
   }
-  for (Scheduler& scheduler : schedulers) look_again(scheduler, start);
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
   // Warps without threads are impossible; a block without warps ends at once.
   if (block.alive == 0) check_finished(block);
   refilled = true;
@@ -225,11 +229,17 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
     }
     refilled = refilled || wakes;
   }
-  // A warp uses at most one record per issue interval.
-  block.refill_check = least == kNil     ? kNever
-                       : least < records ? 0
-                                         : now_ + Cycle{least - records} * issue_interval;
+  block.wants_records = least < watermark;
   return wakes;
+}
+
+void Sm::State::refill_independent_blocks() {
+  wants_records = false;
+  for (const std::uint8_t index : block_order) {
+    Block& block = blocks[index];
+    if (block.wants_records && hot[block.kernel].refills_independently) refill(block, watermark);
+    wants_records = wants_records || block.wants_records;
+  }
 }
 
 void Sm::State::reload_refilled(Cycle now) {
@@ -248,7 +258,7 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
   std::erase(scheduler.by_age, warp.local);
   if (scheduler.greedy == warp.local) scheduler.greedy = Scheduler::kNoWarp;
-  look_again(scheduler, now);
+  look_again(warp.scheduler, now);
   Block& block = blocks[warp.block];
   --block.alive;
   block.alive_warps &= ~(std::uint64_t{1} << warp.index);
@@ -261,7 +271,7 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   release_stuck_barrier(block, now);
 }
 
-void Sm::State::arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now) {
+void Sm::State::arrive(std::uint32_t slot, const TimedInst& inst, Cycle now) {
   Warp& warp = warps[slot];
   Block& block = blocks[warp.block];
   const std::uint32_t number = inst.barrier % 16U;
@@ -340,10 +350,10 @@ void Sm::State::finish_blocks(Cycle now) {
   }
   block_order.resize(kept);
   if (!block_order.empty()) return;
+  next_try.fill(kNever);
   for (Scheduler& scheduler : schedulers) {  // an empty SM counts no cycles
     settle(scheduler, now + 1);
     scheduler.reason = Reason::uncounted;
-    scheduler.next_try = kNever;
   }
 }
 

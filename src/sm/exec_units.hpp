@@ -5,10 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "machine/config.hpp"
+#include "sm/timing_table.hpp"
 
 namespace gpumux::sm {
 
@@ -16,58 +16,56 @@ namespace gpumux::sm {
 /// a kind (count 0) sends arithmetic to its SP units; memory and control are then not limited.
 class ExecUnits {
  public:
-  explicit ExecUnits(const machine::MachineConfig& config) : schedulers_(config.sm.schedulers) {
+  explicit ExecUnits(const machine::MachineConfig& config) {
+    const std::uint32_t schedulers = config.sm.schedulers;
+    pool_of_.resize(std::size_t{schedulers} * isa::kUnits);
     for (unsigned u = 0; u < isa::kUnits; ++u) {
-      const auto unit = static_cast<isa::Unit>(u);
-      const bool arithmetic = unit != isa::Unit::Memory && unit != isa::Unit::Control;
-      const unsigned from =
-          config.units[u].count == 0 && arithmetic ? static_cast<unsigned>(isa::Unit::Sp) : u;
-      const machine::UnitConfig& unit_config = config.units[from];
-      const std::uint32_t lanes = std::max(1U, unit_config.lanes);
-      const std::uint32_t passes = (kWarpSize + lanes - 1) / lanes;
-      for (unsigned c = 0; c < isa::kLatencyClasses; ++c)
-        occupied_[u][c] = std::max({passes, config.latency[c].initiation, 1U});
-      for (std::uint32_t s = 0; s < schedulers_; ++s) {
+      const auto from = static_cast<unsigned>(unit_served_by(config, static_cast<isa::Unit>(u)));
+      const machine::UnitConfig& unit = config.units[from];
+      for (std::uint32_t s = 0; s < schedulers; ++s) {
         if (from != u) {
-          pool_of_.push_back(pool_of_[from * schedulers_ + s]);
-        } else if (s > 0 && !unit_config.scheduler_private) {
-          pool_of_.push_back(pool_of_.back());
+          pool_of_[index(s, u)] = pool_of_[index(s, from)];
+        } else if (s > 0 && !unit.scheduler_private) {
+          pool_of_[index(s, u)] = pool_of_[index(0, u)];
         } else {
-          const std::uint32_t count = unit_config.scheduler_private && unit_config.count > 0
-                                          ? std::max(1U, unit_config.count / schedulers_)
-                                          : unit_config.count;
-          pool_of_.push_back(static_cast<std::uint8_t>(pools_.size()));
-          pools_.push_back({0, std::vector<Cycle>(count, 0)});
+          const std::uint32_t count = unit.scheduler_private && unit.count > 0
+                                          ? std::max(1U, unit.count / schedulers)
+                                          : unit.count;
+          pool_of_[index(s, u)] = static_cast<std::uint8_t>(pools_.size());
+          pools_.push_back({0, count, static_cast<std::uint32_t>(busy_until_.size())});
+          busy_until_.resize(busy_until_.size() + count, 0);
         }
       }
     }
   }
   /// Cycle from which a unit of this kind is free for the scheduler.
   [[nodiscard]] Cycle free_at(isa::Unit unit, std::uint32_t scheduler) const {
-    return pools_[pool_of_[static_cast<unsigned>(unit) * schedulers_ + scheduler]].free_at;
+    return pools_[pool_of_[index(scheduler, static_cast<unsigned>(unit))]].free_at;
   }
-  /// Takes a free unit from `start` on. Returns the cycles for which it is occupied.
-  std::uint32_t book(isa::Unit unit, isa::LatencyClass latency_class, std::uint32_t scheduler, Cycle start) {
-    Pool& pool = pools_[pool_of_[static_cast<unsigned>(unit) * schedulers_ + scheduler]];
-    const std::uint32_t cycles = occupied_[static_cast<unsigned>(unit)][static_cast<unsigned>(latency_class)];
-    if (pool.busy_until.size() == 1) {
-      pool.free_at = pool.busy_until[0] = start + cycles;
-    } else if (!pool.busy_until.empty()) {
-      *std::min_element(pool.busy_until.begin(), pool.busy_until.end()) = start + cycles;
-      pool.free_at = *std::min_element(pool.busy_until.begin(), pool.busy_until.end());
+  /// Takes a free unit for `cycles` from `start` on.
+  void book(isa::Unit unit, std::uint32_t scheduler, Cycle start, std::uint32_t cycles) {
+    Pool& pool = pools_[pool_of_[index(scheduler, static_cast<unsigned>(unit))]];
+    if (pool.count == 1) {
+      pool.free_at = start + cycles;
+    } else if (pool.count != 0) {
+      Cycle* first = &busy_until_[pool.first];
+      *std::min_element(first, first + pool.count) = start + cycles;
+      pool.free_at = *std::min_element(first, first + pool.count);
     }
-    return cycles;
   }
 
  private:
   struct Pool {
-    Cycle free_at = 0;
-    std::vector<Cycle> busy_until;  // empty: not limited
+    Cycle free_at;
+    std::uint32_t count;  // 0: not limited
+    std::uint32_t first;  // in busy_until_, unless it is a single unit
   };
-  std::uint32_t schedulers_;
-  std::vector<std::uint8_t> pool_of_;
-  std::vector<Pool> pools_;
-  std::array<std::array<std::uint32_t, isa::kLatencyClasses>, isa::kUnits> occupied_{};
+  [[nodiscard]] static std::size_t index(std::uint32_t scheduler, unsigned unit) {
+    return std::size_t{scheduler} * isa::kUnits + unit;
+  }
+  HugePageVector<std::uint8_t> pool_of_;
+  HugePageVector<Pool> pools_;
+  HugePageVector<Cycle> busy_until_;
 };
 
 /// At most `buses` fixed-latency write-backs per cycle; one that finds its cycle full moves to the next.

@@ -15,6 +15,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
   prefetch_warps(begin, end);
+  if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
   ejection.take(mailbox.in, requests);
   injection.take_credits(mailbox.credits_in);
   reload_refilled(begin);
@@ -22,7 +23,9 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   for (Scheduler& scheduler : schedulers) settle(scheduler, end);
   if (lsu.stall != Stall::None) credit_stall(end);
   now_ = end;
-  return next;
+  // For the next window: this thread has the SM's state in its cache.
+  if (wants_records && some_refill_independently) refill_independent_blocks();
+  return refilled ? end : next;
 }
 
 /// Other SMs have run since the last window: brings what the warps that issue soon will touch back into the
@@ -84,7 +87,7 @@ Cycle Sm::State::simulate(Cycle begin, Cycle end) {
     // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
     std::uint32_t index = first_scheduler;
     for (std::uint32_t i = 0; i < schedulers_count; ++i) {
-      if (schedulers[index].next_try <= now) schedule<kGreedy>(index, now);
+      if (next_try[index] <= now) schedule<kGreedy>(index, now);
       if (++index == schedulers_count) index = 0;
     }
     if (finish_next <= now) finish_blocks(now);
@@ -95,7 +98,7 @@ Cycle Sm::State::simulate(Cycle begin, Cycle end) {
 
 Cycle Sm::State::next_event(Cycle from) const {
   Cycle next = std::min({ejection.next(), lsu.next, finish_next});
-  for (const Scheduler& scheduler : schedulers) next = std::min(next, scheduler.next_try);
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) next = std::min(next, next_try[s]);
   if (next <= from) return from;
   next = std::min(next, wheel.next(from));
   if (!injection.empty() && next > from) next = std::min(next, injection.next(from - 1, requests));
@@ -137,7 +140,8 @@ void Sm::State::schedule(std::uint32_t index, Cycle now) {
   if (can != 0) {
     WarpMask candidates = 0;
     const bool collector = scheduler.collector.available(now);
-    for (unsigned u = 0; u < isa::kUnits; ++u) {
+    for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
+      const auto u = static_cast<unsigned>(std::countr_zero(wanted));
       const WarpMask want = can & scheduler.ready_unit[u];
       if (want == 0) continue;
       const auto unit = static_cast<Unit>(u);
@@ -154,13 +158,13 @@ void Sm::State::schedule(std::uint32_t index, Cycle now) {
     if (candidates != 0) {
       const std::uint32_t local = pick<kGreedy>(scheduler, candidates);
       scheduler.reason = Reason::issued;
-      scheduler.next_issue = scheduler.next_try = now + issue_interval;
+      scheduler.next_issue = next_try[index] = now + issue_interval;
       scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
       issue(scheduler, index, local, now);
       return;
     }
   }
-  scheduler.next_try = retry;
+  next_try[index] = retry;
   const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
   scheduler.reason = memory_busy              ? Reason::pipeline_memory
                      : alu_busy               ? Reason::pipeline_alu
@@ -177,35 +181,67 @@ void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t l
   const std::uint32_t slot = slot_of(index, local);
   Warp& warp = warps[slot];
   const workload::ExecRecord record = *warp.next++;
-  const isa::StaticInst& inst = kernels[warp.kernel].table[record.pc];
+  const HotKernel& kernel = hot[warp.kernel];
+  const TimedInst& inst = kernel.table[record.pc];
   const Unit unit = inst.unit;
-  scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local);
+  if ((scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local)) == 0)
+    scheduler.ready_units &= ~(1U << static_cast<unsigned>(unit));
   machine::KernelCounters& counter = count(warp.kernel);
   ++counter.warp_instructions;
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
   ++scheduler.window_issues;
 
-  const std::uint32_t delay = scheduler.collector.book(local, inst, now);
+  const std::uint32_t delay = scheduler.collector.book(local, inst, kernel.predicates, now);
   // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
   // the unit, so its rate stays what it is while the result comes later.
-  const std::uint32_t occupied = units.book(unit, inst.latency_class, index, now);
+  units.book(unit, index, now, inst.occupied);
   warp.last_pc = record.pc;
   if (unit == Unit::Memory) {
     first_scheduler = index + 1 == schedulers_count ? 0 : index + 1;
     issue_memory(warp, slot, inst, record, now, delay);
   } else {
-    if (unit <= Unit::Sfu) counter.alu_issue_cycles += occupied;
-    if (inst.num_dst > 0)
-      scoreboard.set(slot, inst, result_bus.book(now + delay + latency_of(inst.latency_class)), false);
+    if (unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
+    if (inst.num_dst > 0) scoreboard.set(slot, inst, result_bus.book(now + delay + inst.latency), false);
   }
   // Predicated off, a barrier or fence is a slot and no more.
-  after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
+  const std::uint32_t flags = record.active != 0 ? inst.flags : 0U;
+  if (warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark) ||
+      (flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) [[unlikely]] {
+    after_issue(slot, flags, inst, now);
+    return;
+  }
+  fetch.issued(warp, warp.next->pc, now, now, kernel.code_address);
+  follow(scheduler, warp, slot, kernel, now);
 }
 
-void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const isa::StaticInst& inst, Cycle now) {
+/// place() for a warp that has just issued and waits for nothing but operands and fetch.
+inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel,
+                              Cycle now) {
+  const TimedInst& inst = kernel.table[warp.next->pc];
+  const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
+  const Cycle data = scoreboard.cycle(hazard);
+  const Cycle wake = std::max(data, warp.fetch_ready);
+  const WarpMask bit = WarpMask{1} << warp.local;
+  warp.wake = wake;
+  if (wake <= now + 1) {
+    scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= bit;
+    scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
+    return;
+  }
+  const Wait wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
+  scheduler.waits[static_cast<std::size_t>(Wait::Nothing)] &= ~bit;
+  scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
+  warp.wait = wait;
+  if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
+}
+
+/// What issue leaves out: the end of the records, or few left, barriers and fences.
+void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
   Warp& warp = warps[slot];
-  if (warp.next == warp.end) [[unlikely]] {
+  if (!warp.finished && warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark))
+    wants_records = blocks[warp.block].wants_records = true;
+  if (warp.next == warp.end) {
     if (warp.finished) {
       if ((flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;
       warp_exits(slot, now);
@@ -214,7 +250,7 @@ void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const isa::
     warp.starved = true;
     warp.starved_at = now;
   } else {
-    fetch.issued(warp, warp.next->pc, now, now, kernels[warp.kernel].code_address);
+    fetch.issued(warp, warp.next->pc, now, now, hot[warp.kernel].code_address);
   }
   if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
     if ((flags & InstFlag::kBarrier) != 0) {
@@ -233,7 +269,7 @@ void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
     return;
   }
   warp.starved = false;
-  const Address code = kernels[warp.kernel].code_address;
+  const Address code = hot[warp.kernel].code_address;
   if (warp.buffered == 0 && warp.incoming == 0) {
     fetch.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // its first instruction
   } else {
@@ -256,7 +292,7 @@ void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
       wake = kNever;
       wait = Wait::Fetch;
     } else {
-      const isa::StaticInst& inst = kernels[warp.kernel].table[warp.next->pc];
+      const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
       const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
       const Cycle data = scoreboard.cycle(hazard);
       wake = std::max(data, warp.fetch_ready);
@@ -264,8 +300,9 @@ void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
         warp.wake = wake;
         Scheduler& scheduler = schedulers[warp.scheduler];
         scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= WarpMask{1} << warp.local;
+        scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
         set_wait(warp, Wait::Nothing);
-        look_again(scheduler, now);
+        look_again(warp.scheduler, now);
         return;
       }
       wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
@@ -274,7 +311,7 @@ void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
   warp.wake = wake;
   if (warp.wait != wait) {
     set_wait(warp, wait);
-    look_again(schedulers[warp.scheduler], now);
+    look_again(warp.scheduler, now);
   }
   if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
 }

@@ -8,7 +8,7 @@ namespace gpumux::sm {
 
 using isa::InstFlag;
 
-void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const isa::StaticInst& inst,
+void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst,
                              const workload::ExecRecord& record, Cycle now, std::uint32_t delay) {
   const auto header = std::bit_cast<workload::MemHeader>(warp.mem_next[0]);
   const std::uint64_t* words = warp.mem_next + 1;
@@ -30,7 +30,7 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const isa::StaticIn
   op.passes = std::max<std::uint16_t>(1, header.shared_passes);
   op.where = header.where;
   op.kernel = warp.kernel;
-  op.app = kernels[warp.kernel].app;
+  op.app = hot[warp.kernel].app;
   op.block = warp.block;
   op.holds_block = inst.num_dst > 0;
   const bool lines = header.where == Where::Global || header.where == Where::Local;
@@ -62,8 +62,8 @@ void Sm::State::lsu_step(Cycle now) {
   if (lsu.current == kNil) {
     lsu.current = lsu.queue.front();
     lsu.queue.pop();
-    for (Scheduler& scheduler : schedulers)
-      if (scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] != 0) look_again(scheduler, now);
+    for (std::uint32_t s = 0; s < schedulers_count; ++s)
+      if (schedulers[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] != 0) look_again(s, now);
   }
   const std::uint32_t index = lsu.current;
   const MemoryOp& op = ops[index];

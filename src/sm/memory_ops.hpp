@@ -7,6 +7,7 @@
 #include "machine/messages.hpp"
 #include "sm/l1.hpp"
 #include "sm/pool.hpp"
+#include "sm/timing_table.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
@@ -16,7 +17,7 @@ using Where = workload::MemHeader::Where;
 /// A memory instruction from its issue until its last transaction is performed: loads and atomics until the
 /// data are back, stores until the acknowledgement.
 struct MemoryOp {
-  const isa::StaticInst* inst = nullptr;
+  const TimedInst* inst = nullptr;
   Cycle start = 0;              // not in the LSU before (operand collection)
   Cycle ready_at = 0;           // latest return so far
   std::uint32_t remaining = 0;  // transactions not performed

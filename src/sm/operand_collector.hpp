@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "isa/timing_class.hpp"
+#include "sm/timing_table.hpp"
 
 namespace gpumux::sm {
 
@@ -32,18 +32,18 @@ class OperandCollector {
 
   /// Books the reads of an instruction issued at `now`; `warp` is its number within the scheduler (0..63).
   /// Returns the cycles by which execution is delayed.
-  std::uint32_t book(std::uint32_t warp, const isa::StaticInst& inst, Cycle now) {
+  std::uint32_t book(std::uint32_t warp, const TimedInst& inst, std::uint16_t predicates, Cycle now) {
     unsigned left = inst.num_operands;
     if (left == 0) return 0;
     Cycle last = now;
     // Sources first; operands that are also destinations are listed as destinations alone.
-    for (unsigned i = 0; i < inst.num_src && left > 0; ++i) {
-      if (inst.slot[inst.num_dst + i] >= isa::kPredicateSlot) continue;
-      last = std::max(last, read(warp, inst.slot[inst.num_dst + i], now));
+    for (unsigned i = inst.num_dst; i < inst.num_slots && left > 0; ++i) {
+      if (inst.slot[i] >= predicates) continue;
+      last = std::max(last, read(warp, inst.slot[i], now));
       --left;
     }
     for (unsigned i = 0; i < inst.num_dst && left > 0; ++i) {
-      if (inst.slot[i] >= isa::kPredicateSlot) continue;
+      if (inst.slot[i] >= predicates) continue;
       last = std::max(last, read(warp, inst.slot[i], now));
       --left;
     }

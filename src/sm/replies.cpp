@@ -9,7 +9,7 @@ void Sm::State::send_fetch_misses(Cycle now) {
     miss.sent = true;
     const ReadOnlyCache& cache = fetch.cache();
     const std::uint32_t index =
-        new_request(cache.memory_line(miss.line), Purpose::Instruction, miss.kernel, kernels[miss.kernel].app,
+        new_request(cache.memory_line(miss.line), Purpose::Instruction, miss.kernel, hot[miss.kernel].app,
                     kNil, cache.memory_sectors(miss.line), std::max(now, miss.wanted));
     ++outstanding[miss.kernel];
     injection.push_side(index);
@@ -50,7 +50,7 @@ void Sm::State::reply(Cycle now) {
           for (WarpMask mask = miss.warps[s]; mask != 0; mask &= mask - 1) {
             const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
             Warp& warp = warps[slot];
-            if (!warp.alive || !fetch.deliver(warp, line, now, kernels[warp.kernel].code_address)) continue;
+            if (!warp.alive || !fetch.deliver(warp, line, now, hot[warp.kernel].code_address)) continue;
             if (warp.wait == Wait::Fetch) place(slot, now, now);
           }
         }

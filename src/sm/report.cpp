@@ -76,7 +76,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
       } else if (warp.starved) {
         reason = "more records of its stream";
       } else {
-        const isa::StaticInst& inst = kernels[warp.kernel].table[warp.next->pc];
+        const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
             reason = !may_issue[warp.kernel]          ? "its kernel to be allowed to issue"
@@ -85,9 +85,9 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
             break;
           case Wait::Memory: {
             const int out_slot = scoreboard.slot_out(slot, inst);
-            reason = out_slot < 0 ? "memory data that has arrived, in its last cycles"
-                     : out_slot >= isa::kPredicateSlot
-                         ? fmt::format("memory data of predicate {}", out_slot - isa::kPredicateSlot)
+            const int predicates = hot[warp.kernel].predicates;
+            reason = out_slot < 0            ? "memory data that has arrived, in its last cycles"
+                     : out_slot >= predicates ? fmt::format("memory data of predicate {}", out_slot - predicates)
                          : fmt::format("memory data of register {}", out_slot);
             break;
           }

@@ -28,16 +28,24 @@ bool Sm::drained(KernelSlot slot) const {
 
 bool Sm::refill_streams(std::uint32_t records) {
   State& state = *state_;
-  if (state.now_ < state.refill_check) return false;
-  state.refill_check = kNever;
+  if (records > state.watermark) {
+    state.watermark = records;
+    state.wants_records = true;
+    for (const std::uint8_t index : state.block_order) state.blocks[index].wants_records = true;
+  }
+  if (!state.wants_records) return false;
+  state.wants_records = false;
   bool wakes = false;
   for (const std::uint8_t index : state.block_order) {
     Block& block = state.blocks[index];
-    if (state.now_ >= block.refill_check) wakes = state.refill(block, records) || wakes;
-    state.refill_check = std::min(state.refill_check, block.refill_check);
+    if (block.wants_records && !state.hot[block.kernel].refills_independently)
+      wakes = state.refill(block, records) || wakes;
+    state.wants_records = state.wants_records || block.wants_records;
   }
   return wakes;
 }
+
+bool Sm::wants_records() const { return state_->wants_records; }
 
 void Sm::flush_l1() { state_->l1.flush(); }
 
@@ -51,7 +59,7 @@ void Sm::set_may_issue(KernelSlot slot, bool allowed) {
     const WarpMask bit = WarpMask{1} << warp.local;
     scheduler.allowed = allowed ? scheduler.allowed | bit : scheduler.allowed & ~bit;
   }
-  for (Scheduler& scheduler : state.schedulers) state.look_again(scheduler, state.now_);
+  for (std::uint32_t s = 0; s < state.schedulers_count; ++s) state.look_again(s, state.now_);
 }
 
 Cycle Sm::run(Cycle begin, Cycle end) { return state_->run(begin, end); }

@@ -13,6 +13,7 @@
 #include "machine/messages.hpp"
 #include "machine/statistics.hpp"
 #include "noc/partition_map.hpp"
+#include "sm/timing_table.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
@@ -29,6 +30,10 @@ struct KernelContext {
   workload::BlockResources resources;
   AppId app = 0;
   Address code_address = 0;  // for the instruction cache
+  /// Made of `table` for this machine; an SM that is given none makes its own.
+  std::shared_ptr<const TimingTable> timing;
+  /// The SM refills its blocks itself while it runs: KernelSource::refills_independently().
+  bool refills_independently = false;
 };
 
 /// A block that ended in the last window. Its stream is handed over with it: streams of an application share
@@ -64,10 +69,12 @@ class Sm {
   [[nodiscard]] std::uint32_t resident_blocks() const;
   /// No resident block, no request outstanding of this kernel (stores included).
   [[nodiscard]] bool drained(KernelSlot slot) const;
-  /// Gives every resident warp at least `records` stream records, oldest block first. Cheap when
-  /// nothing is short (warps that ran low were noted at issue). True when a warp that had none left got
-  /// some, so that the SM must be run from now on.
+  /// Gives every resident warp at least `records` stream records, oldest block first; true when a warp that
+  /// had none left got some, so that the SM must be run from now on. Blocks of kernels that refill
+  /// independently are left to run().
   bool refill_streams(std::uint32_t records);
+  /// A warp may have fewer records left than the last refill_streams() asked for: noted at launch and issue.
+  [[nodiscard]] bool wants_records() const;
   [[nodiscard]] std::vector<FinishedBlock>& finished_blocks() { return finished_; }
   void flush_l1();
 

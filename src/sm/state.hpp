@@ -21,6 +21,15 @@
 
 namespace gpumux::sm {
 
+/// What issue reads of a kernel.
+struct HotKernel {
+  const TimedInst* table = nullptr;
+  Address code_address = 0;
+  std::uint16_t predicates = 0;  // scoreboard slot of the first predicate
+  AppId app = 0;
+  bool refills_independently = false;
+};
+
 struct Sm::State {
   State(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map,
         machine::SmMailbox& mailbox, std::vector<FinishedBlock>& finished);
@@ -36,9 +45,10 @@ struct Sm::State {
               Cycle start);
   void choose_carveout();
   bool refill(Block& block, std::uint32_t records);
+  void refill_independent_blocks();
   void reload_refilled(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
-  void arrive(std::uint32_t slot, const isa::StaticInst& inst, Cycle now);
+  void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
   bool try_open(Block& block, std::uint32_t number, Cycle now);
   void release_barrier(Block& block, std::uint32_t barrier, Cycle now);
   /// Barriers that wait for part of a block's warps: see blocks.cpp.
@@ -58,14 +68,15 @@ struct Sm::State {
   template <bool kGreedy>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
-  void after_issue(std::uint32_t slot, std::uint32_t flags, const isa::StaticInst& inst, Cycle now);
+  void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
+  void follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel, Cycle now);
   void resume_stream(std::uint32_t slot, Cycle now);
   /// Puts the warp where its next instruction belongs. It may issue from `earliest` on (>= now).
   void place(std::uint32_t slot, Cycle now, Cycle earliest);
   void set_wait(Warp& warp, Wait wait);
   void wake_due(Cycle now);
-  void look_again(Scheduler& scheduler, Cycle now) {
-    scheduler.next_try = std::min(scheduler.next_try, std::max(now, scheduler.next_issue));
+  void look_again(std::uint32_t scheduler, Cycle now) {
+    next_try[scheduler] = std::min(next_try[scheduler], std::max(now, schedulers[scheduler].next_issue));
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
     return local * schedulers_count + scheduler;
@@ -79,7 +90,7 @@ struct Sm::State {
   [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const {
     return lsu.queue.size() < config.sm.memory_queue ? now + 1 : kNever;
   }
-  void issue_memory(Warp& warp, std::uint32_t slot, const isa::StaticInst& inst,
+  void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst,
                     const workload::ExecRecord& record, Cycle now, std::uint32_t delay);
   void lsu_step(Cycle now);
   void lsu_next_op(Cycle now);
@@ -105,9 +116,6 @@ struct Sm::State {
   [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
   void check_drained(bool credits_home) const;
 
-  [[nodiscard]] std::uint32_t latency_of(isa::LatencyClass latency_class) const {
-    return latency[static_cast<std::size_t>(latency_class)];
-  }
   machine::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
 
   // --- parameters -------------------------------------------------------------------------------
@@ -124,10 +132,11 @@ struct Sm::State {
   bool greedy;
   bool l1_enabled;
   std::uint8_t read_flits;  // of a packet without data
-  std::array<std::uint32_t, isa::kLatencyClasses> latency{};
 
   // --- hot state --------------------------------------------------------------------------------
-  Cycle now_ = 0;  // simulated up to here
+  Cycle now_ = 0;                                    // simulated up to here
+  std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
+  std::array<HotKernel, machine::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
   HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler
   Scoreboard scoreboard;
@@ -161,8 +170,10 @@ struct Sm::State {
   std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
   std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<bool, machine::kMaxKernelSlots> may_issue{};
-  Cycle refill_check = 0;  // no warp can be short before
-  bool refilled = false;   // a warp without records got some
+  std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
+  bool wants_records = false;   // a block is marked
+  bool some_refill_independently = false;
+  bool refilled = false;        // a warp without records got some
   std::uint64_t progress = 0;
 };
 

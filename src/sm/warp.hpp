@@ -83,7 +83,7 @@ struct Block {
   std::uint32_t loads_out = 0;
   Cycle last_time = 0;  // latest exit or data return so far
   Cycle finish_at = kNever;
-  Cycle refill_check = 0;         // no warp can be short before
+  bool wants_records = true;      // a warp may have fewer than the watermark left
   std::uint64_t alive_warps = 0;  // by index within the block
   std::array<Barrier, 16> barriers{};
   bool resident = false;
@@ -103,8 +103,8 @@ struct Scheduler {
   Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
   std::array<WarpMask, kWaits> waits{};            // by Wait; disjoint, together the alive warps
   std::array<WarpMask, isa::kUnits> ready_unit{};  // the ready warps by the unit that they want
+  std::uint32_t ready_units = 0;                   // units with a ready warp, as bits
   WarpMask allowed = ~WarpMask{0};                 // warps whose kernel may issue
-  Cycle next_try = 0;                              // nothing changes for this scheduler before
   Cycle next_issue = 0;                            // issue interval
   Cycle since = 0;                                 // cycles from here on have `reason`
   Reason reason = Reason::uncounted;

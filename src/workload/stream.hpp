@@ -59,7 +59,8 @@ class BlockStream {
   virtual ~BlockStream() = default;
   /// Makes at least `wanted` records available to `warp`, or all that remain, or fewer when the warp
   /// cannot go on yet because it waits for another block. Called between windows of time, in a fixed
-  /// order over blocks and warps, so that results do not depend on threads.
+  /// order over blocks and warps, so that results do not depend on threads; for a source that refills
+  /// independently, by the thread that runs the block's SM, while other blocks are refilled by others.
   virtual void refill(std::uint32_t warp, std::uint32_t wanted) = 0;
   [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }
   [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(streams_.size()); }
@@ -87,6 +88,9 @@ class KernelSource {
   [[nodiscard]] virtual const std::vector<isa::StaticInst>& static_table() const = 0;
   /// Where the code lies for the instruction cache (a device address of its application).
   [[nodiscard]] virtual Address code_address() const { return 0; }
+  /// True when refill() of one block neither reads nor writes what that of another does (a trace, not the
+  /// emulator, whose blocks share the device memory): then blocks are refilled by several threads at once.
+  [[nodiscard]] virtual bool refills_independently() const { return false; }
   /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").
   [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
   /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the

@@ -1,0 +1,50 @@
+// What the SM reads of an instruction at each issue: the static table with the machine's latencies and
+// the scoreboard's own slot numbers, one line of the host's cache per instruction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/huge_pages.hpp"
+#include "isa/timing_class.hpp"
+#include "machine/config.hpp"
+
+namespace gpumux::sm {
+
+struct alignas(64) TimedInst {
+  std::uint32_t latency = 1;     // core cycles to a dependent instruction, operands without conflicts
+  std::uint32_t occupied = 1;    // core cycles for which it holds its unit
+  std::uint16_t flags = 0;       // isa::InstFlag
+  isa::Unit unit = isa::Unit::Sp;
+  std::uint8_t num_dst = 0;
+  std::uint8_t num_slots = 0;    // written and read
+  std::uint8_t num_operands = 0; // as in isa::StaticInst
+  std::uint8_t access_bytes = 0;
+  std::uint8_t barrier = 0;
+  std::uint8_t barrier_warps = 0;
+  /// First num_dst written, then read. Registers keep their numbers, predicates follow them.
+  std::array<std::uint16_t, 20> slot{};
+};
+static_assert(sizeof(TimedInst) == 64);
+
+/// Made once per launch, read by all SMs.
+class TimingTable {
+ public:
+  TimingTable(const machine::MachineConfig& config, const isa::StaticInst* table, std::uint32_t size);
+  [[nodiscard]] const TimedInst* data() const { return insts_.data(); }
+  /// Slot of the first predicate; the slots before it are registers.
+  [[nodiscard]] std::uint16_t predicates() const { return predicates_; }
+
+ private:
+  HugePageVector<TimedInst> insts_;
+  std::uint16_t predicates_ = 0;
+};
+
+/// Core cycles for which an instruction of a latency class holds a unit.
+[[nodiscard]] std::uint32_t unit_cycles(const machine::MachineConfig& config, isa::Unit unit,
+                                        isa::LatencyClass latency_class);
+/// Where a unit kind's instructions go: a machine without units of a kind sends arithmetic to its SP units.
+[[nodiscard]] isa::Unit unit_served_by(const machine::MachineConfig& config, isa::Unit unit);
+
+}  // namespace gpumux::sm
