@@ -188,16 +188,55 @@ void Gpu::run_window(Cycle end) {
   for (std::uint32_t i = 0; i < next_.size(); ++i) {
     if (next_[i] < end || options_.no_skip) awake_.push_back(i);
   }
+  share_out();
   const Cycle begin = now_;
-  workers_.run(awake_.size(), [&](std::size_t k) {
-    const std::uint32_t i = awake_[k];
-    if (i < sms_.size()) {
-      next_[i] = sms_[i]->run(begin, end);
-      wants_records_[i] = sms_[i]->wants_records() ? 1 : 0;
-    } else {
-      next_[i] = partitions_[i - sms_.size()]->run(begin, end);
+  workers_.run(bounds_, [this, begin, end](std::uint32_t first, std::uint32_t last) {
+    const auto sm_at = [&](std::uint32_t k) -> sm::Sm* {
+      return k < last && run_order_[k] < sms_.size() ? sms_[run_order_[k]].get() : nullptr;
+    };
+    for (std::uint32_t k = first; k < last; ++k) {
+      // The SMs' states do not fit a core's cache together: each is fetched while the two before it run.
+      if (sm::Sm* const sm = sm_at(k + 2)) sm->prefetch_schedulers(begin);
+      if (sm::Sm* const sm = sm_at(k + 1)) sm->prefetch_warps(begin, end);
+      run_part(run_order_[k], begin, end);
     }
   });
+  if (error_) std::rethrow_exception(error_);
+}
+
+/// Gives each thread the same SMs and partitions in every window, as far as they are awake.
+void Gpu::share_out() {
+  const std::uint32_t threads = workers_.threads();
+  run_order_.clear();
+  bounds_.assign(1, 0);
+  const auto sm_count = static_cast<std::uint32_t>(sms_.size());
+  const auto parts = static_cast<std::uint32_t>(next_.size());
+  const auto partitions = std::lower_bound(awake_.begin(), awake_.end(), sm_count);
+  auto sm = awake_.begin();
+  auto partition = partitions;
+  for (std::uint32_t t = 1; t <= threads; ++t) {
+    for (; sm != partitions && *sm < sm_count * t / threads; ++sm) run_order_.push_back(*sm);
+    const std::uint32_t limit = sm_count + (parts - sm_count) * t / threads;
+    for (; partition != awake_.end() && *partition < limit; ++partition) run_order_.push_back(*partition);
+    bounds_.push_back(static_cast<std::uint32_t>(run_order_.size()));
+  }
+}
+
+/// One SM or partition through one window; on any thread.
+void Gpu::run_part(std::uint32_t part, Cycle begin, Cycle end) {
+  try {
+    if (part < sms_.size()) {
+      next_[part] = sms_[part]->run(begin, end);
+      wants_records_[part] = sms_[part]->wants_records() ? 1 : 0;
+    } else {
+      next_[part] = partitions_[part - sms_.size()]->run(begin, end);
+    }
+  } catch (...) {
+    const std::lock_guard lock(error_mutex_);
+    if (error_ && error_part_ < part) return;
+    error_ = std::current_exception();
+    error_part_ = part;
+  }
 }
 
 void Gpu::exchange_messages() {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +90,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   bool dispatch_one(Cycle start);
   void refill_streams();
   void run_window(Cycle end);
+  void share_out();
+  void run_part(std::uint32_t part, Cycle begin, Cycle end);
   void exchange_messages();
   bool collect_finished_blocks();
   void recycle_drained_slots();
@@ -108,8 +112,13 @@ class Gpu final : public runtime::Device, public policy::Control {
   Workers workers_;
 
   Cycle now_ = 0;
-  std::vector<Cycle> next_;           // by part (SMs, then partitions): when it can change by itself
-  std::vector<std::uint32_t> awake_;  // parts to run in this window
+  std::vector<Cycle> next_;               // by part (SMs, then partitions): when it can change by itself
+  std::vector<std::uint32_t> awake_;      // parts to run in this window
+  std::vector<std::uint32_t> run_order_;  // the same by the thread that runs them first,
+  std::vector<std::uint32_t> bounds_;     // and where each thread's begin
+  std::mutex error_mutex_;
+  std::exception_ptr error_;  // of the lowest part that failed in this window
+  std::uint32_t error_part_ = 0;
   std::vector<std::uint8_t> wants_records_;  // by SM: refill_streams() has to look at it
 
   std::deque<Submitted> submitted_;  // in order of arrival

@@ -1,71 +1,91 @@
 #include "machine/workers.hpp"
 
+#include "base/error.hpp"
+
 namespace gpumux::machine {
 namespace {
 
-/// Spins, then yields: helpers are idle for about as long as the serial part of a window lasts.
-template <typename Condition>
-void wait_until(const Condition& condition) {
-  for (unsigned spins = 0; !condition(); ++spins) {
-    if (spins < 4096) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    } else {
-      std::this_thread::yield();
-    }
+/// Indices that are claimed at once: neighbours' state is fetched ahead within a range.
+constexpr std::uint32_t kRange = 8;
+/// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
+constexpr unsigned kSpins = 2048;
+constexpr unsigned kYields = 64;
+
+void pause(unsigned round) {
+  if (round >= kSpins) {
+    std::this_thread::yield();
+    return;
   }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
 
-Workers::Workers(unsigned threads) {
-  for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { helper(); });
+Workers::Workers(unsigned threads) : shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
+  for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, i] { helper(i); });
 }
 
 Workers::~Workers() {
   stop_.store(true);
   generation_.fetch_add(1);
+  generation_.notify_all();
   threads_.clear();  // joins, while what the helpers look at still exists
 }
 
-void Workers::start(std::size_t count, Call call, const void* context) {
-  count_ = count;
+void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void* context) {
+  GPUMUX_CHECK(bounds.size() == threads_.size() + 2 && bounds.back() < (1U << 16U));
   call_ = call;
   context_ = context;
-  error_ = nullptr;
-  next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<unsigned>(threads_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  take_indices();
-  wait_until([this] { return busy_.load(std::memory_order_acquire) == 0; });
-  if (error_) std::rethrow_exception(error_);
+  done_.store(0, std::memory_order_relaxed);
+  const std::uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
+  for (std::size_t t = 0; t + 1 < bounds.size(); ++t) {
+    shares_[t].at.store(std::uint64_t{generation} << 32U | std::uint64_t{bounds[t]} << 16U | bounds[t + 1],
+                        std::memory_order_release);
+  }
+  generation_.store(generation);
+  if (sleepers_.load() != 0) generation_.notify_all();
+  take_ranges(0, generation);
+  for (unsigned round = 0; done_.load(std::memory_order_acquire) != bounds.back(); ++round) pause(round);
 }
 
-void Workers::take_indices() {
-  while (true) {
-    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= count_) return;
-    try {
-      call_(context_, i);
-    } catch (...) {
-      const std::lock_guard lock(error_mutex_);
-      if (!error_ || i < error_index_) {
-        error_ = std::current_exception();
-        error_index_ = i;
-      }
-    }
+void Workers::take_ranges(unsigned self, std::uint32_t generation) {
+  const auto count = static_cast<unsigned>(threads_.size()) + 1;
+  for (unsigned t = 0; t < count; ++t) take_ranges_of(shares_[(self + t) % count], generation);
+}
+
+void Workers::take_ranges_of(Share& share, std::uint32_t generation) {
+  std::uint64_t at = share.at.load(std::memory_order_acquire);
+  while (at >> 32U == generation) {
+    const auto first = static_cast<std::uint32_t>(at >> 16U & 0xffffU);
+    const auto end = static_cast<std::uint32_t>(at & 0xffffU);
+    if (first == end) return;
+    const std::uint32_t last = end - first < kRange ? end : first + kRange;
+    if (!share.at.compare_exchange_weak(at, at + (std::uint64_t{last - first} << 16U),
+                                        std::memory_order_acq_rel, std::memory_order_acquire))
+      continue;
+    call_(context_, first, last);
+    done_.fetch_add(last - first, std::memory_order_release);
+    at = share.at.load(std::memory_order_acquire);
   }
 }
 
-void Workers::helper() {
-  std::uint64_t seen = 0;
+void Workers::helper(unsigned self) {
+  std::uint32_t seen = 0;
   while (true) {
-    wait_until([&] { return generation_.load(std::memory_order_acquire) != seen; });
+    for (unsigned round = 0; generation_.load(std::memory_order_acquire) == seen; ++round) {
+      if (round < kSpins + kYields) {
+        pause(round);
+        continue;
+      }
+      sleepers_.fetch_add(1);
+      generation_.wait(seen);
+      sleepers_.fetch_sub(1);
+    }
     seen = generation_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    take_indices();
-    busy_.fetch_sub(1, std::memory_order_release);
+    take_ranges(self, seen);
   }
 }
 

@@ -3,52 +3,66 @@
 
 #include <atomic>
 #include <cstddef>
-#include <exception>
-#include <functional>
-#include <mutex>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
 namespace gpumux::machine {
 
-/// run() hands out indices to the caller and threads - 1 helpers and returns when all are done. Windows
-/// are tens of microseconds long, so waiting spins for a while before it yields. Which thread takes an
-/// index never shows in results: the parts share nothing during a window.
+/// Windows are some microseconds long, so what is handed out must cost little and stay where it is: each
+/// thread has a share of its own, so that the state of its parts stays in its core's cache, and takes from
+/// the others' shares when that is done. A helper that comes late, because the host is busy, finds nothing
+/// to do and nobody waits for it. Which thread takes an index never shows in results: the parts share
+/// nothing during a window.
 class Workers {
  public:
+  /// threads - 1 helpers beside the caller.
   explicit Workers(unsigned threads);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls work(i) once for each i in [0, count). Rethrows the exception of the lowest index.
+  [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
+
+  /// Calls work(first, last) for disjoint ranges that make up [0, bounds.back()), and returns when all are
+  /// done. Thread t's share is [bounds[t], bounds[t + 1]); bounds has threads() + 1 entries, the first 0, the
+  /// last less than 65536. `work` must not throw.
   template <typename Work>
-  void run(std::size_t count, const Work& work) {
-    if (threads_.empty() || count < 2) {
-      for (std::size_t i = 0; i < count; ++i) work(i);
+  void run(std::span<const std::uint32_t> bounds, const Work& work) {
+    if (threads_.empty() || bounds.back() < 2) {
+      if (bounds.back() != 0) work(std::uint32_t{0}, bounds.back());
       return;
     }
     start(
-        count, [](const void* context, std::size_t i) { (*static_cast<const Work*>(context))(i); }, &work);
+        bounds,
+        [](const void* context, std::uint32_t first, std::uint32_t last) {
+          (*static_cast<const Work*>(context))(first, last);
+        },
+        &work);
   }
 
  private:
-  using Call = void (*)(const void*, std::size_t);
-  void start(std::size_t count, Call call, const void* context);
-  void take_indices();
-  void helper();
+  using Call = void (*)(const void*, std::uint32_t, std::uint32_t);
+  /// Generation of the call (bits 32 to 63), next index (16 to 31), end: one word, so that a claim of a late
+  /// helper fails.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> at{0};
+  };
+  void start(std::span<const std::uint32_t> bounds, Call call, const void* context);
+  void take_ranges(unsigned self, std::uint32_t generation);
+  void take_ranges_of(Share& share, std::uint32_t generation);
+  void helper(unsigned self);
 
   std::vector<std::jthread> threads_;
-  std::atomic<std::uint64_t> generation_{0};
-  std::atomic<std::size_t> next_{0};
-  std::atomic<unsigned> busy_{0};
+  std::unique_ptr<Share[]> shares_;
+  alignas(64) std::atomic<std::uint32_t> generation_{0};
+  std::atomic<unsigned> sleepers_{0};
   std::atomic<bool> stop_{false};
-  std::size_t count_ = 0;
+  alignas(64) std::atomic<std::uint32_t> done_{0};
   Call call_ = nullptr;
   const void* context_ = nullptr;
-  std::mutex error_mutex_;
-  std::size_t error_index_ = 0;
-  std::exception_ptr error_;
 };
 
 }  // namespace gpumux::machine

@@ -28,9 +28,8 @@ class ExecUnits {
         } else if (s > 0 && !unit.scheduler_private) {
           pool_of_[index(s, u)] = pool_of_[index(0, u)];
         } else {
-          const std::uint32_t count = unit.scheduler_private && unit.count > 0
-                                          ? std::max(1U, unit.count / schedulers)
-                                          : unit.count;
+          const std::uint32_t count =
+              unit.scheduler_private && unit.count > 0 ? std::max(1U, unit.count / schedulers) : unit.count;
           pool_of_[index(s, u)] = static_cast<std::uint8_t>(pools_.size());
           pools_.push_back({0, count, static_cast<std::uint32_t>(busy_until_.size())});
           busy_until_.resize(busy_until_.size() + count, 0);

@@ -14,7 +14,6 @@ using isa::Unit;
 Cycle Sm::State::run(Cycle begin, Cycle end) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
-  prefetch_warps(begin, end);
   if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
   ejection.take(mailbox.in, requests);
   injection.take_credits(mailbox.credits_in);
@@ -26,45 +25,6 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   // For the next window: this thread has the SM's state in its cache.
   if (wants_records && some_refill_independently) refill_independent_blocks();
   return refilled ? end : next;
-}
-
-/// Other SMs have run since the last window: brings what the warps that issue soon will touch back into the
-/// host's cache: those that wake in this window, and of the ready ones about as many as issued in the last.
-void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
-  std::array<WarpMask, Fetch::kMaxSchedulers> masks{};
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    Scheduler& scheduler = schedulers[s];
-    WarpMask mask = wheel.due(s, begin, end);
-    WarpMask ready = scheduler.ready() & scheduler.allowed;
-    std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
-    if (greedy) {
-      for (std::size_t i = 0; ready != 0 && issues != 0 && i < scheduler.by_age.size(); ++i) {
-        const WarpMask bit = WarpMask{1} << scheduler.by_age[i];
-        if ((ready & bit) == 0) continue;
-        mask |= bit;
-        --issues;
-      }
-      if (scheduler.greedy < 64) mask |= WarpMask{1} << scheduler.greedy;
-    } else {
-      const auto first = (scheduler.last + 1) % 64;
-      for (ready = std::rotr(ready, first); ready != 0 && issues != 0; ready &= ready - 1, --issues)
-        mask |= std::rotl(ready & -ready, first);
-    }
-    masks[s] = mask;
-    for (; mask != 0; mask &= mask - 1) {
-      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-      __builtin_prefetch(&warps[slot], 1);
-      scoreboard.prefetch(slot);
-    }
-  }
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
-      const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)))];
-      if (warp.next == warp.end) continue;
-      __builtin_prefetch(warp.next);
-      __builtin_prefetch(warp.next + 1);  // looked at when the first has issued
-    }
-  }
 }
 
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,

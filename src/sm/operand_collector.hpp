@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -17,9 +18,8 @@ namespace gpumux::sm {
 class OperandCollector {
  public:
   OperandCollector(std::uint32_t banks, std::uint32_t collectors)
-      : collectors_(std::max(1U, collectors)), bank_free_(std::max(1U, banks), 0), bank_of_(256 + 64) {
-    for (std::size_t i = 0; i < bank_of_.size(); ++i)
-      bank_of_[i] = static_cast<std::uint8_t>(i % bank_free_.size());
+      : collectors_(std::max(1U, collectors)), bank_free_(std::max(1U, banks), 0) {
+    if (std::has_single_bit(bank_free_.size())) mask_ = static_cast<std::uint32_t>(bank_free_.size() - 1);
   }
   /// Collectors of instructions without conflict are free again in the next cycle, so only the others
   /// are listed.
@@ -54,15 +54,15 @@ class OperandCollector {
 
  private:
   Cycle read(std::uint32_t warp, std::uint16_t reg, Cycle now) {
-    Cycle& free = bank_free_[bank_of_[reg + warp]];
+    Cycle& free = bank_free_[mask_ != 0 ? (reg + warp) & mask_ : (reg + warp) % bank_free_.size()];
     const Cycle at = std::max(now, free);
     free = at + 1;
     return at;
   }
   std::size_t collectors_;
   std::vector<Cycle> bank_free_;
-  std::vector<std::uint8_t> bank_of_;  // register + warp -> bank
-  std::vector<Cycle> held_;            // when collectors with conflicts are free again
+  std::uint32_t mask_ = 0;   // of the bank, if their number is a power of two
+  std::vector<Cycle> held_;  // when collectors with conflicts are free again
 };
 
 }  // namespace gpumux::sm

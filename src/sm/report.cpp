@@ -86,8 +86,9 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
           case Wait::Memory: {
             const int out_slot = scoreboard.slot_out(slot, inst);
             const int predicates = hot[warp.kernel].predicates;
-            reason = out_slot < 0            ? "memory data that has arrived, in its last cycles"
-                     : out_slot >= predicates ? fmt::format("memory data of predicate {}", out_slot - predicates)
+            reason = out_slot < 0 ? "memory data that has arrived, in its last cycles"
+                     : out_slot >= predicates
+                         ? fmt::format("memory data of predicate {}", out_slot - predicates)
                          : fmt::format("memory data of register {}", out_slot);
             break;
           }

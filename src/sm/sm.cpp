@@ -49,6 +49,10 @@ bool Sm::wants_records() const { return state_->wants_records; }
 
 void Sm::flush_l1() { state_->l1.flush(); }
 
+void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(begin); }
+
+void Sm::prefetch_warps(Cycle begin, Cycle end) { state_->prefetch_warps(begin, end); }
+
 void Sm::set_may_issue(KernelSlot slot, bool allowed) {
   State& state = *state_;
   if (state.may_issue[slot] == allowed) return;

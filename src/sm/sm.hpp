@@ -86,6 +86,11 @@ class Sm {
   /// without input (kNever: only a message or a block can wake it).
   Cycle run(Cycle begin, Cycle end);
 
+  /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
+  /// call them: prefetch_schedulers(), then, when that has arrived, prefetch_warps().
+  void prefetch_schedulers(Cycle begin) const;
+  void prefetch_warps(Cycle begin, Cycle end);
+
   /// Messages, see machine::Mailbox. Times of incoming messages are >= the begin of the window in which
   /// they are read (run() takes what is due and keeps the rest); times of outgoing requests are at least
   /// noc_latency after the cycle that sent them, so never before the end of the window.

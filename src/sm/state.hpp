@@ -58,6 +58,7 @@ struct Sm::State {
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end);
+  void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin, Cycle end);
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
@@ -90,8 +91,8 @@ struct Sm::State {
   [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const {
     return lsu.queue.size() < config.sm.memory_queue ? now + 1 : kNever;
   }
-  void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst,
-                    const workload::ExecRecord& record, Cycle now, std::uint32_t delay);
+  void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst, const workload::ExecRecord& record,
+                    Cycle now, std::uint32_t delay);
   void lsu_step(Cycle now);
   void lsu_next_op(Cycle now);
   [[nodiscard]] bool access(std::uint32_t op, workload::Transaction transaction, Cycle now);
@@ -134,7 +135,7 @@ struct Sm::State {
   std::uint8_t read_flits;  // of a packet without data
 
   // --- hot state --------------------------------------------------------------------------------
-  Cycle now_ = 0;                                    // simulated up to here
+  Cycle now_ = 0;                                     // simulated up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   std::array<HotKernel, machine::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
@@ -173,7 +174,7 @@ struct Sm::State {
   std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
   bool wants_records = false;   // a block is marked
   bool some_refill_independently = false;
-  bool refilled = false;        // a warp without records got some
+  bool refilled = false;  // a warp without records got some
   std::uint64_t progress = 0;
 };
 

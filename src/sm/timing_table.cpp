@@ -23,7 +23,8 @@ TimingTable::TimingTable(const machine::MachineConfig& config, const isa::Static
   for (std::uint32_t pc = 0; pc < size; ++pc) {
     for (unsigned i = 0; i < unsigned{table[pc].num_dst} + table[pc].num_src; ++i) {
       const std::uint16_t slot = table[pc].slot[i];
-      if (slot < isa::kPredicateSlot) predicates_ = std::max(predicates_, static_cast<std::uint16_t>(slot + 1));
+      if (slot < isa::kPredicateSlot)
+        predicates_ = std::max(predicates_, static_cast<std::uint16_t>(slot + 1));
     }
   }
   for (std::uint32_t pc = 0; pc < size; ++pc) {

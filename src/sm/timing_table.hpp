@@ -13,13 +13,13 @@
 namespace gpumux::sm {
 
 struct alignas(64) TimedInst {
-  std::uint32_t latency = 1;     // core cycles to a dependent instruction, operands without conflicts
-  std::uint32_t occupied = 1;    // core cycles for which it holds its unit
-  std::uint16_t flags = 0;       // isa::InstFlag
+  std::uint32_t latency = 1;   // core cycles to a dependent instruction, operands without conflicts
+  std::uint32_t occupied = 1;  // core cycles for which it holds its unit
+  std::uint16_t flags = 0;     // isa::InstFlag
   isa::Unit unit = isa::Unit::Sp;
   std::uint8_t num_dst = 0;
-  std::uint8_t num_slots = 0;    // written and read
-  std::uint8_t num_operands = 0; // as in isa::StaticInst
+  std::uint8_t num_slots = 0;     // written and read
+  std::uint8_t num_operands = 0;  // as in isa::StaticInst
   std::uint8_t access_bytes = 0;
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;

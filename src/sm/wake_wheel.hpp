@@ -29,6 +29,11 @@ class WakeWheel {
     return now + static_cast<Cycle>(std::countr_zero(std::rotr(occupied_, static_cast<int>(now % kSlots))));
   }
   [[nodiscard]] bool due(Cycle now) const { return ((occupied_ >> (now % kSlots)) & 1U) != 0; }
+  /// Of the next cycles.
+  void prefetch(Cycle now) const {
+    for (Cycle cycle = now; cycle < now + 8; cycle += 2)
+      __builtin_prefetch(&masks_[(cycle % kSlots) * schedulers_], 1);
+  }
   /// Warps of one scheduler that come up in [begin, end).
   [[nodiscard]] WarpMask due(std::uint32_t scheduler, Cycle begin, Cycle end) const {
     WarpMask warps = 0;
