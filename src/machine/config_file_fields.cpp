@@ -166,7 +166,7 @@ void add_caches(Fields& f) {
        "when a line is reserved: at the miss, or only when the data comes");
   text(f, "l1.write", GPUMUX_MEMBER(l1.write), {"evict", "through"},
        "write-evict, or write-through where a hit updates the line; neither allocates");
-  count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65536, "entries", "outstanding lines");
+  count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65534, "entries", "outstanding lines");
   count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 1024, "requests",
         "per MSHR entry, the first included");
   count(f, "l1.miss_queue", GPUMUX_MEMBER(l1.miss_queue), 1, 1024, "requests", "waiting for the network");

@@ -10,7 +10,7 @@ L1::L1(const machine::L1Config& config)
       on_miss_(config.allocate == "on-miss"),
       xor_index_(config.index == "xor"),
       write_evict_(config.write == "evict"),
-      mshr_limit_(std::max(1U, config.mshr_entries)),
+      mshr_limit_(std::clamp(config.mshr_entries, 1U, unsigned{kNone} - 1U)),
       merge_limit_(std::clamp(config.mshr_merges, 1U, 255U)) {
   ways_ = std::max(1U, config.ways);
   sets_ = std::max(1U, config.bytes / (ways_ * kLineBytes));
@@ -21,13 +21,14 @@ L1::L1(const machine::L1Config& config)
   lines_.resize(std::size_t{sets_} * max_ways_);
   sets_of_lines_.resize(sets_);
   for (std::size_t i = lines_.size(); i-- > 0;) {
-    lines_[i].next = free_;
+    lines_[i].older = free_;
     free_ = static_cast<std::uint16_t>(i);
   }
-  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(lines_.size(), mshr_limit_) * 2);
+  const std::size_t buckets =
+      std::bit_ceil(std::max<std::size_t>((lines_.size() + mshr_limit_) / kPerBucket + 1, 2));
   bucket_shift_ = static_cast<unsigned>(64 - std::countr_zero(buckets));
-  buckets_.assign(buckets, kNone);
-  mshr_buckets_.assign(buckets, kNil);
+  buckets_.resize(buckets);
+  passed_.resize(buckets, 0);
 }
 
 std::uint32_t L1::set_of(std::uint64_t line) const {
@@ -41,16 +42,43 @@ std::uint32_t L1::set_of(std::uint64_t line) const {
   return static_cast<std::uint32_t>(power_of_two_ ? folded : folded % sets_);
 }
 
-std::uint16_t L1::find(std::uint64_t line) const {
-  std::uint16_t index = buckets_[bucket(line)];
-  while (index != kNone && lines_[index].line != line) index = lines_[index].next;
-  return index;
+std::uint32_t L1::find(std::uint64_t line) const {
+  const std::uint16_t tag = tag_of(line);
+  std::uint32_t at = home(line);
+  for (std::size_t seen = 0; seen < buckets_.size(); ++seen) {
+    const Bucket& bucket = buckets_[at];
+    for (std::uint32_t i = 0; i < kPerBucket; ++i) {
+      if (bucket.mask[i].tag != tag) continue;
+      if (bucket.way[i] != kNone ? lines_[bucket.way[i]].line == line
+                                 : bucket.mshr[i] != kNone && mshrs_[bucket.mshr[i]].line == line)
+        return at * kPerBucket + i;
+    }
+    if (passed_[at] == 0) return kNil;
+    at = (at + 1) & static_cast<std::uint32_t>(buckets_.size() - 1);
+  }
+  return kNil;
 }
 
-std::uint32_t L1::find_mshr(std::uint64_t line) const {
-  std::uint32_t index = mshr_buckets_[bucket(line)];
-  while (index != kNil && mshrs_[index].line != line) index = mshrs_[index].next;
-  return index;
+/// The caller fills in way or MSHR at once: they tell that the place is taken.
+std::uint32_t L1::take_place(std::uint64_t line) {
+  std::uint32_t at = home(line);
+  while (true) {
+    Bucket& bucket = buckets_[at];
+    for (std::uint32_t i = 0; i < kPerBucket; ++i) {
+      if (bucket.way[i] != kNone || bucket.mshr[i] != kNone) continue;
+      bucket.mask[i] = {};
+      bucket.mask[i].tag = tag_of(line);
+      return at * kPerBucket + i;
+    }
+    GPUMUX_CHECK(++passed_[at] != 0);
+    at = (at + 1) & static_cast<std::uint32_t>(buckets_.size() - 1);
+  }
+}
+
+void L1::give_place(std::uint32_t place, std::uint64_t line) {
+  for (std::uint32_t at = home(line); at != place / kPerBucket;
+       at = (at + 1) & static_cast<std::uint32_t>(buckets_.size() - 1))
+    --passed_[at];
 }
 
 void L1::unlink(Set& set, std::uint16_t index) {
@@ -69,22 +97,21 @@ void L1::make_newest(Set& set, std::uint16_t index) {
 
 void L1::touch(std::uint16_t index) {
   if (lines_[index].newer == kNone) return;
-  Set& set = sets_of_lines_[lines_[index].set];
+  Set& set = sets_of_lines_[set_of(lines_[index].line)];
   unlink(set, index);
   make_newest(set, index);
 }
 
 void L1::drop(std::uint16_t index) {
   Line& line = lines_[index];
-  GPUMUX_DCHECK(line.pending == 0);
-  Set& set = sets_of_lines_[line.set];
+  GPUMUX_DCHECK(!reserved(line));
+  Set& set = sets_of_lines_[set_of(line.line)];
   unlink(set, index);
   --set.lines;
-  std::uint16_t* link = &buckets_[bucket(line.line)];
-  while (*link != index) link = &lines_[*link].next;
-  *link = line.next;
-  line = Line{};
-  line.next = free_;
+  way_at(line.place) = kNone;
+  mask_at(line.place).valid = 0;
+  if (mshr_at(line.place) == kNone) give_place(line.place, line.line);
+  line.older = free_;
   free_ = index;
 }
 
@@ -93,7 +120,7 @@ bool L1::make_room(Set& set) {
   if (set.reserved >= ways_) return false;
   std::uint16_t index = set.oldest;
   while (set.lines >= ways_) {
-    while (index != kNone && lines_[index].pending != 0) index = lines_[index].newer;
+    while (index != kNone && reserved(lines_[index])) index = lines_[index].newer;
     GPUMUX_DCHECK(index != kNone);
     const std::uint16_t victim = index;
     index = lines_[index].newer;
@@ -102,54 +129,47 @@ bool L1::make_room(Set& set) {
   return true;
 }
 
-std::uint16_t L1::insert(std::uint64_t line, std::uint32_t set_index) {
-  Set& set = sets_of_lines_[set_index];
+std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& set) {
   const std::uint16_t index = free_;
   GPUMUX_DCHECK(index != kNone);
-  free_ = lines_[index].next;
-  lines_[index] = Line{};
+  free_ = lines_[index].older;
   lines_[index].line = line;
-  lines_[index].set = static_cast<std::uint16_t>(set_index);
-  lines_[index].next = buckets_[bucket(line)];
-  buckets_[bucket(line)] = index;
+  lines_[index].place = place;
+  way_at(place) = index;
   ++set.lines;
   make_newest(set, index);
-  return index;
-}
-
-std::uint32_t L1::new_mshr(std::uint64_t line, std::uint8_t pending) {
-  const std::uint32_t index = mshrs_.take();
-  Mshr& entry = mshrs_[index];
-  entry.line = line;
-  entry.pending = pending;
-  entry.merges = 1;
-  entry.next = mshr_buckets_[bucket(line)];
-  mshr_buckets_[bucket(line)] = index;
   return index;
 }
 
 L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
   if (!sectored_) sectors = 0xf;
   L1Access access;
-  const std::uint16_t index = find(line);
-  const std::uint8_t valid = index == kNone ? std::uint8_t{0} : lines_[index].valid;
-  access.missing = static_cast<std::uint8_t>(sectors & ~valid);
-  if (access.missing == 0) {
-    touch(index);
-    return access;
+  std::uint32_t place = find(line);
+  std::uint16_t way = kNone;
+  std::uint8_t requested = 0;
+  access.missing = sectors;
+  if (place != kNil) {
+    const Mask& mask = mask_at(place);
+    way = way_at(place);
+    access.missing &= static_cast<std::uint8_t>(~mask.valid);
+    if (access.missing == 0) {
+      touch(way);
+      return access;
+    }
+    requested = mask.pending;
+    if (mshr_at(place) != kNone) access.mshr = mshr_at(place);
   }
-  access.mshr = on_miss_ ? (index == kNone ? kNil : lines_[index].mshr) : find_mshr(line);
   if (access.mshr != kNil && mshrs_[access.mshr].stale) {
     // Flushed data is on its way; a later load may not use it and waits behind it like a full entry.
     access.result = L1Result::FailMerge;
     return access;
   }
-  const std::uint8_t requested = access.mshr == kNil ? std::uint8_t{0} : mshrs_[access.mshr].pending;
   access.pending = access.missing & requested;
   access.request = static_cast<std::uint8_t>(access.missing & ~requested);
-  if (on_miss_ && index == kNone) {
-    const Set& set = sets_of_lines_[set_of(line)];
-    if (set.reserved >= ways_) {
+  Set* set = nullptr;  // where the line needs a place
+  if (on_miss_ && way == kNone) {
+    set = &sets_of_lines_[set_of(line)];
+    if (set->reserved >= ways_) {
       access.result = L1Result::FailLine;
       return access;
     }
@@ -169,104 +189,103 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
 
   access.result = access.request != 0 ? L1Result::Miss : L1Result::Merged;
   if (access.mshr != kNil) {
-    Mshr& entry = mshrs_[access.mshr];
-    ++entry.merges;
-    entry.pending |= access.request;
-    if (entry.way != kNone) lines_[entry.way].pending |= access.request;
+    ++mshrs_[access.mshr].merges;
   } else {
-    access.mshr = new_mshr(line, access.request);
-    if (on_miss_) {
-      std::uint16_t way = index;
-      if (way == kNone) {
-        const std::uint32_t set = set_of(line);
-        const bool room = make_room(sets_of_lines_[set]);
-        GPUMUX_DCHECK(room);
-        static_cast<void>(room);
-        way = insert(line, set);
-      }
-      lines_[way].pending = access.request;
-      lines_[way].mshr = access.mshr;
-      mshrs_[access.mshr].way = way;
-      ++sets_of_lines_[lines_[way].set].reserved;
+    if (set != nullptr) {
+      const bool room = make_room(*set);
+      GPUMUX_DCHECK(room);
+      static_cast<void>(room);
     }
+    if (place == kNil) place = take_place(line);
+    access.mshr = mshrs_.take();
+    Mshr& entry = mshrs_[access.mshr];
+    entry.line = line;
+    entry.place = place;
+    entry.merges = 1;
+    mshr_at(place) = static_cast<std::uint16_t>(access.mshr);
+    if (set != nullptr) way = insert(line, place, *set);
+    if (on_miss_) ++sets_of_lines_[set_of(line)].reserved;
   }
-  if (const std::uint16_t way = on_miss_ ? mshrs_[access.mshr].way : index; way != kNone) touch(way);
+  mask_at(place).pending |= access.request;
+  if (way != kNone) touch(way);
   return access;
 }
 
 std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool atomic) {
-  const std::uint16_t index = find(line);
-  if (index == kNone) return 0;
-  Line& entry = lines_[index];
-  const std::uint8_t present = entry.valid & sectors;
+  const std::uint32_t place = find(line);
+  if (place == kNil || way_at(place) == kNone) return 0;
+  const std::uint16_t way = way_at(place);
+  Mask& mask = mask_at(place);
+  const std::uint8_t present = mask.valid & sectors;
   if (write_evict_ || atomic) {
-    entry.valid = sectored_ ? static_cast<std::uint8_t>(entry.valid & ~sectors) : std::uint8_t{0};
-    if (entry.valid == 0 && entry.pending == 0) drop(index);
+    mask.valid = sectored_ ? static_cast<std::uint8_t>(mask.valid & ~sectors) : std::uint8_t{0};
+    if (mask.valid == 0 && !reserved(lines_[way])) drop(way);
   } else if (present != 0) {
-    touch(index);
+    touch(way);
   }
   return present;
 }
 
 void L1::wait(std::uint32_t mshr, std::uint32_t op, std::uint8_t sectors) {
+  Mshr& entry = mshrs_[mshr];
+  ++waiting_;
+  if (entry.first.op == kNil && entry.first.next == kNil) {
+    entry.first.op = op;
+    entry.first.sectors = sectors;
+    return;
+  }
   const std::uint32_t index = waiters_.take();
   waiters_[index].op = op;
   waiters_[index].sectors = sectors;
-  Mshr& entry = mshrs_[mshr];
-  if (entry.last == kNil) {
-    entry.first = index;
-  } else {
-    waiters_[entry.last].next = index;
-  }
+  (entry.last == kNil ? entry.first.next : waiters_[entry.last].next) = index;
   entry.last = index;
 }
 
-void L1::place(Mshr& entry, std::uint8_t sectors) {
-  if (entry.stale) return;
-  if (entry.way != kNone) {
-    lines_[entry.way].valid |= sectors;
-    lines_[entry.way].pending &= static_cast<std::uint8_t>(~sectors);
+void L1::arrive(const Mshr& entry, std::uint8_t sectors) {
+  std::uint16_t way = way_at(entry.place);
+  if (on_miss_) {
+    mask_at(entry.place).valid |= sectors;
     return;
   }
-  std::uint16_t index = find(entry.line);
-  if (index == kNone) {
-    const std::uint32_t set = set_of(entry.line);
-    if (!make_room(sets_of_lines_[set])) return;  // never: nothing is reserved on-fill
-    index = insert(entry.line, set);
+  if (way == kNone) {
+    Set& set = sets_of_lines_[set_of(entry.line)];
+    if (!make_room(set)) return;  // never: nothing is reserved on-fill
+    way = insert(entry.line, entry.place, set);
   } else {
-    touch(index);
+    touch(way);
   }
-  lines_[index].valid |= sectors;
+  mask_at(entry.place).valid |= sectors;
 }
 
 void L1::release(std::uint32_t mshr) {
-  Mshr& entry = mshrs_[mshr];
-  GPUMUX_DCHECK(entry.first == kNil);
-  if (entry.way != kNone) {
-    Line& line = lines_[entry.way];
-    line.mshr = kNil;
-    line.pending = 0;
-    --sets_of_lines_[line.set].reserved;
-    if (line.valid == 0) drop(entry.way);
+  const Mshr& entry = mshrs_[mshr];
+  GPUMUX_DCHECK(entry.first.op == kNil && entry.first.next == kNil);
+  const std::uint32_t place = entry.place;
+  mshr_at(place) = kNone;
+  if (const std::uint16_t way = way_at(place); way == kNone) {
+    give_place(place, entry.line);
+  } else if (on_miss_) {
+    --sets_of_lines_[set_of(entry.line)].reserved;
+    if (mask_at(place).valid == 0) drop(way);
   }
-  std::uint32_t* link = &mshr_buckets_[bucket(entry.line)];
-  while (*link != mshr) link = &mshrs_[*link].next;
-  *link = entry.next;
   mshrs_.give(mshr);
 }
 
 void L1::flush() {
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const auto index = static_cast<std::uint16_t>(i);
-    Line& line = lines_[index];
-    if (line.pending != 0) {
-      line.valid = 0;
-    } else if (line.valid != 0) {
-      drop(index);
+  for (Set& set : sets_of_lines_) {
+    for (std::uint16_t index = set.oldest; index != kNone;) {
+      const std::uint16_t next = lines_[index].newer;
+      if (reserved(lines_[index])) {
+        mask_at(lines_[index].place).valid = 0;
+      } else {
+        drop(index);
+      }
+      index = next;
     }
   }
-  for (std::uint32_t head : mshr_buckets_)
-    for (std::uint32_t index = head; index != kNil; index = mshrs_[index].next) mshrs_[index].stale = true;
+  for (const Bucket& bucket : buckets_)
+    for (const std::uint16_t mshr : bucket.mshr)
+      if (mshr != kNone) mshrs_[mshr].stale = true;
 }
 
 void L1::resize(std::uint32_t bytes) {
@@ -275,7 +294,7 @@ void L1::resize(std::uint32_t bytes) {
     std::uint16_t index = set.oldest;
     while (set.lines > ways_ && index != kNone) {
       const std::uint16_t next = lines_[index].newer;
-      if (lines_[index].pending == 0) drop(index);
+      if (!reserved(lines_[index])) drop(index);
       index = next;
     }
   }

@@ -2,6 +2,7 @@
 // chains of waiters that the LSU reads back at the fill.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -23,13 +24,6 @@ struct L1Access {
   std::uint32_t mshr = kNil;  // where waiters hang (Merged, Miss)
 };
 
-/// Somebody who waits for sectors of a line.
-struct Waiter {
-  std::uint32_t next = kNil;
-  std::uint32_t op = kNil;   // memory instruction
-  std::uint8_t sectors = 0;  // still missing
-};
-
 class L1 {
  public:
   explicit L1(const machine::L1Config& config);
@@ -46,10 +40,17 @@ class L1 {
   template <typename Done>
   void fill(std::uint32_t mshr, std::uint8_t sectors, Done&& done) {
     Mshr& entry = mshrs_[mshr];
-    sectors &= entry.pending;
-    entry.pending &= static_cast<std::uint8_t>(~sectors);
-    place(entry, sectors);
-    std::uint32_t* link = &entry.first;
+    Mask& mask = mask_at(entry.place);
+    sectors &= mask.pending;
+    mask.pending &= static_cast<std::uint8_t>(~sectors);
+    if (!entry.stale) arrive(entry, sectors);
+    if (entry.first.op != kNil && (entry.first.sectors &= static_cast<std::uint8_t>(~sectors)) == 0) {
+      const std::uint32_t op = entry.first.op;
+      entry.first.op = kNil;
+      --waiting_;
+      done(op);
+    }
+    std::uint32_t* link = &entry.first.next;
     entry.last = kNil;
     while (*link != kNil) {
       const std::uint32_t index = *link;
@@ -63,9 +64,17 @@ class L1 {
       *link = waiter.next;
       const std::uint32_t op = waiter.op;
       waiters_.give(index);
+      --waiting_;
       done(op);
     }
-    if (entry.pending == 0) release(mshr);
+    if (mask.pending == 0) release(mshr);
+  }
+  /// Brings what load() of the line looks at into the host's cache.
+  void prefetch(std::uint64_t line) const { __builtin_prefetch(&buckets_[home(line)], 1); }
+  /// The same for fill().
+  void prefetch_mshr(std::uint32_t mshr) const { __builtin_prefetch(&mshrs_[mshr], 1); }
+  void prefetch_fill(std::uint32_t mshr) const {
+    __builtin_prefetch(&buckets_[mshrs_[mshr].place / kPerBucket], 1);
   }
 
   /// Drops all lines; data that is still on its way serves its waiters and is dropped too.
@@ -78,53 +87,88 @@ class L1 {
     return sectored_ ? static_cast<std::uint32_t>(std::popcount(sectors)) : (sectors != 0 ? 1U : 0U);
   }
   [[nodiscard]] std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
-  [[nodiscard]] std::uint32_t waiters() const { return waiters_.in_use(); }
+  [[nodiscard]] std::uint32_t waiters() const { return waiting_; }
   [[nodiscard]] std::uint32_t reserved_lines() const;
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kPerBucket = 8;
+
+  /// A line that is present or on its way has a place in the bucket of its hash, or in one behind it when
+  /// that was full.
+  struct Mask {
+    std::uint16_t tag = 0;
+    std::uint8_t valid = 0;
+    std::uint8_t pending = 0;  // requested, not arrived
+  };
+  struct alignas(64) Bucket {
+    std::array<Mask, kPerBucket> mask{};
+    std::array<std::uint16_t, kPerBucket> way{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+    std::array<std::uint16_t, kPerBucket> mshr{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  };
+  static_assert(sizeof(Bucket) == 64);
+  /// A line of the data array.
   struct Line {
     std::uint64_t line = 0;
+    std::uint32_t place = 0;      // bucket * kPerBucket + entry
     std::uint16_t newer = kNone;  // neighbours in the set's order of use
-    std::uint16_t older = kNone;
-    std::uint16_t next = kNone;  // same bucket, or next free
-    std::uint16_t set = 0;
-    std::uint8_t valid = 0;
-    std::uint8_t pending = 0;  // reserved: on-miss allocation
-    std::uint32_t mshr = kNil;
+    std::uint16_t older = kNone;  // of a free one: the next free one
   };
+  static_assert(sizeof(Line) == 16);
   struct Set {
     std::uint16_t newest = kNone;
     std::uint16_t oldest = kNone;
     std::uint16_t lines = 0;
     std::uint16_t reserved = 0;
   };
+  /// Somebody who waits for sectors of a line.
+  struct Waiter {
+    std::uint32_t op = kNil;  // memory instruction
+    std::uint32_t next = kNil;
+    std::uint8_t sectors = 0;  // still missing
+  };
   struct Mshr {
     std::uint64_t line = 0;
-    std::uint32_t first = kNil;  // waiters
-    std::uint32_t last = kNil;
-    std::uint32_t next = kNil;  // same bucket
-    std::uint16_t way = kNone;  // reserved line
-    std::uint8_t pending = 0;
+    std::uint32_t place = 0;
+    std::uint32_t last = kNil;  // waiter behind the first
+    Waiter first;               // most lines have one
     std::uint8_t merges = 0;
     bool stale = false;  // flushed while pending
   };
+  static_assert(sizeof(Mshr) == 32);
 
   [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const;
-  [[nodiscard]] std::size_t bucket(std::uint64_t line) const {
-    return static_cast<std::size_t>((line * 0x9e37'79b9'7f4a'7c15ULL) >> bucket_shift_);
+  [[nodiscard]] static std::uint64_t hash(std::uint64_t line) { return line * 0x9e37'79b9'7f4a'7c15ULL; }
+  /// Other bits than home(): few lines of a bucket share them.
+  [[nodiscard]] static std::uint16_t tag_of(std::uint64_t line) {
+    return static_cast<std::uint16_t>(hash(line) >> 24U);
   }
-  [[nodiscard]] std::uint16_t find(std::uint64_t line) const;
-  [[nodiscard]] std::uint32_t find_mshr(std::uint64_t line) const;
+  [[nodiscard]] std::uint32_t home(std::uint64_t line) const {
+    return static_cast<std::uint32_t>(hash(line) >> bucket_shift_);
+  }
+  [[nodiscard]] Mask& mask_at(std::uint32_t place) {
+    return buckets_[place / kPerBucket].mask[place % kPerBucket];
+  }
+  [[nodiscard]] std::uint16_t& way_at(std::uint32_t place) {
+    return buckets_[place / kPerBucket].way[place % kPerBucket];
+  }
+  [[nodiscard]] std::uint16_t& mshr_at(std::uint32_t place) {
+    return buckets_[place / kPerBucket].mshr[place % kPerBucket];
+  }
+  /// kNil: the line is neither present nor on its way.
+  [[nodiscard]] std::uint32_t find(std::uint64_t line) const;
+  std::uint32_t take_place(std::uint64_t line);
+  void give_place(std::uint32_t place, std::uint64_t line);
+  /// On-miss allocation: the line waits for its data and cannot be evicted.
+  [[nodiscard]] bool reserved(const Line& line) { return on_miss_ && mshr_at(line.place) != kNone; }
   void unlink(Set& set, std::uint16_t index);
   void make_newest(Set& set, std::uint16_t index);
   void touch(std::uint16_t index);
   void drop(std::uint16_t index);
   /// Frees space until one line fits. False: every line is reserved.
   [[nodiscard]] bool make_room(Set& set);
-  std::uint16_t insert(std::uint64_t line, std::uint32_t set_index);
-  std::uint32_t new_mshr(std::uint64_t line, std::uint8_t pending);
-  void place(Mshr& entry, std::uint8_t sectors);
+  std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set);
+  void arrive(const Mshr& entry, std::uint8_t sectors);
   void release(std::uint32_t mshr);
 
   bool sectored_;
@@ -138,13 +182,14 @@ class L1 {
   std::uint32_t ways_;
   std::uint32_t max_ways_;
   unsigned bucket_shift_;
+  HugePageVector<Bucket> buckets_;
+  HugePageVector<std::uint16_t> passed_;  // by bucket: lines that found it full and lie behind it
   HugePageVector<Line> lines_;
   HugePageVector<Set> sets_of_lines_;
-  HugePageVector<std::uint16_t> buckets_;
-  HugePageVector<std::uint32_t> mshr_buckets_;
   std::uint16_t free_ = kNone;
   Pool<Mshr> mshrs_;
-  Pool<Waiter> waiters_;
+  Pool<Waiter> waiters_;  // that are not the first of their line
+  std::uint32_t waiting_ = 0;
 };
 
 }  // namespace gpumux::sm
