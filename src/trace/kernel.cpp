@@ -194,6 +194,8 @@ class TraceKernel final : public workload::KernelSource {
     const Code::Entry& entry = code.entries[code.entry_at[pc]];
     return fmt::format("{}+0x{:x} {}", name(), entry.pc, to_text(entry.inst));
   }
+  /// Blocks share the expanded paths and tables, which only their begins and ends change.
+  [[nodiscard]] bool refills_independently() const override { return true; }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId,
                                                      Cycle) override {
     return std::make_unique<TraceBlock>(state_, index, residency);
