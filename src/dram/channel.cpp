@@ -280,7 +280,7 @@ void Channel::count(machine::PartitionCounters& counters) const {
   const std::uint64_t bursts = read_bursts_ + write_bursts_;
   counters.dram_reads = read_bursts_;
   counters.dram_writes = write_bursts_;
-  counters.dram_row_hits = row_hits_;
+  counters.dram_row_hits = bursts - row_misses_;
   counters.dram_activates = activates_;
   counters.dram_bytes = bursts * burst_bytes_;
   counters.dram_busy =

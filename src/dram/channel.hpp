@@ -266,7 +266,7 @@ class Channel {
   bool rows_changed_ = false;     // choose anew
   std::uint64_t rows_added_ = 0;  // want_banks_ that have joined since
 
-  std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_hits_ = 0, activates_ = 0;
+  std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_misses_ = 0, activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
 };
 

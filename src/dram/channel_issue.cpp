@@ -30,13 +30,16 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
   Tick read = read_, write = write_, bus_whole = bus_whole_;
   std::uint32_t bus_fraction = bus_fraction_;
   std::uint32_t index = column_bank_;
+  const Tick ccd = ccd_;
   bool full = false;
   while (true) {
     Bank& bank = banks_[index];
     Entry& e = entries_[bank.hit];
     record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-    row_hits_ += bank.fresh ? 0 : 1;
-    bank.fresh = false;
+    if (bank.fresh) {
+      bank.fresh = false;
+      ++row_misses_;
+    }
     const Tick nominal = now + (e.write ? wl_ : cl_);
     if (bus_whole < nominal) {
       bus_whole = nominal;
@@ -53,13 +56,14 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
     held_groups_ |= std::uint64_t{1} << bank.group;
     if (e.write) {
       ++write_bursts_;
-      write = std::max({write, now + ccd_, bus_whole - wl_});
-      read = std::max({read, now + ccd_, end + cdlr_, bus_whole - cl_});
+      write = std::max({write, now + ccd, bus_whole - wl_});
+      read = std::max({read, now + ccd, end + cdlr_, bus_whole - cl_});
       bank.precharge = std::max(bank.precharge, end + wr_);
     } else {
       ++read_bursts_;
-      read = std::max({read, now + ccd_, bus_whole - cl_});
-      write = std::max({write, now + ccd_, end + kBusTurnaround - wl_});
+      const Tick next = std::max(now + ccd, bus_whole - cl_);
+      read = std::max(read, next);
+      write = std::max({write, now + ccd, end + kBusTurnaround - wl_});
       bank.precharge = std::max(bank.precharge, now + rtpl_);
       if (!e.started) {
         e.started = true;
@@ -153,7 +157,7 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
   const std::uint16_t request = bank.hit;
   Entry& e = entries_[request];
   record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-  row_hits_ += bank.fresh ? 0 : 1;
+  row_misses_ += bank.fresh ? 1 : 0;
   bank.fresh = false;
 
   const Tick nominal = now + (e.write ? wl_ : cl_);

@@ -11,7 +11,8 @@ void Channel::release_return(Tick at) {
   // In order of time: two slices' fill ports may take data in another order than it came.
   std::uint32_t place = release_count_++;
   const auto slot = [&](std::uint32_t i) -> Tick& {
-    return return_release_[(release_head_ + i) % return_capacity_];
+    const std::uint32_t n = release_head_ + i;
+    return return_release_[n < return_capacity_ ? n : n - return_capacity_];
   };
   for (; place > 0 && slot(place - 1) > at; --place) slot(place) = slot(place - 1);
   slot(place) = at;
@@ -70,7 +71,7 @@ void Channel::plan_rows(Tick base) {
 void Channel::free_returns(Tick now) {
   if (returns_ < return_capacity_) return;
   while (release_count_ > 0 && return_release_[release_head_] <= now) {
-    release_head_ = (release_head_ + 1) % return_capacity_;
+    if (++release_head_ == return_capacity_) release_head_ = 0;
     --release_count_;
     --returns_;
   }

@@ -13,7 +13,7 @@
 namespace gpumux::l2 {
 
 /// One line with sectors on their way from DRAM, and the requests that wait for them.
-struct Mshr {
+struct alignas(64) Mshr {  // one cache line
   std::uint64_t slice_line = 0;
   std::uint32_t set = 0;
   std::uint32_t way = kNoWay;   // pinned for it (on-miss allocation)
@@ -28,11 +28,12 @@ struct Mshr {
   KernelSlot kernel = 0;
   // on-fill allocation: a victim that waits for the miss queue
   std::uint8_t victim_dirty = 0;
-  std::uint64_t victim_line = 0;
   std::uint8_t victim_space = 0;
   AppId victim_app = 0;
+  std::uint64_t victim_line = 0;
   std::uint16_t next_free = kNoMshr;
 };
+static_assert(sizeof(Mshr) == 64);
 
 /// The registers with a free list. With on-miss allocation the pinned way names the register; with on-fill
 /// allocation find() does, by open addressing (at most half full).

@@ -34,6 +34,7 @@ struct Partition::State {
   State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
         fixed_latency(config.dram.fixed_latency),
+        slice_count(config.l2.slices_per_partition),
         // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
         arrivals(static_cast<std::uint32_t>(4 * shared.network.latency) + 128),
         credits(arrivals.span()) {
@@ -57,6 +58,7 @@ struct Partition::State {
   Shared shared;
   Cycle fixed_latency;
   HugePageVector<Slice> slices;
+  std::uint32_t slice_count;
   Arrivals arrivals;
   CreditWheel credits;
   std::uint32_t first_for_credits = 0;
@@ -64,7 +66,7 @@ struct Partition::State {
   Cycle earliest = kNever;
   Cycle later = kNever;
   Cycle others = kNever;
-  Slice* earliest_slice = nullptr;
+  std::uint32_t earliest_slice = 0;
 };
 
 Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
@@ -128,24 +130,25 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
 
 void Partition::State::look_ahead() {
   earliest = later = kNever;
-  bool wait = false;
-  for (Slice& slice : slices) {
-    wait |= slice.waits_for_credits();
-    if (slice.next() < earliest) {
+  for (std::uint32_t i = 0; i < slice_count; ++i) {
+    const Cycle next = shared.next[i];
+    if (next < earliest) {
       later = earliest;
-      earliest = slice.next();
-      earliest_slice = &slice;
+      earliest = next;
+      earliest_slice = i;
     } else {
-      later = std::min(later, slice.next());
+      later = std::min(later, next);
     }
   }
+  others = arrivals.next();
   // Credits that nobody waits for are taken with the next event.
-  others = wait ? std::min(arrivals.next(), credits.next()) : arrivals.next();
+  if (shared.waiting_slices != 0) others = std::min(others, credits.next());
 }
 
 Cycle Partition::State::run_events(Cycle end) {
   const dram::Channel& channel = shared.channel;
   const dram::Tick end_tick = dram_tick(end);
+  shared.end = end;
   admit_arrivals(end);
   look_ahead();
   while (true) {
@@ -153,7 +156,8 @@ Cycle Partition::State::run_events(Cycle end) {
     // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
     // `now`, and while it is full nobody does at all.
     while (channel.next() < end_tick) {
-      if (!run_channel(channel.full() || now >= end ? end_tick : dram_tick(now + 1))) break;
+      const dram::Tick limit = channel.full() || now >= end ? end_tick : dram_tick(now + 1);
+      if (channel.next() >= limit || !run_channel(limit)) break;
       look_ahead();
       now = std::min(earliest, others);
     }
@@ -164,7 +168,7 @@ Cycle Partition::State::run_events(Cycle end) {
       if (!channel.full() && channel.next() != dram::kNoTick)
         bound = std::min(bound, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
       while (credits.next() <= now) take_credits();
-      earliest_slice->run(bound);
+      slices[earliest_slice].run(bound);
     } else {
       step(now);
     }
@@ -178,11 +182,16 @@ Cycle Partition::State::run_events(Cycle end) {
 // A request that finds its slice's pipeline with room for it, whatever happens in between, needs no event.
 void Partition::State::admit_arrivals(Cycle end) {
   while (arrivals.next() < end) {
-    const Cycle now = arrivals.next();
     if (!std::all_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.open(); })) return;
+    const Cycle now = arrivals.next();
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
       const RequestIndex next = shared.pool[index].next;
-      slices[shared.pool[index].slice].arrive(index, now);
+      Slice& slice = slices[shared.pool[index].slice];
+      if (slice.open()) {
+        slice.arrive_at_open_port(index);
+      } else {
+        slice.arrive(index, now);
+      }
       index = next;
     }
   }

@@ -37,39 +37,36 @@ struct alignas(64) Request {     // one cache line
   bool wants_reply = true;
 };
 
-/// Records with a free list, last freed first taken. It grows when senders ignore their credits, else never
-/// after construction.
+/// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,
+/// else never after construction.
 class RequestPool {
  public:
   explicit RequestPool(std::uint32_t size) { grow(size); }
   RequestIndex take() {
-    if (free_ == kNoRequest) grow(static_cast<std::uint32_t>(records_.size()));
-    const RequestIndex index = free_;
-    free_ = records_[index].next;
-    ++used_;
+    if (free_.empty()) grow(static_cast<std::uint32_t>(records_.size()));
+    const RequestIndex index = free_.back();
+    free_.pop_back();
+    if (free_.size() >= kAhead) __builtin_prefetch(&records_[free_[free_.size() - kAhead]]);
     return index;
   }
-  void release(RequestIndex index) {
-    records_[index].next = free_;
-    free_ = index;
-    --used_;
-  }
+  void release(RequestIndex index) { free_.push_back(index); }
   Request& operator[](RequestIndex index) { return records_[index]; }
   const Request& operator[](RequestIndex index) const { return records_[index]; }
-  [[nodiscard]] std::uint32_t used() const { return used_; }
+  void prefetch(RequestIndex index) const { __builtin_prefetch(&records_[index]); }
+  [[nodiscard]] std::uint32_t used() const {
+    return static_cast<std::uint32_t>(records_.size() - free_.size());
+  }
 
  private:
+  static constexpr std::size_t kAhead = 4;
   void grow(std::uint32_t more) {
     const auto first = static_cast<RequestIndex>(records_.size());
     records_.resize(first + more);
-    for (std::uint32_t i = more; i-- > 0;) {
-      records_[first + i].next = free_;
-      free_ = first + i;
-    }
+    free_.reserve(records_.size());
+    for (std::uint32_t i = more; i-- > 0;) free_.push_back(first + i);
   }
   HugePageVector<Request> records_;
-  RequestIndex free_ = kNoRequest;
-  std::uint32_t used_ = 0;
+  HugePageVector<RequestIndex> free_;
 };
 
 /// A queue through the records' `next`.
@@ -91,8 +88,6 @@ class RequestList {
     head_ = pool[index].next;
     return index;
   }
-  /// pop(), when the front record may be in another list by now: `following` was its `next`.
-  void advance(RequestIndex following) { head_ = following; }
 
  private:
   RequestIndex head_ = kNoRequest;
@@ -108,6 +103,11 @@ class Ring {
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] T& front() { return items_[head_]; }
   [[nodiscard]] const T& front() const { return items_[head_]; }
+  /// The n-th from the front, n < size().
+  [[nodiscard]] const T& operator[](std::uint32_t n) const {
+    const std::size_t place = head_ + n;
+    return items_[place < items_.size() ? place : place - items_.size()];
+  }
   void push(const T& item) {
     GPUMUX_DCHECK(count_ < items_.size());
     std::size_t place = head_ + count_;

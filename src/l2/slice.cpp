@@ -17,7 +17,9 @@ Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
       pool(64 + config.l2.slices_per_partition * (config.l2.input_queue + config.l2.latency) +
            config.sms * network.request_credits / config.l2.partitions),
       channel(config.dram),
-      reply_credits(network.reply_credits) {}
+      reply_credits(network.reply_credits) {
+  next.fill(kNever);
+}
 
 Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared)
     : s_(shared),
@@ -32,6 +34,7 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
       miss_capacity_(config.l2.miss_queue),
       output_capacity_(config.l2.output_queue),
       ejection_(shared.network.clock),
+      input_(input_capacity_),
       tags_(config.l2),
       mshrs_(config.l2.mshr_entries, on_fill_),
       misses_(config.l2.miss_queue + 2),
@@ -50,8 +53,13 @@ void Slice::arrive(RequestIndex request, Cycle now) {
   settle_entrance(now);
 }
 
+void Slice::arrive_at_open_port(RequestIndex index) {
+  Request& request = s_.pool[index];
+  admit(index, eject(request, request.time));
+}
+
 void Slice::settle_entrance(Cycle now) {
-  while (input_count_ < input_capacity_ && !entrance_.empty()) {
+  while (input_.size() < input_capacity_ && !entrance_.empty()) {
     const RequestIndex index = entrance_.pop(s_.pool);
     const Request& request = s_.pool[index];
     entrance_flits_ -= request.flits;
@@ -59,7 +67,7 @@ void Slice::settle_entrance(Cycle now) {
   }
   while (!network_.empty()) {
     Request& request = s_.pool[network_.front()];
-    if (input_count_ < input_capacity_) {
+    if (input_.size() < input_capacity_) {
       const RequestIndex index = network_.pop(s_.pool);
       admit(index, eject(request, now));
     } else if (entrance_flits_ + request.flits <= s_.network.output_buffer_flits) {
@@ -82,12 +90,11 @@ Cycle Slice::eject(Request& request, Cycle now) {
 }
 
 void Slice::admit(RequestIndex index, Cycle through) {
-  Request& request = s_.pool[index];
-  request.time = s_.l2_clock.tick_at(through) + latency_ - 1;
+  const Request& request = s_.pool[index];
+  const std::uint64_t time = s_.l2_clock.tick_at(through) + latency_ - 1;
   const bool head = input_.empty();
-  input_.push(s_.pool, index);
-  ++input_count_;
-  if (head) wake(std::max(request.time, tag_free_));
+  input_.push({time, index, request.set});
+  if (head) wake(std::max(time, tag_free_));
 }
 
 // --- the L2 cycle ---------------------------------------------------------------------------------
@@ -96,7 +103,7 @@ void Slice::wake(std::uint64_t tick) {
   tick = std::max(tick, unprocessed_);
   if (tick >= next_tick_) return;
   next_tick_ = tick;
-  next_core_ = s_.l2_clock.to_core(tick);
+  set_next_core(s_.l2_clock.to_core(tick));
 }
 
 void Slice::run(Cycle bound) {
@@ -115,20 +122,25 @@ bool Slice::step() {
   if (!atomics_.empty()) finish_atomics(tick);
   if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
   if (!victims_.empty()) queue_victims();
-  if (!input_.empty() && !head_blocked_ && tag_free_ <= tick && s_.pool[input_.front()].time <= tick) {
+  if (!input_.empty() && !head_blocked_ && tag_free_ <= tick && input_.front().time <= tick) {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
     stall(output_, tick);
-  } else {
+    note_wait();
+  } else if (output_.on) {
     resume(output_, tick, s_.counters.stall_network);
+    note_wait();
   }
-  const bool sent = !misses_.empty() && miss_free_ <= tick && send_miss(tick);
+  // Still no place in the channel's queue, unless it has been woken for one.
+  const bool waits = controller_.on && (s_.stalled_slices >> index_ & 1U) != 0;
+  const bool sent = !waits && !misses_.empty() && miss_free_ <= tick && send_miss(tick);
   if (sent) head_blocked_ = false;
+  if (controller_.on && !head_blocked_ && !miss_room(1)) foresee_block(tick);
 
   const std::uint64_t next = next_event(tick);
   next_tick_ = next;
-  next_core_ = next == kNoTick ? kNever : s_.l2_clock.to_core(next);
+  set_next_core(next == kNoTick ? kNever : s_.l2_clock.to_core(next));
   return sent;
 }
 
@@ -138,7 +150,7 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
   for (const Atomic& atomic : atomics_) next = std::min(next, atomic.finish);
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
   if (!input_.empty() && !head_blocked_ && !head_unanswered_) {
-    next = std::min(next, std::max(s_.pool[input_.front()].time, tag_free_));
+    next = std::min(next, std::max(input_.front().time, tag_free_));
   }
   // A place of the output queue becomes free when the reply at its front enters the port.
   if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
@@ -160,13 +172,14 @@ void Slice::access_head(std::uint64_t tick) {
     return;
   }
   head_wants_room_ = false;
-  const RequestIndex index = input_.front();
-  const RequestIndex following = s_.pool[index].next;  // access() may give the record another list
-  const Outcome outcome = access(index, tick);
+  const Outcome outcome = access(input_.front().request, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
-    input_.advance(following);
-    if (--input_count_ > 0) tags_.prefetch(s_.pool[following].set);
+    input_.pop();
+    if (!input_.empty()) {
+      s_.pool.prefetch(input_.front().request);
+      tags_.prefetch(input_.front().set);
+    }
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
     if (!network_.empty() || !entrance_.empty()) settle_entrance(next_core_);
     return;
@@ -177,6 +190,21 @@ void Slice::access_head(std::uint64_t tick) {
     head_blocked_ = true;
     stall(reservation_, tick);
   }
+}
+
+// The next look at the tags falls in the next cycle and will find a read whose line is not here and a full
+// miss queue: as good as done.
+void Slice::foresee_block(std::uint64_t tick) {
+  const std::uint64_t then = tick + 1;
+  if (input_.empty() || output_.on || input_.front().time > then || tag_free_ > then) return;
+  if ((!fills_.empty() && fills_.front().tick <= then) || !victims_.empty()) return;
+  if (s_.l2_clock.to_core(then) >= s_.end) return;
+  const Request& request = s_.pool[input_.front().request];
+  if (request.kind == RequestKind::Write) return;
+  if (tags_.find(request.set, request.slice_line, request.space) != kNoWay) return;
+  if (on_fill_ && mshrs_.find(request.slice_line, request.space) != kNoMshr) return;
+  head_blocked_ = head_wants_room_ = head_is_absent_ = true;
+  stall(reservation_, then);
 }
 
 Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
@@ -524,6 +552,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
     send(answer, ready);
   } else {
     unsent_.push({answer, ready});
+    note_wait();
   }
 }
 
@@ -541,6 +570,7 @@ void Slice::credits_came(Cycle now) {
     unsent_.pop();
     send(unsent.reply, std::max(unsent.ready, now));
   }
+  note_wait();
   if (output_.on && !sending_.empty()) wake(s_.l2_clock.tick_at(std::max(sending_.front(), now)));
 }
 
@@ -562,7 +592,10 @@ void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, 
 }
 
 void Slice::prefetch() const {
-  if (!input_.empty() && !head_blocked_) tags_.prefetch(s_.pool[input_.front()].set);
+  if (!input_.empty()) {
+    s_.pool.prefetch(input_.front().request);
+    if (!head_blocked_) tags_.prefetch(input_.front().set);
+  }
   if (!fills_.empty()) mshrs_.prefetch(fills_.front().mshr);
 }
 

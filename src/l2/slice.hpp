@@ -1,6 +1,7 @@
 // One L2 slice with its two crossbar ports.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct Shared {
   RequestPool pool;
   dram::Channel channel;             // may be ahead of the slices while it is full
   Cycle channel_room = 0;            // before this cycle it is full for them
+  Cycle end = 0;                     // of the window
+  std::array<Cycle, 64> next;        // Slice::next() of each
+  std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
   machine::PartitionCounters counters;
@@ -63,6 +67,8 @@ class Slice {
 
   /// A request's last flit is at the ejection port at its `time`. In order of (time, SM).
   void arrive(RequestIndex request, Cycle now);
+  /// The same when open(), for an arrival that may be in the future.
+  void arrive_at_open_port(RequestIndex request);
   /// Next core cycle of step(); kNever: none without a message or DRAM.
   [[nodiscard]] Cycle next() const { return next_core_; }
   /// Everything of the L2 cycle that falls in next(). True when the channel has got a request.
@@ -72,13 +78,15 @@ class Slice {
   void run(Cycle bound);
   /// There is room for more requests than can arrive within a window.
   [[nodiscard]] bool open() const {
-    return network_.empty() && entrance_.empty() && input_count_ < input_capacity_;
+    return network_.empty() && entrance_.empty() && input_.size() < input_capacity_;
   }
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
   /// it leaves the return queue for the fill port.
   Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);
-  /// Loads into the host's cache what the next cycles are likely to need.
+  /// Load into the host's cache what the next cycles are likely to need; the second what the first has led
+  /// to.
   void prefetch() const;
+  void prefetch_further();
   /// The channel's queue has a place again at core cycle `now`.
   void channel_freed(Cycle now);
   /// Replies lie here for want of credits, or for want of a place in the output queue.
@@ -118,6 +126,7 @@ class Slice {
   void admit(RequestIndex request, Cycle through);
   Cycle eject(Request& request, Cycle now);
   void access_head(std::uint64_t tick);
+  void foresee_block(std::uint64_t tick);
   Outcome access(RequestIndex index, std::uint64_t tick);
   Outcome access_write(RequestIndex index, std::uint32_t way, std::uint16_t mshr, std::uint64_t tick);
   /// Sees that `sectors` of the request's line are on their way, in a register (taken if `mshr` is none).
@@ -152,6 +161,11 @@ class Slice {
     stall.on = false;
   }
   void wake(std::uint64_t tick);
+  void set_next_core(Cycle cycle) { s_.next[index_] = next_core_ = cycle; }
+  void note_wait() {
+    const std::uint64_t bit = std::uint64_t{1} << index_;
+    s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
+  }
   [[nodiscard]] std::uint64_t next_event(std::uint64_t tick) const;
 
   static constexpr std::uint8_t kAllSectors = 0xf;
@@ -173,8 +187,12 @@ class Slice {
   RequestList network_;   // arrived, not through the ejection port
   RequestList entrance_;  // through the port, no place in the pipeline
   std::uint32_t entrance_flits_ = 0;
-  RequestList input_;
-  std::uint32_t input_count_ = 0;
+  struct Waiting {
+    std::uint64_t time;  // L2 cycle from which its tags may be read
+    RequestIndex request;
+    std::uint32_t set;
+  };
+  Ring<Waiting> input_;
 
   Tags tags_;
   Mshrs mshrs_;

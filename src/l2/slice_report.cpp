@@ -22,8 +22,8 @@ std::string Slice::describe() const {
     const char* cause = head_blocked_      ? "waits for a line, MSHR or miss queue entry"
                         : head_unanswered_ ? "waits for a place in the output queue"
                                            : "is on its way to the tags";
-    text += fmt::format("{} input queue: {} requests; the first {}: {}\n", name, input_count_, cause,
-                        line_of(input_.front()));
+    text += fmt::format("{} input queue: {} requests; the first {}: {}\n", name, input_.size(), cause,
+                        line_of(input_.front().request));
   }
   if (mshrs_.used() != 0)
     text += fmt::format("{}: {} of {} MSHRs in use\n", name, mshrs_.used(), mshrs_.count());
