@@ -14,7 +14,6 @@
 
 #include <cstdint>
 
-#include "machine/clock.hpp"
 #include "machine/config.hpp"
 #include "noc/ticks.hpp"
 
