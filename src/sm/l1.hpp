@@ -71,11 +71,8 @@ class L1 {
   }
   /// Brings what load() of the line looks at into the host's cache.
   void prefetch(std::uint64_t line) const { __builtin_prefetch(&buckets_[home(line)], 1); }
-  /// The same for fill().
+  /// With that of its line, what fill() looks at.
   void prefetch_mshr(std::uint32_t mshr) const { __builtin_prefetch(&mshrs_[mshr], 1); }
-  void prefetch_fill(std::uint32_t mshr) const {
-    __builtin_prefetch(&buckets_[mshrs_[mshr].place / kPerBucket], 1);
-  }
 
   /// Drops all lines; data that is still on its way serves its waiters and is dropped too.
   void flush();

@@ -39,7 +39,10 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
     scoreboard.set_out(slot, inst);
     ++blocks[warp.block].loads_out;
   }
-  for (std::uint32_t i = 0; i < header.transactions; ++i) lsu.words.push(words[i]);
+  for (std::uint32_t i = 0; i < header.transactions; ++i) {
+    lsu.words.push(words[i]);
+    if (lines) l1.prefetch(workload::Transaction{words[i]}.line());  // its turn comes cycles later
+  }
   ++warp.memory_out;
   ++outstanding[warp.kernel];
   ++count(warp.kernel).memory_instructions;

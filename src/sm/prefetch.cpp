@@ -24,6 +24,7 @@ void Sm::State::prefetch_schedulers(Cycle begin) const {
   prefetch(&now_, 4);
   prefetch(schedulers.data(), schedulers.size());
   wheel.prefetch(begin);
+  prefetch(mailbox.in.data(), mailbox.in.size());
 }
 
 /// What the warps touch that issue soon: those that wake in this window, and of the ready ones about as many
@@ -55,12 +56,26 @@ void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
       scoreboard.prefetch(slot);
     }
   }
+  for (const MemReply& reply : mailbox.in) __builtin_prefetch(&requests[reply.tag], 1);
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
       const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)))];
       if (warp.next == warp.end) continue;
       __builtin_prefetch(warp.next);
       __builtin_prefetch(warp.next + 1);  // looked at when the first has issued
+    }
+  }
+}
+
+/// What the replies that have come will touch.
+void Sm::State::prefetch_fills() const {
+  for (const MemReply& reply : mailbox.in) {
+    const Request& request = requests[reply.tag];
+    if (request.purpose == Purpose::L1Fill) {
+      l1.prefetch(request.line);
+      l1.prefetch_mshr(request.target);
+    } else if (request.purpose <= Purpose::Atomic) {
+      __builtin_prefetch(&ops[request.target], 1);
     }
   }
 }

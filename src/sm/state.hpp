@@ -60,6 +60,7 @@ struct Sm::State {
   Cycle run(Cycle begin, Cycle end);
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin, Cycle end);
+  void prefetch_fills() const;
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;
