@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 /// The kernel's file: as named, or compressed, or uncompressed.
 std::string kernel_file(const LineReader& list, const fs::path& folder, const std::string& name) {
-  const std::string path = (folder / name).string();
+  std::string path = (folder / name).string();
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
-  const std::string other = path.ends_with(".xz") ? path.substr(0, path.size() - 3) : path + ".xz";
+  std::string other = path.ends_with(".xz") ? path.substr(0, path.size() - 3) : path + ".xz";
   if (fs::is_regular_file(other, ignored)) return other;
   list.fail(fmt::format("there is no file {} in {}", name, folder.string()));
 }
