@@ -21,6 +21,7 @@ void bind(experiment::AppArguments& app, const std::string& option, const std::s
   if (option == "--block") set_once(app.block, option, app.app, value);
   if (option == "--shared") set_once(app.shared, option, app.app, value);
   if (option == "--arg") app.args.push_back(value);
+  if (option == "--symbol") app.symbols.push_back(value);
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& text) {
@@ -31,7 +32,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 
 std::vector<experiment::AppArguments> take_apps(Arguments& args,
                                                 const std::vector<std::string>& value_options) {
-  static const std::vector<std::string> kAppOptions = {"--grid", "--block", "--shared", "--arg"};
+  static const std::vector<std::string> kAppOptions = {"--grid", "--block", "--shared", "--arg", "--symbol"};
   std::vector<experiment::AppArguments> apps;
   Arguments rest;
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -51,7 +52,7 @@ std::vector<experiment::AppArguments> take_apps(Arguments& args,
       rest.push_back(token);
       if (contains(value_options, token) && i + 1 < args.size()) rest.push_back(args[++i]);
     } else {
-      apps.push_back({token, "", "", "", {}});
+      apps.push_back({token, "", "", "", {}, {}});
     }
   }
   args = std::move(rest);

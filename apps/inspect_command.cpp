@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "emulator/program.hpp"
 #include "experiment/file_kernel.hpp"
+#include "experiment/symbol_name.hpp"
 #include "inspect_mix.hpp"
 #include "machine/config_file.hpp"
 #include "ptx/compile.hpp"
@@ -81,6 +82,7 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
       subject.register_override != 0 ? subject.register_override : figures.registers;
   ordered_json out;
   out["kernel"] = code.name;
+  out["cpp_name"] = experiment::cpp_name(code.name);
   out["registers"] = registers;
   if (subject.register_override != 0) out["registers_allocated"] = figures.registers;
   out["shared_bytes"] = code.shared_bytes;
@@ -105,7 +107,10 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
 
 void print_kernel(const ordered_json& k) {
   const auto whole = [&](const char* key) { return k[key].get<std::uint64_t>(); };
-  fmt::print("\n{}\n", k["kernel"].get<std::string>());
+  const auto symbol = k["kernel"].get<std::string>();
+  const auto cpp_name = k["cpp_name"].get<std::string>();
+  fmt::print("\n{}\n", cpp_name);
+  if (cpp_name != symbol) fmt::print("  in the PTX     {}\n", symbol);
   fmt::print("  registers      {} per thread\n", whole("registers"));
   if (k.contains("registers_allocated")) {
     fmt::print("                 (metadata; allocation needed {})\n", whole("registers_allocated"));
@@ -173,10 +178,7 @@ int inspect_command(const Arguments& args) {
 
   ordered_json kernels = ordered_json::array();
   for (Subject& s : program.subjects) {
-    const auto found = module->kernels.find(s.kernel);
-    if (found == module->kernels.end()) {
-      throw UserError({program.file}, unknown_choice("kernel", s.kernel, known));
-    }
+    s.kernel = experiment::find_symbol("kernel", s.kernel, known, program.file);
     if (!block.empty()) s.block = experiment::parse_dim3("--block", block);
     if (!shared.empty()) {
       const std::optional<std::uint64_t> bytes = parse_bytes(shared);
@@ -186,11 +188,12 @@ int inspect_command(const Arguments& args) {
       }
       s.dynamic_shared_bytes = static_cast<std::uint32_t>(*bytes);
     }
-    ordered_json described = describe(s, found->second, machine);
+    const emulator::KernelInfo& kernel = module->kernels.at(s.kernel);
+    ordered_json described = describe(s, kernel, machine);
     if (disassemble && json) {
       ordered_json lines = ordered_json::array();
-      for (const isa::Instruction& inst : found->second.code.code) {
-        lines.push_back(isa::to_text(module->module, found->second.code, inst));
+      for (const isa::Instruction& inst : kernel.code.code) {
+        lines.push_back(isa::to_text(module->module, kernel.code, inst));
       }
       described["disassembly"] = std::move(lines);
     }

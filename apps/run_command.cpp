@@ -41,7 +41,10 @@ file.ptx:kernel, followed by its own options:
       out:TYPE[N]=FILE         a zeroed buffer that is written to the file afterwards
       inout:TYPE[N]=IN,OUT     both
       zero:TYPE[N]             a zeroed buffer
+      same:K or same:K+BYTES   the buffer of the Kth --arg again, or from BYTES into it
     Files are raw bytes; those that end in .txt hold one number per line.
+  --symbol NAME=ARG    the content of a __constant__ or __device__ variable; ARG as above
+The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpumux inspect file.ptx` lists them.
 
 With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
 are compared in a table.)";
@@ -164,6 +167,7 @@ Applications make_apps(const std::vector<experiment::AppArguments>& arguments, c
       kernel.block = a.block;
       kernel.shared = a.shared;
       kernel.args = a.args;
+      kernel.symbols = a.symbols;
       kernel.folder = folder;
       if (!folder.empty() && !kernel.path.starts_with('/')) {
         kernel.path = (std::filesystem::path(folder) / kernel.path).string();
@@ -185,7 +189,8 @@ Applications make_apps(const std::vector<experiment::AppArguments>& arguments, c
     for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
                                         {"--block", !a.block.empty()},
                                         {"--shared", !a.shared.empty()},
-                                        {"--arg", !a.args.empty()}}) {
+                                        {"--arg", !a.args.empty()},
+                                        {"--symbol", !a.symbols.empty()}}) {
       if (!given) continue;
       if (is_trace)
         throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));

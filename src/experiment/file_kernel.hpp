@@ -13,13 +13,14 @@ namespace gpumux::experiment {
 
 /// What the command line or a workload file says about one kernel of a file.
 struct FileKernelSpec {
-  std::string path;  // of the PTX
-  std::string kernel;
-  std::string text;               // "k.ptx:scale"
-  std::string grid;               // "16", "16,8", "16,8,2"; required
-  std::string block;              // required
-  std::string shared;             // dynamic shared memory, bytes or "4K"; empty: 0
-  std::vector<std::string> args;  // one per parameter, see below
+  std::string path;                  // of the PTX
+  std::string kernel;                // its name in the PTX or in C++, see symbol_name.hpp
+  std::string text;                  // "k.ptx:scale"
+  std::string grid;                  // "16", "16,8", "16,8,2"; required
+  std::string block;                 // required
+  std::string shared;                // dynamic shared memory, bytes or "4K"; empty: 0
+  std::vector<std::string> args;     // one per parameter, see below
+  std::vector<std::string> symbols;  // "NAME=ARG", NAME a variable of the module
   std::string folder;  // relative paths of the arguments are relative to it; empty: the current one
 };
 
@@ -32,6 +33,9 @@ struct FileKernelSpec {
 //   out:TYPE[N]=FILE         a zeroed buffer, written to the file after the run
 //   inout:TYPE[N]=IN,OUT     a buffer from IN, written to OUT (TYPE alone, or nothing, as for `in`)
 //   zero:TYPE[N]             a zeroed buffer
+//   same:K, same:K+BYTES     the buffer of argument K again (1: the first), or from BYTES into it
+// Of a variable (symbols) they give the content before the launch; `out` and `inout` also write its content
+// after the run. A content that is shorter than the variable fills its beginning.
 
 /// The output buffers of a kernel's first completed run.
 struct KernelOutputs {

@@ -82,7 +82,7 @@ class Reader {
     return out;
   }
   [[nodiscard]] std::vector<AppArguments> apps(const toml::node& node) const {
-    static const std::vector<std::string> kKeys = {"app", "grid", "block", "shared", "args"};
+    static const std::vector<std::string> kKeys = {"app", "grid", "block", "shared", "args", "symbols"};
     if (!node.is_array()) fail(node, "'apps' must be a list of tables: [[apps]]");
     std::vector<AppArguments> list;
     for (const toml::node& part : *node.as_array()) {
@@ -98,6 +98,7 @@ class Reader {
               value.is_integer() ? fmt::format("{}", whole(value, "shared", 0)) : text(value, "shared");
         }
         if (key == "args") app.args = texts(value, "args");
+        if (key == "symbols") app.symbols = texts(value, "symbols");
       }
       if (app.app.empty()) fail(part, "[[apps]] needs 'app', such as app = \"hotspot\"");
       list.push_back(std::move(app));

@@ -16,6 +16,7 @@ struct AppArguments {
   std::string block;
   std::string shared;
   std::vector<std::string> args;
+  std::vector<std::string> symbols;
 };
 
 struct WorkloadFile {

@@ -218,6 +218,10 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
   stream(id).queue.emplace_back(std::move(copy));
 }
 
+Address Context::symbol_address(std::uint32_t module_id, const std::string& symbol) {
+  return module(module_id).global_address(symbol);
+}
+
 void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, const LaunchSpec& spec,
                          std::string parameters) {
   emulator::LoadedModule& loaded = module(module_id);

@@ -49,6 +49,7 @@ class Context final : public Host {
   void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) override;
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, StreamId stream) override;
+  [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
   void launch_source(const KernelMaker& make, StreamId stream) override;

@@ -103,6 +103,8 @@ class Host {
   virtual void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) = 0;
   virtual void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                               std::span<const std::byte> from, StreamId stream) = 0;
+  /// Where a .global variable of the module lies; 0: it has none of this name.
+  [[nodiscard]] virtual Address symbol_address(std::uint32_t module, const std::string& symbol) = 0;
   /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
   /// or a block that no SM of the machine can hold.
   virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,

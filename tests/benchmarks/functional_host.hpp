@@ -52,6 +52,9 @@ class FunctionalHost final : public runtime::Host {
       modules_.at(module)->write_const(symbol, offset, from);
     }
   }
+  [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override {
+    return modules_.at(module)->global_address(symbol);
+  }
   void launch_raw(std::uint32_t module, const std::string& kernel, const runtime::LaunchSpec& spec,
                   std::string parameters) override {
     const emulator::KernelInfo* info = modules_.at(module)->find(kernel);

@@ -81,6 +81,16 @@ TEST_F(Run, RunsAUsersKernelBesideABuiltInApp) {
   EXPECT_EQ(result("a.json")["apps"][1]["app"], kKernel + ":scale");
 }
 
+TEST_F(Run, NamesKernelsAsInCppAndSetsVariables) {
+  const std::string symbols = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/symbols.ptx";
+  write_file_atomically(path("x.txt"), "1\n2\n3\n4\n");
+  const Outcome o = gpumux({"run", symbols + ":weigh", "--grid", "1", "--block", "4", "--arg",
+                            "inout:f32=x.txt,y.txt", "--arg", "same:1", "--arg", "i32:4", "--symbol",
+                            "factors=in:f32=x.txt", "--symbol=offset=i32:0", "--set", "sms=2"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(read_file(path("y.txt")), "1\n4\n9\n16\n");
+}
+
 TEST_F(Run, TakesAWorkloadFile) {
   std::filesystem::create_directories(path("w"));
   write_file_atomically(path("w/x.txt"), "1\n2\n");
@@ -147,6 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Threads", {"run", "add", "--threads", "0"}, "--threads"},
         Wrong{"Baseline", {"run", "add", "--baseline", "on"}, "--baseline"},
         Wrong{"TwoPolicies", {"run", "add", "--policy", "even", "--policy", "spatial"}, "give one --policy"},
+        Wrong{
+            "SymbolOfBuiltIn", {"run", "add", "--symbol", "a=i32:4"}, "--symbol is for kernels of PTX files"},
         Wrong{"GridOfBuiltIn", {"run", "add", "--grid", "4"}, "--grid is for kernels of PTX files"},
         Wrong{"GridBeforeApp", {"run", "--grid", "4", "add"}, "must follow the APP"},
         Wrong{"PtxWithoutKernel", {"run", "k.ptx"}, "say which kernel"},

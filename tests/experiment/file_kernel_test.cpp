@@ -149,6 +149,104 @@ TEST(FileKernel, SaysWhatIsWrongWithItsArguments) {
   has(with("bytes:" + temporary("odd.bin")), "has 8 bytes; this argument has 3");
 }
 
+FileKernelSpec with_symbols(const std::string& kernel, std::vector<std::string> args,
+                            std::vector<std::string> symbols) {
+  FileKernelSpec s = spec(kernel, std::move(args));
+  s.path = source("symbols.ptx");
+  s.text = "symbols.ptx:" + kernel;
+  s.symbols = std::move(symbols);
+  s.grid = "1";
+  s.block = "4";
+  return s;
+}
+
+std::vector<std::string> weigh_args() {
+  return {"out:f32[4]=" + temporary("y.txt"), "in:f32=" + temporary("four.txt"), "i32:4"};
+}
+
+TEST(FileKernel, SetsAndReadsVariablesOfTheModule) {
+  write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
+  write_file_atomically(temporary("factors.bin"), bytes_of(std::vector<float>{10, 20, 30, 40}));
+  const FileKernel kernel =
+      file_kernel(with_symbols("weigh", weigh_args(),
+                               {"factors=in:" + temporary("factors.bin"), "offset=i32:-1",
+                                "launches=out:u32[1]=" + temporary("count.txt")}));
+  EXPECT_EQ(kernel.outputs->paths.size(), 2U);
+  (void)run(kernel);
+  ASSERT_EQ(kernel.outputs->files.size(), 2U);
+  EXPECT_EQ(kernel.outputs->files[0].content, "9\n39\n89\n159\n");
+  EXPECT_EQ(kernel.outputs->files[1].content, "8\n");  // starts at the 7 of the source
+}
+
+TEST(FileKernel, AShorterContentFillsTheBeginningOfAVariable) {
+  write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
+  write_file_atomically(temporary("two.bin"), bytes_of(std::vector<float>{10, 20}));
+  write_file_atomically(temporary("count.txt"), "100\n");
+  const FileKernel kernel = file_kernel(
+      with_symbols("deep::weigh", weigh_args(),
+                   {"factors=in:" + temporary("two.bin"),
+                    "launches=inout:u32=" + temporary("count.txt") + "," + temporary("counted.txt")}));
+  (void)run(kernel);
+  EXPECT_EQ(kernel.outputs->files.at(0).content, "15\n45\n5\n5\n");
+  EXPECT_EQ(kernel.outputs->files.at(1).content, "101\n");
+}
+
+TEST(FileKernel, VariablesBelongToTheIdentity) {
+  write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
+  const auto identity = [](const std::string& value) {
+    return file_kernel(with_symbols("weigh", weigh_args(), {"offset=i32:" + value})).app.identity;
+  };
+  EXPECT_EQ(identity("1"), identity("1"));
+  EXPECT_NE(identity("1"), identity("2"));
+}
+
+TEST(FileKernel, SaysWhatIsWrongWithItsVariables) {
+  write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
+  const auto with = [&](const std::string& symbol) {
+    return message_of(with_symbols("weigh", weigh_args(), {symbol}));
+  };
+  const auto has = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(with("offset"), "--symbol offset: write NAME=ARG");
+  has(with("=i32:4"), "write NAME=ARG");
+  has(with("ofset=i32:4"), "unknown variable 'ofset'; did you mean 'offset'?; known: ");
+  has(with("offset=i64:4"), "--symbol offset=i64:4: the variable has 4 bytes; this has 8");
+  has(with("offset=i32:four"), "--symbol offset i32:four: 'four' is no i32");
+  has(with("offset=out:i32[1]=" + temporary("z.bin")), "a constant cannot change");
+  has(with("offset=same:1"), "same: is for --arg");
+  EXPECT_EQ(with("offset=i16:4"), "");
+}
+
+TEST(FileKernel, PassesABufferTwiceAndFromItsMiddle) {
+  write_file_atomically(temporary("eight.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n");
+  const std::string buffer = "inout:f32=" + temporary("eight.txt") + "," + temporary("out.txt");
+  const FileKernel kernel = file_kernel(with_symbols("strided<float, 2>", {buffer, "same:1"}, {}));
+  (void)run(kernel);
+  EXPECT_EQ(kernel.outputs->files.at(0).content, "1\n3\n5\n7\n5\n6\n7\n8\n");
+  const FileKernel shifted = file_kernel(with_symbols("strided<float,1>", {"same:2+8", buffer}, {}));
+  const FileKernel upper = file_kernel(with_symbols("strided<float,1>", {"same:2+16", buffer}, {}));
+  (void)run(upper);
+  EXPECT_EQ(upper.outputs->files.at(0).content, "1\n2\n3\n4\n1\n2\n3\n4\n");
+  EXPECT_NE(shifted.app.identity, upper.app.identity);
+}
+
+TEST(FileKernel, SaysWhichBufferCannotBePassedAgain) {
+  const auto with = [&](const std::string& again) {
+    return message_of(with_symbols("strided<float, 1>", {"zero:f32[4]", again}, {}));
+  };
+  const auto has = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(with("same:0"), "write same:N or same:N+BYTES");
+  has(with("same:one"), "write same:N or same:N+BYTES");
+  has(with("same:1+x"), "write same:N or same:N+BYTES");
+  has(with("same:2"), "argument 2 is no buffer of its own");
+  has(with("same:3"), "argument 3 is no buffer of its own");
+  has(with("same:1+17"), "the buffer of argument 1 has 16 bytes");
+  EXPECT_EQ(with("same:1+16"), "");
+}
+
 TEST(FileKernel, SaysWhatIsWrongWithItsLaunch) {
   FileKernelSpec s = spec("outside", {"zero:i32[1]"});
   const auto has = [](const std::string& message, const std::string& part) {
