@@ -105,6 +105,21 @@ void Parser::op_cvt(Statement& s) {
                     ? mov_source(s.args[1], inst.type2)
                     : source(s.args[1], inst.type2, true);
   inst.dst[0] = destination(s.args[0], inst.type, true);
+  // nvcc reads the low half of a 64-bit register by cvt.s64.s32; final code reads no register by halves.
+  const auto low_half = [&] {
+    if (inst.src[0].kind != Operand::Kind::Reg64 || isa::width_bits(inst.type2) == 64) return;
+    Instruction half;
+    half.op = Opcode::Cvt;
+    half.type = Type::U32;
+    half.type2 = Type::U64;
+    half.dst[0] = Operand::reg32(new_register(Type::B32));
+    half.src[0] = inst.src[0];
+    half.line = inst.line;
+    half.column = inst.column;
+    inst.src[0] = half.dst[0];
+    emit(half);
+  };
+  low_half();
   // A signed result narrower than its register is extended to the register's width.
   const Variable* variable = s.args[0].kind == Arg::Kind::Name ? find(s.args[0].at.text) : nullptr;
   const unsigned width = variable != nullptr ? isa::width_bits(variable->type) : isa::width_bits(inst.type);
@@ -128,6 +143,7 @@ void Parser::op_cvt(Statement& s) {
     // The low bits of the source are the narrow value: one conversion from it does both.
     inst.type2 = inst.type;
     inst.type = signed_of(width);
+    low_half();
   }
   emit(inst);
 }

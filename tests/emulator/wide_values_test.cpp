@@ -2,6 +2,7 @@
 // values taken apart and put together.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <random>
 
 #include "emulator/ptx_runner.hpp"
@@ -63,6 +64,50 @@ const char* const kStore = R"(
 void expect_words(const std::vector<std::uint64_t>& words, std::size_t thread, u128 expected) {
   EXPECT_EQ(words[2 * thread], static_cast<std::uint64_t>(expected)) << thread;
   EXPECT_EQ(words[2 * thread + 1], static_cast<std::uint64_t>(expected >> 64U)) << thread;
+}
+
+std::uint64_t sign_extended(std::uint64_t value, unsigned bits) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits));
+}
+
+TEST(WideValues, ConversionsReadTheLowBitsOfAWiderRegister) {
+  // nvcc writes cvt.s64.s32 of a 64-bit register for the sign of an index that it holds in 64 bits; its sum
+  // and its shift are what addresses are made of.
+  const auto values = operands();
+  for (const int optimize : {0, 1}) {
+    const auto both = run(R"(
+  cvt.s64.s32 %rd7, %rd3;
+  add.s64 %rd8, %rd7, %rd4;
+  shl.b64 %rd9, %rd7, 5;
+  st.global.v2.u64 [%rd5], {%rd8, %rd9};)",
+                          values, optimize);
+    const auto narrow = run(R"(
+  cvt.u32.u8 %r20, %rd3;
+  cvt.s32.s16 %r21, %rd3;
+  cvt.s16.s64 %r22, %rd3;
+  cvt.u16.u32 %r23, %rd3;)" + std::string(kStore),
+                            values, optimize);
+    const auto single = run(R"(
+  .reg .f32 %f<3>;
+  cvt.rn.f32.s32 %f1, %rd3;
+  mov.b32 %r20, %f1;
+  cvt.rn.f32.u16 %f1, %rd3;
+  mov.b32 %r21, %f1;
+  mov.u32 %r22, 0;
+  mov.u32 %r23, 0;)" + std::string(kStore),
+                            values, optimize);
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      const std::uint64_t a = values[2 * i];
+      EXPECT_EQ(both[2 * i], sign_extended(a, 32) + values[2 * i + 1]) << i;
+      EXPECT_EQ(both[2 * i + 1], sign_extended(a, 32) << 5U) << i;
+      EXPECT_EQ(narrow[2 * i], (a & 0xffU) | (sign_extended(a, 16) << 32U)) << i;
+      EXPECT_EQ(narrow[2 * i + 1], (sign_extended(a, 16) & 0xffff'ffffU) | ((a & 0xffffU) << 32U)) << i;
+      EXPECT_EQ(single[2 * i] & 0xffff'ffffU,
+                std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(a))))
+          << i;
+      EXPECT_EQ(single[2 * i] >> 32U, std::bit_cast<std::uint32_t>(static_cast<float>(a & 0xffffU))) << i;
+    }
+  }
 }
 
 TEST(WideValues, ProductsOf128BitsByCarryChains) {
