@@ -135,8 +135,9 @@ std::vector<BlockId> immediate_post_dominators(const FlowGraph& graph) {
   std::vector<bool> ends(count + 1, false);  // reaches a regular end
   for (const BlockId id : post_order(from_exit, exit)) ends[id] = true;
   // A guarded exit takes lanes away without a branch, so it is no edge, unless it is the only way out of
-  // a loop.
-  for (BlockId id = 0; id < count; ++id) {
+  // a loop. In post order, so that a loop gets its edge before the blocks that lead to it, which then end
+  // too.
+  for (const BlockId id : post_order(forward, 0)) {
     const auto& code = graph.blocks[id].code;
     const bool leaves = std::any_of(code.begin(), code.end(), [](const Instruction& inst) {
       return inst.guard && (inst.op == Opcode::Exit || inst.op == Opcode::Ret);

@@ -266,6 +266,40 @@ TEST(Barriers, SharedMemoryIsSeenByOtherWarps) {
   for (std::uint32_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], 3 * (255 - i % 256)) << i;
 }
 
+TEST(Barriers, DivergedLanesJoinBeforeThemWhereEveryExitIsGuarded) {
+  // An early return and a loop whose end is the kernel's: both become guarded exits. The lanes of the last
+  // warp that write and those that do not must meet at the barrier, or it opens before the writes.
+  const auto values = results(kernel(R"(
+    .shared .align 4 .b8 buffer[400];
+    setp.gt.u32 %p1, %r1, 1000;
+    @%p1 bra END;
+    setp.gt.u32 %p2, %r1, 99;
+    @%p2 bra JOIN;
+    shl.b32 %r10, %r1, 2;
+    mov.u32 %r11, buffer;
+    add.s32 %r10, %r11, %r10;
+    add.s32 %r12, %r1, 1;
+    st.shared.u32 [%r10], %r12;
+  JOIN:
+    bar.sync 0;
+    mov.u32 %r13, 0;
+    mov.u32 %r14, 0;
+    mov.u32 %r10, buffer;
+  LOOP:
+    ld.shared.u32 %r12, [%r10];
+    add.s32 %r13, %r13, %r12;
+    st.global.u32 [%rd1], %r13;
+    add.s32 %r10, %r10, 4;
+    add.s32 %r14, %r14, 1;
+    setp.lt.u32 %p3, %r14, 100;
+    @%p3 bra LOOP;
+  END:
+    ret;
+  )"),
+                              1, 128);
+  for (std::uint32_t t = 0; t < 128; ++t) EXPECT_EQ(values[t], 5050U) << t;
+}
+
 TEST(Barriers, ExitedWarpsCountAsArrived) {
   const auto values = results(kernel(R"(
     mov.u32 %r10, 1;

@@ -77,6 +77,21 @@ TEST(Flow, BranchToTheEndIsAnExit) {
   EXPECT_EQ(count(code, Opcode::Exit), 2U);
 }
 
+TEST(Flow, AnEarlyReturnDoesNotHinderReconvergenceBeforeALoopThatEndsTheKernel) {
+  // Every exit is guarded here; the loop at the end is what needs an edge to the exit, not the early return.
+  const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
+    setp.lt.s32 %p1,%r1,1; @%p1 bra END; setp.lt.s32 %p2,%r2,7; @%p2 bra JOIN; st.global.u32 [%rd2],%r1;
+    JOIN: bar.sync 0;
+    LOOP: st.global.u32 [%rd2+4],%r1; add.s32 %r1,%r1,-1; setp.gt.s32 %p3,%r1,0; @%p3 bra LOOP;
+    END: ret;)"),
+                                 0);
+  EXPECT_EQ(count(code, Opcode::Exit), 2U);
+  const Instruction* branch = first(code, Opcode::Bra);
+  ASSERT_NE(branch, nullptr);
+  ASSERT_LT(branch->reconverge, code.code.size());
+  EXPECT_EQ(code.code[branch->reconverge].op, Opcode::Bar);
+}
+
 TEST(Flow, TrapsDoNotHinderReconvergence) {
   const auto code = compile_text(kernel_text(std::string(kLoadBoth) + R"(
     setp.lt.s32 %p1,%r2,%r1; @%p1 bra A; trap; A: st.global.u32 [%rd2],%r1; ret;)"),
