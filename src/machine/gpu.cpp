@@ -330,7 +330,9 @@ Cycle Gpu::next_window(Cycle end, Cycle host_event, Cycle pause) const {
 
 void Gpu::check_length(const policy::RunningKernel& kernel, Cycle end) const {
   const Cycle limit = config_.runtime.max_kernel_cycles;
-  if (limit == 0 || kernel.blocks_dispatched == 0 || end - kernel.first_block_cycle <= limit) return;
+  if (limit == 0 || kernel.blocks_dispatched == 0) return;
+  // A kernel may begin and end inside one window, after the cycle that is asked about.
+  if (end <= kernel.first_block_cycle || end - kernel.first_block_cycle <= limit) return;
   throw SimulationFault(
       fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
                   "(runtime.max_kernel_cycles)\n{}",
