@@ -26,6 +26,9 @@ struct AppSpec {
 /// A built-in application by "name" or "name:key=value,...". Throws UserError.
 [[nodiscard]] AppSpec builtin_app(std::string_view text);
 
+/// In builds with GPUMUX_DEBUG_CHECKS and, for tests of other builds, when the environment has GPUMUX_AUDIT.
+[[nodiscard]] bool audit_by_default();
+
 struct RunSpec {
   machine::MachineConfig machine;
   std::vector<AppSpec> apps;
@@ -36,6 +39,8 @@ struct RunSpec {
   bool verify = false;        // check every completed run of each application
   bool no_skip = false;       // visit every window, also where nothing can happen (for tests)
   bool device_output = true;  // what kernels print goes to standard output
+  /// Ends with the machine's conservation checks (InternalError when one fails).
+  bool audit = audit_by_default();
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/error.hpp"
 #include "emulator/program.hpp"
@@ -96,6 +97,14 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
 
 }  // namespace
 
+bool audit_by_default() {
+#ifdef GPUMUX_DEBUG_CHECKS
+  return true;
+#else
+  return std::getenv("GPUMUX_AUDIT") != nullptr;
+#endif
+}
+
 RunResult simulate(const RunSpec& spec) {
   if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
     throw UserError(
@@ -133,6 +142,10 @@ RunResult simulate(const RunSpec& spec) {
   result.apps = programs.results();
   fill_totals(result, spec, gpu);
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (spec.audit) {
+    gpu.check_conservation();
+    if (gpu.kernels().empty()) gpu.check_drained();
+  }
   return result;
 }
 

@@ -295,7 +295,11 @@ bool Partition::idle() const {
   return idle;
 }
 
-std::size_t Partition::requests_inside() const { return mailbox_.in.size() + state_->shared.pool.used(); }
+std::size_t Partition::requests_inside() const {
+  std::size_t inside = mailbox_.in.size() + state_->shared.pool.used();
+  for (const Slice& slice : state_->slices) inside += slice.unsent_replies();
+  return inside;
+}
 
 void Partition::check_drained() const {
   const Shared& shared = state_->shared;

@@ -38,7 +38,7 @@ class Partition {
   [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;
-  /// Requests that have arrived or are on their way here, and have had no reply yet.
+  /// Requests that have arrived or are on their way here, and whose replies have not been sent.
   [[nodiscard]] std::size_t requests_inside() const;
   /// Throws InternalError when the partition, idle and with all credits come back, has kept a request, an
   /// MSHR, a pinned line, a place in a queue or a credit.

@@ -102,6 +102,7 @@ class Slice {
   /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
   bool settle_stalls(Cycle now);
   [[nodiscard]] bool idle() const;
+  [[nodiscard]] std::uint32_t unsent_replies() const { return unsent_.size(); }
   [[nodiscard]] std::uint32_t pinned_lines() const { return tags_.pinned(); }
   [[nodiscard]] std::string describe() const;
 

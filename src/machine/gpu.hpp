@@ -42,6 +42,13 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
   void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
 
+  /// What must hold between any two windows: every request sent is in the network, in a partition or on its
+  /// way back, once. Throws InternalError.
+  void check_conservation() const;
+  /// With no kernel left: lets end what outlives its kernel (stores, atomics without a result), then throws
+  /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers) and
+  /// the counters of all levels agree. Results are taken before it.
+  void check_drained();
   /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
   /// more.
   void drop_work();

@@ -27,6 +27,7 @@ class InjectionPort {
   void push_side(std::uint32_t request) { side_.push(request); }
   [[nodiscard]] bool empty() const { return misses_.empty() && side_.empty(); }
   [[nodiscard]] const Fifo<std::uint32_t>& misses() const { return misses_; }
+  [[nodiscard]] std::size_t waiting() const { return misses_.size() + side_.size(); }
   [[nodiscard]] std::uint32_t credits() const { return credits_; }
 
   void take_credits(std::vector<machine::Credit>& incoming) {

@@ -94,6 +94,10 @@ Cycle Sm::next_wake() const {
   return std::max(next, state.now_);
 }
 
+std::size_t Sm::requests_out() const { return state_->requests.in_use() - state_->injection.waiting(); }
+
+std::size_t Sm::replies_waiting() const { return mailbox_.in.size() + state_->ejection.waiting(); }
+
 void Sm::check_drained(bool credits_home) const { state_->check_drained(credits_home); }
 
 }  // namespace gpumux::sm

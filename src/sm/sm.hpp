@@ -111,6 +111,10 @@ class Sm {
   /// What run() returned, brought up to date with what happened since: launches, refills, knobs,
   /// messages. The SM need not run before this cycle; its counters catch up when it does.
   [[nodiscard]] Cycle next_wake() const;
+  /// Packets sent whose replies have not left the ejection port.
+  [[nodiscard]] std::size_t requests_out() const;
+  /// Of these, replies that are here or on their way from the network.
+  [[nodiscard]] std::size_t replies_waiting() const;
   /// Throws InternalError when the empty SM has kept a block's resources, an MSHR, a queue entry or a
   /// request. `credits_home`: also when network credits are missing.
   void check_drained(bool credits_home = false) const;

@@ -1,0 +1,100 @@
+// Conservation checks over the whole machine.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "machine/gpu.hpp"
+
+namespace gpumux::machine {
+
+namespace {
+
+void check(bool holds, const char* what, std::uint64_t a, std::uint64_t b) {
+  if (!holds) throw InternalError(fmt::format("conservation: {}: {} and {}", what, a, b));
+}
+
+}  // namespace
+
+void Gpu::check_conservation() const {
+  std::uint64_t out = 0, found = 0, sent = 0;
+  for (const auto& sm : sms_) {
+    out += sm->requests_out();
+    found += sm->replies_waiting();
+  }
+  for (const auto& partition : partitions_) found += partition->requests_inside();
+  check(out == found, "requests that wait for a reply, and those that will give one", out, found);
+
+  for (unsigned app = 0; app < kMaxApps; ++app) {
+    const KernelCounters counters = app_counters(static_cast<AppId>(app));
+    sent += counters.requests_sent;
+    check(counters.lsu_stall_cycles == counters.reservation_failures(), "LSU stalls, and their causes",
+          counters.lsu_stall_cycles, counters.reservation_failures());
+    check(counters.l1_misses <= counters.l1_accesses, "L1 misses and accesses", counters.l1_misses,
+          counters.l1_accesses);
+    check(counters.l1_hits_pending <= counters.l1_misses, "merged L1 misses, and all of them",
+          counters.l1_hits_pending, counters.l1_misses);
+  }
+  const PartitionCounters memory = partition_counters();
+  check(memory.requests <= sent, "requests taken and sent", memory.requests, sent);
+  check(memory.replies <= memory.requests, "replies and requests", memory.replies, memory.requests);
+  check(memory.l2_misses <= memory.l2_accesses, "L2 misses and accesses", memory.l2_misses,
+        memory.l2_accesses);
+  const std::uint64_t bursts = memory.dram_reads + memory.dram_writes;
+  check(memory.dram_bytes == bursts * config_.dram.burst_bytes, "DRAM bytes, and those of its bursts",
+        memory.dram_bytes, bursts * config_.dram.burst_bytes);
+}
+
+void Gpu::check_drained() {
+  GPUMUX_CHECK(running_.empty());
+  const auto busy = [this] {
+    const auto holds_request = [](const auto& sm) { return sm->requests_out() > 0; };
+    const auto works = [](const auto& partition) { return !partition->idle(); };
+    return std::any_of(slots_.begin(), slots_.end(),
+                       [](const Slot& s) { return s.state != Slot::State::Free; }) ||
+           std::any_of(sms_.begin(), sms_.end(), holds_request) ||
+           std::any_of(partitions_.begin(), partitions_.end(), works);
+  };
+  // The last credits go home after the last reply.
+  const Cycle limit = now_ + config_.watchdog_cycles;
+  for (Cycle quiet = 0; quiet < 4 * network_.latency + 64;
+       now_ = now_ - now_ % network_.window + network_.window) {
+    const Cycle end = now_ - now_ % network_.window + network_.window;
+    run_window(end);
+    exchange_messages();
+    recycle_drained_slots();
+    quiet = busy() ? 0 : quiet + network_.window;
+    if (end > limit) throw InternalError("conservation: the machine does not come to rest\n" + wait_report());
+  }
+  check_conservation();
+  for (const auto& sm : sms_) sm->check_drained(true);
+  for (const auto& partition : partitions_) partition->check_drained();
+
+  KernelCounters sms;
+  for (unsigned app = 0; app < kMaxApps; ++app) sms.add(app_counters(static_cast<AppId>(app)));
+  const PartitionCounters memory = partition_counters();
+  check(memory.requests == sms.requests_sent, "requests taken and sent", memory.requests, sms.requests_sent);
+  check(memory.replies == sms.requests_sent, "replies and requests", memory.replies, sms.requests_sent);
+  check(memory.atomics == sms.atomics, "atomic operations performed and asked for", memory.atomics,
+        sms.atomics);
+  const SchedulerCounters schedulers = scheduler_counters();
+  check(config_.sm.issue_interval == 1 ? schedulers.issued == sms.warp_instructions
+                                       : schedulers.issued >= sms.warp_instructions,
+        "issue cycles and instructions", schedulers.issued, sms.warp_instructions);
+  const DramConfig& dram = config_.dram;
+  if (dram.REFI == 0 && dram.write_high_watermark == 0) {  // else a row may be closed unused
+    const std::uint64_t columns = memory.dram_reads + memory.dram_writes;
+    check(memory.dram_row_hits + memory.dram_activates == columns,
+          "row hits and activations, and column commands", memory.dram_row_hits + memory.dram_activates,
+          columns);
+  }
+  const std::uint64_t unit = config_.l2.sectored ? kSectorBytes : kLineBytes;
+  if (dram.burst_bytes <= unit) {  // else a burst moves more than what is counted
+    const std::uint64_t written = memory.dram_writes * dram.burst_bytes,
+                        read = memory.dram_reads * dram.burst_bytes;
+    check(written == memory.l2_writebacks * unit, "bytes written to DRAM and evicted from L2", written,
+          memory.l2_writebacks * unit);
+    check(read <= memory.l2_misses * unit, "bytes read from DRAM and missed in L2", read,
+          memory.l2_misses * unit);
+  }
+}
+
+}  // namespace gpumux::machine
