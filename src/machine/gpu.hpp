@@ -46,8 +46,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// way back, once. Throws InternalError.
   void check_conservation() const;
   /// With no kernel left: lets end what outlives its kernel (stores, atomics without a result), then throws
-  /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers) and
-  /// the counters of all levels agree. Results are taken before it.
+  /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers)
+  /// and the counters of all levels agree. Results are taken before it.
   void check_drained();
   /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
   /// more.

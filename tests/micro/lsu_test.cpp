@@ -182,6 +182,20 @@ TEST_P(LoadStoreUnit, MissLatencyByTransactions) {
   }
 }
 
+TEST_P(LoadStoreUnit, AMissIsNeverFasterThanAHit) {
+  // A memory that answers at once: the data is there with its reply, but not before a hit's latency.
+  Program program;
+  program.add(load(1));
+  program.add(alu(2, {1}));
+  WarpCode code;
+  code.global(0, 5).run(1);
+  for (const Cycle delay : {Cycle{1}, Cycle{config_.l1.latency}, Cycle{config_.l1.latency} + 30}) {
+    const Cycle reply = kFirstAccess + 1 + network_latency() + delay;
+    EXPECT_EQ(time_of(config_, program, {code}, delay),
+              std::max<Cycle>(reply, kFirstAccess + config_.l1.latency));
+  }
+}
+
 TEST_P(LoadStoreUnit, ConstantCacheHitsAndMisses) {
   Program program;
   program.add(load(1, isa::kConstant));

@@ -1,0 +1,255 @@
+// L2 slices: hit latency and bandwidth, and what a miss needs, each running out after exactly as many as the
+// machine file says.
+#include "micro/partition_bench.hpp"
+
+namespace gpumux::micro {
+namespace {
+
+class Slices : public Preset {
+ protected:
+  static constexpr Cycle kStart = 1000;
+  /// L2 cycle of the tag access of a request whose last flit is at the port at `arrival`, all being idle.
+  [[nodiscard]] std::uint64_t tags(Cycle arrival) const {
+    const Way way(config_);
+    const Cycle through = way.to_core(config_.clocks.noc, way.tick_at(config_.clocks.noc, arrival));
+    return way.tick_at(config_.clocks.l2, through) + config_.l2.latency - 1;
+  }
+  /// A machine in which only MSHRs, merge lists and lines can run out, and DRAM takes long.
+  [[nodiscard]] MachineConfig patient() const {
+    MachineConfig config = config_;
+    config.l2.miss_queue = config.dram.queue = config.dram.return_queue = 2048;
+    config.l2.input_queue = 2048;
+    config.dram.fixed_latency = 3000;
+    return config;
+  }
+  /// L2 cycle in which the first of several reads of whole lines, whose tags are read in `tick`, has its
+  /// data.
+  [[nodiscard]] static std::uint64_t filled(const MachineConfig& config, std::uint64_t tick) {
+    const Way way(config);
+    const std::uint64_t end = way.tick_at(config.clocks.dram, way.to_core(config.clocks.l2, tick) + 1) +
+                              way.dram_clocks(Way::Row::Closed, kLineBytes);
+    const Cycle at = way.to_core(config.clocks.dram, end) + config.dram.fixed_latency;
+    return way.tick_at(config.clocks.l2, at) + way.beats(kLineBytes);
+  }
+};
+
+TEST_P(Slices, HitBandwidthIsTheDataPortsOrTheInjectionPorts) {
+  // Hits of whole lines, a request per network cycle. The tags wait for the data port and for a place among
+  // the replies, which is free when a reply's first flit has entered the injection port.
+  constexpr std::uint32_t kReads = 100;
+  config_.l2.input_queue = 2 * kReads;
+  PartitionBench bench(config_);
+  const std::vector<std::uint64_t> lines = bench.lines(kReads);
+  for (const std::uint64_t line : lines) bench.partition.preload_line(line);
+  for (std::uint32_t i = 0; i < kReads; ++i)
+    bench.give(kStart + i, bench.request(RequestKind::Read, lines[i]), static_cast<SmId>(i % config_.sms));
+  bench.run(kStart);
+  bench.finish();
+
+  const Way way(config_);
+  const double noc = config_.clocks.noc, l2 = config_.clocks.l2;
+  std::vector<Cycle> enters;  // core cycle of each reply's first flit
+  std::uint64_t tag_free = 0, port_free = 0, stalled = 0;
+  for (std::uint32_t i = 0; i < kReads; ++i) {
+    const std::uint64_t wanted = std::max(tags(kStart + i), tag_free);
+    std::uint64_t access = wanted;
+    if (i >= config_.l2.output_queue)
+      access = std::max(access, way.tick_at(l2, enters[i - config_.l2.output_queue]));
+    stalled += access - wanted;
+    tag_free = access + way.beats(kLineBytes);
+    const std::uint64_t first = std::max(way.tick_at(noc, way.to_core(l2, tag_free)), port_free);
+    port_free = first + flits(kLineBytes);
+    enters.push_back(way.to_core(noc, first));
+    EXPECT_EQ(bench.replies[i].time, way.to_core(noc, port_free - 1) + network_latency()) << i;
+  }
+  EXPECT_EQ(bench.counters().stall_network, stalled);
+  EXPECT_EQ(bench.counters().l2_misses, 0U);
+}
+
+TEST_P(Slices, MshrsRunOutAfterTheirNumber) {
+  const MachineConfig config = patient();
+  const std::uint32_t mshrs = config.l2.mshr_entries;
+  for (const bool more : {false, true}) {
+    PartitionBench bench(config);
+    const std::vector<std::uint64_t> lines = bench.lines(mshrs + (more ? 1 : 0));
+    // The first long before the others, so that nothing disturbs its fetch.
+    constexpr Cycle kOthers = kStart + 500;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      bench.give(i == 0 ? kStart : kOthers, bench.request(RequestKind::Read, lines[i]));
+    bench.run(kStart);
+    bench.finish();
+    // Requests pass the port one per network cycle; the tags take one per L2 cycle.
+    std::uint64_t tick = tags(kOthers);
+    for (std::uint32_t i = 1; i < mshrs; ++i) tick = std::max(tick + 1, tags(kOthers + i));
+    EXPECT_EQ(bench.counters().l2_reservation_failures, more ? filled(config, tags(kStart)) - tick : 0U);
+    EXPECT_EQ(bench.counters().stall_controller, 0U);
+  }
+}
+
+TEST_P(Slices, AnMshrMergesAsManyAsItsList) {
+  const MachineConfig config = patient();
+  const std::uint32_t merges = config.l2.mshr_merges;
+  for (const bool more : {false, true}) {
+    PartitionBench bench(config);
+    const std::vector<std::uint64_t> lines = bench.lines(1);
+    for (std::uint32_t i = 0; i < merges + (more ? 1 : 0); ++i)
+      bench.give(kStart, bench.request(RequestKind::Read, lines[0]));
+    bench.run(kStart);
+    bench.finish();
+    std::uint64_t tick = tags(kStart);
+    const std::uint64_t data = filled(config, tick);
+    for (std::uint32_t i = 1; i <= merges; ++i) tick = std::max(tick + 1, tags(kStart + i));
+    EXPECT_EQ(bench.counters().l2_reservation_failures, more ? data - tick : 0U);
+    EXPECT_EQ(bench.counters().dram_reads, kLineBytes / config.dram.burst_bytes);
+    if (more) continue;
+    // The data goes to one waiter a cycle.
+    const Way way(config);
+    std::uint64_t port_free = 0;
+    for (std::uint32_t i = 0; i < merges; ++i) {
+      const Cycle ready = way.to_core(config.clocks.l2, data + i);
+      port_free = std::max(way.tick_at(config.clocks.noc, ready), port_free) + flits(kLineBytes);
+      EXPECT_EQ(bench.replies[i].time, way.to_core(config.clocks.noc, port_free - 1) + network_latency());
+    }
+  }
+}
+
+TEST_P(Slices, ASetReservesAsManyLinesAsItHasWays) {
+  const MachineConfig config = patient();
+  const std::uint32_t ways = config.l2.ways;
+  ASSERT_LT(ways, config.l2.mshr_entries);
+  PartitionBench bench(config);
+  const std::vector<std::uint64_t> lines = bench.lines(ways + 1, true);
+  constexpr Cycle kOthers = kStart + 500;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    bench.give(i == 0 ? kStart : kOthers, bench.request(RequestKind::Read, lines[i]));
+  bench.run(kStart);
+  bench.finish();
+  std::uint64_t tick = tags(kOthers);
+  for (std::uint32_t i = 1; i < ways; ++i) tick = std::max(tick + 1, tags(kOthers + i));
+  const std::uint64_t data = filled(config, tags(kStart));
+  // Data of the first line frees its way; without reservation at the miss, nothing waits.
+  EXPECT_EQ(bench.counters().l2_reservation_failures,
+            config.l2.allocate == "on-miss" ? data - tick : std::uint64_t{0});
+}
+
+TEST_P(Slices, ABlockedChannelBacksUpToTheNetworkThroughEveryQueue) {
+  // One place for returned data, and data that takes for ever: the first read completes, no other begins.
+  // Then the DRAM queue, the miss queue, the pipeline with the slice's input queue and the port's buffer fill
+  // up.
+  MachineConfig config = config_;
+  config.l2.mshr_entries = 2048;
+  config.dram.return_queue = 1;
+  config.dram.fixed_latency = 100'000;
+  const std::uint64_t misses = 1 + config.dram.queue + config.l2.miss_queue;
+  const std::uint64_t inside = misses + config.l2.latency + config.l2.input_queue;
+  const std::uint64_t taken = inside + config.noc.output_buffer_flits;
+  PartitionBench bench(config);
+  for (const std::uint64_t line : bench.lines(taken + 10))
+    bench.give(kStart, bench.request(RequestKind::Read, line));
+  bench.run(kStart + 20'000);
+  const std::uint64_t units = config.l2.sectored ? 4 : 1;
+  EXPECT_EQ(bench.counters().l2_misses, misses * units);
+  EXPECT_EQ(bench.counters().requests, taken);
+  EXPECT_EQ(bench.credits.size(), taken);
+  EXPECT_EQ(bench.partition.requests_inside(), taken + 10);
+  // The slice waits with its head for the miss queue, and with the miss queue's for the DRAM queue.
+  const machine::PartitionCounters before = bench.counters();
+  const Way way(config);
+  bench.run(bench.now + 8000);
+  const std::uint64_t cycles =
+      way.tick_at(config.clocks.l2, bench.now) - way.tick_at(config.clocks.l2, bench.now - 8000);
+  EXPECT_EQ(bench.counters().l2_reservation_failures - before.l2_reservation_failures, cycles);
+  EXPECT_EQ(bench.counters().stall_controller - before.stall_controller, cycles);
+}
+
+TEST_P(Slices, RepliesWithoutCreditsBackUpToTheOutputQueue) {
+  const auto loop = static_cast<std::uint32_t>(std::floor(
+      static_cast<double>(2 * network_latency()) * config_.clocks.noc / config_.clocks.core + 1e-9));
+  const std::uint32_t length = flits(kLineBytes);
+  const std::uint32_t credits =
+      (config_.noc.input_buffer_flits + loop + length) * config_.l2.slices_per_partition;
+  const std::uint32_t sent = credits / length;
+  PartitionBench bench(config_);
+  bench.give_credits = false;
+  for (const std::uint64_t line : bench.lines(sent + config_.l2.output_queue + 20)) {
+    bench.partition.preload_line(line);
+    bench.give(kStart, bench.request(RequestKind::Read, line));
+  }
+  bench.run(kStart + 20'000);
+  EXPECT_EQ(bench.replies.size(), sent);
+  EXPECT_EQ(bench.counters().replies, sent + config_.l2.output_queue);
+  // Credits for one packet, less what is left over, let one packet go, and one access follow.
+  const std::uint32_t needed = length - credits % length;
+  const Cycle due = bench.now + 5;
+  if (needed > 1)
+    bench.partition.mailbox().credits_in.push_back({due, static_cast<std::uint16_t>(needed - 1), 0, 0});
+  bench.run(due + 200);
+  EXPECT_EQ(bench.replies.size(), sent);
+  const Cycle last = bench.now + 5;
+  bench.partition.mailbox().credits_in.push_back({last, 1, 0, 0});
+  bench.run(last + 1000);
+  ASSERT_EQ(bench.replies.size(), sent + 1);
+  EXPECT_EQ(bench.replies.back().time, last + (length - 1) + network_latency());
+  EXPECT_EQ(bench.counters().replies, sent + 1 + config_.l2.output_queue);
+}
+
+TEST_P(Slices, AtomicsOnALineFollowEachOther) {
+  // As many SMs as there are places among the replies, each with `lanes` operations; on one line they take
+  // their turns, on lines of their own they do not.
+  const Way way(config_);
+  const std::uint32_t sms = std::min(config_.l2.output_queue, 8U);
+  for (const std::uint32_t lanes : {8U, 32U}) {
+    for (const bool one_line : {true, false}) {
+      PartitionBench bench(config_);
+      const std::vector<std::uint64_t> lines = bench.lines(sms);
+      const std::uint32_t length = flits(lanes * 4);
+      for (std::uint32_t i = 0; i < sms; ++i) {
+        bench.partition.preload_line(lines[i]);
+        MemRequest r = bench.request(RequestKind::Atomic, lines[one_line ? 0 : i], lanes * 4);
+        r.operations = static_cast<std::uint8_t>(lanes);
+        bench.give(kStart + i * 8, r, static_cast<SmId>(i));
+      }
+      bench.run(kStart);
+      bench.finish();
+      ASSERT_EQ(bench.replies.size(), sms);
+      std::uint64_t done = 0, tag_free = 0, port_free = 0;
+      for (std::uint32_t i = 0; i < sms; ++i) {
+        const std::uint64_t access = std::max(tags(kStart + i * 8), tag_free);
+        tag_free = access + way.beats(lanes * 4);
+        const std::uint64_t start = one_line ? std::max(access, done) : access;
+        done = start + std::uint64_t{lanes} * config_.l2.atomic_interval;
+        const std::uint64_t flit =
+            std::max(way.tick_at(config_.clocks.noc, way.to_core(config_.clocks.l2, done)), port_free);
+        port_free = flit + length;
+        EXPECT_EQ(bench.replies[i].time, way.to_core(config_.clocks.noc, port_free - 1) + network_latency())
+            << i;
+      }
+      EXPECT_EQ(bench.counters().atomics, sms * lanes);
+    }
+  }
+}
+
+TEST_P(Slices, ThePortTakesOneFlitACycleFromAllSms) {
+  // Writes of whole lines from many SMs that arrive together: each passes in its turn, by number of SM.
+  constexpr std::uint32_t kWrites = 12;
+  config_.l2.input_queue = 2 * kWrites;
+  PartitionBench bench(config_);
+  const std::vector<std::uint64_t> lines = bench.lines(kWrites);
+  for (std::uint32_t i = kWrites; i-- > 0;)
+    bench.give(kStart, bench.request(RequestKind::Write, lines[i], kLineBytes), static_cast<SmId>(i));
+  bench.run(kStart);
+  bench.finish();
+  const Way way(config_);
+  const std::uint64_t first = way.tick_at(config_.clocks.noc, kStart);
+  ASSERT_EQ(bench.credits.size(), kWrites);
+  for (std::uint32_t i = 0; i < kWrites; ++i) {
+    EXPECT_EQ(bench.credits[i].to, i);
+    EXPECT_EQ(bench.credits[i].time,
+              way.to_core(config_.clocks.noc, first + i * flits(kLineBytes)) + network_latency());
+  }
+}
+
+GPUMUX_ON_EVERY_PRESET(Slices);
+
+}  // namespace
+}  // namespace gpumux::micro
