@@ -12,6 +12,33 @@ constexpr Cycle kDelay = 900;
 
 class Reservation : public Preset {
  protected:
+  struct Taken {
+    Cycle next = 0;          // cycle of the next access
+    Cycle queue_stalls = 0;  // cycles that ended with an access refused by the miss queue
+  };
+  /// The first `n` accesses, all misses of reads: up to l1.banks a cycle, of one instruction; from the second
+  /// cycle on one packet leaves the miss queue before them. The next instruction begins in the next cycle.
+  [[nodiscard]] Taken take(std::uint32_t n) const {
+    EXPECT_TRUE(n % 32 == 0 || config_.l1.banks == 1);  // the next access is one of the next cycle
+    Taken taken{kFirstAccess, 0};
+    std::uint32_t accessed = 0, queued = 0, of_instruction = 0;
+    for (; accessed < n; ++taken.next) {
+      if (queued > 0) --queued;
+      for (std::uint32_t b = 0; b < config_.l1.banks && accessed < n && of_instruction < 32; ++b) {
+        if (queued == config_.l1.miss_queue) {
+          ++taken.queue_stalls;
+          break;
+        }
+        ++queued, ++accessed, ++of_instruction;
+      }
+      if (of_instruction == 32) of_instruction = 0;
+    }
+    return taken;
+  }
+  /// Lines of L1 when no kernel needs shared memory.
+  [[nodiscard]] std::uint32_t l1_lines() const {
+    return std::max(config_.l1.unified_bytes, config_.l1.bytes) / kLineBytes;
+  }
   /// The first reply to a burst of misses that began with the first access.
   [[nodiscard]] Cycle first_reply() const { return kFirstAccess + 1 + network_latency() + kDelay; }
 };
@@ -44,7 +71,6 @@ std::uint64_t l1_set(const machine::L1Config& l1, std::uint64_t line) {
 TEST_P(Reservation, MshrsRunOutAfterTheirNumber) {
   // One line more than there are MSHRs, each in no set more often than that has ways.
   const std::uint32_t mshrs = config_.l1.mshr_entries;
-  const std::uint32_t banks = config_.l1.banks, queue = config_.l1.miss_queue;
   for (const bool more : {false, true}) {
     std::vector<std::uint64_t> lines(mshrs + (more ? 1 : 0));
     for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = i;
@@ -54,29 +80,11 @@ TEST_P(Reservation, MshrsRunOutAfterTheirNumber) {
     Bench bench(config_, kDelay);
     bench.start(program, {code});
     bench.finish();
-    // Up to `banks` accesses a cycle, and from the second cycle on one packet leaves the miss queue before
-    // them.
-    Cycle queue_stalls = 0, cycle = kFirstAccess;
-    std::uint32_t accessed = 0, queued = 0, instruction_left = 32;
-    for (; accessed < mshrs; ++cycle) {
-      if (queued > 0) --queued;
-      for (std::uint32_t b = 0; b < banks && accessed < mshrs && instruction_left > 0; ++b) {
-        if (queued == queue) {
-          ++queue_stalls;
-          break;
-        }
-        ++queued, ++accessed, --instruction_left;
-      }
-      // The next instruction begins in the next cycle.
-      if (instruction_left == 0) instruction_left = 32;
-    }
-    EXPECT_EQ(bench.counters().rsfail_miss_queue, queue_stalls);
-    // One more access fails from the cycle of the last reservation on if a bank is left in it, else from the
-    // next, until the first reply.
-    ASSERT_EQ(accessed % 32, 0U);
-    const Cycle stalled = more ? first_reply() - cycle : 0;
+    const Taken taken = take(mshrs);
+    EXPECT_EQ(bench.counters().rsfail_miss_queue, taken.queue_stalls);
+    const Cycle stalled = more ? first_reply() - taken.next : 0;
     // A cache with no more lines than MSHRs that reserves lines at the miss lacks the line first.
-    const bool line = on_miss() && config_.l1.bytes / kLineBytes <= mshrs;
+    const bool line = on_miss() && l1_lines() <= mshrs;
     EXPECT_EQ(bench.counters().rsfail_mshr, line ? 0 : stalled);
     // The first line of the last one's set is the one with that set's number, and comes as many cycles later.
     EXPECT_EQ(bench.counters().rsfail_line, line && more ? stalled + l1_set(config_.l1, mshrs) : 0);
@@ -110,7 +118,7 @@ TEST_P(Reservation, AnMshrMergesAsManyAsItsList) {
 }
 
 TEST_P(Reservation, ASetReservesAsManyLinesAsItHasWays) {
-  const std::uint32_t ways = config_.l1.ways;
+  const std::uint32_t ways = l1_lines() / (config_.l1.bytes / (config_.l1.ways * kLineBytes));
   if (ways > config_.l1.mshr_entries) return;
   for (const bool more : {false, true}) {
     std::vector<std::uint64_t> lines;
@@ -123,7 +131,7 @@ TEST_P(Reservation, ASetReservesAsManyLinesAsItHasWays) {
     bench.start(program, {code});
     bench.finish();
     if (on_miss()) {
-      EXPECT_EQ(bench.counters().rsfail_line, more ? first_reply() - (kFirstAccess + ways) : 0U);
+      EXPECT_EQ(bench.counters().rsfail_line, more ? first_reply() - take(ways).next : 0U);
     } else {
       EXPECT_EQ(bench.counters().rsfail_line, 0U);  // lines are taken when the data comes
     }
