@@ -211,7 +211,8 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
   }
   bank.want = first_eligible();
   if (bank.want != kNone) {
-    bank.want_age = entries_[bank.want].age;
+    row_offers_[index].age = entries_[bank.want].age;
+    offer_row(index);
     want_banks_ |= bit;
     rows_added_ |= bit;
   }

@@ -118,7 +118,6 @@ class Channel {
     Tick activate = 0;          // earliest clock of each command, by this bank's own timing
     Tick precharge = 0;
     Tick column = 0;
-    std::uint64_t want_age = 0;  // of `want`
     std::uint16_t head = kNone, tail = kNone;
     std::uint16_t hit = kNone;   // request for the open row to serve next
     std::uint16_t want = kNone;  // request to open a row for, when there is no hit
@@ -126,12 +125,21 @@ class Channel {
     bool hit_is_write = false;
     bool fresh = false;  // no column command yet since its activation
   };
+  /// What a bank of want_banks_ asks for. Its timing stands still while no row command concerns it.
+  struct RowOffer {
+    Tick at = 0;            // Bank::activate, or Bank::precharge of an open bank
+    std::uint64_t age = 0;  // of Bank::want
+  };
+  void offer_row(std::uint32_t index) {
+    const Bank& bank = banks_[index];
+    row_offers_[index].at = bank.open_row == kClosed ? bank.activate : bank.precharge;
+  }
   enum class Plan : std::uint8_t { Normal, PrechargeForRefresh, Refresh };
 
   void plan(Tick base);
   void plan_refresh(Tick base);
   void consider_column(std::uint32_t bank, Tick base);
-  void consider_row(std::uint32_t bank, Tick base);
+  void consider_rows(std::uint64_t banks, Tick least);
   void plan_columns(Tick base);
   /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
   /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
@@ -245,6 +253,7 @@ class Channel {
   std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
   std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit
   std::uint32_t hits_ = 0;
+  std::array<RowOffer, 64> row_offers_{};
   std::uint64_t open_banks_ = 0;
   Tick read_ = 0, write_ = 0;  // earliest column command of the channel, by direction
   Tick activate_ = 0;          // earliest activation of the channel (RRD, FAW)

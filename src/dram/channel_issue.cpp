@@ -147,7 +147,10 @@ void Channel::issue_refresh_command() {
     return;
   }
   record(next_, CommandKind::Refresh, 0, 0);
-  for (Bank& bank : banks_) bank.activate = std::max(bank.activate, next_ + rfc_);
+  for (std::uint32_t b = 0; b < banks_.size(); ++b) {
+    banks_[b].activate = std::max(banks_[b].activate, next_ + rfc_);
+    offer_row(b);
+  }
   rows_changed_ = true;
   refresh_due_ += refi_;
 }
@@ -231,6 +234,7 @@ void Channel::precharge(Bank& bank, std::uint32_t index, Tick now) {
   bank.open_row = kClosed;
   open_banks_ &= ~(std::uint64_t{1} << index);
   bank.activate = std::max(bank.activate, now + rp_);
+  offer_row(index);
 }
 
 }  // namespace gpumux::dram

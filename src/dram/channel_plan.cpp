@@ -64,8 +64,8 @@ void Channel::plan_rows(Tick base) {
   }
   rows_changed_ = false;
   rows_added_ = 0;
-  for (; banks != 0; banks &= banks - 1)
-    consider_row(static_cast<std::uint32_t>(std::countr_zero(banks)), base);
+  consider_rows(banks & open_banks_, base);
+  consider_rows(banks & ~open_banks_, std::max(activate_, base));
 }
 
 void Channel::free_returns(Tick now) {
@@ -92,15 +92,23 @@ void Channel::consider_column(std::uint32_t index, Tick base) {
   }
 }
 
-void Channel::consider_row(std::uint32_t index, Tick base) {
-  const Bank& bank = banks_[index];
-  const Tick at =
-      bank.open_row == kClosed ? std::max({bank.activate, activate_, base}) : std::max(bank.precharge, base);
-  if (at < row_tick_ || (at == row_tick_ && bank.want_age < row_age_)) {
-    row_tick_ = at;
-    row_age_ = bank.want_age;
-    row_bank_ = index;
+void Channel::consider_rows(std::uint64_t banks, Tick least) {
+  if (least > row_tick_) return;
+  Tick tick = row_tick_;
+  std::uint64_t age = row_age_;
+  std::uint32_t chosen = row_bank_;
+  for (; banks != 0; banks &= banks - 1) {
+    const auto index = static_cast<std::uint32_t>(std::countr_zero(banks));
+    const RowOffer& offer = row_offers_[index];
+    const Tick at = std::max(offer.at, least);
+    if (at > tick || (at == tick && offer.age >= age)) continue;
+    tick = at;
+    age = offer.age;
+    chosen = index;
   }
+  row_tick_ = tick;
+  row_age_ = age;
+  row_bank_ = chosen;
 }
 
 void Channel::settle_plan(Tick base) {

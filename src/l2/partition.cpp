@@ -129,17 +129,18 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
 }
 
 void Partition::State::look_ahead() {
-  earliest = later = kNever;
-  for (std::uint32_t i = 0; i < slice_count; ++i) {
+  Cycle first = shared.next[0];
+  Cycle second = kNever;
+  std::uint32_t slice = 0;
+  for (std::uint32_t i = 1; i < slice_count; ++i) {
     const Cycle next = shared.next[i];
-    if (next < earliest) {
-      later = earliest;
-      earliest = next;
-      earliest_slice = i;
-    } else {
-      later = std::min(later, next);
-    }
+    second = std::min(second, std::max(first, next));
+    slice = next < first ? i : slice;
+    first = std::min(first, next);
   }
+  earliest = first;
+  later = second;
+  earliest_slice = slice;
   others = arrivals.next();
   // Credits that nobody waits for are taken with the next event.
   if (shared.waiting_slices != 0) others = std::min(others, credits.next());
@@ -225,11 +226,10 @@ void Partition::State::step(Cycle now) {
     }
   }
   // The slice after the one that used the channel last goes first.
-  const auto count = static_cast<std::uint32_t>(slices.size());
   std::uint32_t i = shared.last_to_dram;
-  for (std::uint32_t n = 0; n < count; ++n) {
-    if (++i >= count) i = 0;
-    if (slices[i].next() == now) slices[i].step();
+  for (std::uint32_t n = 0; n < slice_count; ++n) {
+    if (++i >= slice_count) i = 0;
+    if (shared.next[i] == now) slices[i].step();
   }
 }
 
@@ -264,14 +264,15 @@ void Partition::State::take_credits() {
   const Cycle now = credits.next();
   shared.reply_credits += credits.take();
   GPUMUX_DCHECK(shared.reply_credits <= shared.network.reply_credits);
-  // In turn, since one slice may take them all.
-  const auto count = static_cast<std::uint32_t>(slices.size());
-  for (std::uint32_t n = 0; n < count; ++n) {
-    const std::uint32_t i = first_for_credits + n;
-    Slice& slice = slices[i < count ? i : i - count];
-    if (slice.waits_for_credits()) slice.credits_came(now);
+  if (shared.waiting_slices != 0) {
+    // In turn, since one slice may take them all.
+    for (std::uint32_t n = 0; n < slice_count; ++n) {
+      const std::uint32_t i = first_for_credits + n;
+      Slice& slice = slices[i < slice_count ? i : i - slice_count];
+      if (slice.waits_for_credits()) slice.credits_came(now);
+    }
   }
-  if (++first_for_credits == count) first_for_credits = 0;
+  if (++first_for_credits == slice_count) first_for_credits = 0;
 }
 
 void Partition::preload_line(std::uint64_t line) {

@@ -21,20 +21,21 @@ struct alignas(64) Request {     // one cache line
   std::uint64_t slice_line = 0;  // see noc::PartitionMap::Place
   std::uint64_t time = 0;  // core cycle of arrival; in the slice, L2 cycle from which its tags may be read
   std::uint32_t tag = 0;   // the SM's own
-  RequestIndex next = kNoRequest;
-  std::uint32_t set = 0;
   SmId sm = 0;
   std::uint16_t mshr = 0;  // while it waits for a fill
-  std::uint8_t slice = 0;
+  // In the order of machine::MemRequest: the compiler copies them together.
   KernelSlot kernel = 0;
   AppId app = 0;
-  std::uint8_t space = 0;  // the address's application part
   RequestKind kind = RequestKind::Read;
   std::uint8_t sectors = 0;
   std::uint8_t operations = 0;
   std::uint8_t data_bytes = 0;
-  std::uint8_t flits = 1;
   bool wants_reply = true;
+  std::uint8_t flits = 1;
+  RequestIndex next = kNoRequest;
+  std::uint32_t set = 0;
+  std::uint8_t slice = 0;
+  std::uint8_t space = 0;  // the address's application part
 };
 
 /// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,
@@ -43,30 +44,30 @@ class RequestPool {
  public:
   explicit RequestPool(std::uint32_t size) { grow(size); }
   RequestIndex take() {
-    if (free_.empty()) grow(static_cast<std::uint32_t>(records_.size()));
-    const RequestIndex index = free_.back();
-    free_.pop_back();
-    if (free_.size() >= kAhead) __builtin_prefetch(&records_[free_[free_.size() - kAhead]]);
+    if (free_count_ == 0) grow(static_cast<std::uint32_t>(records_.size()));
+    const RequestIndex index = free_[--free_count_];
+    if (free_count_ >= kAhead) __builtin_prefetch(&records_[free_[free_count_ - kAhead]]);
     return index;
   }
-  void release(RequestIndex index) { free_.push_back(index); }
+  void release(RequestIndex index) { free_[free_count_++] = index; }
   Request& operator[](RequestIndex index) { return records_[index]; }
   const Request& operator[](RequestIndex index) const { return records_[index]; }
   void prefetch(RequestIndex index) const { __builtin_prefetch(&records_[index]); }
   [[nodiscard]] std::uint32_t used() const {
-    return static_cast<std::uint32_t>(records_.size() - free_.size());
+    return static_cast<std::uint32_t>(records_.size()) - free_count_;
   }
 
  private:
-  static constexpr std::size_t kAhead = 4;
+  static constexpr std::uint32_t kAhead = 4;
   void grow(std::uint32_t more) {
     const auto first = static_cast<RequestIndex>(records_.size());
     records_.resize(first + more);
-    free_.reserve(records_.size());
-    for (std::uint32_t i = more; i-- > 0;) free_.push_back(first + i);
+    free_.resize(records_.size());
+    for (std::uint32_t i = more; i-- > 0;) free_[free_count_++] = first + i;
   }
   HugePageVector<Request> records_;
-  HugePageVector<RequestIndex> free_;
+  HugePageVector<RequestIndex> free_;  // as long as records_; the first free_count_ are in use
+  std::uint32_t free_count_ = 0;
 };
 
 /// A queue through the records' `next`.
@@ -98,31 +99,32 @@ class RequestList {
 template <typename T>
 class Ring {
  public:
-  explicit Ring(std::uint32_t capacity) : items_(capacity) {}
+  explicit Ring(std::uint32_t capacity) : items_(capacity), capacity_(capacity) {}
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] T& front() { return items_[head_]; }
   [[nodiscard]] const T& front() const { return items_[head_]; }
   /// The n-th from the front, n < size().
   [[nodiscard]] const T& operator[](std::uint32_t n) const {
-    const std::size_t place = head_ + n;
-    return items_[place < items_.size() ? place : place - items_.size()];
+    const std::uint32_t place = head_ + n;
+    return items_[place < capacity_ ? place : place - capacity_];
   }
   void push(const T& item) {
-    GPUMUX_DCHECK(count_ < items_.size());
-    std::size_t place = head_ + count_;
-    if (place >= items_.size()) place -= items_.size();
+    GPUMUX_DCHECK(count_ < capacity_);
+    std::uint32_t place = head_ + count_;
+    if (place >= capacity_) place -= capacity_;
     items_[place] = item;
     ++count_;
   }
   void pop() {
-    if (++head_ == items_.size()) head_ = 0;
+    if (++head_ == capacity_) head_ = 0;
     --count_;
   }
 
  private:
   HugePageVector<T> items_;
-  std::size_t head_ = 0;
+  std::uint32_t capacity_;
+  std::uint32_t head_ = 0;
   std::uint32_t count_ = 0;
 };
 

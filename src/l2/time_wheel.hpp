@@ -16,10 +16,12 @@ namespace gpumux::l2 {
 /// The occupied cycles of [now, now + span), as bits. `now` is whatever cycle the last query named.
 class TimeWheel {
  public:
-  explicit TimeWheel(std::uint32_t span) : words_(std::bit_ceil(std::max(span, 64U)) / 64) {}
-  [[nodiscard]] std::uint32_t span() const { return static_cast<std::uint32_t>(words_.size() * 64); }
+  explicit TimeWheel(std::uint32_t span)
+      : words_(std::bit_ceil(std::max(span, 64U)) / 64),
+        mask_(static_cast<std::uint32_t>(words_.size()) * 64 - 1) {}
+  [[nodiscard]] std::uint32_t span() const { return mask_ + 1; }
   [[nodiscard]] std::uint32_t slot(Cycle cycle) const {
-    return static_cast<std::uint32_t>(cycle) & (span() - 1);
+    return static_cast<std::uint32_t>(cycle) & mask_;
   }
   [[nodiscard]] Cycle next() const { return next_; }
   void add(Cycle cycle) {
@@ -32,24 +34,26 @@ class TimeWheel {
     const std::uint32_t s = slot(next_);
     words_[s / 64] &= ~(std::uint64_t{1} << (s % 64));
     // Later bits of this word, the other words in turn, then this word's earlier bits.
-    const std::size_t count = words_.size();
-    std::size_t word = s / 64;
-    std::uint64_t bits = words_[word] & (~std::uint64_t{0} << (s % 64));
-    for (std::size_t i = 0; i <= count; ++i) {
+    std::uint64_t bits = words_[s / 64] >> (s % 64);
+    if (bits != 0) {
+      next_ += static_cast<std::uint32_t>(std::countr_zero(bits));
+      return;
+    }
+    const std::uint32_t count = span() / 64;
+    for (std::uint32_t i = 1; i <= count; ++i) {
+      const std::uint32_t word = (s / 64 + i) & (count - 1);
+      bits = words_[word];
       if (bits != 0) {
-        const auto found =
-            static_cast<std::uint32_t>(word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
-        next_ += (found - s) & (span() - 1);
+        next_ += (word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)) - s) & mask_;
         return;
       }
-      word = word + 1 == count ? 0 : word + 1;
-      bits = words_[word];
     }
     next_ = kNever;
   }
 
  private:
   HugePageVector<std::uint64_t> words_;
+  std::uint32_t mask_;
   Cycle next_ = kNever;
 };
 
