@@ -112,7 +112,7 @@ class Channel {
     AppId app;
     machine::KernelSlot kernel;
   };
-  struct Bank {
+  struct alignas(64) Bank {  // found by a shift
     std::uint64_t open_row = kClosed;
     std::uint64_t hit_age = 0;  // of `hit`
     Tick activate = 0;          // earliest clock of each command, by this bank's own timing

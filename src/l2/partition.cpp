@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
@@ -23,6 +25,28 @@ void validate(const machine::L2Config& c) {
           "l2.miss_queue, l2.input_queue and l2.output_queue must be at least 1");
   require(c.allocate == "on-miss" || c.allocate == "on-fill",
           "l2.allocate must be \"on-miss\" or \"on-fill\"");
+}
+
+// What both name alike, from `kernel` to `flits`: eight bytes at once.
+constexpr std::size_t kProperties = 8;
+static_assert(offsetof(MemRequest, flits) - offsetof(MemRequest, kernel) == kProperties - 1);
+static_assert(offsetof(Request, flits) - offsetof(Request, kernel) == kProperties - 1);
+static_assert(offsetof(MemRequest, app) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, app) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, kind) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, kind) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, sectors) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, sectors) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, operations) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, operations) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, data_bytes) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, data_bytes) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, wants_reply) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, wants_reply) - offsetof(Request, kernel));
+
+void copy_properties(Request& request, const MemRequest& message) {
+  std::memcpy(reinterpret_cast<std::byte*>(&request) + offsetof(Request, kernel),
+              reinterpret_cast<const std::byte*>(&message) + offsetof(MemRequest, kernel), kProperties);
 }
 
 }  // namespace
@@ -94,23 +118,18 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
     const noc::PartitionMap::Place place = shared.map.locate(message.line);
     const RequestIndex index = shared.pool.take();
     Request& request = shared.pool[index];
+    const auto space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
+    const std::uint32_t set = slices[place.slice].set_of(place.slice_line, space);
+    const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
+    if (message.wants_reply || !carries_data) ++shared.owed;
+    copy_properties(request, message);
     request.slice_line = place.slice_line;
     request.time = std::max(message.time, begin);
     request.tag = message.tag;
     request.sm = message.sm;
+    request.set = set;
     request.slice = place.slice;
-    request.kernel = message.kernel;
-    request.app = message.app;
-    request.space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
-    request.kind = message.kind;
-    request.sectors = message.sectors;
-    request.operations = message.operations;
-    request.data_bytes = message.data_bytes;
-    request.flits = message.flits;
-    request.wants_reply = message.wants_reply;
-    const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
-    if (message.wants_reply || !carries_data) ++shared.owed;
-    request.set = slices[place.slice].set_of(request.slice_line, request.space);
+    request.space = space;
     arrivals.add(shared.pool, index);
   }
   mailbox.in.resize(kept);

@@ -23,7 +23,7 @@ struct alignas(64) Request {     // one cache line
   std::uint32_t tag = 0;   // the SM's own
   SmId sm = 0;
   std::uint16_t mshr = 0;  // while it waits for a fill
-  // In the order of machine::MemRequest: the compiler copies them together.
+  // In the order of machine::MemRequest, copied together.
   KernelSlot kernel = 0;
   AppId app = 0;
   RequestKind kind = RequestKind::Read;

@@ -147,13 +147,10 @@ bool Slice::step() {
 std::uint64_t Slice::next_event(std::uint64_t tick) const {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
-  for (const Atomic& atomic : atomics_) next = std::min(next, atomic.finish);
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
   if (!input_.empty() && !head_blocked_ && !head_unanswered_) {
     next = std::min(next, std::max(input_.front().time, tag_free_));
   }
-  // A place of the output queue becomes free when the reply at its front enters the port.
-  if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
   if (!misses_.empty()) {
     if (!controller_.on) {
       next = std::min(next, miss_free_);
@@ -161,8 +158,17 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
       next = std::min(next, s_.l2_clock.tick_at(s_.channel_room));
     }
   }
-  if (!victims_.empty() && miss_room(1)) next = std::min(next, tick + 1);
+  if (output_.on || !atomics_.empty() || !victims_.empty()) next = std::min(next, next_rare_event(tick));
   return next == kNoTick ? next : std::max(next, tick + 1);
+}
+
+std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
+  std::uint64_t next = kNoTick;
+  for (const Atomic& atomic : atomics_) next = std::min(next, atomic.finish);
+  // A place of the output queue becomes free when the reply at its front enters the port.
+  if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
+  if (!victims_.empty() && miss_room(1)) next = std::min(next, tick + 1);
+  return next;
 }
 
 void Slice::access_head(std::uint64_t tick) {

@@ -168,6 +168,7 @@ class Slice {
     s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
   }
   [[nodiscard]] std::uint64_t next_event(std::uint64_t tick) const;
+  [[nodiscard]] std::uint64_t next_rare_event(std::uint64_t tick) const;
 
   static constexpr std::uint8_t kAllSectors = 0xf;
   static constexpr std::uint64_t kNoTick = ~std::uint64_t{0};

@@ -20,9 +20,7 @@ class TimeWheel {
       : words_(std::bit_ceil(std::max(span, 64U)) / 64),
         mask_(static_cast<std::uint32_t>(words_.size()) * 64 - 1) {}
   [[nodiscard]] std::uint32_t span() const { return mask_ + 1; }
-  [[nodiscard]] std::uint32_t slot(Cycle cycle) const {
-    return static_cast<std::uint32_t>(cycle) & mask_;
-  }
+  [[nodiscard]] std::uint32_t slot(Cycle cycle) const { return static_cast<std::uint32_t>(cycle) & mask_; }
   [[nodiscard]] Cycle next() const { return next_; }
   void add(Cycle cycle) {
     const std::uint32_t s = slot(cycle);

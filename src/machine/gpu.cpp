@@ -29,6 +29,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   for (std::uint32_t i = 0; i < config_.l2.partitions; ++i) {
     partitions_.push_back(std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_));
   }
+  for (const auto& sm : sms_) sm_boxes_.push_back(&sm->mailbox());
+  for (const auto& partition : partitions_) partition_boxes_.push_back(&partition->mailbox());
   next_.assign(sms_.size() + partitions_.size(), kNever);
   wants_records_.assign(sms_.size(), 0);
   if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
@@ -37,6 +39,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
 Gpu::~Gpu() = default;
 
 void Gpu::drop_work() {
+  sm_boxes_.clear();
+  partition_boxes_.clear();
   sms_.clear();
   partitions_.clear();
   submitted_.clear();
@@ -241,33 +245,27 @@ void Gpu::run_part(std::uint32_t part, Cycle begin, Cycle end) {
 
 void Gpu::exchange_messages() {
   const std::size_t sm_count = sms_.size();
+  SmMailbox* const* const to_sm = sm_boxes_.data();
+  PartitionMailbox* const* const to_partition = partition_boxes_.data();
+  Cycle* const sm_next = next_.data();
+  Cycle* const partition_next = sm_next + sm_count;
   for (const std::uint32_t i : awake_) {
     if (i < sm_count) {
-      SmMailbox& box = sms_[i]->mailbox();
-      for (const MemRequest& request : box.out) {
-        partitions_[request.partition]->mailbox().in.push_back(request);
-        Cycle& next = next_[sm_count + request.partition];
-        next = std::min(next, request.time);
-      }
-      for (const Credit& credit : box.credits_out) {
-        partitions_[credit.to]->mailbox().credits_in.push_back(credit);
-        Cycle& next = next_[sm_count + credit.to];
-        next = std::min(next, credit.time);
-      }
-      box.out.clear();
-      box.credits_out.clear();
+      SmMailbox& box = *to_sm[i];
+      deliver(box.out, partition_next, [=](const MemRequest& request) {
+        return std::pair{request.partition, &to_partition[request.partition]->in};
+      });
+      deliver(box.credits_out, partition_next, [=](const Credit& credit) {
+        return std::pair{credit.to, &to_partition[credit.to]->credits_in};
+      });
     } else {
-      PartitionMailbox& box = partitions_[i - sm_count]->mailbox();
-      for (const MemReply& reply : box.out) {
-        sms_[reply.sm]->mailbox().in.push_back(reply);
-        next_[reply.sm] = std::min(next_[reply.sm], reply.time);
-      }
-      for (const Credit& credit : box.credits_out) {
-        sms_[credit.to]->mailbox().credits_in.push_back(credit);
-        next_[credit.to] = std::min(next_[credit.to], credit.time);
-      }
-      box.out.clear();
-      box.credits_out.clear();
+      PartitionMailbox& box = *to_partition[i - sm_count];
+      deliver(box.out, sm_next, [=](const MemReply& reply) {
+        return std::pair{reply.sm, &to_sm[reply.sm]->in};
+      });
+      deliver(box.credits_out, sm_next, [=](const Credit& credit) {
+        return std::pair{credit.to, &to_sm[credit.to]->credits_in};
+      });
     }
   }
 }

@@ -2,12 +2,14 @@
 // The only part that knows all others.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "l2/partition.hpp"
@@ -100,6 +102,15 @@ class Gpu final : public runtime::Device, public policy::Control {
   void share_out();
   void run_part(std::uint32_t part, Cycle begin, Cycle end);
   void exchange_messages();
+  template <typename Message, typename Inbox>
+  static void deliver(std::vector<Message>& messages, Cycle* next, const Inbox& inbox) {
+    for (const Message& message : messages) {
+      const auto [part, box] = inbox(message);
+      box->push_back(message);
+      next[part] = std::min(next[part], message.time);
+    }
+    messages.clear();
+  }
   bool collect_finished_blocks();
   void recycle_drained_slots();
   [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event, Cycle pause) const;
@@ -114,6 +125,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   noc::Network network_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::vector<std::unique_ptr<l2::Partition>> partitions_;
+  std::vector<SmMailbox*> sm_boxes_;  // theirs
+  std::vector<PartitionMailbox*> partition_boxes_;
   std::unique_ptr<policy::Policy> policy_;
   Options options_;
   Workers workers_;
