@@ -66,6 +66,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
     schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
   }
   next_try.fill(kNever);
+  next_try_of_all = kNever;
   for (std::uint32_t slot = 0; slot < warps.size(); ++slot) {
     warps[slot].scheduler = static_cast<std::uint8_t>(slot % schedulers_count);
     warps[slot].local = static_cast<std::uint8_t>(slot / schedulers_count);
@@ -243,7 +244,6 @@ void Sm::State::refill_independent_blocks() {
 }
 
 void Sm::State::reload_refilled(Cycle now) {
-  if (!refilled) return;
   refilled = false;
   for (std::size_t i = 0; i < block_order.size(); ++i) {
     for (const std::uint16_t slot : blocks[block_order[i]].warps)
@@ -351,6 +351,7 @@ void Sm::State::finish_blocks(Cycle now) {
   block_order.resize(kept);
   if (!block_order.empty()) return;
   next_try.fill(kNever);
+  next_try_of_all = kNever;
   for (Scheduler& scheduler : schedulers) {  // an empty SM counts no cycles
     settle(scheduler, now + 1);
     scheduler.reason = Reason::uncounted;

@@ -16,9 +16,10 @@ namespace gpumux::sm {
 /// a kind (count 0) sends arithmetic to its SP units; memory and control are then not limited.
 class ExecUnits {
  public:
+  static constexpr std::uint32_t kMaxSchedulers = 8;
   explicit ExecUnits(const machine::MachineConfig& config) {
-    const std::uint32_t schedulers = config.sm.schedulers;
-    pool_of_.resize(std::size_t{schedulers} * isa::kUnits);
+    const std::uint32_t schedulers = std::min(config.sm.schedulers, kMaxSchedulers);
+    std::uint8_t pools = 0;
     for (unsigned u = 0; u < isa::kUnits; ++u) {
       const auto from = static_cast<unsigned>(unit_served_by(config, static_cast<isa::Unit>(u)));
       const machine::UnitConfig& unit = config.units[from];
@@ -30,8 +31,8 @@ class ExecUnits {
         } else {
           const std::uint32_t count =
               unit.scheduler_private && unit.count > 0 ? std::max(1U, unit.count / schedulers) : unit.count;
-          pool_of_[index(s, u)] = static_cast<std::uint8_t>(pools_.size());
-          pools_.push_back({0, count, static_cast<std::uint32_t>(busy_until_.size())});
+          pool_of_[index(s, u)] = pools;
+          pools_[pools++] = {0, count, static_cast<std::uint32_t>(busy_until_.size())};
           busy_until_.resize(busy_until_.size() + count, 0);
         }
       }
@@ -55,15 +56,17 @@ class ExecUnits {
 
  private:
   struct Pool {
-    Cycle free_at;
-    std::uint32_t count;  // 0: not limited
-    std::uint32_t first;  // in busy_until_, unless it is a single unit
+    Cycle free_at = 0;
+    std::uint32_t count = 0;  // 0: not limited
+    std::uint32_t first = 0;  // in busy_until_, unless it is a single unit
   };
   [[nodiscard]] static std::size_t index(std::uint32_t scheduler, unsigned unit) {
-    return std::size_t{scheduler} * isa::kUnits + unit;
+    return std::size_t{scheduler} * kStride + unit;
   }
-  HugePageVector<std::uint8_t> pool_of_;
-  HugePageVector<Pool> pools_;
+  static constexpr std::size_t kStride = 8;  // of pool_of_, by scheduler
+  static_assert(kStride >= isa::kUnits);
+  std::array<std::uint8_t, kMaxSchedulers * kStride> pool_of_{};
+  std::array<Pool, std::size_t{kMaxSchedulers} * isa::kUnits> pools_{};
   HugePageVector<Cycle> busy_until_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/config.hpp"
+#include "sm/exec_units.hpp"
 #include "sm/read_only_cache.hpp"
 #include "sm/warp.hpp"
 
@@ -39,7 +40,7 @@ class FetchPort {
 
 class Fetch {
  public:
-  static constexpr std::uint32_t kMaxSchedulers = 8;
+  static constexpr std::uint32_t kMaxSchedulers = ExecUnits::kMaxSchedulers;
   explicit Fetch(const machine::MachineConfig& config)
       : cache_(config.icache.bytes, config.icache.ways, config.icache.line_bytes),
         instruction_bytes_(std::max(1U, config.icache.instruction_bytes)),

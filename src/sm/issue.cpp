@@ -17,10 +17,9 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
   prefetch_fills();
   ejection.take(mailbox.in, requests);
-  injection.take_credits(mailbox.credits_in);
-  reload_refilled(begin);
+  injection.take_credits(mailbox.credits_in, begin, requests);
+  if (refilled) reload_refilled(begin);
   const Cycle next = greedy ? simulate<true>(begin, end) : simulate<false>(begin, end);
-  for (Scheduler& scheduler : schedulers) settle(scheduler, end);
   if (lsu.stall != Stall::None) credit_stall(end);
   now_ = end;
   // For the next window: this thread has the SM's state in its cache.
@@ -28,43 +27,42 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   return refilled ? end : next;
 }
 
+inline Cycle Sm::State::next_after(Cycle from) const {
+  const Cycle next = std::min(std::min(std::min(ejection.next(), injection.next()), lsu.next),
+                              std::min(finish_next, next_try_of_all));
+  return next <= from ? from : std::min(next, wheel.next(from));
+}
+
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
 /// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
 template <bool kGreedy>
 Cycle Sm::State::simulate(Cycle begin, Cycle end) {
-  Cycle now = next_event(begin);
-  for (; now < end; now = next_event(now + 1)) {
+  Cycle now = begin;
+  for (;; ++now) {
+    now = next_after(now);
+    if (now >= end) return now;
     while (ejection.next() <= now) reply(now);
-    while (injection.ready(now)) {
-      const std::size_t before = mailbox.out.size();
-      if (injection.send(now, requests, id, mailbox.out)) lsu_retry(now);
-      if (mailbox.out.size() == before) break;
-      ++count(mailbox.out.back().kernel).requests_sent;
-      ++progress;
-    }
+    if (injection.next() <= now) send_requests(now);
     if (lsu.next <= now) lsu_step(now);
     if (wheel.due(now)) wake_due(now);
     // The turn moves on with each memory instruction, so that a freed place in the
     // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
-    std::uint32_t index = first_scheduler;
-    for (std::uint32_t i = 0; i < schedulers_count; ++i) {
-      if (next_try[index] <= now) schedule<kGreedy>(index, now);
-      if (++index == schedulers_count) index = 0;
+    if (next_try_of_all <= now) {
+      const std::uint32_t first = first_scheduler;
+      for (std::uint32_t index = first; index < schedulers_count; ++index)
+        if (next_try[index] <= now) schedule<kGreedy>(index, now);
+      for (std::uint32_t index = 0; index < first; ++index)
+        if (next_try[index] <= now) schedule<kGreedy>(index, now);
+      Cycle least = next_try[0];
+      for (std::uint32_t s = 1; s < schedulers_count; ++s) least = std::min(least, next_try[s]);
+      next_try_of_all = least;
     }
     if (finish_next <= now) finish_blocks(now);
     if (fetch.unsent) send_fetch_misses(now);
   }
-  return now;
 }
 
-Cycle Sm::State::next_event(Cycle from) const {
-  Cycle next = std::min({ejection.next(), lsu.next, finish_next});
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) next = std::min(next, next_try[s]);
-  if (next <= from) return from;
-  next = std::min(next, wheel.next(from));
-  if (!injection.empty() && next > from) next = std::min(next, injection.next(from - 1, requests));
-  return std::max(next, from);
-}
+Cycle Sm::State::next_event(Cycle from) const { return next_after(from); }
 
 void Sm::State::settle(Scheduler& scheduler, Cycle now) const {
   if (now <= scheduler.since) return;
@@ -88,6 +86,66 @@ std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) c
     return (first + static_cast<unsigned>(std::countr_zero(std::rotr(candidates, static_cast<int>(first))))) %
            64;
   }
+}
+
+/// place() for a warp that has just issued and waits for nothing but operands and fetch.
+inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel,
+                              Cycle now) {
+  const TimedInst& inst = kernel.table[warp.next->pc];
+  const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
+  const Cycle data = scoreboard.cycle(hazard);
+  const Cycle wake = std::max(data, warp.fetch_ready);
+  const WarpMask bit = WarpMask{1} << warp.local;
+  warp.wake = wake;
+  if (wake <= now + 1) {
+    scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= bit;
+    scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
+    return;
+  }
+  const Wait wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
+  scheduler.waits[static_cast<std::size_t>(Wait::Nothing)] &= ~bit;
+  scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
+  warp.wait = wait;
+  if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
+}
+
+[[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,
+                                                    std::uint32_t local, Cycle now) {
+  const std::uint32_t slot = slot_of(index, local);
+  Warp& warp = warps[slot];
+  const workload::ExecRecord record = *warp.next++;
+  const HotKernel& kernel = hot[warp.kernel];
+  const TimedInst& inst = kernel.table[record.pc];
+  const Unit unit = inst.unit;
+  if ((scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local)) == 0)
+    scheduler.ready_units &= ~(1U << static_cast<unsigned>(unit));
+  machine::KernelCounters& counter = count(warp.kernel);
+  ++counter.warp_instructions;
+  counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
+  ++progress;
+  ++scheduler.window_issues;
+
+  const std::uint32_t delay = scheduler.collector.book(local, inst, kernel.predicates, now);
+  // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
+  // the unit, so its rate stays what it is while the result comes later.
+  units.book(unit, index, now, inst.occupied);
+  warp.last_pc = record.pc;
+  if (unit == Unit::Memory) {
+    first_scheduler = index + 1 == schedulers_count ? 0 : index + 1;
+    issue_memory(warp, slot, inst, record, now, delay);
+  } else {
+    if (unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
+    if (inst.num_dst > 0) scoreboard.set(slot, inst, result_bus.book(now + delay + inst.latency), false);
+  }
+  // Predicated off, a barrier or fence is a slot and no more.
+  const std::uint32_t flags = record.active != 0 ? inst.flags : 0U;
+  if (warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark) ||
+      (flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) [[unlikely]] {
+    after_issue(slot, flags, inst, now);
+    return;
+  }
+  fetch.issued(warp, warp.next->pc, now, now, kernel.code_address);
+  follow(scheduler, warp, slot, kernel, now);
 }
 
 template <bool kGreedy>
@@ -136,65 +194,6 @@ void Sm::State::schedule(std::uint32_t index, Cycle now) {
                      : waits(Wait::Sync)      ? Reason::synchronisation
                      : block_order.empty()    ? Reason::uncounted
                                               : Reason::idle;
-}
-
-void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now) {
-  const std::uint32_t slot = slot_of(index, local);
-  Warp& warp = warps[slot];
-  const workload::ExecRecord record = *warp.next++;
-  const HotKernel& kernel = hot[warp.kernel];
-  const TimedInst& inst = kernel.table[record.pc];
-  const Unit unit = inst.unit;
-  if ((scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local)) == 0)
-    scheduler.ready_units &= ~(1U << static_cast<unsigned>(unit));
-  machine::KernelCounters& counter = count(warp.kernel);
-  ++counter.warp_instructions;
-  counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
-  ++progress;
-  ++scheduler.window_issues;
-
-  const std::uint32_t delay = scheduler.collector.book(local, inst, kernel.predicates, now);
-  // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
-  // the unit, so its rate stays what it is while the result comes later.
-  units.book(unit, index, now, inst.occupied);
-  warp.last_pc = record.pc;
-  if (unit == Unit::Memory) {
-    first_scheduler = index + 1 == schedulers_count ? 0 : index + 1;
-    issue_memory(warp, slot, inst, record, now, delay);
-  } else {
-    if (unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
-    if (inst.num_dst > 0) scoreboard.set(slot, inst, result_bus.book(now + delay + inst.latency), false);
-  }
-  // Predicated off, a barrier or fence is a slot and no more.
-  const std::uint32_t flags = record.active != 0 ? inst.flags : 0U;
-  if (warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark) ||
-      (flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) [[unlikely]] {
-    after_issue(slot, flags, inst, now);
-    return;
-  }
-  fetch.issued(warp, warp.next->pc, now, now, kernel.code_address);
-  follow(scheduler, warp, slot, kernel, now);
-}
-
-/// place() for a warp that has just issued and waits for nothing but operands and fetch.
-inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel,
-                              Cycle now) {
-  const TimedInst& inst = kernel.table[warp.next->pc];
-  const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
-  const Cycle data = scoreboard.cycle(hazard);
-  const Cycle wake = std::max(data, warp.fetch_ready);
-  const WarpMask bit = WarpMask{1} << warp.local;
-  warp.wake = wake;
-  if (wake <= now + 1) {
-    scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= bit;
-    scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
-    return;
-  }
-  const Wait wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
-  scheduler.waits[static_cast<std::size_t>(Wait::Nothing)] &= ~bit;
-  scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
-  warp.wait = wait;
-  if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
 }
 
 /// What issue leaves out: the end of the records, or few left, barriers and fences.

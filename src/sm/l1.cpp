@@ -31,7 +31,7 @@ L1::L1(const machine::L1Config& config)
   passed_.resize(buckets, 0);
 }
 
-std::uint32_t L1::set_of(std::uint64_t line) const {
+inline std::uint32_t L1::set_of(std::uint64_t line) const {
   if (!xor_index_) return static_cast<std::uint32_t>(power_of_two_ ? line & (sets_ - 1) : line % sets_);
   if (sets_ == 1) return 0;
   // Folds the bits above the index onto it, so that power-of-two strides spread over the sets.
@@ -42,7 +42,7 @@ std::uint32_t L1::set_of(std::uint64_t line) const {
   return static_cast<std::uint32_t>(power_of_two_ ? folded : folded % sets_);
 }
 
-std::uint32_t L1::find(std::uint64_t line) const {
+inline std::uint32_t L1::find(std::uint64_t line) const {
   const std::uint16_t tag = tag_of(line);
   std::uint32_t at = home(line);
   for (std::size_t seen = 0; seen < buckets_.size(); ++seen) {
@@ -60,7 +60,7 @@ std::uint32_t L1::find(std::uint64_t line) const {
 }
 
 /// The caller fills in way or MSHR at once: they tell that the place is taken.
-std::uint32_t L1::take_place(std::uint64_t line) {
+inline std::uint32_t L1::take_place(std::uint64_t line) {
   std::uint32_t at = home(line);
   while (true) {
     Bucket& bucket = buckets_[at];
@@ -75,19 +75,19 @@ std::uint32_t L1::take_place(std::uint64_t line) {
   }
 }
 
-void L1::give_place(std::uint32_t place, std::uint64_t line) {
+inline void L1::give_place(std::uint32_t place, std::uint64_t line) {
   for (std::uint32_t at = home(line); at != place / kPerBucket;
        at = (at + 1) & static_cast<std::uint32_t>(buckets_.size() - 1))
     --passed_[at];
 }
 
-void L1::unlink(Set& set, std::uint16_t index) {
+inline void L1::unlink(Set& set, std::uint16_t index) {
   const Line& line = lines_[index];
   (line.newer == kNone ? set.newest : lines_[line.newer].older) = line.older;
   (line.older == kNone ? set.oldest : lines_[line.older].newer) = line.newer;
 }
 
-void L1::make_newest(Set& set, std::uint16_t index) {
+inline void L1::make_newest(Set& set, std::uint16_t index) {
   Line& line = lines_[index];
   line.newer = kNone;
   line.older = set.newest;
@@ -95,17 +95,18 @@ void L1::make_newest(Set& set, std::uint16_t index) {
   set.newest = index;
 }
 
-void L1::touch(std::uint16_t index) {
+inline void L1::touch(std::uint16_t index) {
   if (lines_[index].newer == kNone) return;
   Set& set = sets_of_lines_[set_of(lines_[index].line)];
   unlink(set, index);
   make_newest(set, index);
 }
 
-void L1::drop(std::uint16_t index) {
+void L1::drop(std::uint16_t index) { drop(index, sets_of_lines_[set_of(lines_[index].line)]); }
+
+void L1::drop(std::uint16_t index, Set& set) {
   Line& line = lines_[index];
   GPUMUX_DCHECK(!reserved(line));
-  Set& set = sets_of_lines_[set_of(line.line)];
   unlink(set, index);
   --set.lines;
   way_at(line.place) = kNone;
@@ -115,7 +116,7 @@ void L1::drop(std::uint16_t index) {
   free_ = index;
 }
 
-bool L1::make_room(Set& set) {
+inline bool L1::make_room(Set& set) {
   // The set may be over its size after resize(): then more than one line goes.
   if (set.reserved >= ways_) return false;
   std::uint16_t index = set.oldest;
@@ -124,12 +125,12 @@ bool L1::make_room(Set& set) {
     GPUMUX_DCHECK(index != kNone);
     const std::uint16_t victim = index;
     index = lines_[index].newer;
-    drop(victim);
+    drop(victim, set);
   }
   return true;
 }
 
-std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& set) {
+inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& set) {
   const std::uint16_t index = free_;
   GPUMUX_DCHECK(index != kNone);
   free_ = lines_[index].older;
@@ -204,7 +205,7 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
     entry.merges = 1;
     mshr_at(place) = static_cast<std::uint16_t>(access.mshr);
     if (set != nullptr) way = insert(line, place, *set);
-    if (on_miss_) ++sets_of_lines_[set_of(line)].reserved;
+    if (on_miss_) ++(set != nullptr ? *set : sets_of_lines_[set_of(line)]).reserved;
   }
   mask_at(place).pending |= access.request;
   if (way != kNone) touch(way);

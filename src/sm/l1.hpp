@@ -162,6 +162,7 @@ class L1 {
   void make_newest(Set& set, std::uint16_t index);
   void touch(std::uint16_t index);
   void drop(std::uint16_t index);
+  void drop(std::uint16_t index, Set& set);
   /// Frees space until one line fits. False: every line is reserved.
   [[nodiscard]] bool make_room(Set& set);
   std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set);

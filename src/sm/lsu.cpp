@@ -156,7 +156,7 @@ bool Sm::State::access(std::uint32_t index, workload::Transaction transaction, C
     requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
   }
   requests[request].flits = network.flits(requests[request].data_bytes);
-  injection.push_miss(request);
+  injection.push_miss(request, requests);
   return true;
 }
 
@@ -174,7 +174,7 @@ bool Sm::State::access_load(std::uint32_t index, workload::Transaction transacti
     counter.l1_accesses += l1.units(sectors);
     counter.l1_misses += l1.units(sectors);
     injection.push_miss(
-        new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now));
+        new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), requests);
     return true;
   }
   const L1Access result = l1.load(transaction.line(), sectors, injection.room());
@@ -197,8 +197,9 @@ bool Sm::State::access_load(std::uint32_t index, workload::Transaction transacti
   op.ready_at = std::max(op.ready_at, now + config.l1.latency);
   l1.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
-    injection.push_miss(new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr,
-                                    result.request, now));
+    injection.push_miss(
+        new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr, result.request, now),
+        requests);
   }
   return true;
 }
@@ -224,7 +225,8 @@ void Sm::State::access_constant(std::uint32_t index, Cycle now) {
         constant_misses.push_back({line, {}});
         miss = constant_misses.end() - 1;
         injection.push_side(new_request(constants.memory_line(line), Purpose::Constant, op.kernel, op.app,
-                                        kNil, constants.memory_sectors(line), now));
+                                        kNil, constants.memory_sectors(line), now),
+                            requests);
       }
       miss->ops.push_back(index);
     }
@@ -234,18 +236,19 @@ void Sm::State::access_constant(std::uint32_t index, Cycle now) {
 
 std::uint32_t Sm::State::new_request(std::uint64_t line, Purpose purpose, KernelSlot kernel, AppId app,
                                      std::uint32_t target, std::uint8_t sectors, Cycle now) {
-  const std::uint32_t index = requests.take();
-  Request& request = requests[index];
-  request.line = line;
-  request.queued = now;
-  request.target = target;
-  request.partition = map.partition(line);
-  request.kernel = kernel;
-  request.app = app;
-  request.purpose = purpose;
-  request.sectors = sectors;
-  request.wanted = sectors;
-  request.flits = read_flits;
+  const std::uint32_t index = requests.take_stale();
+  requests[index] = {.line = line,
+                     .queued = now,
+                     .target = target,
+                     .partition = map.partition(line),
+                     .kernel = kernel,
+                     .app = app,
+                     .purpose = purpose,
+                     .sectors = sectors,
+                     .wanted = sectors,
+                     .operations = 0,
+                     .data_bytes = 0,
+                     .flits = read_flits};
   return index;
 }
 

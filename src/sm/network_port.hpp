@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -23,105 +24,134 @@ class InjectionPort {
         credits_(network.request_credits) {}
 
   [[nodiscard]] bool room() const { return misses_.size() < capacity_; }
-  void push_miss(std::uint32_t request) { misses_.push(request); }
-  void push_side(std::uint32_t request) { side_.push(request); }
+  void push_miss(std::uint32_t request, const Pool<Request>& requests) {
+    misses_.push(request);
+    if (misses_.size() == 1) look(requests);
+  }
+  void push_side(std::uint32_t request, const Pool<Request>& requests) {
+    side_.push(request);
+    if (side_.size() == 1) look(requests);
+  }
   [[nodiscard]] bool empty() const { return misses_.empty() && side_.empty(); }
   [[nodiscard]] const Fifo<std::uint32_t>& misses() const { return misses_; }
   [[nodiscard]] std::size_t waiting() const { return misses_.size() + side_.size(); }
-  [[nodiscard]] std::uint32_t credits() const { return credits_; }
-
-  void take_credits(std::vector<machine::Credit>& incoming) {
-    for (const machine::Credit& credit : incoming) {
-      GPUMUX_DCHECK(credit.flits > 0);
-      auto at = coming_.end();
-      while (at != coming_.begin() && (at - 1)->time > credit.time) --at;
-      coming_.insert(at, credit);
-    }
-    incoming.clear();
-  }
-  /// Credits including those that are known to come.
-  [[nodiscard]] std::uint32_t all_credits() const {
+  /// Credits that are here at `now`.
+  [[nodiscard]] std::uint32_t credits(Cycle now) const {
     std::uint32_t sum = credits_;
-    for (const machine::Credit& credit : coming_) sum += credit.flits;
+    for (const machine::Credit& credit : coming_)
+      if (credit.time <= now) sum += credit.flits;
     return sum;
   }
 
-  /// Something waits and the port is free.
-  [[nodiscard]] bool ready(Cycle now) const { return port_free_ <= now && !empty(); }
-  /// Sends at most one packet at `now`; ready() must hold. True when a miss queue entry was freed.
-  bool send(Cycle now, Pool<Request>& requests, SmId sm, std::vector<machine::MemRequest>& out) {
-    Fifo<std::uint32_t>* queue = head(now, requests);
-    if (queue == nullptr) return false;
-    collect_credits(now);
+  void take_credits(std::vector<machine::Credit>& incoming, Cycle now, const Pool<Request>& requests) {
+    if (incoming.empty()) return;
+    // Most ports are never short of credits: they are sorted and counted when one is.
+    coming_.insert(coming_.end(), incoming.begin(), incoming.end());
+    incoming.clear();
+    sorted_ = false;
+    constexpr std::size_t kMany = 128;
+    if (coming_.size() >= kMany) collect_credits(now);
+    if (short_of_credits_) look(requests);
+  }
+  /// Credits including those that are known to come.
+  [[nodiscard]] std::uint32_t all_credits() const { return credits(kNever); }
+
+  /// Next cycle in which send() can do something, or one that has passed; kNever: nothing waits, or only a
+  /// credit from outside can help.
+  [[nodiscard]] Cycle next() const { return next_; }
+  /// Sends at most one packet at `now`, next() or later. Its request's record; nullptr: it could not.
+  const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
+                      std::vector<machine::MemRequest>& out) {
+    if (port_free_ > now) return nullptr;
+    Fifo<std::uint32_t>* const queue = head(now, requests);
+    if (queue == nullptr) return nullptr;
     const std::uint32_t index = queue->front();
     const Request& request = requests[index];
     const std::uint8_t flits = request.flits;
-    if (credits_ < flits) return false;
+    if (credits_ < flits) collect_credits(now);
+    if (credits_ < flits) return nullptr;
     credits_ -= flits;
-    machine::MemRequest packet;
-    packet.line = request.line;
-    packet.time = port_.inject(now, flits).last + network_.latency;
+    static constexpr std::array<machine::RequestKind, 6> kKind{machine::RequestKind::Read,
+                                                               machine::RequestKind::Read,
+                                                               machine::RequestKind::Write,
+                                                               machine::RequestKind::Atomic,
+                                                               machine::RequestKind::InstructionFetch,
+                                                               machine::RequestKind::Read};
+    out.push_back({.line = request.line,
+                   .time = port_.inject(now, flits).last + network_.latency,
+                   .tag = index,
+                   .sm = sm,
+                   .partition = request.partition,
+                   .kernel = request.kernel,
+                   .app = request.app,
+                   .kind = kKind[static_cast<std::size_t>(request.purpose)],
+                   .sectors = request.wanted,
+                   .operations = request.operations,
+                   .data_bytes = request.data_bytes,
+                   .wants_reply = true,
+                   .flits = flits});
     port_free_ = port_.free_at();
-    packet.tag = index;
-    packet.sm = sm;
-    packet.partition = request.partition;
-    packet.kernel = request.kernel;
-    packet.app = request.app;
-    packet.kind = request.purpose == Purpose::Store         ? machine::RequestKind::Write
-                  : request.purpose == Purpose::Atomic      ? machine::RequestKind::Atomic
-                  : request.purpose == Purpose::Instruction ? machine::RequestKind::InstructionFetch
-                                                            : machine::RequestKind::Read;
-    packet.sectors = request.wanted;
-    packet.operations = request.operations;
-    packet.data_bytes = request.data_bytes;
-    packet.wants_reply = true;
-    packet.flits = flits;
-    out.push_back(packet);
-    const bool freed = queue == &misses_;
     queue->pop();
-    ++sent_;
-    return freed;
+    look(requests);
+    return &request;
   }
-  /// Next cycle > now at which send() can do something; kNever: only a credit from outside can.
-  [[nodiscard]] Cycle next(Cycle now, const Pool<Request>& requests) const {
-    return std::min(next_of(side_, now, requests), next_of(misses_, now, requests));
-  }
-  [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
  private:
-  [[nodiscard]] Fifo<std::uint32_t>* head(Cycle now, Pool<Request>& requests) {
+  [[nodiscard]] Fifo<std::uint32_t>* head(Cycle now, const Pool<Request>& requests) {
     if (!side_.empty() && requests[side_.front()].queued < now) return &side_;
     if (!misses_.empty() && requests[misses_.front()].queued < now) return &misses_;
     return nullptr;
   }
-  [[nodiscard]] Cycle next_of(const Fifo<std::uint32_t>& queue, Cycle now,
-                              const Pool<Request>& requests) const {
+  /// Sets next() after the head of a queue, the port or the credits have changed.
+  void look(const Pool<Request>& requests) {
+    short_of_credits_ = false;
+    next_ = next_of(misses_, requests);
+    if (!side_.empty()) next_ = std::min(next_, next_of(side_, requests));
+  }
+  [[nodiscard]] Cycle next_of(const Fifo<std::uint32_t>& queue, const Pool<Request>& requests) {
     if (queue.empty()) return kNever;
     const Request& request = requests[queue.at(0)];
-    Cycle ready = std::max({request.queued + 1, port_free_, now + 1});
-    const std::uint32_t flits = request.flits;
+    const Cycle ready = std::max(request.queued + 1, port_free_);
+    return credits_ >= request.flits ? ready : std::max(ready, enough_credits(request.flits));
+  }
+  Cycle enough_credits(std::uint32_t flits) {
+    short_of_credits_ = true;
+    sort_credits();
     std::uint32_t have = credits_;
-    for (std::size_t i = 0; have < flits; ++i) {
-      if (i == coming_.size()) return kNever;
-      have += coming_[i].flits;
-      ready = std::max(ready, coming_[i].time);
+    for (const machine::Credit& credit : coming_) {
+      have += credit.flits;
+      if (have >= flits) return credit.time;
     }
-    return ready;
+    return kNever;
+  }
+  void sort_credits() {
+    if (sorted_) return;
+    std::sort(coming_.begin(), coming_.end(),
+              [](const machine::Credit& a, const machine::Credit& b) { return a.time < b.time; });
+    sorted_ = true;
   }
   void collect_credits(Cycle now) {
-    std::size_t due = 0;
-    while (due < coming_.size() && coming_[due].time <= now) credits_ += coming_[due++].flits;
-    if (due > 0) coming_.erase(coming_.begin(), coming_.begin() + static_cast<std::ptrdiff_t>(due));
+    std::size_t kept = 0;
+    for (const machine::Credit& credit : coming_) {
+      if (credit.time <= now) {
+        credits_ += credit.flits;
+      } else {
+        coming_[kept++] = credit;
+      }
+    }
+    coming_.resize(kept);
   }
   const noc::Network& network_;
   noc::Port port_;
   Cycle port_free_ = 0;
+  Cycle next_ = kNever;
   std::uint32_t capacity_;
-  std::uint32_t credits_;
-  std::uint64_t sent_ = 0;
+  std::uint32_t credits_;          // without those of coming_ that are due
+  bool short_of_credits_ = false;  // next_ depends on coming_
+  bool sorted_ = true;             // coming_, by time
   Fifo<std::uint32_t> misses_;
   Fifo<std::uint32_t> side_;
-  std::vector<machine::Credit> coming_;  // by time
+  std::vector<machine::Credit> coming_;
 };
 
 /// Replies leave the network through one port, a flit per NoC cycle, in order of (arrival, partition).

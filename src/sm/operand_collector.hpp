@@ -33,15 +33,12 @@ class OperandCollector {
   /// Books the reads of an instruction issued at `now`; `warp` is its number within the scheduler (0..63).
   /// Returns the cycles by which execution is delayed.
   std::uint32_t book(std::uint32_t warp, const TimedInst& inst, std::uint16_t predicates, Cycle now) {
-    unsigned left = inst.num_operands;
-    if (left == 0) return 0;
+    if (inst.num_operands == 0) return 0;
     Cycle last = now;
     // Sources first; operands that are also destinations are listed as destinations alone.
-    for (unsigned i = inst.num_dst; i < inst.num_slots && left > 0; ++i) {
-      if (inst.slot[i] >= predicates) continue;
-      last = std::max(last, read(warp, inst.slot[i], now));
-      --left;
-    }
+    const std::uint16_t* const source = inst.slot.data() + inst.num_dst;
+    for (unsigned i = 0; i < inst.num_reads; ++i) last = std::max(last, read(warp, source[i], now));
+    unsigned left = static_cast<unsigned>(inst.num_operands - inst.num_reads);
     for (unsigned i = 0; i < inst.num_dst && left > 0; ++i) {
       if (inst.slot[i] >= predicates) continue;
       last = std::max(last, read(warp, inst.slot[i], now));

@@ -16,6 +16,12 @@ template <typename T>
 class Pool {
  public:
   std::uint32_t take() {
+    const std::uint32_t index = take_stale();
+    items_[index] = T{};
+    return index;
+  }
+  /// The record has what its last user left: the caller writes all of it.
+  std::uint32_t take_stale() {
     ++in_use_;
     if (free_.empty()) {
       items_.emplace_back();
@@ -23,7 +29,6 @@ class Pool {
     }
     const std::uint32_t index = free_.back();
     free_.pop_back();
-    items_[index] = T{};
     return index;
   }
   void give(std::uint32_t index) {

@@ -31,9 +31,10 @@ void Sm::State::prefetch_schedulers(Cycle begin) const {
 /// as issued in the last.
 void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
   std::array<WarpMask, Fetch::kMaxSchedulers> masks{};
+  wheel.due(begin, end, masks.data());
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     Scheduler& scheduler = schedulers[s];
-    WarpMask mask = wheel.due(s, begin, end);
+    WarpMask mask = masks[s];
     WarpMask ready = scheduler.ready() & scheduler.allowed;
     std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
     if (greedy) {

@@ -12,9 +12,20 @@ void Sm::State::send_fetch_misses(Cycle now) {
         new_request(cache.memory_line(miss.line), Purpose::Instruction, miss.kernel, hot[miss.kernel].app,
                     kNil, cache.memory_sectors(miss.line), std::max(now, miss.wanted));
     ++outstanding[miss.kernel];
-    injection.push_side(index);
+    injection.push_side(index, requests);
   }
   fetch.unsent = false;
+}
+
+void Sm::State::send_requests(Cycle now) {
+  do {
+    const bool full = !injection.room();
+    const Request* const sent = injection.send(now, requests, id, mailbox.out);
+    if (sent == nullptr) return;
+    if (full && injection.room()) lsu_retry(now);
+    ++count(sent->kernel).requests_sent;
+    ++progress;
+  } while (injection.next() <= now);
 }
 
 void Sm::State::reply(Cycle now) {

@@ -10,6 +10,11 @@ machine::SchedulerCounters Sm::State::scheduler_counters() const {
   sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
+    if (now_ <= scheduler.since) continue;
+#define GPUMUX_FIELD(field, unit, description) \
+  if (scheduler.reason == Reason::field) sum.field += now_ - scheduler.since;
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
   }
   return sum;
 }
@@ -131,7 +136,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
                        : fmt::format("{} of line {:#x} to partition {}", text(requests[misses.at(0)].purpose),
                                      requests[misses.at(0)].line, requests[misses.at(0)].partition);
     out += fmt::format("sm {} miss queue: {} packets, first {}, {} credits\n", id, misses.size(), head,
-                       injection.credits());
+                       injection.credits(now_));
   }
   if (requests.in_use() > 0) out += fmt::format("sm {} requests under way: {}\n", id, requests.in_use());
   return out;

@@ -28,8 +28,10 @@ class Scoreboard {
   /// The latest entry of the slots that the instruction reads or writes.
   [[nodiscard]] Entry hazard(std::uint32_t warp, const TimedInst& inst) const {
     const Entry* entries = row(warp);
-    Entry latest = 0;
-    for (unsigned i = 0; i < inst.num_slots; ++i) latest = std::max(latest, entries[inst.slot[i]]);
+    // Most instructions have four slots at most; those that one has not got name an entry that stays 0.
+    Entry latest = std::max(std::max(entries[inst.slot[0]], entries[inst.slot[1]]),
+                            std::max(entries[inst.slot[2]], entries[inst.slot[3]]));
+    for (unsigned i = 4; i < inst.num_slots; ++i) latest = std::max(latest, entries[inst.slot[i]]);
     return latest;
   }
   [[nodiscard]] Cycle cycle(Entry entry) const { return entry == kOut ? kNever : base_ + (entry >> 1U); }
@@ -59,7 +61,7 @@ class Scoreboard {
   static constexpr Cycle kRebase = Cycle{1} << 13U;
   /// An odd number of cache lines: rows spread over the sets of the host's caches.
   static constexpr std::size_t kStride = 9 * 32;
-  static_assert(kStride >= isa::kScoreboardSlots);
+  static_assert(kStride > TimedInst::kNeverWritten);
 
   [[nodiscard]] Entry* row(std::uint32_t warp) { return entries_.data() + warp * kStride; }
   [[nodiscard]] const Entry* row(std::uint32_t warp) const { return entries_.data() + warp * kStride; }
@@ -68,11 +70,12 @@ class Scoreboard {
     for (unsigned i = 0; i < inst.num_dst; ++i) entries[inst.slot[i]] = entry;
   }
   void rebase(Cycle now) {
-    const Cycle shift = now - base_;
+    // Without branches and in 16 bits, so that the compiler takes 16 entries at a time.
+    const auto shift = static_cast<Entry>(std::min<Cycle>(now - base_, 0x7fff) << 1U);
+    const auto last_passed = static_cast<Entry>(shift | 1U);
     for (Entry& entry : entries_) {
-      if (entry == kOut) continue;
-      const Cycle ahead = entry >> 1U;
-      entry = ahead <= shift ? Entry{0} : static_cast<Entry>(((ahead - shift) << 1U) | (entry & 1U));
+      const auto moved = static_cast<Entry>(entry > last_passed ? entry - shift : 0);
+      entry = entry == kOut ? kOut : moved;
     }
     base_ = now;
   }

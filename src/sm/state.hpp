@@ -64,6 +64,7 @@ struct Sm::State {
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;
+  [[nodiscard]] Cycle next_after(Cycle from) const;
   void settle(Scheduler& scheduler, Cycle now) const;
   template <bool kGreedy>
   void schedule(std::uint32_t index, Cycle now);
@@ -79,6 +80,7 @@ struct Sm::State {
   void wake_due(Cycle now);
   void look_again(std::uint32_t scheduler, Cycle now) {
     next_try[scheduler] = std::min(next_try[scheduler], std::max(now, schedulers[scheduler].next_issue));
+    next_try_of_all = std::min(next_try_of_all, next_try[scheduler]);
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
     return local * schedulers_count + scheduler;
@@ -111,6 +113,7 @@ struct Sm::State {
 
   // --- replies.cpp ------------------------------------------------------------------------------
   void send_fetch_misses(Cycle now);
+  void send_requests(Cycle now);
   void reply(Cycle now);
 
   // --- report.cpp -------------------------------------------------------------------------------
@@ -138,6 +141,7 @@ struct Sm::State {
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;                                     // simulated up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
+  Cycle next_try_of_all = kNever;                     // the earliest of these
   std::array<HotKernel, machine::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
   HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler

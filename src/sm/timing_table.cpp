@@ -46,6 +46,12 @@ TimingTable::TimingTable(const machine::MachineConfig& config, const isa::Static
                          ? slot
                          : static_cast<std::uint16_t>(slot - isa::kPredicateSlot + predicates_);
     }
+    std::uint16_t* const read = inst.slot.data() + inst.num_dst;
+    std::uint16_t* const end = inst.slot.data() + inst.num_slots;
+    const auto registers =
+        std::stable_partition(read, end, [this](std::uint16_t slot) { return slot < predicates_; }) - read;
+    inst.num_reads = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(registers, inst.num_operands));
+    std::fill(end, inst.slot.data() + inst.slot.size(), TimedInst::kNeverWritten);
   }
 }
 

@@ -20,11 +20,14 @@ struct alignas(64) TimedInst {
   std::uint8_t num_dst = 0;
   std::uint8_t num_slots = 0;     // written and read
   std::uint8_t num_operands = 0;  // as in isa::StaticInst
+  std::uint8_t num_reads = 0;     // of the operands, those that are slots read: the first behind num_dst
   std::uint8_t access_bytes = 0;
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;
-  /// First num_dst written, then read. Registers keep their numbers, predicates follow them.
+  /// First num_dst written, then read, registers before predicates. Registers keep their numbers, predicates
+  /// follow them. The rest is kNeverWritten.
   std::array<std::uint16_t, 20> slot{};
+  static constexpr std::uint16_t kNeverWritten = isa::kScoreboardSlots;
 };
 static_assert(sizeof(TimedInst) == 64);
 

@@ -34,12 +34,14 @@ class WakeWheel {
     for (Cycle cycle = now; cycle < now + 8; cycle += 2)
       __builtin_prefetch(&masks_[(cycle % kSlots) * schedulers_], 1);
   }
-  /// Warps of one scheduler that come up in [begin, end).
-  [[nodiscard]] WarpMask due(std::uint32_t scheduler, Cycle begin, Cycle end) const {
-    WarpMask warps = 0;
-    for (Cycle cycle = begin; cycle < std::min(end, begin + kSlots); ++cycle)
-      warps |= masks_[(cycle % kSlots) * schedulers_ + scheduler];
-    return warps;
+  /// Adds the warps that come up in [begin, end) to a mask for each scheduler.
+  void due(Cycle begin, Cycle end, WarpMask* warps) const {
+    std::uint64_t slots = std::rotr(occupied_, static_cast<int>(begin % kSlots));
+    if (end - begin < kSlots) slots &= (std::uint64_t{1} << (end - begin)) - 1;
+    for (; slots != 0; slots &= slots - 1) {
+      const Cycle slot = (begin + static_cast<Cycle>(std::countr_zero(slots))) % kSlots;
+      for (std::uint32_t s = 0; s < schedulers_; ++s) warps[s] |= masks_[slot * schedulers_ + s];
+    }
   }
   /// Takes the warps of one scheduler out; call for all of them, then done().
   [[nodiscard]] WarpMask take(std::uint32_t scheduler, Cycle now) {
