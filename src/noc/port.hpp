@@ -27,11 +27,18 @@ class Port {
   /// Ejection: the packet's last flit arrives at core cycle `arrival` (its others just before), or waits
   /// until `not_before` for space behind the port. Returns the core cycle in which the last flit is through.
   Cycle eject(Cycle arrival, Cycle not_before, std::uint32_t flits) {
-    std::uint64_t last = std::max(clock_.tick_at(arrival), free_ + flits - 1);
+    std::uint64_t last = ejection_tick(arrival, flits);
     if (not_before > arrival) last = std::max(last, clock_.tick_at(not_before));
     free_ = last + 1;
     return clock_.to_core(last);
   }
+  /// The same in two steps, for one who looks ahead: the tick of the last flit (to_core() gives its cycle),
+  /// and the booking of it.
+  [[nodiscard]] std::uint64_t ejection_tick(Cycle arrival, std::uint32_t flits) const {
+    return std::max(clock_.tick_at(arrival), free_ + flits - 1);
+  }
+  [[nodiscard]] Cycle to_core(std::uint64_t tick) const { return clock_.to_core(tick); }
+  void book_ejection(std::uint64_t last) { free_ = last + 1; }
   /// Core cycle from which the port is free.
   [[nodiscard]] Cycle free_at() const { return clock_.to_core(free_); }
 

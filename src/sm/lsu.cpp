@@ -61,6 +61,104 @@ void Sm::State::lsu_next_op(Cycle now) {
   lsu.next = lsu.queue.empty() ? kNever : std::max({ops[lsu.queue.front()].start, lsu.busy_until, now + 1});
 }
 
+inline void Sm::State::stall(Stall cause, Cycle now) {
+  lsu.stall = cause;
+  lsu.stall_since = now;
+}
+
+void Sm::State::credit_stall(Cycle now) {
+  machine::KernelCounters& counter = count(ops[lsu.current].kernel);
+  const std::uint64_t cycles = now - lsu.stall_since;
+  lsu.stall_since = now;
+  switch (lsu.stall) {
+    case Stall::None: return;
+    case Stall::Line: counter.rsfail_line += cycles; break;
+    case Stall::Mshr: counter.rsfail_mshr += cycles; break;
+    case Stall::Merge: counter.rsfail_merge += cycles; break;
+    case Stall::MissQueue: counter.rsfail_miss_queue += cycles; break;
+  }
+  counter.lsu_stall_cycles += cycles;
+}
+
+[[gnu::always_inline]] inline bool Sm::State::access_load(std::uint32_t index,
+                                                          workload::Transaction transaction, Cycle now) {
+  MemoryOp& op = ops[index];
+  machine::KernelCounters& counter = count(op.kernel);
+  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
+  const bool bypass = !l1_enabled || (op.inst->flags & InstFlag::kBypassL1) != 0 ||
+                      (!config.l1.caches_global && op.where == Where::Global);
+  if (bypass) {
+    if (!injection.room()) {
+      stall(Stall::MissQueue, now);
+      return false;
+    }
+    counter.l1_accesses += l1.units(sectors);
+    counter.l1_misses += l1.units(sectors);
+    injection.push_miss(
+        new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), requests);
+    return true;
+  }
+  const L1Access result = l1.load(transaction.line(), sectors, injection.room());
+  switch (result.result) {
+    case L1Result::FailLine: stall(Stall::Line, now); return false;
+    case L1Result::FailMshr: stall(Stall::Mshr, now); return false;
+    case L1Result::FailMerge: stall(Stall::Merge, now); return false;
+    case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
+    case L1Result::Hit:
+      counter.l1_accesses += l1.units(sectors);
+      transaction_done(index, now + config.l1.latency, now);
+      return true;
+    case L1Result::Miss:
+    case L1Result::Merged: break;
+  }
+  counter.l1_accesses += l1.units(sectors);
+  counter.l1_misses += l1.units(result.missing);
+  counter.l1_hits_pending += l1.units(result.pending);
+  // No data before a hit's latency, however fast the memory.
+  op.ready_at = std::max(op.ready_at, now + config.l1.latency);
+  l1.wait(result.mshr, index, result.missing);
+  if (result.request != 0) {
+    injection.push_miss(
+        new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr, result.request, now),
+        requests);
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Sm::State::access(std::uint32_t index, workload::Transaction transaction,
+                                                     Cycle now) {
+  MemoryOp& op = ops[index];
+  const bool atomic = (op.inst->flags & InstFlag::kAtomic) != 0;
+  const bool store = (op.inst->flags & InstFlag::kStore) != 0;
+  if (!atomic && !store) return access_load(index, transaction, now);
+
+  // Stores and atomics go to L2; L1 drops or updates its copy.
+  if (!injection.room()) {
+    stall(Stall::MissQueue, now);
+    return false;
+  }
+  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
+  const std::uint8_t present = l1_enabled ? l1.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
+  machine::KernelCounters& counter = count(op.kernel);
+  counter.l1_accesses += l1.units(sectors);
+  // A line cache has the line or not; an atomic is never served here.
+  counter.l1_misses += atomic ? l1.units(sectors) : l1.units(sectors) - l1.units(present);
+  const std::uint32_t request = new_request(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store,
+                                            op.kernel, op.app, index, sectors, now);
+  if (atomic) {
+    const std::uint32_t lanes = std::max(1U, transaction.lanes());
+    requests[request].operations = static_cast<std::uint8_t>(lanes);
+    requests[request].data_bytes =
+        static_cast<std::uint8_t>(std::clamp(lanes * op.inst->access_bytes, 1U, kLineBytes));
+    counter.atomics += lanes;
+  } else {
+    requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
+  }
+  requests[request].flits = network.flits(requests[request].data_bytes);
+  injection.push_miss(request, requests);
+  return true;
+}
+
 void Sm::State::lsu_step(Cycle now) {
   if (lsu.current == kNil) {
     lsu.current = lsu.queue.front();
@@ -106,102 +204,6 @@ void Sm::State::lsu_step(Cycle now) {
   } else {
     lsu.next = now + 1;
   }
-}
-
-void Sm::State::stall(Stall cause, Cycle now) {
-  lsu.stall = cause;
-  lsu.stall_since = now;
-}
-
-void Sm::State::credit_stall(Cycle now) {
-  machine::KernelCounters& counter = count(ops[lsu.current].kernel);
-  const std::uint64_t cycles = now - lsu.stall_since;
-  lsu.stall_since = now;
-  switch (lsu.stall) {
-    case Stall::None: return;
-    case Stall::Line: counter.rsfail_line += cycles; break;
-    case Stall::Mshr: counter.rsfail_mshr += cycles; break;
-    case Stall::Merge: counter.rsfail_merge += cycles; break;
-    case Stall::MissQueue: counter.rsfail_miss_queue += cycles; break;
-  }
-  counter.lsu_stall_cycles += cycles;
-}
-
-bool Sm::State::access(std::uint32_t index, workload::Transaction transaction, Cycle now) {
-  MemoryOp& op = ops[index];
-  const bool atomic = (op.inst->flags & InstFlag::kAtomic) != 0;
-  const bool store = (op.inst->flags & InstFlag::kStore) != 0;
-  if (!atomic && !store) return access_load(index, transaction, now);
-
-  // Stores and atomics go to L2; L1 drops or updates its copy.
-  if (!injection.room()) {
-    stall(Stall::MissQueue, now);
-    return false;
-  }
-  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
-  const std::uint8_t present = l1_enabled ? l1.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
-  machine::KernelCounters& counter = count(op.kernel);
-  counter.l1_accesses += l1.units(sectors);
-  // A line cache has the line or not; an atomic is never served here.
-  counter.l1_misses += atomic ? l1.units(sectors) : l1.units(sectors) - l1.units(present);
-  const std::uint32_t request = new_request(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store,
-                                            op.kernel, op.app, index, sectors, now);
-  if (atomic) {
-    const std::uint32_t lanes = std::max(1U, transaction.lanes());
-    requests[request].operations = static_cast<std::uint8_t>(lanes);
-    requests[request].data_bytes =
-        static_cast<std::uint8_t>(std::clamp(lanes * op.inst->access_bytes, 1U, kLineBytes));
-    counter.atomics += lanes;
-  } else {
-    requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
-  }
-  requests[request].flits = network.flits(requests[request].data_bytes);
-  injection.push_miss(request, requests);
-  return true;
-}
-
-bool Sm::State::access_load(std::uint32_t index, workload::Transaction transaction, Cycle now) {
-  MemoryOp& op = ops[index];
-  machine::KernelCounters& counter = count(op.kernel);
-  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
-  const bool bypass = !l1_enabled || (op.inst->flags & InstFlag::kBypassL1) != 0 ||
-                      (!config.l1.caches_global && op.where == Where::Global);
-  if (bypass) {
-    if (!injection.room()) {
-      stall(Stall::MissQueue, now);
-      return false;
-    }
-    counter.l1_accesses += l1.units(sectors);
-    counter.l1_misses += l1.units(sectors);
-    injection.push_miss(
-        new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), requests);
-    return true;
-  }
-  const L1Access result = l1.load(transaction.line(), sectors, injection.room());
-  switch (result.result) {
-    case L1Result::FailLine: stall(Stall::Line, now); return false;
-    case L1Result::FailMshr: stall(Stall::Mshr, now); return false;
-    case L1Result::FailMerge: stall(Stall::Merge, now); return false;
-    case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
-    case L1Result::Hit:
-      counter.l1_accesses += l1.units(sectors);
-      transaction_done(index, now + config.l1.latency, now);
-      return true;
-    case L1Result::Miss:
-    case L1Result::Merged: break;
-  }
-  counter.l1_accesses += l1.units(sectors);
-  counter.l1_misses += l1.units(result.missing);
-  counter.l1_hits_pending += l1.units(result.pending);
-  // No data before a hit's latency, however fast the memory.
-  op.ready_at = std::max(op.ready_at, now + config.l1.latency);
-  l1.wait(result.mshr, index, result.missing);
-  if (result.request != 0) {
-    injection.push_miss(
-        new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr, result.request, now),
-        requests);
-  }
-  return true;
 }
 
 void Sm::State::access_constant(std::uint32_t index, Cycle now) {

@@ -60,8 +60,8 @@ class InjectionPort {
   /// credit from outside can help.
   [[nodiscard]] Cycle next() const { return next_; }
   /// Sends at most one packet at `now`, next() or later. Its request's record; nullptr: it could not.
-  const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
-                      std::vector<machine::MemRequest>& out) {
+  [[gnu::always_inline]] const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
+                                             std::vector<machine::MemRequest>& out) {
     if (port_free_ > now) return nullptr;
     Fifo<std::uint32_t>* const queue = head(now, requests);
     if (queue == nullptr) return nullptr;
@@ -185,7 +185,7 @@ class EjectionPort {
   /// Takes the reply that is due at next().
   machine::MemReply pop() {
     const machine::MemReply reply = waiting_[head_++].reply;
-    port_.eject(reply.time, 0, reply.flits);
+    port_.book_ejection(next_tick_);
     look();
     return reply;
   }
@@ -201,11 +201,13 @@ class EjectionPort {
       next_ = kNever;
       return;
     }
-    noc::Port trial = port_;
-    next_ = trial.eject(waiting_[head_].reply.time, 0, waiting_[head_].reply.flits);
+    const machine::MemReply& first = waiting_[head_].reply;
+    next_tick_ = port_.ejection_tick(first.time, first.flits);
+    next_ = port_.to_core(next_tick_);
   }
   noc::Port port_;
   Cycle next_ = kNever;
+  std::uint64_t next_tick_ = 0;  // the same in the port's ticks
   std::vector<Waiting> waiting_;
   std::size_t head_ = 0;
 };
