@@ -1,5 +1,5 @@
-// The ordered pass over the arguments of `run`: --grid, --block, --shared, --arg and --symbol bind to the APP that
-// precedes them, which an option parser that gathers options by name cannot say.
+// The ordered pass over the arguments of `run`: --grid, --block, --shared, --arg and --symbol bind to the APP
+// that precedes them, which an option parser that gathers options by name cannot say.
 #pragma once
 
 #include <string>

@@ -57,8 +57,8 @@ TEST_F(TraceCommands, FolderAndCompactFormGiveTheSame) {
 TEST_F(TraceCommands, WithOthersUnderEveryPolicy) {
   ASSERT_EQ(gpumux({"convert", "t", "-o", "t.gmt", "--quiet"}).code, 0);
   for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {
-    const Outcome run = gpumux({"run", "t.gmt", "add:blocks=8,loops=1", "t", "--machine", "v100", "--set", "sms=4",
-                                "--policy", policy, "--cycles", "60000", "--json", "r.json"});
+    const Outcome run = gpumux({"run", "t.gmt", "add:blocks=8,loops=1", "t", "--machine", "v100", "--set",
+                                "sms=4", "--policy", policy, "--cycles", "60000", "--json", "r.json"});
     ASSERT_EQ(run.code, 0) << run.err;
     const nlohmann::json r = result();
     for (const int app : {0, 2}) {
