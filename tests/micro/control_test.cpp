@@ -77,6 +77,27 @@ TEST_P(Control, DivergentPathsFollowEachOther) {
   }
 }
 
+TEST_P(Control, AnInstructionMissCostsTheWayToMemory) {
+  // The first fetch misses in cycle 0 and leaves in 1; what it brings is in the buffer a cycle after its
+  // arrival.
+  config_.icache.bytes = 4096;
+  constexpr Cycle kDelay = 100;
+  Program program;
+  program.add(alu(1));
+  program.add(alu(2));
+  WarpCode code;
+  code.run(0).run(1);
+  Bench bench(config_, kDelay);
+  bench.start(program, {code});
+  const Cycle issue = 1 + network_latency() + kDelay + 1;
+  run_through(bench, issue - 1);
+  EXPECT_EQ(bench.counters().warp_instructions, 0U);
+  bench.window(issue + 1);
+  EXPECT_EQ(bench.counters().warp_instructions, 1U);
+  bench.finish();
+  EXPECT_EQ(bench.counters().requests_sent, 1U);
+}
+
 TEST_P(Control, ABarrierOpensItsLatencyAfterTheLastArrival) {
   // All warps but one arrive at once; the last after a chain of SFU instructions.
   constexpr std::uint32_t kChain = 3;
@@ -196,6 +217,15 @@ TEST_P(Control, ResidencyIsBoundByEachResourceExactly) {
   EXPECT_EQ(resident({32, 1, sm.shared_bytes / 2}), 2U);
   EXPECT_EQ(resident({32, 1, sm.shared_bytes / 2 + 1}), 1U);
   EXPECT_EQ(resident({32, 1, sm.shared_bytes}), 1U);
+  // Each capacity by one less than a block needs, and exactly.
+  config_.sm.registers = 2 * warp_registers - 1;
+  EXPECT_EQ(resident({64, 63, 0}), 0U);
+  config_.sm.registers = 2 * warp_registers;
+  EXPECT_EQ(resident({64, 63, 0}), 1U);
+  config_.sm.shared_bytes = 3 * sm.shared_allocation_unit - 1;
+  EXPECT_EQ(resident({32, 1, 3 * sm.shared_allocation_unit}), 0U);
+  config_.sm.shared_bytes = 3 * sm.shared_allocation_unit;
+  EXPECT_EQ(resident({32, 1, 3 * sm.shared_allocation_unit}), 1U);
   // Threads and warps apart: the last thread that fits, and the first that does not.
   config_.sm.max_threads = 100;
   EXPECT_EQ(resident({100, 1, 0}), 1U);

@@ -210,8 +210,12 @@ TEST_P(DramChannel, ActivationsOfTwoBanksAndTheirColumns) {
 TEST_P(DramChannel, ColumnsOfTwoGroupsNeedTheBusOrCcdAlone) {
   // Rows of two banks in different groups are open; then a line of each at once. The oldest that is ready
   // goes: the first bank's next burst is CCDL away, so the other's fits between, CCD or a burst's data later.
-  for (const std::uint32_t ccdl : {d().CCDL, d().CCDL + 8}) {
+  // In the last case CCD is longer than a burst.
+  const auto longer = static_cast<std::uint32_t>(data() + 2);
+  for (const auto& [ccd, ccdl] :
+       {std::pair(d().CCD, d().CCDL), std::pair(d().CCD, d().CCDL + 8), std::pair(longer, d().CCDL + 8)}) {
     machine::DramConfig c = d();
+    c.CCD = ccd;
     c.CCDL = ccdl;
     Script s(c);
     s.push(line_at(0, 0));
@@ -228,7 +232,7 @@ TEST_P(DramChannel, ColumnsOfTwoGroupsNeedTheBusOrCcdAlone) {
     ASSERT_EQ(second.size(), static_cast<std::size_t>(bursts()));
     EXPECT_EQ(first[0], 500);
     // Its data may wait for the bus by less than a clock, so commands follow in whole clocks of the data.
-    const Tick apart = std::max<Tick>(d().CCD, static_cast<Tick>(clocks_per_burst()));
+    const Tick apart = std::max<Tick>(ccd, static_cast<Tick>(clocks_per_burst()));
     if (apart < Tick{ccdl}) {
       EXPECT_EQ(second[0], 500 + apart);
     } else {
