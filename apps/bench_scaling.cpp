@@ -1,8 +1,8 @@
 // How the cost of a simulated warp instruction grows with the machine and with the number of applications.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -19,10 +19,11 @@ constexpr std::array<std::uint32_t, 4> kSmCounts = {4, 16, 80, 132};
 constexpr std::array<std::uint32_t, 4> kAppCounts = {1, 2, 4, 8};
 constexpr int kRepeats = 3;  // the fastest counts: other work on the host only ever adds
 
-/// v100 with another number of SMs and as many memory partitions for each of them.
+/// v100 with another number of SMs and at least as many memory partitions for each of them; its hashes need a
+/// power of two.
 machine::MachineConfig sized_v100(std::uint32_t sms) {
   machine::MachineConfig config = machine::load_machine("v100");
-  config.l2.partitions = std::max(1U, (config.l2.partitions * sms + config.sms / 2) / config.sms);
+  config.l2.partitions = std::bit_ceil((config.l2.partitions * sms + config.sms - 1) / config.sms);
   config.sms = sms;
   return config;
 }
