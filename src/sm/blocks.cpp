@@ -151,7 +151,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   used_registers += block.registers;
   used_shared += block.shared_bytes;
   if (block_order.empty()) {
-    for (Scheduler& scheduler : schedulers) settle(scheduler, start);
+    for (Scheduler& scheduler : schedulers) scheduler.settle(start);
   }
   block_order.push_back(static_cast<std::uint8_t>(index));
   wants_records = true;
@@ -353,7 +353,11 @@ void Sm::State::finish_blocks(Cycle now) {
   next_try.fill(kNever);
   next_try_of_all = kNever;
   for (Scheduler& scheduler : schedulers) {  // an empty SM counts no cycles
-    settle(scheduler, now + 1);
+    scheduler.settle(now + 1);
+    if (scheduler.since > now + 1) {  // the last issue's interval is not over
+      scheduler.cycles[static_cast<std::size_t>(Reason::issued)] -= scheduler.since - (now + 1);
+      scheduler.since = now + 1;
+    }
     scheduler.reason = Reason::uncounted;
   }
 }

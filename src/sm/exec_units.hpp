@@ -32,39 +32,48 @@ class ExecUnits {
           const std::uint32_t count =
               unit.scheduler_private && unit.count > 0 ? std::max(1U, unit.count / schedulers) : unit.count;
           pool_of_[index(s, u)] = pools;
-          pools_[pools++] = {0, count, static_cast<std::uint32_t>(busy_until_.size())};
+          pools_[pools++] = {count, static_cast<std::uint32_t>(busy_until_.size()), 0};
           busy_until_.resize(busy_until_.size() + count, 0);
         }
+        pools_[pool_of_[index(s, u)]].users |= std::uint64_t{1} << index(s, u);
       }
     }
+    for (const Pool& pool : pools_)
+      if (pool.count == 1 && std::has_single_bit(pool.users)) single_ |= pool.users;
   }
   /// Cycle from which a unit of this kind is free for the scheduler.
   [[nodiscard]] Cycle free_at(isa::Unit unit, std::uint32_t scheduler) const {
-    return pools_[pool_of_[index(scheduler, static_cast<unsigned>(unit))]].free_at;
+    return free_at_[index(scheduler, static_cast<unsigned>(unit))];
   }
   /// Takes a free unit for `cycles` from `start` on.
   void book(isa::Unit unit, std::uint32_t scheduler, Cycle start, std::uint32_t cycles) {
-    Pool& pool = pools_[pool_of_[index(scheduler, static_cast<unsigned>(unit))]];
-    if (pool.count == 1) {
-      pool.free_at = start + cycles;
-    } else if (pool.count != 0) {
-      Cycle* first = &busy_until_[pool.first];
-      *std::min_element(first, first + pool.count) = start + cycles;
-      pool.free_at = *std::min_element(first, first + pool.count);
+    const std::size_t user = index(scheduler, static_cast<unsigned>(unit));
+    if ((single_ >> user & 1U) != 0) [[likely]] {
+      free_at_[user] = start + cycles;
+      return;
     }
+    const Pool& pool = pools_[pool_of_[user]];
+    if (pool.count == 0) return;
+    Cycle* const first = &busy_until_[pool.first];
+    *(pool.count == 1 ? first : std::min_element(first, first + pool.count)) = start + cycles;
+    const Cycle free = pool.count == 1 ? start + cycles : *std::min_element(first, first + pool.count);
+    for (std::uint64_t users = pool.users; users != 0; users &= users - 1)
+      free_at_[static_cast<std::size_t>(std::countr_zero(users))] = free;
   }
 
  private:
   struct Pool {
-    Cycle free_at = 0;
     std::uint32_t count = 0;  // 0: not limited
-    std::uint32_t first = 0;  // in busy_until_, unless it is a single unit
+    std::uint32_t first = 0;  // in busy_until_
+    std::uint64_t users = 0;  // entries of free_at_, as bits
   };
   [[nodiscard]] static std::size_t index(std::uint32_t scheduler, unsigned unit) {
     return std::size_t{scheduler} * kStride + unit;
   }
-  static constexpr std::size_t kStride = 8;  // of pool_of_, by scheduler
-  static_assert(kStride >= isa::kUnits);
+  static constexpr std::size_t kStride = 8;  // by scheduler
+  static_assert(kStride >= isa::kUnits && kMaxSchedulers * kStride <= 64);
+  std::array<Cycle, kMaxSchedulers * kStride> free_at_{};
+  std::uint64_t single_ = 0;  // of these, the only user of a single unit, as bits
   std::array<std::uint8_t, kMaxSchedulers * kStride> pool_of_{};
   std::array<Pool, std::size_t{kMaxSchedulers} * isa::kUnits> pools_{};
   HugePageVector<Cycle> busy_until_;
@@ -74,15 +83,17 @@ class ExecUnits {
 class ResultBus {
  public:
   ResultBus(std::uint32_t buses, std::uint32_t longest_latency)
-      : buses_(std::min(buses, kUsed)), ring_(std::bit_ceil(std::size_t{longest_latency} + 128), 0) {}
+      : buses_(std::min(buses, kUsed)),
+        ring_(std::bit_ceil(std::size_t{longest_latency} + 128), 0),
+        mask_(ring_.size() - 1) {}
   Cycle book(Cycle cycle) {
     for (;; ++cycle) {
-      std::uint32_t& slot = ring_[cycle & (ring_.size() - 1)];
+      std::uint32_t& slot = ring_[cycle & mask_];
       const auto tag = static_cast<std::uint32_t>(cycle) & ~kUsed;
       // The low bits of a cycle are the slot's number, so the tag may leave them out.
-      if ((slot & ~kUsed) != tag) slot = tag;
-      if ((slot & kUsed) < buses_) {
-        ++slot;
+      const std::uint32_t used = (slot & ~kUsed) == tag ? slot & kUsed : 0;
+      if (used < buses_) [[likely]] {
+        slot = tag | (used + 1);
         return cycle;
       }
     }
@@ -92,6 +103,7 @@ class ResultBus {
   static constexpr std::uint32_t kUsed = 0x7f;  // low bits of a slot; the ring has at least 128 slots
   std::uint32_t buses_;
   HugePageVector<std::uint32_t> ring_;  // cycle without its low bits, write-backs
+  std::size_t mask_;
 };
 
 }  // namespace gpumux::sm

@@ -64,12 +64,6 @@ Cycle Sm::State::simulate(Cycle begin, Cycle end) {
 
 Cycle Sm::State::next_event(Cycle from) const { return next_after(from); }
 
-void Sm::State::settle(Scheduler& scheduler, Cycle now) const {
-  if (now <= scheduler.since) return;
-  scheduler.cycles[static_cast<std::size_t>(scheduler.reason)] += now - scheduler.since;
-  scheduler.since = now;
-}
-
 template <bool kGreedy>
 std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) const {
   if constexpr (kGreedy) {
@@ -109,8 +103,8 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
 }
 
-[[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,
-                                                    std::uint32_t local, Cycle now) {
+[[gnu::noinline]] void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
+                                        Cycle now) {
   const std::uint32_t slot = slot_of(index, local);
   Warp& warp = warps[slot];
   const workload::ExecRecord record = *warp.next++;
@@ -125,7 +119,7 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   ++progress;
   ++scheduler.window_issues;
 
-  const std::uint32_t delay = scheduler.collector.book(local, inst, kernel.predicates, now);
+  const std::uint32_t delay = scheduler.collector.book(local, inst, now);
   // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
   // the unit, so its rate stays what it is while the result comes later.
   units.book(unit, index, now, inst.occupied);
@@ -148,52 +142,68 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   follow(scheduler, warp, slot, kernel, now);
 }
 
+/// Core cycle from which the unit takes an instruction of the scheduler, as far as is known at `now`.
+[[gnu::always_inline]] inline Cycle Sm::State::unit_free(const Scheduler& scheduler, std::uint32_t index,
+                                                         isa::Unit unit, bool lsu_takes, Cycle now) const {
+  Cycle free = units.free_at(unit, index);
+  if (unit == Unit::Memory && !lsu_takes) free = std::max(free, lsu_accepts_at(now));
+  const Cycle collector = scheduler.collector.free_at();
+  return unit == Unit::Control ? free : std::max(free, collector);  // a branch needs no collector
+}
+
+/// The warps that can issue now.
+[[gnu::always_inline]] inline WarpMask Sm::State::candidates(const Scheduler& scheduler, std::uint32_t index,
+                                                             Cycle now) const {
+  WarpMask found = 0;
+  for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
+    const auto unit = static_cast<Unit>(std::countr_zero(wanted));
+    const bool free = unit_free(scheduler, index, unit, lsu_accepts(now), now) <= now;
+    found |= free ? scheduler.ready_unit[static_cast<std::size_t>(unit)] : 0;
+  }
+  return found & scheduler.allowed;
+}
+
+/// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
+/// and why it does not issue until then.
+[[gnu::always_inline]] inline void Sm::State::rest(Scheduler& scheduler, std::uint32_t index, Cycle from) {
+  Cycle retry = kNever;
+  std::uint32_t units_wanted = 0;
+  for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
+    const auto unit = static_cast<Unit>(std::countr_zero(wanted));
+    const bool some = (scheduler.ready_unit[static_cast<std::size_t>(unit)] & scheduler.allowed) != 0;
+    const Cycle free = unit_free(scheduler, index, unit, lsu_has_room(), from);
+    retry = some ? std::min(retry, free) : retry;
+    units_wanted |= some ? wanted & -wanted : 0;
+  }
+  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
+  scheduler.reason = (units_wanted >> static_cast<unsigned>(Unit::Memory) & 1U) != 0 ? Reason::pipeline_memory
+                     : units_wanted != 0                                             ? Reason::pipeline_alu
+                     : scheduler.ready() != 0                                        ? Reason::throttled
+                     : waits(Wait::Memory) ? Reason::scoreboard_memory
+                     : waits(Wait::Alu)    ? Reason::scoreboard_alu
+                     : waits(Wait::Fetch)  ? Reason::fetch
+                     : waits(Wait::Sync)   ? Reason::synchronisation
+                     : block_order.empty() ? Reason::uncounted
+                                           : Reason::idle;
+  next_try[index] = std::max(retry, from);
+}
+
 template <bool kGreedy>
 void Sm::State::schedule(std::uint32_t index, Cycle now) {
   Scheduler& scheduler = schedulers[index];
-  settle(scheduler, now);
-  const WarpMask can = scheduler.ready() & scheduler.allowed;
-  Cycle retry = kNever;
-  bool memory_busy = false;
-  bool alu_busy = false;
-  if (can != 0) {
-    WarpMask candidates = 0;
-    const bool collector = scheduler.collector.available(now);
-    for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
-      const auto u = static_cast<unsigned>(std::countr_zero(wanted));
-      const WarpMask want = can & scheduler.ready_unit[u];
-      if (want == 0) continue;
-      const auto unit = static_cast<Unit>(u);
-      Cycle free = units.free_at(unit, index);
-      if (unit == Unit::Memory && !lsu_accepts(now)) free = std::max(free, lsu_accepts_at(now));
-      if (!collector && unit != Unit::Control) free = std::max(free, scheduler.collector.next_free());
-      if (free <= now) {
-        candidates |= want;
-      } else {
-        (unit == Unit::Memory ? memory_busy : alu_busy) = true;
-        retry = std::min(retry, free);
-      }
-    }
-    if (candidates != 0) {
-      const std::uint32_t local = pick<kGreedy>(scheduler, candidates);
-      scheduler.reason = Reason::issued;
-      scheduler.next_issue = next_try[index] = now + issue_interval;
-      scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
-      issue(scheduler, index, local, now);
-      return;
-    }
+  scheduler.settle(now);
+  const WarpMask choice = candidates(scheduler, index, now);
+  if (choice == 0) {
+    rest(scheduler, index, now + 1);
+    return;
   }
-  next_try[index] = retry;
-  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
-  scheduler.reason = memory_busy              ? Reason::pipeline_memory
-                     : alu_busy               ? Reason::pipeline_alu
-                     : scheduler.ready() != 0 ? Reason::throttled
-                     : waits(Wait::Memory)    ? Reason::scoreboard_memory
-                     : waits(Wait::Alu)       ? Reason::scoreboard_alu
-                     : waits(Wait::Fetch)     ? Reason::fetch
-                     : waits(Wait::Sync)      ? Reason::synchronisation
-                     : block_order.empty()    ? Reason::uncounted
-                                              : Reason::idle;
+  const std::uint32_t local = pick<kGreedy>(scheduler, choice);
+  scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += issue_interval;
+  scheduler.next_issue = scheduler.since = now + issue_interval;
+  scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
+  issue(scheduler, index, local, now);
+  // Often nothing can follow at once: then the scheduler is not asked before something can.
+  rest(scheduler, index, scheduler.next_issue);
 }
 
 /// What issue leaves out: the end of the records, or few left, barriers and fences.

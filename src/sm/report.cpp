@@ -1,18 +1,24 @@
 // Probes, the watchdog's report and conservation checks.
+#include <algorithm>
+
 #include "sm/state.hpp"
 
 namespace gpumux::sm {
 
 machine::SchedulerCounters Sm::State::scheduler_counters() const {
   machine::SchedulerCounters sum;
+  const Cycle now = std::max(now_, settled);
   for (const Scheduler& scheduler : schedulers) {
 #define GPUMUX_FIELD(field, unit, description) \
   sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
-    if (now_ <= scheduler.since) continue;
+    if (now <= scheduler.since) {
+      sum.issued -= scheduler.since - now;  // an issue counts for its whole interval
+      continue;
+    }
 #define GPUMUX_FIELD(field, unit, description) \
-  if (scheduler.reason == Reason::field) sum.field += now_ - scheduler.since;
+  if (scheduler.reason == Reason::field) sum.field += now - scheduler.since;
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   }

@@ -28,7 +28,7 @@ class Scoreboard {
   /// The latest entry of the slots that the instruction reads or writes.
   [[nodiscard]] Entry hazard(std::uint32_t warp, const TimedInst& inst) const {
     const Entry* entries = row(warp);
-    // Most instructions have four slots at most; those that one has not got name an entry that stays 0.
+    // Most instructions have four slots at most; those that one has not got change nothing.
     Entry latest = std::max(std::max(entries[inst.slot[0]], entries[inst.slot[1]]),
                             std::max(entries[inst.slot[2]], entries[inst.slot[3]]));
     for (unsigned i = 4; i < inst.num_slots; ++i) latest = std::max(latest, entries[inst.slot[i]]);
@@ -61,7 +61,7 @@ class Scoreboard {
   static constexpr Cycle kRebase = Cycle{1} << 13U;
   /// An odd number of cache lines: rows spread over the sets of the host's caches.
   static constexpr std::size_t kStride = 9 * 32;
-  static_assert(kStride > TimedInst::kNeverWritten);
+  static_assert(kStride > isa::kScoreboardSlots);  // one is never written
 
   [[nodiscard]] Entry* row(std::uint32_t warp) { return entries_.data() + warp * kStride; }
   [[nodiscard]] const Entry* row(std::uint32_t warp) const { return entries_.data() + warp * kStride; }

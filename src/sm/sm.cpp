@@ -80,7 +80,8 @@ std::uint64_t Sm::progress() const { return state_->progress; }
 
 void Sm::settle(Cycle until) {
   State& state = *state_;
-  for (Scheduler& scheduler : state.schedulers) state.settle(scheduler, until);
+  state.settled = std::max(state.settled, until);
+  for (Scheduler& scheduler : state.schedulers) scheduler.settle(until);
   if (state.lsu.stall != Stall::None && until > state.lsu.stall_since) state.credit_stall(until);
 }
 

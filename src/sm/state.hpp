@@ -65,7 +65,10 @@ struct Sm::State {
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  void settle(Scheduler& scheduler, Cycle now) const;
+  [[nodiscard]] Cycle unit_free(const Scheduler& scheduler, std::uint32_t index, isa::Unit unit,
+                                bool lsu_takes, Cycle now) const;
+  [[nodiscard]] WarpMask candidates(const Scheduler& scheduler, std::uint32_t index, Cycle now) const;
+  void rest(Scheduler& scheduler, std::uint32_t index, Cycle from);
   template <bool kGreedy>
   void schedule(std::uint32_t index, Cycle now);
   template <bool kGreedy>
@@ -87,13 +90,11 @@ struct Sm::State {
   }
 
   // --- lsu.cpp ----------------------------------------------------------------------------------
+  [[nodiscard]] bool lsu_has_room() const { return lsu.queue.size() < config.sm.memory_queue; }
   [[nodiscard]] bool lsu_accepts(Cycle now) const {
-    return lsu.queue.size() < config.sm.memory_queue &&
-           !(memory_issue_cycle == now && memory_issues >= memory_issue_width);
+    return lsu_has_room() && !(memory_issue_cycle == now && memory_issues >= memory_issue_width);
   }
-  [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const {
-    return lsu.queue.size() < config.sm.memory_queue ? now + 1 : kNever;
-  }
+  [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const { return lsu_has_room() ? now + 1 : kNever; }
   void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst, const workload::ExecRecord& record,
                     Cycle now, std::uint32_t delay);
   void lsu_step(Cycle now);
@@ -140,6 +141,7 @@ struct Sm::State {
 
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;                                     // simulated up to here
+  Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these
   std::array<HotKernel, machine::kMaxKernelSlots> hot{};

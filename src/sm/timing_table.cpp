@@ -1,6 +1,7 @@
 #include "sm/timing_table.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace gpumux::sm {
 
@@ -17,26 +18,48 @@ std::uint32_t unit_cycles(const machine::MachineConfig& config, isa::Unit unit,
                    config.latency[static_cast<std::size_t>(latency_class)].initiation, 1U});
 }
 
+/// Registers come to the border between the slots written and those read: they are the operands.
+void TimingTable::collect(TimedInst& inst, std::uint32_t operands, std::uint32_t banks) const {
+  const auto is_register = [this](std::uint16_t slot) { return slot < predicates_; };
+  std::uint16_t* const border = inst.slot.data() + inst.num_dst;
+  std::uint16_t* const first = std::stable_partition(inst.slot.data(), border, std::not_fn(is_register));
+  std::uint16_t* const end = std::stable_partition(border, inst.slot.data() + inst.num_slots, is_register);
+  const auto sources = std::min(operands, static_cast<std::uint32_t>(end - border));
+  // Operands that are also destinations are listed as destinations alone.
+  const auto destinations = std::min(operands - sources, static_cast<std::uint32_t>(border - first));
+  inst.first_read = static_cast<std::uint8_t>(inst.num_dst - destinations);
+  inst.num_reads = static_cast<std::uint8_t>(sources + destinations);
+  std::vector<std::uint8_t> reads(banks, 0);
+  for (unsigned i = 0; i < inst.num_reads; ++i)
+    inst.most_reads = std::max(inst.most_reads, ++reads[inst.slot[inst.first_read + i] % banks]);
+  for (unsigned lane = 0; lane < 8; ++lane)
+    inst.bank_reads |= std::uint64_t{lane < banks || 8 % banks == 0 ? reads[lane % banks] : 0U} << 8 * lane;
+}
+
 TimingTable::TimingTable(const machine::MachineConfig& config, const isa::StaticInst* table,
                          std::uint32_t size)
     : insts_(size) {
+  const std::uint32_t banks = std::max(1U, config.sm.register_banks / std::max(1U, config.sm.schedulers));
+  std::uint16_t predicates_used = 0;
   for (std::uint32_t pc = 0; pc < size; ++pc) {
     for (unsigned i = 0; i < unsigned{table[pc].num_dst} + table[pc].num_src; ++i) {
       const std::uint16_t slot = table[pc].slot[i];
-      if (slot < isa::kPredicateSlot)
-        predicates_ = std::max(predicates_, static_cast<std::uint16_t>(slot + 1));
+      const bool predicate = slot >= isa::kPredicateSlot;
+      std::uint16_t& count = predicate ? predicates_used : predicates_;
+      count = std::max(count, static_cast<std::uint16_t>(slot + 1 - (predicate ? isa::kPredicateSlot : 0)));
     }
   }
+  const auto never_written = static_cast<std::uint16_t>(predicates_ + predicates_used);
   for (std::uint32_t pc = 0; pc < size; ++pc) {
     const isa::StaticInst& from = table[pc];
     TimedInst& inst = insts_[pc];
-    inst.latency = std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency);
-    inst.occupied = unit_cycles(config, from.unit, from.latency_class);
+    inst.latency = static_cast<std::uint16_t>(
+        std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency));
+    inst.occupied = static_cast<std::uint16_t>(unit_cycles(config, from.unit, from.latency_class));
     inst.flags = from.flags;
     inst.unit = from.unit;
     inst.num_dst = from.num_dst;
     inst.num_slots = static_cast<std::uint8_t>(from.num_dst + from.num_src);
-    inst.num_operands = from.num_operands;
     inst.access_bytes = from.access_bytes;
     inst.barrier = from.barrier;
     inst.barrier_warps = from.barrier_warps;
@@ -46,12 +69,10 @@ TimingTable::TimingTable(const machine::MachineConfig& config, const isa::Static
                          ? slot
                          : static_cast<std::uint16_t>(slot - isa::kPredicateSlot + predicates_);
     }
-    std::uint16_t* const read = inst.slot.data() + inst.num_dst;
-    std::uint16_t* const end = inst.slot.data() + inst.num_slots;
-    const auto registers =
-        std::stable_partition(read, end, [this](std::uint16_t slot) { return slot < predicates_; }) - read;
-    inst.num_reads = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(registers, inst.num_operands));
-    std::fill(end, inst.slot.data() + inst.slot.size(), TimedInst::kNeverWritten);
+    collect(inst, from.num_operands, banks);
+    // What is left over repeats a slot, or names one behind those in use: no other line of the host's cache.
+    std::fill(inst.slot.begin() + inst.num_slots, inst.slot.end(),
+              inst.num_slots > 0 ? inst.slot[0] : never_written);
   }
 }
 

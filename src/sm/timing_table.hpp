@@ -13,21 +13,23 @@
 namespace gpumux::sm {
 
 struct alignas(64) TimedInst {
-  std::uint32_t latency = 1;   // core cycles to a dependent instruction, operands without conflicts
-  std::uint32_t occupied = 1;  // core cycles for which it holds its unit
-  std::uint16_t flags = 0;     // isa::InstFlag
+  std::uint64_t bank_reads = 0;  // operands by register bank modulo 8, a byte each; warp 0's banks
+  std::uint16_t latency = 1;     // core cycles to a dependent instruction, operands without conflicts
+  std::uint16_t occupied = 1;    // core cycles for which it holds its unit
+  std::uint16_t flags = 0;       // isa::InstFlag
   isa::Unit unit = isa::Unit::Sp;
   std::uint8_t num_dst = 0;
-  std::uint8_t num_slots = 0;     // written and read
-  std::uint8_t num_operands = 0;  // as in isa::StaticInst
-  std::uint8_t num_reads = 0;     // of the operands, those that are slots read: the first behind num_dst
+  std::uint8_t num_slots = 0;   // written and read
+  std::uint8_t first_read = 0;  // registers collected as operands: the slots from this one on,
+  std::uint8_t num_reads = 0;   // so many
+  std::uint8_t most_reads = 0;  // of them in one register bank
   std::uint8_t access_bytes = 0;
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;
-  /// First num_dst written, then read, registers before predicates. Registers keep their numbers, predicates
-  /// follow them. The rest is kNeverWritten.
+  /// First num_dst written, then read, with those collected side by side. Registers keep their numbers,
+  /// predicates follow them. The rest repeats the first; an instruction without slots names one that is never
+  /// written.
   std::array<std::uint16_t, 20> slot{};
-  static constexpr std::uint16_t kNeverWritten = isa::kScoreboardSlots;
 };
 static_assert(sizeof(TimedInst) == 64);
 
@@ -40,6 +42,8 @@ class TimingTable {
   [[nodiscard]] std::uint16_t predicates() const { return predicates_; }
 
  private:
+  void collect(TimedInst& inst, std::uint32_t operands, std::uint32_t banks) const;
+
   HugePageVector<TimedInst> insts_;
   std::uint16_t predicates_ = 0;
 };

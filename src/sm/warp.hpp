@@ -106,7 +106,7 @@ struct Scheduler {
   std::uint32_t ready_units = 0;                   // units with a ready warp, as bits
   WarpMask allowed = ~WarpMask{0};                 // warps whose kernel may issue
   Cycle next_issue = 0;                            // issue interval
-  Cycle since = 0;                                 // cycles from here on have `reason`
+  Cycle since = 0;  // cycles from here on have `reason`; those before are counted
   Reason reason = Reason::uncounted;
   std::uint32_t window_issues = 0;   // in this window so far, or in the last
   std::uint8_t last = 63;            // warp that issued last
@@ -115,6 +115,12 @@ struct Scheduler {
   OperandCollector collector;
   std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
   [[nodiscard]] WarpMask ready() const { return waits[0]; }
+  /// Counts the cycles before `now`.
+  void settle(Cycle now) {
+    if (now <= since) return;
+    cycles[static_cast<std::size_t>(reason)] += now - since;
+    since = now;
+  }
 };
 
 }  // namespace gpumux::sm
