@@ -50,7 +50,7 @@ Measured in_child(const std::string& what, const std::function<Measured()>& work
   return measured;
 }
 
-TraceFiles::TraceFiles() {
+TraceFiles::TraceFiles(std::uint32_t blocks) : blocks_(blocks) {
   std::string pattern = (std::filesystem::temp_directory_path() / "gpumux-bench-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)
     throw UserError({pattern}, "cannot be made; set TMPDIR to a folder with room for 20 MB");

@@ -29,16 +29,18 @@ struct Measured {
 /// Compact traces of the reference kernels in a temporary folder, for as long as it lives.
 class TraceFiles {
  public:
-  /// Throws UserError when no folder can be made.
-  TraceFiles();
+  /// Traces of `blocks` thread blocks unless another number is asked for. Throws UserError when no folder can
+  /// be made.
+  explicit TraceFiles(std::uint32_t blocks);
   ~TraceFiles();
   TraceFiles(const TraceFiles&) = delete;
   TraceFiles& operator=(const TraceFiles&) = delete;
+  [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
   /// Made when it is asked for first.
-  [[nodiscard]] const std::string& path(trace::ReferenceKernel kernel,
-                                        std::uint32_t blocks = trace::kReferenceBlocks);
+  [[nodiscard]] const std::string& path(trace::ReferenceKernel kernel, std::uint32_t blocks);
 
  private:
+  std::uint32_t blocks_;
   std::string folder_;
   std::map<std::pair<trace::ReferenceKernel, std::uint32_t>, std::string> paths_;
 };

@@ -75,11 +75,11 @@ ordered_json table(const char* title, const char* what, const Counts& counts, co
 
 nlohmann::ordered_json bench_scaling(TraceFiles& traces) {
   const machine::MachineConfig v100 = machine::load_machine("v100");
-  const auto blocks_for = [&](std::uint32_t sms) { return trace::kReferenceBlocks * sms / v100.sms; };
+  const auto blocks_for = [&](std::uint32_t sms) { return traces.blocks() * sms / v100.sms; };
   // The files are made before anything is measured.
   for (const ReferenceKernel kernel : trace::kReferenceKernels) {
     for (const std::uint32_t sms : kSmCounts) (void)traces.path(kernel, blocks_for(sms));
-    for (const std::uint32_t apps : kAppCounts) (void)traces.path(kernel, trace::kReferenceBlocks / apps);
+    for (const std::uint32_t apps : kAppCounts) (void)traces.path(kernel, traces.blocks() / apps);
   }
   ordered_json scaling;
   scaling["sms"] = table(
@@ -90,7 +90,7 @@ nlohmann::ordered_json bench_scaling(TraceFiles& traces) {
   scaling["applications"] = table(
       "Nanoseconds per warp instruction, v100, the same work split over applications that share SMs (even):",
       "apps", kAppCounts, [&](ReferenceKernel kernel, std::uint32_t apps) {
-        return run_trace(traces.path(kernel, trace::kReferenceBlocks / apps), apps, v100, "even", 1);
+        return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, "even", 1);
       });
   return scaling;
 }

@@ -84,6 +84,34 @@ TEST_F(Cli, InspectsABuiltInAppOnAMachine) {
 TEST_F(Cli, BenchRefusesWhatContradicts) {
   EXPECT_EQ(gpumux({"bench", "--scaling", "--threads", "2"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--compare", "nothing.json"}).code, 2);
+  EXPECT_EQ(gpumux({"bench", "--blocks", "1"}).code, 2);
+  const Outcome o = gpumux({"bench", "--only", "nosuch"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("trace-compute"), std::string::npos) << o.err;
+}
+
+TEST_F(Cli, BenchMeasuresHowCostScales) {
+  const std::string file = path("bench.json");
+  const Outcome o =
+      gpumux({"bench", "--scaling", "--blocks", "160", "--only", "trace-compute", "--json", file});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out.find("times as fast as Accel-Sim"), std::string::npos);  // not the reference's size
+  const json document = json::parse(read_file(file));
+  EXPECT_EQ(document["trace_blocks"], 160);
+  ASSERT_EQ(document["cases"].size(), 1U);
+  EXPECT_EQ(document["cases"][0]["warp_instructions"], 160 * 8 * 439);
+  EXPECT_FALSE(document["cases"][0].contains("reference_ratio"));
+  for (const char* what : {"sms", "applications"}) {
+    const json& table = document["scaling"][what];
+    ASSERT_EQ(table.size(), 12U);  // three traces, four sizes each
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      EXPECT_GT(table[i]["nanoseconds_per_warp_instruction"], 0);
+      EXPECT_GT(table[i]["peak_memory_bytes"], 0);
+      if (i % 4 == 0) {
+        EXPECT_EQ(table[i]["ratio"], 1);
+      }
+    }
+  }
 }
 
 }  // namespace
