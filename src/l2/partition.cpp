@@ -119,7 +119,7 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
     const RequestIndex index = shared.pool.take();
     Request& request = shared.pool[index];
     const auto space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
-    const std::uint32_t set = slices[place.slice].set_of(place.slice_line, space);
+    const std::uint32_t set = shared.map.set_of(place.slice_line, space);
     const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
     if (message.wants_reply || !carries_data) ++shared.owed;
     copy_properties(request, message);

@@ -584,7 +584,7 @@ void Slice::credits_came(Cycle now) {
 
 void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app) {
   head_wants_room_ = head_is_absent_ = false;  // it may find its line now
-  const std::uint32_t set = tags_.set_of(place.slice_line, space);
+  const std::uint32_t set = s_.map.set_of(place.slice_line, space);
   std::uint32_t way = tags_.find(set, place.slice_line, space);
   if (way == kNoWay) {
     way = tags_.clean_victim(set);

@@ -94,9 +94,6 @@ class Slice {
   /// More reply credits are there at core cycle `now`.
   void credits_came(Cycle now);
 
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
-    return tags_.set_of(slice_line, space);
-  }
   /// See Partition::preload_line.
   void preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app);
   /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
