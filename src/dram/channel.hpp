@@ -89,6 +89,8 @@ class Channel {
   /// future). Called right after that step.
   void release_return(Tick at);
 
+  /// Loads the banks and the queue into the host's cache.
+  void prefetch() const;
   /// Sets the dram_* counters.
   void count(machine::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
@@ -253,7 +255,7 @@ class Channel {
   std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
   std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit
   std::uint32_t hits_ = 0;
-  std::array<RowOffer, 64> row_offers_{};
+  HugePageVector<RowOffer> row_offers_;
   std::uint64_t open_banks_ = 0;
   Tick read_ = 0, write_ = 0;  // earliest column command of the channel, by direction
   Tick activate_ = 0;          // earliest activation of the channel (RRD, FAW)

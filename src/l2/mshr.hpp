@@ -50,8 +50,9 @@ class Mshrs {
   [[nodiscard]] std::uint32_t used() const { return used_; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(entries_.size()); }
   Mshr& operator[](std::uint16_t index) { return entries_[index]; }
+  const Mshr& operator[](std::uint16_t index) const { return entries_[index]; }
 
-  void prefetch(std::uint16_t index) const { __builtin_prefetch(&entries_[index]); }
+  [[gnu::always_inline]] void prefetch(std::uint16_t index) const { __builtin_prefetch(&entries_[index]); }
   [[nodiscard]] std::uint16_t index_of(const Mshr& entry) const {
     return static_cast<std::uint16_t>(&entry - entries_.data());
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
+#include "base/prefetch.hpp"
 #include "l2/slice.hpp"
 #include "l2/time_wheel.hpp"
 
@@ -94,7 +95,9 @@ struct Partition::State {
 };
 
 Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
-    : state_(std::make_unique<State>(config, id, map)) {
+    : state_(std::make_unique<State>(config, id, map)),
+      slices_(state_->slices.data()),
+      slice_count_(state_->slice_count) {
   state_->shared.replies = &mailbox_.out;
   state_->shared.credits = &mailbox_.credits_out;
 }
@@ -205,25 +208,42 @@ void Partition::State::admit_arrivals(Cycle end) {
     if (!std::all_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.open(); })) return;
     const Cycle now = arrivals.next();
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const RequestIndex next = shared.pool[index].next;
-      Slice& slice = slices[shared.pool[index].slice];
+      const Request& request = shared.pool[index];
+      Slice& slice = slices[request.slice];
       if (slice.open()) {
         slice.arrive_at_open_port(index);
       } else {
         slice.arrive(index, now);
       }
-      index = next;
+      index = request.next;
     }
   }
 }
 
+void Partition::prefetch() const {
+  const State& s = *state_;
+  prefetch_lines(&s.shared, &s.shared.next[slice_count_]);
+  prefetch_lines(&s.fixed_latency, &s + 1);
+  prefetch_lines(slices_, slices_ + slice_count_);
+  prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + mailbox_.in.size());
+  __builtin_prefetch(mailbox_.out.data(), 1);
+  __builtin_prefetch(mailbox_.credits_out.data(), 1);
+}
+
+void Partition::prefetch_further() const {
+  const State& s = *state_;
+  s.shared.channel.prefetch();
+  for (const Slice& slice : s.slices) slice.prefetch_queues();
+}
+
 Cycle Partition::run(Cycle begin, Cycle end) {
   State& s = *state_;
-  for (const Slice& slice : s.slices) slice.prefetch();
+  for (const Slice& slice : s.slices) slice.prefetch_heads(end);
   Cycle left = kNever;
   Cycle next = kNever;
   for (Cycle from = begin; from < end;) {
     left = s.read_mailbox(mailbox_, from);
+    for (const Slice& slice : s.slices) slice.prefetch_fills(end);
     // Messages that were left may be due in a later piece of a long window.
     const Cycle to = left < end ? std::min(end, from + s.arrivals.span()) : end;
     next = s.run_events(to);
@@ -239,9 +259,9 @@ void Partition::State::step(Cycle now) {
   while (credits.next() <= now) take_credits();
   if (arrivals.next() == now) {
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const RequestIndex next = shared.pool[index].next;
-      slices[shared.pool[index].slice].arrive(index, now);
-      index = next;
+      const Request& request = shared.pool[index];
+      slices[request.slice].arrive(index, now);
+      index = request.next;
     }
   }
   // The slice after the one that used the channel last goes first.

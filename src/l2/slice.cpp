@@ -34,7 +34,8 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
       miss_capacity_(config.l2.miss_queue),
       output_capacity_(config.l2.output_queue),
       ejection_(shared.network.clock),
-      input_(input_capacity_),
+      approach_(input_capacity_ + shared.network.output_buffer_flits +
+                config.sms * shared.network.request_credits / config.l2.partitions),
       tags_(config.l2),
       mshrs_(config.l2.mshr_entries, on_fill_),
       misses_(config.l2.miss_queue + 2),
@@ -48,53 +49,49 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
 
 // --- from the network -----------------------------------------------------------------------------
 
-void Slice::arrive(RequestIndex request, Cycle now) {
-  network_.push(s_.pool, request);
+void Slice::arrive(RequestIndex index, Cycle now) {
+  approach_.arrive(s_.pool[index], index);
   settle_entrance(now);
 }
 
 void Slice::arrive_at_open_port(RequestIndex index) {
-  Request& request = s_.pool[index];
-  admit(index, eject(request, request.time));
+  Approach::Place& place = approach_.arrive(s_.pool[index], index);
+  admit(place, eject(place, place.time));
 }
 
 void Slice::settle_entrance(Cycle now) {
-  while (input_.size() < input_capacity_ && !entrance_.empty()) {
-    const RequestIndex index = entrance_.pop(s_.pool);
-    const Request& request = s_.pool[index];
-    entrance_flits_ -= request.flits;
-    admit(index, std::max(request.time, now));
+  while (approach_.input() < input_capacity_ && approach_.entrance() != 0) {
+    Approach::Place& place = approach_.first_outside();
+    entrance_flits_ -= place.flits;
+    admit(place, std::max(place.time, now));
   }
-  while (!network_.empty()) {
-    Request& request = s_.pool[network_.front()];
-    if (input_.size() < input_capacity_) {
-      const RequestIndex index = network_.pop(s_.pool);
-      admit(index, eject(request, now));
-    } else if (entrance_flits_ + request.flits <= s_.network.output_buffer_flits) {
-      const RequestIndex index = network_.pop(s_.pool);
-      request.time = eject(request, now);
-      entrance_flits_ += request.flits;
-      entrance_.push(s_.pool, index);
+  while (approach_.network() != 0) {
+    Approach::Place& place = approach_.first_in_network();
+    if (approach_.input() < input_capacity_) {
+      admit(place, eject(place, now));
+    } else if (entrance_flits_ + place.flits <= s_.network.output_buffer_flits) {
+      place.time = eject(place, now);
+      entrance_flits_ += place.flits;
+      approach_.enter();
     } else {
       return;
     }
   }
 }
 
-Cycle Slice::eject(Request& request, Cycle now) {
-  const Cycle through = ejection_.eject(request.time, now, request.flits);
-  s_.credits->push_back({through + s_.network.latency, request.flits, request.sm, s_.id});
+Cycle Slice::eject(const Approach::Place& place, Cycle now) {
+  const Cycle through = ejection_.eject(place.time, now, place.flits);
+  s_.credits->push_back({through + s_.network.latency, place.flits, place.sm, s_.id});
   ++s_.counters.requests;
   ++s_.progress;
   return through;
 }
 
-void Slice::admit(RequestIndex index, Cycle through) {
-  const Request& request = s_.pool[index];
-  const std::uint64_t time = s_.l2_clock.tick_at(through) + latency_ - 1;
-  const bool head = input_.empty();
-  input_.push({time, index, request.set});
-  if (head) wake(std::max(time, tag_free_));
+void Slice::admit(Approach::Place& place, Cycle through) {
+  place.time = s_.l2_clock.tick_at(through) + latency_ - 1;
+  const bool head = approach_.input() == 0;
+  approach_.admit();
+  if (head) wake(std::max(place.time, tag_free_));
 }
 
 // --- the L2 cycle ---------------------------------------------------------------------------------
@@ -122,7 +119,7 @@ bool Slice::step() {
   if (!atomics_.empty()) finish_atomics(tick);
   if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
   if (!victims_.empty()) queue_victims();
-  if (!input_.empty() && !head_blocked_ && tag_free_ <= tick && input_.front().time <= tick) {
+  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick) {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
@@ -148,8 +145,8 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
-  if (!input_.empty() && !head_blocked_ && !head_unanswered_) {
-    next = std::min(next, std::max(input_.front().time, tag_free_));
+  if (approach_.input() != 0 && !head_blocked_ && !head_unanswered_) {
+    next = std::min(next, std::max(approach_.front().time, tag_free_));
   }
   if (!misses_.empty()) {
     if (!controller_.on) {
@@ -178,16 +175,13 @@ void Slice::access_head(std::uint64_t tick) {
     return;
   }
   head_wants_room_ = false;
-  const Outcome outcome = access(input_.front().request, tick);
+  const Outcome outcome = access(approach_.front().request, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
-    input_.pop();
-    if (!input_.empty()) {
-      s_.pool.prefetch(input_.front().request);
-      tags_.prefetch(input_.front().set);
-    }
+    approach_.pop();
+    if (approach_.input() >= kHeads) prefetch_head(approach_[kHeads - 1]);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
-    if (!network_.empty() || !entrance_.empty()) settle_entrance(next_core_);
+    if (!approach_.all_in()) settle_entrance(next_core_);
     return;
   }
   if (outcome == Outcome::NeedsOutput) {
@@ -202,10 +196,10 @@ void Slice::access_head(std::uint64_t tick) {
 // miss queue: as good as done.
 void Slice::foresee_block(std::uint64_t tick) {
   const std::uint64_t then = tick + 1;
-  if (input_.empty() || output_.on || input_.front().time > then || tag_free_ > then) return;
+  if (approach_.input() == 0 || output_.on || approach_.front().time > then || tag_free_ > then) return;
   if ((!fills_.empty() && fills_.front().tick <= then) || !victims_.empty()) return;
   if (s_.l2_clock.to_core(then) >= s_.end) return;
-  const Request& request = s_.pool[input_.front().request];
+  const Request& request = s_.pool[approach_.front().request];
   if (request.kind == RequestKind::Write) return;
   if (tags_.find(request.set, request.slice_line, request.space) != kNoWay) return;
   if (on_fill_ && mshrs_.find(request.slice_line, request.space) != kNoMshr) return;
@@ -597,12 +591,28 @@ void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, 
   tags_.touch(way);
 }
 
-void Slice::prefetch() const {
-  if (!input_.empty()) {
-    s_.pool.prefetch(input_.front().request);
-    if (!head_blocked_) tags_.prefetch(input_.front().set);
+void Slice::prefetch_queues() const {
+  approach_.prefetch();
+  fills_.prefetch();
+  misses_.prefetch();
+  sending_.prefetch();
+}
+
+void Slice::prefetch_heads(Cycle end) const {
+  const std::uint64_t limit = s_.l2_clock.tick_at(end);
+  for (std::uint32_t i = 0; i < kHeads && i < approach_.input() && approach_[i].time < limit; ++i) {
+    prefetch_head(approach_[i]);
   }
-  if (!fills_.empty()) mshrs_.prefetch(fills_.front().mshr);
+  for (std::uint32_t i = 0; i < fills_.size() && fills_[i].tick < limit; ++i) mshrs_.prefetch(fills_[i].mshr);
+}
+
+void Slice::prefetch_fills(Cycle end) const {
+  const std::uint64_t limit = s_.l2_clock.tick_at(end);
+  for (std::uint32_t i = 0; i < fills_.size() && fills_[i].tick < limit; ++i) {
+    const Mshr& entry = mshrs_[fills_[i].mshr];
+    if (!entry.waiters.empty()) s_.pool.prefetch(entry.waiters.front());
+    if (entry.way != kNoWay) tags_.prefetch_way(entry.way);
+  }
 }
 
 bool Slice::settle_stalls(Cycle now) {
@@ -620,8 +630,8 @@ bool Slice::settle_stalls(Cycle now) {
 }
 
 bool Slice::idle() const {
-  return input_.empty() && network_.empty() && entrance_.empty() && misses_.empty() && fills_.empty() &&
-         ready_.empty() && atomics_.empty() && unsent_.empty() && victims_.empty() && mshrs_.used() == 0;
+  return approach_.empty() && misses_.empty() && fills_.empty() && ready_.empty() && atomics_.empty() &&
+         unsent_.empty() && victims_.empty() && mshrs_.used() == 0;
 }
 
 std::uint32_t Slice::units(std::uint8_t sectors) const {

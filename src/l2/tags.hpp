@@ -55,13 +55,17 @@ class Tags {
     return kNoWay;
   }
   /// Loads a set into the host's cache.
-  void prefetch(std::uint32_t set) const {
+  [[gnu::always_inline]] void prefetch(std::uint32_t set) const {
     const std::size_t first = std::size_t{set} * stride_;
     for (std::uint32_t way = 0; way < stride_; way += kLanes * 2) {
       __builtin_prefetch(&tags_[first + way]);
       __builtin_prefetch(&stamps_[first + way]);
       __builtin_prefetch(&lines_[first + way]);
     }
+  }
+  [[gnu::always_inline]] void prefetch_way(std::uint32_t way) const {
+    __builtin_prefetch(&lines_[way], 1);
+    __builtin_prefetch(&stamps_[way], 1);
   }
   Line& line(std::uint32_t way) { return lines_[way]; }
   /// Least recently used way of a set that is not pinned; kNoWay when all are.
