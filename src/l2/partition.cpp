@@ -78,7 +78,7 @@ struct Partition::State {
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
   void take_credits();
-  void wake_stalled_slice();
+  Slice& wake_stalled_slice();
 
   Shared shared;
   Cycle fixed_latency;
@@ -287,16 +287,18 @@ bool Partition::State::run_channel(dram::Tick limit) {
     channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
   }
   if (was_full) shared.channel_room = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
-  if (shared.stalled_slices != 0) wake_stalled_slice();
+  const Slice* const woken = shared.stalled_slices != 0 ? &wake_stalled_slice() : nullptr;
+  if (was_full) slices[shared.last_to_dram].foresee_stall(woken);
   return true;
 }
 
 // The first of those that wait for a place in the channel's queue, in the order in which they are served.
-void Partition::State::wake_stalled_slice() {
+Slice& Partition::State::wake_stalled_slice() {
   const std::uint64_t after = shared.stalled_slices & (~std::uint64_t{1} << shared.last_to_dram);
   const auto i = static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : shared.stalled_slices));
   shared.stalled_slices &= ~(std::uint64_t{1} << i);
   slices[i].channel_freed(shared.dram_clock.to_core(static_cast<std::uint64_t>(shared.channel.last())));
+  return slices[i];
 }
 
 void Partition::State::take_credits() {

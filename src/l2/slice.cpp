@@ -130,7 +130,7 @@ bool Slice::step() {
     note_wait();
   }
   // Still no place in the channel's queue, unless it has been woken for one.
-  const bool waits = controller_.on && (s_.stalled_slices >> index_ & 1U) != 0;
+  const bool waits = controller_.on && (next_core_ < s_.channel_room || waits_for_channel());
   const bool sent = !waits && !misses_.empty() && miss_free_ <= tick && send_miss(tick);
   if (sent) head_blocked_ = false;
   if (controller_.on && !head_blocked_ && !miss_room(1)) foresee_block(tick);
@@ -151,7 +151,7 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
   if (!misses_.empty()) {
     if (!controller_.on) {
       next = std::min(next, miss_free_);
-    } else if (s_.channel_room > next_core_) {
+    } else if (s_.channel_room > next_core_ && !waits_for_channel()) {
       next = std::min(next, s_.l2_clock.tick_at(s_.channel_room));
     }
   }
@@ -380,6 +380,16 @@ bool Slice::send_miss(std::uint64_t tick) {
   misses_.pop();
   miss_free_ = tick + 1;
   return true;
+}
+
+void Slice::foresee_stall(const Slice* rival) {
+  if (controller_.on || misses_.empty() || miss_free_ < unprocessed_) return;
+  if (s_.l2_clock.to_core(miss_free_) >= s_.channel_room) return;
+  stall(controller_, miss_free_);
+  if (rival != nullptr && rival != this && rival->unprocessed_ <= s_.l2_clock.tick_at(s_.channel_room))
+    s_.stalled_slices |= std::uint64_t{1} << index_;
+  next_tick_ = next_event(unprocessed_ - 1);
+  set_next_core(next_tick_ == kNoTick ? kNever : s_.l2_clock.to_core(next_tick_));
 }
 
 void Slice::channel_freed(Cycle now) {

@@ -91,6 +91,9 @@ class Slice {
   void channel_freed(Cycle now);
   /// Replies lie here for want of credits, or for want of a place in the output queue.
   [[nodiscard]] bool waits_for_credits() const { return !unsent_.empty() || output_.on; }
+  /// The channel, which got its last request from here, is full until Shared::channel_room: spares the look
+  /// at it that would find it so. If `rival` has been woken for that place, its turn comes first.
+  void foresee_stall(const Slice* rival);
   /// More reply credits are there at core cycle `now`.
   void credits_came(Cycle now);
 
@@ -164,6 +167,7 @@ class Slice {
   }
   void wake(std::uint64_t tick);
   void set_next_core(Cycle cycle) { s_.next[index_] = next_core_ = cycle; }
+  [[nodiscard]] bool waits_for_channel() const { return (s_.stalled_slices >> index_ & 1U) != 0; }
   void note_wait() {
     const std::uint64_t bit = std::uint64_t{1} << index_;
     s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
