@@ -70,7 +70,8 @@ struct Partition::State {
   Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
   /// Processes all events before `end`; returns the time of the next one.
   Cycle run_events(Cycle end);
-  void look_ahead();
+  [[nodiscard]] Cycle next_event() const;
+  [[nodiscard]] Cycle channel_cycle();
   void admit_arrivals(Cycle end);
   void step(Cycle now);
   bool run_channel(dram::Tick limit);
@@ -87,11 +88,8 @@ struct Partition::State {
   Arrivals arrivals;
   CreditWheel credits;
   std::uint32_t first_for_credits = 0;
-  // look_ahead(): the slices' earliest event, the next one, what else may concern them
-  Cycle earliest = kNever;
-  Cycle later = kNever;
-  Cycle others = kNever;
-  std::uint32_t earliest_slice = 0;
+  dram::Tick channel_tick = dram::kNoTick;  // channel_core is that of this one
+  Cycle channel_core = kNever;
 };
 
 Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
@@ -150,22 +148,13 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
   return left;
 }
 
-void Partition::State::look_ahead() {
-  Cycle first = shared.next[0];
-  Cycle second = kNever;
-  std::uint32_t slice = 0;
-  for (std::uint32_t i = 1; i < slice_count; ++i) {
-    const Cycle next = shared.next[i];
-    second = std::min(second, std::max(first, next));
-    slice = next < first ? i : slice;
-    first = std::min(first, next);
-  }
-  earliest = first;
-  later = second;
-  earliest_slice = slice;
-  others = arrivals.next();
+// The next cycle in which something of the slices, or for them, happens.
+Cycle Partition::State::next_event() const {
+  Cycle next = arrivals.next();
   // Credits that nobody waits for are taken with the next event.
-  if (shared.waiting_slices != 0) others = std::min(others, credits.next());
+  if (shared.waiting_slices != 0) next = std::min(next, credits.next());
+  for (std::uint32_t i = 0; i < slice_count; ++i) next = std::min(next, shared.next[i]);
+  return next;
 }
 
 Cycle Partition::State::run_events(Cycle end) {
@@ -173,33 +162,30 @@ Cycle Partition::State::run_events(Cycle end) {
   const dram::Tick end_tick = dram_tick(end);
   shared.end = end;
   admit_arrivals(end);
-  look_ahead();
   while (true) {
-    Cycle now = std::min(earliest, others);
+    Cycle now = next_event();
     // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
     // `now`, and while it is full nobody does at all.
     while (channel.next() < end_tick) {
-      const dram::Tick limit = channel.full() || now >= end ? end_tick : dram_tick(now + 1);
-      if (channel.next() >= limit || !run_channel(limit)) break;
-      look_ahead();
-      now = std::min(earliest, others);
+      const bool ahead = channel.full() || now >= end;
+      if (!ahead && channel_cycle() > now) break;
+      if (!run_channel(ahead ? end_tick : dram_tick(now + 1))) break;
+      now = next_event();
     }
-    if (now >= end) break;
-    if (earliest < others && earliest < later) {
-      // One slice alone, until something else comes between.
-      Cycle bound = std::min({end, others, later, credits.next()});
-      if (!channel.full() && channel.next() != dram::kNoTick)
-        bound = std::min(bound, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
-      while (credits.next() <= now) take_credits();
-      slices[earliest_slice].run(bound);
-    } else {
-      step(now);
-    }
-    look_ahead();
+    if (now >= end) return std::min(now, channel_cycle());
+    step(now);
   }
-  const Cycle next = std::min(earliest, others);
-  if (channel.next() == dram::kNoTick) return next;
-  return std::min(next, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
+}
+
+// The core cycle of the channel's next command, which changes less often than it is asked for.
+Cycle Partition::State::channel_cycle() {
+  const dram::Tick tick = shared.channel.next();
+  if (tick != channel_tick) {
+    channel_tick = tick;
+    channel_core =
+        tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
+  }
+  return channel_core;
 }
 
 // A request that finds its slice's pipeline with room for it, whatever happens in between, needs no event.

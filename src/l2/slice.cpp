@@ -103,13 +103,7 @@ void Slice::wake(std::uint64_t tick) {
   set_next_core(s_.l2_clock.to_core(tick));
 }
 
-void Slice::run(Cycle bound) {
-  do {
-    if (step()) return;
-  } while (next_core_ < bound);
-}
-
-bool Slice::step() {
+void Slice::step() {
   const std::uint64_t tick = next_tick_;
   unprocessed_ = tick + 1;
   while (!fills_.empty() && fills_.front().tick <= tick) {
@@ -135,13 +129,11 @@ bool Slice::step() {
   if (sent) head_blocked_ = false;
   if (controller_.on && !head_blocked_ && !miss_room(1)) foresee_block(tick);
 
-  const std::uint64_t next = next_event(tick);
-  next_tick_ = next;
-  set_next_core(next == kNoTick ? kNever : s_.l2_clock.to_core(next));
-  return sent;
+  sleep(tick);
 }
 
-std::uint64_t Slice::next_event(std::uint64_t tick) const {
+// Until the next event after L2 cycle `tick`.
+void Slice::sleep(std::uint64_t tick) {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
@@ -156,7 +148,13 @@ std::uint64_t Slice::next_event(std::uint64_t tick) const {
     }
   }
   if (output_.on || !atomics_.empty() || !victims_.empty()) next = std::min(next, next_rare_event(tick));
-  return next == kNoTick ? next : std::max(next, tick + 1);
+  if (next == kNoTick) {
+    next_tick_ = kNoTick;
+    set_next_core(kNever);
+    return;
+  }
+  next_tick_ = std::max(next, tick + 1);
+  set_next_core(s_.l2_clock.to_core(next_tick_));
 }
 
 std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
@@ -388,8 +386,7 @@ void Slice::foresee_stall(const Slice* rival) {
   stall(controller_, miss_free_);
   if (rival != nullptr && rival != this && rival->unprocessed_ <= s_.l2_clock.tick_at(s_.channel_room))
     s_.stalled_slices |= std::uint64_t{1} << index_;
-  next_tick_ = next_event(unprocessed_ - 1);
-  set_next_core(next_tick_ == kNoTick ? kNever : s_.l2_clock.to_core(next_tick_));
+  sleep(unprocessed_ - 1);
 }
 
 void Slice::channel_freed(Cycle now) {

@@ -42,7 +42,7 @@ struct Shared {
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
   std::uint32_t last_to_dram = 0;  // slice that gave the channel its last request
-  std::array<Cycle, 64> next;      // Slice::next() of each
+  std::array<Cycle, 64> next;      // of each, core cycle of step(); kNever: none without a message or DRAM
 };
 
 /// The stations of a request, in order: ejection port - entrance (output buffer of the port) - pipeline and
@@ -70,13 +70,8 @@ class Slice {
   void arrive(RequestIndex request, Cycle now);
   /// The same when open(), for an arrival that may be in the future.
   void arrive_at_open_port(RequestIndex request);
-  /// Next core cycle of step(); kNever: none without a message or DRAM.
-  [[nodiscard]] Cycle next() const { return next_core_; }
-  /// Everything of the L2 cycle that falls in next(). True when the channel has got a request.
-  bool step();
-  /// step() for the L2 cycles before core cycle `bound` (next() is): until then nothing comes from outside.
-  /// Stops after it has given the channel a request.
-  void run(Cycle bound);
+  /// Everything of the L2 cycle that falls in core cycle Shared::next.
+  void step();
   /// There is room for more requests than can arrive within a window.
   [[nodiscard]] bool open() const { return approach_.all_in() && approach_.input() < input_capacity_; }
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
@@ -172,7 +167,7 @@ class Slice {
     const std::uint64_t bit = std::uint64_t{1} << index_;
     s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
   }
-  [[nodiscard]] std::uint64_t next_event(std::uint64_t tick) const;
+  void sleep(std::uint64_t tick);
   [[nodiscard]] std::uint64_t next_rare_event(std::uint64_t tick) const;
 
   static constexpr std::uint8_t kAllSectors = 0xf;
