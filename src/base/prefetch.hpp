@@ -11,6 +11,7 @@ namespace gpumux {
 /// The cache lines of [first, last).
 [[gnu::always_inline]] inline void prefetch_lines(const void* first, const void* last) {
   constexpr std::size_t kLine = 64;
+#pragma GCC unroll 4
   for (const auto* at = static_cast<const std::byte*>(first); at < last; at += kLine)
     __builtin_prefetch(at, 1);
 }

@@ -99,6 +99,7 @@ class Channel {
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kFewHits = 4;  // are compared one by one
   static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
   struct Entry {
     std::uint64_t row;
@@ -146,6 +147,7 @@ class Channel {
   /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
   /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
   Tick choose_column(Tick soonest, Tick read, Tick write, std::uint32_t& bank) {
+    if (hits_ <= kFewHits) return choose_earliest(soonest, read, write, bank);
     std::uint64_t ready = hit_banks_;
     if (read > soonest) ready &= write_hits_;
     if (write > soonest) ready &= ~write_hits_;
@@ -170,14 +172,18 @@ class Channel {
       bank = hit_order_[i];
       return soonest;
     }
+    return choose_earliest(soonest, read, write, bank);
+  }
+  Tick choose_earliest(Tick soonest, Tick read, Tick write, std::uint32_t& bank) const {
     Tick first = kNoTick;
     for (std::uint32_t i = 0; i < hits_; ++i) {
       const Bank& other = banks_[hit_order_[i]];
-      const Tick at =
-          std::max(std::max(other.column, group_column_[other.group]), other.hit_is_write ? write : read);
+      const Tick own = std::max(std::max(other.column, group_column_[other.group]), soonest);
+      const Tick at = std::max(own, other.hit_is_write ? write : read);
       if (at < first) {  // an earlier one in the order is older
         first = at;
         bank = hit_order_[i];
+        if (at == soonest) break;
       }
     }
     return first;
