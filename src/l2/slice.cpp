@@ -7,6 +7,8 @@
 
 namespace gpumux::l2 {
 
+// Members that are `inline` here have one or two callers, in this file, on the way of every request.
+
 Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
                const noc::PartitionMap& partition_map)
     : id(partition),
@@ -79,7 +81,7 @@ void Slice::settle_entrance(Cycle now) {
   }
 }
 
-Cycle Slice::eject(const Approach::Place& place, Cycle now) {
+inline Cycle Slice::eject(const Approach::Place& place, Cycle now) {
   const Cycle through = ejection_.eject(place.time, now, place.flits);
   s_.credits->push_back({through + s_.network.latency, place.flits, place.sm, s_.id});
   ++s_.counters.requests;
@@ -87,7 +89,7 @@ Cycle Slice::eject(const Approach::Place& place, Cycle now) {
   return through;
 }
 
-void Slice::admit(Approach::Place& place, Cycle through) {
+inline void Slice::admit(Approach::Place& place, Cycle through) {
   place.time = s_.l2_clock.tick_at(through) + latency_ - 1;
   const bool head = approach_.input() == 0;
   approach_.admit();
@@ -166,7 +168,7 @@ std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
   return next;
 }
 
-void Slice::access_head(std::uint64_t tick) {
+inline void Slice::access_head(std::uint64_t tick) {
   // No fill brings that line, for it has no register: another look at the tags would find the same.
   if (head_wants_room_ && !miss_room(1)) {
     head_blocked_ = true;
@@ -192,7 +194,7 @@ void Slice::access_head(std::uint64_t tick) {
 
 // The next look at the tags falls in the next cycle and will find a read whose line is not here and a full
 // miss queue: as good as done.
-void Slice::foresee_block(std::uint64_t tick) {
+inline void Slice::foresee_block(std::uint64_t tick) {
   const std::uint64_t then = tick + 1;
   if (approach_.input() == 0 || output_.on || approach_.front().time > then || tag_free_ > then) return;
   if ((!fills_.empty() && fills_.front().tick <= then) || !victims_.empty()) return;
@@ -205,7 +207,7 @@ void Slice::foresee_block(std::uint64_t tick) {
   stall(reservation_, then);
 }
 
-Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
+inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   Request& request = s_.pool[index];
   std::uint32_t way = kNoWay;
   std::uint16_t mshr = kNoMshr;
@@ -365,7 +367,7 @@ void Slice::evict(std::uint32_t way) {
              {.sectors = line.dirty, .write = true, .app = line.app});
 }
 
-bool Slice::send_miss(std::uint64_t tick) {
+inline bool Slice::send_miss(std::uint64_t tick) {
   if (s_.channel.full() || next_core_ < s_.channel_room) {
     stall(controller_, tick);
     if (s_.channel.full()) s_.stalled_slices |= std::uint64_t{1} << index_;
@@ -403,7 +405,7 @@ Cycle Slice::fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at) {
   return s_.l2_clock.to_core(start);
 }
 
-void Slice::complete_fill(const Fill& fill) {
+inline void Slice::complete_fill(const Fill& fill) {
   Mshr& entry = mshrs_[fill.mshr];
   GPUMUX_DCHECK((entry.pending & fill.sectors) == fill.sectors);
   entry.pending &= static_cast<std::uint8_t>(~fill.sectors);
@@ -476,7 +478,7 @@ void Slice::retire_if_done(std::uint16_t mshr) {
   head_blocked_ = false;
 }
 
-void Slice::drain_ready(std::uint64_t tick) {
+inline void Slice::drain_ready(std::uint64_t tick) {
   drain_blocked_ = output_full(tick);
   if (drain_blocked_) return;
   const RequestIndex index = ready_.pop(s_.pool);
@@ -563,7 +565,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   }
 }
 
-void Slice::send(machine::MemReply answer, Cycle ready) {
+inline void Slice::send(machine::MemReply answer, Cycle ready) {
   s_.reply_credits -= answer.flits;
   const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
   answer.time = booking.last + s_.network.latency;
