@@ -605,6 +605,7 @@ void Slice::prefetch_queues() const {
   fills_.prefetch();
   misses_.prefetch();
   sending_.prefetch();
+  mshrs_.prefetch_free();
 }
 
 void Slice::prefetch_heads(Cycle end) const {
