@@ -150,11 +150,28 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
 
 // The next cycle in which something of the slices, or for them, happens.
 Cycle Partition::State::next_event() const {
-  Cycle next = arrivals.next();
+  Cycle next = std::min({arrivals.next(), shared.next[0], shared.next[1]});  // often all slices
+  for (std::uint32_t i = 2; i < slice_count; ++i) next = std::min(next, shared.next[i]);
   // Credits that nobody waits for are taken with the next event.
   if (shared.waiting_slices != 0) next = std::min(next, credits.next());
-  for (std::uint32_t i = 0; i < slice_count; ++i) next = std::min(next, shared.next[i]);
   return next;
+}
+
+inline void Partition::State::step(Cycle now) {
+  while (credits.next() <= now) take_credits();
+  if (arrivals.next() == now) {
+    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
+      const Request& request = shared.pool[index];
+      slices[request.slice].arrive(index, now);
+      index = request.next;
+    }
+  }
+  // The slice after the one that used the channel last goes first.
+  std::uint32_t i = shared.last_to_dram;
+  for (std::uint32_t n = 0; n < slice_count; ++n) {
+    if (++i >= slice_count) i = 0;
+    if (shared.next[i] == now) slices[i].step();
+  }
 }
 
 Cycle Partition::State::run_events(Cycle end) {
@@ -239,23 +256,6 @@ Cycle Partition::run(Cycle begin, Cycle end) {
   for (Slice& slice : s.slices) stalled |= slice.settle_stalls(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.
   return stalled ? end : std::max(end, std::min(left, next));
-}
-
-void Partition::State::step(Cycle now) {
-  while (credits.next() <= now) take_credits();
-  if (arrivals.next() == now) {
-    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const Request& request = shared.pool[index];
-      slices[request.slice].arrive(index, now);
-      index = request.next;
-    }
-  }
-  // The slice after the one that used the channel last goes first.
-  std::uint32_t i = shared.last_to_dram;
-  for (std::uint32_t n = 0; n < slice_count; ++n) {
-    if (++i >= slice_count) i = 0;
-    if (shared.next[i] == now) slices[i].step();
-  }
 }
 
 // The channel's commands before `limit`, until a request is through: true then, for a slice may have got an

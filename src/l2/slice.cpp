@@ -135,7 +135,7 @@ void Slice::step() {
 }
 
 // Until the next event after L2 cycle `tick`.
-void Slice::sleep(std::uint64_t tick) {
+inline void Slice::sleep(std::uint64_t tick) {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
@@ -471,7 +471,7 @@ void Slice::queue_victims() {
   }
 }
 
-void Slice::retire_if_done(std::uint16_t mshr) {
+inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
   if (entry.pending != 0 || entry.undrained != 0 || entry.victim_dirty != 0) return;
   mshrs_.release(mshr);
@@ -527,7 +527,7 @@ void Slice::finish_atomics(std::uint64_t tick) {
 
 // --- to the network -------------------------------------------------------------------------------
 
-bool Slice::output_full(std::uint64_t tick) {
+inline bool Slice::output_full(std::uint64_t tick) {
   if (sending_.size() + unsent_.size() + atomics_.size() < output_capacity_) return false;
   const Cycle now = s_.l2_clock.to_core(tick);
   while (!sending_.empty() && sending_.front() <= now) sending_.pop();
