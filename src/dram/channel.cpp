@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/prefetch.hpp"
 
 namespace gpumux::dram {
 
@@ -65,7 +66,8 @@ Channel::Channel(const machine::DramConfig& c)
       return_release_(c.return_queue),
       banks_(c.banks),
       group_column_(c.bank_groups, 0),
-      group_banks_(c.bank_groups, 0) {
+      group_banks_(c.bank_groups, 0),
+      row_offers_(c.banks) {
   // Clocks per burst as a fraction: transfers per clock are taken in thousandths.
   const auto moved = static_cast<std::uint64_t>(std::llround(c.bus_bytes * c.transfers_per_clock * 1000));
   const std::uint64_t bytes = std::uint64_t{c.burst_bytes} * 1000;
@@ -275,6 +277,15 @@ void Channel::remove(std::uint16_t index) {
   --size_;
   e.next = free_;
   free_ = index;
+}
+
+void Channel::prefetch() const {
+  if (size_ == 0) return;
+  prefetch_lines(banks_.data(), banks_.data() + banks_.size());
+  prefetch_lines(row_offers_.data(), row_offers_.data() + row_offers_.size());
+  prefetch_lines(entries_.data(), entries_.data() + entries_.size());
+  prefetch_lines(group_column_.data(), group_column_.data() + group_column_.size());
+  prefetch_lines(group_banks_.data(), group_banks_.data() + group_banks_.size());
 }
 
 void Channel::count(machine::PartitionCounters& counters) const {

@@ -89,6 +89,8 @@ class Channel {
   /// future). Called right after that step.
   void release_return(Tick at);
 
+  /// Loads the banks and the queue into the host's cache.
+  void prefetch() const;
   /// Sets the dram_* counters.
   void count(machine::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
@@ -97,6 +99,7 @@ class Channel {
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kFewHits = 4;  // are compared one by one
   static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
   struct Entry {
     std::uint64_t row;
@@ -144,6 +147,7 @@ class Channel {
   /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
   /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
   Tick choose_column(Tick soonest, Tick read, Tick write, std::uint32_t& bank) {
+    if (hits_ <= kFewHits) return choose_earliest(soonest, read, write, bank);
     std::uint64_t ready = hit_banks_;
     if (read > soonest) ready &= write_hits_;
     if (write > soonest) ready &= ~write_hits_;
@@ -168,14 +172,18 @@ class Channel {
       bank = hit_order_[i];
       return soonest;
     }
+    return choose_earliest(soonest, read, write, bank);
+  }
+  Tick choose_earliest(Tick soonest, Tick read, Tick write, std::uint32_t& bank) const {
     Tick first = kNoTick;
     for (std::uint32_t i = 0; i < hits_; ++i) {
       const Bank& other = banks_[hit_order_[i]];
-      const Tick at =
-          std::max(std::max(other.column, group_column_[other.group]), other.hit_is_write ? write : read);
+      const Tick own = std::max(std::max(other.column, group_column_[other.group]), soonest);
+      const Tick at = std::max(own, other.hit_is_write ? write : read);
       if (at < first) {  // an earlier one in the order is older
         first = at;
         bank = hit_order_[i];
+        if (at == soonest) break;
       }
     }
     return first;
@@ -253,7 +261,7 @@ class Channel {
   std::uint64_t want_banks_ = 0;              // banks with requests, but without a hit
   std::array<std::uint8_t, 64> hit_order_{};  // hit_banks_, by age of the hit
   std::uint32_t hits_ = 0;
-  std::array<RowOffer, 64> row_offers_{};
+  HugePageVector<RowOffer> row_offers_;
   std::uint64_t open_banks_ = 0;
   Tick read_ = 0, write_ = 0;  // earliest column command of the channel, by direction
   Tick activate_ = 0;          // earliest activation of the channel (RRD, FAW)

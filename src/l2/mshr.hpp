@@ -50,14 +50,20 @@ class Mshrs {
   [[nodiscard]] std::uint32_t used() const { return used_; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(entries_.size()); }
   Mshr& operator[](std::uint16_t index) { return entries_[index]; }
+  const Mshr& operator[](std::uint16_t index) const { return entries_[index]; }
 
-  void prefetch(std::uint16_t index) const { __builtin_prefetch(&entries_[index]); }
+  [[gnu::always_inline]] void prefetch(std::uint16_t index) const { __builtin_prefetch(&entries_[index]); }
+  /// The register that the next fetch takes.
+  [[gnu::always_inline]] void prefetch_free() const {
+    if (!full()) __builtin_prefetch(&entries_[free_], 1);
+  }
   [[nodiscard]] std::uint16_t index_of(const Mshr& entry) const {
     return static_cast<std::uint16_t>(&entry - entries_.data());
   }
   std::uint16_t take(std::uint64_t slice_line, std::uint8_t space) {
     const std::uint16_t index = free_;
     free_ = entries_[index].next_free;
+    prefetch_free();
     ++used_;
     entries_[index] = {};
     entries_[index].slice_line = slice_line;

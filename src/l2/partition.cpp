@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
+#include "base/prefetch.hpp"
 #include "l2/slice.hpp"
 #include "l2/time_wheel.hpp"
 
@@ -69,7 +70,8 @@ struct Partition::State {
   Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
   /// Processes all events before `end`; returns the time of the next one.
   Cycle run_events(Cycle end);
-  void look_ahead();
+  [[nodiscard]] Cycle next_event() const;
+  [[nodiscard]] Cycle channel_cycle();
   void admit_arrivals(Cycle end);
   void step(Cycle now);
   bool run_channel(dram::Tick limit);
@@ -77,7 +79,7 @@ struct Partition::State {
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
   void take_credits();
-  void wake_stalled_slice();
+  Slice& wake_stalled_slice();
 
   Shared shared;
   Cycle fixed_latency;
@@ -86,15 +88,14 @@ struct Partition::State {
   Arrivals arrivals;
   CreditWheel credits;
   std::uint32_t first_for_credits = 0;
-  // look_ahead(): the slices' earliest event, the next one, what else may concern them
-  Cycle earliest = kNever;
-  Cycle later = kNever;
-  Cycle others = kNever;
-  std::uint32_t earliest_slice = 0;
+  dram::Tick channel_tick = dram::kNoTick;  // channel_core is that of this one
+  Cycle channel_core = kNever;
 };
 
 Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
-    : state_(std::make_unique<State>(config, id, map)) {
+    : state_(std::make_unique<State>(config, id, map)),
+      slices_(state_->slices.data()),
+      slice_count_(state_->slice_count) {
   state_->shared.replies = &mailbox_.out;
   state_->shared.credits = &mailbox_.credits_out;
 }
@@ -119,7 +120,7 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
     const RequestIndex index = shared.pool.take();
     Request& request = shared.pool[index];
     const auto space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
-    const std::uint32_t set = slices[place.slice].set_of(place.slice_line, space);
+    const std::uint32_t set = shared.map.set_of(place.slice_line, space);
     const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
     if (message.wants_reply || !carries_data) ++shared.owed;
     copy_properties(request, message);
@@ -147,22 +148,30 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
   return left;
 }
 
-void Partition::State::look_ahead() {
-  Cycle first = shared.next[0];
-  Cycle second = kNever;
-  std::uint32_t slice = 0;
-  for (std::uint32_t i = 1; i < slice_count; ++i) {
-    const Cycle next = shared.next[i];
-    second = std::min(second, std::max(first, next));
-    slice = next < first ? i : slice;
-    first = std::min(first, next);
-  }
-  earliest = first;
-  later = second;
-  earliest_slice = slice;
-  others = arrivals.next();
+// The next cycle in which something of the slices, or for them, happens.
+Cycle Partition::State::next_event() const {
+  Cycle next = std::min({arrivals.next(), shared.next[0], shared.next[1]});  // often all slices
+  for (std::uint32_t i = 2; i < slice_count; ++i) next = std::min(next, shared.next[i]);
   // Credits that nobody waits for are taken with the next event.
-  if (shared.waiting_slices != 0) others = std::min(others, credits.next());
+  if (shared.waiting_slices != 0) next = std::min(next, credits.next());
+  return next;
+}
+
+inline void Partition::State::step(Cycle now) {
+  while (credits.next() <= now) take_credits();
+  if (arrivals.next() == now) {
+    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
+      const Request& request = shared.pool[index];
+      slices[request.slice].arrive(index, now);
+      index = request.next;
+    }
+  }
+  // The slice after the one that used the channel last goes first.
+  std::uint32_t i = shared.last_to_dram;
+  for (std::uint32_t n = 0; n < slice_count; ++n) {
+    if (++i >= slice_count) i = 0;
+    if (shared.next[i] == now) slices[i].step();
+  }
 }
 
 Cycle Partition::State::run_events(Cycle end) {
@@ -170,33 +179,30 @@ Cycle Partition::State::run_events(Cycle end) {
   const dram::Tick end_tick = dram_tick(end);
   shared.end = end;
   admit_arrivals(end);
-  look_ahead();
   while (true) {
-    Cycle now = std::min(earliest, others);
+    Cycle now = next_event();
     // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
     // `now`, and while it is full nobody does at all.
     while (channel.next() < end_tick) {
-      const dram::Tick limit = channel.full() || now >= end ? end_tick : dram_tick(now + 1);
-      if (channel.next() >= limit || !run_channel(limit)) break;
-      look_ahead();
-      now = std::min(earliest, others);
+      const bool ahead = channel.full() || now >= end;
+      if (!ahead && channel_cycle() > now) break;
+      if (!run_channel(ahead ? end_tick : dram_tick(now + 1))) break;
+      now = next_event();
     }
-    if (now >= end) break;
-    if (earliest < others && earliest < later) {
-      // One slice alone, until something else comes between.
-      Cycle bound = std::min({end, others, later, credits.next()});
-      if (!channel.full() && channel.next() != dram::kNoTick)
-        bound = std::min(bound, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
-      while (credits.next() <= now) take_credits();
-      slices[earliest_slice].run(bound);
-    } else {
-      step(now);
-    }
-    look_ahead();
+    if (now >= end) return std::min(now, channel_cycle());
+    step(now);
   }
-  const Cycle next = std::min(earliest, others);
-  if (channel.next() == dram::kNoTick) return next;
-  return std::min(next, shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.next())));
+}
+
+// The core cycle of the channel's next command, which changes less often than it is asked for.
+Cycle Partition::State::channel_cycle() {
+  const dram::Tick tick = shared.channel.next();
+  if (tick != channel_tick) {
+    channel_tick = tick;
+    channel_core =
+        tick == dram::kNoTick ? kNever : shared.dram_clock.to_core(static_cast<std::uint64_t>(tick));
+  }
+  return channel_core;
 }
 
 // A request that finds its slice's pipeline with room for it, whatever happens in between, needs no event.
@@ -205,25 +211,42 @@ void Partition::State::admit_arrivals(Cycle end) {
     if (!std::all_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.open(); })) return;
     const Cycle now = arrivals.next();
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const RequestIndex next = shared.pool[index].next;
-      Slice& slice = slices[shared.pool[index].slice];
+      const Request& request = shared.pool[index];
+      Slice& slice = slices[request.slice];
       if (slice.open()) {
         slice.arrive_at_open_port(index);
       } else {
         slice.arrive(index, now);
       }
-      index = next;
+      index = request.next;
     }
   }
 }
 
+void Partition::prefetch() const {
+  const State& s = *state_;
+  prefetch_lines(&s.shared, &s.shared.next[slice_count_]);
+  prefetch_lines(&s.fixed_latency, &s + 1);
+  prefetch_lines(slices_, slices_ + slice_count_);
+  prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + mailbox_.in.size());
+  __builtin_prefetch(mailbox_.out.data(), 1);
+  __builtin_prefetch(mailbox_.credits_out.data(), 1);
+}
+
+void Partition::prefetch_further() const {
+  const State& s = *state_;
+  s.shared.channel.prefetch();
+  for (const Slice& slice : s.slices) slice.prefetch_queues();
+}
+
 Cycle Partition::run(Cycle begin, Cycle end) {
   State& s = *state_;
-  for (const Slice& slice : s.slices) slice.prefetch();
+  for (const Slice& slice : s.slices) slice.prefetch_heads(end);
   Cycle left = kNever;
   Cycle next = kNever;
   for (Cycle from = begin; from < end;) {
     left = s.read_mailbox(mailbox_, from);
+    for (const Slice& slice : s.slices) slice.prefetch_fills(end);
     // Messages that were left may be due in a later piece of a long window.
     const Cycle to = left < end ? std::min(end, from + s.arrivals.span()) : end;
     next = s.run_events(to);
@@ -233,23 +256,6 @@ Cycle Partition::run(Cycle begin, Cycle end) {
   for (Slice& slice : s.slices) stalled |= slice.settle_stalls(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.
   return stalled ? end : std::max(end, std::min(left, next));
-}
-
-void Partition::State::step(Cycle now) {
-  while (credits.next() <= now) take_credits();
-  if (arrivals.next() == now) {
-    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const RequestIndex next = shared.pool[index].next;
-      slices[shared.pool[index].slice].arrive(index, now);
-      index = next;
-    }
-  }
-  // The slice after the one that used the channel last goes first.
-  std::uint32_t i = shared.last_to_dram;
-  for (std::uint32_t n = 0; n < slice_count; ++n) {
-    if (++i >= slice_count) i = 0;
-    if (shared.next[i] == now) slices[i].step();
-  }
 }
 
 // The channel's commands before `limit`, until a request is through: true then, for a slice may have got an
@@ -267,16 +273,18 @@ bool Partition::State::run_channel(dram::Tick limit) {
     channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
   }
   if (was_full) shared.channel_room = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
-  if (shared.stalled_slices != 0) wake_stalled_slice();
+  const Slice* const woken = shared.stalled_slices != 0 ? &wake_stalled_slice() : nullptr;
+  if (was_full) slices[shared.last_to_dram].foresee_stall(woken);
   return true;
 }
 
 // The first of those that wait for a place in the channel's queue, in the order in which they are served.
-void Partition::State::wake_stalled_slice() {
+Slice& Partition::State::wake_stalled_slice() {
   const std::uint64_t after = shared.stalled_slices & (~std::uint64_t{1} << shared.last_to_dram);
   const auto i = static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : shared.stalled_slices));
   shared.stalled_slices &= ~(std::uint64_t{1} << i);
   slices[i].channel_freed(shared.dram_clock.to_core(static_cast<std::uint64_t>(shared.channel.last())));
+  return slices[i];
 }
 
 void Partition::State::take_credits() {

@@ -18,6 +18,8 @@ using machine::Credit;
 using machine::MemReply;
 using machine::MemRequest;
 
+class Slice;
+
 class Partition {
  public:
   Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
@@ -27,6 +29,11 @@ class Partition {
 
   /// Simulates core cycles [begin, end); see sm::Sm::run for the contract.
   Cycle run(Cycle begin, Cycle end);
+
+  /// Other parts run between two windows of this one and use up the host's cache. These load what run() is
+  /// about to touch: what lies at known places; then, once that has come, what it leads to.
+  void prefetch() const;
+  void prefetch_further() const;
 
   /// Messages, see machine::Mailbox; incoming requests are served in order of (time, SM, order).
   machine::PartitionMailbox& mailbox() { return mailbox_; }
@@ -47,6 +54,8 @@ class Partition {
  private:
   struct State;
   std::unique_ptr<State> state_;
+  const Slice* slices_;  // the state's, to find them without it
+  std::uint32_t slice_count_;
   machine::PartitionMailbox mailbox_;
 };
 

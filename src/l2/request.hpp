@@ -52,7 +52,7 @@ class RequestPool {
   void release(RequestIndex index) { free_[free_count_++] = index; }
   Request& operator[](RequestIndex index) { return records_[index]; }
   const Request& operator[](RequestIndex index) const { return records_[index]; }
-  void prefetch(RequestIndex index) const { __builtin_prefetch(&records_[index]); }
+  [[gnu::always_inline]] void prefetch(RequestIndex index) const { __builtin_prefetch(&records_[index]); }
   [[nodiscard]] std::uint32_t used() const {
     return static_cast<std::uint32_t>(records_.size()) - free_count_;
   }
@@ -109,6 +109,8 @@ class Ring {
     const std::uint32_t place = head_ + n;
     return items_[place < capacity_ ? place : place - capacity_];
   }
+  /// Loads the front's cache line.
+  [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(&items_[head_], 1); }
   void push(const T& item) {
     GPUMUX_DCHECK(count_ < capacity_);
     std::uint32_t place = head_ + count_;

@@ -7,6 +7,8 @@
 
 namespace gpumux::l2 {
 
+// Members that are `inline` here have one or two callers, in this file, on the way of every request.
+
 Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
                const noc::PartitionMap& partition_map)
     : id(partition),
@@ -34,7 +36,8 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
       miss_capacity_(config.l2.miss_queue),
       output_capacity_(config.l2.output_queue),
       ejection_(shared.network.clock),
-      input_(input_capacity_),
+      approach_(input_capacity_ + shared.network.output_buffer_flits +
+                config.sms * shared.network.request_credits / config.l2.partitions),
       tags_(config.l2),
       mshrs_(config.l2.mshr_entries, on_fill_),
       misses_(config.l2.miss_queue + 2),
@@ -48,53 +51,49 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
 
 // --- from the network -----------------------------------------------------------------------------
 
-void Slice::arrive(RequestIndex request, Cycle now) {
-  network_.push(s_.pool, request);
+void Slice::arrive(RequestIndex index, Cycle now) {
+  approach_.arrive(s_.pool[index], index);
   settle_entrance(now);
 }
 
 void Slice::arrive_at_open_port(RequestIndex index) {
-  Request& request = s_.pool[index];
-  admit(index, eject(request, request.time));
+  Approach::Place& place = approach_.arrive(s_.pool[index], index);
+  admit(place, eject(place, place.time));
 }
 
 void Slice::settle_entrance(Cycle now) {
-  while (input_.size() < input_capacity_ && !entrance_.empty()) {
-    const RequestIndex index = entrance_.pop(s_.pool);
-    const Request& request = s_.pool[index];
-    entrance_flits_ -= request.flits;
-    admit(index, std::max(request.time, now));
+  while (approach_.input() < input_capacity_ && approach_.entrance() != 0) {
+    Approach::Place& place = approach_.first_outside();
+    entrance_flits_ -= place.flits;
+    admit(place, std::max(place.time, now));
   }
-  while (!network_.empty()) {
-    Request& request = s_.pool[network_.front()];
-    if (input_.size() < input_capacity_) {
-      const RequestIndex index = network_.pop(s_.pool);
-      admit(index, eject(request, now));
-    } else if (entrance_flits_ + request.flits <= s_.network.output_buffer_flits) {
-      const RequestIndex index = network_.pop(s_.pool);
-      request.time = eject(request, now);
-      entrance_flits_ += request.flits;
-      entrance_.push(s_.pool, index);
+  while (approach_.network() != 0) {
+    Approach::Place& place = approach_.first_in_network();
+    if (approach_.input() < input_capacity_) {
+      admit(place, eject(place, now));
+    } else if (entrance_flits_ + place.flits <= s_.network.output_buffer_flits) {
+      place.time = eject(place, now);
+      entrance_flits_ += place.flits;
+      approach_.enter();
     } else {
       return;
     }
   }
 }
 
-Cycle Slice::eject(Request& request, Cycle now) {
-  const Cycle through = ejection_.eject(request.time, now, request.flits);
-  s_.credits->push_back({through + s_.network.latency, request.flits, request.sm, s_.id});
+inline Cycle Slice::eject(const Approach::Place& place, Cycle now) {
+  const Cycle through = ejection_.eject(place.time, now, place.flits);
+  s_.credits->push_back({through + s_.network.latency, place.flits, place.sm, s_.id});
   ++s_.counters.requests;
   ++s_.progress;
   return through;
 }
 
-void Slice::admit(RequestIndex index, Cycle through) {
-  const Request& request = s_.pool[index];
-  const std::uint64_t time = s_.l2_clock.tick_at(through) + latency_ - 1;
-  const bool head = input_.empty();
-  input_.push({time, index, request.set});
-  if (head) wake(std::max(time, tag_free_));
+inline void Slice::admit(Approach::Place& place, Cycle through) {
+  place.time = s_.l2_clock.tick_at(through) + latency_ - 1;
+  const bool head = approach_.input() == 0;
+  approach_.admit();
+  if (head) wake(std::max(place.time, tag_free_));
 }
 
 // --- the L2 cycle ---------------------------------------------------------------------------------
@@ -106,13 +105,7 @@ void Slice::wake(std::uint64_t tick) {
   set_next_core(s_.l2_clock.to_core(tick));
 }
 
-void Slice::run(Cycle bound) {
-  do {
-    if (step()) return;
-  } while (next_core_ < bound);
-}
-
-bool Slice::step() {
+void Slice::step() {
   const std::uint64_t tick = next_tick_;
   unprocessed_ = tick + 1;
   while (!fills_.empty() && fills_.front().tick <= tick) {
@@ -122,7 +115,7 @@ bool Slice::step() {
   if (!atomics_.empty()) finish_atomics(tick);
   if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
   if (!victims_.empty()) queue_victims();
-  if (!input_.empty() && !head_blocked_ && tag_free_ <= tick && input_.front().time <= tick) {
+  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick) {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
@@ -133,33 +126,37 @@ bool Slice::step() {
     note_wait();
   }
   // Still no place in the channel's queue, unless it has been woken for one.
-  const bool waits = controller_.on && (s_.stalled_slices >> index_ & 1U) != 0;
+  const bool waits = controller_.on && (next_core_ < s_.channel_room || waits_for_channel());
   const bool sent = !waits && !misses_.empty() && miss_free_ <= tick && send_miss(tick);
   if (sent) head_blocked_ = false;
   if (controller_.on && !head_blocked_ && !miss_room(1)) foresee_block(tick);
 
-  const std::uint64_t next = next_event(tick);
-  next_tick_ = next;
-  set_next_core(next == kNoTick ? kNever : s_.l2_clock.to_core(next));
-  return sent;
+  sleep(tick);
 }
 
-std::uint64_t Slice::next_event(std::uint64_t tick) const {
+// Until the next event after L2 cycle `tick`.
+inline void Slice::sleep(std::uint64_t tick) {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
   if (!ready_.empty() && !drain_blocked_) next = std::min(next, drain_free_);
-  if (!input_.empty() && !head_blocked_ && !head_unanswered_) {
-    next = std::min(next, std::max(input_.front().time, tag_free_));
+  if (approach_.input() != 0 && !head_blocked_ && !head_unanswered_) {
+    next = std::min(next, std::max(approach_.front().time, tag_free_));
   }
   if (!misses_.empty()) {
     if (!controller_.on) {
       next = std::min(next, miss_free_);
-    } else if (s_.channel_room > next_core_) {
+    } else if (s_.channel_room > next_core_ && !waits_for_channel()) {
       next = std::min(next, s_.l2_clock.tick_at(s_.channel_room));
     }
   }
   if (output_.on || !atomics_.empty() || !victims_.empty()) next = std::min(next, next_rare_event(tick));
-  return next == kNoTick ? next : std::max(next, tick + 1);
+  if (next == kNoTick) {
+    next_tick_ = kNoTick;
+    set_next_core(kNever);
+    return;
+  }
+  next_tick_ = std::max(next, tick + 1);
+  set_next_core(s_.l2_clock.to_core(next_tick_));
 }
 
 std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
@@ -171,23 +168,20 @@ std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
   return next;
 }
 
-void Slice::access_head(std::uint64_t tick) {
+inline void Slice::access_head(std::uint64_t tick) {
   // No fill brings that line, for it has no register: another look at the tags would find the same.
   if (head_wants_room_ && !miss_room(1)) {
     head_blocked_ = true;
     return;
   }
   head_wants_room_ = false;
-  const Outcome outcome = access(input_.front().request, tick);
+  const Outcome outcome = access(approach_.front().request, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
-    input_.pop();
-    if (!input_.empty()) {
-      s_.pool.prefetch(input_.front().request);
-      tags_.prefetch(input_.front().set);
-    }
+    approach_.pop();
+    if (approach_.input() >= kHeads) prefetch_head(approach_[kHeads - 1]);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
-    if (!network_.empty() || !entrance_.empty()) settle_entrance(next_core_);
+    if (!approach_.all_in()) settle_entrance(next_core_);
     return;
   }
   if (outcome == Outcome::NeedsOutput) {
@@ -200,12 +194,12 @@ void Slice::access_head(std::uint64_t tick) {
 
 // The next look at the tags falls in the next cycle and will find a read whose line is not here and a full
 // miss queue: as good as done.
-void Slice::foresee_block(std::uint64_t tick) {
+inline void Slice::foresee_block(std::uint64_t tick) {
   const std::uint64_t then = tick + 1;
-  if (input_.empty() || output_.on || input_.front().time > then || tag_free_ > then) return;
+  if (approach_.input() == 0 || output_.on || approach_.front().time > then || tag_free_ > then) return;
   if ((!fills_.empty() && fills_.front().tick <= then) || !victims_.empty()) return;
   if (s_.l2_clock.to_core(then) >= s_.end) return;
-  const Request& request = s_.pool[input_.front().request];
+  const Request& request = s_.pool[approach_.front().request];
   if (request.kind == RequestKind::Write) return;
   if (tags_.find(request.set, request.slice_line, request.space) != kNoWay) return;
   if (on_fill_ && mshrs_.find(request.slice_line, request.space) != kNoMshr) return;
@@ -213,7 +207,7 @@ void Slice::foresee_block(std::uint64_t tick) {
   stall(reservation_, then);
 }
 
-Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
+inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   Request& request = s_.pool[index];
   std::uint32_t way = kNoWay;
   std::uint16_t mshr = kNoMshr;
@@ -373,7 +367,7 @@ void Slice::evict(std::uint32_t way) {
              {.sectors = line.dirty, .write = true, .app = line.app});
 }
 
-bool Slice::send_miss(std::uint64_t tick) {
+inline bool Slice::send_miss(std::uint64_t tick) {
   if (s_.channel.full() || next_core_ < s_.channel_room) {
     stall(controller_, tick);
     if (s_.channel.full()) s_.stalled_slices |= std::uint64_t{1} << index_;
@@ -386,6 +380,15 @@ bool Slice::send_miss(std::uint64_t tick) {
   misses_.pop();
   miss_free_ = tick + 1;
   return true;
+}
+
+void Slice::foresee_stall(const Slice* rival) {
+  if (controller_.on || misses_.empty() || miss_free_ < unprocessed_) return;
+  if (s_.l2_clock.to_core(miss_free_) >= s_.channel_room) return;
+  stall(controller_, miss_free_);
+  if (rival != nullptr && rival != this && rival->unprocessed_ <= s_.l2_clock.tick_at(s_.channel_room))
+    s_.stalled_slices |= std::uint64_t{1} << index_;
+  sleep(unprocessed_ - 1);
 }
 
 void Slice::channel_freed(Cycle now) {
@@ -402,7 +405,7 @@ Cycle Slice::fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at) {
   return s_.l2_clock.to_core(start);
 }
 
-void Slice::complete_fill(const Fill& fill) {
+inline void Slice::complete_fill(const Fill& fill) {
   Mshr& entry = mshrs_[fill.mshr];
   GPUMUX_DCHECK((entry.pending & fill.sectors) == fill.sectors);
   entry.pending &= static_cast<std::uint8_t>(~fill.sectors);
@@ -468,14 +471,14 @@ void Slice::queue_victims() {
   }
 }
 
-void Slice::retire_if_done(std::uint16_t mshr) {
+inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
   if (entry.pending != 0 || entry.undrained != 0 || entry.victim_dirty != 0) return;
   mshrs_.release(mshr);
   head_blocked_ = false;
 }
 
-void Slice::drain_ready(std::uint64_t tick) {
+inline void Slice::drain_ready(std::uint64_t tick) {
   drain_blocked_ = output_full(tick);
   if (drain_blocked_) return;
   const RequestIndex index = ready_.pop(s_.pool);
@@ -524,7 +527,7 @@ void Slice::finish_atomics(std::uint64_t tick) {
 
 // --- to the network -------------------------------------------------------------------------------
 
-bool Slice::output_full(std::uint64_t tick) {
+inline bool Slice::output_full(std::uint64_t tick) {
   if (sending_.size() + unsent_.size() + atomics_.size() < output_capacity_) return false;
   const Cycle now = s_.l2_clock.to_core(tick);
   while (!sending_.empty() && sending_.front() <= now) sending_.pop();
@@ -562,7 +565,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   }
 }
 
-void Slice::send(machine::MemReply answer, Cycle ready) {
+inline void Slice::send(machine::MemReply answer, Cycle ready) {
   s_.reply_credits -= answer.flits;
   const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
   answer.time = booking.last + s_.network.latency;
@@ -584,7 +587,7 @@ void Slice::credits_came(Cycle now) {
 
 void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app) {
   head_wants_room_ = head_is_absent_ = false;  // it may find its line now
-  const std::uint32_t set = tags_.set_of(place.slice_line, space);
+  const std::uint32_t set = s_.map.set_of(place.slice_line, space);
   std::uint32_t way = tags_.find(set, place.slice_line, space);
   if (way == kNoWay) {
     way = tags_.clean_victim(set);
@@ -597,12 +600,29 @@ void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, 
   tags_.touch(way);
 }
 
-void Slice::prefetch() const {
-  if (!input_.empty()) {
-    s_.pool.prefetch(input_.front().request);
-    if (!head_blocked_) tags_.prefetch(input_.front().set);
+void Slice::prefetch_queues() const {
+  approach_.prefetch();
+  fills_.prefetch();
+  misses_.prefetch();
+  sending_.prefetch();
+  mshrs_.prefetch_free();
+}
+
+void Slice::prefetch_heads(Cycle end) const {
+  const std::uint64_t limit = s_.l2_clock.tick_at(end);
+  for (std::uint32_t i = 0; i < kHeads && i < approach_.input() && approach_[i].time < limit; ++i) {
+    prefetch_head(approach_[i]);
   }
-  if (!fills_.empty()) mshrs_.prefetch(fills_.front().mshr);
+  for (std::uint32_t i = 0; i < fills_.size() && fills_[i].tick < limit; ++i) mshrs_.prefetch(fills_[i].mshr);
+}
+
+void Slice::prefetch_fills(Cycle end) const {
+  const std::uint64_t limit = s_.l2_clock.tick_at(end);
+  for (std::uint32_t i = 0; i < fills_.size() && fills_[i].tick < limit; ++i) {
+    const Mshr& entry = mshrs_[fills_[i].mshr];
+    if (!entry.waiters.empty()) s_.pool.prefetch(entry.waiters.front());
+    if (entry.way != kNoWay) tags_.prefetch_way(entry.way);
+  }
 }
 
 bool Slice::settle_stalls(Cycle now) {
@@ -620,8 +640,8 @@ bool Slice::settle_stalls(Cycle now) {
 }
 
 bool Slice::idle() const {
-  return input_.empty() && network_.empty() && entrance_.empty() && misses_.empty() && fills_.empty() &&
-         ready_.empty() && atomics_.empty() && unsent_.empty() && victims_.empty() && mshrs_.used() == 0;
+  return approach_.empty() && misses_.empty() && fills_.empty() && ready_.empty() && atomics_.empty() &&
+         unsent_.empty() && victims_.empty() && mshrs_.used() == 0;
 }
 
 std::uint32_t Slice::units(std::uint8_t sectors) const {

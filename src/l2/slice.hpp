@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dram/channel.hpp"
+#include "l2/approach.hpp"
 #include "l2/mshr.hpp"
 #include "l2/request.hpp"
 #include "l2/tags.hpp"
@@ -32,7 +33,6 @@ struct Shared {
   dram::Channel channel;             // may be ahead of the slices while it is full
   Cycle channel_room = 0;            // before this cycle it is full for them
   Cycle end = 0;                     // of the window
-  std::array<Cycle, 64> next;        // Slice::next() of each
   std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
@@ -42,6 +42,7 @@ struct Shared {
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
   std::uint32_t last_to_dram = 0;  // slice that gave the channel its last request
+  std::array<Cycle, 64> next;      // of each, core cycle of step(); kNever: none without a message or DRAM
 };
 
 /// The stations of a request, in order: ejection port - entrance (output buffer of the port) - pipeline and
@@ -69,34 +70,28 @@ class Slice {
   void arrive(RequestIndex request, Cycle now);
   /// The same when open(), for an arrival that may be in the future.
   void arrive_at_open_port(RequestIndex request);
-  /// Next core cycle of step(); kNever: none without a message or DRAM.
-  [[nodiscard]] Cycle next() const { return next_core_; }
-  /// Everything of the L2 cycle that falls in next(). True when the channel has got a request.
-  bool step();
-  /// step() for the L2 cycles before core cycle `bound` (next() is): until then nothing comes from outside.
-  /// Stops after it has given the channel a request.
-  void run(Cycle bound);
+  /// Everything of the L2 cycle that falls in core cycle Shared::next.
+  void step();
   /// There is room for more requests than can arrive within a window.
-  [[nodiscard]] bool open() const {
-    return network_.empty() && entrance_.empty() && input_.size() < input_capacity_;
-  }
+  [[nodiscard]] bool open() const { return approach_.all_in() && approach_.input() < input_capacity_; }
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
   /// it leaves the return queue for the fill port.
   Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);
-  /// Load into the host's cache what the next cycles are likely to need; the second what the first has led
-  /// to.
-  void prefetch() const;
-  void prefetch_further();
+  /// Load into the host's cache, one after the other, what the cycles before `end` are likely to need: the
+  /// fronts of the queues, what they name, what waits for the fills.
+  void prefetch_queues() const;
+  void prefetch_heads(Cycle end) const;
+  void prefetch_fills(Cycle end) const;
   /// The channel's queue has a place again at core cycle `now`.
   void channel_freed(Cycle now);
   /// Replies lie here for want of credits, or for want of a place in the output queue.
   [[nodiscard]] bool waits_for_credits() const { return !unsent_.empty() || output_.on; }
+  /// The channel, which got its last request from here, is full until Shared::channel_room: spares the look
+  /// at it that would find it so. If `rival` has been woken for that place, its turn comes first.
+  void foresee_stall(const Slice* rival);
   /// More reply credits are there at core cycle `now`.
   void credits_came(Cycle now);
 
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
-    return tags_.set_of(slice_line, space);
-  }
   /// See Partition::preload_line.
   void preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app);
   /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
@@ -124,8 +119,12 @@ class Slice {
   };
 
   void settle_entrance(Cycle now);
-  void admit(RequestIndex request, Cycle through);
-  Cycle eject(Request& request, Cycle now);
+  void admit(Approach::Place& place, Cycle through);
+  Cycle eject(const Approach::Place& place, Cycle now);
+  [[gnu::always_inline]] void prefetch_head(const Approach::Place& place) const {
+    s_.pool.prefetch(place.request);
+    tags_.prefetch(place.set);
+  }
   void access_head(std::uint64_t tick);
   void foresee_block(std::uint64_t tick);
   Outcome access(RequestIndex index, std::uint64_t tick);
@@ -163,14 +162,16 @@ class Slice {
   }
   void wake(std::uint64_t tick);
   void set_next_core(Cycle cycle) { s_.next[index_] = next_core_ = cycle; }
+  [[nodiscard]] bool waits_for_channel() const { return (s_.stalled_slices >> index_ & 1U) != 0; }
   void note_wait() {
     const std::uint64_t bit = std::uint64_t{1} << index_;
     s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
   }
-  [[nodiscard]] std::uint64_t next_event(std::uint64_t tick) const;
+  void sleep(std::uint64_t tick);
   [[nodiscard]] std::uint64_t next_rare_event(std::uint64_t tick) const;
 
   static constexpr std::uint8_t kAllSectors = 0xf;
+  static constexpr std::uint32_t kHeads = 3;  // that may read the tags in a window, to be fetched
   static constexpr std::uint64_t kNoTick = ~std::uint64_t{0};
 
   Shared& s_;
@@ -186,15 +187,8 @@ class Slice {
   std::uint32_t output_capacity_;
 
   noc::Port ejection_;
-  RequestList network_;   // arrived, not through the ejection port
-  RequestList entrance_;  // through the port, no place in the pipeline
+  Approach approach_;
   std::uint32_t entrance_flits_ = 0;
-  struct Waiting {
-    std::uint64_t time;  // L2 cycle from which its tags may be read
-    RequestIndex request;
-    std::uint32_t set;
-  };
-  Ring<Waiting> input_;
 
   Tags tags_;
   Mshrs mshrs_;

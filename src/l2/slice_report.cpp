@@ -14,16 +14,16 @@ std::string Slice::describe() const {
                        kKinds[static_cast<unsigned>(r.kind)],
                        s_.map.local_line(r.slice_line, index_, r.space), r.sm, r.app, r.kernel);
   };
-  if (!network_.empty()) {
-    text +=
-        fmt::format("{} ejection port waits for a place in the slice: {}\n", name, line_of(network_.front()));
+  if (approach_.network() != 0) {
+    text += fmt::format("{} ejection port waits for a place in the slice: {}\n", name,
+                        line_of(approach_.first_in_network().request));
   }
-  if (!input_.empty()) {
+  if (approach_.input() != 0) {
     const char* cause = head_blocked_      ? "waits for a line, MSHR or miss queue entry"
                         : head_unanswered_ ? "waits for a place in the output queue"
                                            : "is on its way to the tags";
-    text += fmt::format("{} input queue: {} requests; the first {}: {}\n", name, input_.size(), cause,
-                        line_of(input_.front().request));
+    text += fmt::format("{} input queue: {} requests; the first {}: {}\n", name, approach_.input(), cause,
+                        line_of(approach_.front().request));
   }
   if (mshrs_.used() != 0)
     text += fmt::format("{}: {} of {} MSHRs in use\n", name, mshrs_.used(), mshrs_.count());

@@ -1,7 +1,6 @@
 // The tag array of a slice.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "machine/config.hpp"
-#include "noc/divider.hpp"
-#include "noc/index_hash.hpp"
 
 namespace gpumux::l2 {
 
@@ -25,7 +22,6 @@ inline constexpr std::uint32_t kNoWay = ~std::uint32_t{0};
 /// waits for a fill (on-miss allocation) is pinned: it is no victim.
 class Tags {
  public:
-  /// Throws UserError for a size that gives no whole set, and for an index hash that does not suit it.
   explicit Tags(const machine::L2Config& config);
 
   struct Line {
@@ -37,13 +33,7 @@ class Tags {
     [[nodiscard]] bool present() const { return valid != 0 || mshr != kNoMshr; }
   };
 
-  /// `space` is the application's part of the address (noc::kAppShift); at most 127. Each space's sets are
-  /// rotated by a constant, as PartitionMap does with partitions.
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint32_t space) const {
-    const std::uint64_t high = by_sets_.quotient(slice_line);
-    return hash_.permute(static_cast<std::uint32_t>(slice_line - high * by_sets_.divisor()), high,
-                         rotation_[space]);
-  }
+  /// `space` is the application's part of the address (noc::kAppShift); at most 127.
   [[nodiscard]] std::uint32_t find(std::uint32_t set, std::uint64_t slice_line, std::uint32_t space) const {
     const auto tag = static_cast<std::uint32_t>(slice_line);
     const std::uint8_t owner = owner_of(slice_line, space);
@@ -65,13 +55,17 @@ class Tags {
     return kNoWay;
   }
   /// Loads a set into the host's cache.
-  void prefetch(std::uint32_t set) const {
+  [[gnu::always_inline]] void prefetch(std::uint32_t set) const {
     const std::size_t first = std::size_t{set} * stride_;
     for (std::uint32_t way = 0; way < stride_; way += kLanes * 2) {
       __builtin_prefetch(&tags_[first + way]);
       __builtin_prefetch(&stamps_[first + way]);
       __builtin_prefetch(&lines_[first + way]);
     }
+  }
+  [[gnu::always_inline]] void prefetch_way(std::uint32_t way) const {
+    __builtin_prefetch(&lines_[way], 1);
+    __builtin_prefetch(&stamps_[way], 1);
   }
   Line& line(std::uint32_t way) { return lines_[way]; }
   /// Least recently used way of a set that is not pinned; kNoWay when all are.
@@ -138,9 +132,6 @@ class Tags {
   static constexpr std::uint32_t kLanes = 8;
   std::uint32_t ways_;
   std::uint32_t stride_;  // ways_ rounded up to whole vectors; the ways between are pinned for ever
-  noc::Divider by_sets_;
-  noc::IndexHash hash_;
-  std::array<std::uint32_t, 128> rotation_{};
   HugePageVector<std::uint32_t> tags_;
   HugePageVector<std::uint32_t> stamps_;  // 0: never used
   HugePageVector<Line> lines_;

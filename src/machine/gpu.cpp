@@ -198,10 +198,16 @@ void Gpu::run_window(Cycle end) {
     const auto sm_at = [&](std::uint32_t k) -> sm::Sm* {
       return k < last && run_order_[k] < sms_.size() ? sms_[run_order_[k]].get() : nullptr;
     };
+    const auto partition_at = [&](std::uint32_t k) -> l2::Partition* {
+      return k < last && run_order_[k] >= sms_.size() ? partitions_[run_order_[k] - sms_.size()].get()
+                                                      : nullptr;
+    };
     for (std::uint32_t k = first; k < last; ++k) {
       // The SMs' states do not fit a core's cache together: each is fetched while the two before it run.
       if (sm::Sm* const sm = sm_at(k + 2)) sm->prefetch_schedulers(begin);
       if (sm::Sm* const sm = sm_at(k + 1)) sm->prefetch_warps(begin, end);
+      if (l2::Partition* const partition = partition_at(k + 2)) partition->prefetch();
+      if (l2::Partition* const partition = partition_at(k + 1)) partition->prefetch_further();
       run_part(run_order_[k], begin, end);
     }
   });

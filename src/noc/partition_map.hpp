@@ -1,4 +1,5 @@
-// Which partition and slice serve a line, and the line's place inside the slice and the DRAM channel.
+// Which partition and slice serve a line, and the line's place inside the slice and the DRAM channel. One map
+// serves all parts of the machine, so that its tables stay in the host's cache.
 #pragma once
 
 #include <array>
@@ -16,6 +17,9 @@ namespace gpumux::noc {
 inline constexpr unsigned kAppShift = 40;
 inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
 
+/// Sets of a slice. Throws UserError for a size that gives no whole set.
+[[nodiscard]] std::uint32_t l2_sets(const machine::L2Config& config);
+
 /// Units of `interleave_bytes` go round all slices: unit n of the machine is slice n / partitions of
 /// partition n % partitions. The hashes permute the units of each group of partitions * slices, so every
 /// map is a bijection. Each application's units are rotated by a constant of its own: applications with
@@ -23,7 +27,7 @@ inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
 /// partitions renamed.
 class PartitionMap {
  public:
-  /// Throws UserError when the hash does not suit the number of slices, or for an impossible size.
+  /// Throws UserError when a hash does not suit the number of slices or sets, or for an impossible size.
   explicit PartitionMap(const machine::L2Config& config);
   /// line = device address / 128.
   [[nodiscard]] PartitionId partition(std::uint64_t line) const { return locate(line).partition; }
@@ -53,6 +57,14 @@ class PartitionMap {
             group * unit_lines + offset};
   }
 
+  /// Set of its slice. Each application's sets are rotated by a constant, as partitions are. `app`: the
+  /// address's application part, at most 127.
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint64_t app) const {
+    const std::uint64_t high = by_sets_.quotient(slice_line);
+    return set_hash_.permute(static_cast<std::uint32_t>(slice_line - high * by_sets_.divisor()), high,
+                             set_rotation_[app]);
+  }
+
   /// The local line of a line that is known by its place in a slice.
   [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice,
                                          std::uint64_t app) const {
@@ -67,6 +79,9 @@ class PartitionMap {
   Divider by_partitions_;
   IndexHash hash_;
   std::array<std::uint32_t, kMaxApps> rotation_{};
+  Divider by_sets_;
+  IndexHash set_hash_;
+  std::array<std::uint32_t, 128> set_rotation_{};
 };
 
 }  // namespace gpumux::noc

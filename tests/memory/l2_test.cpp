@@ -398,8 +398,7 @@ TEST(L2Config, ImpossibleCachesAreRefused) {
   const auto refused = [](auto change) {
     MachineConfig c = plain_config();
     change(c);
-    const noc::PartitionMap map(plain_config().l2);
-    EXPECT_THROW(l2::Partition(c, 0, map), UserError);
+    EXPECT_THROW(l2::Partition(c, 0, noc::PartitionMap(c.l2)), UserError);
   };
   refused([](MachineConfig& c) { c.l2.ways = 0; });
   refused([](MachineConfig& c) { c.l2.slice_bytes = 1000; });
