@@ -80,6 +80,7 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   kernels[slot] = context;
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
+  scoreboard.fit(timing->slots());
   hot[slot] = {timing->data(), context.code_address, timing->predicates(), context.app,
                context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;

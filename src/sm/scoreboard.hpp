@@ -22,9 +22,19 @@ class Scoreboard {
   /// Results lie less than this many cycles ahead of the issue.
   static constexpr Cycle kFarthest = Cycle{1} << 14U;
 
-  explicit Scoreboard(std::uint32_t warps) : entries_(std::size_t{warps} * kStride) {}
+  explicit Scoreboard(std::uint32_t warps) : warps_(warps), entries_(std::size_t{warps} * kLine) {}
 
-  void clear(std::uint32_t warp) { std::fill_n(row(warp), isa::kScoreboardSlots, Entry{0}); }
+  /// Room for kernels that use so many slots. Rows are as short as may be: they lie in few pages of the host.
+  void fit(std::uint32_t slots) {
+    const std::uint32_t stride = (slots + kLine - 1) / kLine * kLine;
+    if (stride <= stride_) return;
+    HugePageVector<Entry> wider(std::size_t{warps_} * stride);
+    for (std::uint32_t warp = 0; warp < warps_; ++warp)
+      std::copy_n(row(warp), stride_, wider.data() + std::size_t{warp} * stride);
+    entries_.swap(wider);
+    stride_ = stride;
+  }
+  void clear(std::uint32_t warp) { std::fill_n(row(warp), stride_, Entry{0}); }
   /// The latest entry of the slots that the instruction reads or writes.
   [[nodiscard]] Entry hazard(std::uint32_t warp, const TimedInst& inst) const {
     const Entry* entries = row(warp);
@@ -48,10 +58,10 @@ class Scoreboard {
     return -1;
   }
   [[nodiscard]] bool any_out(std::uint32_t warp) const {
-    return std::find(row(warp), row(warp) + isa::kScoreboardSlots, kOut) != row(warp) + isa::kScoreboardSlots;
+    return std::find(row(warp), row(warp) + stride_, kOut) != row(warp) + stride_;
   }
 
-  void prefetch(std::uint32_t warp) const { __builtin_prefetch(row(warp), 1); }
+  [[gnu::always_inline]] void prefetch(std::uint32_t warp) const { __builtin_prefetch(row(warp), 1); }
   /// Call between windows; keeps entries within 15 bits.
   void advance(Cycle now) {
     if (now - base_ >= kRebase) rebase(now);
@@ -59,12 +69,12 @@ class Scoreboard {
 
  private:
   static constexpr Cycle kRebase = Cycle{1} << 13U;
-  /// An odd number of cache lines: rows spread over the sets of the host's caches.
-  static constexpr std::size_t kStride = 9 * 32;
-  static_assert(kStride > isa::kScoreboardSlots);  // one is never written
+  static constexpr std::uint32_t kLine = 64 / sizeof(Entry);
 
-  [[nodiscard]] Entry* row(std::uint32_t warp) { return entries_.data() + warp * kStride; }
-  [[nodiscard]] const Entry* row(std::uint32_t warp) const { return entries_.data() + warp * kStride; }
+  [[nodiscard]] Entry* row(std::uint32_t warp) { return entries_.data() + std::size_t{warp} * stride_; }
+  [[nodiscard]] const Entry* row(std::uint32_t warp) const {
+    return entries_.data() + std::size_t{warp} * stride_;
+  }
   void write(std::uint32_t warp, const TimedInst& inst, Entry entry) {
     Entry* entries = row(warp);
     for (unsigned i = 0; i < inst.num_dst; ++i) entries[inst.slot[i]] = entry;
@@ -79,6 +89,8 @@ class Scoreboard {
     }
     base_ = now;
   }
+  std::uint32_t warps_;
+  std::uint32_t stride_ = kLine;
   HugePageVector<Entry> entries_;
   Cycle base_ = 0;
 };

@@ -49,7 +49,7 @@ TimingTable::TimingTable(const machine::MachineConfig& config, const isa::Static
       count = std::max(count, static_cast<std::uint16_t>(slot + 1 - (predicate ? isa::kPredicateSlot : 0)));
     }
   }
-  const auto never_written = static_cast<std::uint16_t>(predicates_ + predicates_used);
+  never_written_ = static_cast<std::uint16_t>(predicates_ + predicates_used);
   for (std::uint32_t pc = 0; pc < size; ++pc) {
     const isa::StaticInst& from = table[pc];
     TimedInst& inst = insts_[pc];
@@ -72,7 +72,7 @@ TimingTable::TimingTable(const machine::MachineConfig& config, const isa::Static
     collect(inst, from.num_operands, banks);
     // What is left over repeats a slot, or names one behind those in use: no other line of the host's cache.
     std::fill(inst.slot.begin() + inst.num_slots, inst.slot.end(),
-              inst.num_slots > 0 ? inst.slot[0] : never_written);
+              inst.num_slots > 0 ? inst.slot[0] : never_written_);
   }
 }
 

@@ -40,12 +40,15 @@ class TimingTable {
   [[nodiscard]] const TimedInst* data() const { return insts_.data(); }
   /// Slot of the first predicate; the slots before it are registers.
   [[nodiscard]] std::uint16_t predicates() const { return predicates_; }
+  /// Slots in use, with one that is never written.
+  [[nodiscard]] std::uint32_t slots() const { return never_written_ + 1U; }
 
  private:
   void collect(TimedInst& inst, std::uint32_t operands, std::uint32_t banks) const;
 
   HugePageVector<TimedInst> insts_;
   std::uint16_t predicates_ = 0;
+  std::uint16_t never_written_ = 0;
 };
 
 /// Core cycles for which an instruction of a latency class holds a unit.
