@@ -203,7 +203,9 @@ void Gpu::run_window(Cycle end) {
                                                       : nullptr;
     };
     for (std::uint32_t k = first; k < last; ++k) {
-      // The SMs' states do not fit a core's cache together: each is fetched while the two before it run.
+      // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
+      if (sm::Sm* const sm = sm_at(k + 4)) sm->prefetch();
+      if (sm::Sm* const sm = sm_at(k + 3)) sm->prefetch_state();
       if (sm::Sm* const sm = sm_at(k + 2)) sm->prefetch_schedulers(begin);
       if (sm::Sm* const sm = sm_at(k + 1)) sm->prefetch_warps(begin, end);
       if (l2::Partition* const partition = partition_at(k + 2)) partition->prefetch();

@@ -15,7 +15,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
   if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
-  prefetch_fills();
+  prefetch_waiters();
   ejection.take(mailbox.in, requests);
   injection.take_credits(mailbox.credits_in, begin, requests);
   if (refilled) reload_refilled(begin);

@@ -108,6 +108,7 @@ void L1::drop(std::uint16_t index, Set& set) {
   Line& line = lines_[index];
   GPUMUX_DCHECK(!reserved(line));
   unlink(set, index);
+  if (set.oldest != kNone) prefetch_next_victim(set.oldest);
   --set.lines;
   way_at(line.place) = kNone;
   mask_at(line.place).valid = 0;

@@ -2,6 +2,7 @@
 // chains of waiters that the LSU reads back at the fill.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -70,9 +71,30 @@ class L1 {
     if (mask.pending == 0) release(mshr);
   }
   /// Brings what load() of the line looks at into the host's cache.
-  void prefetch(std::uint64_t line) const { __builtin_prefetch(&buckets_[home(line)], 1); }
-  /// With that of its line, what fill() looks at.
-  void prefetch_mshr(std::uint32_t mshr) const { __builtin_prefetch(&mshrs_[mshr], 1); }
+  [[gnu::always_inline]] void prefetch(std::uint64_t line) const {
+    __builtin_prefetch(&buckets_[home(line)], 1);
+  }
+  /// With that of its line, what fill() looks at first,
+  [[gnu::always_inline]] void prefetch_mshr(std::uint32_t mshr) const {
+    __builtin_prefetch(&mshrs_[mshr], 1);
+  }
+  /// and then, when that is here: the first who waits for it.
+  [[nodiscard]] std::uint32_t first_waiter(std::uint32_t mshr) const { return mshrs_[mshr].first.op; }
+  /// Brings what evictions look at into the host's cache, one after the other: the sets,
+  [[gnu::always_inline]] void prefetch_sets() const {
+    for (std::uint32_t set = 0; set < std::min(sets_, kSetsAhead); set += 64 / sizeof(Set))
+      __builtin_prefetch(&sets_of_lines_[set], 1);
+  }
+  /// the lines that go next,
+  [[gnu::always_inline]] void prefetch_victims() const {
+    for (std::uint32_t set = 0; set < std::min(sets_, kSetsAhead); ++set)
+      if (sets_of_lines_[set].oldest != kNone) __builtin_prefetch(&lines_[sets_of_lines_[set].oldest], 1);
+  }
+  /// and their buckets.
+  [[gnu::always_inline]] void prefetch_victims_buckets() const {
+    for (std::uint32_t set = 0; set < std::min(sets_, kSetsAhead); ++set)
+      if (sets_of_lines_[set].oldest != kNone) prefetch_next_victim(sets_of_lines_[set].oldest);
+  }
 
   /// Drops all lines; data that is still on its way serves its waiters and is dropped too.
   void flush();
@@ -90,6 +112,7 @@ class L1 {
  private:
   static constexpr std::uint16_t kNone = 0xffff;
   static constexpr std::uint32_t kPerBucket = 8;
+  static constexpr std::uint32_t kSetsAhead = 8;  // more are seldom used within a window
 
   /// A line that is present or on its way has a place in the bucket of its hash, or in one behind it when
   /// that was full.
@@ -158,6 +181,10 @@ class L1 {
   void give_place(std::uint32_t place, std::uint64_t line);
   /// On-miss allocation: the line waits for its data and cannot be evicted.
   [[nodiscard]] bool reserved(const Line& line) { return on_miss_ && mshr_at(line.place) != kNone; }
+  [[gnu::always_inline]] void prefetch_next_victim(std::uint16_t index) const {
+    __builtin_prefetch(&buckets_[lines_[index].place / kPerBucket], 1);
+    if (lines_[index].newer != kNone) __builtin_prefetch(&lines_[lines_[index].newer], 1);
+  }
   void unlink(Set& set, std::uint16_t index);
   void make_newest(Set& set, std::uint16_t index);
   void touch(std::uint16_t index);

@@ -33,6 +33,7 @@ class InjectionPort {
     if (side_.size() == 1) look(requests);
   }
   [[nodiscard]] bool empty() const { return misses_.empty() && side_.empty(); }
+  [[gnu::always_inline]] void prefetch() const { misses_.prefetch(); }
   [[nodiscard]] const Fifo<std::uint32_t>& misses() const { return misses_; }
   [[nodiscard]] std::size_t waiting() const { return misses_.size() + side_.size(); }
   /// Credits that are here at `now`.

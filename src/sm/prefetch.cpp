@@ -1,30 +1,63 @@
 // Other SMs have run since the last window, and the states of all do not fit the host's cache: what this one
 // is about to touch is fetched while those before it run.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
 
+#include "base/prefetch.hpp"
 #include "sm/state.hpp"
 
 namespace gpumux::sm {
 
 namespace {
 
-constexpr std::size_t kLine = 64;
+/// Replies that a window seldom brings more of.
+constexpr std::size_t kMessages = 16;
+/// Transactions at the head of the load/store unit that a window seldom takes more of.
+constexpr std::size_t kTransactions = 8;
 
+/// `count` records from `first` on.
 template <typename T>
-void prefetch(const T* first, std::size_t count) {
-  const auto* bytes = reinterpret_cast<const char*>(first);
-  for (std::size_t at = 0; at < count * sizeof(T); at += kLine) __builtin_prefetch(bytes + at, 1);
+[[gnu::always_inline]] inline void fetch_lines(const T* first, std::size_t count) {
+  prefetch_lines(first, first + count);
 }
 
 }  // namespace
 
+/// What every window reads and writes of this object: all but the middle of the table of kernels.
+void Sm::State::prefetch_state() const {
+  const auto* const end = reinterpret_cast<const char*>(&constant_misses);
+  fetch_lines(&now_, 1);
+  fetch_lines(hot.data(), 4);
+  const auto* const rest = reinterpret_cast<const char*>(&schedulers);
+  fetch_lines(rest, static_cast<std::size_t>(end - rest));
+  fetch_lines(counters.data(), 2);
+  fetch_lines(mailbox.in.data(), std::min<std::size_t>(mailbox.in.size(), kMessages));
+}
+
+/// What the object's members point to.
 void Sm::State::prefetch_schedulers(Cycle begin) const {
-  prefetch(&now_, 4);
-  prefetch(schedulers.data(), schedulers.size());
+  fetch_lines(schedulers.data(), schedulers.size());
   wheel.prefetch(begin);
-  prefetch(mailbox.in.data(), mailbox.in.size());
+  lsu.words.prefetch();
+  l1.prefetch_sets();
+  injection.prefetch();
+  const std::size_t messages = std::min<std::size_t>(mailbox.in.size(), kMessages);
+  for (std::size_t i = 0; i < messages; ++i) __builtin_prefetch(&requests[mailbox.in[i].tag], 1);
+}
+
+/// What the replies that have come will touch of L1.
+[[gnu::always_inline]] inline void Sm::State::prefetch_fills() const {
+  for (const MemReply& reply : mailbox.in) {
+    const Request& request = requests[reply.tag];
+    if (request.purpose == Purpose::L1Fill) {
+      l1.prefetch(request.line);
+      l1.prefetch_mshr(request.target);
+    } else if (request.purpose <= Purpose::Atomic) {
+      __builtin_prefetch(&ops[request.target], 1);
+    }
+  }
 }
 
 /// What the warps touch that issue soon: those that wake in this window, and of the ready ones about as many
@@ -36,6 +69,7 @@ void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
     Scheduler& scheduler = schedulers[s];
     WarpMask mask = masks[s];
     WarpMask ready = scheduler.ready() & scheduler.allowed;
+    if (!lsu_has_room()) ready &= ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
     if (greedy) {
       for (std::size_t i = 0; ready != 0 && issues != 0 && i < scheduler.by_age.size(); ++i) {
@@ -57,7 +91,10 @@ void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
       scoreboard.prefetch(slot);
     }
   }
-  for (const MemReply& reply : mailbox.in) __builtin_prefetch(&requests[reply.tag], 1);
+  for (std::size_t i = 0; i < std::min(lsu.words.size(), kTransactions); ++i)
+    l1.prefetch(workload::Transaction{lsu.words.at(i)}.line());
+  prefetch_fills();
+  l1.prefetch_victims();
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
       const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)))];
@@ -68,17 +105,17 @@ void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
   }
 }
 
-/// What the replies that have come will touch.
-void Sm::State::prefetch_fills() const {
+/// And what that leads to: who waits, and which lines go.
+void Sm::State::prefetch_waiters() const {
+  bool fills = false;
   for (const MemReply& reply : mailbox.in) {
     const Request& request = requests[reply.tag];
-    if (request.purpose == Purpose::L1Fill) {
-      l1.prefetch(request.line);
-      l1.prefetch_mshr(request.target);
-    } else if (request.purpose <= Purpose::Atomic) {
-      __builtin_prefetch(&ops[request.target], 1);
-    }
+    if (request.purpose != Purpose::L1Fill) continue;
+    fills = true;
+    const std::uint32_t waiter = l1.first_waiter(request.target);
+    if (waiter != kNil) __builtin_prefetch(&ops[waiter], 1);
   }
+  if (fills) l1.prefetch_victims_buckets();
 }
 
 }  // namespace gpumux::sm

@@ -49,6 +49,8 @@ bool Sm::wants_records() const { return state_->wants_records; }
 
 void Sm::flush_l1() { state_->l1.flush(); }
 
+void Sm::prefetch_state() const { state_->prefetch_state(); }
+
 void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(begin); }
 
 void Sm::prefetch_warps(Cycle begin, Cycle end) { state_->prefetch_warps(begin, end); }

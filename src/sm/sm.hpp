@@ -87,7 +87,9 @@ class Sm {
   Cycle run(Cycle begin, Cycle end);
 
   /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
-  /// call them: prefetch_schedulers(), then, when that has arrived, prefetch_warps().
+  /// call them, in this order, each when what the one before has asked for is there.
+  [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(this); }
+  void prefetch_state() const;
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin, Cycle end);
 

@@ -58,9 +58,11 @@ struct Sm::State {
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end);
+  void prefetch_state() const;
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin, Cycle end);
   void prefetch_fills() const;
+  void prefetch_waiters() const;
   template <bool kGreedy>
   Cycle simulate(Cycle begin, Cycle end);
   [[nodiscard]] Cycle next_event(Cycle from) const;

@@ -30,7 +30,7 @@ class WakeWheel {
   }
   [[nodiscard]] bool due(Cycle now) const { return ((occupied_ >> (now % kSlots)) & 1U) != 0; }
   /// Of the next cycles.
-  void prefetch(Cycle now) const {
+  [[gnu::always_inline]] void prefetch(Cycle now) const {
     for (Cycle cycle = now; cycle < now + 8; cycle += 2)
       __builtin_prefetch(&masks_[(cycle % kSlots) * schedulers_], 1);
   }
