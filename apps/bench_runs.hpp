@@ -29,8 +29,8 @@ struct Measured {
 /// Compact traces of the reference kernels in a temporary folder, for as long as it lives.
 class TraceFiles {
  public:
-  /// Traces of `blocks` thread blocks unless another number is asked for. Throws UserError when no folder can
-  /// be made.
+  /// `blocks`: thread blocks of a trace on the whole v100; the scaling table divides it. Throws UserError
+  /// when no folder can be made.
   explicit TraceFiles(std::uint32_t blocks);
   ~TraceFiles();
   TraceFiles(const TraceFiles&) = delete;
