@@ -40,7 +40,7 @@ TEST_P(Determinism, ThreadsDoNotChangeResults) {
   experiment::RunSpec spec = pair_spec(GetParam());
   const std::string one = figures(spec);
   EXPECT_EQ(one, figures(spec)) << "a second run";
-  for (const unsigned threads : {2U, 3U}) {
+  for (const unsigned threads : {2U, 3U, 4U}) {
     spec.threads = threads;
     EXPECT_EQ(one, figures(spec)) << threads << " threads";
   }
