@@ -38,10 +38,11 @@ void validate(const machine::DramConfig& c) {
 
 }  // namespace
 
-Channel::Channel(const machine::DramConfig& c)
+Channel::Channel(const machine::DramConfig& c, bool reads_by_sector)
     : map_((validate(c), c)),
       capacity_(c.queue),
       return_capacity_(c.return_queue),
+      reads_by_sector_(reads_by_sector),
       cl_(c.CL),
       wl_(c.WL),
       rcd_(c.RCD),
@@ -79,12 +80,20 @@ Channel::Channel(const machine::DramConfig& c)
   for (unsigned mask = 1; mask < 16; ++mask) {
     const std::uint32_t sectors_per_burst = burst_bytes_ / kSectorBytes;
     if (sectors_per_burst <= 1) {
-      bursts_[mask] = static_cast<std::uint8_t>(static_cast<unsigned>(std::popcount(mask)) *
-                                                (kSectorBytes / burst_bytes_));
+      const std::uint32_t per_sector = kSectorBytes / burst_bytes_;
+      bursts_[mask] = static_cast<std::uint8_t>(static_cast<unsigned>(std::popcount(mask)) * per_sector);
+      for (unsigned left = 1; left <= bursts_[mask]; ++left)
+        places_left_[mask][left] = static_cast<std::uint8_t>((left + per_sector - 1) / per_sector);
       continue;
     }
-    for (unsigned first = 0; first < kSectorsPerLine; first += sectors_per_burst) {
-      if ((mask >> first & ((1U << sectors_per_burst) - 1)) != 0) ++bursts_[mask];
+    // Bursts go upwards, so the last ones are those of the upper sectors.
+    unsigned sectors = 0;
+    for (unsigned first = kSectorsPerLine; first > 0;) {
+      first -= sectors_per_burst;
+      const unsigned touched = mask >> first & ((1U << sectors_per_burst) - 1);
+      if (touched == 0) continue;
+      sectors += static_cast<unsigned>(std::popcount(touched));
+      places_left_[mask][++bursts_[mask]] = static_cast<std::uint8_t>(sectors);
     }
   }
   for (std::uint32_t i = 0; i < capacity_; ++i) {
@@ -108,6 +117,11 @@ void Channel::push(const Request& request, Tick now) {
   Entry& e = entries_[index];
   free_ = e.next;
   ++size_;
+  // What is evicted of a line goes as one request: only fetches are the sectors' own.
+  const std::uint8_t bursts = bursts_[request.sectors];
+  const std::uint8_t places =
+      reads_by_sector_ && !request.write ? places_left_[request.sectors][bursts] : std::uint8_t{1};
+  used_ += places;
   ++(request.write ? writes_ : reads_);
   e = {.row = place.row,
        .age = age_++,
@@ -117,8 +131,9 @@ void Channel::push(const Request& request, Tick now) {
        .previous = banks_[place.bank].tail,
        .later = kNone,
        .earlier = youngest_,
-       .bursts = bursts_[request.sectors],
+       .bursts = bursts,
        .sectors = request.sectors,
+       .places = places,
        .write = request.write,
        .started = false,
        .app = request.app,
@@ -275,6 +290,8 @@ void Channel::remove(std::uint16_t index) {
   (e.later == kNone ? youngest_ : entries_[e.later].earlier) = e.earlier;
   --(e.write ? writes_ : reads_);
   --size_;
+  freed_ = e.places;
+  used_ -= freed_;
   e.next = free_;
   free_ = index;
 }
@@ -303,9 +320,9 @@ std::string Channel::describe(const std::string& name) const {
   if (size_ == 0) return {};
   const Entry& e = entries_[oldest_];
   return fmt::format(
-      "{} DRAM queue: {} of {} requests; the oldest is a {} of app {} (kernel slot {}) for bank {} row "
-      "{:#x}\n",
-      name, size_, capacity_, e.write ? "write" : "read", e.app, e.kernel, e.bank, e.row);
+      "{} DRAM queue: {} requests, {} of {} places; the oldest is a {} of app {} (kernel slot {}) for bank {}"
+      " row {:#x}\n",
+      name, size_, used_, capacity_, e.write ? "write" : "read", e.app, e.kernel, e.bank, e.row);
 }
 
 }  // namespace gpumux::dram

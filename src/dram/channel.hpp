@@ -54,15 +54,24 @@ struct Command {
 /// channel refreshes for RFC.
 /// Write watermarks (high > 0): writes wait until `high` of them are queued or no read is, then go alone
 /// until `low` are left and a read waits.
+/// Places of the queue: one per request; with reads by sector, a read takes one per sector, free again as the
+/// sectors' column commands issue. Sectors come one after the other: the first may take the last place, and
+/// the others, which the scheduler sees already, hold up the next request until they have places too.
 ///
 /// Work is done per command, not per clock: next() is the clock of the next command, decided in advance;
 /// push() corrects the decision.
 class Channel {
  public:
-  /// Throws UserError for sizes or timing that no channel can have.
-  explicit Channel(const machine::DramConfig& config);
+  /// `reads_by_sector`: the cache above is sectored. Throws UserError for sizes or timing that no channel can
+  /// have.
+  explicit Channel(const machine::DramConfig& config, bool reads_by_sector = false);
 
-  [[nodiscard]] bool full() const { return size_ == capacity_; }
+  [[nodiscard]] bool full() const { return used_ >= capacity_; }
+  /// Free places: as many requests are taken, if they are small.
+  [[nodiscard]] std::uint32_t room() const { return full() ? 0 : capacity_ - used_; }
+  /// Those of them that the last command freed, when run() has told of it.
+  [[nodiscard]] std::uint32_t freed() const { return std::min(freed_, room()); }
+  /// Requests in the queue.
   [[nodiscard]] std::uint32_t size() const { return size_; }
   /// Places of the return queue that no release_return() has been told about.
   [[nodiscard]] std::uint32_t returns() const { return returns_ - release_count_; }
@@ -80,9 +89,11 @@ class Channel {
   /// Issues the command(s) of clock next(). True when a read has moved its last burst: the completion is
   /// set, and a place in the return queue stays taken until release_return().
   bool step(Completion& completion);
-  /// The same for the clocks before `limit`, one after the other, until a request is through: true, and
-  /// `completion.sectors` is 0 for a write. False when the next command's clock is `limit` or later.
-  bool run(Tick limit, Completion& completion);
+  /// The same for the clocks before `limit`, one after the other, until a request is through, a full queue is
+  /// no longer full, or, with `each_place`, there is a place more in one that is not: true, and
+  /// `completion.sectors` is 0 but for a read that is through. False when the next command's clock is `limit`
+  /// or later.
+  bool run(Tick limit, Completion& completion, bool each_place = false);
   /// Clock of the last command; -1: none yet.
   [[nodiscard]] Tick last() const { return last_; }
   /// The data of the read that the last step completed leaves the return queue at clock `at` (may be in the
@@ -110,6 +121,7 @@ class Channel {
     std::uint16_t later, earlier;  // in the channel, by age
     std::uint8_t bursts;           // left
     std::uint8_t sectors;
+    std::uint8_t places;  // of the queue, that it still takes
     bool write;
     bool started;  // a read that holds its place in the return queue
     AppId app;
@@ -209,7 +221,18 @@ class Channel {
   bool update_drain();
   bool issue(Completion& completion);
   bool issue_columns(Tick limit, Completion& completion);
-  bool issue_column(std::uint32_t bank, Tick now, Completion& completion);
+  bool issue_column(std::uint32_t bank, Tick now, Completion& completion, bool& room);
+  /// After a burst of a request that goes on; true when run() shall tell of the places that are free now.
+  bool free_places(Entry& entry) {
+    if (entry.places == 1) return false;  // it goes with the request
+    const std::uint8_t left = places_left_[entry.sectors][entry.bursts];
+    if (left == entry.places) return false;
+    const bool was_full = full();
+    freed_ = static_cast<std::uint32_t>(entry.places - left);
+    used_ -= freed_;
+    entry.places = left;
+    return !full() && (was_full || each_place_);
+  }
   void issue_row(std::uint32_t bank, Tick now);
   void activate(Bank& bank, std::uint32_t index, Tick now);
   void precharge(Bank& bank, std::uint32_t index, Tick now);
@@ -228,6 +251,7 @@ class Channel {
   AddressMap map_;
   std::uint32_t capacity_;
   std::uint32_t return_capacity_;
+  bool reads_by_sector_;
   Tick cl_, wl_, rcd_, rp_, rc_, ras_, rrd_, ccd_, ccdl_, cdlr_, wr_, rtpl_, faw_, refi_, rfc_;
   bool separate_row_bus_;
   bool fcfs_;
@@ -236,13 +260,17 @@ class Channel {
   std::uint32_t burst_fraction_;  // a burst takes burst_whole_ + burst_fraction_ / clock_parts_ clocks
   std::uint32_t clock_parts_;
   Tick burst_whole_;
-  std::array<std::uint8_t, 16> bursts_{};  // by sector mask
+  std::array<std::uint8_t, 16> bursts_{};                       // by sector mask
+  std::array<std::array<std::uint8_t, 17>, 16> places_left_{};  // of a read: by sector mask and bursts left
 
   // queue
   HugePageVector<Entry> entries_;
   std::uint16_t free_ = kNone;
   std::uint16_t oldest_ = kNone, youngest_ = kNone;
   std::uint32_t size_ = 0;
+  std::uint32_t used_ = 0;  // places, those included that sectors still wait for
+  std::uint32_t freed_ = 0;
+  bool each_place_ = false;
   std::uint32_t reads_ = 0, writes_ = 0;
   std::uint64_t age_ = 0;
   bool draining_ = false;                // write watermarks: writes alone

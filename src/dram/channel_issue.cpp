@@ -13,7 +13,8 @@ constexpr Tick kBusTurnaround = 2;  // clocks between read data and write data (
 
 bool Channel::step(Completion& completion) { return issue(completion) && completion.sectors != 0; }
 
-bool Channel::run(Tick limit, Completion& completion) {
+bool Channel::run(Tick limit, Completion& completion, bool each_place) {
+  each_place_ = each_place;
   while (next_ < limit) {
     const bool columns = plan_ == Plan::Normal && column_tick_ < row_tick_ && !fcfs_;
     if (columns && returns_ < return_capacity_ ? issue_columns(limit, completion) : issue(completion))
@@ -22,8 +23,8 @@ bool Channel::run(Tick limit, Completion& completion) {
   return false;
 }
 
-// Column commands as long as nothing else is due, until one completes its request: true then. They change the
-// timing of columns alone, so the next row command stays as chosen.
+// Column commands as long as nothing else is due, until run() has something to tell: true then. They change
+// the timing of columns alone, so the next row command stays as chosen.
 bool Channel::issue_columns(Tick limit, Completion& completion) {
   const Tick stop = std::min({limit, row_tick_, refresh_due_});
   Tick now = column_tick_;
@@ -72,6 +73,7 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
     }
     last_ = now;
     const bool through = --e.bursts == 0;
+    bool tell = through;
     if (through) {
       completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
       const std::uint16_t next = e.next;
@@ -86,16 +88,22 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
         plan(now + 1);
         return true;
       }
-    } else if (full) {  // columns may have to wait for the return queue
-      read_ = read;
-      write_ = write;
-      free_returns(now + 1);
-      plan_columns(now + 1);
-      now = column_tick_;
-      break;
+    } else {
+      tell = free_places(e);
+      if (tell) completion = {e.token, 0, end};
+      if (full) {  // columns may have to wait for the return queue
+        read_ = read;
+        write_ = write;
+        bus_whole_ = bus_whole;
+        bus_fraction_ = bus_fraction;
+        free_returns(now + 1);
+        plan_columns(now + 1);
+        settle_plan(last_ + 1);
+        return tell;
+      }
     }
     now = choose_column(std::min(read, write), read, write, index);  // both are past this clock
-    if (through || now >= stop) {
+    if (tell || now >= stop) {
       read_ = read;
       write_ = write;
       column_tick_ = now;
@@ -104,19 +112,16 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
       bus_whole_ = bus_whole;
       bus_fraction_ = bus_fraction;
       settle_plan(last_ + 1);
-      return through;
+      return tell;
     }
   }
-  bus_whole_ = bus_whole;
-  bus_fraction_ = bus_fraction;
-  settle_plan(last_ + 1);
-  return false;
 }
 
-// The command(s) of clock next(). True when a request is through.
+// The command(s) of clock next(). True when run() has something to tell.
 bool Channel::issue(Completion& completion) {
   const Tick now = next_;
   bool completed = false;
+  bool room = false;
   if (plan_ != Plan::Normal) {
     issue_refresh_command();
   } else {
@@ -131,13 +136,13 @@ bool Channel::issue(Completion& completion) {
       settle_plan(now + 1);
       return false;
     }
-    if (column) completed = issue_column(column_bank_, now, completion);
+    if (column) completed = issue_column(column_bank_, now, completion, room);
     if (row) issue_row(row_bank_, now);
     if (completed && update_drain()) select_all();
   }
   last_ = now;
   plan(now + 1);
-  return completed;
+  return completed || room;
 }
 
 void Channel::issue_refresh_command() {
@@ -155,7 +160,8 @@ void Channel::issue_refresh_command() {
   refresh_due_ += refi_;
 }
 
-bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion) {
+// True when the request is through.
+bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion, bool& room) {
   Bank& bank = banks_[index];
   const std::uint16_t request = bank.hit;
   Entry& e = entries_[request];
@@ -194,7 +200,11 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
       GPUMUX_DCHECK(returns_ <= return_capacity_);
     }
   }
-  if (--e.bursts > 0) return false;
+  if (--e.bursts > 0) {
+    room = free_places(e);
+    if (room) completion = {e.token, 0, end};
+    return false;
+  }
   completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
   const std::uint16_t next = e.next;
   remove(request);

@@ -258,13 +258,13 @@ Cycle Partition::run(Cycle begin, Cycle end) {
   return stalled ? end : std::max(end, std::min(left, next));
 }
 
-// The channel's commands before `limit`, until a request is through: true then, for a slice may have got an
-// earlier event.
+// The channel's commands before `limit`, until a request is through or a slice may find a place in the queue:
+// true then, for a slice may have got an earlier event.
 bool Partition::State::run_channel(dram::Tick limit) {
   dram::Channel& channel = shared.channel;
   const bool was_full = channel.full();
   dram::Channel::Completion completion;
-  if (!channel.run(limit, completion)) return false;
+  if (!channel.run(limit, completion, shared.stalled_slices != 0)) return false;
   ++shared.progress;
   if (completion.sectors != 0) {
     const Cycle at = shared.dram_clock.to_core(static_cast<std::uint64_t>(completion.end)) + fixed_latency;
@@ -272,9 +272,13 @@ bool Partition::State::run_channel(dram::Tick limit) {
         static_cast<std::uint16_t>(completion.token), completion.sectors, at);
     channel.release_return(static_cast<dram::Tick>(shared.dram_clock.tick_at(taken)));
   }
+  if (channel.full()) return true;
   if (was_full) shared.channel_room = shared.dram_clock.to_core(static_cast<std::uint64_t>(channel.last()));
-  const Slice* const woken = shared.stalled_slices != 0 ? &wake_stalled_slice() : nullptr;
-  if (was_full) slices[shared.last_to_dram].foresee_stall(woken);
+  const Slice* woken = nullptr;
+  for (std::uint32_t n = channel.freed(); n > 0 && shared.stalled_slices != 0; --n)
+    woken = &wake_stalled_slice();
+  // It takes the last place, unless others are free.
+  if (was_full) slices[shared.last_to_dram].foresee_stall(channel.room() == 1 ? woken : nullptr);
   return true;
 }
 

@@ -18,7 +18,7 @@ Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
       dram_clock(config.clocks.core, config.clocks.dram),
       pool(64 + config.l2.slices_per_partition * (config.l2.input_queue + config.l2.latency) +
            config.sms * network.request_credits / config.l2.partitions),
-      channel(config.dram),
+      channel(config.dram, config.l2.sectored),
       reply_credits(network.reply_credits) {
   next.fill(kNever);
 }

@@ -131,7 +131,7 @@ struct DramConfig {
   std::uint32_t banks = 16;
   std::uint32_t bank_groups = 4;
   std::string scheduler = "frfcfs";  // frfcfs, fcfs
-  std::uint32_t queue = 16;          // requests per channel
+  std::uint32_t queue = 16;          // requests per channel; of a sectored L2, sectors fetched
   std::uint32_t return_queue = 116;
   std::uint32_t fixed_latency = 100;       // core cycles added to each access
   bool separate_row_bus = false;           // HBM: row and column commands in the same cycle

@@ -232,7 +232,8 @@ void add_memory(Fields& f) {
   count(f, "dram.bank_groups", GPUMUX_MEMBER(dram.bank_groups), 1, 64, "bank groups", "per channel");
   text(f, "dram.scheduler", GPUMUX_MEMBER(dram.scheduler), {"frfcfs", "fcfs"},
        "open rows first, or in order of arrival");
-  count(f, "dram.queue", GPUMUX_MEMBER(dram.queue), 1, 4096, "requests", "per channel");
+  count(f, "dram.queue", GPUMUX_MEMBER(dram.queue), 1, 4096, "requests",
+        "per channel; below a sectored L2, each sector that it fetches is one");
   count(f, "dram.return_queue", GPUMUX_MEMBER(dram.return_queue), 1, 4096, "requests",
         "done, waiting for the L2");
   count(f, "dram.fixed_latency", GPUMUX_MEMBER(dram.fixed_latency), 0, kMaxCycles, "core cycles",

@@ -2,6 +2,7 @@
 // at every request. Compared command by command in dram_property_test.cpp.
 #pragma once
 
+#include <bit>
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -14,8 +15,12 @@ namespace gpumux::test {
 class ReferenceChannel {
  public:
   using Tick = dram::Tick;
-  explicit ReferenceChannel(const machine::DramConfig& config)
-      : c_(config), map_(config), banks_(config.banks), column_in_group_(config.bank_groups, 0) {
+  explicit ReferenceChannel(const machine::DramConfig& config, bool reads_by_sector = false)
+      : c_(config),
+        reads_by_sector_(reads_by_sector),
+        map_(config),
+        banks_(config.banks),
+        column_in_group_(config.bank_groups, 0) {
     // Bus time in parts of a clock.
     parts_ = static_cast<Tick>(config.bus_bytes * config.transfers_per_clock * 1000);
     burst_parts_ = static_cast<Tick>(config.burst_bytes) * 1000;
@@ -24,19 +29,29 @@ class ReferenceChannel {
     burst_parts_ /= divisor;
     due_ = config.REFI;
   }
-  [[nodiscard]] bool full() const { return queue_.size() == c_.queue; }
+  [[nodiscard]] bool full() const { return places() >= c_.queue; }
+  [[nodiscard]] std::uint32_t places() const {
+    std::uint32_t sum = 0;
+    for (const Entry& e : queue_) {
+      // A sector's place is free once all its bytes are on their way; a write is one request to the end.
+      std::uint32_t sectors = 0;
+      for (std::uint32_t left = 0; left < e.bursts; ++left) sectors |= e.touched[e.touched.size() - 1 - left];
+      sum += reads_by_sector_ && !e.write ? static_cast<std::uint32_t>(std::popcount(sectors)) : 1;
+    }
+    return sum;
+  }
   void push(const dram::Request& request) {
     const auto place = map_.locate(request.local_line);
-    std::uint32_t bursts = 0;
+    std::vector<std::uint32_t> touched;  // sectors, by burst
     for (std::uint32_t first = 0; first < kLineBytes; first += c_.burst_bytes) {
-      bool touched = false;
+      std::uint32_t sectors = 0;
       for (std::uint32_t byte = first; byte < first + c_.burst_bytes; ++byte) {
-        touched |= (request.sectors >> (byte / kSectorBytes) & 1U) != 0;
+        sectors |= request.sectors & 1U << (byte / kSectorBytes);
       }
-      bursts += touched ? 1 : 0;
+      if (sectors != 0) touched.push_back(sectors);
     }
-    queue_.push_back(
-        {place.bank, place.group, place.row, bursts, request.write, false, request.token, request.sectors});
+    queue_.push_back({place.bank, place.group, place.row, static_cast<std::uint32_t>(touched.size()),
+                      request.write, false, request.token, request.sectors, touched});
     update_mode();
   }
 
@@ -80,6 +95,7 @@ class ReferenceChannel {
     bool write, started;
     std::uint32_t token;
     std::uint8_t sectors;
+    std::vector<std::uint32_t> touched;
   };
   struct Bank {
     bool open = false;
@@ -197,6 +213,7 @@ class ReferenceChannel {
   }
 
   machine::DramConfig c_;
+  bool reads_by_sector_;
   dram::AddressMap map_;
   std::vector<Bank> banks_;
   std::vector<Tick> column_in_group_;

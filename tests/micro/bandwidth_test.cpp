@@ -29,7 +29,7 @@ class DramRate : public Preset {
   template <typename Pattern>
   Outcome stream(std::uint32_t count, Pattern&& pattern) const {
     Outcome outcome;
-    dram::Channel channel(d());
+    dram::Channel channel(d(), config_.l2.sectored);
     channel.set_trace(&outcome.trace);
     for (std::uint32_t pushed = 0; pushed < count || channel.size() > 0;) {
       while (pushed < count && !channel.full()) {

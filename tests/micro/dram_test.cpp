@@ -44,13 +44,16 @@ class DramChannel : public Preset {
 
   /// Requests, all there at clock 0.
   struct Script {
-    explicit Script(const machine::DramConfig& config) : channel(config) { channel.set_trace(&trace); }
-    void push(std::uint64_t line, bool write = false, Tick at = 0) {
+    explicit Script(const machine::DramConfig& config, bool reads_by_sector = false)
+        : channel(config, reads_by_sector) {
+      channel.set_trace(&trace);
+    }
+    void push(std::uint64_t line, bool write = false, Tick at = 0, std::uint8_t sectors = 0xf) {
       while (channel.next() < at) step();
       dram::Request r;
       r.local_line = line;
       r.write = write;
-      r.sectors = 0xf;
+      r.sectors = sectors;
       r.token = token++;
       channel.push(r, at);
     }
@@ -287,13 +290,52 @@ TEST_P(DramChannel, InOrderServesTheOldestAlone) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(s.ends[i].first, i);
 }
 
-TEST_P(DramChannel, TheQueueAndTheReturnQueueHoldTheirSizes) {
-  Script s(d());
-  for (std::uint32_t n = 0; n < d().queue; ++n) {
-    ASSERT_FALSE(s.channel.full());
-    s.push(line_at(0, 0, n % 8));
+TEST_P(DramChannel, TheQueueHoldsItsSize) {
+  // A read takes a place for each of its sectors where the L2 fetches sectors, and the last may find places
+  // for some of them alone; what the L2 evicts of a line takes one.
+  const bool sectored = config_.l2.sectored;
+  struct Case {
+    bool write;
+    std::uint8_t sectors;
+    std::uint32_t places;
+  };
+  for (const Case& each : {Case{false, 0xf, sectored ? 4U : 1U}, Case{false, 0x6, sectored ? 2U : 1U},
+                           Case{false, 0x8, 1}, Case{true, 0xf, 1}}) {
+    Script s(d(), sectored);
+    const std::uint32_t most = (d().queue + each.places - 1) / each.places;
+    for (std::uint32_t n = 0; n < most; ++n) {
+      ASSERT_FALSE(s.channel.full());
+      s.push(line_at(0, 0, n % 8), each.write, 0, each.sectors);
+    }
+    EXPECT_TRUE(s.channel.full());
   }
-  EXPECT_TRUE(s.channel.full());
+}
+
+TEST_P(DramChannel, APlaceOfTheQueueIsFreeWithTheColumnCommand) {
+  // Of a sector where the L2 fetches sectors, else the line's last.
+  const bool sectored = config_.l2.sectored;
+  const Tick columns = sectored ? std::max<Tick>(1, kSectorBytes / d().burst_bytes) : bursts();
+  machine::DramConfig c = d();
+  c.queue = sectored ? 4 : 1;
+  for (const bool write : {false, true}) {
+    if (write) c.queue = 1;
+    Script s(c, sectored);
+    s.push(line_at(0, 0), write);
+    while (s.channel.full()) s.step();
+    EXPECT_EQ(s.channel.last(), d().RCD + ((write ? bursts() : columns) - 1) * step());
+  }
+  // Two lines and one place more than the first takes: the second's sectors wait for theirs until all of the
+  // first are through, and nothing else is taken before.
+  c.queue = sectored ? 5 : 2;
+  Script s(c, sectored);
+  s.push(line_at(0, 0));
+  EXPECT_FALSE(s.channel.full());
+  s.push(line_at(0, 0, 1));
+  while (s.channel.full()) s.step();
+  EXPECT_EQ(s.channel.last(), d().RCD + (bursts() - 1) * step());
+}
+
+TEST_P(DramChannel, TheReturnQueueHoldsItsSize) {
   // Reads begin until the places for returned data are taken, in whole lines.
   Script reads(d());
   reads.release = false;

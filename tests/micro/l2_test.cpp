@@ -163,14 +163,16 @@ TEST_P(Slices, ABlockedChannelBacksUpToTheNetworkThroughEveryQueue) {
   config.l2.mshr_entries = 2048;
   config.dram.return_queue = 1;
   config.dram.fixed_latency = 100'000;
-  const std::uint64_t misses = 1 + config.dram.queue + config.l2.miss_queue;
+  const std::uint64_t units = config.l2.sectored ? 4 : 1;
+  const std::uint64_t queued =
+      (config.dram.queue + units - 1) / units;  // a sector fetched takes a place each
+  const std::uint64_t misses = 1 + queued + config.l2.miss_queue;
   const std::uint64_t inside = misses + config.l2.latency + config.l2.input_queue;
   const std::uint64_t taken = inside + config.noc.output_buffer_flits;
   PartitionBench bench(config);
   for (const std::uint64_t line : bench.lines(taken + 10))
     bench.give(kStart, bench.request(RequestKind::Read, line));
   bench.run(kStart + 20'000);
-  const std::uint64_t units = config.l2.sectored ? 4 : 1;
   EXPECT_EQ(bench.counters().l2_misses, misses * units);
   EXPECT_EQ(bench.counters().requests, taken);
   EXPECT_EQ(bench.credits.size(), taken);
@@ -183,6 +185,65 @@ TEST_P(Slices, ABlockedChannelBacksUpToTheNetworkThroughEveryQueue) {
       way.tick_at(config.clocks.l2, bench.now) - way.tick_at(config.clocks.l2, bench.now - 8000);
   EXPECT_EQ(bench.counters().l2_reservation_failures - before.l2_reservation_failures, cycles);
   EXPECT_EQ(bench.counters().stall_controller - before.stall_controller, cycles);
+}
+
+TEST_P(Slices, AMissWaitsForAPlaceInTheDramQueue) {
+  // A queue for one line: the next is sent in the cycle of the column command that leaves a place, the line's
+  // last, or that of its first sector where sectors are fetched.
+  MachineConfig config = config_;
+  const machine::DramConfig& d = config.dram;
+  config.dram.queue = config.l2.sectored ? 4 : 1;
+  const Way way(config);
+  PartitionBench bench(config);
+  const std::vector<std::uint64_t> lines = bench.lines(2);
+  for (const std::uint64_t line : lines) bench.give(kStart, bench.request(RequestKind::Read, line));
+  bench.run(kStart);
+  bench.finish();
+  const std::uint64_t opened =
+      way.tick_at(config.clocks.dram, way.to_core(config.clocks.l2, tags(kStart)) + 1) + d.RCD;
+  const std::uint64_t columns =
+      config.l2.sectored ? std::max(1U, kSectorBytes / d.burst_bytes) : kLineBytes / d.burst_bytes;
+  const std::uint64_t freed = opened + (columns - 1) * std::max(d.CCD, d.CCDL);
+  const std::uint64_t sent = way.tick_at(config.clocks.l2, way.to_core(config.clocks.dram, freed));
+  const std::uint64_t missed = std::max(tags(kStart) + 1, tags(kStart + 1));
+  EXPECT_EQ(bench.counters().stall_controller, sent - missed);
+}
+
+TEST_P(Slices, EachFreeSectorOfTheDramQueueTakesAnotherSlicesMiss) {
+  // A line's sectors fill the queue; two slices wait with a sector each. Their places are free with the
+  // line's column commands, some of which fall in one cycle of a slow L2: then both go in it.
+  MachineConfig config = config_;
+  config.clocks.core = config.clocks.noc = config.clocks.dram = 1000;
+  config.clocks.l2 = 250;
+  config.l2.sectored = true;
+  config.l2.slices_per_partition = 2;
+  config.dram.queue = 4;
+  const machine::DramConfig& d = config.dram;
+  const Way way(config);
+  const auto tags_in = [&](Cycle arrival) {
+    return way.tick_at(config.clocks.l2, arrival) + config.l2.latency - 1;
+  };
+  PartitionBench bench(config);
+  const std::vector<std::uint64_t> lines = bench.lines(2);
+  const std::uint64_t other = bench.lines(1, false, 1)[0];
+  bench.give(kStart, bench.request(RequestKind::Read, lines[0]));
+  for (const auto& [time, line] : {std::pair{kStart + 4, lines[1]}, std::pair{kStart + 8, other}}) {
+    MemRequest r = bench.request(RequestKind::Read, line);
+    r.sectors = 1;
+    bench.give(time, r);
+  }
+  bench.run(kStart);
+  bench.finish();
+  const Cycle opened = way.to_core(config.clocks.l2, tags_in(kStart)) + 1 + d.RCD;
+  std::uint64_t stalled = 0;
+  for (std::uint32_t nth = 1; nth <= 2; ++nth) {
+    const std::uint32_t column = (nth * kSectorBytes + d.burst_bytes - 1) / d.burst_bytes;
+    const std::uint64_t missed = tags_in(kStart + nth * 4);
+    const std::uint64_t sent = way.tick_at(config.clocks.l2, opened + (column - 1) * std::max(d.CCD, d.CCDL));
+    ASSERT_LT(missed, sent);
+    stalled += sent - missed;
+  }
+  EXPECT_EQ(bench.counters().stall_controller, stalled);
 }
 
 TEST_P(Slices, RepliesWithoutCreditsBackUpToTheOutputQueue) {

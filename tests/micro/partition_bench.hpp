@@ -64,14 +64,15 @@ struct PartitionBench {
     EXPECT_EQ(partition.counters().replies, replies.size());
   }
 
-  /// The first `n` lines of slice 0 of partition 0 that lie in one set of it (or in whichever).
-  [[nodiscard]] std::vector<std::uint64_t> lines(std::size_t n, bool one_set = false) const {
+  /// The first `n` lines of a slice of partition 0 that lie in one set of it (or in whichever).
+  [[nodiscard]] std::vector<std::uint64_t> lines(std::size_t n, bool one_set = false,
+                                                 std::uint32_t slice = 0) const {
     const std::uint32_t sets = config.l2.slice_bytes / (config.l2.ways * kLineBytes);
     const noc::IndexHash hash(config.l2.index, sets, "l2.index");
     std::vector<std::uint64_t> found;
     for (std::uint64_t line = std::uint64_t{1} << noc::kAppLineShift; found.size() < n; ++line) {
       const noc::PartitionMap::Place place = map.locate(line);
-      if (place.partition != 0 || place.slice != 0) continue;
+      if (place.partition != 0 || place.slice != slice) continue;
       const auto low = static_cast<std::uint32_t>(place.slice_line % sets);
       if (one_set && hash.permute(low, place.slice_line / sets, hash.rotation(1)) != 0) continue;
       found.push_back(line);
