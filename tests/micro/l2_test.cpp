@@ -211,38 +211,80 @@ TEST_P(Slices, AMissWaitsForAPlaceInTheDramQueue) {
 
 TEST_P(Slices, EachFreeSectorOfTheDramQueueTakesAnotherSlicesMiss) {
   // A line's sectors fill the queue; two slices wait with a sector each. Their places are free with the
-  // line's column commands, some of which fall in one cycle of a slow L2: then both go in it.
+  // line's column commands: two at once where a command moves two sectors, and in one cycle of a slow L2.
   MachineConfig config = config_;
   config.clocks.core = config.clocks.noc = config.clocks.dram = 1000;
-  config.clocks.l2 = 250;
   config.l2.sectored = true;
   config.l2.slices_per_partition = 2;
   config.dram.queue = 4;
   const machine::DramConfig& d = config.dram;
-  const Way way(config);
-  const auto tags_in = [&](Cycle arrival) {
-    return way.tick_at(config.clocks.l2, arrival) + config.l2.latency - 1;
-  };
-  PartitionBench bench(config);
-  const std::vector<std::uint64_t> lines = bench.lines(2);
-  const std::uint64_t other = bench.lines(1, false, 1)[0];
-  bench.give(kStart, bench.request(RequestKind::Read, lines[0]));
-  for (const auto& [time, line] : {std::pair{kStart + 4, lines[1]}, std::pair{kStart + 8, other}}) {
-    MemRequest r = bench.request(RequestKind::Read, line);
-    r.sectors = 1;
-    bench.give(time, r);
+  for (const double l2_mhz : {1000, 250}) {
+    config.clocks.l2 = l2_mhz;
+    const Way way(config);
+    const auto tags_in = [&](Cycle arrival) {
+      return way.tick_at(config.clocks.l2, arrival) + config.l2.latency - 1;
+    };
+    PartitionBench bench(config);
+    const std::vector<std::uint64_t> lines = bench.lines(2);
+    const std::uint64_t other = bench.lines(1, false, 1)[0];
+    bench.give(kStart, bench.request(RequestKind::Read, lines[0]));
+    for (const auto& [time, line] : {std::pair{kStart + 4, lines[1]}, std::pair{kStart + 8, other}}) {
+      MemRequest r = bench.request(RequestKind::Read, line);
+      r.sectors = 1;
+      bench.give(time, r);
+    }
+    bench.run(kStart);
+    bench.finish();
+    const Cycle opened = way.to_core(config.clocks.l2, tags_in(kStart)) + 1 + d.RCD;
+    std::uint64_t stalled = 0;
+    for (std::uint32_t nth = 1; nth <= 2; ++nth) {
+      const std::uint32_t column = (nth * kSectorBytes + d.burst_bytes - 1) / d.burst_bytes;
+      const std::uint64_t missed = tags_in(kStart + nth * 4);
+      const std::uint64_t sent =
+          way.tick_at(config.clocks.l2, opened + (column - 1) * std::max(d.CCD, d.CCDL));
+      ASSERT_LT(missed, sent);
+      stalled += sent - missed;
+    }
+    EXPECT_EQ(bench.counters().stall_controller, stalled) << l2_mhz << " MHz";
   }
+}
+
+TEST_P(Slices, TheSliceThatSentLastMaySendWithAnother) {
+  // Three sectors fill the queue; slice 0 then waits with a sector, slice 1 with two. They take turns, 1 0 1,
+  // as places become free: one with the first column command, and where a command moves two sectors the
+  // others together, so that both slices send in that cycle.
+  MachineConfig config = config_;
+  config.clocks.core = config.clocks.noc = config.clocks.dram = config.clocks.l2 = 1000;
+  config.l2.sectored = true;
+  config.l2.slices_per_partition = 2;
+  config.dram.queue = 3;
+  const machine::DramConfig& d = config.dram;
+  PartitionBench bench(config);
+  const std::vector<std::uint64_t> own = bench.lines(2);
+  const std::vector<std::uint64_t> others = bench.lines(2, false, 1);
+  const auto give = [&](Cycle time, std::uint64_t line, std::uint8_t sectors) {
+    MemRequest r = bench.request(RequestKind::Read, line);
+    r.sectors = sectors;
+    bench.give(time, r);
+  };
+  give(kStart, own[0], 0b1101);
+  give(kStart + 3, own[1], 1);
+  give(kStart + 3, others[0], 1);
+  give(kStart + 4, others[1], 1);
   bench.run(kStart);
   bench.finish();
-  const Cycle opened = way.to_core(config.clocks.l2, tags_in(kStart)) + 1 + d.RCD;
-  std::uint64_t stalled = 0;
-  for (std::uint32_t nth = 1; nth <= 2; ++nth) {
-    const std::uint32_t column = (nth * kSectorBytes + d.burst_bytes - 1) / d.burst_bytes;
-    const std::uint64_t missed = tags_in(kStart + nth * 4);
-    const std::uint64_t sent = way.tick_at(config.clocks.l2, opened + (column - 1) * std::max(d.CCD, d.CCDL));
-    ASSERT_LT(missed, sent);
-    stalled += sent - missed;
+  const Cycle access = kStart + config.l2.latency - 1;
+  std::vector<Cycle> sent;  // with the place that each takes
+  for (Cycle column = access + 1 + d.RCD, first = 0; first < kLineBytes; first += d.burst_bytes) {
+    std::uint32_t freed = 0;
+    for (Cycle byte = first; byte < first + d.burst_bytes; byte += kSectorBytes)
+      freed += 0b1101U >> (byte / kSectorBytes) & 1U;
+    sent.insert(sent.end(), freed, column);
+    if (freed != 0) column += std::max(d.CCD, d.CCDL);
   }
+  ASSERT_EQ(sent.size(), 3U);
+  const Cycle missed = access + 3;
+  const Cycle stalled = (sent[0] - missed) + (sent[1] - missed) + (sent[2] - (sent[0] + 1));
   EXPECT_EQ(bench.counters().stall_controller, stalled);
 }
 
