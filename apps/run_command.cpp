@@ -13,19 +13,15 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "experiment/file_kernel.hpp"
+#include "experiment/make_app.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/run.hpp"
 #include "experiment/workload_file.hpp"
 #include "machine/config_file.hpp"
 #include "run_report.hpp"
-#include "trace/application.hpp"
 
 namespace gpumux::cli {
 namespace {
-
-constexpr const char* kDefaultMachine = "dai18-maxwell";
-constexpr const char* kDefaultPolicy = "leftover";
 
 constexpr const char* kFooter = R"(
 APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), a trace (an
@@ -85,10 +81,11 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
-  CLI::Option* machine_option =
-      app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", kDefaultMachine));
-  app.add_option("--policy", options.policies,
-                 fmt::format("sharing policy with its settings [{}]; may be repeated", kDefaultPolicy))
+  CLI::Option* machine_option = app.add_option(
+      "--machine", machine, fmt::format("preset or machine file [{}]", experiment::kDefaultMachine));
+  app.add_option(
+         "--policy", options.policies,
+         fmt::format("sharing policy with its settings [{}]; may be repeated", experiment::kDefaultPolicy))
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
       ->allow_extra_args(false);
@@ -137,77 +134,6 @@ std::string read_workload_file(const std::string& path, Options& options,
   options.verify = options.verify || workload.verify;
   apps = std::move(workload.apps);
   return workload.folder;
-}
-
-struct Applications {
-  std::vector<experiment::AppSpec> specs;
-  std::vector<std::shared_ptr<experiment::KernelOutputs>> outputs;
-};
-
-experiment::AppSpec trace_app(const std::string& text, const std::string& path) {
-  const std::shared_ptr<const trace::Trace> opened = trace::load_trace(path);
-  experiment::AppSpec app;
-  app.text = app.name = text;
-  app.identity = opened->identity();
-  app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
-  return app;
-}
-
-Applications make_apps(const std::vector<experiment::AppArguments>& arguments, const std::string& folder,
-                       bool verify) {
-  Applications apps;
-  for (const experiment::AppArguments& a : arguments) {
-    experiment::FileKernelSpec kernel;
-    if (experiment::split_kernel(a.app, kernel.path, kernel.kernel)) {
-      if (verify) {
-        throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
-      }
-      kernel.text = a.app;
-      kernel.grid = a.grid;
-      kernel.block = a.block;
-      kernel.shared = a.shared;
-      kernel.args = a.args;
-      kernel.symbols = a.symbols;
-      kernel.folder = folder;
-      if (!folder.empty() && !kernel.path.starts_with('/')) {
-        kernel.path = (std::filesystem::path(folder) / kernel.path).string();
-      }
-      experiment::FileKernel made = experiment::file_kernel(kernel);
-      apps.specs.push_back(std::move(made.app));
-      apps.outputs.push_back(std::move(made.outputs));
-      continue;
-    }
-    if (a.app.ends_with(".ptx")) {
-      throw UserError(
-          fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
-    }
-    std::string trace_path = a.app;
-    if (!folder.empty() && !a.app.starts_with('/')) {
-      trace_path = (std::filesystem::path(folder) / a.app).string();
-    }
-    const bool is_trace = trace::is_trace(trace_path);
-    for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
-                                        {"--block", !a.block.empty()},
-                                        {"--shared", !a.shared.empty()},
-                                        {"--arg", !a.args.empty()},
-                                        {"--symbol", !a.symbols.empty()}}) {
-      if (!given) continue;
-      if (is_trace)
-        throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));
-      throw UserError(
-          fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
-                      a.app, a.app.substr(0, a.app.find(':'))));
-    }
-    if (is_trace) {
-      if (verify) {
-        throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
-      }
-      apps.specs.push_back(trace_app(a.app, trace_path));
-      continue;
-    }
-    apps.specs.push_back(experiment::builtin_app(a.app));
-  }
-  return apps;
 }
 
 /// A line that is rewritten on a terminal, and nothing elsewhere.
@@ -267,7 +193,8 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
   return reports;
 }
 
-void write_results(const Options& options, const std::vector<Report>& reports, const Applications& apps) {
+void write_results(const Options& options, const std::vector<Report>& reports,
+                   const experiment::Applications& apps) {
   ResultFiles files;
   const Report& first = reports.front();
   if (!options.json.empty()) {
@@ -301,14 +228,14 @@ int run_command(Arguments args) {
   }
 
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(options.machine.value_or(kDefaultMachine), options.set);
+  spec.machine = machine::load_machine(options.machine.value_or(experiment::kDefaultMachine), options.set);
   std::vector<policy::PolicyChoice> policies;
-  if (options.policies.empty()) options.policies = {kDefaultPolicy};
+  if (options.policies.empty()) options.policies = {experiment::kDefaultPolicy};
   for (const std::string& text : options.policies) policies.push_back(policy::parse_choice(text));
   if (policies.size() > 1 && !(options.json.empty() && options.stats.empty())) {
     throw UserError("--json and --stats describe one run; give one --policy");
   }
-  const Applications apps = make_apps(app_arguments, folder, options.verify);
+  const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
   spec.seed = options.seed.value_or(1);
   spec.cycles = options.cycles.value_or(0);

@@ -115,4 +115,14 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return *value << shift;
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
 }  // namespace gpumux

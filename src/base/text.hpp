@@ -27,4 +27,7 @@ namespace gpumux {
 /// Bytes with an optional binary suffix: "48K", "2M", "1G", "4096".
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
+/// A field of a line of CSV, in quotes where it needs them (RFC 4180).
+[[nodiscard]] std::string csv_field(std::string_view text);
+
 }  // namespace gpumux

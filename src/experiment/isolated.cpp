@@ -29,19 +29,6 @@ const std::string& build_identity() {
   return identity;
 }
 
-/// The run of application `index` alone: the same inputs (simulate() gives application i the seed + i), and
-/// the whole GPU, which the left-over policy gives to whoever is alone.
-RunSpec alone(const RunSpec& spec, std::size_t index) {
-  RunSpec isolated = spec;
-  isolated.apps = {spec.apps[index]};
-  isolated.policy = policy::parse_choice("leftover");
-  isolated.policy.warps = spec.policy.warps;
-  isolated.seed = spec.seed + index;
-  isolated.verify = false;
-  isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
-  return isolated;
-}
-
 std::string cache_key(const RunSpec& spec) {
   ContentHash hash;
   hash.add(kSchema);
@@ -90,10 +77,21 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
 
 }  // namespace
 
+RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
+  RunSpec isolated = spec;
+  isolated.apps = {spec.apps[index]};
+  const std::string& warps = spec.policy.warps;
+  isolated.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
+  isolated.seed = spec.seed + index;
+  isolated.verify = false;
+  isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
+  return isolated;
+}
+
 std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder) {
   std::vector<double> ipcs;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
-    const RunSpec isolated = alone(spec, i);
+    const RunSpec isolated = isolated_run(spec, i);
     const std::string key = cache_folder.empty() ? "" : cache_key(isolated);
     const std::string path = (fs::path(cache_folder) / "isolated" / (key + ".json")).string();
     std::optional<double> ipc;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
+
 namespace gpumux::experiment {
 namespace {
 
@@ -18,42 +20,10 @@ void add_counters(ordered_json& to, const machine::KernelCounters& counters) {
   to["blocks_completed"] = counters.blocks_completed;
 }
 
-/// Calls visit(scope, counter, value, unit, meaning) for every counter of the run.
-template <typename Visit>
-void each_counter(const RunResult& result, const Visit& visit) {
-  const auto kernel = [&](const std::string& scope, const machine::KernelCounters& c) {
-#define GPUMUX_FIELD(field, unit, description) visit(scope, #field, c.field, unit, description);
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  };
-  for (std::size_t i = 0; i < result.apps.size(); ++i) {
-    const AppResult& app = result.apps[i];
-    const std::string scope = fmt::format("app {}: {}", i, app.app);
-    visit(scope, "completions", app.completions, "runs", "of the application, from start to end");
-    visit(scope, "first_completion", app.first_completion, "core cycles", "end of its first run; 0: none");
-    visit(scope, "active_cycles", app.active_cycles, "core cycles", "that count for its IPC");
-    kernel(scope, app.counters);
-  }
-  kernel("gpu", result.gpu);
-  visit("gpu", "cycles", result.cycles, "core cycles", "simulated");
-#define GPUMUX_FIELD(field, unit, description) \
-  visit("schedulers", #field, result.schedulers.field, unit, description);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) \
-  visit("partitions", #field, result.partitions.field, unit, description);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-}
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
+/// "app 0: hotspot", or the scope's name.
+std::string heading(const RunResult& result, const CounterValue& counter) {
+  if (counter.scope != CounterValue::Scope::App) return std::string(scope_name(counter.scope));
+  return fmt::format("app {}: {}", counter.app, result.apps[counter.app].app);
 }
 
 }  // namespace
@@ -120,13 +90,54 @@ std::string result_json(const RunResult& result, const std::vector<double>& isol
   return json_text(result_document(result, isolated, metrics));
 }
 
+std::string_view scope_name(CounterValue::Scope scope) {
+  switch (scope) {
+    case CounterValue::Scope::App: return "app";
+    case CounterValue::Scope::Gpu: return "gpu";
+    case CounterValue::Scope::Schedulers: return "schedulers";
+    case CounterValue::Scope::Partitions: return "partitions";
+  }
+  return "";
+}
+
+std::vector<CounterValue> counters(const RunResult& result) {
+  using Scope = CounterValue::Scope;
+  std::vector<CounterValue> all;
+  const auto kernel = [&](Scope scope, std::size_t app, const machine::KernelCounters& c) {
+#define GPUMUX_FIELD(field, unit, description) \
+  all.push_back({scope, app, #field, c.field, unit, description});
+    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  };
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    const AppResult& app = result.apps[i];
+    all.push_back(
+        {Scope::App, i, "completions", app.completions, "runs", "of the application, from start to end"});
+    all.push_back({Scope::App, i, "first_completion", app.first_completion, "core cycles",
+                   "end of its first run; 0: none"});
+    all.push_back(
+        {Scope::App, i, "active_cycles", app.active_cycles, "core cycles", "that count for its IPC"});
+    kernel(Scope::App, i, app.counters);
+  }
+  kernel(Scope::Gpu, 0, result.gpu);
+  all.push_back({Scope::Gpu, 0, "cycles", result.cycles, "core cycles", "simulated"});
+#define GPUMUX_FIELD(field, unit, description) \
+  all.push_back({Scope::Schedulers, 0, #field, result.schedulers.field, unit, description});
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) \
+  all.push_back({Scope::Partitions, 0, #field, result.partitions.field, unit, description});
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return all;
+}
+
 std::string stats_csv(const RunResult& result) {
   std::string out = "scope,counter,value,unit,meaning\n";
-  each_counter(result, [&](std::string_view scope, std::string_view counter, std::uint64_t value,
-                           std::string_view unit, std::string_view meaning) {
-    out += fmt::format("{},{},{},{},{}\n", csv_field(scope), counter, value, csv_field(unit),
-                       csv_field(meaning));
-  });
+  for (const CounterValue& c : counters(result)) {
+    out += fmt::format("{},{},{},{},{}\n", csv_field(heading(result, c)), c.name, c.value, csv_field(c.unit),
+                       csv_field(c.meaning));
+  }
   return out;
 }
 
@@ -134,14 +145,13 @@ std::string stats_text(const RunResult& result) {
   std::string out =
       fmt::format("machine {}, policy {}, seed {}\n", result.machine, result.policy, result.seed);
   std::string last;
-  each_counter(result, [&](std::string_view scope, std::string_view counter, std::uint64_t value,
-                           std::string_view unit, std::string_view meaning) {
-    if (scope != last) {
+  for (const CounterValue& c : counters(result)) {
+    if (const std::string scope = heading(result, c); scope != last) {
       last = scope;
       out += fmt::format("\n{}\n", scope);
     }
-    out += fmt::format("  {:<24} {:>20} {}: {}\n", counter, value, unit, meaning);
-  });
+    out += fmt::format("  {:<24} {:>20} {}: {}\n", c.name, c.value, c.unit, c.meaning);
+  }
   return out;
 }
 

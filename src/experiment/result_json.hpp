@@ -1,9 +1,12 @@
 // Parts of result documents that several writers use.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "experiment/run.hpp"
 
@@ -16,6 +19,20 @@ namespace gpumux::experiment {
 [[nodiscard]] nlohmann::ordered_json result_document(const RunResult& result,
                                                      const std::vector<double>& isolated,
                                                      const Metrics& metrics);
+/// One counter of a run. Schedulers and partitions are totals of the GPU.
+struct CounterValue {
+  enum class Scope { App, Gpu, Schedulers, Partitions };
+  Scope scope;
+  std::size_t app = 0;  // of Scope::App: its index in the run
+  std::string_view name;
+  std::uint64_t value = 0;
+  std::string_view unit;
+  std::string_view meaning;
+};
+/// "app", "gpu", "schedulers" or "partitions".
+[[nodiscard]] std::string_view scope_name(CounterValue::Scope scope);
+/// Every counter of the run, always in the same order.
+[[nodiscard]] std::vector<CounterValue> counters(const RunResult& result);
 /// All counters of a run with units and meanings (`--stats FILE`): as CSV with one row per counter and
 /// application, or as text with one block per application.
 [[nodiscard]] std::string stats_csv(const RunResult& result);

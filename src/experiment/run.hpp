@@ -86,6 +86,10 @@ struct Metrics {
 };
 [[nodiscard]] Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated);
 
+/// The run of application `index` alone that is its baseline: the same machine, cycle limit and warp
+/// scheduler, the same inputs (simulate() gives application i the seed + i), and the whole GPU, which the
+/// left-over policy gives to whoever is alone.
+[[nodiscard]] RunSpec isolated_run(const RunSpec& spec, std::size_t index);
 /// IPC of each application alone on the same machine with the same cycle limit, seed and warp scheduler:
 /// from the cache when it holds them, else simulated and kept. An empty folder name keeps nothing.
 [[nodiscard]] std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder);

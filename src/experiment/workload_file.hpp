@@ -19,6 +19,10 @@ struct AppArguments {
   std::vector<std::string> symbols;
 };
 
+/// Where neither a file nor an option says otherwise.
+inline constexpr const char* kDefaultMachine = "dai18-maxwell";
+inline constexpr const char* kDefaultPolicy = "leftover";
+
 struct WorkloadFile {
   std::string folder;  // that relative paths in it are relative to
   std::optional<std::string> machine;

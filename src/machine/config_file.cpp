@@ -314,8 +314,7 @@ void read_text(Loading& loading, std::string_view text, const std::string& file,
   }
 }
 
-void apply_override(Loading& loading, const std::string& text) {
-  const SourceLocation where{"--set " + text};
+void apply_override(Loading& loading, const std::string& text, const SourceLocation& where) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw UserError(where, "write KEY=VALUE, such as sm.l1.size=48K");
   const std::string key(trim(std::string_view(text).substr(0, equals)));
@@ -341,25 +340,35 @@ void apply_override(Loading& loading, const std::string& text) {
   loading.placed(static_cast<std::size_t>(index), where);
 }
 
-MachineConfig finish(Loading& loading, const std::vector<std::string>& overrides) {
-  for (const std::string& text : overrides) apply_override(loading, text);
+MachineConfig finish(Loading& loading, const std::vector<Override>& overrides) {
+  for (const Override& change : overrides) apply_override(loading, change.text, change.where);
   check_consistency(loading.config, loading.provenance);
   return std::move(loading.config);
 }
 
+std::vector<Override> from_options(const std::vector<std::string>& texts) {
+  std::vector<Override> overrides;
+  for (const std::string& text : texts) overrides.push_back({text, {"--set " + text}});
+  return overrides;
+}
+
 }  // namespace
 
-MachineConfig load_machine(const std::string& name_or_path, const std::vector<std::string>& overrides) {
+MachineConfig load_machine_with(const std::string& name_or_path, const std::vector<Override>& overrides) {
   Loading loading;
   read_named(loading, name_or_path, {}, "", 0);
   return finish(loading, overrides);
+}
+
+MachineConfig load_machine(const std::string& name_or_path, const std::vector<std::string>& overrides) {
+  return load_machine_with(name_or_path, from_options(overrides));
 }
 
 MachineConfig parse_machine(std::string_view text, const std::string& file,
                             const std::vector<std::string>& overrides) {
   Loading loading;
   read_text(loading, text, file, 0);
-  return finish(loading, overrides);
+  return finish(loading, from_options(overrides));
 }
 
 std::vector<std::string> machine_names() {

@@ -5,9 +5,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "machine/config.hpp"
 
 namespace gpumux::machine {
+
+/// One change of a machine: the text as `--set` takes it, and the place that messages name.
+struct Override {
+  std::string text;  // "l1.size=48K"
+  SourceLocation where;
+};
 
 /// A preset's name or the path of a machine file (it contains '/' or ends in .toml). A file may say
 /// `base = "dai18-maxwell"` and change single keys. `overrides` are "sm.schedulers=2", "l1.size=48K".
@@ -15,6 +22,8 @@ namespace gpumux::machine {
 /// values; for an override the place is "--set".
 [[nodiscard]] MachineConfig load_machine(const std::string& name_or_path,
                                          const std::vector<std::string>& overrides = {});
+[[nodiscard]] MachineConfig load_machine_with(const std::string& name_or_path,
+                                              const std::vector<Override>& overrides);
 /// The same from the text of a machine file; `file` is its name in messages, and what a relative `base` is
 /// relative to.
 [[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& file,

@@ -99,6 +99,9 @@ struct PolicyChoice {
 };
 /// "even", "leftover:mode=strict,warps=lrr". Throws UserError for unknown names, keys and levels.
 [[nodiscard]] PolicyChoice parse_choice(std::string_view text);
+/// The one text of all that mean the same choice: settings in order of their keys, then levels, without
+/// spaces.
+[[nodiscard]] std::string canonical_text(const PolicyChoice& choice);
 [[nodiscard]] std::unique_ptr<Policy> create(const PolicyChoice& choice);
 
 }  // namespace gpumux::policy

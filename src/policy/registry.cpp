@@ -79,6 +79,17 @@ PolicyChoice parse_choice(std::string_view text) {
   return choice;
 }
 
+std::string canonical_text(const PolicyChoice& choice) {
+  std::string text = choice.name;
+  char separator = ':';
+  for (const auto& [key, value] : choice.settings) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
+  return text;
+}
+
 std::unique_ptr<Policy> create(const PolicyChoice& choice) {
   return find(choice.name).create(choice.settings);
 }
