@@ -1,8 +1,20 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "embedded/sources.hpp"
 #include "experiment/run.hpp"
 
 namespace gpumux::experiment {
+namespace {
+
+/// Of the application's folder in benchmarks/: host program, kernels and reference.
+std::string_view sources_of(const runtime::AppInfo& info) {
+  for (const auto& [folder, hash] : embedded::benchmark_sources) {
+    if (info.ptx_file.starts_with(fmt::format("benchmarks/{}/", folder))) return hash;
+  }
+  throw InternalError(fmt::format("app {}: no sources of {}", info.name, info.ptx_file));
+}
+
+}  // namespace
 
 AppSpec builtin_app(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -18,7 +30,7 @@ AppSpec builtin_app(std::string_view text) {
   AppSpec spec;
   spec.text = std::string(text);
   spec.name = name;
-  spec.identity = name;
+  spec.identity = fmt::format("{} sources {}", name, sources_of(*info));
   for (const auto& [key, value] : params) spec.identity += fmt::format(",{}={}", key, value);
   spec.create = [info, params](std::uint64_t seed) { return info->create(params, seed); };
   (void)spec.create(1);  // parameters that contradict each other are an error now

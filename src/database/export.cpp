@@ -1,0 +1,172 @@
+#include "database/export.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "database/schema.hpp"
+
+namespace gpumux::database {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <typename T>
+ordered_json optional_json(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+/// Empty for NULL.
+std::string cell(const Statement& row, int column) {
+  switch (row.kind(column)) {
+    case Kind::Null: return "";
+    case Kind::Integer: return fmt::format("{}", row.integer(column));
+    case Kind::Real: return ordered_json(row.real(column)).dump();  // shortest that reads back to the same
+    case Kind::Text: break;
+  }
+  return csv_field(row.text(column));
+}
+
+/// All reads of an export see one moment of the database.
+class Snapshot {
+ public:
+  explicit Snapshot(Connection& connection) : connection_(connection) {
+    connection.execute("BEGIN");
+    check_schema(connection);
+  }
+  ~Snapshot() {
+    try {
+      connection_.execute("COMMIT");
+    } catch (const std::exception&) {  // nothing was written
+    }
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Connection& connection_;
+};
+
+/// The document as `gpumux run --json` writes it: with the time that it took, which the database keeps apart.
+ordered_json result_document(const std::string& text, std::optional<double> wall_seconds) {
+  ordered_json document;
+  const ordered_json kept = ordered_json::parse(text);
+  for (const auto& [key, value] : kept.items()) {
+    document[key] = value;
+    if (key == "seed") document["wall_seconds"] = optional_json(wall_seconds);
+  }
+  return document;
+}
+
+ordered_json apps_json(Statement& query, std::int64_t run) {
+  ordered_json apps = ordered_json::array();
+  query.bind(run);
+  while (query.step()) {
+    apps.push_back({{"app", query.text(0)},
+                    {"identity", query.text(1)},
+                    {"seed", query.integer(2)},
+                    {"isolated", query.is_null(3) ? ordered_json(nullptr) : ordered_json(query.text(3))}});
+  }
+  return apps;
+}
+
+ordered_json counters_json(Statement& query, std::int64_t run) {
+  ordered_json counters = {{"apps", ordered_json::array()}};
+  query.bind(run);
+  while (query.step()) {
+    const std::int64_t app = query.integer(0);
+    ordered_json& apps = counters["apps"];
+    while (app >= static_cast<std::int64_t>(apps.size())) apps.push_back(ordered_json::object());
+    ordered_json& scope = app < 0 ? counters[query.text(1)] : apps[static_cast<std::size_t>(app)];
+    scope[query.text(2)] = query.integer(3);
+  }
+  return counters;
+}
+
+}  // namespace
+
+void export_csv(Connection& connection, const Sink& sink) {
+  const Snapshot snapshot(connection);
+  std::vector<std::string> cells = {
+      "hash",        "machine",      "overrides",      "policy",           "seed",
+      "cycle_limit", "state",        "cycles",         "weighted_speedup", "antt",
+      "stp",         "fairness",     "apps",           "position",         "app",
+      "ipc",         "ipc_isolated", "normalized_ipc", "wall_seconds",     "error"};
+  const std::size_t first_counter = cells.size();
+  std::map<std::int64_t, std::size_t> columns;  // of counters by id
+  Statement names = connection.prepare("SELECT id, name FROM counters WHERE scope = 'app' ORDER BY id");
+  while (names.step()) {
+    columns[names.integer(0)] = cells.size();
+    cells.push_back(csv_field(names.text(1)));
+  }
+  sink(fmt::format("{}\n", fmt::join(cells, ",")));
+
+  Statement values = connection.prepare("SELECT counter_id, value FROM metrics WHERE run_id = ? AND app = ?");
+  // The cells of a line up to the counters, in their order, then what finds those.
+  Statement rows = connection.prepare(
+      "SELECT r.hash, m.name, (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value "
+      "FROM overrides WHERE run_id = r.id ORDER BY position)), r.policy, r.seed, r.cycle_limit, r.state, "
+      "r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, (SELECT count(*) FROM apps WHERE run_id = "
+      "r.id), a.position, a.app, a.ipc, a.ipc_isolated, a.normalized_ipc, r.wall_seconds, r.error, r.id "
+      "FROM runs r JOIN machines m ON m.id = r.machine_id JOIN apps a ON a.run_id = r.id "
+      "ORDER BY r.id, a.position");
+  while (rows.step()) {
+    for (std::size_t i = 0; i < first_counter; ++i) cells[i] = cell(rows, static_cast<int>(i));
+    for (std::size_t i = first_counter; i < cells.size(); ++i) cells[i].clear();
+    values.bind(rows.integer(static_cast<int>(first_counter))).bind(rows.integer(13));
+    while (values.step()) cells[columns.at(values.integer(0))] = fmt::format("{}", values.integer(1));
+    sink(fmt::format("{}\n", fmt::join(cells, ",")));
+  }
+}
+
+void export_json(Connection& connection, const Sink& sink) {
+  const Snapshot snapshot(connection);
+  sink("{\"schema\": \"gpumux.results/1\", \"runs\": [");
+  Statement overrides =
+      connection.prepare("SELECT key, value FROM overrides WHERE run_id = ? ORDER BY position");
+  Statement apps = connection.prepare(
+      "SELECT a.app, a.identity, a.seed, i.hash FROM apps a LEFT JOIN runs i ON i.id = a.isolated_run_id "
+      "WHERE a.run_id = ? ORDER BY a.position");
+  Statement counters = connection.prepare(
+      "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id "
+      "WHERE m.run_id = ? ORDER BY m.app, m.counter_id");
+  Statement rows = connection.prepare(
+      "SELECT r.id, r.hash, r.state, m.name, r.policy, r.seed, r.cycle_limit, r.program, r.exit_code, "
+      "r.error, "
+      "r.finished_at, r.result, r.wall_seconds FROM runs r JOIN machines m ON m.id = r.machine_id "
+      "ORDER BY r.id");
+  const char* separator = "\n";
+  while (rows.step()) {
+    const std::int64_t id = rows.integer(0);
+    ordered_json run = {{"hash", rows.text(1)}, {"state", rows.text(2)}, {"machine", rows.text(3)}};
+    run["overrides"] = ordered_json::object();
+    overrides.bind(id);
+    while (overrides.step()) run["overrides"][overrides.text(0)] = overrides.text(1);
+    run["policy"] = rows.text(4);
+    run["seed"] = rows.integer(5);
+    run["cycle_limit"] = optional_json(rows.optional_integer(6));
+    run["program"] = rows.text(7);
+    run["apps"] = apps_json(apps, id);
+    if (rows.text(2) == "failed") {
+      run["exit_code"] = rows.integer(8);
+      run["error"] = rows.text(9);
+    }
+    if (rows.text(2) == "done") {
+      run["result"] = result_document(rows.text(11), rows.optional_real(12));
+      run["counters"] = counters_json(counters, id);
+    }
+    run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));
+    // Names of files need not be UTF-8.
+    sink(separator + run.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    separator = ",\n";
+  }
+  sink("\n]}\n");
+}
+
+}  // namespace gpumux::database

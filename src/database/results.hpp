@@ -1,0 +1,130 @@
+// Runs and their results in a database that any number of processes share: what is planned, who works on
+// what, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "database/claimant.hpp"
+#include "database/sqlite.hpp"
+
+namespace gpumux::database {
+
+using RunId = std::int64_t;
+
+/// A run as planned. Its hash names it: two runs with the same hash are the same run.
+struct PlannedRow {
+  struct App {
+    std::string app;
+    std::string identity;
+    std::uint64_t seed = 0;
+    std::string isolated_hash;  // of the baseline, which is planned before it; empty: it has none
+  };
+  std::string hash;
+  std::string machine_hash;
+  std::string machine;  // its name
+  std::string machine_toml;
+  std::vector<std::pair<std::string, std::string>> overrides;  // key, value
+  std::string policy;
+  std::uint64_t seed = 0;
+  std::uint64_t cycle_limit = 0;  // 0: until every application has ended once
+  std::string program;
+  std::vector<App> apps;
+  bool is_baseline = false;  // wanted by other runs alone
+};
+
+struct SweepRow {
+  std::string name;
+  std::string scale;  // empty: the file has none
+  std::string file;   // its name, without folders
+  std::string toml;
+};
+
+struct CounterRow {
+  std::string scope;      // "app", "gpu", ...
+  std::int64_t app = -1;  // its position; -1: not of an application
+  std::string name;
+  std::uint64_t value = 0;
+  std::string unit;
+  std::string meaning;
+};
+
+/// What a run that ended well leaves.
+struct ResultRow {
+  struct App {
+    double ipc = 0;
+    std::optional<double> ipc_isolated;
+    std::optional<double> normalized_ipc;
+    std::uint64_t completions = 0;
+  };
+  std::uint64_t cycles = 0;
+  std::optional<double> weighted_speedup, antt, stp, fairness;
+  std::string document;  // of `gpumux run --json`, without wall_seconds
+  std::vector<App> apps;
+  std::vector<CounterRow> counters;
+  double wall_seconds = 0;
+};
+
+/// What a run that did not leaves.
+struct FailureRow {
+  int exit_code = 1;  // that `gpumux run` would have had
+  std::string error;
+};
+
+struct Counts {
+  std::uint64_t pending = 0, done = 0, failed = 0;
+  [[nodiscard]] std::uint64_t all() const { return pending + done + failed; }
+};
+
+/// A run that is this process's to do.
+struct Claim {
+  RunId id = 0;
+  std::size_t index = 0;         // in the plan
+  std::vector<double> isolated;  // IPC of each application's baseline; empty: it has none
+  std::string failed_baseline;   // the first baseline that failed, with its error; empty: none
+};
+
+/// One process's view. All calls throw UserError when the database cannot be read or written; what was
+/// committed before stays.
+class ResultStore {
+ public:
+  /// Makes or migrates the database.
+  explicit ResultStore(const std::string& path);
+  /// Gives its claims back.
+  ~ResultStore();
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+
+  /// Adds the runs that the database does not have, and notes which belong to the sweep; all or nothing.
+  /// Baselines come before the runs that need them. `retry_failed`: those that failed are pending again.
+  void plan(const SweepRow& sweep, const std::vector<PlannedRow>& runs, bool retry_failed);
+  /// Takes the first planned run that is pending, claimed by nobody alive, and whose baselines have ended.
+  [[nodiscard]] std::optional<Claim> claim();
+  /// To be called at least every third of kLeaseSeconds while there are claims.
+  void heartbeat();
+  /// False: another process took the claim over, and its result stands.
+  bool finish(RunId run, const ResultRow& result);
+  bool fail(RunId run, const FailureRow& failure);
+  void release(RunId run);
+  /// Of the planned runs.
+  [[nodiscard]] Counts counts();
+  /// Indices of the planned runs that failed, with their errors.
+  [[nodiscard]] std::vector<std::pair<std::size_t, FailureRow>> failures();
+
+ private:
+  RunId add_run(const PlannedRow& run);
+  RunId find_run(const std::string& hash);
+  std::int64_t counter_id(const CounterRow& counter);
+  bool drop_claim(RunId run);
+
+  Connection connection_;
+  Claimant self_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> counter_ids_;
+};
+
+}  // namespace gpumux::database

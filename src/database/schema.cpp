@@ -1,0 +1,181 @@
+#include "database/schema.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace gpumux::database {
+namespace {
+
+// Deterministic but for wall_seconds, finished_at and the table of claims.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE machines (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  toml TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,
+  state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'done', 'failed')),
+  machine_id INTEGER NOT NULL REFERENCES machines (id),
+  policy TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  cycle_limit INTEGER,
+  program TEXT NOT NULL,
+  cycles INTEGER,
+  weighted_speedup REAL,
+  antt REAL,
+  stp REAL,
+  fairness REAL,
+  result TEXT,
+  exit_code INTEGER,
+  error TEXT,
+  wall_seconds REAL,
+  finished_at TEXT
+) STRICT;
+CREATE INDEX runs_pending ON runs (state) WHERE state = 'pending';
+
+CREATE TABLE overrides (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  position INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE apps (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  position INTEGER NOT NULL,
+  app TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  isolated_run_id INTEGER REFERENCES runs (id),
+  ipc REAL,
+  ipc_isolated REAL,
+  normalized_ipc REAL,
+  completions INTEGER,
+  PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX apps_isolated ON apps (isolated_run_id);
+
+CREATE TABLE counters (
+  id INTEGER PRIMARY KEY,
+  scope TEXT NOT NULL,
+  name TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  meaning TEXT NOT NULL,
+  UNIQUE (scope, name)
+) STRICT;
+
+CREATE TABLE metrics (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  app INTEGER NOT NULL,
+  counter_id INTEGER NOT NULL REFERENCES counters (id),
+  value INTEGER NOT NULL,
+  PRIMARY KEY (run_id, app, counter_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sweeps (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  scale TEXT NOT NULL,
+  file TEXT NOT NULL,
+  toml TEXT NOT NULL,
+  UNIQUE (name, scale)
+) STRICT;
+
+CREATE TABLE sweep_runs (
+  sweep_id INTEGER NOT NULL REFERENCES sweeps (id),
+  position INTEGER NOT NULL,
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  role TEXT NOT NULL CHECK (role IN ('baseline', 'run')),
+  PRIMARY KEY (sweep_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE claims (
+  run_id INTEGER PRIMARY KEY REFERENCES runs (id),
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  heartbeat INTEGER NOT NULL
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1};
+
+struct Header {
+  std::int64_t application_id;
+  std::int64_t version;
+  bool empty;
+};
+
+Header read_header(Connection& connection) {
+  return {connection.value("PRAGMA application_id"), connection.value("PRAGMA user_version"),
+          connection.value("SELECT count(*) FROM sqlite_schema") == 0};
+}
+
+/// All of it at one moment: another process may be making the database.
+Header consistent_header(Connection& connection) {
+  connection.execute("BEGIN");
+  const Header header = read_header(connection);
+  connection.execute("COMMIT");
+  return header;
+}
+
+/// Throws for what is no results database, or one of a newer program.
+void check_header(const Connection& connection, const Header& header, std::size_t newest) {
+  const SourceLocation where{connection.path()};
+  if (header.application_id != kApplicationId && !(header.empty && header.version == 0)) {
+    throw UserError(where, "is a database of something else than gpumux; name another file");
+  }
+  if (header.version > static_cast<std::int64_t>(newest)) {
+    throw UserError(where,
+                    fmt::format("has schema version {}; this gpumux knows up to {}: use a newer gpumux",
+                                header.version, newest));
+  }
+}
+
+}  // namespace
+
+Migrations migrations() {
+  static_assert(std::size(kMigrations) == kSchemaVersion);
+  return kMigrations;
+}
+
+void migrate(Connection& connection, Migrations steps) {
+  // Nothing of a stranger's file is changed, not even its journal.
+  check_header(connection, consistent_header(connection), steps.size());
+  connection.execute("PRAGMA journal_mode = WAL");
+  connection.execute("PRAGMA synchronous = FULL");
+  connection.execute("PRAGMA foreign_keys = ON");
+  connection.execute("PRAGMA temp_store = MEMORY");
+  if (const Header now = consistent_header(connection);
+      now.application_id == kApplicationId && now.version == static_cast<std::int64_t>(steps.size())) {
+    return;
+  }
+  Transaction transaction(connection);
+  const Header header = read_header(connection);  // another process may have been first
+  check_header(connection, header, steps.size());
+  for (std::size_t i = static_cast<std::size_t>(header.version); i < steps.size(); ++i) {
+    connection.execute(steps[i]);
+  }
+  connection.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, steps.size())
+          .c_str());
+  transaction.commit();
+}
+
+void check_schema(Connection& connection) {
+  const Header header = read_header(connection);
+  check_header(connection, header, kSchemaVersion);
+  if (header.version != kSchemaVersion) {
+    throw UserError({connection.path()},
+                    fmt::format("has schema version {}, which `gpumux sweep` brings to {}", header.version,
+                                kSchemaVersion));
+  }
+}
+
+}  // namespace gpumux::database

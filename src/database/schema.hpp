@@ -1,0 +1,27 @@
+// The tables of a results database, and how older ones become new ones. docs/sweeps.md describes every
+// column.
+#pragma once
+
+#include <span>
+
+#include "database/sqlite.hpp"
+
+namespace gpumux::database {
+
+/// PRAGMA user_version of the databases that this program writes.
+inline constexpr int kSchemaVersion = 1;
+/// PRAGMA application_id: "gpmx".
+inline constexpr int kApplicationId = 0x67706d78;
+
+/// What makes schema version i + 1 of version i.
+using Migrations = std::span<const char* const>;
+[[nodiscard]] Migrations migrations();
+
+/// Brings a new, empty or older database to the last of `steps`, in one transaction, and turns the
+/// write-ahead log on. Throws UserError for a database of something else, and for one of a newer schema.
+void migrate(Connection& connection, Migrations steps = migrations());
+
+/// Throws UserError unless the database has exactly this program's schema.
+void check_schema(Connection& connection);
+
+}  // namespace gpumux::database

@@ -1,0 +1,207 @@
+#include "database/sqlite.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.hpp"
+
+namespace gpumux::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A database in write-ahead mode wants to make its -shm file even for readers; where the folder is read-only
+/// and nobody has it open for writing, it cannot change.
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '?' || c == '#' || c == '%') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement::Statement(Connection& connection, std::string_view sql) : connection_(&connection) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      sqlite3_prepare_v2(connection.handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  statement_.reset(statement);
+  if (code != SQLITE_OK) connection.fail();
+}
+
+void Statement::bound(int code) {
+  if (code != SQLITE_OK) connection_->fail();
+  ++next_parameter_;
+}
+
+Statement& Statement::bind(std::int64_t value) {
+  bound(sqlite3_bind_int64(statement_.get(), next_parameter_, value));
+  return *this;
+}
+
+Statement& Statement::bind(double value) {
+  bound(sqlite3_bind_double(statement_.get(), next_parameter_, value));
+  return *this;
+}
+
+Statement& Statement::bind(std::string_view value) {
+  // An empty view may have no data, which SQLite would take for NULL.
+  const char* data = value.empty() ? "" : value.data();
+  bound(sqlite3_bind_text64(statement_.get(), next_parameter_, data, value.size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind_null() {
+  bound(sqlite3_bind_null(statement_.get(), next_parameter_));
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  next_parameter_ = 1;
+  if (code != SQLITE_DONE) connection_->fail();
+  sqlite3_reset(statement_.get());
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+Kind Statement::kind(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_NULL: return Kind::Null;
+    case SQLITE_INTEGER: return Kind::Integer;
+    case SQLITE_FLOAT: return Kind::Real;
+    default: return Kind::Text;
+  }
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+}
+
+std::optional<double> Statement::optional_real(int column) const {
+  return is_null(column) ? std::nullopt : std::optional<double>(real(column));
+}
+
+std::optional<std::int64_t> Statement::optional_integer(int column) const {
+  return is_null(column) ? std::nullopt : std::optional<std::int64_t>(integer(column));
+}
+
+Connection::Connection(std::string path, Access access, int busy_seconds) : path_(std::move(path)) {
+  if (path_.empty()) throw UserError("the name of the database is empty");
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored)) throw UserError({path_}, "is a folder; a database was expected");
+  if (access != Access::Create && !fs::exists(path_, ignored)) throw UserError({path_}, "does not exist");
+  const fs::path folder = fs::path(path_).parent_path();
+  if (access == Access::Create && !folder.empty() && !fs::is_directory(folder, ignored)) {
+    throw UserError({path_}, fmt::format("cannot be made: there is no folder {}", folder.string()));
+  }
+  // "./" keeps names such as :memory: and file:x from meaning something else.
+  const std::string name = path_.starts_with('/') ? path_ : "./" + path_;
+  const auto open = [&](const std::string& what, int flags) {
+    sqlite3_close(handle_);
+    handle_ = nullptr;
+    return sqlite3_open_v2(what.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE, nullptr) == SQLITE_OK;
+  };
+  try {
+    const int flags = access == Access::Read    ? SQLITE_OPEN_READONLY
+                      : access == Access::Write ? SQLITE_OPEN_READWRITE
+                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (!open(name, flags)) fail();
+    sqlite3_busy_timeout(handle_, busy_seconds * 1000);
+    if (access == Access::Read &&
+        sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) {
+      const int code = sqlite3_errcode(handle_);
+      const bool cannot_share = code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
+      if (!cannot_share || fs::exists(path_ + "-wal", ignored)) fail();
+      if (!open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)) fail();
+    }
+  } catch (...) {
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Connection::~Connection() { sqlite3_close_v2(handle_); }
+
+void Connection::execute(const char* sql) {
+  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+}
+
+std::int64_t Connection::value(std::string_view sql) {
+  Statement query = prepare(sql);
+  if (!query.step()) throw InternalError(fmt::format("no value of {}", sql));
+  return query.integer(0);
+}
+
+std::int64_t Connection::last_row_id() const { return sqlite3_last_insert_rowid(handle_); }
+
+int Connection::changes() const { return sqlite3_changes(handle_); }
+
+void Connection::fail() const {
+  const SourceLocation where{path_};
+  const int extended = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(handle_);
+  const int code = extended & 0xff;
+  const int reason = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  switch (code) {
+    case SQLITE_FULL: throw UserError(where, "cannot be written: the disk is full");
+    case SQLITE_IOERR:
+      // A limit on the size of files is no SQLITE_FULL, and the system's reason is not always kept.
+      if (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE) {
+        throw UserError(where, "cannot be written: the disk is full, or a file too large");
+      }
+      throw UserError(where, fmt::format("cannot be read or written ({})",
+                                         reason == 0 ? sqlite3_errmsg(handle_) : std::strerror(reason)));
+    case SQLITE_READONLY: throw UserError(where, "cannot be written: it is read-only");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      throw UserError(where, fmt::format("cannot be opened ({})",
+                                         reason == 0 ? sqlite3_errmsg(handle_) : std::strerror(reason)));
+    case SQLITE_NOTADB: throw UserError(where, "is no SQLite database");
+    case SQLITE_CORRUPT: throw UserError(where, "is damaged; `sqlite3 FILE .recover` saves what can be read");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: throw UserError(where, "is locked by another program");
+    case SQLITE_NOMEM: throw std::bad_alloc();
+    default: throw InternalError(fmt::format("{}: SQLite: {}", path_, sqlite3_errmsg(handle_)));
+  }
+}
+
+Transaction::Transaction(Connection& connection) : connection_(connection) {
+  connection_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  // Errors such as a full disk may have rolled it back already.
+  if (open_ && sqlite3_get_autocommit(connection_.handle_) == 0) {
+    sqlite3_exec(connection_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+void Transaction::commit() {
+  connection_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace gpumux::database

@@ -1,0 +1,101 @@
+// SQLite behind small owners: a connection, a statement, a transaction. Errors become UserErrors that name
+// the file: what goes wrong is its disk, its permissions or its content.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace gpumux::database {
+
+class Connection;
+
+/// What a cell holds.
+enum class Kind { Null, Integer, Real, Text };
+
+/// A prepared statement; parameters are bound in order from the first. Belongs to its connection.
+class Statement {
+ public:
+  Statement& bind(std::int64_t value);
+  Statement& bind(double value);
+  Statement& bind(std::string_view value);
+  Statement& bind_null();
+  template <typename T>
+  Statement& bind(const std::optional<T>& value) {
+    return value ? bind(*value) : bind_null();
+  }
+  /// True when there is a row. After the last, the statement can be bound and stepped anew.
+  bool step();
+  /// Steps to the end.
+  void run();
+
+  [[nodiscard]] Kind kind(int column) const;
+  [[nodiscard]] bool is_null(int column) const { return kind(column) == Kind::Null; }
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::optional<double> optional_real(int column) const;
+  [[nodiscard]] std::optional<std::int64_t> optional_integer(int column) const;
+
+ private:
+  friend class Connection;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(Connection& connection, std::string_view sql);
+  void bound(int code);
+
+  Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int next_parameter_ = 1;
+};
+
+enum class Access { Read, Write, Create };
+
+/// A connection to one file. Not to be used by two threads, nor after a fork by the child.
+class Connection {
+ public:
+  /// Throws UserError when the file cannot be opened, or, but for Create, does not exist. Waits up to
+  /// `busy_seconds` for other processes' transactions.
+  Connection(std::string path, Access access, int busy_seconds = 60);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[nodiscard]] Statement prepare(std::string_view sql) { return {*this, sql}; }
+  /// One or more statements without parameters.
+  void execute(const char* sql);
+  /// The one value of a query such as a PRAGMA.
+  [[nodiscard]] std::int64_t value(std::string_view sql);
+  [[nodiscard]] std::int64_t last_row_id() const;
+  [[nodiscard]] int changes() const;  // rows that the last statement changed
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[noreturn]] void fail() const;
+
+ private:
+  friend class Statement;
+  friend class Transaction;
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+/// Takes the write lock at once, so that what is read is what is changed; rolls back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Connection& connection_;
+  bool open_ = true;
+};
+
+}  // namespace gpumux::database

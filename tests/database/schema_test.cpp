@@ -1,0 +1,154 @@
+// Databases of other versions, of other programs, and of none.
+#include "database/schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "database/export.hpp"
+#include "store_fixture.hpp"
+
+namespace gpumux::database {
+namespace {
+
+class Schema : public test::StoreTest {
+ protected:
+  [[nodiscard]] std::string open_error(const std::string& path) const {
+    try {
+      ResultStore store(path);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  [[nodiscard]] std::string export_error(const std::string& path) const {
+    try {
+      Connection connection(path, Access::Read);
+      export_csv(connection, [](std::string_view) {});
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  void expect_refused(const std::string& message) const {
+    const std::string before = read_file(db());
+    EXPECT_EQ(open_error(db()), db() + ": error: " + message);
+    EXPECT_EQ(export_error(db()), db() + ": error: " + message);
+    EXPECT_EQ(read_file(db()), before);  // untouched
+  }
+};
+
+TEST_F(Schema, ANewDatabaseHasTheLastVersion) {
+  ResultStore store(db());
+  EXPECT_EQ(number("PRAGMA user_version"), kSchemaVersion);
+  EXPECT_EQ(number("PRAGMA application_id"), kApplicationId);
+  EXPECT_EQ(text("PRAGMA journal_mode"), "wal");
+}
+
+TEST_F(Schema, AnEmptyFileIsANewDatabase) {
+  write_file_atomically(db(), "");
+  EXPECT_EQ(open_error(db()), "");
+  EXPECT_EQ(number("PRAGMA user_version"), kSchemaVersion);
+}
+
+TEST_F(Schema, AnOlderDatabaseIsMigratedAndKeepsItsRows) {
+  const char* first = "CREATE TABLE colours (name TEXT) STRICT";
+  const char* second = "ALTER TABLE colours ADD COLUMN hue INTEGER NOT NULL DEFAULT 120";
+  const char* third = "CREATE TABLE shapes (name TEXT) STRICT";
+  const std::vector<const char*> steps = {first, second, third};
+  {
+    Connection connection(db(), Access::Create);
+    migrate(connection, {steps.data(), 1});
+    connection.execute("INSERT INTO colours VALUES ('green')");
+  }
+  EXPECT_EQ(number("PRAGMA user_version"), 1);
+  {
+    Connection connection(db(), Access::Create);
+    migrate(connection, steps);
+    migrate(connection, steps);  // nothing more to do
+  }
+  EXPECT_EQ(number("PRAGMA user_version"), 3);
+  EXPECT_EQ(text("SELECT name || hue FROM colours"), "green120");
+  EXPECT_EQ(number("SELECT count(*) FROM shapes"), 0);
+}
+
+TEST_F(Schema, AMigrationThatFailsLeavesTheOldDatabase) {
+  const std::vector<const char*> steps = {"CREATE TABLE colours (name TEXT) STRICT",
+                                          "CREATE TABLE shapes (name TEXT) STRICT",
+                                          "CREATE TABLE shapes (name TEXT) STRICT"};
+  {
+    Connection connection(db(), Access::Create);
+    migrate(connection, {steps.data(), 1});
+    EXPECT_THROW(migrate(connection, steps), InternalError);
+  }
+  EXPECT_EQ(number("PRAGMA user_version"), 1);
+  EXPECT_EQ(text("SELECT group_concat(name) FROM sqlite_schema"), "colours");
+}
+
+TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
+  {
+    Connection connection(db(), Access::Create);
+    migrate(connection, {});  // version 0
+  }
+  EXPECT_EQ(export_error(db()), db() + ": error: has schema version 0, which `gpumux sweep` brings to 1");
+  EXPECT_EQ(open_error(db()), "");
+  EXPECT_EQ(export_error(db()), "");
+}
+
+TEST_F(Schema, ANewerDatabaseIsRefused) {
+  { ResultStore store(db()); }
+  execute("PRAGMA user_version = 7");
+  expect_refused("has schema version 7; this gpumux knows up to 1: use a newer gpumux");
+}
+
+TEST_F(Schema, AnotherProgramsDatabaseIsRefused) {
+  Connection(db(), Access::Create).execute("CREATE TABLE songs (name TEXT)");
+  expect_refused("is a database of something else than gpumux; name another file");
+  execute("PRAGMA user_version = 1");
+  expect_refused("is a database of something else than gpumux; name another file");
+}
+
+TEST_F(Schema, WhatIsNoDatabaseIsRefused) {
+  write_file_atomically(db(), std::string(5000, 'x'));
+  expect_refused("is no SQLite database");
+  write_file_atomically(db(), "policy = 3\n");
+  expect_refused("is no SQLite database");
+}
+
+TEST_F(Schema, PathsThatCannotBe) {
+  EXPECT_EQ(open_error(folder_), folder_ + ": error: is a folder; a database was expected");
+  EXPECT_EQ(open_error(folder_ + "/none/r.sqlite"),
+            folder_ + "/none/r.sqlite: error: cannot be made: there is no folder " + folder_ + "/none");
+  EXPECT_EQ(open_error(""), "error: the name of the database is empty");
+  EXPECT_EQ(export_error(db()), db() + ": error: does not exist");
+  EXPECT_NE(open_error("/proc/r.sqlite").find("/proc/r.sqlite: error: cannot be opened"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(db()));
+}
+
+TEST_F(Schema, AReaderWritesNothing) {
+  { ResultStore store(db()); }
+  Connection connection(db(), Access::Read);
+  try {
+    connection.execute("DELETE FROM runs");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), db() + ": error: cannot be written: it is read-only");
+  }
+}
+
+TEST_F(Schema, ADamagedDatabaseIsOneError) {
+  {
+    ResultStore store(db());
+    store.plan(sweep(), {run("a"), run("b")}, false);
+  }
+  std::string bytes = read_file(db());
+  std::fill(bytes.begin() + 200, bytes.end(), '\x5a');
+  write_file_atomically(db(), bytes);
+  EXPECT_NE(open_error(db()).find("is damaged"), std::string::npos) << open_error(db());
+  EXPECT_NE(export_error(db()).find("is damaged"), std::string::npos) << export_error(db());
+}
+
+}  // namespace
+}  // namespace gpumux::database
