@@ -18,6 +18,12 @@ int list_command(const Arguments& args);
 int inspect_command(const Arguments& args);
 int bench_command(const Arguments& args);
 int convert_command(const Arguments& args);
+int sweep_command(const Arguments& args);
+int export_command(const Arguments& args);
+
+/// Plus the signal's number: the exit code of a command that a signal stopped in good order, as shells give
+/// it to those that a signal ended.
+inline constexpr int kEndedBySignal = 128;
 
 /// Parses with CLI11. False when help was asked for and shown. Throws UserError, with the nearest choice for
 /// an option that does not exist.

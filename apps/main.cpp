@@ -23,6 +23,8 @@ constexpr const char* kUsage =
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels
   gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
+  gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
+  gpumux export DB --csv|--json  what a database holds
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
@@ -31,7 +33,8 @@ constexpr const char* kUsage =
 
 int dispatch(Arguments args) {
   if (args.empty())
-    throw UserError("a command is needed: run, list, inspect, convert or bench (see gpumux --help)");
+    throw UserError(
+        "a command is needed: run, sweep, export, list, inspect, convert or bench (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "--help" || command == "-h" || command == "help") {
@@ -46,9 +49,11 @@ int dispatch(Arguments args) {
   if (command == "list") return list_command(args);
   if (command == "inspect") return inspect_command(args);
   if (command == "convert") return convert_command(args);
+  if (command == "sweep") return sweep_command(args);
+  if (command == "export") return export_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",   "list",   "inspect",  "convert",
-                                          "bench", "--help", "--version"};
+  const std::vector<std::string> known = {"run",    "list",  "inspect", "convert",  "sweep",
+                                          "export", "bench", "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

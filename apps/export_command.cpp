@@ -1,0 +1,84 @@
+// gpumux export DB [FILE] --csv|--json
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "commands.hpp"
+#include "database/export.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+/// A file that appears when all of it is written, or not at all.
+class Output {
+ public:
+  explicit Output(std::string path)
+      : path_(std::move(path)), temporary_(fmt::format("{}.part.{}", path_, ::getpid())) {
+    ResultFiles::check(path_);
+    file_ = std::fopen(temporary_.c_str(), "wb");
+    if (file_ == nullptr) fail();
+  }
+  ~Output() {
+    if (file_ != nullptr) std::fclose(file_);
+    std::error_code ignored;
+    if (!done_) std::filesystem::remove(temporary_, ignored);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+  }
+  void finish() {
+    std::FILE* file = std::exchange(file_, nullptr);
+    if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+    done_ = true;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw UserError({path_}, fmt::format("cannot be written ({})", std::strerror(errno)));
+  }
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+  bool done_ = false;
+};
+
+}  // namespace
+
+int export_command(const Arguments& args) {
+  CLI::App app("Writes a database of results as text, to a file or to standard output.", "gpumux export");
+  std::string db;
+  std::string file;
+  bool csv = false;
+  bool json = false;
+  app.add_option("DB", db, "database of `gpumux sweep`")->required();
+  app.add_option("FILE", file, "written at once when it is complete [standard output]");
+  app.add_flag("--csv", csv, "one line per application of each run");
+  app.add_flag("--json", json, "one object per run, with its whole result");
+  if (!parse(app, args)) return 0;
+  if (csv == json) throw UserError("export needs one of --csv and --json");
+  database::Connection connection(db, database::Access::Read);
+  const auto write = csv ? database::export_csv : database::export_json;
+  if (file.empty()) {
+    write(connection, [](std::string_view text) {
+      if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+        throw UserError("standard output cannot be written");
+      }
+    });
+    return 0;
+  }
+  Output output(file);
+  write(connection, [&](std::string_view text) { output.write(text); });
+  output.finish();
+  return 0;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,166 @@
+// gpumux sweep SWEEP.toml --db FILE
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "commands.hpp"
+#include "database/results.hpp"
+#include "sweep/expand.hpp"
+#include "sweep/job.hpp"
+#include "sweep/runner.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Runs that the database has are not repeated: the same command goes on where an earlier one was stopped, however that
+was, and several may work on one database at a time. A run is named by the hash of all that determines it, so that
+a changed kernel, machine or setting is another run. docs/sweeps.md describes the file and the database.)";
+
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+volatile std::sig_atomic_t stop_signal = 0;
+
+extern "C" void note_signal(int signal) { stop_signal = signal; }
+
+/// While it lives, signals are noted instead of ending the program.
+class SignalsNoted {
+ public:
+  SignalsNoted() {
+    struct sigaction action {};
+    action.sa_handler = note_signal;
+    for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
+  }
+  ~SignalsNoted() {
+    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+  }
+  SignalsNoted(const SignalsNoted&) = delete;
+  SignalsNoted& operator=(const SignalsNoted&) = delete;
+};
+
+/// Processors that this process may use.
+unsigned processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+/// A line that is rewritten on a terminal.
+void show(const sweep::Progress& p) {
+  std::string left;
+  if (p.finished > 0 && p.counts.pending > 0) {
+    const double each = p.elapsed_seconds / static_cast<double>(p.finished);
+    left = fmt::format(", {} left", duration(each * static_cast<double>(p.counts.pending)));
+  }
+  const std::string failed = p.counts.failed == 0 ? "" : fmt::format(", {} failed", p.counts.failed);
+  fmt::print(stderr, "\r\x1b[K{} of {} runs done{}, {} running{}", p.counts.done, p.counts.all(), failed,
+             p.running, left);
+  std::fflush(stderr);
+}
+
+/// "hotspot + kmeans under even on dai18-maxwell, l1.size=24K, seed 1".
+std::string run_text(const sweep::SweepRun& run) {
+  std::string text;
+  for (const experiment::AppSpec& app : run.spec.apps) text += (text.empty() ? "" : " + ") + app.text;
+  text += fmt::format(" under {} on {}", run.spec.policy.text, run.spec.machine.name);
+  for (const auto& [key, value] : run.overrides) text += fmt::format(", {}={}", key, value);
+  return text + fmt::format(", seed {}", run.spec.seed);
+}
+
+/// The exit code of a sweep with these failures: the gravest of theirs, which is the least.
+int report_failures(const sweep::SweepPlan& plan,
+                    const std::vector<std::pair<std::size_t, database::FailureRow>>& failures) {
+  constexpr std::size_t kShown = 10;
+  int code = 0;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    const auto& [index, failure] = failures[i];
+    code = code == 0 ? failure.exit_code : std::min(code, failure.exit_code);
+    if (i < kShown) {
+      fmt::print(stderr, "failed: {}: {}\n", run_text(plan.runs[index]),
+                 failure.error.substr(0, failure.error.find('\n')));
+    }
+  }
+  if (failures.size() > kShown) fmt::print(stderr, "failed: and {} more\n", failures.size() - kShown);
+  return code;
+}
+
+struct Options {
+  std::string file;
+  std::string db;
+  std::string scale;
+  unsigned jobs = processors();
+  bool retry_failed = false;
+  bool quiet = false;
+};
+
+bool read_options(const Arguments& args, Options& options) {
+  CLI::App app("Runs all that a file describes, keeping the results in a database.", "gpumux sweep");
+  app.footer(kFooter);
+  app.add_option("FILE", options.file, "SWEEP.toml")->required();
+  app.add_option("--db", options.db, "SQLite database; made where there is none")->required();
+  app.add_option("--scale", options.scale, "one of the file's scales, such as quick or paper");
+  app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
+  app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
+  app.add_flag("--quiet", options.quiet, "print nothing but errors");
+  return parse(app, args);
+}
+
+}  // namespace
+
+int sweep_command(const Arguments& args) {
+  Options options;
+  if (!read_options(args, options)) return 0;
+  const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
+  database::ResultStore store(options.db);
+  const std::string file = std::filesystem::path(options.file).filename().string();
+  store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
+             options.retry_failed);
+
+  sweep::RunnerOptions runner;
+  runner.jobs = options.jobs;
+  runner.stop = &stop_signal;
+  const bool shown = !options.quiet && ::isatty(STDERR_FILENO) != 0;
+  if (shown) runner.progress = show;
+  sweep::Progress progress;
+  {
+    const SignalsNoted signals;
+    try {
+      progress = sweep::work_off(store, plan, runner);
+    } catch (...) {
+      if (shown) std::fputs("\n", stderr);
+      throw;
+    }
+  }
+  if (shown) std::fputs("\r\x1b[K", stderr);
+  const database::Counts& counts = progress.counts;
+  const int code = report_failures(plan, store.failures());
+  if (!options.quiet) {
+    fmt::print("{}{}: {} runs: {} done, {} failed{}; {} of them now, in {}\n", plan.file.name,
+               plan.file.scale.empty() ? "" : fmt::format(" ({})", plan.file.scale), counts.all(),
+               counts.done, counts.failed,
+               counts.pending == 0 ? "" : fmt::format(", {} still to do", counts.pending), progress.finished,
+               duration(progress.elapsed_seconds));
+  }
+  if (stop_signal != 0) {
+    fmt::print(stderr, "stopped; the same command goes on\n");
+    std::fflush(nullptr);
+    return kEndedBySignal + static_cast<int>(stop_signal);
+  }
+  return code;
+}
+
+}  // namespace gpumux::cli

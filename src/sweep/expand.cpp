@@ -1,0 +1,234 @@
+#include "sweep/expand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "experiment/make_app.hpp"
+#include "machine/config_file.hpp"
+#include "sweep/run_hash.hpp"
+
+namespace gpumux::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Gives errors that have no place of their own one in the sweep file.
+template <typename Make>
+auto located(const SourceLocation& where, const Make& make) {
+  try {
+    return make();
+  } catch (const UserError& error) {
+    constexpr std::string_view kPlaceless = "error: ";
+    const std::string_view text = error.what();
+    if (!text.starts_with(kPlaceless)) throw;
+    throw UserError(where, std::string(text.substr(kPlaceless.size())));
+  }
+}
+
+/// A machine with one value of each setting.
+struct Machine {
+  machine::MachineConfig config;
+  std::vector<std::pair<std::string, std::string>> overrides;
+  std::map<std::string, std::string> hashes;  // by the policy's warp scheduler
+};
+
+std::vector<Machine> load_machines(const SweepFile& file) {
+  std::vector<Machine> machines;
+  for (const Placed<std::string>& name : file.machines) {
+    const bool is_relative = name.value.ends_with(".toml") && !name.value.starts_with('/');
+    const std::string path =
+        is_relative && !file.folder.empty() ? (fs::path(file.folder) / name.value).string() : name.value;
+    std::vector<std::size_t> digits(file.settings.size(), 0);  // the last setting counts fastest
+    bool more = true;
+    while (more) {
+      Machine machine;
+      std::vector<machine::Override> overrides;
+      for (std::size_t i = 0; i < digits.size(); ++i) {
+        const MachineSetting& setting = file.settings[i];
+        const Placed<std::string>& value = setting.values[digits[i]];
+        overrides.push_back({fmt::format("{}={}", setting.key, value.value), value.where});
+        machine.overrides.emplace_back(setting.key, value.value);
+      }
+      machine.config = located(name.where, [&] { return machine::load_machine_with(path, overrides); });
+      machines.push_back(std::move(machine));
+      more = false;
+      for (std::size_t i = digits.size(); i-- > 0 && !more;) {
+        more = ++digits[i] < file.settings[i].values.size();
+        if (!more) digits[i] = 0;
+      }
+    }
+  }
+  return machines;
+}
+
+/// Adds every choice of `size` of the applications, in the file's order.
+void add_combinations(std::size_t apps, std::size_t size, std::vector<Workload>& out) {
+  Workload chosen;
+  const auto extend = [&](const auto& self, std::size_t from) -> void {
+    if (chosen.size() == size) {
+      out.push_back(chosen);
+      return;
+    }
+    for (std::size_t i = from; i < apps; ++i) {
+      chosen.push_back(i);
+      self(self, i + 1);
+      chosen.pop_back();
+    }
+  };
+  extend(extend, 0);
+}
+
+/// True when `workload` has all of `part`, each as often.
+bool contains(Workload workload, Workload part) {
+  std::sort(workload.begin(), workload.end());
+  std::sort(part.begin(), part.end());
+  return std::includes(workload.begin(), workload.end(), part.begin(), part.end());
+}
+
+std::vector<Workload> choose_workloads(const SweepFile& file) {
+  constexpr std::size_t kMaxApps = 100;  // 161,700 trios: beyond any sweep, and quick to count
+  std::vector<Workload> workloads = file.workloads;
+  for (const std::size_t size : file.combine) {
+    if (file.apps.size() > kMaxApps) {
+      throw UserError({file.path},
+                      fmt::format("combines {} applications; at most {}", file.apps.size(), kMaxApps));
+    }
+    add_combinations(file.apps.size(), size, workloads);
+  }
+  for (const Placed<Workload>& excluded : file.exclude) {
+    if (std::erase_if(workloads, [&](const Workload& w) { return contains(w, excluded.value); }) == 0) {
+      throw UserError(excluded.where, "excludes nothing: no workload that is left has all of these");
+    }
+  }
+  if (workloads.empty()) {
+    throw UserError({file.path}, file.exclude.empty()
+                                     ? "has no run: there are fewer applications than are to run together"
+                                     : "has no run: every workload is excluded");
+  }
+  return workloads;
+}
+
+/// The applications of the workloads; others stay empty.
+std::vector<experiment::AppSpec> load_apps(const SweepFile& file, const std::vector<Workload>& workloads) {
+  std::vector<experiment::AppSpec> specs(file.apps.size());
+  std::set<std::size_t> used;
+  for (const Workload& workload : workloads) used.insert(workload.begin(), workload.end());
+  for (const std::size_t i : used) {
+    const SweepApp& app = file.apps[i];
+    experiment::Applications made =
+        located(app.where, [&] { return experiment::make_apps({app.arguments}, file.folder, false); });
+    for (const auto& outputs : made.outputs) {
+      if (outputs->paths.empty()) continue;
+      throw UserError(app.where,
+                      fmt::format("'{}' writes {}; a sweep keeps no files: use zero: for out:, and in: "
+                                  "for inout:",
+                                  app.name, outputs->paths.front()));
+    }
+    specs[i] = std::move(made.specs.front());
+    specs[i].text = app.name;
+  }
+  return specs;
+}
+
+/// Collects runs, each once, baselines before all others.
+class Collector {
+ public:
+  void add(Machine& machine, const experiment::RunSpec& spec) {
+    SweepRun run = prepared(machine, spec);
+    const auto [known, is_new] = wanted_.try_emplace(run.hash, runs_.size());
+    if (!is_new) {
+      ++duplicates_;
+      return;
+    }
+    std::vector<std::size_t> baselines;
+    if (spec.apps.size() > 1) {
+      for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+        SweepRun alone = prepared(machine, experiment::isolated_run(spec, i));
+        alone.is_baseline = true;
+        const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
+        if (missing) alone_.push_back(std::move(alone));
+        baselines.push_back(found->second);
+      }
+    }
+    run.baselines = std::move(baselines);
+    runs_.push_back(std::move(run));
+  }
+
+  /// `file` goes into the plan.
+  [[nodiscard]] SweepPlan plan(SweepFile file) && {
+    SweepPlan plan{std::move(file), std::move(alone_), duplicates_};
+    for (SweepRun& run : runs_) {
+      const auto baseline = baselines_.find(run.hash);
+      if (baseline == baselines_.end()) {
+        plan.runs.push_back(std::move(run));
+      } else {  // the sweep asks for it by itself, too
+        plan.runs[baseline->second].is_baseline = false;
+      }
+    }
+    return plan;
+  }
+
+ private:
+  static SweepRun prepared(Machine& machine, const experiment::RunSpec& spec) {
+    SweepRun run;
+    run.spec = spec;
+    std::string& hash = machine.hashes[spec.policy.warps];
+    if (hash.empty()) hash = machine_hash(effective_machine(spec));
+    run.machine_hash = hash;
+    run.hash = run_hash(spec, hash, simulator_sources());
+    run.overrides = machine.overrides;
+    return run;
+  }
+
+  std::vector<SweepRun> alone_;
+  std::vector<SweepRun> runs_;
+  std::unordered_map<std::string, std::size_t> baselines_;  // index in alone_ by hash
+  std::unordered_map<std::string, std::size_t> wanted_;
+  std::size_t duplicates_ = 0;
+};
+
+}  // namespace
+
+SweepPlan expand(SweepFile file) {
+  const std::vector<Workload> workloads = choose_workloads(file);
+  double runs = static_cast<double>(workloads.size()) * static_cast<double>(file.machines.size()) *
+                static_cast<double>(file.policies.size()) * static_cast<double>(file.seeds.size());
+  for (const MachineSetting& setting : file.settings) runs *= static_cast<double>(setting.values.size());
+  if (runs > static_cast<double>(kMaxRuns)) {
+    throw UserError({file.path}, fmt::format("has {:.0f} runs; at most {} fit a sweep", runs, kMaxRuns));
+  }
+  std::vector<policy::PolicyChoice> policies;
+  for (const Placed<std::string>& text : file.policies) {
+    policies.push_back(located(text.where, [&] { return policy::parse_choice(text.value); }));
+    policies.back().text = policy::canonical_text(policies.back());
+  }
+  std::vector<Machine> machines = load_machines(file);
+  const std::vector<experiment::AppSpec> apps = load_apps(file, workloads);
+
+  Collector collector;
+  for (Machine& machine : machines) {
+    for (const Workload& workload : workloads) {
+      for (const policy::PolicyChoice& policy : policies) {
+        for (const std::uint64_t seed : file.seeds) {
+          experiment::RunSpec spec;
+          spec.machine = machine.config;
+          for (const std::size_t i : workload) spec.apps.push_back(apps[i]);
+          spec.policy = policy;
+          spec.seed = seed;
+          spec.cycles = file.cycles;
+          spec.device_output = false;
+          collector.add(machine, spec);
+        }
+      }
+    }
+  }
+  return std::move(collector).plan(std::move(file));
+}
+
+}  // namespace gpumux::sweep

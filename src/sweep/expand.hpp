@@ -1,0 +1,39 @@
+// From a sweep file to its list of runs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiment/run.hpp"
+#include "sweep/sweep_file.hpp"
+
+namespace gpumux::sweep {
+
+/// A run of a sweep, ready to simulate.
+struct SweepRun {
+  std::string hash;
+  experiment::RunSpec spec;
+  std::string machine_hash;
+  std::vector<std::pair<std::string, std::string>> overrides;  // of the machine: key, value
+  std::vector<std::size_t>
+      baselines;             // index in the plan of each application's isolated run; empty: runs alone
+  bool is_baseline = false;  // wanted by other runs alone
+};
+
+struct SweepPlan {
+  SweepFile file;
+  std::vector<SweepRun> runs;  // baselines first; no two with the same hash
+  std::size_t duplicates = 0;  // runs that the file describes more than once
+};
+
+/// Greatest number of runs of a sweep, baselines not counted.
+inline constexpr std::size_t kMaxRuns = 100'000;
+
+/// Loads machines, applications and policies and makes every combination that is not excluded. Throws
+/// UserError at the place in the file of what does not exist or contradicts itself, for exclusions that
+/// exclude nothing, and when no run is left, or too many are.
+[[nodiscard]] SweepPlan expand(SweepFile file);
+
+}  // namespace gpumux::sweep

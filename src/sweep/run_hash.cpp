@@ -1,0 +1,51 @@
+#include "sweep/run_hash.hpp"
+
+#include <fmt/format.h>
+
+#include "base/hash.hpp"
+#include "embedded/sources.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::sweep {
+
+std::string machine_hash(const machine::MachineConfig& machine) {
+  machine::MachineConfig acting = machine;
+  acting.description.clear();
+  acting.source.clear();
+  acting.variant_of.clear();
+  ContentHash hash;
+  hash.add(machine::to_toml(acting));
+  return hash.hex();
+}
+
+std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, std::string_view sources) {
+  ContentHash hash;
+  hash.add("gpumux.run/1");
+  hash.add(sources);
+  hash.add(machine);
+  hash.add(spec.policy.name);
+  hash.add(spec.policy.settings.size());
+  for (const auto& [key, value] : spec.policy.settings) {
+    hash.add(key);
+    hash.add(value);
+  }
+  hash.add(spec.seed);
+  hash.add(spec.cycles);
+  hash.add(spec.apps.size());
+  for (const experiment::AppSpec& app : spec.apps) hash.add(app.identity);
+  return hash.hex();
+}
+
+machine::MachineConfig effective_machine(const experiment::RunSpec& spec) {
+  machine::MachineConfig machine = spec.machine;
+  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
+  return machine;
+}
+
+std::string_view simulator_sources() { return embedded::simulator_sources; }
+
+std::string program_text() {
+  return fmt::format("{} (sources {})", embedded::program_version, embedded::simulator_sources);
+}
+
+}  // namespace gpumux::sweep

@@ -1,0 +1,29 @@
+// The names under which results are kept: hashes of all that determines them, so that a result is never stale
+// and never made twice.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "experiment/run.hpp"
+
+namespace gpumux::sweep {
+
+/// Of everything of a machine that acts, and of its name, which results say; its description does not count.
+[[nodiscard]] std::string machine_hash(const machine::MachineConfig& machine);
+
+/// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see effective_machine),
+/// the applications with the content of their files, policy, seed, cycles, and `sources`, the simulator's.
+/// Host threads, checks and names that label results do not count.
+[[nodiscard]] std::string run_hash(const experiment::RunSpec& spec, std::string_view machine,
+                                   std::string_view sources);
+
+/// The machine that the run simulates: with the warp scheduler that the policy asks for.
+[[nodiscard]] machine::MachineConfig effective_machine(const experiment::RunSpec& spec);
+
+/// Hash of this program's simulator sources.
+[[nodiscard]] std::string_view simulator_sources();
+/// "0.1.0 (sources 0123...)", for people.
+[[nodiscard]] std::string program_text();
+
+}  // namespace gpumux::sweep

@@ -1,0 +1,271 @@
+#include "sweep/sweep_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "base/types.hpp"
+#include "experiment/toml_reader.hpp"
+
+namespace gpumux::sweep {
+namespace {
+
+using experiment::TomlReader;
+/// Values by key, after a scale has replaced some.
+using Values = std::map<std::string, const toml::node*>;
+
+class Reader {
+ public:
+  Reader(const TomlReader& toml, const Values& values) : toml_(toml), values_(values) {}
+
+  void read(SweepFile& sweep) {
+    sweep.machines = texts("machines", experiment::kDefaultMachine);
+    sweep.policies = texts("policies", experiment::kDefaultPolicy);
+    sweep.seeds = seeds();
+    if (const toml::node* node = find("cycles")) sweep.cycles = toml_.whole(*node, "cycles", 1);
+    if (const toml::node* node = find("set")) {
+      if (!node->is_table())
+        toml_.fail(*node, "'set' must be a table: [set] with l1.size = [\"24K\", \"48K\"]");
+      settings(sweep, *node->as_table(), "");
+    }
+    const toml::node* list = find("apps");
+    if (list == nullptr)
+      throw UserError({toml_.file()}, "names no application; add apps = [\"hotspot\", ...]");
+    apps(sweep, *list);
+    if (const toml::node* node = find("combine")) sweep.combine = combine(*node);
+    if (const toml::node* node = find("workloads")) {
+      for (Placed<Workload>& workload : workloads(sweep, *node, "workloads")) {
+        sweep.workloads.push_back(std::move(workload.value));
+      }
+    }
+    if (sweep.combine.empty() && sweep.workloads.empty()) {
+      throw UserError(
+          {toml_.file()},
+          "says not what runs together; add combine = \"pairs\" or workloads = [[\"hotspot\", ...]]");
+    }
+    if (const toml::node* node = find("exclude")) sweep.exclude = workloads(sweep, *node, "exclude");
+  }
+
+ private:
+  [[nodiscard]] const toml::node* find(const char* key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? nullptr : found->second;
+  }
+  [[nodiscard]] Placed<std::string> placed_text(const toml::node& node, const char* key) const {
+    std::string text = toml_.text(node, key);
+    if (text.empty()) toml_.fail(node, fmt::format("'{}' is empty", key));
+    return {std::move(text), toml_.place(node.source())};
+  }
+  /// The elements of a list, or the one value that is not in a list.
+  [[nodiscard]] std::vector<const toml::node*> elements(const toml::node& node, const char* key) const {
+    if (!node.is_array()) return {&node};
+    std::vector<const toml::node*> parts;
+    for (const toml::node& part : *node.as_array()) parts.push_back(&part);
+    if (parts.empty()) toml_.fail(node, fmt::format("'{}' is an empty list", key));
+    return parts;
+  }
+  template <typename T>
+  void once(std::set<T>& seen, const T& value, const toml::node& node) const {
+    if (!seen.insert(value).second) toml_.fail(node, fmt::format("'{}' is given twice", value));
+  }
+
+  [[nodiscard]] std::vector<Placed<std::string>> texts(const char* key, const char* otherwise) const {
+    const toml::node* node = find(key);
+    if (node == nullptr) return {{otherwise, {toml_.file()}}};
+    std::vector<Placed<std::string>> values;
+    std::set<std::string> seen;
+    for (const toml::node* part : elements(*node, key)) {
+      values.push_back(placed_text(*part, key));
+      once(seen, values.back().value, *part);
+    }
+    return values;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> seeds() const {
+    const toml::node* node = find("seeds");
+    if (node == nullptr) return {1};
+    std::vector<std::uint64_t> values;
+    std::set<std::uint64_t> seen;
+    for (const toml::node* part : elements(*node, "seeds")) {
+      values.push_back(toml_.whole(*part, "seeds", 0));
+      once(seen, values.back(), *part);
+    }
+    return values;
+  }
+
+  /// The text that --set takes: a list (of a key whose value is one) is [a,b].
+  [[nodiscard]] std::string setting_text(const toml::node& node, const std::string& key) const {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+    if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+    if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    if (const auto* list = node.as_array()) {
+      std::vector<std::string> parts;
+      for (const toml::node& part : *list) {
+        if (part.is_array()) toml_.fail(part, fmt::format("'{}' has lists in lists in lists", key));
+        parts.push_back(setting_text(part, key));
+      }
+      return fmt::format("[{}]", fmt::join(parts, ","));
+    }
+    toml_.fail(node, fmt::format("'{}' must be a number, a text, true or false, or a list of such", key));
+  }
+  /// l1.size = ... is a table in a table.
+  void settings(SweepFile& sweep, const toml::table& table, const std::string& prefix) const {
+    for (const auto& [key, node] : table) {
+      const std::string path = prefix + std::string(key.str());
+      if (node.is_table()) {
+        settings(sweep, *node.as_table(), path + ".");
+        continue;
+      }
+      MachineSetting setting{path, {}};
+      std::set<std::string> seen;
+      for (const toml::node* part : elements(node, path.c_str())) {
+        setting.values.push_back({setting_text(*part, path), toml_.place(part->source())});
+        once(seen, setting.values.back().value, *part);
+      }
+      sweep.settings.push_back(std::move(setting));
+    }
+  }
+
+  void apps(SweepFile& sweep, const toml::node& list) const {
+    if (!list.is_array()) toml_.fail(list, "'apps' must be a list: [\"hotspot\", {app = \"k.ptx:k\", ...}]");
+    std::set<std::string> seen;
+    for (const toml::node& part : *list.as_array()) {
+      SweepApp app;
+      app.where = toml_.place(part.source());
+      if (part.is_string()) {
+        app.name = app.arguments.app = placed_text(part, "apps").value;
+      } else if (part.is_table()) {
+        app.arguments = toml_.app(*part.as_table(), {"name"});
+        if (app.arguments.app.empty())
+          toml_.fail(part, "an application needs 'app', such as app = \"hotspot\"");
+        const toml::node* name = part.as_table()->get("name");
+        app.name = name == nullptr ? app.arguments.app : placed_text(*name, "name").value;
+      } else {
+        toml_.fail(part, "each of 'apps' must be a text or a table");
+      }
+      if (!seen.insert(app.name).second) {
+        toml_.fail(part, fmt::format("there are two applications '{}'; give one a 'name'", app.name));
+      }
+      sweep.apps.push_back(std::move(app));
+    }
+    if (sweep.apps.empty()) toml_.fail(list, "'apps' is an empty list");
+  }
+  [[nodiscard]] std::vector<std::size_t> combine(const toml::node& node) const {
+    static const std::vector<std::string> kSizes = {"alone", "pairs", "trios"};
+    std::vector<std::size_t> sizes;
+    std::set<std::string> seen;
+    for (const toml::node* part : elements(node, "combine")) {
+      const std::string word = toml_.text(*part, "combine");
+      const auto found = std::find(kSizes.begin(), kSizes.end(), word);
+      if (found == kSizes.end()) toml_.fail(*part, unknown_choice("value of 'combine'", word, kSizes));
+      once(seen, word, *part);
+      sizes.push_back(static_cast<std::size_t>(found - kSizes.begin()) + 1);
+    }
+    return sizes;
+  }
+  [[nodiscard]] std::vector<Placed<Workload>> workloads(const SweepFile& sweep, const toml::node& node,
+                                                        const char* key) const {
+    std::vector<std::string> known;
+    for (const SweepApp& app : sweep.apps) known.push_back(app.name);
+    if (!node.is_array()) toml_.fail(node, fmt::format("'{}' must be a list of lists of applications", key));
+    std::vector<Placed<Workload>> list;
+    for (const toml::node& part : *node.as_array()) {
+      if (!part.is_array() || part.as_array()->empty()) {
+        toml_.fail(part, fmt::format("each of '{}' must be a list of applications: [\"hotspot\", ...]", key));
+      }
+      Placed<Workload> workload{{}, toml_.place(part.source())};
+      for (const toml::node& name : *part.as_array()) {
+        const std::string text = toml_.text(name, key);
+        const auto found = std::find(known.begin(), known.end(), text);
+        if (found == known.end()) toml_.fail(name, unknown_choice("application", text, known));
+        workload.value.push_back(static_cast<std::size_t>(found - known.begin()));
+      }
+      if (workload.value.size() > kMaxApps) {
+        toml_.fail(part, fmt::format("has {} applications; at most {} run together", workload.value.size(),
+                                     kMaxApps));
+      }
+      list.push_back(std::move(workload));
+    }
+    return list;
+  }
+
+  const TomlReader& toml_;
+  const Values& values_;
+};
+
+const std::vector<std::string> kKeys = {"machines", "set",     "policies",  "seeds",  "cycles",
+                                        "apps",     "combine", "workloads", "exclude"};
+
+/// The file for `scale`, one of its scales, or for none.
+SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& scale) {
+  SweepFile sweep;
+  sweep.name = std::filesystem::path(toml.file()).stem().string();
+  sweep.scale = scale;
+  Values values;
+  std::vector<std::string> known = kKeys;
+  known.insert(known.end(), {"name", "scales"});
+  for (const auto& [key, node] : root) {
+    toml.check_key(key, known, "key");
+    if (key == "name") {
+      sweep.name = toml.text(node, "name");
+      if (sweep.name.empty()) toml.fail(node, "'name' is empty");
+    } else if (key != "scales") {
+      values[std::string(key.str())] = &node;
+    }
+  }
+  if (!scale.empty()) {
+    for (const auto& [key, node] : *root["scales"][scale].as_table()) {
+      toml.check_key(key, kKeys, "key of a scale");
+      values[std::string(key.str())] = &node;
+    }
+  }
+  Reader(toml, values).read(sweep);
+  return sweep;
+}
+
+std::vector<std::string> scale_names(const TomlReader& toml, const toml::table& root) {
+  std::vector<std::string> names;
+  const toml::node* scales = root.get("scales");
+  if (scales == nullptr) return names;
+  if (!scales->is_table()) toml.fail(*scales, "'scales' must hold tables: [scales.quick]");
+  for (const auto& [key, node] : *scales->as_table()) {
+    if (!node.is_table())
+      toml.fail(node, fmt::format("scale '{}' must be a table: [scales.{}]", key.str(), key.str()));
+    names.emplace_back(key.str());
+  }
+  return names;
+}
+
+}  // namespace
+
+SweepFile parse_sweep(std::string_view text, const std::string& path, const std::string& scale) {
+  const TomlReader toml(path);
+  const toml::table root = toml.parse(text);
+  const std::vector<std::string> scales = scale_names(toml, root);
+  if (scale.empty() && !scales.empty()) {
+    throw UserError({path},
+                    fmt::format("has scales; choose one: --scale {}", fmt::join(scales, ", --scale ")));
+  }
+  if (!scale.empty() && std::find(scales.begin(), scales.end(), scale) == scales.end()) {
+    throw UserError({path}, scales.empty() ? fmt::format("has no scale '{}', nor any other", scale)
+                                           : unknown_choice("scale", scale, scales));
+  }
+  for (const std::string& other : scales) (void)read_scale(toml, root, other);
+  SweepFile sweep = read_scale(toml, root, scale);
+  sweep.path = path;
+  sweep.folder = std::filesystem::path(path).parent_path().string();
+  sweep.text = text;
+  return sweep;
+}
+
+SweepFile read_sweep(const std::string& path, const std::string& scale) {
+  return parse_sweep(read_file(path), path, scale);
+}
+
+}  // namespace gpumux::sweep

@@ -1,0 +1,60 @@
+// Many runs described by a file: SWEEP.toml. docs/sweeps.md has its schema.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "experiment/workload_file.hpp"
+
+namespace gpumux::sweep {
+
+/// A value and where the file says it.
+template <typename T>
+struct Placed {
+  T value;
+  SourceLocation where;
+};
+
+struct SweepApp {
+  std::string name;  // in the sweep and in results
+  experiment::AppArguments arguments;
+  SourceLocation where;
+};
+
+/// One key of the machine and the values that it takes.
+struct MachineSetting {
+  std::string key;
+  std::vector<Placed<std::string>> values;
+};
+
+/// Indices into the apps: applications that run together.
+using Workload = std::vector<std::size_t>;
+
+/// The file as read for one scale; names of applications resolved, nothing else checked against what exists.
+struct SweepFile {
+  std::string path;
+  std::string folder;  // that relative paths in it are relative to
+  std::string text;
+  std::string name;   // of the sweep; without one, the file's
+  std::string scale;  // empty: the file has none
+  std::vector<Placed<std::string>> machines;
+  std::vector<MachineSetting> settings;
+  std::vector<Placed<std::string>> policies;
+  std::vector<std::uint64_t> seeds;
+  std::uint64_t cycles = 0;  // core cycles; 0: until every application has ended once
+  std::vector<SweepApp> apps;
+  std::vector<std::size_t> combine;  // sizes: 1 alone, 2 pairs, 3 trios
+  std::vector<Workload> workloads;
+  std::vector<Placed<Workload>> exclude;
+};
+
+/// Throws UserError with file:line:column for unknown keys, wrong types and names, also in scales that are
+/// not asked for, and when `scale` is not one of the file's.
+[[nodiscard]] SweepFile read_sweep(const std::string& path, const std::string& scale);
+[[nodiscard]] SweepFile parse_sweep(std::string_view text, const std::string& path, const std::string& scale);
+
+}  // namespace gpumux::sweep

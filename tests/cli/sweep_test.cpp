@@ -1,0 +1,303 @@
+// `gpumux sweep` and `gpumux export`, from the outside: killed, interrupted, without room, and with bad
+// input.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.hpp"
+#include "database/sqlite.hpp"
+#include "program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSweep = R"(name = "small"
+policies = ["leftover", "even"]
+apps = ["add", "stream", "pathfinder", "stencil"]
+combine = "pairs"
+cycles = 2000
+set.sms = 2
+)";
+constexpr std::size_t kRuns = 6 + 2 * 6;  // baselines (of three first and three second applications), pairs
+
+class Sweep : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    write_file_atomically(path("s.toml"), kSweep);
+  }
+
+  /// Starts a sweep in a process of its own, its output in stdout.log and stderr.log.
+  [[nodiscard]] pid_t start(const std::string& db) const {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    if (::chdir(folder_.c_str()) != 0) ::_exit(99);
+    const int out = ::open("stdout.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const int err = ::open("stderr.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    ::execl(GPUMUX_PROGRAM, GPUMUX_PROGRAM, "sweep", "s.toml", "--db", db.c_str(), "--jobs", "2", nullptr);
+    ::_exit(99);
+  }
+  [[nodiscard]] std::string text(const std::string& db, const std::string& sql) const {
+    database::Connection connection(path(db), database::Access::Write);
+    database::Statement query = connection.prepare(sql);
+    return query.step() ? query.text(0) : "";
+  }
+  [[nodiscard]] std::int64_t number(const std::string& db, const std::string& sql) const {
+    return std::stoll(text(db, sql));
+  }
+  /// 0 while there is no database yet.
+  [[nodiscard]] std::int64_t done(const std::string& db) const {
+    try {
+      return number(db, "SELECT count(*) FROM runs WHERE state = 'done'");
+    } catch (const std::exception&) {
+      return 0;
+    }
+  }
+  /// Everything but clocks.
+  [[nodiscard]] json rows(const std::string& db) const {
+    const Outcome o = gpumux({"export", db, "--json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    json all = json::parse(o.out)["runs"];
+    for (json& run : all) {
+      run.erase("finished_at");
+      if (run.contains("result")) run["result"].erase("wall_seconds");
+    }
+    return all;
+  }
+  void expect_error(const std::vector<std::string>& args, const std::string& line) const {
+    const Outcome o = gpumux(args);
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_EQ(o.err, line + "\n");
+  }
+};
+
+TEST_F(Sweep, KeepsWhatRunWouldWriteAndRepeatsNothing) {
+  Outcome o = gpumux({"sweep", "s.toml", "--db", "a.sqlite", "--jobs", "2"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.err, "");  // no progress line in a pipe
+  EXPECT_EQ(o.out.find("small: 18 runs: 18 done, 0 failed; 18 of them now, in "), 0U) << o.out;
+  const json all = rows("a.sqlite");
+  ASSERT_EQ(all.size(), kRuns);
+  const json& last = all.back();
+  EXPECT_EQ(last["policy"], "even");
+  EXPECT_EQ(last["overrides"], json({{"sms", "2"}}));
+  ASSERT_EQ(gpumux({"run", "pathfinder", "stencil", "--policy", "even", "--set", "sms=2", "--cycles", "2000",
+                    "--json", "a.json"})
+                .code,
+            0);
+  json expected = json::parse(read_file(path("a.json")));
+  expected.erase("wall_seconds");
+  EXPECT_EQ(last["result"], expected);
+
+  o = gpumux({"sweep", "s.toml", "--db", "a.sqlite", "--jobs", "1", "--quiet"});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(rows("a.sqlite"), all);
+  // A sweep that shares runs makes only the others.
+  write_file_atomically(path("t.toml"), std::string(kSweep) + "exclude = [[\"add\"]]\nseeds = [1, 5]\n");
+  o = gpumux({"sweep", "t.toml", "--db", "a.sqlite"});
+  EXPECT_NE(o.out.find("small: 20 runs: 20 done, 0 failed; 10 of them now, in "), std::string::npos) << o.out;
+}
+
+TEST_F(Sweep, ExportsCsv) {
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite"}).code, 0);
+  const Outcome o = gpumux({"export", "a.sqlite", "--csv"});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(lines(o.out), 1 + 6 + 2 * 12U);
+  EXPECT_EQ(o.out.find("hash,machine,overrides,policy,seed,cycle_limit,state,"), 0U);
+  EXPECT_NE(o.out.find(",dai18-maxwell,sms=2,even,1,2000,done,2000,"), std::string::npos) << o.out;
+  ASSERT_EQ(gpumux({"export", "a.sqlite", "a.csv", "--csv"}).code, 0);
+  EXPECT_EQ(read_file(path("a.csv")), o.out);
+  ASSERT_EQ(gpumux({"export", "--json", "a.sqlite", "a.json"}).code, 0);
+  EXPECT_EQ(json::parse(read_file(path("a.json")))["schema"], "gpumux.results/1");
+}
+
+TEST_F(Sweep, KilledAtRandomItEndsWithTheSameRows) {
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite", "--jobs", "1"}).code, 0);
+  Random random(3);
+  int kills = 0;
+  for (; kills < 10; ++kills) {
+    const pid_t child = start("b.sqlite");
+    // Anywhere from before the database is made to the end of a run that is far on.
+    const auto until = done("b.sqlite") + random.below(3);
+    for (std::uint32_t waited = 0; waited < 2000 && done("b.sqlite") < until; ++waited) ::usleep(1000);
+    ::usleep(random.below(40'000));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (!WIFSIGNALED(status)) break;  // it was quicker, and has ended
+    if (exists("b.sqlite")) {
+      EXPECT_EQ(text("b.sqlite", "PRAGMA integrity_check"), "ok");
+    }
+  }
+  EXPECT_GE(kills, 3);
+  const Outcome o = gpumux({"sweep", "s.toml", "--db", "b.sqlite", "--jobs", "2"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(rows("a.sqlite"), rows("b.sqlite"));
+  for (const char* table :
+       {"runs", "apps", "metrics", "machines", "overrides", "sweeps", "sweep_runs", "counters"}) {
+    const std::string count = std::string("SELECT count(*) FROM ") + table;
+    EXPECT_EQ(number("a.sqlite", count), number("b.sqlite", count)) << table;
+  }
+  EXPECT_EQ(number("b.sqlite", "SELECT count(*) FROM claims"), 0);
+}
+
+TEST_F(Sweep, SeveralProcessesShareTheWork) {
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite"}).code, 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) children.push_back(start("b.sqlite"));
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_file(path("stderr.log"));
+  }
+  EXPECT_EQ(rows("a.sqlite"), rows("b.sqlite"));
+}
+
+TEST_F(Sweep, AnInterruptGivesItsClaimsBack) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    write_file_atomically(path("s.toml"),
+                          std::string(kSweep) + "seeds = [1, 2, 3, 4, " + std::to_string(signal + 9) + "]\n");
+    const auto before = done("a.sqlite");
+    const pid_t child = start("a.sqlite");
+    while (done("a.sqlite") < before + 2) ::usleep(1000);
+    ::kill(child, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    EXPECT_EQ(number("a.sqlite", "SELECT count(*) FROM claims"), 0);
+    EXPECT_EQ(number("a.sqlite", "SELECT count(*) FROM runs WHERE state = 'failed'"), 0);
+    EXPECT_NE(read_file(path("stderr.log")).find("the same command goes on"), std::string::npos);
+    EXPECT_NE(read_file(path("stdout.log")).find(" still to do; "), std::string::npos);
+  }
+}
+
+TEST_F(Sweep, AFailingRunDoesNotStopTheOthers) {
+  const std::string ptx = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
+  write_file_atomically(path("s.toml"),
+                        "apps = [\"add\", {name = \"bad\", app = \"" + ptx +
+                            ":outside\", grid = 1, block = 1, args = [\"zero:i32[1]\"]}, \"stream\"]\n"
+                            "combine = \"pairs\"\ncycles = 2000\nset.sms = 2\n");
+  for (const bool retry : {false, false, true}) {
+    std::vector<std::string> args = {"sweep", "s.toml", "--db", "a.sqlite"};
+    if (retry) args.emplace_back("--retry-failed");
+    const Outcome o = gpumux(args);
+    EXPECT_EQ(o.code, 1) << o.err;  // what needs the failed baseline
+    EXPECT_NE(o.err.find("failed: bad under leftover on dai18-maxwell, sms=2, seed 1: error: "),
+              std::string::npos)
+        << o.err;
+    EXPECT_EQ(o.out.find("s: 7 runs: 3 done, 4 failed; "), 0U) << o.out;
+  }
+  EXPECT_EQ(number("a.sqlite", "SELECT count(*) FROM runs WHERE exit_code = 3 AND error LIKE '%outside%'"),
+            2);
+  EXPECT_EQ(
+      number("a.sqlite", "SELECT count(*) FROM runs WHERE error LIKE 'its isolated baseline failed: bad%'"),
+      2);
+}
+
+TEST_F(Sweep, WithoutRoomThereIsOneErrorAndNothingIsLost) {
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite"}).code, 0);
+  int full = 0;
+  std::int64_t kept = 0;
+  // `ulimit -f` counts 512 or 1024 bytes: from too little for the tables to enough for some runs.
+  for (const int blocks : {20, 100, 300, 420, 500, 620}) {
+    const std::string command = "cd '" + folder_ + "' && (ulimit -f " + std::to_string(blocks) + "; exec '" +
+                                GPUMUX_PROGRAM +
+                                "' sweep s.toml --db b.sqlite --jobs 2) >stdout.log 2>stderr.log";
+    const int status = std::system(command.c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 0) break;
+    ++full;
+    EXPECT_EQ(WEXITSTATUS(status), 2);
+    EXPECT_EQ(read_file(path("stderr.log")),
+              "b.sqlite: error: cannot be written: the disk is full, or a file too large\n");
+    EXPECT_EQ(text("b.sqlite", "PRAGMA integrity_check"), "ok");
+    EXPECT_GE(done("b.sqlite"), kept);
+    kept = done("b.sqlite");
+  }
+  EXPECT_GE(full, 2);
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "b.sqlite"}).code, 0);
+  EXPECT_EQ(rows("a.sqlite"), rows("b.sqlite"));
+}
+
+TEST_F(Sweep, BadInput) {
+  expect_error({"sweep", "s.toml"}, "error: --db is required");
+  expect_error({"sweep", "--db", "a.sqlite"}, "error: FILE is required");
+  expect_error({"sweep", "none.toml", "--db", "a.sqlite"},
+               "none.toml: error: cannot be read (No such file or directory)");
+  expect_error({"sweep", "s.toml", "--db", "none/a.sqlite"},
+               "none/a.sqlite: error: cannot be made: there is no folder none");
+  expect_error({"sweep", "s.toml", "--db", "."}, ".: error: is a folder; a database was expected");
+  expect_error({"sweep", "s.toml", "--db", "s.toml"}, "s.toml: error: is no SQLite database");
+  expect_error({"sweep", "s.toml", "--db", "a.sqlite", "--scale", "quick"},
+               "s.toml: error: has no scale 'quick', nor any other");
+  EXPECT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite", "--jobs", "0"}).code, 2);
+  write_file_atomically(path("e.toml"), "");
+  expect_error({"sweep", "e.toml", "--db", "a.sqlite"},
+               "e.toml: error: names no application; add apps = [\"hotspot\", ...]");
+  expect_error({"export", "a.sqlite", "--csv"}, "a.sqlite: error: does not exist");
+  expect_error({"export", "s.toml", "--csv"}, "s.toml: error: is no SQLite database");
+  expect_error({"export", "s.toml"}, "error: export needs one of --csv and --json");
+  expect_error({"export", "s.toml", "--csv", "--json"}, "error: export needs one of --csv and --json");
+  EXPECT_FALSE(exists("a.sqlite"));
+  EXPECT_EQ(read_file(path("s.toml")), kSweep);
+}
+
+TEST_F(Sweep, AnExportThatFailsLeavesNoFile) {
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite"}).code, 0);
+  expect_error({"export", "a.sqlite", "none/a.csv", "--csv"},
+               "none/a.csv: error: cannot be written: there is no folder none");
+  database::Connection(path("a.sqlite"), database::Access::Write).execute("PRAGMA user_version = 99");
+  write_file_atomically(path("a.csv"), "earlier");
+  expect_error({"export", "a.sqlite", "a.csv", "--csv"},
+               "a.sqlite: error: has schema version 99; this gpumux knows up to 1: use a newer gpumux");
+  EXPECT_EQ(read_file(path("a.csv")), "earlier");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+  }
+}
+
+// Every example of the documentation and every sweep that comes with the program can be planned.
+TEST_F(Sweep, TheSweepsOfTheRepositoryAreGood) {
+  const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/experiments/basics/pairs.toml";
+  expect_error({"sweep", file, "--db", "a.sqlite"},
+               file + ": error: has scales; choose one: --scale paper, --scale quick");
+  for (const char* scale : {"quick", "paper"}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int out = ::open("/dev/null", O_WRONLY);
+      ::dup2(out, STDOUT_FILENO);
+      ::dup2(out, STDERR_FILENO);
+      ::execl(GPUMUX_PROGRAM, GPUMUX_PROGRAM, "sweep", file.c_str(), "--db", path("p.sqlite").c_str(),
+              "--scale", scale, "--jobs", "1", nullptr);
+      ::_exit(99);
+    }
+    const std::string planned =
+        std::string("SELECT count(*) FROM sweep_runs JOIN sweeps ON id = sweep_id WHERE scale = '") + scale +
+        "'";
+    const auto count = [&]() -> std::int64_t {
+      try {
+        return number("p.sqlite", planned);
+      } catch (const std::exception&) {
+        return 0;
+      }
+    };
+    while (count() == 0) ::usleep(10'000);
+    ::kill(child, SIGTERM);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(count(), 390);
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::test

@@ -1,0 +1,226 @@
+// From a sweep file to its runs: combinations, exclusions, baselines, and what their hashes depend on.
+#include "sweep/expand.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "machine/config_file.hpp"
+#include "sweep/run_hash.hpp"
+
+namespace gpumux::sweep {
+namespace {
+
+const std::string kKernels = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
+
+SweepPlan plan(const std::string& text, const std::string& scale = "") {
+  return expand(parse_sweep(text, "s.toml", scale));
+}
+
+/// "hotspot+kmeans even sms=2 7", one per run that is no baseline.
+std::vector<std::string> runs(const SweepPlan& plan) {
+  std::vector<std::string> texts;
+  for (const SweepRun& run : plan.runs) {
+    if (run.is_baseline) continue;
+    std::string text;
+    for (const experiment::AppSpec& app : run.spec.apps) text += (text.empty() ? "" : "+") + app.text;
+    text += " " + run.spec.policy.text;
+    for (const auto& [key, value] : run.overrides) text += " " + key + "=" + value;
+    texts.push_back(text + " " + std::to_string(run.spec.seed));
+  }
+  return texts;
+}
+
+std::vector<std::string> hashes(const SweepPlan& plan) {
+  std::vector<std::string> list;
+  for (const SweepRun& run : plan.runs) list.push_back(run.hash);
+  return list;
+}
+
+std::size_t common(const SweepPlan& a, const SweepPlan& b) {
+  const std::vector<std::string> of_a = hashes(a);
+  const std::set<std::string> known(of_a.begin(), of_a.end());
+  std::size_t count = 0;
+  for (const std::string& hash : hashes(b)) count += known.count(hash);
+  return count;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Expand, DefaultsAreThoseOfRun) {
+  const SweepPlan p = plan("apps = [\"add\"]\ncombine = \"alone\"\n");
+  EXPECT_EQ(runs(p), Texts{"add leftover 1"});
+  EXPECT_EQ(p.runs[0].spec.machine.name, "dai18-maxwell");
+  EXPECT_EQ(p.runs[0].spec.cycles, 0U);
+  EXPECT_TRUE(p.runs[0].baselines.empty());
+  EXPECT_EQ(p.file.name, "s");
+}
+
+TEST(Expand, CrossesEverything) {
+  const SweepPlan p = plan(
+      "machines = [\"dai18-maxwell\", \"v100\"]\npolicies = [\"even\", \"spatial\"]\nseeds = [1, 7]\n"
+      "cycles = 500\napps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\n"
+      "[set]\nsms = [2, 4]\nl1.latency = 28\n");
+  const Texts all = runs(p);
+  ASSERT_EQ(all.size(), 2U * 2 * 2 * 2);
+  EXPECT_EQ(all[0], "add+bfs even l1.latency=28 sms=2 1");
+  EXPECT_EQ(all[1], "add+bfs even l1.latency=28 sms=2 7");
+  EXPECT_EQ(all[2], "add+bfs spatial l1.latency=28 sms=2 1");
+  EXPECT_EQ(all[4], "add+bfs even l1.latency=28 sms=4 1");
+  const SweepRun& last = p.runs.back();
+  EXPECT_EQ(last.spec.machine.name, "v100");
+  EXPECT_EQ(last.spec.machine.sms, 4U);
+  EXPECT_EQ(last.spec.cycles, 500U);
+}
+
+TEST(Expand, PairsAndTriosInTheOrderOfTheFile) {
+  const std::string apps = "apps = [\"stream\", \"add\", \"bfs\"]\n";
+  EXPECT_EQ(runs(plan(apps + "combine = \"pairs\"\n")),
+            (Texts{"stream+add leftover 1", "stream+bfs leftover 1", "add+bfs leftover 1"}));
+  EXPECT_EQ(runs(plan(apps + "combine = [\"trios\", \"pairs\"]\nexclude = [[\"bfs\", \"add\"]]\n")),
+            (Texts{"stream+add leftover 1", "stream+bfs leftover 1"}));
+  EXPECT_EQ(runs(plan(apps + "combine = \"trios\"\nworkloads = [[\"add\", \"add\"], [\"bfs\", \"add\"]]\n"
+                             "exclude = [[\"stream\"]]\n")),
+            (Texts{"add+add leftover 1", "bfs+add leftover 1"}));
+  EXPECT_EQ(
+      runs(plan(apps +
+                "workloads = [[\"add\", \"add\"], [\"bfs\", \"add\"]]\nexclude = [[\"add\", \"add\"]]\n")),
+      (Texts{"bfs+add leftover 1"}));
+}
+
+TEST(Expand, BaselinesAreSharedAndComeFirst) {
+  const SweepPlan p = plan(
+      "policies = [\"even\", \"spatial\", \"sequential\"]\napps = [\"add\", \"bfs\", \"lud\"]\ncombine = "
+      "\"pairs\"\ncycles = 1000\n");
+  // add and bfs stand first (with seed 1), bfs and lud second (with seed 2).
+  ASSERT_EQ(p.runs.size(), 4U + 9U);
+  for (std::size_t i = 0; i < p.runs.size(); ++i) {
+    const SweepRun& run = p.runs[i];
+    EXPECT_EQ(run.is_baseline, i < 4);
+    if (i < 4) {
+      EXPECT_EQ(run.spec.apps.size(), 1U);
+      EXPECT_EQ(run.spec.policy.text, "leftover");
+      EXPECT_TRUE(run.baselines.empty());
+      continue;
+    }
+    ASSERT_EQ(run.baselines.size(), 2U);
+    for (std::size_t a = 0; a < 2; ++a) {
+      const experiment::RunSpec& alone = p.runs[run.baselines[a]].spec;
+      EXPECT_EQ(alone.apps[0].identity, run.spec.apps[a].identity);
+      EXPECT_EQ(alone.seed, run.spec.seed + a);
+      EXPECT_EQ(alone.cycles, 1000U);
+    }
+  }
+}
+
+TEST(Expand, ABaselineThatIsAlsoAskedForIsOneRun) {
+  const SweepPlan p = plan("apps = [\"add\", \"bfs\"]\ncombine = [\"alone\", \"pairs\"]\n");
+  EXPECT_EQ(p.runs.size(), 4U);  // add and bfs with seed 1, bfs with seed 2, the pair
+  EXPECT_EQ(std::count_if(p.runs.begin(), p.runs.end(), [](const SweepRun& r) { return r.is_baseline; }), 1);
+}
+
+TEST(Expand, TheSameRunTwiceIsOneRun) {
+  const SweepPlan p = plan(
+      "apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\nworkloads = [[\"add\", \"bfs\"]]\n"
+      "policies = [\"even\", \" even \", \"even,warps=gto\"]\n");
+  EXPECT_EQ(runs(p), Texts{"add+bfs even 1"});  // gto is this machine's own
+  EXPECT_EQ(p.duplicates, 5U);
+}
+
+TEST(Expand, ScalesReplaceKeys) {
+  const std::string text =
+      "apps = [\"add\", \"bfs\", \"lud\"]\ncombine = \"pairs\"\ncycles = 9000\n"
+      "[scales.quick]\ncycles = 100\nexclude = [[\"lud\"]]\n[scales.paper]\nseeds = [1, 2]\n";
+  EXPECT_EQ(runs(plan(text, "quick")), Texts{"add+bfs leftover 1"});
+  EXPECT_EQ(plan(text, "quick").runs.back().spec.cycles, 100U);
+  EXPECT_EQ(runs(plan(text, "paper")).size(), 6U);
+  EXPECT_EQ(plan(text, "paper").runs.back().spec.cycles, 9000U);
+}
+
+TEST(Expand, KernelsOfFilesHaveNames) {
+  const std::string k =
+      ":scale\", block = 32, args = [\"zero:f32[64]\", \"zero:f32[64]\", \"f32:2\", \"i32:64\"]";
+  const SweepPlan p =
+      plan("apps = [{name = \"small\", app = \"" + kKernels + k + ", grid = 1},\n{app = \"" + kKernels + k +
+           ", grid = [2]}, \"add\"]\nworkloads = [[\"small\", \"add\"], [\"" + kKernels + ":scale\"]]\n");
+  EXPECT_EQ(runs(p), (Texts{"small+add leftover 1", kKernels + ":scale leftover 1"}));
+}
+
+// --- hashes
+// ---------------------------------------------------------------------------------------------------
+
+const std::string kBase = "apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\ncycles = 1000\n";
+
+TEST(RunHash, WhatOnlyLabelsDoesNotCount) {
+  const SweepPlan a = plan(kBase);
+  for (const std::string& text :
+       Texts{"# a comment\nname = \"other\"\n" + kBase, kBase + "machines = \"dai18-maxwell\"\nseeds = 1\n",
+             kBase + "policies = [\"leftover\"]\n",
+             "apps = [\"bfs\", {name = \"x\", app = \"add\"}]\nworkloads = [[\"x\", \"bfs\"]]\ncycles = "
+             "1000\n"}) {
+    EXPECT_EQ(hashes(plan(text)), hashes(a)) << text;
+  }
+}
+
+TEST(RunHash, WhatActsCounts) {
+  const SweepPlan a = plan(kBase);
+  ASSERT_EQ(a.runs.size(), 3U);
+  const auto shared_with = [&](const std::string& more) { return common(a, plan(kBase + more)); };
+  EXPECT_EQ(shared_with("policies = \"even\"\n"), 2U);  // the baselines stay
+  EXPECT_EQ(shared_with("policies = \"leftover:mode=sequential\"\n"), 2U);
+  EXPECT_EQ(shared_with("policies = \"leftover,warps=lrr\"\n"), 0U);
+  EXPECT_EQ(shared_with("seeds = 3\n"), 0U);
+  EXPECT_EQ(shared_with("machines = \"v100\"\n"), 0U);
+  EXPECT_EQ(shared_with("set.l1.size = \"48K\"\n"), 0U);
+  EXPECT_EQ(common(a, plan("apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\ncycles = 1001\n")), 0U);
+  EXPECT_EQ(common(a, plan("apps = [\"add\", \"bfs:nodes=4096\"]\ncombine = \"pairs\"\ncycles = 1000\n")),
+            1U);
+  EXPECT_EQ(common(a, plan("apps = [\"bfs\", \"add\"]\ncombine = \"pairs\"\ncycles = 1000\n")), 0U);
+}
+
+TEST(RunHash, AMachinesDescriptionDoesNotCount) {
+  machine::MachineConfig m = machine::load_machine("v100");
+  const std::string before = machine_hash(m);
+  m.description = m.source = m.variant_of = "x";
+  EXPECT_EQ(machine_hash(m), before);
+  m.l1.latency += 1;
+  EXPECT_NE(machine_hash(m), before);
+}
+
+TEST(RunHash, TheSimulatorCounts) {
+  const SweepRun run = plan(kBase).runs[0];
+  EXPECT_EQ(run_hash(run.spec, run.machine_hash, simulator_sources()), run.hash);
+  EXPECT_NE(run_hash(run.spec, run.machine_hash, "another"), run.hash);
+  EXPECT_EQ(simulator_sources().size(), 32U);
+}
+
+TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
+  const std::string folder = testing::TempDir() + "gpumux_changed_file";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string ptx = read_file(kKernels);
+  write_file_atomically(folder + "/k.ptx", ptx);
+  write_file_atomically(folder + "/x.txt", "1\n2\n");
+  const std::string text =
+      "apps = [\"add\", \"bfs\", {name = \"k\", app = \"k.ptx:scale\", grid = 1, block = 32, args = "
+      "[\"in:f32=x.txt\", "
+      "\"zero:f32[2]\", \"f32:2\", \"i32:2\"]}]\ncombine = \"pairs\"\n";
+  const auto now = [&] { return expand(parse_sweep(text, folder + "/s.toml", "")); };
+  const SweepPlan first = now();
+  ASSERT_EQ(first.runs.size(), 4U + 3U);
+  EXPECT_EQ(common(first, now()), 7U);
+  // Alone and with either of the others.
+  write_file_atomically(folder + "/k.ptx", ptx + "\n// changed\n");
+  EXPECT_EQ(common(first, now()), 4U);
+  write_file_atomically(folder + "/k.ptx", ptx);
+  write_file_atomically(folder + "/x.txt", "1\n3\n");
+  EXPECT_EQ(common(first, now()), 4U);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace gpumux::sweep

@@ -1,0 +1,127 @@
+// Sweep files that are wrong: one line that says where and what.
+#include "sweep/sweep_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "sweep/expand.hpp"
+
+namespace gpumux::sweep {
+namespace {
+
+std::string message(const std::string& text, const std::string& scale = "") {
+  try {
+    (void)expand(parse_sweep(text, "s.toml", scale));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void starts(const std::string& text, const std::string& begin, const std::string& scale = "") {
+  EXPECT_EQ(message(text, scale).substr(0, begin.size()), begin) << text << message(text, scale);
+}
+
+const std::string kApps = "apps = [\"add\", \"bfs\"]\n";
+const std::string kGood = kApps + "combine = \"pairs\"\n";
+
+TEST(SweepFile, UnknownKeysAndWrongTypes) {
+  EXPECT_EQ(message(kGood), "");
+  starts(kGood + "polices = \"even\"\n",
+         "s.toml:3:1: error: unknown key 'polices'; did you mean 'policies'?");
+  starts(kGood + "policy = \"even\"\n", "s.toml:3:1: error: unknown key 'policy'");
+  starts(kGood + "policies = 5\n", "s.toml:3:12: error: 'policies' must be a text");
+  starts(kGood + "policies = []\n", "s.toml:3:12: error: 'policies' is an empty list");
+  starts(kGood + "policies = [\"even\", \"even\"]\n", "s.toml:3:21: error: 'even' is given twice");
+  starts(kGood + "machines = \"\"\n", "s.toml:3:12: error: 'machines' is empty");
+  starts(kGood + "seeds = -1\n", "s.toml:3:9: error: 'seeds' must be a whole number of at least 0");
+  starts(kGood + "seeds = [1, 1]\n", "s.toml:3:13: error: '1' is given twice");
+  starts(kGood + "cycles = 0\n", "s.toml:3:10: error: 'cycles' must be a whole number of at least 1");
+  starts(kGood + "cycles = [5]\n", "s.toml:3:10: error: 'cycles' must be a whole number");
+  starts(kGood + "name = \"\"\n", "s.toml:3:8: error: 'name' is empty");
+  starts(kGood + "set = 5\n", "s.toml:3:7: error: 'set' must be a table");
+  starts(kGood + "cycles =\n", "s.toml:3:");
+}
+
+TEST(SweepFile, Applications) {
+  starts("", "s.toml: error: names no application");
+  starts("apps = []\n", "s.toml:1:8: error: 'apps' is an empty list");
+  starts("apps = \"add\"\n", "s.toml:1:8: error: 'apps' must be a list");
+  starts("apps = [5]\n", "s.toml:1:9: error: each of 'apps' must be a text or a table");
+  starts("apps = [\"add\", \"add\"]\n", "s.toml:1:16: error: there are two applications 'add'");
+  starts("apps = [{grid = 4}]\n", "s.toml:1:9: error: an application needs 'app'");
+  starts("apps = [{app = \"add\", gird = 4}]\n",
+         "s.toml:1:23: error: unknown key in [[apps]] 'gird'; did you mean");
+  starts("apps = [\"addd\"]\ncombine = \"alone\"\n",
+         "s.toml:1:9: error: unknown app 'addd'; did you mean 'add'?");
+  starts("apps = [\"add:sise=4\"]\ncombine = \"alone\"\n", "s.toml:1:9: error: ");
+  starts("apps = [{app = \"add\", grid = 4}]\ncombine = \"alone\"\n",
+         "s.toml:1:9: error: --grid is for kernels of PTX files");
+  starts("apps = [{app = \"none.ptx:k\", grid = 4, block = 1}]\ncombine = \"alone\"\n",
+         "none.ptx: error: cannot be read");
+}
+
+TEST(SweepFile, WhatASweepWouldHaveToWrite) {
+  starts("apps = [{name = \"k\", app = \"" + std::string(GPUMUX_SOURCE_DIR) +
+             "/tests/experiment/kernel.ptx:outside\", grid = 1, block = 1, args = [\"out:i32[1]=y.bin\"]}]\n"
+             "combine = \"alone\"\n",
+         "s.toml:1:9: error: 'k' writes y.bin; a sweep keeps no files");
+}
+
+TEST(SweepFile, Workloads) {
+  starts(kApps, "s.toml: error: says not what runs together");
+  starts(kApps + "combine = \"pair\"\n",
+         "s.toml:2:11: error: unknown value of 'combine' 'pair'; did you mean 'pairs'?");
+  starts(kApps + "combine = [\"pairs\", \"pairs\"]\n", "s.toml:2:21: error: 'pairs' is given twice");
+  starts(kApps + "combine = \"trios\"\n", "s.toml: error: has no run: there are fewer applications");
+  starts(kApps + "workloads = []\n", "s.toml: error: says not what runs together");
+  starts(kApps + "workloads = [\"add\"]\n", "s.toml:2:14: error: each of 'workloads' must be a list");
+  starts(kApps + "workloads = [[]]\n", "s.toml:2:14: error: each of 'workloads' must be a list");
+  starts(kApps + "workloads = [[\"ad\"]]\n", "s.toml:2:15: error: unknown application 'ad'; known: add, bfs");
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += "\"add\",";
+  starts(kApps + "workloads = [[" + many + "]]\n",
+         "s.toml:2:14: error: has 17 applications; at most 16 run together");
+  starts(kGood + "exclude = [[\"ad\"]]\n", "s.toml:3:13: error: unknown application 'ad'");
+  starts(kGood + "exclude = [[\"add\"], [\"bfs\"]]\n", "s.toml:3:21: error: excludes nothing");
+  starts(kGood + "exclude = [[\"add\"]]\n", "s.toml: error: has no run: every workload is excluded");
+}
+
+TEST(SweepFile, MachinesAndPolicies) {
+  starts(kGood + "machines = [\"v100\", \"v10\"]\n", "s.toml:3:21: error: unknown machine 'v10'");
+  starts(kGood + "machines = \"./none.toml\"\n", "./none.toml: error: cannot be read");
+  starts(kGood + "policies = [\"even\", \"evn\"]\n",
+         "s.toml:3:21: error: unknown policy 'evn'; did you mean 'even'?");
+  starts(kGood + "policies = \"even:k=3\"\n", "s.toml:3:12: error: policy even: unknown setting 'k'");
+  starts(kGood + "[set]\nl1.siez = 3\n",
+         "s.toml:4:11: error: unknown key in [l1] 'siez'; did you mean 'size'?");
+  starts(kGood + "[set]\nl1.size = [\"48K\", \"10000\"]\n", "s.toml:4:19: error: ");
+  starts(kGood + "[set]\nl1.size = [\"48K\", \"much\"]\n", "s.toml:4:19: error: ");
+  starts(kGood + "[set]\nsms = []\n", "s.toml:4:7: error: 'sms' is an empty list");
+  starts(kGood + "[set]\nsms = [[[1]]]\n", "s.toml:4:9: error: 'sms' has lists in lists in lists");
+  starts(kGood + "[set]\nsms = 1979-05-27\n", "s.toml:4:7: error: 'sms' must be a number");
+}
+
+TEST(SweepFile, Scales) {
+  const std::string scaled = kGood + "[scales.quick]\ncycles = 100\n[scales.paper]\n";
+  EXPECT_EQ(message(scaled, "quick"), "");
+  starts(scaled, "s.toml: error: has scales; choose one: --scale paper, --scale quick");
+  starts(scaled, "s.toml: error: unknown scale 'quik'; did you mean 'quick'?", "quik");
+  starts(kGood, "s.toml: error: has no scale 'quick', nor any other", "quick");
+  starts(kGood + "[scales]\nquick = 4\n", "s.toml:4:9: error: scale 'quick' must be a table", "quick");
+  starts(kGood + "scales = 4\n", "s.toml:3:10: error: 'scales' must hold tables", "quick");
+  // Also in the scale that is not asked for.
+  starts(scaled + "cylces = 100\n",
+         "s.toml:6:1: error: unknown key of a scale 'cylces'; did you mean 'cycles'?", "quick");
+  starts(scaled + "cycles = \"many\"\n", "s.toml:6:10: error: 'cycles' must be a whole number", "quick");
+}
+
+TEST(SweepFile, TooManyRuns) {
+  std::string seeds;
+  for (int i = 0; i < 400; ++i) seeds += std::to_string(i) + ",";
+  starts(kGood + "seeds = [" + seeds + "]\n[set]\nsms = [" + seeds.substr(2) + "]\n",
+         "s.toml: error: has 159600 runs; at most 100000 fit a sweep");
+}
+
+}  // namespace
+}  // namespace gpumux::sweep
