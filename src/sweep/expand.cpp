@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "experiment/make_app.hpp"
 #include "machine/config_file.hpp"
+#include "machine/config_file_fields.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
@@ -38,12 +39,24 @@ struct Machine {
   std::map<std::string, std::string> hashes;  // by the policy's warp scheduler
 };
 
+/// Gives every key its one name: sm.l1.size is l1.size. Unknown ones are left to the machine's reader.
+void name_settings(SweepFile& file) {
+  std::set<std::string> seen;
+  for (MachineSetting& setting : file.settings) {
+    const int field = machine::find_field(setting.key);
+    if (field >= 0) setting.key = machine::fields()[static_cast<std::size_t>(field)].key;
+    if (seen.insert(setting.key).second) continue;
+    throw UserError(setting.values.front().where, fmt::format("'{}' is set twice", setting.key));
+  }
+}
+
 std::vector<Machine> load_machines(const SweepFile& file) {
   std::vector<Machine> machines;
   for (const Placed<std::string>& name : file.machines) {
-    const bool is_relative = name.value.ends_with(".toml") && !name.value.starts_with('/');
-    const std::string path =
-        is_relative && !file.folder.empty() ? (fs::path(file.folder) / name.value).string() : name.value;
+    const bool is_file = name.value.ends_with(".toml") || name.value.find('/') != std::string::npos;
+    const std::string path = is_file && !name.value.starts_with('/') && !file.folder.empty()
+                                 ? (fs::path(file.folder) / name.value).string()
+                                 : name.value;
     std::vector<std::size_t> digits(file.settings.size(), 0);  // the last setting counts fastest
     bool more = true;
     while (more) {
@@ -208,6 +221,7 @@ SweepPlan expand(SweepFile file) {
     policies.push_back(located(text.where, [&] { return policy::parse_choice(text.value); }));
     policies.back().text = policy::canonical_text(policies.back());
   }
+  name_settings(file);
   std::vector<Machine> machines = load_machines(file);
   const std::vector<experiment::AppSpec> apps = load_apps(file, workloads);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "sweep/expand.hpp"
 
 namespace gpumux::sweep {
@@ -97,6 +98,8 @@ TEST(SweepFile, MachinesAndPolicies) {
          "s.toml:4:11: error: unknown key in [l1] 'siez'; did you mean 'size'?");
   starts(kGood + "[set]\nl1.size = [\"48K\", \"10000\"]\n", "s.toml:4:19: error: ");
   starts(kGood + "[set]\nl1.size = [\"48K\", \"much\"]\n", "s.toml:4:19: error: ");
+  starts(kGood + "[set]\nl1.size = \"48K\"\nsm.l1.size = \"24K\"\n",
+         "s.toml:5:14: error: 'l1.size' is set twice");
   starts(kGood + "[set]\nsms = []\n", "s.toml:4:7: error: 'sms' is an empty list");
   starts(kGood + "[set]\nsms = [[[1]]]\n", "s.toml:4:9: error: 'sms' has lists in lists in lists");
   starts(kGood + "[set]\nsms = 1979-05-27\n", "s.toml:4:7: error: 'sms' must be a number");
@@ -114,6 +117,21 @@ TEST(SweepFile, Scales) {
   starts(scaled + "cylces = 100\n",
          "s.toml:6:1: error: unknown key of a scale 'cylces'; did you mean 'cycles'?", "quick");
   starts(scaled + "cycles = \"many\"\n", "s.toml:6:10: error: 'cycles' must be a whole number", "quick");
+}
+
+TEST(SweepFile, TheDocumentationsExampleIsRead) {
+  const std::string page = read_file(std::string(GPUMUX_SOURCE_DIR) + "/docs/sweeps.md");
+  const std::size_t begin = page.find("```toml\n") + 8;
+  const std::string text = page.substr(begin, page.find("```", begin) - begin);
+  const SweepFile sweep = parse_sweep(text, "docs/sweeps.toml", "quick");
+  EXPECT_EQ(sweep.name, "l1");
+  EXPECT_EQ(sweep.folder, "docs");
+  EXPECT_EQ(sweep.machines.size(), 2U);
+  EXPECT_EQ(sweep.settings.size(), 2U);
+  EXPECT_EQ(sweep.apps.size(), 4U);
+  EXPECT_EQ(sweep.cycles, 20000U);
+  EXPECT_EQ(sweep.seeds, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(parse_sweep(text, "s.toml", "paper").cycles, 500000U);
 }
 
 TEST(SweepFile, TooManyRuns) {
