@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -117,6 +118,11 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
   if (access == Access::Create && !folder.empty() && !fs::is_directory(folder, ignored)) {
     throw UserError({path_}, fmt::format("cannot be made: there is no folder {}", folder.string()));
   }
+  if (access == Access::Create && !fs::exists(path_, ignored) &&
+      ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    throw UserError(
+        {path_}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
+  }
   // "./" keeps names such as :memory: and file:x from meaning something else.
   const std::string name = path_.starts_with('/') ? path_ : "./" + path_;
   const auto open = [&](const std::string& what, int flags) {
@@ -132,7 +138,7 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
     sqlite3_busy_timeout(handle_, busy_seconds * 1000);
     if (access == Access::Read &&
         sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) {
-      const int code = sqlite3_errcode(handle_);
+      const int code = sqlite3_errcode(handle_) & 0xff;
       const bool cannot_share = code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
       if (!cannot_share || fs::exists(path_ + "-wal", ignored)) fail();
       if (!open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)) fail();

@@ -2,8 +2,12 @@
 #include "database/schema.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -136,6 +140,43 @@ TEST_F(Schema, AReaderWritesNothing) {
   } catch (const UserError& error) {
     EXPECT_EQ(std::string(error.what()), db() + ": error: cannot be written: it is read-only");
   }
+}
+
+/// What `work` returns in a process that root's rights do not help.
+std::string as_anyone(const std::function<std::string()>& work) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    const std::string text = ::geteuid() != 0 || ::setuid(kNobody) == 0 ? work() : "cannot be anyone";
+    ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string text(4096, '\0');
+  const ssize_t got = ::read(ends[0], text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return text;
+}
+
+TEST_F(Schema, WithoutPermissionItIsReadAndNotWritten) {
+  {
+    ResultStore store(db());
+    store.plan(sweep(), {run("a")}, false);
+  }
+  namespace fs = std::filesystem;
+  fs::permissions(db(), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  constexpr fs::perms kLook = fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read |
+                              fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec;
+  fs::permissions(folder_, kLook);
+  EXPECT_EQ(as_anyone([&] { return export_error(db()) + "exported"; }), "exported");
+  EXPECT_EQ(as_anyone([&] { return open_error(db()); }),
+            db() + ": error: cannot be written: it is read-only");
+  EXPECT_EQ(as_anyone([&] { return open_error(folder_ + "/new"); }),
+            folder_ + "/new: error: cannot be made: no permission in " + folder_);
+  fs::permissions(folder_, kLook | fs::perms::owner_write);
 }
 
 TEST_F(Schema, ADamagedDatabaseIsOneError) {
