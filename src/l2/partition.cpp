@@ -56,35 +56,54 @@ struct Partition::State {
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* state) noexcept { huge_page_free(state, sizeof(State)); }
   static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
+  static constexpr Cycle kPrefetched = 8;         // cycles: what they need is fetched before they begin
   State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
         fixed_latency(config.dram.fixed_latency),
         slice_count(config.l2.slices_per_partition),
+        reply_flits(shared.network.flits(kLineBytes)),
+        latency(std::max<std::uint32_t>(1, config.l2.latency)),
         // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
-        arrivals(static_cast<std::uint32_t>(4 * shared.network.latency) + 128),
+        arrivals(static_cast<std::uint32_t>(4 * shared.network.latency + shared.l2_clock.to_core(latency)) +
+                 128),
         credits(arrivals.span()) {
     slices.reserve(config.l2.slices_per_partition);
     for (std::uint32_t i = 0; i < config.l2.slices_per_partition; ++i) slices.emplace_back(config, i, shared);
   }
 
   Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
-  /// Processes all events before `end`; returns the time of the next one.
-  Cycle run_events(Cycle end);
+  /// Takes the requests that arrive before `end` as far as there is room.
+  void enter(Cycle end);
+  [[nodiscard]] bool nobody_waits_outside() const {
+    return std::none_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.crowded(); });
+  }
+  /// Up to here nothing depends on requests that have not entered.
+  [[nodiscard]] Cycle horizon() const {
+    return shared.l2_clock.to_core(shared.l2_clock.tick_at(shared.entered) + latency - 1);
+  }
+  /// Processes all events of slices and DRAM before `end`, or up to the first for which it may lack credits;
+  /// sets `done`. Credits are known before `complete`. Returns the time of the next event.
+  Cycle run_events(Cycle end, Cycle complete);
+  [[nodiscard]] Cycle stop_at(Cycle now, Cycle end, Cycle complete) const;
   [[nodiscard]] Cycle next_event() const;
   [[nodiscard]] Cycle channel_cycle();
-  void admit_arrivals(Cycle end);
   void step(Cycle now);
   bool run_channel(dram::Tick limit);
   [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
   void take_credits();
+  Cycle run(machine::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end);
   Slice& wake_stalled_slice();
 
   Shared shared;
   Cycle fixed_latency;
   HugePageVector<Slice> slices;
   std::uint32_t slice_count;
+  std::uint32_t reply_flits;  // of the largest reply
+  std::uint32_t latency;      // L2 cycles
+  Cycle done = 0;             // what lies behind them is simulated up to here
+  Cycle stepped = 0;          // the last cycle of step(), plus one
   Arrivals arrivals;
   CreditWheel credits;
   std::uint32_t first_for_credits = 0;
@@ -150,46 +169,66 @@ Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle b
 
 // The next cycle in which something of the slices, or for them, happens.
 Cycle Partition::State::next_event() const {
-  Cycle next = std::min({arrivals.next(), shared.next[0], shared.next[1]});  // often all slices
+  Cycle next = std::min(shared.next[0], shared.next[1]);  // often all slices
   for (std::uint32_t i = 2; i < slice_count; ++i) next = std::min(next, shared.next[i]);
   // Credits that nobody waits for are taken with the next event.
-  if (shared.waiting_slices != 0) next = std::min(next, credits.next());
+  if (shared.waiting_slices != 0 && credits.next() < shared.complete) next = std::min(next, credits.next());
   return next;
 }
 
-inline void Partition::State::step(Cycle now) {
-  while (credits.next() <= now) take_credits();
-  if (arrivals.next() == now) {
+void Partition::State::enter(Cycle end) {
+  while (arrivals.next() < end) {
     for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
       const Request& request = shared.pool[index];
-      slices[request.slice].arrive(index, now);
-      index = request.next;
+      const RequestIndex next = request.next;
+      slices[request.slice].arrive(index);
+      index = next;
     }
   }
+  for (Slice& slice : slices) slice.settle_entrance(end);
+  shared.entered = std::max(shared.entered, end);
+}
+
+inline void Partition::State::step(Cycle now) {
+  while (credits.next() < shared.complete && credits.next() <= now) take_credits();
   // The slice after the one that used the channel last goes first.
   std::uint32_t i = shared.last_to_dram;
   for (std::uint32_t n = 0; n < slice_count; ++n) {
     if (++i >= slice_count) i = 0;
     if (shared.next[i] == now) slices[i].step();
   }
+  stepped = now + 1;
 }
 
-Cycle Partition::State::run_events(Cycle end) {
+// Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.
+inline Cycle Partition::State::stop_at(Cycle now, Cycle end, Cycle complete) const {
+  if (now < complete) return end;
+  if (shared.waiting_slices != 0) return std::min(end, std::max(complete, stepped));
+  const std::uint32_t most = (2 * slice_count + shared.atomics) * reply_flits;
+  return shared.reply_credits < most ? std::min(end, now) : end;
+}
+
+Cycle Partition::State::run_events(Cycle end, Cycle complete) {
   const dram::Channel& channel = shared.channel;
   const dram::Tick end_tick = dram_tick(end);
   shared.end = end;
-  admit_arrivals(end);
   while (true) {
     Cycle now = next_event();
+    Cycle stop = stop_at(now, end, complete);
     // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
     // `now`, and while it is full nobody does at all.
     while (channel.next() < end_tick) {
-      const bool ahead = channel.full() || now >= end;
+      const bool ahead = channel.full() || now >= stop;
       if (!ahead && channel_cycle() > now) break;
-      if (!run_channel(ahead ? end_tick : dram_tick(now + 1))) break;
+      const dram::Tick limit = !ahead ? dram_tick(now + 1) : stop == end ? end_tick : dram_tick(stop);
+      if (!run_channel(limit)) break;
       now = next_event();
+      stop = stop_at(now, end, complete);
     }
-    if (now >= end) return std::min(now, channel_cycle());
+    if (now >= stop) {
+      done = std::max(done, stop);
+      return stop < end || shared.waiting_slices != 0 ? stop : std::min(now, channel_cycle());
+    }
     step(now);
   }
 }
@@ -205,30 +244,13 @@ Cycle Partition::State::channel_cycle() {
   return channel_core;
 }
 
-// A request that finds its slice's pipeline with room for it, whatever happens in between, needs no event.
-void Partition::State::admit_arrivals(Cycle end) {
-  while (arrivals.next() < end) {
-    if (!std::all_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.open(); })) return;
-    const Cycle now = arrivals.next();
-    for (RequestIndex index = arrivals.take(); index != kNoRequest;) {
-      const Request& request = shared.pool[index];
-      Slice& slice = slices[request.slice];
-      if (slice.open()) {
-        slice.arrive_at_open_port(index);
-      } else {
-        slice.arrive(index, now);
-      }
-      index = request.next;
-    }
-  }
-}
-
 void Partition::prefetch() const {
   const State& s = *state_;
   prefetch_lines(&s.shared, &s.shared.next[slice_count_]);
   prefetch_lines(&s.fixed_latency, &s + 1);
   prefetch_lines(slices_, slices_ + slice_count_);
-  prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + mailbox_.in.size());
+  constexpr std::size_t kMessages = 8;  // the host sees by itself that the others follow
+  prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + std::min(mailbox_.in.size(), kMessages));
   __builtin_prefetch(mailbox_.out.data(), 1);
   __builtin_prefetch(mailbox_.credits_out.data(), 1);
 }
@@ -239,23 +261,54 @@ void Partition::prefetch_further() const {
   for (const Slice& slice : s.slices) slice.prefetch_queues();
 }
 
-Cycle Partition::run(Cycle begin, Cycle end) {
-  State& s = *state_;
-  for (const Slice& slice : s.slices) slice.prefetch_heads(end);
-  Cycle left = kNever;
+Cycle Partition::State::run(machine::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end) {
+  for (const Slice& slice : slices) slice.prefetch_heads(std::min(end, begin + kPrefetched));
+  // Credits may have come while there was nothing to do. Each of their cycles counts (take_credits()).
+  Cycle first = std::min(begin, credits.next());
+  for (const Credit& credit : mailbox.credits_in) first = std::min(first, credit.time);
+  shared.entered = std::max(shared.entered, first);
+  done = std::max(done, begin);
   Cycle next = kNever;
-  for (Cycle from = begin; from < end;) {
-    left = s.read_mailbox(mailbox_, from);
-    for (const Slice& slice : s.slices) slice.prefetch_fills(end);
+  do {
+    const Cycle left = read_mailbox(mailbox, shared.entered);
+    for (const Slice& slice : slices) slice.prefetch_fills(std::min(end, begin + kPrefetched));
     // Messages that were left may be due in a later piece of a long window.
-    const Cycle to = left < end ? std::min(end, from + s.arrivals.span()) : end;
-    next = s.run_events(to);
-    from = to;
-  }
+    const Cycle known = left < complete ? std::min(complete, shared.entered + arrivals.span()) : complete;
+    const Cycle until = known < complete ? known : end;
+    shared.complete = known;
+    while (credits.next() < std::min(known, stepped)) take_credits();
+    do {
+      // Where requests wait for room, the entrance must know when those before them have left.
+      enter(arrivals.next() >= known && nobody_waits_outside() ? known : std::min(known, done + 1));
+      next = run_events(std::min(until, horizon()), known);
+    } while (shared.entered < known);
+    next = std::min(next, left);
+  } while (shared.entered < complete);
+  for (const Slice& slice : slices) next = std::min(next, slice.next_entry());
+  return std::min(next, arrivals.next());
+}
+
+Cycle Partition::run_ahead(Cycle begin, Cycle complete, Cycle end) {
+  return state_->run(mailbox_, begin, complete, end);
+}
+
+Cycle Partition::done() const { return state_->done; }
+
+Cycle Partition::lookahead(Cycle complete) const {
+  const State& s = *state_;
+  return s.shared.l2_clock.to_core(s.shared.l2_clock.tick_at(complete) + s.latency - 1);
+}
+
+void Partition::settle(Cycle now) {
+  for (Slice& slice : state_->slices) slice.settle_stalls(now);
+}
+
+Cycle Partition::run(Cycle begin, Cycle end) {
+  const Cycle next = run_ahead(begin, end, end);
   bool stalled = false;
-  for (Slice& slice : s.slices) stalled |= slice.settle_stalls(end);
+  for (Slice& slice : state_->slices) stalled |= slice.settle_stalls(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.
-  return stalled ? end : std::max(end, std::min(left, next));
+  return stalled ? end : next;
 }
 
 // The channel's commands before `limit`, until a request is through or a slice may find a place in the queue:
@@ -295,7 +348,8 @@ void Partition::State::take_credits() {
   const Cycle now = credits.next();
   shared.reply_credits += credits.take();
   GPUMUX_DCHECK(shared.reply_credits <= shared.network.reply_credits);
-  if (shared.waiting_slices != 0) {
+  // When credits become known after their cycle, nobody had waited for them then (stop_at()).
+  if (shared.waiting_slices != 0 && now >= stepped) {
     // In turn, since one slice may take them all.
     for (std::uint32_t n = 0; n < slice_count; ++n) {
       const std::uint32_t i = first_for_credits + n;

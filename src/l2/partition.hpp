@@ -30,6 +30,18 @@ class Partition {
   /// Simulates core cycles [begin, end); see sm::Sm::run for the contract.
   Cycle run(Cycle begin, Cycle end);
 
+  /// Simulates what is certain of the cycles before `end` (>= complete) when all messages before `complete`
+  /// have come, and none is missing before `begin`: a request reaches the tags no earlier than lookahead()
+  /// says, so what lies behind them may be far ahead of the ports. Returns the next cycle >= done() at which
+  /// something can happen without messages. Afterwards done() >= complete.
+  Cycle run_ahead(Cycle begin, Cycle complete, Cycle end);
+  /// Simulated up to here: no reply from now on is sent before.
+  [[nodiscard]] Cycle done() const;
+  /// What lies before this cycle depends only on requests before `complete`.
+  [[nodiscard]] Cycle lookahead(Cycle complete) const;
+  /// Counts stalls up to `now`, when all is simulated up to there.
+  void settle(Cycle now);
+
   /// Other parts run between two windows of this one and use up the host's cache. These load what run() is
   /// about to touch: what lies at known places; then, once that has come, what it leads to.
   void prefetch() const;

@@ -38,6 +38,7 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
       ejection_(shared.network.clock),
       approach_(input_capacity_ + shared.network.output_buffer_flits +
                 config.sms * shared.network.request_credits / config.l2.partitions),
+      departed_(input_capacity_),
       tags_(config.l2),
       mshrs_(config.l2.mshr_entries, on_fill_),
       misses_(config.l2.miss_queue + 2),
@@ -51,25 +52,37 @@ Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& 
 
 // --- from the network -----------------------------------------------------------------------------
 
-void Slice::arrive(RequestIndex index, Cycle now) {
-  approach_.arrive(s_.pool[index], index);
+void Slice::arrive(RequestIndex index) {
+  if (approach_.all_in() && input_has_room()) {
+    Approach::Place& place = approach_.arrive(s_.pool[index], index);
+    admit(place, eject(place, place.time));
+    return;
+  }
+  const Cycle now = s_.pool[index].time;
   settle_entrance(now);
+  while (!departed_.empty() && departed_.front() < now) departed_.pop();  // nobody had waited for the room
+  approach_.arrive(s_.pool[index], index);
+  enter(now);
 }
 
-void Slice::arrive_at_open_port(RequestIndex index) {
-  Approach::Place& place = approach_.arrive(s_.pool[index], index);
-  admit(place, eject(place, place.time));
+// The slice may be ahead of its entrance: it has noted when places became free.
+void Slice::settle_entrance(Cycle end) {
+  while (!approach_.all_in() && !departed_.empty() && departed_.front() < end) {
+    const Cycle now = departed_.front();
+    departed_.pop();
+    enter(now);
+  }
 }
 
-void Slice::settle_entrance(Cycle now) {
-  while (approach_.input() < input_capacity_ && approach_.entrance() != 0) {
+void Slice::enter(Cycle now) {
+  while (input_has_room() && approach_.entrance() != 0) {
     Approach::Place& place = approach_.first_outside();
     entrance_flits_ -= place.flits;
     admit(place, std::max(place.time, now));
   }
   while (approach_.network() != 0) {
     Approach::Place& place = approach_.first_in_network();
-    if (approach_.input() < input_capacity_) {
+    if (input_has_room()) {
       admit(place, eject(place, now));
     } else if (entrance_flits_ + place.flits <= s_.network.output_buffer_flits) {
       place.time = eject(place, now);
@@ -109,6 +122,7 @@ void Slice::step() {
   const std::uint64_t tick = next_tick_;
   unprocessed_ = tick + 1;
   while (!fills_.empty() && fills_.front().tick <= tick) {
+    prefetch_next_fill();
     complete_fill(fills_.front());
     fills_.pop();
   }
@@ -179,9 +193,11 @@ inline void Slice::access_head(std::uint64_t tick) {
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
     approach_.pop();
+    departed_.push(next_core_);
+    // Else requests may arrive before.
+    if (!approach_.all_in() && next_core_ < s_.entered) settle_entrance(next_core_ + 1);
     if (approach_.input() >= kHeads) prefetch_head(approach_[kHeads - 1]);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
-    if (!approach_.all_in()) settle_entrance(next_core_);
     return;
   }
   if (outcome == Outcome::NeedsOutput) {
@@ -397,6 +413,16 @@ void Slice::channel_freed(Cycle now) {
 
 // --- fills ----------------------------------------------------------------------------------------
 
+// Behind the one at the front, which was fetched in the same way.
+[[gnu::always_inline]] inline void Slice::prefetch_next_fill() const {
+  constexpr std::uint32_t kAhead = 2;
+  if (fills_.size() <= kAhead) return;
+  mshrs_.prefetch(fills_[kAhead].mshr);
+  const Mshr& entry = mshrs_[fills_[kAhead - 1].mshr];
+  if (!entry.waiters.empty()) s_.pool.prefetch(entry.waiters.front());
+  if (entry.way != kNoWay) tags_.prefetch_way(entry.way);
+}
+
 Cycle Slice::fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at) {
   const std::uint64_t start = std::max(s_.l2_clock.tick_at(at), fill_free_);
   fill_free_ = start + beats(units_bytes(sectors));
@@ -508,6 +534,7 @@ void Slice::start_atomic(RequestIndex index, std::uint64_t tick) {
   const std::uint32_t operations = std::max<std::uint32_t>(1, request.operations);
   s_.counters.atomics += operations;
   atomics_.push_back({start + std::uint64_t{operations} * atomic_interval_, index});
+  ++s_.atomics;
 }
 
 void Slice::finish_atomics(std::uint64_t tick) {
@@ -522,6 +549,7 @@ void Slice::finish_atomics(std::uint64_t tick) {
       s_.pool.release(atomic.request);
     }
   }
+  s_.atomics -= static_cast<std::uint32_t>(atomics_.size() - kept);
   atomics_.resize(kept);
 }
 

@@ -32,7 +32,9 @@ struct Shared {
   RequestPool pool;
   dram::Channel channel;             // may be ahead of the slices while it is full
   Cycle channel_room = 0;            // before this cycle it is full for them
-  Cycle end = 0;                     // of the window
+  Cycle end = 0;                     // of what is being simulated
+  Cycle complete = 0;                // all credits before this cycle are known
+  Cycle entered = 0;                 // and the entrances have taken all requests that arrive before this one
   std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
@@ -41,6 +43,7 @@ struct Shared {
   std::vector<machine::Credit>* credits = nullptr;
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
+  std::uint32_t atomics = 0;       // in progress, of all slices
   std::uint32_t last_to_dram = 0;  // slice that gave the channel its last request
   std::array<Cycle, 64> next;      // of each, core cycle of step(); kNever: none without a message or DRAM
 };
@@ -66,14 +69,19 @@ class Slice {
  public:
   Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared);
 
-  /// A request's last flit is at the ejection port at its `time`. In order of (time, SM).
-  void arrive(RequestIndex request, Cycle now);
-  /// The same when open(), for an arrival that may be in the future.
-  void arrive_at_open_port(RequestIndex request);
+  /// A request's last flit is at the ejection port at its `time`. In order of (time, SM). step() has been
+  /// called for all L2 cycles before, or there is room whatever it does.
+  void arrive(RequestIndex request);
+  /// Lets into the entrance and the pipeline what finds room before core cycle `end`.
+  void settle_entrance(Cycle end);
+  /// Requests wait in the entrance or in the network.
+  [[nodiscard]] bool crowded() const { return !approach_.all_in(); }
+  /// The next cycle in which settle_entrance() can do something without another step.
+  [[nodiscard]] Cycle next_entry() const {
+    return crowded() && !departed_.empty() ? departed_.front() : kNever;
+  }
   /// Everything of the L2 cycle that falls in core cycle Shared::next.
   void step();
-  /// There is room for more requests than can arrive within a window.
-  [[nodiscard]] bool open() const { return approach_.all_in() && approach_.input() < input_capacity_; }
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
   /// it leaves the return queue for the fill port.
   Cycle fill_from(std::uint16_t mshr, std::uint8_t sectors, Cycle at);
@@ -118,7 +126,9 @@ class Slice {
     std::uint64_t since = 0;
   };
 
-  void settle_entrance(Cycle now);
+  void enter(Cycle now);
+  /// There is room in the pipeline and input queue, as the entrance sees them.
+  [[nodiscard]] bool input_has_room() const { return approach_.input() + departed_.size() < input_capacity_; }
   void admit(Approach::Place& place, Cycle through);
   Cycle eject(const Approach::Place& place, Cycle now);
   [[gnu::always_inline]] void prefetch_head(const Approach::Place& place) const {
@@ -134,6 +144,7 @@ class Slice {
   void used(std::uint32_t way, std::uint16_t mshr);
   void evict(std::uint32_t way);
   void queue_miss(std::uint64_t slice_line, std::uint32_t space, dram::Request request);
+  void prefetch_next_fill() const;
   void complete_fill(const Fill& fill);
   std::uint32_t install_filled(Mshr& entry);
   void retire_if_done(std::uint16_t mshr);
@@ -188,6 +199,8 @@ class Slice {
 
   noc::Port ejection_;
   Approach approach_;
+  Ring<Cycle>
+      departed_;  // core cycles in which requests have left for the tags, which the entrance is to see yet
   std::uint32_t entrance_flits_ = 0;
 
   Tags tags_;
