@@ -55,14 +55,12 @@ void Gpu::check_drained() {
   };
   // The last credits go home after the last reply.
   const Cycle limit = now_ + config_.watchdog_cycles;
-  for (Cycle quiet = 0; quiet < 4 * network_.latency + 64;
-       now_ = now_ - now_ % network_.window + network_.window) {
-    const Cycle end = now_ - now_ % network_.window + network_.window;
-    run_window(end);
-    exchange_messages();
+  for (Cycle quiet = 0; quiet < 4 * network_.latency + 64;) {
+    run_parts(window_end(now_));
     recycle_drained_slots();
     quiet = busy() ? 0 : quiet + network_.window;
-    if (end > limit) throw InternalError("conservation: the machine does not come to rest\n" + wait_report());
+    if (now_ > limit)
+      throw InternalError("conservation: the machine does not come to rest\n" + wait_report());
   }
   check_conservation();
   for (const auto& sm : sms_) sm->check_drained(true);

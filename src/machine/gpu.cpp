@@ -33,6 +33,13 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   for (const auto& partition : partitions_) partition_boxes_.push_back(&partition->mailbox());
   next_.assign(sms_.size() + partitions_.size(), kNever);
   wants_records_.assign(sms_.size(), 0);
+  sm_time_.assign(sms_.size(), 0);
+  sm_end_.assign(sms_.size(), 0);
+  collect_at_.assign(sms_.size(), kNever);
+  blind_.assign(sms_.size(), 0);
+  partition_time_.assign(partitions_.size(), 0);
+  busy_until_.assign(sms_.size() * kMaxKernelSlots, 0);
+  most_ahead_ = partitions_[0]->lookahead(network_.latency) + 2 * network_.latency;
   if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
 }
 
@@ -72,16 +79,20 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     run_policy_epoch();
     dispatch_blocks();
     refill_streams();
-    const Cycle end = std::min(limit, now_ - now_ % network_.window + network_.window);
-    run_window(end);
-    exchange_messages();
+    const Cycle meeting = next_meeting(limit, host_event, pause);
+    run_parts(meeting);
     kernel_ended = collect_finished_blocks();
     recycle_drained_slots();
-    watch(end);
+    watch(now_);
     // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
-    now_ = kernel_ended ? end : std::min(limit, next_window(end, host_event, pause));
+    if (!kernel_ended) skip_idle(meeting, host_event);
   }
-  for (const auto& sm : sms_) sm->settle(now_);  // SMs left asleep have counters to catch up
+  settle_counters();
+}
+
+void Gpu::settle_counters() {
+  for (const auto& sm : sms_) sm->settle(now_);
+  for (const auto& partition : partitions_) partition->settle(now_);
 }
 
 bool Gpu::room_for_kernel() const {
@@ -103,6 +114,7 @@ void Gpu::admit_kernels() {
     slot.stream = submitted.stream;
     slot.app = submitted.context->app();
     slot.source = std::move(submitted.source);
+    slot.refills_independently = slot.source->refills_independently();
 
     policy::RunningKernel kernel;
     kernel.slot = id;
@@ -122,7 +134,7 @@ void Gpu::admit_kernels() {
     context.app = slot.app;
     context.code_address = slot.source->code_address();
     context.timing = std::make_shared<sm::TimingTable>(config_, context.table, context.table_size);
-    context.refills_independently = slot.source->refills_independently();
+    context.refills_independently = slot.refills_independently;
     for (std::size_t i = 0; i < sms_.size(); ++i) {
       sms_[i]->bind_kernel(id, context);
       sms_[i]->set_may_issue(id, true);
@@ -137,6 +149,7 @@ void Gpu::admit_kernels() {
 
 void Gpu::run_policy_epoch() {
   while (now_ >= next_epoch_) {
+    settle_counters();
     policy_->epoch_ended(*this);
     next_epoch_ += policy_->epoch();
   }
@@ -145,7 +158,7 @@ void Gpu::run_policy_epoch() {
 // One block per core cycle over the whole GPU, round robin over the SMs: the usual rate in the papers'
 // simulator.
 void Gpu::dispatch_blocks() {
-  const Cycle end = now_ - now_ % network_.window + network_.window;
+  const Cycle end = window_end(now_);
   for (Cycle start = now_; dispatch_possible_ && start < end; ++start) {
     if (!dispatch_one(start)) dispatch_possible_ = false;
   }
@@ -155,6 +168,7 @@ bool Gpu::dispatch_one(Cycle start) {
   for (std::size_t tried = 0; tried < sms_.size(); ++tried) {
     const SmId id = next_sm_;
     next_sm_ = static_cast<SmId>((next_sm_ + 1U) % sms_.size());
+    if (sm_time_[id] > now_) continue;  // it had no room, else it would not have gone ahead
     sm::Sm& sm = *sms_[id];
     for (const KernelSlot slot : dispatch_order_) {
       policy::RunningKernel& kernel = running(slot);
@@ -187,101 +201,11 @@ void Gpu::refill_streams() {
   }
 }
 
-void Gpu::run_window(Cycle end) {
-  awake_.clear();
-  for (std::uint32_t i = 0; i < next_.size(); ++i) {
-    if (next_[i] < end || options_.no_skip) awake_.push_back(i);
-  }
-  share_out();
-  const Cycle begin = now_;
-  workers_.run(bounds_, [this, begin, end](std::uint32_t first, std::uint32_t last) {
-    const auto sm_at = [&](std::uint32_t k) -> sm::Sm* {
-      return k < last && run_order_[k] < sms_.size() ? sms_[run_order_[k]].get() : nullptr;
-    };
-    const auto partition_at = [&](std::uint32_t k) -> l2::Partition* {
-      return k < last && run_order_[k] >= sms_.size() ? partitions_[run_order_[k] - sms_.size()].get()
-                                                      : nullptr;
-    };
-    for (std::uint32_t k = first; k < last; ++k) {
-      // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
-      if (sm::Sm* const sm = sm_at(k + 4)) sm->prefetch();
-      if (sm::Sm* const sm = sm_at(k + 3)) sm->prefetch_state();
-      if (sm::Sm* const sm = sm_at(k + 2)) sm->prefetch_schedulers(begin);
-      if (sm::Sm* const sm = sm_at(k + 1)) sm->prefetch_warps(begin, end);
-      if (l2::Partition* const partition = partition_at(k + 2)) partition->prefetch();
-      if (l2::Partition* const partition = partition_at(k + 1)) partition->prefetch_further();
-      run_part(run_order_[k], begin, end);
-    }
-  });
-  if (error_) std::rethrow_exception(error_);
-}
-
-/// Gives each thread the same SMs and partitions in every window, as far as they are awake.
-void Gpu::share_out() {
-  const std::uint32_t threads = workers_.threads();
-  run_order_.clear();
-  bounds_.assign(1, 0);
-  const auto sm_count = static_cast<std::uint32_t>(sms_.size());
-  const auto parts = static_cast<std::uint32_t>(next_.size());
-  const auto partitions = std::lower_bound(awake_.begin(), awake_.end(), sm_count);
-  auto sm = awake_.begin();
-  auto partition = partitions;
-  for (std::uint32_t t = 1; t <= threads; ++t) {
-    for (; sm != partitions && *sm < sm_count * t / threads; ++sm) run_order_.push_back(*sm);
-    const std::uint32_t limit = sm_count + (parts - sm_count) * t / threads;
-    for (; partition != awake_.end() && *partition < limit; ++partition) run_order_.push_back(*partition);
-    bounds_.push_back(static_cast<std::uint32_t>(run_order_.size()));
-  }
-}
-
-/// One SM or partition through one window; on any thread.
-void Gpu::run_part(std::uint32_t part, Cycle begin, Cycle end) {
-  try {
-    if (part < sms_.size()) {
-      next_[part] = sms_[part]->run(begin, end);
-      wants_records_[part] = sms_[part]->wants_records() ? 1 : 0;
-    } else {
-      next_[part] = partitions_[part - sms_.size()]->run(begin, end);
-    }
-  } catch (...) {
-    const std::lock_guard lock(error_mutex_);
-    if (error_ && error_part_ < part) return;
-    error_ = std::current_exception();
-    error_part_ = part;
-  }
-}
-
-void Gpu::exchange_messages() {
-  const std::size_t sm_count = sms_.size();
-  SmMailbox* const* const to_sm = sm_boxes_.data();
-  PartitionMailbox* const* const to_partition = partition_boxes_.data();
-  Cycle* const sm_next = next_.data();
-  Cycle* const partition_next = sm_next + sm_count;
-  for (const std::uint32_t i : awake_) {
-    if (i < sm_count) {
-      SmMailbox& box = *to_sm[i];
-      deliver(box.out, partition_next, [=](const MemRequest& request) {
-        return std::pair{request.partition, &to_partition[request.partition]->in};
-      });
-      deliver(box.credits_out, partition_next, [=](const Credit& credit) {
-        return std::pair{credit.to, &to_partition[credit.to]->credits_in};
-      });
-    } else {
-      PartitionMailbox& box = *to_partition[i - sm_count];
-      deliver(box.out, sm_next, [=](const MemReply& reply) {
-        return std::pair{reply.sm, &to_sm[reply.sm]->in};
-      });
-      deliver(box.credits_out, sm_next, [=](const Credit& credit) {
-        return std::pair{credit.to, &to_sm[credit.to]->credits_in};
-      });
-    }
-  }
-}
-
 bool Gpu::collect_finished_blocks() {
   bool kernel_ended = false;
-  for (const std::uint32_t i : awake_) {
-    if (i >= sms_.size()) break;
+  for (std::uint32_t i = 0; i < sms_.size(); ++i) {
+    if (collect_at_[i] == kNever || sm_time_[i] > now_) continue;
+    collect_at_[i] = kNever;
     for (const sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
       free_residencies_[i] |= std::uint64_t{1} << (block.residency - i * config_.sm.max_blocks);
       dispatch_possible_ = true;
@@ -289,7 +213,7 @@ bool Gpu::collect_finished_blocks() {
       ++kernel.blocks_done;
       policy_->block_ended(*this, kernel, static_cast<SmId>(i));
       if (kernel.blocks_done < kernel.blocks_total) continue;
-      check_length(kernel, now_);
+      check_length(kernel, window_of(now_ - 1));
       const policy::RunningKernel ended = kernel;
       std::erase_if(running_, [&](const policy::RunningKernel& k) { return k.slot == ended.slot; });
       std::erase(dispatch_order_, ended.slot);
@@ -315,23 +239,6 @@ void Gpu::recycle_drained_slots() {
     }
     slot = Slot{};
   }
-}
-
-Cycle Gpu::next_window(Cycle end, Cycle host_event, Cycle pause) const {
-  if (options_.no_skip || dispatch_possible_) return end;
-  Cycle next = std::min(host_event, next_epoch_);
-  for (const Cycle part : next_) next = std::min(next, part);
-  // A launch that has arrived and finds no room waits for a kernel's end, which is some part's doing.
-  if (!submitted_.empty() && (submitted_.front().arrival > end || room_for_kernel())) {
-    next = std::min(next, submitted_.front().arrival);
-  }
-  if (next == kNever && (!running_.empty() || !submitted_.empty())) {
-    throw SimulationFault(
-        fmt::format("error: deadlock at cycle {}: nothing can move\n{}", end, wait_report()));
-  }
-  next = std::min(next, pause);
-  if (next <= end || next == kNever) return end;
-  return next - next % network_.window;
 }
 
 void Gpu::check_length(const policy::RunningKernel& kernel, Cycle end) const {
@@ -423,17 +330,27 @@ PartitionCounters Gpu::partition_counters() const {
   return sum;
 }
 
+// Policies that probe or change SMs at other moments than those at which all SMs meet say so with
+// Policy::watches_blocks().
+void Gpu::expect_meeting() const { GPUMUX_CHECK(!someone_is_ahead()); }
+
 std::uint32_t Gpu::resident_blocks(SmId sm, KernelSlot kernel) const {
+  expect_meeting();
   return sms_[sm]->resident_blocks(kernel);
 }
 
-const KernelCounters& Gpu::counters(SmId sm, KernelSlot kernel) const { return sms_[sm]->counters(kernel); }
+const KernelCounters& Gpu::counters(SmId sm, KernelSlot kernel) const {
+  expect_meeting();
+  return sms_[sm]->counters(kernel);
+}
 
 const PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
+  expect_meeting();
   return partitions_[partition]->counters();
 }
 
 void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
+  expect_meeting();
   block_limit_[sm][kernel] = blocks;
   dispatch_possible_ = true;
 }
@@ -444,6 +361,7 @@ void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
 }
 
 void Gpu::set_may_issue(SmId sm, KernelSlot kernel, bool allowed) {
+  expect_meeting();
   sms_[sm]->set_may_issue(kernel, allowed);
   next_[sm] = std::min(next_[sm], now_);
 }

@@ -24,11 +24,14 @@
 
 namespace gpumux::machine {
 
-/// Time goes in windows as long as the shortest network latency: during one, SMs and partitions run apart
-/// (on several threads), and everything that joins them happens between windows in a fixed order:
+/// Time goes in windows as long as the network's latency, which begin at multiples of their length. What
+/// joins the parts of the machine happens between windows in a fixed order:
 ///   kernels arrive and end -> policy -> block dispatch -> streams are refilled -> window -> messages.
-/// Windows begin at multiples of their length; windows in which nothing can happen are skipped.
-/// Invariant: no state that reaches a result depends on the number of threads or on skipping.
+/// SMs and partitions run apart (on several threads), each as far ahead as what it knows of the others allows
+/// (run_ahead.cpp); now() is the window that all have reached. Windows in which nothing can happen are
+/// skipped.
+/// Invariant: no state that reaches a result depends on the number of threads, on skipping or on how far a
+/// part is ahead.
 class Gpu final : public runtime::Device, public policy::Control {
  public:
   struct Options {
@@ -88,6 +91,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     runtime::Context* context = nullptr;
     std::uint32_t stream = 0;
     AppId app = 0;
+    bool refills_independently = false;
     std::unique_ptr<workload::KernelSource> source;
   };
 
@@ -95,25 +99,51 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] bool room_for_kernel() const;
   void admit_kernels();
   void run_policy_epoch();
+  /// Parts that were left asleep have counters to catch up.
+  void settle_counters();
+  void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
   void refill_streams();
-  void run_window(Cycle end);
-  void share_out();
-  void run_part(std::uint32_t part, Cycle begin, Cycle end);
-  void exchange_messages();
-  template <typename Message, typename Inbox>
-  static void deliver(std::vector<Message>& messages, Cycle* next, const Inbox& inbox) {
-    for (const Message& message : messages) {
-      const auto [part, box] = inbox(message);
-      box->push_back(message);
-      next[part] = std::min(next[part], message.time);
-    }
-    messages.clear();
-  }
   bool collect_finished_blocks();
   void recycle_drained_slots();
-  [[nodiscard]] Cycle next_window(Cycle end, Cycle host_event, Cycle pause) const;
+
+  // --- run_ahead.cpp ------------------------------------------------------------------------------
+  struct Span {        // of one call of run_parts()
+    Cycle window;      // end of the window that begins at now_
+    Cycle sms;         // how far SMs may go
+    Cycle partitions;  // and partitions
+    bool in_step;      // SMs go window by window
+  };
+  /// Moves now() on by at least one window, to `meeting` at most, which is the next moment at which something
+  /// from outside concerns the parts: then all have come as far.
+  void run_parts(Cycle meeting);
+  [[nodiscard]] Cycle next_meeting(Cycle limit, Cycle host_event, Cycle pause) const;
+  [[nodiscard]] bool in_step() const;
+  [[nodiscard]] Span span(Cycle meeting);
+  [[nodiscard]] Cycle earliest_end(const policy::RunningKernel& kernel) const;
+  void run_partitions(Cycle complete, Cycle end);
+  void run_sms(const Span& span);
+  template <typename Work>
+  void run_awake(const Work& work);
+  void share_out(std::uint32_t first, std::uint32_t count);
+  void run_sm(SmId sm, Cycle credits_known);
+  void note_busy(SmId sm);
+  void skip_idle(Cycle meeting, Cycle host_event);
+  [[nodiscard]] Cycle window_of(Cycle cycle) const { return cycle - cycle % network_.window; }
+  [[nodiscard]] Cycle window_end(Cycle cycle) const { return window_of(cycle) + network_.window; }
+  /// The begin of the first window that is not before `cycle`.
+  [[nodiscard]] Cycle window_from(Cycle cycle) const {
+    return cycle > kNever - network_.window ? kNever : window_of(cycle + network_.window - 1);
+  }
+  [[nodiscard]] Cycle* partition_next() { return next_.data() + sms_.size(); }
+  [[nodiscard]] bool is_tail(const policy::RunningKernel& kernel) const {
+    return kernel.blocks_total - kernel.blocks_dispatched <= most_ahead_;
+  }
+
+  [[nodiscard]] bool someone_is_ahead() const {
+    return std::any_of(sm_time_.begin(), sm_time_.end(), [this](Cycle time) { return time > now_; });
+  }
   void watch(Cycle end);
   void check_length(const policy::RunningKernel& kernel, Cycle now) const;
   /// All kernels, and what their warps and requests wait for: one line each, of a long list the first.
@@ -131,9 +161,19 @@ class Gpu final : public runtime::Device, public policy::Control {
   Options options_;
   Workers workers_;
 
-  Cycle now_ = 0;
+  Cycle now_ = 0;                         // where the hindmost SM's window begins
   std::vector<Cycle> next_;               // by part (SMs, then partitions): when it can change by itself
-  std::vector<std::uint32_t> awake_;      // parts to run in this window
+  std::vector<Cycle> sm_time_;            // simulated up to here, by SM
+  std::vector<Cycle> sm_end_;             // to be simulated up to here
+  std::vector<Cycle> collect_at_;         // by SM: the window before has ended blocks; kNever: none
+  std::vector<std::uint8_t> blind_;       // by SM: waits for credits that are not known
+  std::vector<Cycle> partition_time_;     // simulated up to here, by partition
+  Cycle entered_ = 0;                     // requests before have entered the partitions
+  Cycle replies_known_ = 0;               // all replies before this cycle are known
+  Cycle most_ahead_ = 0;                  // an SM is never this many cycles before the others
+  std::uint32_t busy_slots_ = 0;          // mask of kernels whose busy_until_ is kept
+  std::vector<Cycle> busy_until_;         // [slot][sm]: not all the kernel's blocks there end before
+  std::vector<std::uint32_t> awake_;      // parts to run now
   std::vector<std::uint32_t> run_order_;  // the same by the thread that runs them first,
   std::vector<std::uint32_t> bounds_;     // and where each thread's begin
   std::mutex error_mutex_;

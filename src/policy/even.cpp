@@ -13,6 +13,7 @@ class Even final : public Policy {
  public:
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
+  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
  private:
   static void divide(Control& control) {

@@ -20,6 +20,10 @@ class Leftover final : public Policy {
   }
   void kernel_ended(Control& control, const RunningKernel&) override { order(control); }
   void kernel_fully_dispatched(Control& control, const RunningKernel&) override { order(control); }
+  // In the strict form the last block of one kernel lets in the next.
+  [[nodiscard]] bool watches_blocks(const Control& control) const override {
+    return strict_ && control.kernels().size() > 1;
+  }
 
  private:
   // In dispatch order an SM takes a block of the oldest kernel whose block fits.

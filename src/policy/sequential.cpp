@@ -9,6 +9,7 @@ class Sequential final : public Policy {
  public:
   void kernel_arrived(Control& control, const RunningKernel&) override { serve_oldest(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { serve_oldest(control); }
+  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
  private:
   static void serve_oldest(Control& control) {

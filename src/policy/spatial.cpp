@@ -19,6 +19,9 @@ class Spatial final : public Policy {
       divide(control);
     }
   }
+  [[nodiscard]] bool watches_blocks(const Control& control) const override {
+    return control.kernels().size() > 1;
+  }
 
  private:
   static std::uint32_t needed_sms(const RunningKernel& kernel) {

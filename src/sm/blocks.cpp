@@ -1,5 +1,6 @@
 // Blocks and warps: resources, launch, streams, barriers, exit, end of a block.
 #include <algorithm>
+#include <array>
 
 #include "sm/state.hpp"
 
@@ -326,6 +327,20 @@ void Sm::State::check_finished(Block& block) {
   finish_next = std::min(finish_next, block.finish_at);
 }
 
+// A scheduler issues one record a cycle at most.
+Cycle Sm::State::busy_until(KernelSlot slot) const {
+  if (resident[slot] == 0) return 0;
+  std::array<std::ptrdiff_t, Fetch::kMaxSchedulers> records{};
+  for (const std::uint8_t index : block_order) {
+    if (blocks[index].kernel != slot) continue;
+    for (const std::uint16_t w : blocks[index].warps) {
+      const Warp& warp = warps[w];
+      if (warp.alive) records[warp.scheduler] += warp.end - warp.next;
+    }
+  }
+  return now_ + static_cast<Cycle>(*std::max_element(records.begin(), records.end()));
+}
+
 void Sm::State::finish_blocks(Cycle now) {
   finish_next = kNever;
   std::size_t kept = 0;
@@ -349,6 +364,9 @@ void Sm::State::finish_blocks(Cycle now) {
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
     block.resident = false;
   }
+  if (stops_at_ends && kept < block_order.size())
+    run_to = std::min(run_to, now - now % network.window + network.window);
+  stop = std::min(stop, run_to);
   block_order.resize(kept);
   if (!block_order.empty()) return;
   next_try.fill(kNever);

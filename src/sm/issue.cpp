@@ -11,20 +11,26 @@ namespace gpumux::sm {
 using isa::InstFlag;
 using isa::Unit;
 
-Cycle Sm::State::run(Cycle begin, Cycle end) {
+Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
   if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
   prefetch_waiters();
   ejection.take(mailbox.in, requests);
-  injection.take_credits(mailbox.credits_in, begin, requests);
+  injection.take_credits(mailbox.credits_in, begin, credits_known, requests);
   if (refilled) reload_refilled(begin);
-  const Cycle next = greedy ? simulate<true>(begin, end) : simulate<false>(begin, end);
-  if (lsu.stall != Stall::None) credit_stall(end);
-  now_ = end;
-  // For the next window: this thread has the SM's state in its cache.
-  if (wants_records && some_refill_independently) refill_independent_blocks();
-  return refilled ? end : next;
+  run_to = stop = end;
+  Cycle next = begin;
+  while (true) {
+    next = greedy ? simulate<true>(next) : simulate<false>(next);
+    if (stop >= run_to) break;
+    next = stop;
+    stop = run_to;
+    refill_independent_blocks();
+  }
+  if (lsu.stall != Stall::None) credit_stall(run_to);
+  now_ = run_to;
+  return refilled ? now_ : std::min(next, injection.blind_from());
 }
 
 inline Cycle Sm::State::next_after(Cycle from) const {
@@ -36,11 +42,13 @@ inline Cycle Sm::State::next_after(Cycle from) const {
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
 /// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
 template <bool kGreedy>
-Cycle Sm::State::simulate(Cycle begin, Cycle end) {
+Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
     now = next_after(now);
-    if (now >= end) return now;
+    if (now >= injection.blind_from()) [[unlikely]]
+      run_to = stop = std::min(stop, injection.blind_from());
+    if (now >= stop) return now;
     while (ejection.next() <= now) reply(now);
     if (injection.next() <= now) send_requests(now);
     if (lsu.next <= now) lsu_step(now);
@@ -206,11 +214,18 @@ void Sm::State::schedule(std::uint32_t index, Cycle now) {
   rest(scheduler, index, scheduler.next_issue);
 }
 
+/// The warp has few records left.
+void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
+  wants_records = blocks[warp.block].wants_records = true;
+  // While the SM's state is in this thread's cache.
+  if (hot[warp.kernel].refills_independently) stop = std::min(stop, now + 1);
+}
+
 /// What issue leaves out: the end of the records, or few left, barriers and fences.
 void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
   Warp& warp = warps[slot];
   if (!warp.finished && warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark))
-    wants_records = blocks[warp.block].wants_records = true;
+    ask_for_records(warp, now);
   if (warp.next == warp.end) {
     if (warp.finished) {
       if ((flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;

@@ -191,6 +191,9 @@ void Sm::State::lsu_step(Cycle now) {
   if (lsu.stall != Stall::None) credit_stall(now);
   const std::uint32_t transactions = op.transactions;
   for (std::uint32_t bank = 0; bank < std::max(1U, config.l1.banks) && lsu.done < transactions; ++bank) {
+    // Of many, those behind were fetched at issue, and may be gone again.
+    constexpr std::size_t kAhead = 8;
+    if (lsu.words.size() > kAhead) l1.prefetch(workload::Transaction{lsu.words.at(kAhead)}.line());
     if (!access(index, workload::Transaction{lsu.words.front()}, now)) {
       lsu.next = kNever;  // until something is freed
       return;

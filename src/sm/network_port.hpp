@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "machine/messages.hpp"
@@ -44,16 +45,15 @@ class InjectionPort {
     return sum;
   }
 
-  void take_credits(std::vector<machine::Credit>& incoming, Cycle now, const Pool<Request>& requests) {
-    if (incoming.empty()) return;
-    // Most ports are never short of credits: they are sorted and counted when one is.
-    coming_.insert(coming_.end(), incoming.begin(), incoming.end());
-    incoming.clear();
-    sorted_ = false;
-    constexpr std::size_t kMany = 128;
-    if (coming_.size() >= kMany) collect_credits(now);
+  /// From then on all credits before `known` have come.
+  void take_credits(std::vector<machine::Credit>& incoming, Cycle now, Cycle known,
+                    const Pool<Request>& requests) {
+    known_ = known;
+    if (!incoming.empty()) collect(incoming, now);
     if (short_of_credits_) look(requests);
   }
+  /// From this cycle on, a packet waits for credits that may be there without being known yet.
+  [[nodiscard]] Cycle blind_from() const { return blind_from_; }
   /// Credits including those that are known to come.
   [[nodiscard]] std::uint32_t all_credits() const { return credits(kNever); }
 
@@ -106,6 +106,7 @@ class InjectionPort {
   /// Sets next() after the head of a queue, the port or the credits have changed.
   void look(const Pool<Request>& requests) {
     short_of_credits_ = false;
+    blind_from_ = kNever;
     next_ = next_of(misses_, requests);
     if (!side_.empty()) next_ = std::min(next_, next_of(side_, requests));
   }
@@ -113,7 +114,10 @@ class InjectionPort {
     if (queue.empty()) return kNever;
     const Request& request = requests[queue.at(0)];
     const Cycle ready = std::max(request.queued + 1, port_free_);
-    return credits_ >= request.flits ? ready : std::max(ready, enough_credits(request.flits));
+    if (credits_ >= request.flits) return ready;
+    const Cycle enough = enough_credits(request.flits);
+    if (enough > known_) blind_from_ = std::min(blind_from_, std::max(ready, known_));
+    return std::max(ready, enough);
   }
   Cycle enough_credits(std::uint32_t flits) {
     short_of_credits_ = true;
@@ -131,6 +135,14 @@ class InjectionPort {
               [](const machine::Credit& a, const machine::Credit& b) { return a.time < b.time; });
     sorted_ = true;
   }
+  void collect(std::vector<machine::Credit>& incoming, Cycle now) {
+    // Most ports are never short of credits: they are sorted and counted when one is.
+    coming_.insert(coming_.end(), incoming.begin(), incoming.end());
+    incoming.clear();
+    sorted_ = false;
+    constexpr std::size_t kMany = 128;
+    if (coming_.size() >= kMany) collect_credits(now);
+  }
   void collect_credits(Cycle now) {
     std::size_t kept = 0;
     for (const machine::Credit& credit : coming_) {
@@ -146,6 +158,8 @@ class InjectionPort {
   noc::Port port_;
   Cycle port_free_ = 0;
   Cycle next_ = kNever;
+  Cycle blind_from_ = kNever;
+  Cycle known_ = kNever;  // all credits before are in credits_ or coming_
   std::uint32_t capacity_;
   std::uint32_t credits_;          // without those of coming_ that are due
   bool short_of_credits_ = false;  // next_ depends on coming_
@@ -165,6 +179,16 @@ class EjectionPort {
     if (head_ > 256 || head_ == waiting_.size()) {
       waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
       head_ = 0;
+    }
+    constexpr std::size_t kMany = 32;
+    if (incoming.size() > kMany) {
+      for (const machine::MemReply& reply : incoming)
+        waiting_.push_back({reply, requests[reply.tag].partition});
+      std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(head_), waiting_.end(),
+                       [](const Waiting& a, const Waiting& b) {
+                         return std::tuple(a.reply.time, a.partition) < std::tuple(b.reply.time, b.partition);
+                       });
+      incoming.clear();
     }
     for (const machine::MemReply& reply : incoming) {
       const PartitionId partition = requests[reply.tag].partition;
@@ -191,6 +215,10 @@ class EjectionPort {
     return reply;
   }
   [[nodiscard]] std::size_t waiting() const { return waiting_.size() - head_; }
+  /// The request that the n-th reply from now answers; kNil: there are not so many.
+  [[nodiscard]] std::uint32_t coming(std::size_t n) const {
+    return n < waiting() ? waiting_[head_ + n].reply.tag : kNil;
+  }
 
  private:
   struct Waiting {

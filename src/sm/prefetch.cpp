@@ -12,8 +12,10 @@ namespace gpumux::sm {
 
 namespace {
 
-/// Replies that a window seldom brings more of.
+/// Replies that are fetched for.
 constexpr std::size_t kMessages = 16;
+/// What happens later has time to be fetched when it comes near.
+constexpr Cycle kCycles = 48;
 /// Transactions at the head of the load/store unit that a window seldom takes more of.
 constexpr std::size_t kTransactions = 8;
 
@@ -49,22 +51,16 @@ void Sm::State::prefetch_schedulers(Cycle begin) const {
 
 /// What the replies that have come will touch of L1.
 [[gnu::always_inline]] inline void Sm::State::prefetch_fills() const {
-  for (const MemReply& reply : mailbox.in) {
-    const Request& request = requests[reply.tag];
-    if (request.purpose == Purpose::L1Fill) {
-      l1.prefetch(request.line);
-      l1.prefetch_mshr(request.target);
-    } else if (request.purpose <= Purpose::Atomic) {
-      __builtin_prefetch(&ops[request.target], 1);
-    }
+  for (std::size_t i = 0; i < std::min(mailbox.in.size(), kMessages); ++i) {
+    prefetch_target(requests[mailbox.in[i].tag]);
   }
 }
 
 /// What the warps touch that issue soon: those that wake in this window, and of the ready ones about as many
 /// as issued in the last.
-void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
+void Sm::State::prefetch_warps(Cycle begin) {
   std::array<WarpMask, Fetch::kMaxSchedulers> masks{};
-  wheel.due(begin, end, masks.data());
+  wheel.due(begin, begin + kCycles, masks.data());
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     Scheduler& scheduler = schedulers[s];
     WarpMask mask = masks[s];
@@ -108,8 +104,8 @@ void Sm::State::prefetch_warps(Cycle begin, Cycle end) {
 /// And what that leads to: who waits, and which lines go.
 void Sm::State::prefetch_waiters() const {
   bool fills = false;
-  for (const MemReply& reply : mailbox.in) {
-    const Request& request = requests[reply.tag];
+  for (std::size_t i = 0; i < std::min(mailbox.in.size(), kMessages); ++i) {
+    const Request& request = requests[mailbox.in[i].tag];
     if (request.purpose != Purpose::L1Fill) continue;
     fills = true;
     const std::uint32_t waiter = l1.first_waiter(request.target);

@@ -28,8 +28,23 @@ void Sm::State::send_requests(Cycle now) {
   } while (injection.next() <= now);
 }
 
+/// What the next replies will touch, one thing after the other.
+[[gnu::always_inline]] inline void Sm::State::prefetch_replies() const {
+  constexpr std::size_t kAhead = 3;
+  const std::uint32_t later = ejection.coming(kAhead);
+  if (later != kNil) __builtin_prefetch(&requests[later], 1);
+  const std::uint32_t soon = ejection.coming(kAhead - 1);
+  if (soon != kNil) prefetch_target(requests[soon]);
+  const std::uint32_t next = ejection.coming(0);
+  if (next != kNil && requests[next].purpose == Purpose::L1Fill) {
+    const std::uint32_t waiter = l1.first_waiter(requests[next].target);
+    if (waiter != kNil) __builtin_prefetch(&ops[waiter], 1);
+  }
+}
+
 void Sm::State::reply(Cycle now) {
   const machine::MemReply message = ejection.pop();
+  prefetch_replies();
   Request& request = requests[message.tag];
   ++progress;
   mailbox.credits_out.push_back({now + network.latency, message.flits, request.partition, id});

@@ -53,7 +53,7 @@ void Sm::prefetch_state() const { state_->prefetch_state(); }
 
 void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(begin); }
 
-void Sm::prefetch_warps(Cycle begin, Cycle end) { state_->prefetch_warps(begin, end); }
+void Sm::prefetch_warps(Cycle begin) { state_->prefetch_warps(begin); }
 
 void Sm::set_may_issue(KernelSlot slot, bool allowed) {
   State& state = *state_;
@@ -68,7 +68,21 @@ void Sm::set_may_issue(KernelSlot slot, bool allowed) {
   for (std::uint32_t s = 0; s < state.schedulers_count; ++s) state.look_again(s, state.now_);
 }
 
-Cycle Sm::run(Cycle begin, Cycle end) { return state_->run(begin, end); }
+Cycle Sm::run(Cycle begin, Cycle end) {
+  state_->stops_at_ends = false;
+  return state_->run(begin, end, kNever);
+}
+
+Cycle Sm::run_ahead(Cycle begin, Cycle end, Cycle credits_known) {
+  state_->stops_at_ends = true;
+  return state_->run(begin, end, credits_known);
+}
+
+Cycle Sm::done() const { return state_->now_; }
+
+bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
+
+Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
 
 const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 

@@ -85,13 +85,24 @@ class Sm {
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
   /// without input (kNever: only a message or a block can wake it).
   Cycle run(Cycle begin, Cycle end);
+  /// The same, but ends earlier, at done(): at the end of the network's window in which a block has ended, so
+  /// that another may take its place; and where a request waits for credits and not all that come before are
+  /// known, from `credits_known` on.
+  Cycle run_ahead(Cycle begin, Cycle end, Cycle credits_known);
+  /// Simulated up to here.
+  [[nodiscard]] Cycle done() const;
+  /// run_ahead() ended for want of credits.
+  [[nodiscard]] bool lacks_credits() const;
+  /// A cycle before which the kernel's blocks here do not all end, from what is known of their streams; 0
+  /// when it has none.
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
   /// call them, in this order, each when what the one before has asked for is there.
   [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(this); }
   void prefetch_state() const;
   void prefetch_schedulers(Cycle begin) const;
-  void prefetch_warps(Cycle begin, Cycle end);
+  void prefetch_warps(Cycle begin);
 
   /// Messages, see machine::Mailbox. Times of incoming messages are >= the begin of the window in which
   /// they are read (run() takes what is due and keeps the rest); times of outgoing requests are at least

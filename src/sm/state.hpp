@@ -55,16 +55,26 @@ struct Sm::State {
   void release_stuck_barrier(Block& block, Cycle now);
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
-  Cycle run(Cycle begin, Cycle end);
+  Cycle run(Cycle begin, Cycle end, Cycle credits_known);
   void prefetch_state() const;
   void prefetch_schedulers(Cycle begin) const;
-  void prefetch_warps(Cycle begin, Cycle end);
+  void prefetch_warps(Cycle begin);
   void prefetch_fills() const;
   void prefetch_waiters() const;
+  void prefetch_replies() const;
+  [[gnu::always_inline]] void prefetch_target(const Request& request) const {
+    if (request.purpose == Purpose::L1Fill) {
+      l1.prefetch(request.line);
+      l1.prefetch_mshr(request.target);
+    } else if (request.purpose <= Purpose::Atomic) {
+      __builtin_prefetch(&ops[request.target], 1);
+    }
+  }
   template <bool kGreedy>
-  Cycle simulate(Cycle begin, Cycle end);
+  Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
   [[nodiscard]] Cycle next_after(Cycle from) const;
   [[nodiscard]] Cycle unit_free(const Scheduler& scheduler, std::uint32_t index, isa::Unit unit,
@@ -76,6 +86,7 @@ struct Sm::State {
   template <bool kGreedy>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
+  void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
   void follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel, Cycle now);
   void resume_stream(std::uint32_t slot, Cycle now);
@@ -143,6 +154,9 @@ struct Sm::State {
 
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;                                     // simulated up to here
+  Cycle stop = 0;                                     // simulate() returns here,
+  Cycle run_to = 0;                                   // and run()
+  bool stops_at_ends = false;                         // at the end of the window in which a block ended
   Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these

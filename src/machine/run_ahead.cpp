@@ -1,0 +1,255 @@
+// How far each part of the machine may be simulated, and the simulation of all parts up to there.
+//
+// Between the network's ends lie `latency` cycles, the length of a window. Three things are known for longer:
+//   - A request reaches the tags of an L2 slice no earlier than the L2's latency after its arrival. So what
+//     lies behind the tags, DRAM and all replies included, follows for that long from the requests that have
+//     arrived, as long as there are reply credits (l2::Partition::run_ahead).
+//   - So an SM knows its replies for as long, and as it takes no blocks while it has room for none, it goes
+//     on until one of its blocks ends, or until it would need request credits of which it knows nothing
+//     (sm::Sm::run_ahead).
+//   - A kernel does not end before the instructions that its blocks are known to have left have been issued.
+// Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
+// The blocks that end are collected, and others dispatched, when all SMs have come that far.
+#include <algorithm>
+#include <bit>
+
+#include "base/error.hpp"
+#include "machine/gpu.hpp"
+
+namespace gpumux::machine {
+
+namespace {
+
+/// To run a part costs its state's way through the host's caches: it is worth while for so many cycles.
+constexpr Cycle kWorthwhile = 48;
+/// What is booked in cycles relative to a run's begin has room for that many (sm::Scoreboard).
+constexpr Cycle kLongestRun = 1024;
+
+template <typename Message, typename Inbox>
+void deliver(std::vector<Message>& messages, Cycle* next, const Inbox& inbox) {
+  for (const Message& message : messages) {
+    const auto [part, box] = inbox(message);
+    box->push_back(message);
+    next[part] = std::min(next[part], message.time);
+  }
+  messages.clear();
+}
+
+// Nobody sleeps who waits for credits.
+template <typename Inbox>
+void deliver_credits(std::vector<Credit>& credits, const Inbox& inbox) {
+  for (const Credit& credit : credits) inbox(credit)->push_back(credit);
+  credits.clear();
+}
+
+}  // namespace
+
+Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
+  Cycle next = std::min({host_event, pause, next_epoch_});
+  if (!submitted_.empty() && submitted_.front().arrival > now_)
+    next = std::min(next, submitted_.front().arrival);
+  return std::min(limit, window_from(next));
+}
+
+/// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
+bool Gpu::in_step() const {
+  if (options_.no_skip || dispatch_possible_ || policy_->watches_blocks(*this)) return true;
+  // Emulated blocks may write what those of other SMs read, so their order matters.
+  for (const policy::RunningKernel& kernel : running_)
+    if (!slots_[kernel.slot].refills_independently) return true;
+  // A kernel waits for a slot, which is free when the last request of its last kernel has been answered.
+  return !submitted_.empty() && submitted_.front().arrival <= now_ &&
+         running_.size() < config_.runtime.max_concurrent_kernels;
+}
+
+/// A lower bound.
+Cycle Gpu::earliest_end(const policy::RunningKernel& kernel) const {
+  const auto first = busy_until_.begin() + static_cast<std::ptrdiff_t>(kernel.slot * sms_.size());
+  return *std::max_element(first, first + static_cast<std::ptrdiff_t>(sms_.size()));
+}
+
+void Gpu::note_busy(SmId sm) {
+  for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
+    const auto slot = static_cast<KernelSlot>(std::countr_zero(slots));
+    busy_until_[slot * sms_.size() + sm] = sms_[sm]->busy_until(slot);
+  }
+  for (const sm::FinishedBlock& block : sms_[sm]->finished_blocks()) {
+    Cycle& busy = busy_until_[block.kernel * sms_.size() + sm];
+    busy = std::max(busy, sms_[sm]->done());
+  }
+}
+
+Gpu::Span Gpu::span(Cycle meeting) {
+  Span span{std::min(meeting, window_end(now_)), meeting, meeting, in_step()};
+  std::uint32_t tails = 0;
+  for (const policy::RunningKernel& kernel : running_)
+    if (is_tail(kernel)) tails |= std::uint32_t{1} << kernel.slot;
+  if (span.in_step) {
+    busy_slots_ = 0;
+    span.sms = span.window;
+    if (tails != 0) span.partitions = span.window;
+    return span;
+  }
+  if ((tails & ~busy_slots_) != 0) {
+    busy_slots_ = tails;
+    for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) note_busy(static_cast<SmId>(sm));
+  }
+  busy_slots_ = tails;
+  for (const policy::RunningKernel& kernel : running_) {
+    if (!is_tail(kernel)) continue;
+    const Cycle end = std::max(span.window, window_of(earliest_end(kernel)));
+    span.sms = span.partitions = std::min(span.sms, end);
+  }
+  return span;
+}
+
+void Gpu::run_parts(Cycle meeting) {
+  const Span until = span(meeting);
+  Cycle reached = now_;
+  while (reached <= now_) {
+    const Cycle complete = std::min(now_ + network_.latency, until.partitions);
+    const bool someone_is_blind = std::find(blind_.begin(), blind_.end(), 1) != blind_.end();
+    if (options_.no_skip || someone_is_blind || replies_known_ < until.window ||
+        (!until.in_step && complete >= entered_ + kWorthwhile)) {
+      run_partitions(complete, until.partitions);
+    }
+    run_sms(until);
+    reached = *std::min_element(sm_time_.begin(), sm_time_.end());
+    if (reached < until.sms) reached = window_of(reached);
+  }
+  now_ = reached;
+  if (now_ == until.partitions) run_partitions(now_, now_);
+}
+
+/// Up to `end` at most, when all that arrives before `complete` is known.
+void Gpu::run_partitions(Cycle complete, Cycle end) {
+  const std::size_t sm_count = sms_.size();
+  const Cycle reach = std::min(end, partitions_[0]->lookahead(complete));
+  awake_.clear();
+  for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
+    if (partition_next()[p] < reach || options_.no_skip) {
+      awake_.push_back(static_cast<std::uint32_t>(sm_count) + p);
+    } else {
+      partition_time_[p] = std::max(partition_time_[p], reach);
+    }
+  }
+  share_out(static_cast<std::uint32_t>(sm_count), static_cast<std::uint32_t>(partitions_.size()));
+  run_awake([this, sm_count, complete, end](std::uint32_t k, std::uint32_t last) {
+    const auto at = [&](std::uint32_t i) -> l2::Partition& { return *partitions_[run_order_[i] - sm_count]; };
+    if (k + 2 < last) at(k + 2).prefetch();
+    if (k + 1 < last) at(k + 1).prefetch_further();
+    const std::size_t p = run_order_[k] - sm_count;
+    partition_next()[p] = partitions_[p]->run_ahead(entered_, complete, end);
+    partition_time_[p] = partitions_[p]->done();
+  });
+  SmMailbox* const* const to = sm_boxes_.data();
+  for (const std::uint32_t part : awake_) {
+    PartitionMailbox& box = *partition_boxes_[part - sm_count];
+    deliver(box.out, next_.data(), [=](const MemReply& reply) {
+      return std::pair{reply.sm, &to[reply.sm]->in};
+    });
+    deliver_credits(box.credits_out, [=](const Credit& credit) { return &to[credit.to]->credits_in; });
+  }
+  entered_ = std::max(entered_, complete);
+  replies_known_ = *std::min_element(partition_time_.begin(), partition_time_.end()) + network_.latency;
+}
+
+void Gpu::run_sms(const Span& span) {
+  const Cycle known = std::min(span.sms, replies_known_);
+  awake_.clear();
+  for (std::uint32_t i = 0; i < sms_.size(); ++i) {
+    const Cycle time = sm_time_[i];
+    const Cycle end = std::min({known, collect_at_[i], time + kLongestRun});
+    if (end <= time) continue;
+    if (time >= span.window && end < span.sms && end - time < kWorthwhile) continue;
+    if (next_[i] < end || options_.no_skip) {
+      sm_end_[i] = end;
+      awake_.push_back(i);
+    } else {
+      sm_time_[i] = end;
+    }
+  }
+  share_out(0, static_cast<std::uint32_t>(sms_.size()));
+  const Cycle credits_known = entered_ + network_.latency;
+  run_awake([this, credits_known](std::uint32_t k, std::uint32_t last) {
+    // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
+    const auto at = [&](std::uint32_t i) -> sm::Sm& { return *sms_[run_order_[i]]; };
+    if (k + 4 < last) at(k + 4).prefetch();
+    if (k + 3 < last) at(k + 3).prefetch_state();
+    if (k + 2 < last) at(k + 2).prefetch_schedulers(sm_time_[run_order_[k + 2]]);
+    if (k + 1 < last) at(k + 1).prefetch_warps(sm_time_[run_order_[k + 1]]);
+    run_sm(static_cast<SmId>(run_order_[k]), credits_known);
+  });
+  PartitionMailbox* const* const to = partition_boxes_.data();
+  for (const std::uint32_t i : awake_) {
+    SmMailbox& box = *sm_boxes_[i];
+    deliver(box.out, partition_next(), [=](const MemRequest& request) {
+      return std::pair{request.partition, &to[request.partition]->in};
+    });
+    deliver_credits(box.credits_out, [=](const Credit& credit) { return &to[credit.to]->credits_in; });
+  }
+}
+
+/// On any thread.
+void Gpu::run_sm(SmId id, Cycle credits_known) {
+  sm::Sm& sm = *sms_[id];
+  next_[id] = sm.run_ahead(sm_time_[id], sm_end_[id], credits_known);
+  sm_time_[id] = sm.done();
+  blind_[id] = sm.lacks_credits() ? 1 : 0;
+  wants_records_[id] = sm.wants_records() ? 1 : 0;
+  if (!sm.finished_blocks().empty() && collect_at_[id] == kNever) collect_at_[id] = window_from(sm.done());
+  if (busy_slots_ != 0) note_busy(id);
+}
+
+/// Runs work(k, last) for each place k of run_order_, on all threads; [k, last) are run by this thread.
+template <typename Work>
+void Gpu::run_awake(const Work& work) {
+  workers_.run(bounds_, [this, &work](std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t k = first; k < last; ++k) {
+      try {
+        work(k, last);
+      } catch (...) {
+        const std::lock_guard lock(error_mutex_);
+        if (error_ && error_part_ < run_order_[k]) continue;
+        error_ = std::current_exception();
+        error_part_ = run_order_[k];
+      }
+    }
+  });
+  if (error_) std::rethrow_exception(error_);
+}
+
+/// Gives each thread the same ones of the parts [first, first + count) every time, as far as they are awake.
+void Gpu::share_out(std::uint32_t first, std::uint32_t count) {
+  const std::uint32_t threads = workers_.threads();
+  run_order_ = awake_;
+  bounds_.assign(1, 0);
+  auto part = awake_.begin();
+  for (std::uint32_t t = 1; t <= threads; ++t) {
+    part = std::lower_bound(part, awake_.end(), first + count * t / threads);
+    bounds_.push_back(static_cast<std::uint32_t>(part - awake_.begin()));
+  }
+}
+
+/// Moves on to the window in which something can happen.
+void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
+  if (options_.no_skip || dispatch_possible_) return;
+  const bool arrived = !submitted_.empty() && submitted_.front().arrival <= now_;
+  if (arrived && room_for_kernel()) return;  // it is taken next
+  Cycle next = *std::min_element(next_.begin(), next_.end());
+  for (const Cycle collect : collect_at_) next = std::min(next, collect);
+  if (next == kNever && std::min(host_event, next_epoch_) == kNever && (arrived || submitted_.empty()) &&
+      (!running_.empty() || arrived)) {
+    throw SimulationFault(
+        fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now_, wait_report()));
+  }
+  const Cycle to = std::min(meeting, next == kNever ? kNever : window_of(next));
+  if (to == kNever || to <= now_) return;
+  now_ = to;
+  for (Cycle& time : sm_time_) time = std::max(time, to);
+  for (Cycle& time : partition_time_) time = std::max(time, to);
+  entered_ = std::max(entered_, to);
+  replies_known_ = std::max(replies_known_, to + network_.latency);
+}
+
+}  // namespace gpumux::machine

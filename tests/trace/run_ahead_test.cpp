@@ -1,0 +1,143 @@
+// Parts of the machine that are simulated ahead of each other give the figures of one that goes window by
+// window (Gpu::Options::no_skip), for any number of threads. Only traces let SMs go far ahead, so traces it
+// is.
+#include <random>
+#include <tuple>
+
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+#include "tests/trace/trace_folder.hpp"
+
+namespace gpumux::trace::test {
+namespace {
+
+/// Kernels of random blocks: long and short ones, loads, stores, atomics and barriers.
+class RandomKernels {
+ public:
+  explicit RandomKernels(std::uint32_t seed) : random_(seed) {}
+
+  std::string kernel(std::uint32_t blocks, std::uint32_t length) {
+    Header header;
+    header.grid = "(" + std::to_string(blocks) + ",1,1)";
+    header.block = "(64,1,1)";
+    std::string text = header.text();
+    for (std::uint32_t b = 0; b < blocks; ++b) {
+      text += "#BEGIN_TB\n\nthread block = " + std::to_string(b) + ",0,0\n\n";
+      // Warps of a block meet at as many barriers.
+      const std::uint32_t rounds = 1 + below(3);
+      const std::uint32_t most = below(4) == 0 ? 1 : length;
+      for (std::uint32_t w = 0; w < 2; ++w) text += warp(w, rounds, most);
+      text += "#END_TB\n\n";
+    }
+    return text;
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
+  std::string warp(std::uint32_t index, std::uint32_t rounds, std::uint32_t most) {
+    std::string code;
+    std::uint32_t count = 0;
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+      for (std::uint32_t i = below(most) + 1; i > 0; --i, ++count) code += instruction();
+      code += "0300 ffffffff 0 BAR.SYNC 0 0\n";
+      ++count;
+    }
+    return "warp = " + std::to_string(index) + "\ninsts = " + std::to_string(count + 1) + "\n" + code +
+           "0310 ffffffff 0 EXIT 0 0\n\n";
+  }
+  // At a pc of its own for each opcode, so that the kernel's static instructions agree.
+  std::string instruction() {
+    const auto address = [this] { return "0x7f01000" + std::to_string(10 + below(80)) + "00"; };
+    switch (below(8)) {
+      case 0: return "0100 ffffffff 1 R4 LDG.E 1 R2 4 1 " + address() + " 4\n";
+      case 1: return "0110 ffffffff 1 R6 LDG.E 1 R2 4 1 " + address() + " 128\n";
+      case 2: return "0120 ffffffff 0 STG.E 2 R2 R4 4 1 " + address() + " 4\n";
+      case 3: return "0130 0000ffff 0 RED.E.ADD 2 R2 R4 4 1 " + address() + " 4\n";
+      case 4: return "0140 ffffffff 1 R5 MUFU.RCP 1 R4 0\n";
+      case 5: return "0150 ffffffff 1 R7 FFMA 3 R5 R6 R7 0\n";
+      default: return "0160 ffffffff 1 R8 IADD3 2 R8 R8 0\n";
+    }
+  }
+  std::mt19937 random_;
+};
+
+experiment::AppSpec app(std::shared_ptr<const Trace> trace, const std::string& name) {
+  experiment::AppSpec spec;
+  spec.text = spec.name = spec.identity = name;
+  spec.create = [trace](std::uint64_t) { return std::make_unique<TraceApplication>(trace); };
+  return spec;
+}
+
+std::string figures(const experiment::RunSpec& spec) {
+  experiment::RunResult result = experiment::simulate(spec);
+  std::string text = std::to_string(result.cycles) + " cycles\n";
+  const auto add = [&](std::uint64_t value, const char* name) {
+    text += std::to_string(value) + " " + name + "\n";
+  };
+  for (const experiment::AppResult& a : result.apps) {
+    add(a.first_completion, "first completion");
+#define GPUMUX_FIELD(field, unit, description) add(a.counters.field, #field);
+    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+#define GPUMUX_FIELD(field, unit, description) add(result.schedulers.field, #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return text;
+}
+
+class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<std::uint32_t> {
+ protected:
+  std::shared_ptr<const Trace> trace(std::uint32_t seed) {
+    RandomKernels random(seed);
+    write("kernelslist.g",
+          "MemcpyHtoD,0x00007f0100000000,4096\nkernel-1.traceg\nkernel-2.traceg\nkernel-3.traceg\n");
+    write("kernel-1.traceg", random.kernel(40, 30));
+    write("kernel-2.traceg", random.kernel(3, 400));
+    write("kernel-3.traceg", random.kernel(150, 4));
+    return load();
+  }
+  void expect_same(const char* machine, const char* policy, std::uint32_t apps, std::uint32_t few) {
+    experiment::RunSpec spec;
+    spec.machine = machine::load_machine(machine);
+    spec.machine.sms = 6;
+    spec.machine.sm.max_blocks = 4;
+    if (few != 0) spec.machine.noc.input_buffer_flits = spec.machine.noc.output_buffer_flits = few;
+    spec.policy = policy::parse_choice(policy);
+    for (std::uint32_t i = 0; i < apps; ++i)
+      spec.apps.push_back(app(trace(10 * GetParam() + i), "trace " + std::to_string(i)));
+    for (const Cycle cycles : {Cycle{0}, Cycle{9001}}) {
+      spec.cycles = cycles;
+      spec.no_skip = true;
+      spec.threads = 1;
+      const std::string in_step = figures(spec);
+      spec.no_skip = false;
+      EXPECT_EQ(in_step, figures(spec)) << machine << " " << policy;
+      spec.threads = 3;
+      EXPECT_EQ(in_step, figures(spec)) << machine << " " << policy << ", 3 threads";
+    }
+  }
+};
+
+TEST_P(RunAheadOfOthers, Alone) {
+  for (const char* machine : {"v100", "dai18-maxwell", "chimera15-fermi30"})
+    expect_same(machine, "leftover", 1, 0);
+}
+
+TEST_P(RunAheadOfOthers, TogetherUnderEachPolicy) {
+  for (const char* policy : {"leftover", "leftover:mode=sequential", "even", "spatial", "sequential"})
+    expect_same("v100", policy, 2, 0);
+}
+
+TEST_P(RunAheadOfOthers, WithFewCredits) {
+  expect_same("v100", "leftover", 1, 6);
+  expect_same("dai18-maxwell", "even", 2, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U));
+
+}  // namespace
+}  // namespace gpumux::trace::test
