@@ -56,7 +56,8 @@ struct Partition::State {
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* state) noexcept { huge_page_free(state, sizeof(State)); }
   static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
-  static constexpr Cycle kPrefetched = 8;         // cycles: what they need is fetched before they begin
+  static constexpr Cycle kLongestWheel = 4096;
+  static constexpr Cycle kPrefetched = 8;  // cycles: what they need is fetched before they begin
   State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
         fixed_latency(config.dram.fixed_latency),
@@ -64,7 +65,8 @@ struct Partition::State {
         reply_flits(shared.network.flits(kLineBytes)),
         latency(std::max<std::uint32_t>(1, config.l2.latency)),
         // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
-        arrivals(static_cast<std::uint32_t>(4 * shared.network.latency + shared.l2_clock.to_core(latency)) +
+        arrivals(static_cast<std::uint32_t>(4 * shared.network.latency +
+                                            std::min(shared.l2_clock.to_core(latency), kLongestWheel)) +
                  128),
         credits(arrivals.span()) {
     slices.reserve(config.l2.slices_per_partition);
@@ -203,7 +205,8 @@ inline void Partition::State::step(Cycle now) {
 // Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.
 inline Cycle Partition::State::stop_at(Cycle now, Cycle end, Cycle complete) const {
   if (now < complete) return end;
-  if (shared.waiting_slices != 0) return std::min(end, std::max(complete, stepped));
+  // A fast L2 has more than one cycle in a core cycle.
+  if (shared.waiting_slices != 0) return std::min(end, std::max(complete, std::min(now, stepped)));
   const std::uint32_t most = (2 * slice_count + shared.atomics) * reply_flits;
   return shared.reply_credits < most ? std::min(end, now) : end;
 }

@@ -39,6 +39,7 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   blind_.assign(sms_.size(), 0);
   partition_time_.assign(partitions_.size(), 0);
   busy_until_.assign(sms_.size() * kMaxKernelSlots, 0);
+  network_is_fast_ = config_.clocks.noc > config_.clocks.core;
   most_ahead_ = partitions_[0]->lookahead(network_.latency) + 2 * network_.latency;
   if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
 }

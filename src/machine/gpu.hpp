@@ -120,6 +120,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_parts(Cycle meeting);
   [[nodiscard]] Cycle next_meeting(Cycle limit, Cycle host_event, Cycle pause) const;
   [[nodiscard]] bool in_step() const;
+  [[nodiscard]] bool kernel_waits_for_slot() const;
   [[nodiscard]] Span span(Cycle meeting);
   [[nodiscard]] Cycle earliest_end(const policy::RunningKernel& kernel) const;
   void run_partitions(Cycle complete, Cycle end);
@@ -170,6 +171,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::vector<Cycle> partition_time_;     // simulated up to here, by partition
   Cycle entered_ = 0;                     // requests before have entered the partitions
   Cycle replies_known_ = 0;               // all replies before this cycle are known
+  bool network_is_fast_ = false;          // an SM may send twice in a cycle: it must know all credits of it
   Cycle most_ahead_ = 0;                  // an SM is never this many cycles before the others
   std::uint32_t busy_slots_ = 0;          // mask of kernels whose busy_until_ is kept
   std::vector<Cycle> busy_until_;         // [slot][sm]: not all the kernel's blocks there end before

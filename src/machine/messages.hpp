@@ -52,8 +52,8 @@ struct Credit {
 };
 
 /// What a machine part leaves for the others during a window, and finds at its begin. The exchange
-/// between windows distributes the outboxes in index order, so inboxes are ordered by (source, order of
-/// sending) and never depend on threads.
+/// distributes the outboxes in index order, so inboxes never depend on threads; but how much comes at once
+/// depends on who runs ahead, so receivers sort by time and source.
 template <typename In, typename Out>
 struct Mailbox {
   std::vector<In> in;

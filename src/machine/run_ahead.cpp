@@ -53,11 +53,16 @@ Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
 
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Gpu::in_step() const {
-  if (options_.no_skip || dispatch_possible_ || policy_->watches_blocks(*this)) return true;
+  if (options_.no_skip || network_is_fast_ || dispatch_possible_ || policy_->watches_blocks(*this))
+    return true;
   // Emulated blocks may write what those of other SMs read, so their order matters.
   for (const policy::RunningKernel& kernel : running_)
     if (!slots_[kernel.slot].refills_independently) return true;
-  // A kernel waits for a slot, which is free when the last request of its last kernel has been answered.
+  return kernel_waits_for_slot();
+}
+
+/// It is free when the last request of its last kernel has been answered.
+bool Gpu::kernel_waits_for_slot() const {
   return !submitted_.empty() && submitted_.front().arrival <= now_ &&
          running_.size() < config_.runtime.max_concurrent_kernels;
 }
@@ -87,7 +92,8 @@ Gpu::Span Gpu::span(Cycle meeting) {
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
-    if (tails != 0) span.partitions = span.window;
+    if (tails != 0 || kernel_waits_for_slot() || policy_->watches_blocks(*this))
+      span.partitions = span.window;
     return span;
   }
   if ((tails & ~busy_slots_) != 0) {
@@ -109,7 +115,7 @@ void Gpu::run_parts(Cycle meeting) {
   while (reached <= now_) {
     const Cycle complete = std::min(now_ + network_.latency, until.partitions);
     const bool someone_is_blind = std::find(blind_.begin(), blind_.end(), 1) != blind_.end();
-    if (options_.no_skip || someone_is_blind || replies_known_ < until.window ||
+    if (options_.no_skip || network_is_fast_ || someone_is_blind || replies_known_ < until.window ||
         (!until.in_step && complete >= entered_ + kWorthwhile)) {
       run_partitions(complete, until.partitions);
     }

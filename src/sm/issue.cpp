@@ -46,8 +46,10 @@ Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
     now = next_after(now);
-    if (now >= injection.blind_from()) [[unlikely]]
-      run_to = stop = std::min(stop, injection.blind_from());
+    if (now >= injection.blind_from()) [[unlikely]] {
+      run_to = std::min(run_to, injection.blind_from());
+      stop = std::min(stop, run_to);
+    }
     if (now >= stop) return now;
     while (ejection.next() <= now) reply(now);
     if (injection.next() <= now) send_requests(now);

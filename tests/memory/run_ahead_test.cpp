@@ -170,6 +170,15 @@ TEST_P(RunAhead, AnswersTheSameOnOtherClocks) {
   expect_same(config, GetParam());
 }
 
+TEST_P(RunAhead, AnswersTheSameWithAFastL2) {
+  MachineConfig config = plain_config();
+  config.clocks.l2 = config.clocks.core * 2.9;
+  config.noc.input_buffer_flits = 2;
+  config.l2.slices_per_partition = 2;
+  config.l2.output_queue = 1;
+  expect_same(config, GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Traffic, RunAhead,
                          testing::Combine(testing::Values(0U, 30U, 400U), testing::Values(1U, 2U),
                                           testing::Values(0.3, 0.95, 1.0)));

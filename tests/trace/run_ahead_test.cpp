@@ -100,12 +100,14 @@ class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<
     write("kernel-3.traceg", random.kernel(150, 4));
     return load();
   }
-  void expect_same(const char* machine, const char* policy, std::uint32_t apps, std::uint32_t few) {
+  void expect_same(const char* machine, const char* policy, std::uint32_t apps, std::uint32_t few,
+                   double network = 1) {
     experiment::RunSpec spec;
     spec.machine = machine::load_machine(machine);
     spec.machine.sms = 6;
     spec.machine.sm.max_blocks = 4;
     if (few != 0) spec.machine.noc.input_buffer_flits = spec.machine.noc.output_buffer_flits = few;
+    spec.machine.clocks.noc *= network;
     spec.policy = policy::parse_choice(policy);
     for (std::uint32_t i = 0; i < apps; ++i)
       spec.apps.push_back(app(trace(10 * GetParam() + i), "trace " + std::to_string(i)));
@@ -135,6 +137,11 @@ TEST_P(RunAheadOfOthers, TogetherUnderEachPolicy) {
 TEST_P(RunAheadOfOthers, WithFewCredits) {
   expect_same("v100", "leftover", 1, 6);
   expect_same("dai18-maxwell", "even", 2, 4);
+}
+
+TEST_P(RunAheadOfOthers, WithAFastNetwork) {
+  expect_same("v100", "leftover", 1, 6, 3);
+  expect_same("v100", "leftover", 1, 0, 1.4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U));
