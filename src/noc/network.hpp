@@ -25,7 +25,7 @@ struct Network {
 
   Ticks clock;                  // NoC cycles, for noc::Port
   Cycle latency;                // core cycles, port to port (>= 1)
-  Cycle window;                 // longest span that both ends may run apart: = latency
+  Cycle window;                 // length of a window of time: = latency
   double core_cycles_per_flit;  // core / NoC clock
   std::uint32_t flit_bytes;
   std::uint32_t header_bytes;

@@ -1,4 +1,4 @@
-// Other SMs have run since the last window, and the states of all do not fit the host's cache: what this one
+// Other SMs have run since this one did, and the states of all do not fit the host's cache: what this one
 // is about to touch is fetched while those before it run.
 #include <algorithm>
 #include <array>
