@@ -64,6 +64,7 @@ struct Partition::State {
         slice_count(config.l2.slices_per_partition),
         reply_flits(shared.network.flits(kLineBytes)),
         latency(std::max<std::uint32_t>(1, config.l2.latency)),
+        fast(config.clocks.l2 > config.clocks.core),
         // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
         arrivals(static_cast<std::uint32_t>(4 * shared.network.latency +
                                             std::min(shared.l2_clock.to_core(latency), kLongestWheel)) +
@@ -104,6 +105,7 @@ struct Partition::State {
   std::uint32_t slice_count;
   std::uint32_t reply_flits;  // of the largest reply
   std::uint32_t latency;      // L2 cycles
+  bool fast;                  // more than one of them in a core cycle: does not run ahead
   Cycle done = 0;             // what lies behind them is simulated up to here
   Cycle stepped = 0;          // the last cycle of step(), plus one
   Arrivals arrivals;
@@ -205,8 +207,7 @@ inline void Partition::State::step(Cycle now) {
 // Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.
 inline Cycle Partition::State::stop_at(Cycle now, Cycle end, Cycle complete) const {
   if (now < complete) return end;
-  // A fast L2 has more than one cycle in a core cycle.
-  if (shared.waiting_slices != 0) return std::min(end, std::max(complete, std::min(now, stepped)));
+  if (shared.waiting_slices != 0) return std::min(end, std::max(complete, stepped));
   const std::uint32_t most = (2 * slice_count + shared.atomics) * reply_flits;
   return shared.reply_credits < most ? std::min(end, now) : end;
 }
@@ -292,7 +293,7 @@ Cycle Partition::State::run(machine::PartitionMailbox& mailbox, Cycle begin, Cyc
 }
 
 Cycle Partition::run_ahead(Cycle begin, Cycle complete, Cycle end) {
-  return state_->run(mailbox_, begin, complete, end);
+  return state_->run(mailbox_, begin, complete, state_->fast ? complete : end);
 }
 
 Cycle Partition::done() const { return state_->done; }

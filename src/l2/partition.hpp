@@ -32,8 +32,9 @@ class Partition {
 
   /// Simulates what is certain of the cycles before `end` (>= complete) when all messages before `complete`
   /// have come, and none is missing before `begin`: a request reaches the tags no earlier than lookahead()
-  /// says, so what lies behind them may be far ahead of the ports. Returns the next cycle >= done() at which
-  /// something can happen without messages. Afterwards done() >= complete.
+  /// says, so what lies behind them may be far ahead of the ports. Returns the next cycle at which something
+  /// can happen without messages: of the entrances >= complete, else >= done(). Afterwards done() >=
+  /// complete.
   Cycle run_ahead(Cycle begin, Cycle complete, Cycle end);
   /// Simulated up to here: no reply from now on is sent before.
   [[nodiscard]] Cycle done() const;

@@ -172,10 +172,11 @@ TEST_P(RunAhead, AnswersTheSameOnOtherClocks) {
 
 TEST_P(RunAhead, AnswersTheSameWithAFastL2) {
   MachineConfig config = plain_config();
-  config.clocks.l2 = config.clocks.core * 2.9;
-  config.noc.input_buffer_flits = 2;
-  config.l2.slices_per_partition = 2;
+  config.clocks.l2 = config.clocks.core * 2;
+  config.noc.input_buffer_flits = 1;
+  config.l2.slices_per_partition = 4;
   config.l2.output_queue = 1;
+  config.l2.sectored = true;
   expect_same(config, GetParam());
 }
 
