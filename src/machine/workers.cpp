@@ -1,11 +1,13 @@
 #include "machine/workers.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace gpumux::machine {
 namespace {
 
-/// Indices that are claimed at once: neighbours' state is fetched ahead within a range.
+/// Indices that are claimed at once, of a share with many left: neighbours' state is fetched ahead within a range.
 constexpr std::uint32_t kRange = 8;
 /// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
 constexpr unsigned kSpins = 2048;
@@ -61,7 +63,8 @@ void Workers::take_ranges_of(Share& share, std::uint32_t generation) {
     const auto first = static_cast<std::uint32_t>(at >> 16U & 0xffffU);
     const auto end = static_cast<std::uint32_t>(at & 0xffffU);
     if (first == end) return;
-    const std::uint32_t last = end - first < kRange ? end : first + kRange;
+    // Ever smaller ones towards the end, so that all threads end together.
+    const std::uint32_t last = first + std::clamp((end - first) / 2, std::uint32_t{1}, kRange);
     if (!share.at.compare_exchange_weak(at, at + (std::uint64_t{last - first} << 16U),
                                         std::memory_order_acq_rel, std::memory_order_acquire))
       continue;
