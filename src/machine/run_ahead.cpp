@@ -74,9 +74,11 @@ Cycle Gpu::earliest_end(const policy::RunningKernel& kernel) const {
 }
 
 void Gpu::note_busy(SmId sm) {
+  std::array<Cycle, kMaxKernelSlots> cycles{};
+  sms_[sm]->busy_until(busy_slots_, cycles);
   for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
     const auto slot = static_cast<KernelSlot>(std::countr_zero(slots));
-    busy_until_[slot * sms_.size() + sm] = sms_[sm]->busy_until(slot);
+    busy_until_[slot * sms_.size() + sm] = cycles[slot];
   }
   for (const sm::FinishedBlock& block : sms_[sm]->finished_blocks()) {
     Cycle& busy = busy_until_[block.kernel * sms_.size() + sm];

@@ -82,8 +82,8 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   scoreboard.fit(timing->slots());
-  hot[slot] = {timing->data(), context.code_address, timing->predicates(), context.app,
-               context.refills_independently};
+  hot[slot] = {timing->data(),       &counters[slot], context.code_address,
+               timing->predicates(), context.app,     context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;
   may_issue[slot] = true;
 }
@@ -190,6 +190,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     warp.end = source.end;
     warp.mem_next = source.mem_next;
     warp.finished = source.finished;
+    warp.mark_few_left(watermark);
   }
   for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
   // Warps without threads are impossible; a block without warps ends at once.
@@ -226,6 +227,7 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
       warp.end = stream.end;
       warp.mem_next = stream.mem_next;
       warp.finished = stream.finished;
+      warp.mark_few_left(watermark);
       if (!warp.alive) continue;
       wakes = wakes || (warp.starved && (warp.finished || stream.available() > 0));
       if (!warp.finished) least = std::min(least, stream.available());
@@ -328,17 +330,22 @@ void Sm::State::check_finished(Block& block) {
 }
 
 // A scheduler issues one record a cycle at most.
-Cycle Sm::State::busy_until(KernelSlot slot) const {
-  if (resident[slot] == 0) return 0;
-  std::array<std::ptrdiff_t, Fetch::kMaxSchedulers> records{};
+void Sm::State::busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const {
+  std::array<std::uint64_t, machine::kMaxKernelSlots> records{};
   for (const std::uint8_t index : block_order) {
-    if (blocks[index].kernel != slot) continue;
-    for (const std::uint16_t w : blocks[index].warps) {
-      const Warp& warp = warps[w];
-      if (warp.alive) records[warp.scheduler] += warp.end - warp.next;
+    const Block& block = blocks[index];
+    if ((slots >> block.kernel & 1U) == 0) continue;
+    for (const std::uint16_t w : block.warps) {
+      const Warp& warp = warps[w];  // its first line alone
+      if (warp.alive && warp.next < warp.few_left)
+        records[block.kernel] += static_cast<std::uint64_t>(warp.few_left - warp.next);
     }
   }
-  return now_ + static_cast<Cycle>(*std::max_element(records.begin(), records.end()));
+  for (std::uint32_t left = slots; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
+    // A scheduler issues one a cycle at most.
+    cycles[slot] = resident[slot] == 0 ? 0 : now_ + records[slot] / schedulers_count;
+  }
 }
 
 void Sm::State::finish_blocks(Cycle now) {

@@ -12,6 +12,10 @@
 
 namespace gpumux::sm {
 
+/// By isa::Unit; what is behind them is never used.
+using UnitArray = std::array<std::uint64_t, 8>;
+static_assert(isa::kUnits <= 8);
+
 /// Pools of identical units, one pool per (unit kind, scheduler) or per kind. A machine without units of
 /// a kind (count 0) sends arithmetic to its SP units; memory and control are then not limited.
 class ExecUnits {
@@ -43,13 +47,15 @@ class ExecUnits {
   }
   /// Cycle from which a unit of this kind is free for the scheduler.
   [[nodiscard]] Cycle free_at(isa::Unit unit, std::uint32_t scheduler) const {
-    return free_at_[index(scheduler, static_cast<unsigned>(unit))];
+    return free_at_[scheduler][static_cast<std::size_t>(unit)];
   }
+  /// The same of all kinds.
+  [[nodiscard]] const UnitArray& free_at(std::uint32_t scheduler) const { return free_at_[scheduler]; }
   /// Takes a free unit for `cycles` from `start` on.
   void book(isa::Unit unit, std::uint32_t scheduler, Cycle start, std::uint32_t cycles) {
     const std::size_t user = index(scheduler, static_cast<unsigned>(unit));
     if ((single_ >> user & 1U) != 0) [[likely]] {
-      free_at_[user] = start + cycles;
+      free_at_[scheduler][static_cast<std::size_t>(unit)] = start + cycles;
       return;
     }
     const Pool& pool = pools_[pool_of_[user]];
@@ -57,8 +63,10 @@ class ExecUnits {
     Cycle* const first = &busy_until_[pool.first];
     *(pool.count == 1 ? first : std::min_element(first, first + pool.count)) = start + cycles;
     const Cycle free = pool.count == 1 ? start + cycles : *std::min_element(first, first + pool.count);
-    for (std::uint64_t users = pool.users; users != 0; users &= users - 1)
-      free_at_[static_cast<std::size_t>(std::countr_zero(users))] = free;
+    for (std::uint64_t users = pool.users; users != 0; users &= users - 1) {
+      const auto sharing = static_cast<std::size_t>(std::countr_zero(users));
+      free_at_[sharing / kStride][sharing % kStride] = free;
+    }
   }
 
  private:
@@ -70,9 +78,9 @@ class ExecUnits {
   [[nodiscard]] static std::size_t index(std::uint32_t scheduler, unsigned unit) {
     return std::size_t{scheduler} * kStride + unit;
   }
-  static constexpr std::size_t kStride = 8;  // by scheduler
+  static constexpr std::size_t kStride = std::tuple_size_v<UnitArray>;  // by scheduler
   static_assert(kStride >= isa::kUnits && kMaxSchedulers * kStride <= 64);
-  std::array<Cycle, kMaxSchedulers * kStride> free_at_{};
+  alignas(64) std::array<UnitArray, kMaxSchedulers> free_at_{};
   std::uint64_t single_ = 0;  // of these, the only user of a single unit, as bits
   std::array<std::uint8_t, kMaxSchedulers * kStride> pool_of_{};
   std::array<Pool, std::size_t{kMaxSchedulers} * isa::kUnits> pools_{};
@@ -91,7 +99,8 @@ class ResultBus {
       std::uint32_t& slot = ring_[cycle & mask_];
       const auto tag = static_cast<std::uint32_t>(cycle) & ~kUsed;
       // The low bits of a cycle are the slot's number, so the tag may leave them out.
-      const std::uint32_t used = (slot & ~kUsed) == tag ? slot & kUsed : 0;
+      // Without a branch: the host would guess it wrong.
+      const std::uint32_t used = slot & kUsed & (std::uint32_t{(slot & ~kUsed) != tag} - 1U);
       if (used < buses_) [[likely]] {
         slot = tag | (used + 1);
         return cycle;

@@ -32,6 +32,15 @@ class FetchPort {
     taken_ |= std::uint64_t{1} << slot;
     return (base_ + static_cast<Cycle>(slot)) * interval;
   }
+  /// book(now, now, 1) without branches when `wanted` is all ones; nothing is taken when it is 0.
+  Cycle book_if(std::uint64_t wanted, Cycle now) {
+    const Cycle passed = now - base_;
+    const std::uint64_t taken = passed >= 64 ? 0 : taken_ >> passed;
+    const std::uint64_t first = ~taken & (taken + 1);
+    taken_ = taken | (first & wanted);
+    base_ = now;
+    return now + static_cast<Cycle>(std::countr_zero(first));  // 64 ahead when all are taken
+  }
 
  private:
   Cycle base_ = 0;
@@ -50,13 +59,19 @@ class Fetch {
         branch_latency_(std::max(1U, config.sm.branch_latency)),
         ports_(config.sm.schedulers) {
     width_ = std::min(width_, capacity_);
+    simple_ = cache_.perfect() && interval_ == 1;
   }
 
   /// The instruction at last_pc was issued at `issue` and `next_pc` is known to follow from `now` on: takes
   /// it out of the buffer, books what there is room for, and sets fetch_ready (kNever while the cache
   /// misses).
-  void issued(Warp& warp, std::uint32_t next_pc, Cycle issue, Cycle now, Address code) {
+  [[gnu::always_inline]] void issued(Warp& warp, std::uint32_t next_pc, Cycle issue, Cycle now,
+                                     Address code) {
     if (next_pc == warp.last_pc + 1) [[likely]] {
+      if (simple_) {
+        follow(warp, now);
+        return;
+      }
       --warp.buffered;
       if (warp.incoming == 0 && capacity_ - warp.buffered >= width_) book(warp, now, now, code);
       if (warp.buffered == 0) promote(warp);
@@ -105,6 +120,23 @@ class Fetch {
   [[nodiscard]] const ReadOnlyCache& cache() const { return cache_; }
 
  private:
+  /// issued() where nothing but the port limits fetch: whether it is booked and whether the buffer is empty
+  /// changes from instruction to instruction, so the host would guess branches wrong.
+  [[gnu::always_inline]] void follow(Warp& warp, Cycle now) {
+    const auto buffered = static_cast<std::uint8_t>(warp.buffered - 1U);
+    const bool room = warp.incoming == 0 && capacity_ - buffered >= width_;
+    const std::uint64_t booked = std::uint64_t{!room} - 1;  // as a mask
+    const Cycle at = ports_[warp.scheduler].book_if(booked, now) + 1;
+    const Cycle incoming_at = warp.incoming_at ^ ((warp.incoming_at ^ at) & booked);
+    const auto count = static_cast<std::uint32_t>(width_ & booked);
+    const auto incoming = static_cast<std::uint8_t>(warp.incoming + count);  // of which one is 0
+    const std::uint64_t empty = std::uint64_t{buffered != 0} - 1;
+    warp.incoming_at = incoming_at;
+    warp.fetch_pc += count;
+    warp.fetch_ready ^= (warp.fetch_ready ^ incoming_at) & empty;
+    warp.buffered = static_cast<std::uint8_t>(buffered + (incoming & empty));
+    warp.incoming = static_cast<std::uint8_t>(incoming & ~empty);
+  }
   void promote(Warp& warp) {
     warp.fetch_ready = warp.incoming_at;
     if (warp.incoming_at == kNever) return;  // deliver() promotes
@@ -148,6 +180,7 @@ class Fetch {
   std::uint32_t width_;
   std::uint32_t capacity_;
   std::uint32_t branch_latency_;
+  bool simple_ = false;  // no cache misses, a slot each cycle
   std::vector<FetchPort> ports_;
 };
 

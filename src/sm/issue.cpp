@@ -58,17 +58,29 @@ Cycle Sm::State::simulate(Cycle begin) {
     // The turn moves on with each memory instruction, so that a freed place in the
     // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
     if (next_try_of_all <= now) {
-      const std::uint32_t first = first_scheduler;
-      for (std::uint32_t index = first; index < schedulers_count; ++index)
-        if (next_try[index] <= now) schedule<kGreedy>(index, now);
-      for (std::uint32_t index = 0; index < first; ++index)
-        if (next_try[index] <= now) schedule<kGreedy>(index, now);
+      schedule_due<kGreedy>(now);
       Cycle least = next_try[0];
       for (std::uint32_t s = 1; s < schedulers_count; ++s) least = std::min(least, next_try[s]);
       next_try_of_all = least;
     }
     if (finish_next <= now) finish_blocks(now);
     if (fetch.unsent) send_fetch_misses(now);
+  }
+}
+
+/// From first_scheduler on, around. One whose turn has not come may become due by what issues.
+template <bool kGreedy>
+[[gnu::always_inline]] inline void Sm::State::schedule_due(Cycle now) {
+  const std::uint32_t first = first_scheduler;
+  due = 0;
+  for (std::uint32_t s = 0; s < schedulers_count; ++s) due |= std::uint32_t{next_try[s] <= now} << s;
+  std::uint32_t left = (1U << schedulers_count) - 1;  // bit i: the scheduler i places after the first
+  while (true) {
+    const std::uint32_t turned = (due >> first | due << (schedulers_count - first)) & left;
+    if (turned == 0) return;
+    left &= ~(turned ^ (turned - 1));
+    const std::uint32_t index = first + static_cast<std::uint32_t>(std::countr_zero(turned));
+    schedule<kGreedy>(index < schedulers_count ? index : index - schedulers_count, now);
   }
 }
 
@@ -97,33 +109,31 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
                               Cycle now) {
   const TimedInst& inst = kernel.table[warp.next->pc];
   const Scoreboard::Entry hazard = scoreboard.hazard(slot, inst);
-  const Cycle data = scoreboard.cycle(hazard);
-  const Cycle wake = std::max(data, warp.fetch_ready);
   const WarpMask bit = WarpMask{1} << warp.local;
-  warp.wake = wake;
-  if (wake <= now + 1) {
+  if (scoreboard.passed(hazard, now + 1) && warp.fetch_ready <= now + 1) {
     scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= bit;
-    scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
     return;
   }
+  const Cycle data = scoreboard.cycle(hazard);
+  const Cycle wake = std::max(data, warp.fetch_ready);
   const Wait wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
+  warp.wake = wake;
   scheduler.waits[static_cast<std::size_t>(Wait::Nothing)] &= ~bit;
   scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
   warp.wait = wait;
   if (wake != kNever) wheel.add(warp.scheduler, warp.local, now, wake);
 }
 
-[[gnu::noinline]] void Sm::State::issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
-                                        Cycle now) {
+[[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,
+                                                    std::uint32_t local, Cycle now) {
   const std::uint32_t slot = slot_of(index, local);
   Warp& warp = warps[slot];
   const workload::ExecRecord record = *warp.next++;
   const HotKernel& kernel = hot[warp.kernel];
   const TimedInst& inst = kernel.table[record.pc];
   const Unit unit = inst.unit;
-  if ((scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local)) == 0)
-    scheduler.ready_units &= ~(1U << static_cast<unsigned>(unit));
-  machine::KernelCounters& counter = count(warp.kernel);
+  scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local);
+  machine::KernelCounters& counter = *kernel.counters;
   ++counter.warp_instructions;
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
@@ -141,61 +151,69 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
     if (unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
     if (inst.num_dst > 0) scoreboard.set(slot, inst, result_bus.book(now + delay + inst.latency), false);
   }
-  // Predicated off, a barrier or fence is a slot and no more.
-  const std::uint32_t flags = record.active != 0 ? inst.flags : 0U;
-  if (warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark) ||
-      (flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) [[unlikely]] {
-    after_issue(slot, flags, inst, now);
+  if (warp.next >= warp.few_left || (inst.flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0)
+      [[unlikely]] {
+    // Predicated off, a barrier or fence is a slot and no more.
+    after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
     return;
   }
   fetch.issued(warp, warp.next->pc, now, now, kernel.code_address);
   follow(scheduler, warp, slot, kernel, now);
 }
 
-/// Core cycle from which the unit takes an instruction of the scheduler, as far as is known at `now`.
-[[gnu::always_inline]] inline Cycle Sm::State::unit_free(const Scheduler& scheduler, std::uint32_t index,
-                                                         isa::Unit unit, bool lsu_takes, Cycle now) const {
-  Cycle free = units.free_at(unit, index);
-  if (unit == Unit::Memory && !lsu_takes) free = std::max(free, lsu_accepts_at(now));
-  const Cycle collector = scheduler.collector.free_at();
-  return unit == Unit::Control ? free : std::max(free, collector);  // a branch needs no collector
-}
-
 /// The warps that can issue now.
 [[gnu::always_inline]] inline WarpMask Sm::State::candidates(const Scheduler& scheduler, std::uint32_t index,
                                                              Cycle now) const {
+  const WarpMask ready = scheduler.ready() & scheduler.allowed;
+  if (ready == 0) return 0;
+  // Without branches: which units are wanted and free changes too often for the host to guess.
+  const UnitArray& units_free = units.free_at(index);
+  const Cycle collected = scheduler.collector.free_at();
   WarpMask found = 0;
-  for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
-    const auto unit = static_cast<Unit>(std::countr_zero(wanted));
-    const bool free = unit_free(scheduler, index, unit, lsu_accepts(now), now) <= now;
-    found |= free ? scheduler.ready_unit[static_cast<std::size_t>(unit)] : 0;
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    const auto unit = static_cast<Unit>(u);
+    // A branch needs no collector.
+    const Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    found |= scheduler.ready_unit[u] & (WarpMask{free > now} - 1);
   }
-  return found & scheduler.allowed;
+  if (!lsu_accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
+  return found & ready;
 }
 
 /// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
 /// and why it does not issue until then.
 [[gnu::always_inline]] inline void Sm::State::rest(Scheduler& scheduler, std::uint32_t index, Cycle from) {
-  Cycle retry = kNever;
-  std::uint32_t units_wanted = 0;
-  for (std::uint32_t wanted = scheduler.ready_units; wanted != 0; wanted &= wanted - 1) {
-    const auto unit = static_cast<Unit>(std::countr_zero(wanted));
-    const bool some = (scheduler.ready_unit[static_cast<std::size_t>(unit)] & scheduler.allowed) != 0;
-    const Cycle free = unit_free(scheduler, index, unit, lsu_has_room(), from);
-    retry = some ? std::min(retry, free) : retry;
-    units_wanted |= some ? wanted & -wanted : 0;
+  const WarpMask ready = scheduler.ready() & scheduler.allowed;
+  if (ready == 0) {
+    next_try[index] = kNever;
+    scheduler.reason = why_none_is_ready(scheduler);
+    return;
   }
-  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
-  scheduler.reason = (units_wanted >> static_cast<unsigned>(Unit::Memory) & 1U) != 0 ? Reason::pipeline_memory
-                     : units_wanted != 0                                             ? Reason::pipeline_alu
-                     : scheduler.ready() != 0                                        ? Reason::throttled
-                     : waits(Wait::Memory) ? Reason::scoreboard_memory
-                     : waits(Wait::Alu)    ? Reason::scoreboard_alu
-                     : waits(Wait::Fetch)  ? Reason::fetch
-                     : waits(Wait::Sync)   ? Reason::synchronisation
-                     : block_order.empty() ? Reason::uncounted
-                                           : Reason::idle;
+  const UnitArray& units_free = units.free_at(index);
+  const Cycle collected = scheduler.collector.free_at();
+  Cycle retry = kNever;
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    const auto unit = static_cast<Unit>(u);
+    Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    // What waits for room in the load/store unit is told.
+    if (unit == Unit::Memory) free = lsu_has_room() ? free : kNever;
+    const std::uint64_t none = (scheduler.ready_unit[u] & ready) == 0 ? ~std::uint64_t{0} : 0;
+    retry = std::min(retry, free | none);
+  }
   next_try[index] = std::max(retry, from);
+  const bool memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
+  scheduler.reason = memory ? Reason::pipeline_memory : Reason::pipeline_alu;
+}
+
+Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
+  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
+  return waits(Wait::Nothing)  ? Reason::throttled
+         : waits(Wait::Memory) ? Reason::scoreboard_memory
+         : waits(Wait::Alu)    ? Reason::scoreboard_alu
+         : waits(Wait::Fetch)  ? Reason::fetch
+         : waits(Wait::Sync)   ? Reason::synchronisation
+         : block_order.empty() ? Reason::uncounted
+                               : Reason::idle;
 }
 
 template <bool kGreedy>
@@ -226,8 +244,7 @@ void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
 /// What issue leaves out: the end of the records, or few left, barriers and fences.
 void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
   Warp& warp = warps[slot];
-  if (!warp.finished && warp.end - warp.next < static_cast<std::ptrdiff_t>(watermark))
-    ask_for_records(warp, now);
+  if (!warp.finished && warp.next >= warp.few_left) ask_for_records(warp, now);
   if (warp.next == warp.end) {
     if (warp.finished) {
       if ((flags & InstFlag::kBarrier) != 0) ++count(warp.kernel).barriers;
@@ -287,7 +304,6 @@ void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
         warp.wake = wake;
         Scheduler& scheduler = schedulers[warp.scheduler];
         scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= WarpMask{1} << warp.local;
-        scheduler.ready_units |= 1U << static_cast<unsigned>(inst.unit);
         set_wait(warp, Wait::Nothing);
         look_again(warp.scheduler, now);
         return;

@@ -44,6 +44,8 @@ class Scoreboard {
     for (unsigned i = 4; i < inst.num_slots; ++i) latest = std::max(latest, entries[inst.slot[i]]);
     return latest;
   }
+  /// The hazard does not keep the instruction from issuing at `now`.
+  [[nodiscard]] bool passed(Entry entry, Cycle now) const { return entry <= ((now - base_) << 1U | 1U); }
   [[nodiscard]] Cycle cycle(Entry entry) const { return entry == kOut ? kNever : base_ + (entry >> 1U); }
   void set(std::uint32_t warp, const TimedInst& inst, Cycle ready, bool memory) {
     GPUMUX_DCHECK(ready >= base_ && ready - base_ < kRebase + kFarthest);
@@ -77,7 +79,9 @@ class Scoreboard {
   }
   void write(std::uint32_t warp, const TimedInst& inst, Entry entry) {
     Entry* entries = row(warp);
-    for (unsigned i = 0; i < inst.num_dst; ++i) entries[inst.slot[i]] = entry;
+    // An instruction that is asked to write writes one at least.
+    entries[inst.slot[0]] = entry;
+    for (unsigned i = 1; i < inst.num_dst; ++i) entries[inst.slot[i]] = entry;
   }
   void rebase(Cycle now) {
     // Without branches and in 16 bits, so that the compiler takes 16 entries at a time.

@@ -31,7 +31,10 @@ bool Sm::refill_streams(std::uint32_t records) {
   if (records > state.watermark) {
     state.watermark = records;
     state.wants_records = true;
-    for (const std::uint8_t index : state.block_order) state.blocks[index].wants_records = true;
+    for (const std::uint8_t index : state.block_order) {
+      state.blocks[index].wants_records = true;
+      for (const std::uint16_t slot : state.blocks[index].warps) state.warps[slot].mark_few_left(records);
+    }
   }
   if (!state.wants_records) return false;
   state.wants_records = false;
@@ -82,7 +85,9 @@ Cycle Sm::done() const { return state_->now_; }
 
 bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
 
-Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
+void Sm::busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const {
+  state_->busy_until(slots, cycles);
+}
 
 const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 

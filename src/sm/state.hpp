@@ -24,6 +24,7 @@ namespace gpumux::sm {
 /// What issue reads of a kernel.
 struct HotKernel {
   const TimedInst* table = nullptr;
+  machine::KernelCounters* counters = nullptr;
   Address code_address = 0;
   std::uint16_t predicates = 0;  // scoreboard slot of the first predicate
   AppId app = 0;
@@ -55,7 +56,7 @@ struct Sm::State {
   void release_stuck_barrier(Block& block, Cycle now);
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
-  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
+  void busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end, Cycle credits_known);
@@ -77,10 +78,11 @@ struct Sm::State {
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  [[nodiscard]] Cycle unit_free(const Scheduler& scheduler, std::uint32_t index, isa::Unit unit,
-                                bool lsu_takes, Cycle now) const;
   [[nodiscard]] WarpMask candidates(const Scheduler& scheduler, std::uint32_t index, Cycle now) const;
   void rest(Scheduler& scheduler, std::uint32_t index, Cycle from);
+  [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler) const;
+  template <bool kGreedy>
+  void schedule_due(Cycle now);
   template <bool kGreedy>
   void schedule(std::uint32_t index, Cycle now);
   template <bool kGreedy>
@@ -95,8 +97,10 @@ struct Sm::State {
   void set_wait(Warp& warp, Wait wait);
   void wake_due(Cycle now);
   void look_again(std::uint32_t scheduler, Cycle now) {
-    next_try[scheduler] = std::min(next_try[scheduler], std::max(now, schedulers[scheduler].next_issue));
-    next_try_of_all = std::min(next_try_of_all, next_try[scheduler]);
+    const Cycle cycle = std::max(now, schedulers[scheduler].next_issue);
+    next_try[scheduler] = std::min(next_try[scheduler], cycle);
+    next_try_of_all = std::min(next_try_of_all, cycle);
+    due |= std::uint32_t{cycle <= now} << scheduler;
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
     return local * schedulers_count + scheduler;
@@ -105,9 +109,9 @@ struct Sm::State {
   // --- lsu.cpp ----------------------------------------------------------------------------------
   [[nodiscard]] bool lsu_has_room() const { return lsu.queue.size() < config.sm.memory_queue; }
   [[nodiscard]] bool lsu_accepts(Cycle now) const {
-    return lsu_has_room() && !(memory_issue_cycle == now && memory_issues >= memory_issue_width);
+    const bool spent = memory_issue_cycle == now && memory_issues >= memory_issue_width;
+    return lsu_has_room() && !spent;
   }
-  [[nodiscard]] Cycle lsu_accepts_at(Cycle now) const { return lsu_has_room() ? now + 1 : kNever; }
   void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst, const workload::ExecRecord& record,
                     Cycle now, std::uint32_t delay);
   void lsu_step(Cycle now);
@@ -160,6 +164,7 @@ struct Sm::State {
   Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these
+  std::uint32_t due = 0;                              // in this cycle: schedulers, as bits
   std::array<HotKernel, machine::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
   HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler

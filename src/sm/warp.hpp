@@ -1,12 +1,14 @@
 // Resident warps and blocks, and what the issue stage of one scheduler sees of its warps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "machine/statistics.hpp"
+#include "sm/exec_units.hpp"
 #include "sm/operand_collector.hpp"
 #include "workload/stream.hpp"
 
@@ -28,7 +30,8 @@ enum class Sync : std::uint8_t { None, Barrier, Released, Fence };
 struct alignas(64) Warp {
   // Stream cursor, a copy of the block stream's while the SM runs.
   const workload::ExecRecord* next = nullptr;
-  const workload::ExecRecord* end = nullptr;
+  const workload::ExecRecord* few_left =
+      nullptr;     // from here on issue looks: fewer than the watermark, or none to come
   Cycle wake = 0;  // earliest cycle of the next issue as far as known; kNever: an event will tell
 
   // Fetch: instructions in the buffer, and the batch on its way.
@@ -53,11 +56,19 @@ struct alignas(64) Warp {
   bool finished = false;     // the stream ends at `end`
 
   alignas(64) const std::uint64_t* mem_next = nullptr;
+  const workload::ExecRecord* end = nullptr;
   Cycle starved_at = 0;          // its last issue
   Cycle sync_until = 0;          // barrier release
   Cycle memory_until = 0;        // latest return of memory instructions so far, for fences
   std::uint32_t memory_out = 0;  // memory instructions issued and not performed
   std::uint32_t generation = 0;  // tells warps apart that used the slot one after the other
+
+  /// After a change of `next`, `end` or `finished`, or of the records that a warp shall have.
+  void mark_few_left(std::uint32_t watermark) {
+    const std::ptrdiff_t spare =
+        end - next - (finished || watermark == 0 ? 0 : static_cast<std::ptrdiff_t>(watermark) - 1);
+    few_left = next + std::max<std::ptrdiff_t>(spare, 0);
+  }
 };
 
 static_assert(sizeof(Warp) == 128);
@@ -101,12 +112,11 @@ enum class Reason : std::uint8_t {
 struct Scheduler {
   static constexpr std::uint8_t kNoWarp = 64;
   Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
-  std::array<WarpMask, kWaits> waits{};            // by Wait; disjoint, together the alive warps
-  std::array<WarpMask, isa::kUnits> ready_unit{};  // the ready warps by the unit that they want
-  std::uint32_t ready_units = 0;                   // units with a ready warp, as bits
-  WarpMask allowed = ~WarpMask{0};                 // warps whose kernel may issue
-  Cycle next_issue = 0;                            // issue interval
-  Cycle since = 0;  // cycles from here on have `reason`; those before are counted
+  std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
+  alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
+  WarpMask allowed = ~WarpMask{0};       // warps whose kernel may issue
+  Cycle next_issue = 0;                  // issue interval
+  Cycle since = 0;                       // cycles from here on have `reason`; those before are counted
   Reason reason = Reason::uncounted;
   std::uint32_t window_issues = 0;   // in this window so far, or in the last
   std::uint8_t last = 63;            // warp that issued last
@@ -117,9 +127,9 @@ struct Scheduler {
   [[nodiscard]] WarpMask ready() const { return waits[0]; }
   /// Counts the cycles before `now`.
   void settle(Cycle now) {
-    if (now <= since) return;
-    cycles[static_cast<std::size_t>(reason)] += now - since;
-    since = now;
+    const Cycle until = std::max(now, since);
+    cycles[static_cast<std::size_t>(reason)] += until - since;
+    since = until;
   }
 };
 
