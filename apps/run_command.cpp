@@ -166,13 +166,15 @@ std::string read_workload_file(const std::string& path, Options& options,
 class Progress {
  public:
   explicit Progress(bool quiet) : line_(quiet) {}
-  /// RunSpec::progress of a run of so many cycles (0: nobody knows); nothing where nobody looks.
+  /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
+  /// looks.
   [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
     if (!line_.shown()) return {};
-    const auto begin = std::chrono::steady_clock::now();
-    return [this, what, limit, begin](Cycle now) {
+    return [this, what, limit, begin = Clock::now(), last = Cycle{0}](Cycle now) mutable {
+      if (now < last) begin = Clock::now();  // the next run
+      last = now;
       if (!line_.due()) return;
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
       const double done = limit == 0 ? 0 : static_cast<double>(now) / static_cast<double>(limit);
       const std::string of = limit == 0 ? "" : fmt::format(" of {}", limit);
       line_.show(fmt::format("{}: cycle {}{}{}", what, now, of, time_left(seconds, done)));
@@ -180,6 +182,7 @@ class Progress {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   ProgressLine line_;
 };
 

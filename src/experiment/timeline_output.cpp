@@ -100,7 +100,7 @@ class Writer {
     const std::uint32_t process = kFirstApp + kernel.app;
     event(
         R"({{"ph": "X", "cat": "kernel", "name": {}, "pid": {}, "tid": {}, {}, "args": {{"grid": "{}", )"
-        R"("block": "{}", "submitted_cycle": {}, "arrival_cycle": {}, "first_block_cycle": {}, "end_cycle": {}}}}})",
+        R"("block": "{}", "begin_cycle": {}, "arrival_cycle": {}, "first_block_cycle": {}, "end_cycle": {}}}}})",
         quoted(kernel.name), process, thread(process, kernel.stream, "stream"),
         span(kernel.submitted, kernel.end), dimensions(kernel.grid), dimensions(kernel.block),
         kernel.submitted, kernel.arrival, cycle_or_null(kernel.first_block), cycle_or_null(kernel.end));
