@@ -145,6 +145,45 @@ TEST(Timeline, TheTraceHasWhatWasRecorded) {
   EXPECT_EQ(joined["otherData"]["runs"].size(), 2U);
 }
 
+class NoKernel final : public workload::KernelSource {
+ public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::uint64_t blocks() const override { return 3'000'000; }
+  [[nodiscard]] workload::BlockResources resources() const override { return {64, 16, 0}; }
+  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override { return table_; }
+  [[nodiscard]] std::string describe_pc(std::uint32_t) const override { return ""; }
+  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t, std::uint32_t, SmId, Cycle) override {
+    return nullptr;
+  }
+
+ private:
+  std::string name_ = "k";
+  std::vector<isa::StaticInst> table_;
+};
+
+TEST(Timeline, BlocksBeyondTheMostAreCounted) {
+  machine::Recorder recorder({.timeline = true}, 4);
+  const NoKernel source;
+  policy::RunningKernel kernel;
+  kernel.name = source.name();
+  kernel.blocks_total = source.blocks();
+  recorder.kernel_arrived(kernel, source, 0, 0);
+  constexpr std::uint64_t kBlocks = machine::Timeline::kMaxBlocks + 5;
+  for (std::uint64_t i = 0; i < kBlocks; ++i) {
+    recorder.block_began(kernel, i, i % 4, 2, 10 * i);
+    recorder.block_ended(kernel, i % 4, 10 * i + 7);
+  }
+  const machine::Timeline& timeline = recorder.timeline();
+  EXPECT_EQ(timeline.blocks.size(), machine::Timeline::kMaxBlocks);
+  EXPECT_EQ(timeline.blocks_left_out, 5U);
+  EXPECT_EQ(timeline.blocks[7].sm, 1U);
+  EXPECT_EQ(timeline.blocks[7].place, 1U);
+  EXPECT_EQ(timeline.blocks.back().end, timeline.blocks.back().begin + 7);  // not of a later one
+  EXPECT_EQ(timeline.kernels[0].grid.x, 3'000'000U);
+  EXPECT_EQ(timeline.kernels[0].block.x, 64U);
+  EXPECT_EQ(timeline.kernels[0].end, kNever);
+}
+
 TEST(Timeline, NamesAreEscaped) {
   experiment::RunResult result;
   result.machine = "m\"";
