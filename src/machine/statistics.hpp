@@ -1,5 +1,5 @@
-// The counters of an SM and of a memory partition. One line each: field, unit, meaning. Summation, differences
-// and output walk the lists, so a counter cannot be forgotten in one place.
+// The counters of an SM and of a memory partition. One line each: field, unit, meaning. Summation,
+// differences and output walk the lists, so a counter cannot be forgotten in one place.
 #pragma once
 
 #include <array>

@@ -211,7 +211,7 @@ class Collector {
 }  // namespace
 
 SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
-                    std::vector<std::pair<std::string, std::string>> overrides) {
+                    const std::vector<std::pair<std::string, std::string>>& overrides) {
   Collector collector;
   for (const experiment::RunSpec& spec : specs) {
     Machine machine{spec.machine, overrides, {}};

@@ -39,6 +39,6 @@ inline constexpr std::size_t kMaxRuns = 100'000;
 /// A plan of these runs, which may be on different machines, and their baselines; its `file` is empty.
 /// Policies must have their canonical text. `overrides` (key, value) are those of every machine.
 [[nodiscard]] SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
-                                  std::vector<std::pair<std::string, std::string>> overrides);
+                                  const std::vector<std::pair<std::string, std::string>>& overrides);
 
 }  // namespace gpumux::sweep
