@@ -1,6 +1,7 @@
 // gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 fine; 1 a fault of gpumux itself;
 // 2 the user's input is wrong; 3 the simulated program is at fault.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -57,6 +59,10 @@ int dispatch(Arguments args) {
   throw UserError(unknown_choice("command", command, known));
 }
 
+void print_error(const std::string& text) {
+  fmt::print(stderr, "{}\n", error_line(text, wants_colour(STDERR_FILENO)));
+}
+
 }  // namespace
 }  // namespace gpumux::cli
 
@@ -69,16 +75,16 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) throw gpumux::UserError("standard output cannot be written");
     return code;
   } catch (const gpumux::UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    gpumux::cli::print_error(error.what());
     return kUserFault;
   } catch (const gpumux::SimulationFault& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    gpumux::cli::print_error(error.what());
     return kProgramFault;
   } catch (const std::bad_alloc&) {
-    std::fputs("error: out of memory\n", stderr);
+    gpumux::cli::print_error("error: out of memory");
     return kOurFault;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\n", error.what());
+    gpumux::cli::print_error(fmt::format("internal error: {}", error.what()));
     return kOurFault;
   }
 }

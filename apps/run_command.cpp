@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -16,9 +17,13 @@
 #include "experiment/make_app.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/run.hpp"
+#include "experiment/series_output.hpp"
+#include "experiment/timeline_output.hpp"
 #include "experiment/workload_file.hpp"
 #include "machine/config_file.hpp"
 #include "run_report.hpp"
+#include "stored_runs.hpp"
+#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -45,6 +50,9 @@ The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpu
 With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
 are compared in a table.)";
 
+/// Core cycles of an interval: that of the figures of dai18.
+constexpr Cycle kSeriesInterval = 1000;
+
 struct Options {
   std::optional<std::string> machine;
   std::vector<std::string> policies;
@@ -58,6 +66,10 @@ struct Options {
   bool no_skip = false;
   std::string json;
   std::string stats;
+  std::optional<std::uint64_t> series;
+  std::string series_csv;
+  std::string timeline;
+  std::string db;
 };
 
 /// Nothing for an empty text. (CLI11 would take -1 for a large unsigned number.)
@@ -77,6 +89,7 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   std::string machine;
   std::string seed;
   std::string cycles;
+  std::string series;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
@@ -99,6 +112,18 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   app.add_option("--json", options.json, "write the result to this file")->check(not_empty);
   app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV")
       ->check(not_empty);
+  app.add_option("--series", series,
+                 "sample all counters every so many core cycles: in --json and --series-csv")
+      ->check(not_empty);
+  app.add_option("--series-csv", options.series_csv,
+                 fmt::format("write the series to this file [--series {}]", kSeriesInterval))
+      ->check(not_empty);
+  app.add_option(
+         "--timeline", options.timeline,
+         fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]", kSeriesInterval))
+      ->check(not_empty);
+  app.add_option("--db", options.db, "keep runs and baselines in this database, and take from it what it has")
+      ->check(not_empty);
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
@@ -112,6 +137,7 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   if (*machine_option) options.machine = machine;
   options.seed = whole_number("--seed", seed, 0);
   options.cycles = whole_number("--cycles", cycles, 1);
+  options.series = whole_number("--series", series, 1);
   if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }
@@ -136,36 +162,37 @@ std::string read_workload_file(const std::string& path, Options& options,
   return workload.folder;
 }
 
-/// A line that is rewritten on a terminal, and nothing elsewhere.
+/// Progress of one simulation after another.
 class Progress {
  public:
-  explicit Progress(bool quiet) : shown_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  [[nodiscard]] std::function<void(Cycle)> line(std::string what, Cycle limit) {
-    if (!shown_) return {};
-    return [this, what = std::move(what), limit](Cycle now) {
+  explicit Progress(bool quiet) : line_(quiet) {}
+  /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
+  /// looks.
+  [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
+    if (!line_.shown()) return {};
+    return [this, what, limit, begin = Clock::now(), last = Cycle{0}](Cycle now) mutable {
+      if (now < last) begin = Clock::now();  // the next run
+      last = now;
+      if (!line_.due()) return;
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double done = limit == 0 ? 0 : static_cast<double>(now) / static_cast<double>(limit);
       const std::string of = limit == 0 ? "" : fmt::format(" of {}", limit);
-      fmt::print(stderr, "\r\x1b[K{}: cycle {}{}", what, now, of);
-      std::fflush(stderr);
-      dirty_ = true;
+      line_.show(fmt::format("{}: cycle {}{}{}", what, now, of, time_left(seconds, done)));
     };
-  }
-  void clear() {
-    if (dirty_) std::fputs("\r\x1b[K", stderr);
-    dirty_ = false;
   }
 
  private:
-  bool shown_;
-  bool dirty_ = false;
+  using Clock = std::chrono::steady_clock;
+  ProgressLine line_;
 };
 
 std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
                             const std::vector<policy::PolicyChoice>& policies) {
   Progress progress(options.quiet);
+  if (!options.db.empty()) {
+    return stored_reports(options.db, spec, policies, options.set,
+                          [&](const std::string& name) { return progress.line(name, spec.cycles); });
+  }
   std::vector<Report> reports;
   std::map<std::string, std::vector<double>> baselines;  // by warp scheduler, which baselines share
   for (const policy::PolicyChoice& choice : policies) {
@@ -173,6 +200,10 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
     spec.progress = progress.line(choice.text, spec.cycles);
     Report report;
     report.result = experiment::simulate(spec);
+    if (spec.timeline) {
+      report.timeline = experiment::timeline_json(report.result, spec.machine.clocks.core);
+      report.result.timeline.reset();  // it may be large
+    }
     if (options.baseline == "auto" && spec.apps.size() == 1) {
       report.isolated = {report.result.apps.front().ipc()};  // alone, it is its own baseline
     } else if (options.baseline == "auto") {
@@ -204,6 +235,16 @@ void write_results(const Options& options, const std::vector<Report>& reports,
     files.add(options.stats, options.stats.ends_with(".csv") ? experiment::stats_csv(first.result)
                                                              : experiment::stats_text(first.result));
   }
+  if (!options.series_csv.empty()) {
+    std::string csv = experiment::series_csv_head();
+    for (const Report& report : reports) csv += experiment::series_csv(report.result);
+    files.add(options.series_csv, std::move(csv));
+  }
+  if (!options.timeline.empty()) {
+    std::vector<std::string> traces;
+    for (const Report& report : reports) traces.push_back(report.timeline);
+    files.add(options.timeline, experiment::join_timelines(traces));
+  }
   for (const auto& outputs : apps.outputs) {
     if (!outputs->complete && !outputs->paths.empty()) {
       fmt::print(stderr, "note: {} was not written: the kernel did not end within the cycle limit\n",
@@ -212,6 +253,28 @@ void write_results(const Options& options, const std::vector<Report>& reports,
     for (const experiment::KernelOutputs::File& file : outputs->files) files.add(file.path, file.content);
   }
   files.write();
+}
+
+std::string absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// What a run that comes from a database cannot do.
+void check_database(const Options& options, const experiment::Applications& apps,
+                    const std::set<std::string>& written) {
+  if (options.verify)
+    throw UserError("--verify needs a simulation, and --db may have the run already; give one of them");
+  if (options.baseline == "off")
+    throw UserError("--db keeps runs with their baselines; leave --baseline off out");
+  for (const auto& outputs : apps.outputs) {
+    if (outputs->paths.empty()) continue;
+    throw UserError(
+        fmt::format("a database keeps no files, and a kernel writes {}: leave --db out, or use zero: for "
+                    "out:, and in: for inout:",
+                    outputs->paths.front()));
+  }
+  if (written.contains(absolute_path(options.db)))
+    throw UserError({options.db}, "would be written twice; give each result its own file");
 }
 
 }  // namespace
@@ -242,27 +305,31 @@ int run_command(Arguments args) {
   spec.threads = options.threads;
   spec.verify = options.verify;
   spec.no_skip = options.no_skip;
+  spec.timeline = !options.timeline.empty();
+  spec.series = options.series.value_or(spec.timeline || !options.series_csv.empty() ? kSeriesInterval : 0);
   std::set<std::string> written;
   const auto check_file = [&written](const std::string& path) {
     ResultFiles::check(path);
-    if (!written.insert(std::filesystem::absolute(path).lexically_normal().string()).second) {
+    if (!written.insert(absolute_path(path)).second) {
       throw UserError({path}, "would be written twice; give each result its own file");
     }
   };
-  for (const std::string& path : {options.json, options.stats}) {
+  for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline}) {
     if (!path.empty()) check_file(path);
   }
   for (const auto& outputs : apps.outputs) {
     for (const std::string& path : outputs->paths) check_file(path);
   }
 
+  if (!options.db.empty()) check_database(options, apps, written);
+
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
   if (!options.quiet) {
-    std::fputs((reports.size() == 1 ? run_text(reports.front(), options.verify)
-                                    : comparison_text(reports, options.verify))
-                   .c_str(),
-               stdout);
+    const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
+    std::fputs(
+        (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),
+        stdout);
   }
   return 0;
 }

@@ -4,38 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+
+#include "table.hpp"
 
 namespace gpumux::cli {
 namespace {
-
-/// Text in columns as wide as their widest cell; the first `left` columns are flush left.
-class Table {
- public:
-  Table(std::vector<std::string> header, std::size_t left) : left_(left) { add(std::move(header)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  void rule() { rows_.emplace_back(); }
-  [[nodiscard]] std::string text() const {
-    std::vector<std::size_t> width(rows_.front().size(), 0);
-    for (const auto& row : rows_) {
-      for (std::size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t c = 0; c < width.size(); ++c) {
-        const std::string cell = row.empty() ? std::string(width[c], '-') : row[c];
-        if (c != 0) line += "  ";
-        line += c < left_ ? fmt::format("{:<{}}", cell, width[c]) : fmt::format("{:>{}}", cell, width[c]);
-      }
-      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::size_t left_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string number(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
@@ -62,9 +36,19 @@ std::string verified_line(bool verified) {
   return verified ? "verified: every completed run matched its reference\n" : "";
 }
 
+/// Which runs were not simulated now.
+std::string source_lines(std::span<const Report> reports) {
+  std::string out;
+  for (const Report& report : reports) {
+    if (!report.taken_from.empty())
+      out += fmt::format("{}: from {}, not simulated again\n", report.result.policy, report.taken_from);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string run_text(const Report& report, bool verified) {
+std::string run_text(const Report& report, const View& view) {
   const experiment::RunResult& r = report.result;
   std::string out = fmt::format("{}, policy {}: {} cycles in {:.2f} s\n\n", machine_line(r), r.policy,
                                 r.cycles, r.wall_seconds);
@@ -78,7 +62,7 @@ std::string run_text(const Report& report, bool verified) {
                fmt::format("{}", c.warp_instructions), fmt::format("{}", c.blocks_completed),
                percent(c.l1_misses, c.l1_accesses), fmt::format("{}", c.lsu_stall_cycles)});
   }
-  out += table.text();
+  out += table.text(view.width, view.colour);
 
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
@@ -90,10 +74,10 @@ std::string run_text(const Report& report, bool verified) {
       "GPU: IPC {:.2f}, ALUs {:.1f}% busy, DRAM bandwidth {:.1f}% used, L2 misses {}, row hits {}\n", ipc,
       100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization, percent(p.l2_misses, p.l2_accesses),
       percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
-  return out + verified_line(verified);
+  return out + source_lines({&report, 1}) + verified_line(view.verified);
 }
 
-std::string comparison_text(const std::vector<Report>& reports, bool verified) {
+std::string comparison_text(const std::vector<Report>& reports, const View& view) {
   std::string out = machine_line(reports.front().result) + "\n\n";
   Table table({"policy", "app", "IPC", "isolated", "normalized", "completed", "cycles", "weighted speedup",
                "ANTT", "STP", "fairness"},
@@ -111,7 +95,7 @@ std::string comparison_text(const std::vector<Report>& reports, bool verified) {
                  first ? number(m.stp, 4) : "", first ? number(m.fairness, 4) : ""});
     }
   }
-  return out + table.text() + verified_line(verified);
+  return out + table.text(view.width, view.colour) + source_lines(reports) + verified_line(view.verified);
 }
 
 }  // namespace gpumux::cli

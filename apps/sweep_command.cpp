@@ -16,6 +16,7 @@
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -52,23 +53,14 @@ unsigned processors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-/// A line that is rewritten on a terminal.
-void show(const sweep::Progress& p) {
-  std::string left;
-  if (p.finished > 0 && p.counts.pending > 0) {
-    const double each = p.elapsed_seconds / static_cast<double>(p.finished);
-    left = fmt::format(", {} left", duration(each * static_cast<double>(p.counts.pending)));
-  }
+std::string progress_text(const sweep::Progress& p) {
+  // How fast it goes follows from what this process has done by itself.
+  const double all = static_cast<double>(p.finished + p.counts.pending);
+  const std::string left =
+      all == 0 ? "" : time_left(p.elapsed_seconds, static_cast<double>(p.finished) / all);
   const std::string failed = p.counts.failed == 0 ? "" : fmt::format(", {} failed", p.counts.failed);
-  fmt::print(stderr, "\r\x1b[K{} of {} runs done{}, {} running{}", p.counts.done, p.counts.all(), failed,
-             p.running, left);
-  std::fflush(stderr);
+  return fmt::format("{} of {} runs done{}, {} running{}", p.counts.done, p.counts.all(), failed, p.running,
+                     left);
 }
 
 /// "hotspot + kmeans under even on dai18-maxwell, l1.size=24K, seed 1".
@@ -89,8 +81,9 @@ int report_failures(const sweep::SweepPlan& plan,
     const auto& [index, failure] = failures[i];
     code = code == 0 ? failure.exit_code : std::min(code, failure.exit_code);
     if (i < kShown) {
-      fmt::print(stderr, "failed: {}: {}\n", run_text(plan.runs[index]),
-                 failure.error.substr(0, failure.error.find('\n')));
+      const std::string line = fmt::format("failed: {}: {}", run_text(plan.runs[index]),
+                                           failure.error.substr(0, failure.error.find('\n')));
+      fmt::print(stderr, "{}\n", error_line(line, wants_colour(STDERR_FILENO)));
     }
   }
   if (failures.size() > kShown) fmt::print(stderr, "failed: and {} more\n", failures.size() - kShown);
@@ -133,19 +126,14 @@ int sweep_command(const Arguments& args) {
   sweep::RunnerOptions runner;
   runner.jobs = options.jobs;
   runner.stop = &stop_signal;
-  const bool shown = !options.quiet && ::isatty(STDERR_FILENO) != 0;
-  if (shown) runner.progress = show;
+  ProgressLine line(options.quiet);
+  if (line.shown()) runner.progress = [&](const sweep::Progress& p) { line.show(progress_text(p)); };
   sweep::Progress progress;
   {
     const SignalsNoted signals;
-    try {
-      progress = sweep::work_off(store, plan, runner);
-    } catch (...) {
-      if (shown) std::fputs("\n", stderr);
-      throw;
-    }
+    progress = sweep::work_off(store, plan, runner);
   }
-  if (shown) std::fputs("\r\x1b[K", stderr);
+  line.clear();
   const database::Counts& counts = progress.counts;
   const int code = report_failures(plan, store.failures());
   if (!options.quiet) {

@@ -89,6 +89,22 @@ ordered_json counters_json(Statement& query, std::int64_t run) {
   return counters;
 }
 
+/// As `gpumux run --json` writes it: `interval`, and samples by scope and counter.
+ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
+  ordered_json series;
+  query.bind(run);
+  while (query.step()) {
+    if (series.is_null()) {
+      series = {{"interval", query.integer(4)}, {"apps", ordered_json::array()}};
+      for (std::size_t i = 0; i < apps; ++i) series["apps"].push_back(ordered_json::object());
+    }
+    const std::int64_t app = query.integer(0);
+    ordered_json& scope = app < 0 ? series[query.text(1)] : series["apps"].at(static_cast<std::size_t>(app));
+    scope[query.text(2)] = ordered_json::parse(query.text(3));
+  }
+  return series;
+}
+
 }  // namespace
 
 void export_csv(Connection& connection, const Sink& sink) {
@@ -136,6 +152,9 @@ void export_json(Connection& connection, const Sink& sink) {
   Statement counters = connection.prepare(
       "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id "
       "WHERE m.run_id = ? ORDER BY m.app, m.counter_id");
+  Statement series = connection.prepare(
+      "SELECT s.app, c.scope, c.name, s.samples, s.interval FROM series s JOIN counters c "
+      "ON c.id = s.counter_id WHERE s.run_id = ? ORDER BY s.app < 0, s.app, s.counter_id");
   Statement rows = connection.prepare(
       "SELECT r.id, r.hash, r.state, m.name, r.policy, r.seed, r.cycle_limit, r.program, r.exit_code, "
       "r.error, "
@@ -160,6 +179,8 @@ void export_json(Connection& connection, const Sink& sink) {
     if (rows.text(2) == "done") {
       run["result"] = result_document(rows.text(11), rows.optional_real(12));
       run["counters"] = counters_json(counters, id);
+      ordered_json samples = series_json(series, id, run["apps"].size());
+      if (!samples.is_null()) run["result"]["series"] = std::move(samples);
     }
     run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));
     // Names of files need not be UTF-8.

@@ -36,6 +36,9 @@ struct PlannedRow {
   std::string program;
   std::vector<App> apps;
   bool is_baseline = false;  // wanted by other runs alone
+  /// Wanted beside the result, and no part of the hash: a run that ended without them is done again for them.
+  std::uint64_t series_interval = 0;  // core cycles; 0: no series
+  bool timeline = false;
 };
 
 struct SweepRow {
@@ -54,6 +57,12 @@ struct CounterRow {
   std::string meaning;
 };
 
+/// A counter over time; its value is not used.
+struct SeriesRow {
+  CounterRow counter;
+  std::string samples;  // JSON array
+};
+
 /// What a run that ended well leaves.
 struct ResultRow {
   struct App {
@@ -68,6 +77,9 @@ struct ResultRow {
   std::vector<App> apps;
   std::vector<CounterRow> counters;
   double wall_seconds = 0;
+  std::uint64_t series_interval = 0;  // core cycles; 0: no series
+  std::vector<SeriesRow> series;
+  std::optional<std::string> timeline;  // Chrome trace
 };
 
 /// What a run that did not leaves.
@@ -102,25 +114,39 @@ class ResultStore {
 
   /// Adds the runs that the database does not have, and notes which belong to the sweep; all or nothing.
   /// Baselines come before the runs that need them. `retry_failed`: those that failed are pending again.
-  void plan(const SweepRow& sweep, const std::vector<PlannedRow>& runs, bool retry_failed);
-  /// Takes the first planned run that is pending, claimed by nobody alive, and whose baselines have ended.
+  void plan(const SweepRow& sweep, const std::vector<PlannedRow>& runs, bool retry_failed) {
+    plan(&sweep, runs, retry_failed);
+  }
+  /// The same for runs of no sweep.
+  void plan(const std::vector<PlannedRow>& runs, bool retry_failed) { plan(nullptr, runs, retry_failed); }
+  /// Takes the first planned run that is pending, claimed by nobody alive, and whose baselines have ended;
+  /// when there is none, one that is done and lacks the series or timeline that are wanted of it.
   [[nodiscard]] std::optional<Claim> claim();
   /// To be called at least every third of kLeaseSeconds while there are claims.
   void heartbeat();
-  /// False: another process took the claim over, and its result stands.
+  /// False: another process took the claim over, and its result stands. Of a run that was done, series and
+  /// timeline alone are kept; throws InternalError when its counters are not the same as before.
   bool finish(RunId run, const ResultRow& result);
+  /// A run that was done stays so, and counts as failed for this process alone.
   bool fail(RunId run, const FailureRow& failure);
   void release(RunId run);
-  /// Of the planned runs.
+  /// Of the planned runs; those that lack something are pending.
   [[nodiscard]] Counts counts();
+  /// What the planned run at `index` left; nothing when it is not done.
+  [[nodiscard]] std::optional<ResultRow> result(std::size_t index);
   /// Indices of the planned runs that failed, with their errors.
   [[nodiscard]] std::vector<std::pair<std::size_t, FailureRow>> failures();
 
  private:
+  void plan(const SweepRow* sweep, const std::vector<PlannedRow>& runs, bool retry_failed);
   RunId add_run(const PlannedRow& run);
   RunId find_run(const std::string& hash);
   std::int64_t counter_id(const CounterRow& counter);
   bool drop_claim(RunId run);
+  [[nodiscard]] RunId take(Statement& candidates, std::int64_t now, std::size_t& index);
+  void keep_result(RunId run, const ResultRow& result);
+  void check_same(RunId run, const ResultRow& result);
+  void keep_series(RunId run, const ResultRow& result);
 
   Connection connection_;
   Claimant self_;

@@ -104,7 +104,24 @@ CREATE TABLE claims (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1};
+// `samples` is a JSON array of numbers, one per interval from cycle 0; `trace` a Chrome trace.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE series (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  app INTEGER NOT NULL,
+  counter_id INTEGER NOT NULL REFERENCES counters (id),
+  interval INTEGER NOT NULL,
+  samples TEXT NOT NULL,
+  PRIMARY KEY (run_id, app, counter_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE timelines (
+  run_id INTEGER PRIMARY KEY REFERENCES runs (id),
+  trace TEXT NOT NULL
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2};
 
 struct Header {
   std::int64_t application_id;

@@ -9,7 +9,7 @@
 namespace gpumux::database {
 
 /// PRAGMA user_version of the databases that this program writes.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 /// PRAGMA application_id: "gpmx".
 inline constexpr int kApplicationId = 0x67706d78;
 

@@ -61,6 +61,8 @@ class KernelLaunch final : public workload::KernelSource {
 
   [[nodiscard]] const std::string& name() const override { return data_->program->kernel->code.name; }
   [[nodiscard]] std::uint64_t blocks() const override { return data_->config.grid.count(); }
+  [[nodiscard]] Dim3 grid() const override { return data_->config.grid; }
+  [[nodiscard]] Dim3 block() const override { return data_->config.block; }
   [[nodiscard]] workload::BlockResources resources() const override {
     return {data_->threads, data_->registers_per_thread, data_->shared_bytes};
   }

@@ -84,6 +84,8 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
   isolated.seed = spec.seed + index;
   isolated.verify = false;
+  isolated.series = 0;
+  isolated.timeline = false;
   isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
   return isolated;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "experiment/series_output.hpp"
 
 namespace gpumux::experiment {
 namespace {
@@ -87,7 +88,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
 
 std::string result_json(const RunResult& result, const std::vector<double>& isolated,
                         const Metrics& metrics) {
-  return json_text(result_document(result, isolated, metrics));
+  return with_series(json_text(result_document(result, isolated, metrics)), series_document(result));
 }
 
 std::string_view scope_name(CounterValue::Scope scope) {

@@ -15,7 +15,8 @@ namespace gpumux::experiment {
 /// The text of a result file: indented, with a line end.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
 [[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);
-/// The whole document of `--json`; an empty `isolated` (`--baseline off`) gives null for what needs it.
+/// The document of `--json` but for its `series`; an empty `isolated` (`--baseline off`) gives null for what
+/// needs it.
 [[nodiscard]] nlohmann::ordered_json result_document(const RunResult& result,
                                                      const std::vector<double>& isolated,
                                                      const Metrics& metrics);

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "machine/config.hpp"
+#include "machine/series.hpp"
 #include "machine/statistics.hpp"
+#include "machine/timeline.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
 
@@ -38,6 +40,8 @@ struct RunSpec {
   unsigned threads = 1;
   bool verify = false;        // check every completed run of each application
   bool no_skip = false;       // visit every window, also where nothing can happen (for tests)
+  Cycle series = 0;           // core cycles of an interval of RunResult::series; 0: none
+  bool timeline = false;      // make RunResult::timeline
   bool device_output = true;  // what kernels print goes to standard output
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
@@ -70,6 +74,8 @@ struct RunResult {
   machine::PartitionCounters partitions;
   double dram_bandwidth_utilization = 0;  // bytes moved / (peak bytes per second x simulated time)
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
+  machine::Series series;                 // of RunSpec::series
+  std::optional<machine::Timeline> timeline;
 };
 
 /// Runs it. Throws UserError, SimulationFault (with the watchdog's report), InternalError.
@@ -96,7 +102,7 @@ struct Metrics {
 /// $GPUMUX_CACHE, else $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux.
 [[nodiscard]] std::string default_cache_folder();
 
-/// The document of `--json`, schema gpumux.result/1.
+/// The document of `--json`, schema gpumux.result/1, with `series` when the run has one.
 [[nodiscard]] std::string result_json(const RunResult& result, const std::vector<double>& isolated,
                                       const Metrics& metrics);
 

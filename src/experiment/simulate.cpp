@@ -116,7 +116,9 @@ RunResult simulate(const RunSpec& spec) {
 
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.
-  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip});
+  const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
+                                          spec.timeline};
+  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip, record});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -141,6 +143,9 @@ RunResult simulate(const RunSpec& spec) {
   result.cycles = gpu.now();
   result.apps = programs.results();
   fill_totals(result, spec, gpu);
+  gpu.end_series();
+  result.series = gpu.recorder().series();
+  if (spec.timeline) result.timeline = gpu.recorder().timeline();
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (spec.audit) {
     gpu.check_conservation();

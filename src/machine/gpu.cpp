@@ -22,7 +22,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
                                          ? ~std::uint64_t{0}
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
       block_at_(std::size_t{config_.sms} * config_.sm.max_blocks, 0),
-      folded_(kMaxApps) {
+      folded_(kMaxApps),
+      recorder_(options.record, config_.sms * config_.sm.max_blocks) {
   for (std::uint32_t i = 0; i < config_.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
   }
@@ -81,7 +82,11 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     dispatch_blocks();
     refill_streams();
     const Cycle meeting = next_meeting(limit, host_event, pause);
-    run_parts(meeting);
+    if (recorder_.next_sample() == kNever) {
+      run_parts(meeting);
+    } else {
+      run_to_samples(meeting);
+    }
     kernel_ended = collect_finished_blocks();
     recycle_drained_slots();
     watch(now_);
@@ -143,6 +148,8 @@ void Gpu::admit_kernels() {
       block_limit_[i][id] = 0;
     }
     running_.push_back(kernel);
+    recorder_.kernel_arrived(kernel, *slot.source, slot.stream,
+                             submitted.arrival - config_.runtime.kernel_launch_latency);
     dispatch_possible_ = true;
     policy_->kernel_arrived(*this, running_.back());
   }
@@ -183,6 +190,7 @@ bool Gpu::dispatch_one(Cycle start) {
       sm.launch_block(slot, residency,
                       slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
                       start);
+      recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
       if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
       next_[id] = std::min(next_[id], start);
       wants_records_[id] = 1;
@@ -212,6 +220,7 @@ bool Gpu::collect_finished_blocks() {
       dispatch_possible_ = true;
       policy::RunningKernel& kernel = running(block.kernel);
       ++kernel.blocks_done;
+      recorder_.block_ended(kernel, block.residency, block.time);
       policy_->block_ended(*this, kernel, static_cast<SmId>(i));
       if (kernel.blocks_done < kernel.blocks_total) continue;
       check_length(kernel, window_of(now_ - 1));

@@ -14,6 +14,7 @@
 
 #include "l2/partition.hpp"
 #include "machine/config.hpp"
+#include "machine/recorder.hpp"
 #include "machine/statistics.hpp"
 #include "machine/workers.hpp"
 #include "noc/network.hpp"
@@ -37,6 +38,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   struct Options {
     unsigned threads = 1;
     bool no_skip = false;
+    Recorder::Options record;
   };
   Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
@@ -60,6 +62,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// No kernel submitted, running or draining.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] KernelCounters app_counters(AppId app) const;
+  /// After the last advance(), once: samples the last interval, which may be a short one.
+  void end_series();
+  [[nodiscard]] const Recorder& recorder() const { return recorder_; }
   [[nodiscard]] SchedulerCounters scheduler_counters() const;
   [[nodiscard]] PartitionCounters partition_counters() const;
 
@@ -107,6 +112,11 @@ class Gpu final : public runtime::Device, public policy::Control {
   void refill_streams();
   bool collect_finished_blocks();
   void recycle_drained_slots();
+
+  // --- sampling.cpp -------------------------------------------------------------------------------
+  void run_to_samples(Cycle meeting);
+  void sample_skipped(Cycle until);
+  void sample(Cycle now);
 
   // --- run_ahead.cpp ------------------------------------------------------------------------------
   struct Span {        // of one call of run_parts()
@@ -195,6 +205,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
   std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
+  Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
   Cycle next_watch_ = 0;

@@ -253,6 +253,7 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   }
   const Cycle to = std::min(meeting, next == kNever ? kNever : window_of(next));
   if (to == kNever || to <= now_) return;
+  if (recorder_.next_sample() <= to) sample_skipped(to);
   now_ = to;
   for (Cycle& time : sm_time_) time = std::max(time, to);
   for (Cycle& time : partition_time_) time = std::max(time, to);

@@ -1,5 +1,5 @@
-// The counters of an SM and of a memory partition. One line each: field, unit, meaning. Summation and
-// output walk the lists, so a counter cannot be forgotten in one place.
+// The counters of an SM and of a memory partition. One line each: field, unit, meaning. Summation,
+// differences and output walk the lists, so a counter cannot be forgotten in one place.
 #pragma once
 
 #include <array>
@@ -39,6 +39,12 @@ struct KernelCounters {
     GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   }
+  /// `other` must be earlier counts of the same.
+  void subtract(const KernelCounters& other) {
+#define GPUMUX_FIELD(field, unit, description) field -= other.field;
+    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
   [[nodiscard]] std::uint64_t reservation_failures() const {
     return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue;
   }
@@ -62,6 +68,12 @@ struct SchedulerCounters {
 #undef GPUMUX_FIELD
   void add(const SchedulerCounters& other) {
 #define GPUMUX_FIELD(field, unit, description) field += other.field;
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+  /// `other` must be earlier counts of the same.
+  void subtract(const SchedulerCounters& other) {
+#define GPUMUX_FIELD(field, unit, description) field -= other.field;
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   }
@@ -90,6 +102,12 @@ struct PartitionCounters {
 #undef GPUMUX_FIELD
   void add(const PartitionCounters& other) {
 #define GPUMUX_FIELD(field, unit, description) field += other.field;
+    GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+  /// `other` must be earlier counts of the same.
+  void subtract(const PartitionCounters& other) {
+#define GPUMUX_FIELD(field, unit, description) field -= other.field;
     GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   }

@@ -164,6 +164,7 @@ class Collector {
       for (std::size_t i = 0; i < spec.apps.size(); ++i) {
         SweepRun alone = prepared(machine, experiment::isolated_run(spec, i));
         alone.is_baseline = true;
+        alone.spec.series = spec.series;
         const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
         if (missing) alone_.push_back(std::move(alone));
         baselines.push_back(found->second);
@@ -182,6 +183,7 @@ class Collector {
         plan.runs.push_back(std::move(run));
       } else {  // the sweep asks for it by itself, too
         plan.runs[baseline->second].is_baseline = false;
+        plan.runs[baseline->second].spec.timeline = run.spec.timeline;
       }
     }
     return plan;
@@ -207,6 +209,16 @@ class Collector {
 };
 
 }  // namespace
+
+SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
+                    const std::vector<std::pair<std::string, std::string>>& overrides) {
+  Collector collector;
+  for (const experiment::RunSpec& spec : specs) {
+    Machine machine{spec.machine, overrides, {}};
+    collector.add(machine, spec);
+  }
+  return std::move(collector).plan({});
+}
 
 SweepPlan expand(SweepFile file) {
   const std::vector<Workload> workloads = choose_workloads(file);
@@ -236,6 +248,7 @@ SweepPlan expand(SweepFile file) {
           spec.policy = policy;
           spec.seed = seed;
           spec.cycles = file.cycles;
+          spec.series = file.series;
           spec.device_output = false;
           collector.add(machine, spec);
         }

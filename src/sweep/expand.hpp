@@ -36,4 +36,9 @@ inline constexpr std::size_t kMaxRuns = 100'000;
 /// exclude nothing, and when no run is left, or too many are.
 [[nodiscard]] SweepPlan expand(SweepFile file);
 
+/// A plan of these runs, which may be on different machines, and their baselines; its `file` is empty.
+/// Policies must have their canonical text. `overrides` (key, value) are those of every machine.
+[[nodiscard]] SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
+                                  const std::vector<std::pair<std::string, std::string>>& overrides);
+
 }  // namespace gpumux::sweep

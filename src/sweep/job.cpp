@@ -4,15 +4,68 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "experiment/result_json.hpp"
+#include "experiment/series_output.hpp"
+#include "experiment/timeline_output.hpp"
 #include "machine/config_file.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json counter_json(const experiment::CounterValue& c) {
+  const std::int64_t app =
+      c.scope == experiment::CounterValue::Scope::App ? static_cast<std::int64_t>(c.app) : -1;
+  return {experiment::scope_name(c.scope), app, c.name, c.value, c.unit, c.meaning};
+}
+
+database::CounterRow counter_row(const ordered_json& c) {
+  return {c.at(0).get<std::string>(),   c.at(1).get<std::int64_t>(), c.at(2).get<std::string>(),
+          c.at(3).get<std::uint64_t>(), c.at(4).get<std::string>(),  c.at(5).get<std::string>()};
+}
+
+/// Rows of counters, or of their samples, by scope, application and name.
+template <typename Value>
+class Counters {
+ public:
+  void add(const database::CounterRow& row, Value value) {
+    values_[{row.scope, row.app, row.name}] = std::move(value);
+  }
+  [[nodiscard]] const Value& at(const char* scope, std::int64_t app, const char* name) const {
+    const auto found = values_.find({scope, app, name});
+    if (found == values_.end())
+      throw InternalError(fmt::format("a result has no counter {} of {} {}", name, scope, app));
+    return found->second;
+  }
+
+ private:
+  std::map<std::tuple<std::string, std::int64_t, std::string>, Value> values_;
+};
+
+/// Fills the counters of statistics.hpp with what get(scope, app, name) says.
+template <typename Get>
+void fill(machine::KernelCounters& counters, const char* scope, std::int64_t app, const Get& get) {
+#define GPUMUX_FIELD(field, unit, description) counters.field = get(scope, app, #field);
+  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+}
+template <typename Get>
+void fill(machine::SchedulerCounters& schedulers, machine::PartitionCounters& partitions, const Get& get) {
+#define GPUMUX_FIELD(field, unit, description) schedulers.field = get("schedulers", -1, #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) partitions.field = get("partitions", -1, #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+}
+
+}  // namespace
 
 std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
   std::map<std::string, std::string> machines;  // TOML by hash
@@ -32,6 +85,8 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
     row.cycle_limit = run.spec.cycles;
     row.program = program_text();
     row.is_baseline = run.is_baseline;
+    row.series_interval = run.spec.series;
+    row.timeline = run.spec.timeline;
     for (std::size_t i = 0; i < run.spec.apps.size(); ++i) {
       const experiment::AppSpec& app = run.spec.apps[i];
       row.apps.push_back({app.text, app.identity, run.spec.seed + i,
@@ -52,16 +107,21 @@ std::string perform(const experiment::RunSpec& spec, const std::vector<double>& 
       experiment::result_document(result, baselines, experiment::metrics(shared, baselines));
   document.erase("wall_seconds");
   ordered_json counters = ordered_json::array();
-  for (const experiment::CounterValue& c : experiment::counters(result)) {
-    const std::int64_t app =
-        c.scope == experiment::CounterValue::Scope::App ? static_cast<std::int64_t>(c.app) : -1;
-    counters.push_back({experiment::scope_name(c.scope), app, c.name, c.value, c.unit, c.meaning});
+  for (const experiment::CounterValue& c : experiment::counters(result)) counters.push_back(counter_json(c));
+  ordered_json series = ordered_json::array();
+  for (const experiment::CounterSeries& s : experiment::counter_series(result)) {
+    ordered_json entry = counter_json(s.counter);
+    entry.push_back(ordered_json(s.samples).dump());
+    series.push_back(std::move(entry));
   }
-  // Names of files need not be UTF-8.
-  return ordered_json{{"result", std::move(document)},
+  ordered_json all = {{"result", std::move(document)},
                       {"wall_seconds", result.wall_seconds},
-                      {"counters", std::move(counters)}}
-      .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+                      {"counters", std::move(counters)},
+                      {"interval", result.series.interval},
+                      {"series", std::move(series)}};
+  if (result.timeline) all["timeline"] = experiment::timeline_json(result, spec.machine.clocks.core);
+  // Names of files need not be UTF-8.
+  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 database::ResultRow read_result(std::string_view text) {
@@ -83,16 +143,73 @@ database::ResultRow read_result(std::string_view text) {
       row.apps.push_back({app.at("ipc").get<double>(), optional(app.at("ipc_isolated")),
                           optional(app.at("normalized_ipc")), app.at("completions").get<std::uint64_t>()});
     }
-    for (const ordered_json& c : all.at("counters")) {
-      row.counters.push_back({c.at(0).get<std::string>(), c.at(1).get<std::int64_t>(),
-                              c.at(2).get<std::string>(), c.at(3).get<std::uint64_t>(),
-                              c.at(4).get<std::string>(), c.at(5).get<std::string>()});
-    }
+    for (const ordered_json& c : all.at("counters")) row.counters.push_back(counter_row(c));
     row.wall_seconds = all.at("wall_seconds").get<double>();
+    row.series_interval = all.at("interval").get<std::uint64_t>();
+    for (const ordered_json& s : all.at("series")) {
+      row.series.push_back({counter_row(s), s.at(6).get<std::string>()});
+    }
+    if (all.contains("timeline")) row.timeline = all.at("timeline").get<std::string>();
     return row;
   } catch (const nlohmann::json::exception& error) {
     throw InternalError(fmt::format("a worker's result cannot be read: {}", error.what()));
   }
+}
+
+StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow& row) {
+  StoredRun run;
+  experiment::RunResult& result = run.result;
+  Counters<std::uint64_t> counters;
+  for (const database::CounterRow& counter : row.counters) counters.add(counter, counter.value);
+  const auto value = [&](const char* scope, std::int64_t app, const char* name) {
+    return counters.at(scope, app, name);
+  };
+  result.machine = spec.machine.name;
+  result.policy = spec.policy.text;
+  result.cycles = row.cycles;
+  result.seed = spec.seed;
+  result.wall_seconds = row.wall_seconds;
+  std::vector<double> shared;
+  for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+    const auto app = static_cast<std::int64_t>(i);
+    experiment::AppResult entry;
+    entry.app = spec.apps[i].text;
+    entry.completions = value("app", app, "completions");
+    entry.first_completion = value("app", app, "first_completion");
+    entry.active_cycles = value("app", app, "active_cycles");
+    fill(entry.counters, "app", app, value);
+    result.apps.push_back(std::move(entry));
+    shared.push_back(result.apps.back().ipc());
+    run.isolated.push_back(row.apps.at(i).ipc_isolated.value_or(shared.back()));
+  }
+  fill(result.gpu, "gpu", -1, value);
+  fill(result.schedulers, result.partitions, value);
+  const ordered_json document = ordered_json::parse(row.document);
+  result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
+  result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
+  run.metrics = experiment::metrics(shared, run.isolated);
+
+  if (row.series_interval == 0) return run;
+  Counters<std::vector<std::uint64_t>> series;
+  std::size_t intervals = 0;
+  for (const database::SeriesRow& s : row.series) {
+    auto samples = ordered_json::parse(s.samples).get<std::vector<std::uint64_t>>();
+    intervals = samples.size();
+    series.add(s.counter, std::move(samples));
+  }
+  result.series.interval = row.series_interval;
+  result.series.end = row.cycles;
+  for (std::size_t k = 0; k < intervals; ++k) {
+    const auto sample_of = [&](const char* scope, std::int64_t app, const char* name) {
+      return series.at(scope, app, name).at(k);
+    };
+    machine::Series::Sample sample;
+    for (std::size_t i = 0; i < spec.apps.size(); ++i)
+      fill(sample.apps.emplace_back(), "app", static_cast<std::int64_t>(i), sample_of);
+    fill(sample.schedulers, sample.partitions, sample_of);
+    result.series.samples.push_back(std::move(sample));
+  }
+  return run;
 }
 
 }  // namespace gpumux::sweep

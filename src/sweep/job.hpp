@@ -21,4 +21,13 @@ namespace gpumux::sweep {
 /// Throws InternalError when the text is not perform()'s.
 [[nodiscard]] database::ResultRow read_result(std::string_view text);
 
+/// What simulate() gave for the run that left `row`, with its baselines' IPCs and metrics.
+struct StoredRun {
+  experiment::RunResult result;
+  std::vector<double> isolated;
+  experiment::Metrics metrics;
+};
+/// Throws InternalError when the row has not all counters. Its timeline is left as text in the row.
+[[nodiscard]] StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow& row);
+
 }  // namespace gpumux::sweep

@@ -180,6 +180,8 @@ class TraceKernel final : public workload::KernelSource {
 
   [[nodiscard]] const std::string& name() const override { return state_->launch.kernel; }
   [[nodiscard]] std::uint64_t blocks() const override { return state_->launch.grid.count(); }
+  [[nodiscard]] Dim3 grid() const override { return state_->launch.grid; }
+  [[nodiscard]] Dim3 block() const override { return state_->launch.block; }
   [[nodiscard]] workload::BlockResources resources() const override {
     const Launch& launch = state_->launch;
     return {static_cast<std::uint32_t>(launch.block.count()), launch.registers, launch.shared_bytes};

@@ -84,6 +84,9 @@ class KernelSource {
   virtual ~KernelSource() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::uint64_t blocks() const = 0;  // in the grid
+  /// The launch's shape, for reports: of the grid in blocks, of a block in threads.
+  [[nodiscard]] virtual Dim3 grid() const { return {static_cast<std::uint32_t>(blocks()), 1, 1}; }
+  [[nodiscard]] virtual Dim3 block() const { return {resources().threads, 1, 1}; }
   [[nodiscard]] virtual BlockResources resources() const = 0;
   [[nodiscard]] virtual const std::vector<isa::StaticInst>& static_table() const = 0;
   /// Where the code lies for the instruction cache (a device address of its application).

@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"PolicySetting", {"run", "add", "--policy", "even:k=3"}, "unknown setting 'k'"},
         Wrong{"Set", {"run", "add", "--set", "l1.siz=3"}, "--set l1.siz=3: error: unknown key"},
         Wrong{"Option", {"run", "add", "--jsn", "x"}, "unknown option '--jsn'; did you mean '--json'?"},
-        Wrong{"LaterOption", {"run", "add", "--timeline", "x"}, "unknown option '--timeline'"},
+        Wrong{"LaterOption", {"run", "add", "--interval", "x"}, "unknown option '--interval'"},
         Wrong{"LaterCommand", {"report", "x.sqlite"}, "unknown command 'report'"},
         Wrong{"Cycles", {"run", "add", "--cycles", "0"}, "--cycles"},
         Wrong{"CyclesText", {"run", "add", "--cycles", "many"}, "--cycles"},

@@ -96,7 +96,7 @@ TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
     Connection connection(db(), Access::Create);
     migrate(connection, {});  // version 0
   }
-  EXPECT_EQ(export_error(db()), db() + ": error: has schema version 0, which `gpumux sweep` brings to 1");
+  EXPECT_EQ(export_error(db()), db() + ": error: has schema version 0, which `gpumux sweep` brings to 2");
   EXPECT_EQ(open_error(db()), "");
   EXPECT_EQ(export_error(db()), "");
 }
@@ -104,7 +104,7 @@ TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
 TEST_F(Schema, ANewerDatabaseIsRefused) {
   { ResultStore store(db()); }
   execute("PRAGMA user_version = 7");
-  expect_refused("has schema version 7; this gpumux knows up to 1: use a newer gpumux");
+  expect_refused("has schema version 7; this gpumux knows up to 2: use a newer gpumux");
 }
 
 TEST_F(Schema, AnotherProgramsDatabaseIsRefused) {

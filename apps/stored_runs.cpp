@@ -1,0 +1,158 @@
+#include "stored_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "database/results.hpp"
+#include "machine/config_file_fields.hpp"
+#include "sweep/expand.hpp"
+#include "sweep/job.hpp"
+#include "sweep/run_hash.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+/// (key, value) of each --set, which are known to be good; of the same key the last.
+std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& set) {
+  std::vector<std::pair<std::string, std::string>> overrides;
+  for (const std::string& text : set) {
+    const std::size_t equals = text.find('=');
+    std::string key(trim(std::string_view(text).substr(0, equals)));
+    if (const int field = machine::find_field(key); field >= 0)
+      key = machine::fields()[static_cast<std::size_t>(field)].key;
+    std::erase_if(overrides, [&](const auto& other) { return other.first == key; });
+    overrides.emplace_back(std::move(key), trim(std::string_view(text).substr(equals + 1)));
+  }
+  return overrides;
+}
+
+std::string hash_of(const experiment::RunSpec& spec) {
+  return sweep::run_hash(spec, sweep::machine_hash(sweep::effective_machine(spec)),
+                         sweep::simulator_sources());
+}
+
+/// Throws it as the error that it was.
+[[noreturn]] void rethrow(const database::FailureRow& failure) {
+  constexpr int kUserFault = 2;
+  constexpr int kProgramFault = 3;
+  if (failure.exit_code == kProgramFault) throw SimulationFault(failure.error);
+  constexpr std::string_view kPrefix = "error: ";
+  const std::string_view text = failure.error;
+  if (failure.exit_code == kUserFault && text.starts_with(kPrefix))
+    throw UserError(std::string(text.substr(kPrefix.size())));
+  throw InternalError(failure.error);
+}
+
+class StoredRuns {
+ public:
+  StoredRuns(database::ResultStore& store, const sweep::SweepPlan& plan,
+             const std::function<std::function<void(Cycle)>(const std::string&)>& progress)
+      : store_(store), plan_(plan), progress_(progress) {}
+
+  /// Until all have ended, here or elsewhere.
+  void work_off() {
+    while (true) {
+      if (std::optional<database::Claim> claim = store_.claim()) {
+        perform(*claim);
+      } else if (store_.counts().pending == 0) {
+        break;
+      } else {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+    }
+    if (const auto failures = store_.failures(); !failures.empty()) rethrow(failures.front().second);
+  }
+  [[nodiscard]] bool simulated(std::size_t index) const { return simulated_.contains(index); }
+
+ private:
+  void perform(const database::Claim& claim) {
+    const sweep::SweepRun& run = plan_.runs[claim.index];
+    simulated_.insert(claim.index);
+    database::ResultRow row;
+    try {
+      if (!claim.failed_baseline.empty())
+        throw SimulationFault(fmt::format("error: its isolated baseline failed: {}", claim.failed_baseline));
+      experiment::RunSpec spec = run.spec;
+      const std::string name =
+          run.is_baseline ? fmt::format("alone: {}", spec.apps.front().text) : spec.policy.text;
+      const std::function<void(Cycle)> show = progress_(name);
+      spec.progress = [this, &show](Cycle now) {
+        if (show) show(now);
+        beat();
+      };
+      row = sweep::read_result(sweep::perform(spec, claim.isolated));
+    } catch (const UserError& error) {
+      fail(claim, 2, error);
+    } catch (const SimulationFault& error) {
+      fail(claim, 3, error);
+    } catch (const std::exception& error) {
+      fail(claim, 1, error);
+    }
+    (void)store_.finish(claim.id, row);
+  }
+  /// Inside a handler.
+  [[noreturn]] void fail(const database::Claim& claim, int code, const std::exception& error) {
+    (void)store_.fail(claim.id, {code, error.what()});
+    throw;
+  }
+  void beat() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_beat_ < std::chrono::seconds(database::kLeaseSeconds / 6)) return;
+    last_beat_ = now;
+    store_.heartbeat();
+  }
+
+  database::ResultStore& store_;
+  const sweep::SweepPlan& plan_;
+  const std::function<std::function<void(Cycle)>(const std::string&)>& progress_;
+  std::set<std::size_t> simulated_;
+  std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::vector<Report> stored_reports(
+    const std::string& database, const experiment::RunSpec& spec,
+    const std::vector<policy::PolicyChoice>& policies, const std::vector<std::string>& set,
+    const std::function<std::function<void(Cycle)>(const std::string& name)>& progress) {
+  std::vector<experiment::RunSpec> specs;
+  for (const policy::PolicyChoice& policy : policies) {
+    specs.push_back(spec);
+    specs.back().policy = policy;
+    specs.back().policy.text = policy::canonical_text(policy);
+  }
+  const sweep::SweepPlan plan = sweep::plan_runs(specs, overrides_of(set));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
+  database::ResultStore store(database);
+  store.plan(sweep::planned_rows(plan), true);
+  StoredRuns runs(store, plan, progress);
+  runs.work_off();
+
+  std::vector<Report> reports;
+  for (const experiment::RunSpec& wanted : specs) {
+    const std::string hash = hash_of(wanted);
+    const auto found = std::find_if(plan.runs.begin(), plan.runs.end(),
+                                    [&](const sweep::SweepRun& run) { return run.hash == hash; });
+    GPUMUX_CHECK(found != plan.runs.end());
+    const auto index = static_cast<std::size_t>(found - plan.runs.begin());
+    const std::optional<database::ResultRow> row = store.result(index);
+    GPUMUX_CHECK(row.has_value());
+    sweep::StoredRun stored = sweep::stored_run(wanted, *row);
+    Report report{std::move(stored.result), std::move(stored.isolated), std::move(stored.metrics), {}, {}};
+    if (wanted.series == 0) report.result.series = {};
+    if (wanted.timeline) report.timeline = row->timeline.value_or("");
+    if (!runs.simulated(index)) report.taken_from = database;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,53 @@
+// What commands show to people: widths, colours, a line of progress. In pipes and files there is none of it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gpumux::cli {
+
+/// Columns of the terminal behind a file descriptor; 80 where it does not say, nothing where there is none.
+[[nodiscard]] std::optional<std::size_t> terminal_width(int descriptor);
+/// A terminal that understands control sequences: TERM is neither missing nor "dumb".
+[[nodiscard]] bool can_control(int descriptor);
+/// The same, and the user has not set NO_COLOR.
+[[nodiscard]] bool wants_colour(int descriptor);
+
+enum class Style { Bold, Dim, Red, Yellow };
+[[nodiscard]] std::string styled(std::string_view text, Style style, bool colour);
+/// "file:1:2: error: ..." with its mark in colour.
+[[nodiscard]] std::string error_line(std::string_view text, bool colour);
+
+/// Columns that a UTF-8 text takes, one per character.
+[[nodiscard]] std::size_t columns(std::string_view text);
+/// At most `width` columns, the middle replaced by "..".
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
+/// "1:05", "2:00:00".
+[[nodiscard]] std::string duration(double seconds);
+/// ", 1:05 left" from how much of the work is done (0 to 1); empty while that says little.
+[[nodiscard]] std::string time_left(double elapsed_seconds, double done);
+
+/// A line on standard error that is rewritten, on a terminal and nowhere else.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  [[nodiscard]] bool shown() const { return shown_; }
+  /// True at most ten times a second: it is time for another show().
+  [[nodiscard]] bool due();
+  void show(std::string_view text);
+  void clear();
+
+ private:
+  bool shown_;
+  bool dirty_ = false;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+}  // namespace gpumux::cli

@@ -1,0 +1,78 @@
+#include "machine/recorder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace gpumux::machine {
+namespace {
+
+/// What was added to each counter since `earlier`.
+template <typename Counters>
+Counters since(Counters now, const Counters& earlier) {
+  now.subtract(earlier);
+  return now;
+}
+
+}  // namespace
+
+Recorder::Recorder(const Options& options, std::uint32_t block_places) : options_(options) {
+  series_.interval = options.series_interval;
+  if (options.series_interval != 0) next_sample_ = options.series_interval;
+  total_.apps.resize(options.apps);
+  if (options.timeline) block_at_.assign(block_places, kLeftOut);
+}
+
+void Recorder::sample(Cycle now, Series::Sample total) {
+  constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
+  if (series_.samples.size() == kMaxSamples) {
+    throw UserError(fmt::format("series {}: the run has more than {} intervals; choose longer ones",
+                                series_.interval, kMaxSamples));
+  }
+  Series::Sample added;
+  for (std::size_t i = 0; i < total.apps.size(); ++i)
+    added.apps.push_back(since(total.apps[i], total_.apps[i]));
+  added.schedulers = since(total.schedulers, total_.schedulers);
+  added.partitions = since(total.partitions, total_.partitions);
+  series_.samples.push_back(std::move(added));
+  series_.end = now;
+  total_ = std::move(total);
+  next_sample_ = now + series_.interval;
+}
+
+void Recorder::kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
+                              std::uint32_t stream, Cycle submitted) {
+  if (!options_.timeline) return;
+  GPUMUX_CHECK(kernel.arrival == timeline_.kernels.size());
+  timeline_.kernels.push_back({kernel.name, kernel.app, stream, source.grid(), source.block(), submitted,
+                               kernel.arrival_cycle, kNever, kNever});
+  launched_.emplace_back();
+}
+
+void Recorder::block_began(const policy::RunningKernel& kernel, std::uint64_t index, std::uint32_t place,
+                           std::uint32_t places_per_sm, Cycle begin) {
+  if (!options_.timeline) return;
+  Timeline::Kernel& launch = timeline_.kernels[kernel.arrival];
+  launch.first_block = std::min(launch.first_block, begin);
+  if (timeline_.blocks.size() == Timeline::kMaxBlocks) {
+    ++timeline_.blocks_left_out;
+    block_at_[place] = kLeftOut;
+    return;
+  }
+  block_at_[place] = static_cast<std::uint32_t>(timeline_.blocks.size());
+  timeline_.blocks.push_back({static_cast<std::uint32_t>(kernel.arrival), index,
+                              static_cast<SmId>(place / places_per_sm),
+                              static_cast<std::uint16_t>(place % places_per_sm), begin, kNever});
+}
+
+void Recorder::block_ended(const policy::RunningKernel& kernel, std::uint32_t place, Cycle end) {
+  if (!options_.timeline) return;
+  if (block_at_[place] != kLeftOut) timeline_.blocks[block_at_[place]].end = end;
+  Launched& launched = launched_[kernel.arrival];
+  launched.last_end = std::max(launched.last_end, end);
+  if (++launched.blocks_done == kernel.blocks_total)
+    timeline_.kernels[kernel.arrival].end = launched.last_end;
+}
+
+}  // namespace gpumux::machine

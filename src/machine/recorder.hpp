@@ -1,0 +1,56 @@
+// Keeps what happens while a Gpu runs, for those who ask for it: samples of the counters, and when kernels
+// and blocks began and ended. It is told of them between windows, and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/series.hpp"
+#include "machine/timeline.hpp"
+#include "policy/policy.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::machine {
+
+class Recorder {
+ public:
+  struct Options {
+    Cycle series_interval = 0;  // core cycles; 0: no samples
+    unsigned apps = 0;          // of the run
+    bool timeline = false;
+  };
+  Recorder(const Options& options, std::uint32_t block_places);
+
+  [[nodiscard]] unsigned apps() const { return options_.apps; }
+  /// The end of the interval that is being simulated; kNever: none is.
+  [[nodiscard]] Cycle next_sample() const { return next_sample_; }
+  /// `total`: the counters at cycle `now` since the begin of the run. Throws UserError for too many
+  /// intervals.
+  void sample(Cycle now, Series::Sample total);
+
+  void kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
+                      std::uint32_t stream, Cycle submitted);
+  /// `place` numbers the block slots of all SMs, `places_per_sm` of each.
+  void block_began(const policy::RunningKernel& kernel, std::uint64_t index, std::uint32_t place,
+                   std::uint32_t places_per_sm, Cycle begin);
+  void block_ended(const policy::RunningKernel& kernel, std::uint32_t place, Cycle end);
+
+  [[nodiscard]] const Series& series() const { return series_; }
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+
+ private:
+  static constexpr std::uint32_t kLeftOut = 0xffff'ffffU;
+  Options options_;
+  Series series_;
+  Series::Sample total_;  // at the end of the last interval
+  Cycle next_sample_ = kNever;
+  Timeline timeline_;
+  std::vector<std::uint32_t> block_at_;  // by place: index into the timeline's blocks
+  struct Launched {
+    std::uint64_t blocks_done = 0;
+    Cycle last_end = 0;  // of these
+  };
+  std::vector<Launched> launched_;  // by kernel
+};
+
+}  // namespace gpumux::machine

@@ -1,0 +1,25 @@
+// What a run did over time: all counters of statistics.hpp in intervals of the same length.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "machine/statistics.hpp"
+
+namespace gpumux::machine {
+
+/// Interval k covers the core cycles [k * interval, (k + 1) * interval); the last one ends with the run. The
+/// sums over all intervals are the counters at the end of the run.
+struct Series {
+  /// What an interval added to the counters.
+  struct Sample {
+    std::vector<KernelCounters> apps;  // by AppId; sums over SMs and kernels
+    SchedulerCounters schedulers;      // of all SMs
+    PartitionCounters partitions;      // of all
+  };
+  Cycle interval = 0;  // core cycles; 0: not sampled
+  Cycle end = 0;       // core cycles covered
+  std::vector<Sample> samples;
+};
+
+}  // namespace gpumux::machine

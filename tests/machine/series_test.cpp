@@ -1,0 +1,179 @@
+// Interval series: exact to the cycle, whole, and without a trace in the run.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "experiment/run.hpp"
+#include "experiment/series_output.hpp"
+#include "machine/config_file.hpp"
+#include "machine/recorder.hpp"
+
+namespace gpumux {
+namespace {
+
+experiment::RunSpec spec_of(const std::vector<const char*>& apps, const char* policy,
+                            const char* machine = "dai18-maxwell") {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(machine);
+  for (const char* app : apps) spec.apps.push_back(experiment::builtin_app(app));
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = 20'011;  // no multiple of any window
+  return spec;
+}
+
+std::string without_clock(experiment::RunResult result) {
+  result.wall_seconds = 0;
+  return experiment::result_json(result, {}, {}) + experiment::stats_csv(result);
+}
+
+/// Sums of the first `count` intervals, in the order of counters().
+std::vector<std::uint64_t> sums(const experiment::RunResult& result, std::size_t count) {
+  std::vector<std::uint64_t> sums;
+  for (const experiment::CounterSeries& series : experiment::counter_series(result)) {
+    EXPECT_EQ(series.samples.size(), result.series.samples.size());
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += series.samples[i];
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+/// The counters of machine/statistics.hpp at the end of the run.
+std::vector<std::uint64_t> finals(const experiment::RunResult& result) {
+  std::vector<std::uint64_t> finals;
+  for (const experiment::CounterValue& c : experiment::counters(result)) {
+    if (c.name == "completions" || c.name == "first_completion" || c.name == "active_cycles" ||
+        c.name == "cycles")
+      continue;
+    finals.push_back(c.value);
+  }
+  return finals;
+}
+
+struct Case {
+  std::vector<const char*> apps;
+  const char* policy;
+  const char* machine;
+};
+class SeriesOf : public testing::TestWithParam<Case> {
+ protected:
+  [[nodiscard]] static experiment::RunSpec spec() {
+    return spec_of(GetParam().apps, GetParam().policy, GetParam().machine);
+  }
+};
+
+TEST_P(SeriesOf, SamplingChangesNothingAndAddsUp) {
+  experiment::RunSpec spec = this->spec();
+  const experiment::RunResult plain = experiment::simulate(spec);
+  EXPECT_EQ(plain.series.interval, 0U);
+  Random random(7);
+  for (const Cycle interval : {Cycle{1000}, Cycle{1 + random.below(200)}, Cycle{20'011}, Cycle{1'000'000}}) {
+    spec.series = interval;
+    experiment::RunResult sampled = experiment::simulate(spec);
+    const std::size_t intervals = sampled.series.samples.size();
+    EXPECT_EQ(intervals, (sampled.cycles + interval - 1) / interval);
+    EXPECT_EQ(sampled.series.end, sampled.cycles);
+    EXPECT_EQ(sums(sampled, intervals), finals(plain)) << "intervals of " << interval;
+    sampled.series = {};
+    EXPECT_EQ(without_clock(sampled), without_clock(plain)) << "intervals of " << interval;
+  }
+}
+
+TEST_P(SeriesOf, ASampleIsOfItsExactCycle) {
+  experiment::RunSpec spec = this->spec();
+  spec.series = 1777;
+  const experiment::RunResult sampled = experiment::simulate(spec);
+  spec.series = 0;
+  for (const std::size_t count : {1U, 4U, 9U}) {
+    spec.cycles = count * 1777;  // a run that ends there has these counters
+    EXPECT_EQ(sums(sampled, count), finals(experiment::simulate(spec))) << "at cycle " << spec.cycles;
+  }
+}
+
+TEST_P(SeriesOf, ThreadsAndSkippingChangeNothing) {
+  experiment::RunSpec spec = this->spec();
+  spec.series = 331;
+  const std::string one = without_clock(experiment::simulate(spec));
+  spec.threads = 3;
+  EXPECT_EQ(one, without_clock(experiment::simulate(spec)));
+  spec.threads = 1;
+  spec.no_skip = true;
+  EXPECT_EQ(one, without_clock(experiment::simulate(spec)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, SeriesOf,
+    testing::Values(Case{{"hotspot", "kmeans"}, "even", "dai18-maxwell"},
+                    Case{{"hotspot", "bfs"}, "sequential", "dai18-maxwell"},
+                    Case{{"stream", "pathfinder", "add"}, "spatial,warps=lrr", "chimera15-fermi30"},
+                    Case{{"kmeans"}, "leftover", "v100"}));
+
+// Short kernels with idle time between them, which is skipped: intervals in which nothing happens are there.
+TEST(Series, IdleIntervalsAreSampled) {
+  experiment::RunSpec spec = spec_of({"bfs"}, "leftover");
+  spec.cycles = 40'000;
+  spec.machine.runtime.kernel_launch_latency = 5000;
+  const experiment::RunResult plain = experiment::simulate(spec);
+  spec.series = 500;
+  experiment::RunResult sampled = experiment::simulate(spec);
+  EXPECT_EQ(sums(sampled, sampled.series.samples.size()), finals(plain));
+  EXPECT_EQ(sampled.series.samples.size(), (plain.cycles + 499) / 500);
+  std::size_t idle = 0;
+  for (const auto& sample : sampled.series.samples) idle += sample.apps[0].warp_instructions == 0 ? 1 : 0;
+  EXPECT_GE(idle, 9U);  // at least the first launch's
+  EXPECT_LT(idle, sampled.series.samples.size());
+  EXPECT_EQ(sampled.series.samples[0].schedulers.issued, 0U);
+}
+
+TEST(Series, TooManyIntervalsAreAnError) {
+  machine::Recorder recorder({.series_interval = 3}, 0);
+  for (Cycle now = 3; now <= 300'000; now += 3) recorder.sample(now, {});
+  EXPECT_EQ(recorder.series().samples.size(), 100'000U);
+  EXPECT_EQ(recorder.next_sample(), 300'003U);
+  try {
+    recorder.sample(300'003, {});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "error: series 3: the run has more than 100000 intervals; choose longer ones");
+  }
+}
+
+TEST(Series, DocumentAndCsvHaveEveryCounter) {
+  experiment::RunSpec spec = spec_of({"hotspot", "kmeans"}, "even");
+  spec.cycles = 2500;
+  spec.series = 1000;
+  const experiment::RunResult result = experiment::simulate(spec);
+  const auto document = nlohmann::json::parse(experiment::result_json(result, {}, {}));
+  const nlohmann::json& series = document.at("series");
+  EXPECT_EQ(series.at("interval"), 1000);
+  EXPECT_EQ(series, nlohmann::json(experiment::series_document(result)));
+  EXPECT_EQ(series.at("apps").size(), 2U);
+  std::size_t counters = 0;
+  for (const experiment::CounterSeries& s : experiment::counter_series(result)) {
+    using Scope = experiment::CounterValue::Scope;
+    const nlohmann::json& scope = s.counter.scope == Scope::App
+                                      ? series.at("apps").at(s.counter.app)
+                                      : series.at(std::string(experiment::scope_name(s.counter.scope)));
+    EXPECT_EQ(scope.at(std::string(s.counter.name)), s.samples);
+    ++counters;
+  }
+  EXPECT_EQ(counters, finals(result).size());
+
+  const std::string csv = experiment::series_csv_head() + experiment::series_csv(result);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < csv.size(); at = csv.find('\n', at) + 1)
+    lines.push_back(csv.substr(at, csv.find('\n', at) - at));
+  ASSERT_EQ(lines.size(), 1U + 3 * 3);
+  for (const std::string& line : lines)
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
+  EXPECT_TRUE(lines[0].starts_with("policy,position,app,begin,end,warp_instructions,"));
+  EXPECT_NE(lines[0].find(",schedulers.issued,"), std::string::npos);
+  EXPECT_NE(lines[0].find(",partitions.dram_reads,"), std::string::npos);
+  EXPECT_TRUE(lines[1].starts_with("even,0,hotspot,0,1000,")) << lines[1];
+  EXPECT_TRUE(lines[9].starts_with("even,-1,,2000,2500,")) << lines[9];
+}
+
+}  // namespace
+}  // namespace gpumux

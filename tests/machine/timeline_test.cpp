@@ -1,0 +1,213 @@
+// Timelines: every block and kernel once, where and when it ran, in a trace that viewers read.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiment/run.hpp"
+#include "experiment/timeline_output.hpp"
+#include "machine/config_file.hpp"
+#include "machine/recorder.hpp"
+
+namespace gpumux {
+namespace {
+
+using nlohmann::json;
+
+experiment::RunSpec spec_of(const char* policy) {
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.apps = {experiment::builtin_app("hotspot"), experiment::builtin_app("pathfinder")};
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = 30'011;
+  spec.timeline = true;
+  return spec;
+}
+
+std::string trace_of(const experiment::RunSpec& spec) {
+  return experiment::timeline_json(experiment::simulate(spec), spec.machine.clocks.core);
+}
+
+class TimelineOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(TimelineOf, BlocksAndKernelsAgreeWithTheCounters) {
+  const experiment::RunSpec spec = spec_of(GetParam());
+  const experiment::RunResult result = experiment::simulate(spec);
+  const machine::Timeline& timeline = result.timeline.value();
+  std::vector<std::uint64_t> ended(result.apps.size(), 0);
+  std::map<std::pair<SmId, std::uint16_t>, Cycle> free_at;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
+  std::vector<Cycle> last_end(timeline.kernels.size(), 0);
+  for (const machine::Timeline::Block& block : timeline.blocks) {
+    const machine::Timeline::Kernel& kernel = timeline.kernels.at(block.kernel);
+    EXPECT_TRUE(seen.insert({block.kernel, block.index}).second);
+    EXPECT_LT(block.sm, spec.machine.sms);
+    EXPECT_LT(block.place, spec.machine.sm.max_blocks);
+    EXPECT_GE(block.begin, kernel.arrival);
+    EXPECT_GE(block.begin, kernel.first_block);
+    Cycle& free = free_at[{block.sm, block.place}];
+    EXPECT_GE(block.begin, free) << "two blocks in one slot";
+    free = block.end;
+    if (block.end == kNever) continue;
+    EXPECT_LE(block.end, result.cycles);
+    EXPECT_GT(block.end, block.begin);
+    ++ended[kernel.app];
+    last_end[block.kernel] = std::max(last_end[block.kernel], block.end);
+  }
+  for (std::size_t i = 0; i < result.apps.size(); ++i)
+    EXPECT_EQ(ended[i], result.apps[i].counters.blocks_completed);
+  for (std::size_t k = 0; k < timeline.kernels.size(); ++k) {
+    const machine::Timeline::Kernel& kernel = timeline.kernels[k];
+    EXPECT_GE(kernel.arrival, kernel.submitted + spec.machine.runtime.kernel_launch_latency);
+    if (kernel.end != kNever) {
+      EXPECT_EQ(kernel.end, last_end[k]);
+    }
+  }
+  EXPECT_EQ(timeline.blocks_left_out, 0U);
+}
+
+TEST_P(TimelineOf, IsTheSameForThreadsAndWithoutSkippingAndChangesNothing) {
+  experiment::RunSpec spec = spec_of(GetParam());
+  spec.series = 1000;
+  const std::string one = trace_of(spec);
+  spec.threads = 3;
+  EXPECT_EQ(one, trace_of(spec));
+  spec.threads = 1;
+  spec.no_skip = true;
+  EXPECT_EQ(one, trace_of(spec));
+  spec.no_skip = spec.timeline = false;
+  experiment::RunResult plain = experiment::simulate(spec);
+  spec.timeline = true;
+  experiment::RunResult recorded = experiment::simulate(spec);
+  plain.wall_seconds = recorded.wall_seconds = 0;
+  EXPECT_EQ(experiment::result_json(plain, {}, {}), experiment::result_json(recorded, {}, {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, TimelineOf, testing::Values("sequential", "even", "spatial"),
+                         [](const testing::TestParamInfo<const char*>& policy) {
+                           return std::string(policy.param);
+                         });
+
+/// What Perfetto and chrome://tracing ask of an event, and that spans of a track do not overlap.
+void expect_readable(const json& trace) {
+  std::map<std::pair<int, int>, std::uint64_t> free_at;  // ns
+  std::set<int> named;
+  const auto ns = [](const json& us) {
+    return static_cast<std::uint64_t>(std::llround(us.get<double>() * 1000));
+  };
+  for (const json& event : trace.at("traceEvents")) {
+    const std::string kind = event.at("ph");
+    ASSERT_TRUE(kind == "X" || kind == "M" || kind == "C") << kind;
+    EXPECT_TRUE(event.at("name").is_string());
+    const int process = event.at("pid");
+    if (kind == "M") {
+      const bool names = event.at("name") == "process_name";
+      EXPECT_TRUE(!names || named.insert(process).second);
+      continue;
+    }
+    EXPECT_TRUE(named.contains(process));
+    EXPECT_GE(event.at("ts").get<double>(), 0);
+    if (kind == "C") continue;
+    std::uint64_t& free = free_at[{process, event.at("tid").get<int>()}];
+    EXPECT_GE(ns(event.at("ts")), free);
+    free = ns(event.at("ts")) + ns(event.at("dur"));
+  }
+}
+
+TEST(Timeline, TheTraceHasWhatWasRecorded) {
+  experiment::RunSpec spec = spec_of("even");
+  spec.series = 1000;
+  const experiment::RunResult result = experiment::simulate(spec);
+  const json trace = json::parse(experiment::timeline_json(result, spec.machine.clocks.core));
+  expect_readable(trace);
+  std::size_t kernels = 0;
+  std::size_t blocks = 0;
+  std::size_t counters = 0;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "C") ++counters;
+    if (event["ph"] != "X") continue;
+    (event["cat"] == "kernel" ? kernels : blocks) += 1;
+    const json& args = event["args"];
+    EXPECT_NEAR(event["ts"].get<double>(), args["begin_cycle"].get<double>() / spec.machine.clocks.core,
+                0.001);
+  }
+  EXPECT_EQ(kernels, result.timeline->kernels.size());
+  EXPECT_EQ(blocks, result.timeline->blocks.size());
+  EXPECT_GT(counters, 100U);
+  EXPECT_EQ(trace["otherData"]["cycles"], result.cycles);
+
+  const json joined =
+      json::parse(experiment::join_timelines({experiment::timeline_json(result, spec.machine.clocks.core),
+                                              experiment::timeline_json(result, spec.machine.clocks.core)}));
+  expect_readable(joined);
+  EXPECT_EQ(joined["traceEvents"].size(), 2 * trace["traceEvents"].size());
+  EXPECT_EQ(joined["otherData"]["runs"].size(), 2U);
+}
+
+class NoKernel final : public workload::KernelSource {
+ public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::uint64_t blocks() const override { return 3'000'000; }
+  [[nodiscard]] workload::BlockResources resources() const override { return {64, 16, 0}; }
+  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override { return table_; }
+  [[nodiscard]] std::string describe_pc(std::uint32_t) const override { return ""; }
+  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t, std::uint32_t, SmId, Cycle) override {
+    return nullptr;
+  }
+
+ private:
+  std::string name_ = "k";
+  std::vector<isa::StaticInst> table_;
+};
+
+TEST(Timeline, BlocksBeyondTheMostAreCounted) {
+  machine::Recorder recorder({.timeline = true}, 4);
+  const NoKernel source;
+  policy::RunningKernel kernel;
+  kernel.name = source.name();
+  kernel.blocks_total = source.blocks();
+  recorder.kernel_arrived(kernel, source, 0, 0);
+  constexpr std::uint64_t kBlocks = machine::Timeline::kMaxBlocks + 5;
+  for (std::uint64_t i = 0; i < kBlocks; ++i) {
+    recorder.block_began(kernel, i, i % 4, 2, 10 * i);
+    recorder.block_ended(kernel, i % 4, 10 * i + 7);
+  }
+  const machine::Timeline& timeline = recorder.timeline();
+  EXPECT_EQ(timeline.blocks.size(), machine::Timeline::kMaxBlocks);
+  EXPECT_EQ(timeline.blocks_left_out, 5U);
+  EXPECT_EQ(timeline.blocks[7].sm, 1U);
+  EXPECT_EQ(timeline.blocks[7].place, 1U);
+  EXPECT_EQ(timeline.blocks.back().end, timeline.blocks.back().begin + 7);  // not of a later one
+  EXPECT_EQ(timeline.kernels[0].grid.x, 3'000'000U);
+  EXPECT_EQ(timeline.kernels[0].block.x, 64U);
+  EXPECT_EQ(timeline.kernels[0].end, kNever);
+}
+
+TEST(Timeline, NamesAreEscaped) {
+  experiment::RunResult result;
+  result.machine = "m\"";
+  result.policy = "p\\";
+  result.cycles = 100;
+  result.apps.resize(1);
+  result.apps[0].app = "a\n\"b\"\xff";
+  result.timeline.emplace();
+  result.timeline->kernels.push_back({"k<\"\t\\>", 0, 0, {4, 2, 1}, {32, 1, 1}, 10, 12, 14, kNever});
+  result.timeline->blocks.push_back({0, 3, 7, 2, 14, kNever});
+  const json trace = json::parse(experiment::timeline_json(result, 1000));
+  expect_readable(trace);
+  bool found = false;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    EXPECT_EQ(event["name"], "k<\"\t\\>");
+    found = found || event["cat"] == "kernel";
+    if (event["cat"] != "kernel") continue;
+    EXPECT_EQ(event["dur"], 0.09);  // to the end of the run
+    EXPECT_TRUE(event["args"]["end_cycle"].is_null());
+    EXPECT_EQ(event["args"]["grid"], "4x2x1");
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace gpumux

@@ -1,0 +1,106 @@
+// Sweeps with series: beside the results, completed where they are missing, read back as they were.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "experiment/series_output.hpp"
+#include "sweep/job.hpp"
+#include "sweep/runner.hpp"
+
+namespace gpumux::sweep {
+namespace {
+
+const std::string kSweep =
+    "policies = [\"even\", \"spatial\"]\napps = [\"add\", \"stream\"]\ncombine = \"pairs\"\ncycles = 2500\n"
+    "set.sms = 2\n";
+
+class SweepSeries : public testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = testing::TempDir() + "gpumux_series_" +
+            testing::UnitTest::GetInstance()->current_test_info()->name() + ".sqlite";
+    TearDown();
+  }
+  void TearDown() override {
+    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + end);
+  }
+  static SweepPlan plan(const std::string& more) { return expand(parse_sweep(kSweep + more, "s.toml", "")); }
+  [[nodiscard]] Progress work(const SweepPlan& plan) const {
+    database::ResultStore store(file_);
+    store.plan({plan.file.name, "", "s.toml", ""}, planned_rows(plan), false);
+    return work_off(store, plan, {});
+  }
+  static std::string error_of(const std::string& more) {
+    try {
+      (void)plan(more);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::string file_;
+};
+
+TEST_F(SweepSeries, AreNoPartOfWhatARunIs) {
+  const SweepPlan without = plan("");
+  const SweepPlan with = plan("series = 700\n");
+  ASSERT_EQ(without.runs.size(), 4U);
+  ASSERT_EQ(with.runs.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(with.runs[i].hash, without.runs[i].hash);
+    EXPECT_EQ(with.runs[i].spec.series, 700U);  // baselines too
+    EXPECT_EQ(without.runs[i].spec.series, 0U);
+  }
+}
+
+TEST_F(SweepSeries, AreCompletedWithoutTouchingTheResults) {
+  const SweepPlan without = plan("");
+  const SweepPlan with = plan("series = 700\n");
+  EXPECT_EQ(work(without).finished, 4U);
+  const auto results = [&] {
+    database::Connection connection(file_, database::Access::Write);
+    database::Statement query = connection.prepare("SELECT group_concat(result || finished_at) FROM runs");
+    return query.step() ? query.text(0) : "";
+  };
+  const std::string before = results();
+  EXPECT_EQ(work(with).finished, 4U);
+  EXPECT_EQ(work(with).finished, 0U);
+  EXPECT_EQ(work(without).finished, 0U);
+  EXPECT_EQ(results(), before);
+}
+
+TEST_F(SweepSeries, AStoredRunIsTheRunThatWasSimulated) {
+  const SweepPlan with = plan("series = 700\n");
+  database::ResultStore store(file_);
+  store.plan({"s", "", "s.toml", ""}, planned_rows(with), false);
+  (void)work_off(store, with, {});
+  for (std::size_t i = 0; i < with.runs.size(); ++i) {
+    const experiment::RunSpec& spec = with.runs[i].spec;
+    experiment::RunResult simulated = experiment::simulate(spec);
+    StoredRun stored = stored_run(spec, store.result(i).value());
+    EXPECT_GT(stored.result.wall_seconds, 0);
+    simulated.wall_seconds = stored.result.wall_seconds = 0;
+    EXPECT_EQ(experiment::result_json(stored.result, {}, {}), experiment::result_json(simulated, {}, {}));
+    EXPECT_EQ(experiment::stats_csv(stored.result), experiment::stats_csv(simulated));
+    EXPECT_EQ(experiment::series_csv(stored.result), experiment::series_csv(simulated));
+    ASSERT_EQ(stored.isolated.size(), spec.apps.size());
+    for (std::size_t a = 0; a < with.runs[i].baselines.size(); ++a) {
+      const auto& alone = with.runs[with.runs[i].baselines[a]].spec;
+      EXPECT_EQ(stored.isolated[a], experiment::simulate(alone).apps[0].ipc());
+    }
+  }
+  database::ResultRow row = store.result(0).value();
+  row.counters.pop_back();
+  EXPECT_THROW((void)stored_run(with.runs[0].spec, row), InternalError);
+  EXPECT_FALSE(store.result(99));
+}
+
+TEST_F(SweepSeries, TheKeyIsChecked) {
+  EXPECT_EQ(error_of("series = 0\n"), "s.toml:6:10: error: 'series' must be a whole number of at least 1");
+  EXPECT_NE(error_of("series = \"1000\"\n").find("s.toml:6:10: error: 'series'"), std::string::npos);
+  EXPECT_NE(error_of("serie = 1000\n").find("did you mean 'series'?"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpumux::sweep
