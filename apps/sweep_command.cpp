@@ -16,6 +16,7 @@
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "sweep_run.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -44,19 +45,6 @@ class SignalsNoted {
   SignalsNoted(const SignalsNoted&) = delete;
   SignalsNoted& operator=(const SignalsNoted&) = delete;
 };
-
-/// Processors that this process may use.
-unsigned processors() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-}
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 /// A line that is rewritten on a terminal.
 void show(const sweep::Progress& p) {
@@ -120,6 +108,45 @@ bool read_options(const Arguments& args, Options& options) {
 
 }  // namespace
 
+unsigned processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs,
+                       bool shown) {
+  sweep::RunnerOptions runner;
+  runner.jobs = jobs;
+  runner.stop = &stop_signal;
+  if (shown) runner.progress = show;
+  SweepOutcome outcome;
+  {
+    const SignalsNoted signals;
+    try {
+      outcome.progress = sweep::work_off(store, plan, runner);
+    } catch (...) {
+      if (shown) std::fputs("\n", stderr);
+      throw;
+    }
+  }
+  if (shown) std::fputs("\r\x1b[K", stderr);
+  outcome.exit_code = report_failures(plan, store.failures());
+  if (stop_signal != 0) {
+    fmt::print(stderr, "stopped; the same command goes on\n");
+    std::fflush(nullptr);
+    outcome.stopped = true;
+    outcome.exit_code = kEndedBySignal + static_cast<int>(stop_signal);
+  }
+  return outcome;
+}
+
 int sweep_command(const Arguments& args) {
   Options options;
   if (!read_options(args, options)) return 0;
@@ -130,24 +157,10 @@ int sweep_command(const Arguments& args) {
   store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
              options.retry_failed);
 
-  sweep::RunnerOptions runner;
-  runner.jobs = options.jobs;
-  runner.stop = &stop_signal;
   const bool shown = !options.quiet && ::isatty(STDERR_FILENO) != 0;
-  if (shown) runner.progress = show;
-  sweep::Progress progress;
-  {
-    const SignalsNoted signals;
-    try {
-      progress = sweep::work_off(store, plan, runner);
-    } catch (...) {
-      if (shown) std::fputs("\n", stderr);
-      throw;
-    }
-  }
-  if (shown) std::fputs("\r\x1b[K", stderr);
+  const SweepOutcome outcome = run_sweep(store, plan, options.jobs, shown);
+  const sweep::Progress& progress = outcome.progress;
   const database::Counts& counts = progress.counts;
-  const int code = report_failures(plan, store.failures());
   if (!options.quiet) {
     fmt::print("{}{}: {} runs: {} done, {} failed{}; {} of them now, in {}\n", plan.file.name,
                plan.file.scale.empty() ? "" : fmt::format(" ({})", plan.file.scale), counts.all(),
@@ -155,12 +168,7 @@ int sweep_command(const Arguments& args) {
                counts.pending == 0 ? "" : fmt::format(", {} still to do", counts.pending), progress.finished,
                duration(progress.elapsed_seconds));
   }
-  if (stop_signal != 0) {
-    fmt::print(stderr, "stopped; the same command goes on\n");
-    std::fflush(nullptr);
-    return kEndedBySignal + static_cast<int>(stop_signal);
-  }
-  return code;
+  return outcome.exit_code;
 }
 
 }  // namespace gpumux::cli
