@@ -244,9 +244,9 @@ class Measurer {
     std::sort(apps.begin(), apps.end());
     if (!filter.workload.empty() && filter.workload != apps) return false;
     if (!quantity.per_app && !has_all(apps, filter.apps)) return false;
-    for (const auto& [name, values] : filter.set) {
+    for (const auto& wanted : filter.set) {
       const bool same = std::any_of(run.overrides.begin(), run.overrides.end(), [&](const auto& change) {
-        return change.first == name && allows(values, change.second);
+        return change.first == wanted.first && allows(wanted.second, change.second);
       });
       if (!same) return false;
     }
@@ -283,14 +283,14 @@ class Measurer {
   }
   [[nodiscard]] Value compared(const Quantity& quantity, const Expression& expression,
                                const Sample& sample) const {
-    const Value value = at(expression, sample);
+    Value value = at(expression, sample);
     if (!value.number || !quantity.against) return value;
     const auto other = by_key_.find(key(sample.run, *quantity.against));
     if (other == by_key_.end()) {
       return Value::none(
           fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
     }
-    const Value base = at(expression, {other->second, sample.app});
+    Value base = at(expression, {other->second, sample.app});
     if (!base.number) return base;
     if (quantity.compare == Compare::Difference) return {*value.number - *base.number, ""};
     if (*base.number == 0) {
