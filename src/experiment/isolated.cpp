@@ -1,5 +1,5 @@
 // Isolated baselines, kept in a folder of small files named after the content of everything that determines
-// them, so that an entry is never stale: a new build, machine, input or limit has another name.
+// them, so that an entry is never stale: another simulator, machine, input or limit has another name.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
