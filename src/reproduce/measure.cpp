@@ -110,6 +110,19 @@ Value reduce(Reduce how, const std::vector<double>& values) {
   return Value::none("no such reduction");
 }
 
+/// What does not depend on runs.
+ExperimentResult empty_result(const Experiment& experiment) {
+  ExperimentResult out;
+  out.id = experiment.id;
+  out.title = experiment.title;
+  out.sweep = experiment.scales.front().second.name;
+  if (experiment.paper) {
+    out.paper = experiment.paper->paper;
+    out.paper_title = experiment.paper->title;
+  }
+  return out;
+}
+
 class Measurer {
  public:
   Measurer(const Experiment& experiment, const sweep::SweepPlan& plan, const std::vector<RunRecord>& records)
@@ -125,10 +138,7 @@ class Measurer {
   }
 
   [[nodiscard]] ExperimentResult result() {
-    ExperimentResult out;
-    out.id = experiment_.id;
-    out.title = experiment_.title;
-    out.sweep = plan_.file.name;
+    ExperimentResult out = empty_result(experiment_);
     out.scale = plan_.file.scale;
     for (const RunRecord& record : records_) {
       (record.state == RunRecord::State::Done     ? out.done
@@ -360,10 +370,7 @@ ExperimentResult measure(const Experiment& experiment, const sweep::SweepPlan& p
 }
 
 ExperimentResult not_measured(const Experiment& experiment, const std::string& scale) {
-  ExperimentResult out;
-  out.id = experiment.id;
-  out.title = experiment.title;
-  out.sweep = experiment.scales.front().second.name;
+  ExperimentResult out = empty_result(experiment);
   const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
   for (const Quantity& quantity : experiment.quantities) {
     out.quantities.push_back(

@@ -40,6 +40,7 @@ struct ExperimentResult {
   std::string id;
   std::string title;
   std::string sweep;                              // its name
+  std::string paper, paper_title;                 // that it speaks to; empty: none
   std::string scale;                              // empty: it does not have the scale that was asked for
   std::size_t done = 0, failed = 0, pending = 0;  // runs, baselines included
   std::vector<MeasuredQuantity> quantities;

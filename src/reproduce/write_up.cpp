@@ -114,9 +114,12 @@ WriteUp write_up(std::string scale, std::vector<ExperimentResult> experiments,
   all.experiments = std::move(experiments);
   for (const PaperClaims& paper : papers) add_rest(all, paper);
   count(all);
-  for (const PaperClaims& paper : papers) {
-    for (Tally& tally : all.tallies) {
+  for (Tally& tally : all.tallies) {
+    for (const PaperClaims& paper : papers) {
       if (tally.paper == paper.paper) tally.title = paper.title;
+    }
+    for (const ExperimentResult& experiment : all.experiments) {
+      if (tally.paper == experiment.paper) tally.title = experiment.paper_title;
     }
   }
   return all;
@@ -175,7 +178,7 @@ ordered_json write_up_json(const WriteUp& all) {
   document["papers"] = ordered_json::array();
   for (const Tally& t : all.tallies) {
     document["papers"].push_back({{"paper", t.paper},
-                                  {"title", text_or_null(t.title)},
+                                  {"title", t.title},
                                   {"claims", t.claims},
                                   {"answered", t.answered},
                                   {"directions", t.directions},
@@ -193,8 +196,7 @@ std::string write_up_markdown(const WriteUp& all) {
   std::string out =
       fmt::format("# Ours beside the papers'\n\nScale {}, gpumux {}.\n", all.scale, all.program);
   for (const Tally& tally : all.tallies) {
-    out += fmt::format("\n## {}\n\n{}.\n", cell(tally.title.empty() ? tally.paper : tally.title),
-                       tally_text(tally));
+    out += fmt::format("\n## {}\n\n{}.\n", cell(tally.title), tally_text(tally));
     std::string claims;
     std::string trends;
     for (const ClaimResult& c : all.claims) {

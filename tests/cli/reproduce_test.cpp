@@ -67,6 +67,7 @@ TEST_F(Reproduce, RunsWhatIsMissingAndWritesEverything) {
   EXPECT_GT(document["claims"][0]["ours"], 0);
   EXPECT_EQ(document["claims"][0]["direction_agrees"], document["claims"][0]["ours"] > 1);
   EXPECT_EQ(document["trends"][0]["direction_agrees"], true);
+  EXPECT_EQ(document["papers"][0]["title"], "T");
   EXPECT_NE(read_file(path("r.md")).find("| p.a |"), std::string::npos);
   // Everything is there: the same bytes, and not a run more.
   const std::string before = gpumux({"export", "r.sqlite", "--json"}).out;
