@@ -1,4 +1,4 @@
-// gpumux list machines|policies|apps [--json]
+// gpumux list machines|policies|apps|experiments [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,9 @@
 #include "embedded/usual_runs.txt.hpp"
 #include "machine/config_file.hpp"
 #include "policy/policy.hpp"
+#include "reproduce/library.hpp"
 #include "runtime/application.hpp"
+#include "sweep/expand.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -89,6 +91,31 @@ ordered_json apps_json() {
   return list;
 }
 
+ordered_json experiments_json() {
+  ordered_json list = ordered_json::array();
+  for (const std::string& id : reproduce::experiment_ids()) {
+    const reproduce::Experiment experiment = reproduce::builtin_experiment(id);
+    ordered_json scales = ordered_json::object();
+    for (const auto& [scale, file] : experiment.scales) {
+      const sweep::SweepPlan plan = sweep::expand(file);
+      const std::optional<reproduce::UsualTime> time = reproduce::usual_time(id, scale);
+      scales[scale] = {{"runs", plan.runs.size()},
+                       {"cycles", file.cycles == 0 ? ordered_json(nullptr) : ordered_json(file.cycles)},
+                       {"usual_seconds", time && time->runs == plan.runs.size() ? ordered_json(time->seconds)
+                                                                                : ordered_json(nullptr)}};
+    }
+    list.push_back(
+        {{"name", id},
+         {"title", experiment.title},
+         {"paper", experiment.paper ? ordered_json(experiment.paper->paper) : ordered_json(nullptr)},
+         {"quantities", experiment.quantities.size()},
+         {"claims", experiment.claims.size()},
+         {"trends", experiment.trends.size()},
+         {"scales", std::move(scales)}});
+  }
+  return list;
+}
+
 std::string dimensions(const ordered_json& d) {
   std::string out = fmt::format("{}", d[0].get<std::uint32_t>());
   const bool z = d[2].get<std::uint32_t>() != 1;
@@ -136,16 +163,34 @@ void print_apps(const ordered_json& list) {
   }
 }
 
+void print_experiments(const ordered_json& list) {
+  for (const ordered_json& e : list) {
+    fmt::print("{:<18} {}\n", e["name"].get<std::string>(), e["title"].get<std::string>());
+    if (!e["paper"].is_null()) {
+      fmt::print("{:<18}   answers {} claims and {} trends of {}\n", "", e["claims"].get<std::size_t>(),
+                 e["trends"].get<std::size_t>(), e["paper"].get<std::string>());
+    }
+    for (const auto& [scale, size] : e["scales"].items()) {
+      fmt::print("{:<18}   {}: {} runs", "", scale, size["runs"].get<std::size_t>());
+      if (!size["cycles"].is_null()) fmt::print(" of {} cycles", size["cycles"].get<std::uint64_t>());
+      if (!size["usual_seconds"].is_null()) {
+        fmt::print(", usually {:.2g} s of one core", size["usual_seconds"].get<double>());
+      }
+      fmt::print("\n");
+    }
+  }
+}
+
 }  // namespace
 
 int list_command(const Arguments& args) {
   CLI::App app("Lists what gpumux has built in.", "gpumux list");
   std::string what;
   bool json = false;
-  app.add_option("WHAT", what, "machines, policies or apps")->required();
+  app.add_option("WHAT", what, "machines, policies, apps or experiments")->required();
   app.add_flag("--json", json, "as a JSON document");
   if (!parse(app, args)) return 0;
-  const std::vector<std::string> known = {"machines", "policies", "apps"};
+  const std::vector<std::string> known = {"machines", "policies", "apps", "experiments"};
   ordered_json list;
   if (what == "machines") {
     list = machines_json();
@@ -153,6 +198,8 @@ int list_command(const Arguments& args) {
     list = policies_json();
   } else if (what == "apps") {
     list = apps_json();
+  } else if (what == "experiments") {
+    list = experiments_json();
   } else {
     throw UserError(unknown_choice("list", what, known));
   }
@@ -162,6 +209,8 @@ int list_command(const Arguments& args) {
     print_machines(list);
   } else if (what == "policies") {
     print_policies(list);
+  } else if (what == "experiments") {
+    print_experiments(list);
   } else {
     print_apps(list);
   }

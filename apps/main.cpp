@@ -21,12 +21,13 @@ constexpr const char* kUsage =
     R"(gpumux simulates how GPU kernels behave when they share a GPU.
 
   gpumux run APP...              simulate applications together (or WORKLOAD.toml)
-  gpumux list WHAT               machines, policies or apps
+  gpumux list WHAT               machines, policies, apps or experiments
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels
   gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
   gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
   gpumux export DB --csv|--json  what a database holds
+  gpumux reproduce WHAT --db DB  experiments: our numbers beside the papers'
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
@@ -36,7 +37,8 @@ constexpr const char* kUsage =
 int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
-        "a command is needed: run, sweep, export, list, inspect, convert or bench (see gpumux --help)");
+        "a command is needed: run, sweep, export, reproduce, list, inspect, convert or bench (see gpumux "
+        "--help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "--help" || command == "-h" || command == "help") {
@@ -53,9 +55,10 @@ int dispatch(Arguments args) {
   if (command == "convert") return convert_command(args);
   if (command == "sweep") return sweep_command(args);
   if (command == "export") return export_command(args);
+  if (command == "reproduce") return reproduce_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",    "list",  "inspect", "convert",  "sweep",
-                                          "export", "bench", "--help",  "--version"};
+  const std::vector<std::string> known = {"run",    "list",      "inspect", "convert", "sweep",
+                                          "export", "reproduce", "bench",   "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

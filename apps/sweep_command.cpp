@@ -16,6 +16,7 @@
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "sweep_run.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -45,13 +46,6 @@ class SignalsNoted {
   SignalsNoted(const SignalsNoted&) = delete;
   SignalsNoted& operator=(const SignalsNoted&) = delete;
 };
-
-/// Processors that this process may use.
-unsigned processors() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-}
 
 std::string progress_text(const sweep::Progress& p) {
   // How fast it goes follows from what this process has done by itself.
@@ -113,6 +107,35 @@ bool read_options(const Arguments& args, Options& options) {
 
 }  // namespace
 
+unsigned processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs,
+                       bool quiet) {
+  sweep::RunnerOptions runner;
+  runner.jobs = jobs;
+  runner.stop = &stop_signal;
+  ProgressLine line(quiet);
+  if (line.shown()) runner.progress = [&](const sweep::Progress& p) { line.show(progress_text(p)); };
+  SweepOutcome outcome;
+  {
+    const SignalsNoted signals;
+    outcome.progress = sweep::work_off(store, plan, runner);
+  }
+  line.clear();
+  outcome.exit_code = report_failures(plan, store.failures());
+  if (stop_signal != 0) {
+    fmt::print(stderr, "stopped; the same command goes on\n");
+    std::fflush(nullptr);
+    outcome.stopped = true;
+    outcome.exit_code = kEndedBySignal + static_cast<int>(stop_signal);
+  }
+  return outcome;
+}
+
 int sweep_command(const Arguments& args) {
   Options options;
   if (!read_options(args, options)) return 0;
@@ -123,19 +146,9 @@ int sweep_command(const Arguments& args) {
   store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
              options.retry_failed);
 
-  sweep::RunnerOptions runner;
-  runner.jobs = options.jobs;
-  runner.stop = &stop_signal;
-  ProgressLine line(options.quiet);
-  if (line.shown()) runner.progress = [&](const sweep::Progress& p) { line.show(progress_text(p)); };
-  sweep::Progress progress;
-  {
-    const SignalsNoted signals;
-    progress = sweep::work_off(store, plan, runner);
-  }
-  line.clear();
+  const SweepOutcome outcome = run_sweep(store, plan, options.jobs, options.quiet);
+  const sweep::Progress& progress = outcome.progress;
   const database::Counts& counts = progress.counts;
-  const int code = report_failures(plan, store.failures());
   if (!options.quiet) {
     fmt::print("{}{}: {} runs: {} done, {} failed{}; {} of them now, in {}\n", plan.file.name,
                plan.file.scale.empty() ? "" : fmt::format(" ({})", plan.file.scale), counts.all(),
@@ -143,12 +156,7 @@ int sweep_command(const Arguments& args) {
                counts.pending == 0 ? "" : fmt::format(", {} still to do", counts.pending), progress.finished,
                duration(progress.elapsed_seconds));
   }
-  if (stop_signal != 0) {
-    fmt::print(stderr, "stopped; the same command goes on\n");
-    std::fflush(nullptr);
-    return kEndedBySignal + static_cast<int>(stop_signal);
-  }
-  return code;
+  return outcome.exit_code;
 }
 
 }  // namespace gpumux::cli

@@ -1,5 +1,5 @@
 // Isolated baselines, kept in a folder of small files named after the content of everything that determines
-// them, so that an entry is never stale: a new build, machine, input or limit has another name.
+// them, so that an entry is never stale: another simulator, machine, input or limit has another name.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "embedded/sources.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 
@@ -19,20 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kSchema = "gpumux.isolated/1";
 
-/// Content of the running program: another build may simulate differently.
-const std::string& build_identity() {
-  static const std::string identity = [] {
-    ContentHash hash;
-    hash.add(read_file("/proc/self/exe"));
-    return hash.hex();
-  }();
-  return identity;
-}
-
 std::string cache_key(const RunSpec& spec) {
   ContentHash hash;
   hash.add(kSchema);
-  hash.add(build_identity());
+  hash.add(embedded::simulator_sources);  // another simulator may find another figure
   hash.add(machine::to_toml(spec.machine));
   hash.add(spec.apps.front().identity);
   hash.add(spec.policy.warps);

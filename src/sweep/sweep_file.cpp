@@ -11,7 +11,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/types.hpp"
-#include "experiment/toml_reader.hpp"
+#include "sweep/sweep_table.hpp"
 
 namespace gpumux::sweep {
 namespace {
@@ -204,9 +204,10 @@ const std::vector<std::string> kKeys = {"machines", "set",     "policies",  "see
                                         "apps",     "combine", "workloads", "exclude", "series"};
 
 /// The file for `scale`, one of its scales, or for none.
-SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& scale) {
+SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,
+                     const std::string& scale) {
   SweepFile sweep;
-  sweep.name = std::filesystem::path(toml.file()).stem().string();
+  sweep.name = name;
   sweep.scale = scale;
   Values values;
   std::vector<std::string> known = kKeys;
@@ -230,7 +231,9 @@ SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std:
   return sweep;
 }
 
-std::vector<std::string> scale_names(const TomlReader& toml, const toml::table& root) {
+}  // namespace
+
+std::vector<std::string> sweep_scales(const TomlReader& toml, const toml::table& root) {
   std::vector<std::string> names;
   const toml::node* scales = root.get("scales");
   if (scales == nullptr) return names;
@@ -243,12 +246,10 @@ std::vector<std::string> scale_names(const TomlReader& toml, const toml::table& 
   return names;
 }
 
-}  // namespace
-
-SweepFile parse_sweep(std::string_view text, const std::string& path, const std::string& scale) {
-  const TomlReader toml(path);
-  const toml::table root = toml.parse(text);
-  const std::vector<std::string> scales = scale_names(toml, root);
+SweepFile read_sweep_table(const TomlReader& toml, const toml::table& root, const std::string& name,
+                           const std::string& scale, std::string_view text) {
+  const std::string& path = toml.file();
+  const std::vector<std::string> scales = sweep_scales(toml, root);
   if (scale.empty() && !scales.empty()) {
     throw UserError({path},
                     fmt::format("has scales; choose one: --scale {}", fmt::join(scales, ", --scale ")));
@@ -257,12 +258,17 @@ SweepFile parse_sweep(std::string_view text, const std::string& path, const std:
     throw UserError({path}, scales.empty() ? fmt::format("has no scale '{}', nor any other", scale)
                                            : unknown_choice("scale", scale, scales));
   }
-  for (const std::string& other : scales) (void)read_scale(toml, root, other);
-  SweepFile sweep = read_scale(toml, root, scale);
+  for (const std::string& other : scales) (void)read_scale(toml, root, name, other);
+  SweepFile sweep = read_scale(toml, root, name, scale);
   sweep.path = path;
   sweep.folder = std::filesystem::path(path).parent_path().string();
   sweep.text = text;
   return sweep;
+}
+
+SweepFile parse_sweep(std::string_view text, const std::string& path, const std::string& scale) {
+  const TomlReader toml(path);
+  return read_sweep_table(toml, toml.parse(text), std::filesystem::path(path).stem().string(), scale, text);
 }
 
 SweepFile read_sweep(const std::string& path, const std::string& scale) {

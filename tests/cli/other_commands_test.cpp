@@ -14,7 +14,7 @@ class Cli : public CliTest {};
 TEST_F(Cli, SaysItsVersionAndHelp) {
   EXPECT_EQ(gpumux({"--version"}).out.substr(0, 7), "gpumux ");
   EXPECT_NE(gpumux({"--help"}).out.find("gpumux run APP"), std::string::npos);
-  for (const char* command : {"run", "sweep", "export", "list", "inspect", "convert", "bench"}) {
+  for (const char* command : {"run", "sweep", "export", "reproduce", "list", "inspect", "convert", "bench"}) {
     const Outcome o = gpumux({command, "--help"});
     EXPECT_EQ(o.code, 0) << command;
     EXPECT_NE(o.out.find("Usage: gpumux " + std::string(command)), std::string::npos) << o.out;

@@ -1,0 +1,134 @@
+// gpumux reproduce ID|PAPER|all --db FILE
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "database/results.hpp"
+#include "experiment/result_json.hpp"
+#include "reproduce/library.hpp"
+#include "reproduce/measure.hpp"
+#include "reproduce/samples.hpp"
+#include "reproduce/write_up.hpp"
+#include "sweep/expand.hpp"
+#include "sweep/job.hpp"
+#include "sweep_run.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+WHAT is an experiment (basics/sharing), a folder of them (basics), a paper (dai18), `all`, or a file
+(my_experiment.toml); `gpumux list experiments` shows them. Runs that the database has are not repeated, whichever
+sweep or experiment made them. docs/experiments.md describes the files and how agreement is judged.)";
+
+struct Options {
+  std::string what;
+  std::string db;
+  std::string scale = "quick";
+  std::string json;
+  std::string markdown;
+  unsigned jobs = processors();
+  bool retry_failed = false;
+  bool quiet = false;
+};
+
+bool read_options(const Arguments& args, Options& options) {
+  CLI::App app("Runs experiments and shows our numbers beside the papers'.", "gpumux reproduce");
+  app.footer(kFooter);
+  const CLI::Validator not_empty(
+      [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
+  app.add_option("WHAT", options.what, "experiment, folder, paper, file or all")->required();
+  app.add_option("--db", options.db, "SQLite database of the runs; made where there is none")->required();
+  app.add_option("--scale", options.scale, "quick, paper, or another of the sweep's [quick]")
+      ->check(not_empty);
+  app.add_option("--json", options.json, "write all of it to this file")->check(not_empty);
+  app.add_option("--markdown", options.markdown, "write tables to this file")->check(not_empty);
+  app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
+  app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
+  app.add_flag("--quiet", options.quiet, "print nothing but errors");
+  return parse(app, args);
+}
+
+/// An experiment and what it needs; no plan where it does not have the scale.
+struct Task {
+  reproduce::Experiment experiment;
+  std::optional<sweep::SweepPlan> plan;
+};
+
+/// All of it is read, and known to be right, before the first run.
+std::vector<Task> read_tasks(std::vector<reproduce::Experiment> experiments, const std::string& scale) {
+  std::vector<Task> tasks;
+  std::vector<std::string> scales;
+  bool any = false;
+  for (reproduce::Experiment& experiment : experiments) {
+    Task task{std::move(experiment), std::nullopt};
+    for (const auto& [name, file] : task.experiment.scales) {
+      if (std::find(scales.begin(), scales.end(), name) == scales.end()) scales.push_back(name);
+    }
+    if (const sweep::SweepFile* file = task.experiment.find_scale(scale)) {
+      task.plan = sweep::expand(*file);
+      any = true;
+    }
+    tasks.push_back(std::move(task));
+  }
+  if (!any && !tasks.empty()) throw UserError(unknown_choice("scale", scale, scales));
+  return tasks;
+}
+
+}  // namespace
+
+int reproduce_command(const Arguments& args) {
+  Options options;
+  if (!read_options(args, options)) return 0;
+  ResultFiles files;
+  for (const std::string& path : {options.json, options.markdown}) {
+    if (!path.empty()) ResultFiles::check(path);
+  }
+  if (!options.json.empty() && options.json == options.markdown) {
+    throw UserError({options.json}, "would be written twice; give each result its own file");
+  }
+  reproduce::Chosen chosen = reproduce::choose(options.what);
+  const std::vector<Task> tasks = read_tasks(std::move(chosen.experiments), options.scale);
+
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
+  database::ResultStore store(options.db);
+  int exit_code = 0;
+  std::set<std::string> planned;  // sweeps: experiments may share one
+  std::vector<reproduce::ExperimentResult> results;
+  for (const Task& task : tasks) {
+    if (!task.plan) {
+      results.push_back(reproduce::not_measured(task.experiment, options.scale));
+      continue;
+    }
+    const sweep::SweepPlan& plan = *task.plan;
+    const std::string file = std::filesystem::path(plan.file.path).filename().string();
+    const bool is_new = planned.insert(plan.file.path).second;
+    store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
+               options.retry_failed && is_new);
+    const SweepOutcome outcome = run_sweep(store, plan, options.jobs, options.quiet);
+    if (outcome.stopped) return outcome.exit_code;
+    if (outcome.exit_code != 0)
+      exit_code = exit_code == 0 ? outcome.exit_code : std::min(exit_code, outcome.exit_code);
+    database::Connection connection(options.db, database::Access::Read);
+    results.push_back(reproduce::measure(task.experiment, plan, reproduce::read_records(connection, plan)));
+  }
+
+  const reproduce::WriteUp all = reproduce::write_up(options.scale, std::move(results), chosen.papers);
+  if (!options.json.empty()) files.add(options.json, experiment::json_text(reproduce::write_up_json(all)));
+  if (!options.markdown.empty()) files.add(options.markdown, reproduce::write_up_markdown(all));
+  files.write();
+  if (!options.quiet) std::fputs(reproduce::write_up_text(all).c_str(), stdout);
+  return exit_code;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,23 @@
+// Working off a planned sweep on this computer, as commands do it: with progress, signals and exit codes.
+#pragma once
+
+#include "database/results.hpp"
+#include "sweep/runner.hpp"
+
+namespace gpumux::cli {
+
+struct SweepOutcome {
+  sweep::Progress progress;
+  int exit_code = 0;     // of the gravest failure, or of the signal that stopped it
+  bool stopped = false;  // by a signal; said so on standard error
+};
+
+/// Works off what `store` has planned, and reports failures on standard error; unless `quiet`, with a line of
+/// progress on a terminal there. Throws UserError when the database cannot be written.
+[[nodiscard]] SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan,
+                                     unsigned jobs, bool quiet);
+
+/// Processors that this process may use.
+[[nodiscard]] unsigned processors();
+
+}  // namespace gpumux::cli

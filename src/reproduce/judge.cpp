@@ -1,0 +1,64 @@
+#include "reproduce/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace gpumux::reproduce {
+namespace {
+
+bool keeps(Bound bound, double value, double limit) {
+  switch (bound) {
+    case Bound::Less: return value < limit;
+    case Bound::LessEqual: return value <= limit;
+    case Bound::Greater: return value > limit;
+    case Bound::GreaterEqual: return value >= limit;
+    case Bound::None:
+    case Bound::About: break;
+  }
+  return false;
+}
+
+/// Within a third of `effect` of the paper's value. A hair more, so that a third itself counts whatever the
+/// last bit of a decimal number is.
+bool within_a_third(double ours, double paper, double effect) {
+  return std::abs(ours - paper) <= std::abs(effect) / 3 * (1 + 1e-12);
+}
+
+}  // namespace
+
+std::string join_notes(const std::string& a, const std::string& b) {
+  return a.empty() ? b : b.empty() ? a : a + "; " + b;
+}
+
+Verdict judge(const Claim& claim, const Value& ours) {
+  if (!ours.number) return {std::nullopt, std::nullopt, ours.why};
+  if (claim.better == Better::None) {
+    return {std::nullopt, std::nullopt, "the claim has no direction: neither more nor less of it is better"};
+  }
+  const double value = *ours.number;
+  const bool bounded = claim.bound != Bound::None && claim.bound != Bound::About;
+  Verdict verdict;
+  if (bounded) {
+    verdict.size_agrees = keeps(claim.bound, value, claim.value);
+    verdict.note = fmt::format("the paper gives a bound: {} {:g}", bound_text(claim.bound), claim.value);
+  }
+  if (!claim.no_effect) {
+    verdict.note = join_notes(verdict.note, "a level: there is no side to be on");
+    if (!bounded && claim.value != 0) verdict.size_agrees = within_a_third(value, claim.value, claim.value);
+    if (!bounded && claim.value == 0)
+      verdict.note = join_notes(verdict.note, "no size to be a third of: it is 0");
+    return verdict;
+  }
+  const double effect = claim.value - *claim.no_effect;
+  if (effect == 0 || (bounded && keeps(claim.bound, *claim.no_effect, claim.value))) {
+    verdict.note = join_notes(verdict.note, "the paper claims no side: no effect at all would agree");
+    return verdict;
+  }
+  const double our_effect = value - *claim.no_effect;
+  verdict.direction_agrees = effect > 0 ? our_effect > 0 : our_effect < 0;
+  if (!bounded) verdict.size_agrees = within_a_third(value, claim.value, effect);
+  return verdict;
+}
+
+}  // namespace gpumux::reproduce

@@ -1,0 +1,391 @@
+#include "reproduce/measure.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/error.hpp"
+
+namespace gpumux::reproduce {
+namespace {
+
+/// "hotspot + kmeans under even".
+std::string run_text(const sweep::SweepRun& run) {
+  std::vector<std::string> apps;
+  for (const experiment::AppSpec& app : run.spec.apps) apps.push_back(app.text);
+  std::string text = fmt::format("{} under {}", fmt::join(apps, " + "), run.spec.policy.text);
+  for (const auto& [key, value] : run.overrides) text += fmt::format(", {}={}", key, value);
+  return text;
+}
+
+std::string missing(const sweep::SweepRun& run, const RunRecord& record) {
+  if (record.state == RunRecord::State::Failed) {
+    return fmt::format("the run of {} failed: {}", run_text(run), record.error);
+  }
+  return fmt::format("the run of {} has not been made", run_text(run));
+}
+
+template <typename T>
+bool allows(const std::vector<T>& list, const T& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// A run, or one application of it.
+struct Sample {
+  std::size_t run;
+  std::optional<std::size_t> app;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Ranks from 1; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> out(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) out[order[k]] = static_cast<double>(i + end + 1) / 2;
+    i = end;
+  }
+  return out;
+}
+
+/// Spearman's.
+Value rank_correlation(const std::vector<double>& x, const std::vector<double>& y) {
+  if (x.size() < 3) return Value::none(fmt::format("{} samples have no rank correlation", x.size()));
+  const std::vector<double> a = ranks(x);
+  const std::vector<double> b = ranks(y);
+  const double mean = (static_cast<double>(x.size()) + 1) / 2;
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean) * (b[i] - mean);
+    aa += (a[i] - mean) * (a[i] - mean);
+    bb += (b[i] - mean) * (b[i] - mean);
+  }
+  if (aa == 0 || bb == 0) return Value::none("equal values have no rank correlation");
+  return {ab / std::sqrt(aa * bb), ""};
+}
+
+Value reduce(Reduce how, const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  switch (how) {
+    case Reduce::Only:
+      if (values.size() != 1) return Value::none(fmt::format("{} samples, not one", values.size()));
+      return {values.front(), ""};
+    case Reduce::Mean:
+    case Reduce::Sum:
+      for (const double value : values) sum += value;
+      return {how == Reduce::Sum ? sum : sum / count, ""};
+    case Reduce::Geometric:
+    case Reduce::Harmonic:
+      for (const double value : values) {
+        if (value <= 0) return Value::none("such a mean needs positive values");
+        sum += how == Reduce::Geometric ? std::log(value) : 1 / value;
+      }
+      return {how == Reduce::Geometric ? std::exp(sum / count) : count / sum, ""};
+    case Reduce::Median: return {median(values), ""};
+    case Reduce::Min: return {*std::min_element(values.begin(), values.end()), ""};
+    case Reduce::Max: return {*std::max_element(values.begin(), values.end()), ""};
+    case Reduce::Count:  // those for which the expression is not 0
+      return {
+          static_cast<double>(std::count_if(values.begin(), values.end(), [](double v) { return v != 0; })),
+          ""};
+    case Reduce::RankCorrelation: break;
+  }
+  return Value::none("no such reduction");
+}
+
+/// What does not depend on runs.
+ExperimentResult empty_result(const Experiment& experiment) {
+  ExperimentResult out;
+  out.id = experiment.id;
+  out.title = experiment.title;
+  out.sweep = experiment.scales.front().second.name;
+  if (experiment.paper) {
+    out.paper = experiment.paper->paper;
+    out.paper_title = experiment.paper->title;
+  }
+  return out;
+}
+
+class Measurer {
+ public:
+  Measurer(const Experiment& experiment, const sweep::SweepPlan& plan, const std::vector<RunRecord>& records)
+      : experiment_(experiment), plan_(plan), records_(records), isolated_(plan.runs.size()) {
+    GPUMUX_CHECK(records.size() == plan.runs.size());
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+      for (const std::size_t baseline : plan.runs[i].baselines) isolated_[baseline] = true;
+      // Alone under the policy of baselines, a run is one.
+      if (plan.runs[i].spec.apps.size() == 1 && plan.runs[i].spec.policy.name == "leftover")
+        isolated_[i] = true;
+      by_key_.emplace(key(i, {}), i);
+    }
+  }
+
+  [[nodiscard]] ExperimentResult result() {
+    ExperimentResult out = empty_result(experiment_);
+    out.scale = plan_.file.scale;
+    for (const RunRecord& record : records_) {
+      (record.state == RunRecord::State::Done     ? out.done
+       : record.state == RunRecord::State::Failed ? out.failed
+                                                  : out.pending) += 1;
+    }
+    for (const Quantity& quantity : experiment_.quantities) {
+      out.quantities.push_back(quantity.of.empty() ? derived(quantity) : from_runs(quantity));
+      if (quantity.candidates.empty()) values_[quantity.name] = out.quantities.back().value;
+    }
+    const Lookup lookup = [this](const std::string& name) { return named(name); };
+    for (const Answer& answer : experiment_.claims) {
+      ClaimResult claim{*experiment_.paper->find_claim(answer.id), experiment_.id, std::nullopt, {}};
+      const Value ours = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
+      claim.ours = ours.number;
+      claim.verdict = judge(claim.claim, ours);
+      claim.verdict.note = join_notes(claim.verdict.note, setup_note(answer));
+      out.claims.push_back(std::move(claim));
+    }
+    for (const Answer& answer : experiment_.trends) {
+      TrendResult trend{*experiment_.paper->find_trend(answer.id), experiment_.id, std::nullopt, "",
+                        setup_note(answer)};
+      const Value holds = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
+      if (holds.number) {
+        trend.holds = *holds.number != 0;
+        trend.ours = answer.ours.with_values(lookup);
+      } else {
+        trend.note = join_notes(holds.why, trend.note);
+      }
+      out.trends.push_back(std::move(trend));
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool covered(const Answer& answer) const { return allows(answer.scales, plan_.file.scale); }
+  /// The experiment's note and, where it is not the paper's, the length of the runs.
+  [[nodiscard]] std::string setup_note(const Answer& answer) const {
+    const sweep::SweepFile& file = plan_.file;
+    if (file.scale == "paper" || file.cycles == 0 || !covered(answer)) return answer.note;
+    return join_notes(answer.note, fmt::format("scale {}: runs of {} cycles", file.scale, file.cycles));
+  }
+  [[nodiscard]] Value not_covered() const {
+    return Value::none(fmt::format("scale {} does not cover it", plan_.file.scale));
+  }
+
+  [[nodiscard]] Value named(const std::string& name) const {
+    if (const auto found = values_.find(name); found != values_.end()) {
+      return found->second.number ? found->second
+                                  : Value::none(fmt::format("{}: {}", name, found->second.why));
+    }
+    return {experiment_.paper->benchmarks.at(name), ""};
+  }
+
+  // --- which runs -----------------------------------------------------------------------------------------
+
+  /// All that tells a run from others of the sweep, with some of it replaced.
+  [[nodiscard]] std::string key(std::size_t index, const Against& change) const {
+    const sweep::SweepRun& run = plan_.runs[index];
+    std::string key = fmt::format("{}\n{}\n{}\n{}\n", change.machine.value_or(run.spec.machine.name),
+                                  change.policy.value_or(run.spec.policy.text),
+                                  change.seed.value_or(run.spec.seed), run.is_baseline);
+    for (const auto& [name, value] : run.overrides) {
+      const auto found = change.set.find(name);
+      key += fmt::format("{}={}\n", name, found == change.set.end() ? value : found->second);
+    }
+    for (const experiment::AppSpec& app : run.spec.apps) key += app.text + "\n";
+    return key;
+  }
+
+  /// 'C' or 'M', or why it is not known.
+  [[nodiscard]] char class_of(std::size_t run, std::size_t app, std::string& why) {
+    const std::string& name = plan_.runs[run].spec.apps[app].text;
+    if (const auto found = experiment_.classes.find(name); found != experiment_.classes.end())
+      return found->second;
+    const std::size_t alone = plan_.runs[run].baselines.empty() ? run : plan_.runs[run].baselines[app];
+    const RunRecord& record = records_[alone];
+    if (record.state != RunRecord::State::Done) {
+      why = fmt::format("its class is not known: {}", missing(plan_.runs[alone], record));
+      return '?';
+    }
+    const double stalled = record.run.at("lsu_stall_cycles").value_or(0);
+    const double cycles = record.run.at("cycles").value_or(0) * record.run.at("sms").value_or(0);
+    return stalled > kMemoryStallShare * cycles ? 'M' : 'C';
+  }
+  /// "C+M", or empty, and then `why`.
+  [[nodiscard]] std::string class_of_workload(std::size_t run, std::string& why) {
+    std::string letters;
+    for (std::size_t i = 0; i < plan_.runs[run].spec.apps.size(); ++i) {
+      letters += class_of(run, i, why);
+      if (letters.back() == '?') return "";
+    }
+    std::sort(letters.begin(), letters.end());
+    return fmt::format("{}", fmt::join(letters, "+"));
+  }
+
+  [[nodiscard]] static bool has_all(const std::vector<std::string>& apps,
+                                    const std::vector<std::string>& wanted) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& app) {
+      return std::find(apps.begin(), apps.end(), app) != apps.end();
+    });
+  }
+
+  [[nodiscard]] bool matches(const Quantity& quantity, std::size_t index, std::string& why) {
+    const Filter& filter = quantity.filter;
+    const sweep::SweepRun& run = plan_.runs[index];
+    if (filter.isolated ? !isolated_[index] : run.is_baseline) return false;
+    if (!allows(filter.policies, run.spec.policy.text) || !allows(filter.seeds, run.spec.seed)) return false;
+    if (!allows(filter.machines, run.spec.machine.name)) return false;
+    if (filter.size && *filter.size != run.spec.apps.size()) return false;
+    std::vector<std::string> apps;
+    for (const experiment::AppSpec& app : run.spec.apps) apps.push_back(app.text);
+    std::sort(apps.begin(), apps.end());
+    if (!filter.workload.empty() && filter.workload != apps) return false;
+    if (!quantity.per_app && !has_all(apps, filter.apps)) return false;
+    for (const auto& wanted : filter.set) {
+      const bool same = std::any_of(run.overrides.begin(), run.overrides.end(), [&](const auto& change) {
+        return change.first == wanted.first && allows(wanted.second, change.second);
+      });
+      if (!same) return false;
+    }
+    if (filter.classes.empty()) return true;
+    const std::string letters = class_of_workload(index, why);
+    return !letters.empty() && allows(filter.classes, letters);
+  }
+
+  /// Empty with a reason when a class that decides is not known.
+  [[nodiscard]] std::vector<Sample> samples(const Quantity& quantity, std::string& why) {
+    std::vector<Sample> list;
+    for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+      if (!matches(quantity, i, why)) {
+        if (!why.empty()) return {};
+        continue;
+      }
+      if (!quantity.per_app) list.push_back({i, std::nullopt});
+      for (std::size_t app = 0; quantity.per_app && app < plan_.runs[i].spec.apps.size(); ++app) {
+        if (allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) list.push_back({i, app});
+      }
+    }
+    return list;
+  }
+
+  // --- their values ---------------------------------------------------------------------------------------
+
+  [[nodiscard]] Value at(const Expression& expression, const Sample& sample) const {
+    const RunRecord& record = records_[sample.run];
+    if (record.state != RunRecord::State::Done) return Value::none(missing(plan_.runs[sample.run], record));
+    Value value =
+        expression.evaluate([&](const std::string& name) { return value_of(record, sample.app, name); });
+    if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
+    return value;
+  }
+  [[nodiscard]] Value compared(const Quantity& quantity, const Expression& expression,
+                               const Sample& sample) const {
+    Value value = at(expression, sample);
+    if (!value.number || !quantity.against) return value;
+    const auto other = by_key_.find(key(sample.run, *quantity.against));
+    if (other == by_key_.end()) {
+      return Value::none(
+          fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
+    }
+    Value base = at(expression, {other->second, sample.app});
+    if (!base.number) return base;
+    if (quantity.compare == Compare::Difference) return {*value.number - *base.number, ""};
+    if (*base.number == 0) {
+      return Value::none(
+          fmt::format("{}: 0, which nothing can be compared against", run_text(plan_.runs[other->second])));
+    }
+    const double ratio = *value.number / *base.number;
+    return {quantity.compare == Compare::Ratio ? ratio : 100 * (ratio - 1), ""};
+  }
+
+  [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, {}, std::nullopt, 0};
+    std::string why;
+    const std::vector<Sample> list = samples(quantity, why);
+    out.samples = list.size();
+    if (!why.empty() || (list.empty() && quantity.reduce != Reduce::Count)) {
+      out.value = Value::none(why.empty() ? "no run is such" : why);
+      return out;
+    }
+    std::vector<std::vector<double>> columns(quantity.of.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      for (const Sample& sample : list) {
+        out.value = compared(quantity, quantity.of[i], sample);
+        if (!out.value.number) return out;
+        columns[i].push_back(*out.value.number);
+      }
+    }
+    out.value = quantity.reduce == Reduce::RankCorrelation ? rank_correlation(columns[0], columns[1])
+                                                           : reduce(quantity.reduce, columns[0]);
+    return out;
+  }
+
+  [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) const {
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, {}, std::nullopt, 0};
+    if (quantity.value) {
+      out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
+      return out;
+    }
+    std::optional<double> best;
+    for (const std::string& candidate : quantity.candidates) {
+      const Value value = named(candidate);
+      if (!value.number) {
+        out.value = value;
+        out.text.reset();
+        return out;
+      }
+      if (best && (quantity.lowest ? *value.number >= *best : *value.number <= *best)) continue;
+      best = value.number;
+      out.text = candidate;
+    }
+    return out;
+  }
+
+  const Experiment& experiment_;
+  const sweep::SweepPlan& plan_;
+  const std::vector<RunRecord>& records_;
+  std::vector<bool> isolated_;                           // runs that are someone's baseline
+  std::unordered_map<std::string, std::size_t> by_key_;  // index of runs
+  std::map<std::string, Value> values_;                  // of quantities so far
+};
+
+}  // namespace
+
+ExperimentResult measure(const Experiment& experiment, const sweep::SweepPlan& plan,
+                         const std::vector<RunRecord>& records) {
+  return Measurer(experiment, plan, records).result();
+}
+
+ExperimentResult not_measured(const Experiment& experiment, const std::string& scale) {
+  ExperimentResult out = empty_result(experiment);
+  const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
+  for (const Quantity& quantity : experiment.quantities) {
+    out.quantities.push_back(
+        {quantity.name, quantity.what, quantity.unit, Value::none(why), std::nullopt, 0});
+  }
+  for (const Answer& answer : experiment.claims) {
+    out.claims.push_back({*experiment.paper->find_claim(answer.id),
+                          experiment.id,
+                          std::nullopt,
+                          {std::nullopt, std::nullopt, why}});
+  }
+  for (const Answer& answer : experiment.trends) {
+    out.trends.push_back({*experiment.paper->find_trend(answer.id), experiment.id, std::nullopt, "", why});
+  }
+  return out;
+}
+
+}  // namespace gpumux::reproduce

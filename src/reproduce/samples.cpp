@@ -1,0 +1,155 @@
+#include "reproduce/samples.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "machine/statistics.hpp"
+
+namespace gpumux::reproduce {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> kernel_counters() {
+  std::vector<std::string> names;
+#define GPUMUX_FIELD(field, unit, description) names.emplace_back(#field);
+  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return names;
+}
+
+std::vector<std::string> run_names() {
+  std::vector<std::string> names = {
+      "cycles", "sms",         "applications",    "weighted_speedup",          "antt", "stp", "fairness",
+      "ipc",    "completions", "alu_utilization", "dram_bandwidth_utilization"};
+  for (std::string& name : kernel_counters()) names.push_back(std::move(name));
+#define GPUMUX_FIELD(field, unit, description) names.emplace_back("schedulers." #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) names.emplace_back("partitions." #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return names;
+}
+
+std::vector<std::string> app_names() {
+  std::vector<std::string> names = {
+      "cycles",         "sms",         "position",         "ipc",          "ipc_isolated",
+      "normalized_ipc", "completions", "first_completion", "active_cycles"};
+  for (std::string& name : kernel_counters()) names.push_back(std::move(name));
+  return names;
+}
+
+std::optional<double> number(const json& value) {
+  return value.is_number() ? std::optional<double>(value.get<double>()) : std::nullopt;
+}
+
+void take_document(RunRecord& record) {
+  const json document = json::parse(record.document);
+  const json& gpu = document.at("gpu");
+  for (const char* name : {"ipc", "completions", "alu_utilization", "dram_bandwidth_utilization"}) {
+    record.run[name] = number(gpu.at(name));
+  }
+  for (const auto& [name, value] : document.at("metrics").items()) record.run[name] = number(value);
+  const json& apps = document.at("apps");
+  record.run["applications"] = static_cast<double>(apps.size());
+  for (std::size_t i = 0; i < apps.size(); ++i) {
+    RunRecord::Numbers& numbers = record.apps.emplace_back();
+    numbers["position"] = static_cast<double>(i);
+    for (const char* name : {"ipc", "ipc_isolated", "normalized_ipc"})
+      numbers[name] = number(apps[i].at(name));
+  }
+}
+
+void take_counters(RunRecord& record, database::Statement& query, std::int64_t run) {
+  query.bind(run);
+  while (query.step()) {
+    const std::int64_t app = query.integer(0);
+    const std::string scope = query.text(1);
+    const auto value = static_cast<double>(query.integer(3));
+    if (scope == "app") {
+      record.apps.at(static_cast<std::size_t>(app))[query.text(2)] = value;
+    } else {
+      record.run[scope == "gpu" ? query.text(2) : scope + "." + query.text(2)] = value;
+    }
+  }
+}
+
+/// Follows result.a.b.
+Value document_value(const RunRecord& record, std::optional<std::size_t> app, const std::string& name) {
+  const json document = json::parse(record.document);
+  const json* at = &document;
+  if (app) at = &document.at("apps").at(*app);
+  for (const std::string& key : split(std::string_view(name).substr(kResultPrefix.size()), '.')) {
+    if (!at->is_object() || !at->contains(key))
+      return Value::none(fmt::format("the results have no {}", name));
+    at = &at->at(key);
+  }
+  if (at->is_number()) return {at->get<double>(), ""};
+  return Value::none(at->is_null() ? fmt::format("{} is undefined", name)
+                                   : fmt::format("{} is no number", name));
+}
+
+}  // namespace
+
+const std::vector<std::string>& sample_names(bool per_app) {
+  static const std::vector<std::string> run = run_names();
+  static const std::vector<std::string> app = app_names();
+  return per_app ? app : run;
+}
+
+Value value_of(const RunRecord& record, std::optional<std::size_t> app, const std::string& name) {
+  if (name.starts_with(kResultPrefix)) return document_value(record, app, name);
+  const RunRecord::Numbers& numbers = app ? record.apps.at(*app) : record.run;
+  const auto found = numbers.find(name);
+  if (found == numbers.end()) return Value::none(fmt::format("the results have no {}", name));
+  if (!found->second) {
+    return Value::none(fmt::format("{} is undefined: an application made no progress", name));
+  }
+  return {*found->second, ""};
+}
+
+std::vector<RunRecord> read_records(database::Connection& connection, const sweep::SweepPlan& plan) {
+  std::vector<RunRecord> records(plan.runs.size());
+  database::Statement find =
+      connection.prepare("SELECT id, state, error, cycles, result FROM runs WHERE hash = ?");
+  database::Statement counters = connection.prepare(
+      "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id WHERE "
+      "m.run_id = ?");
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    RunRecord& record = records[i];
+    find.bind(plan.runs[i].hash);
+    while (find.step()) {
+      const std::string state = find.text(1);
+      if (state == "failed") {
+        const std::string error = find.text(2);
+        record.state = RunRecord::State::Failed;
+        record.error = error.substr(0, error.find('\n'));
+      }
+      if (state != "done") continue;
+      record.state = RunRecord::State::Done;
+      record.document = find.text(4);
+      try {
+        take_document(record);
+        take_counters(record, counters, find.integer(0));
+      } catch (const json::exception& error) {
+        throw UserError({connection.path()},
+                        fmt::format("has a result that cannot be read: {}", error.what()));
+      }
+      const auto cycles = static_cast<double>(find.integer(3));
+      const double sms = plan.runs[i].spec.machine.sms;
+      record.run["cycles"] = cycles;
+      record.run["sms"] = sms;
+      for (RunRecord::Numbers& app : record.apps) {
+        app["cycles"] = cycles;
+        app["sms"] = sms;
+      }
+    }
+  }
+  return records;
+}
+
+}  // namespace gpumux::reproduce

@@ -1,0 +1,46 @@
+// The runs of a plan as a database has them, and the numbers that each has.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "database/sqlite.hpp"
+#include "reproduce/expression.hpp"
+#include "sweep/expand.hpp"
+
+namespace gpumux::reproduce {
+
+/// Names that begin with it are paths in a run's result document (gpumux.result/1), or, of an application, in
+/// its entry there: result.metrics.antt.
+inline constexpr std::string_view kResultPrefix = "result.";
+
+/// The names of a run's numbers: cycles, sms (of its machine), its metrics, the counters of the whole GPU,
+/// and those of "schedulers." and "partitions."; or those of an application in it: cycles, sms, ipc, ..., its
+/// counters.
+[[nodiscard]] const std::vector<std::string>& sample_names(bool per_app);
+
+struct RunRecord {
+  enum class State { Pending, Failed, Done };
+  using Numbers = std::unordered_map<std::string, std::optional<double>>;  // empty: undefined
+
+  State state = State::Pending;
+  std::string error;  // first line
+  Numbers run;
+  std::vector<Numbers> apps;
+  std::string document;  // gpumux.result/1
+};
+
+/// The value of `name` for the run, or for its application `app`. The run is done.
+[[nodiscard]] Value value_of(const RunRecord& record, std::optional<std::size_t> app,
+                             const std::string& name);
+
+/// One record per run of the plan, in its order; runs that the database does not have are pending. Throws
+/// UserError when it cannot be read.
+[[nodiscard]] std::vector<RunRecord> read_records(database::Connection& connection,
+                                                  const sweep::SweepPlan& plan);
+
+}  // namespace gpumux::reproduce

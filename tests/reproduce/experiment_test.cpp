@@ -1,0 +1,196 @@
+// Experiment files: the built-in ones, and ones that are wrong.
+#include "reproduce/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/files.hpp"
+#include "reproduce/library.hpp"
+#include "sweep/expand.hpp"
+
+namespace gpumux::reproduce {
+namespace {
+
+const std::string kHead = R"(title = "t"
+paper = "dai18"
+[sweep]
+apps = ["add", "stream"]
+policies = ["even", "leftover"]
+combine = "pairs"
+set.l1.size = ["24K", "48K"]
+[sweep.scales.quick]
+cycles = 600
+[[quantity]]
+name = "a"
+of = "weighted_speedup"
+reduce = "mean"
+)";
+
+Experiment parse(const std::string& text) {
+  return parse_experiment(
+      text, "f/e.toml", "f/e",
+      {[](const std::string& path) -> std::string {
+         if (path == "s.toml")
+           return "apps = [\"add\"]\ncombine = \"alone\"\nscales.paper = {}\nscales.quick = {}\n";
+         if (path == "flat.toml") return "apps = [\"add\"]\ncombine = \"alone\"\n";
+         if (path == "bad.toml") return "apps = 1\nscales.quick = {}\n";
+         throw UserError("there is no " + path);
+       },
+       paper_claims});
+}
+
+TEST(ExperimentFile, ReadsASweepOfItsOwnOrOfAFile) {
+  const Experiment own = parse(kHead);
+  ASSERT_EQ(own.scales.size(), 1U);
+  EXPECT_EQ(own.scales[0].second.name, "f/e");
+  EXPECT_EQ(own.scales[0].second.text, kHead);
+  const Experiment other = parse(
+      "title = \"t\"\nsweep = \"s.toml\"\n[[quantity]]\nname = \"a\"\nof = \"ipc\"\nreduce = \"mean\"\n");
+  ASSERT_EQ(other.scales.size(), 2U);
+  EXPECT_EQ(other.scales[0].first, "quick");
+  EXPECT_EQ(other.scales[1].first, "paper");
+  EXPECT_EQ(other.scales[0].second.name, "s");  // the same sweep as `gpumux sweep` of the file
+  EXPECT_EQ(other.scales[0].second.path, "f/s.toml");
+}
+
+TEST(ExperimentFile, NamesAreMadeOne) {
+  const Experiment e = parse(kHead +
+                             "[[quantity]]\nname = \"b\"\nof = \"ipc\"\nreduce = \"max\"\n"
+                             "where = {class = \"M+C\", set = {sm.l1.size = \"48K\"}, policy = \" even\"}\n");
+  const Filter& filter = e.quantities[1].filter;
+  EXPECT_EQ(filter.classes, std::vector<std::string>{"C+M"});
+  EXPECT_EQ(filter.policies, std::vector<std::string>{"even"});
+  EXPECT_EQ(filter.set.at("l1.size"), std::vector<std::string>{"48K"});
+}
+
+TEST(ExperimentFile, WrongOnesAreRefusedAtTheirPlace) {
+  const std::string q = "[[quantity]]\nname = \"b\"\n";            // lines 14 and 15
+  const std::string of = q + "of = \"ipc\"\nreduce = \"mean\"\n";  // to line 17
+  const std::pair<std::string, const char*> cases[] = {
+      {"title = \"t\"\n", "f/e.toml: error: is no experiment: it needs 'sweep'"},
+      {"sweep = \"s.toml\"\n", "f/e.toml: error: needs 'title'"},
+      {"title = \"t\"\nsweep = \"s.toml\"\n", "f/e.toml: error: has no [[quantity]]"},
+      {"title = \"t\"\nsweep = \"none.toml\"\n", "f/e.toml:2:9: error: there is no none.toml"},
+      {"title = \"t\"\nsweep = \"flat.toml\"\n", "f/flat.toml: error: needs scales"},
+      {"title = \"t\"\nsweep = \"bad.toml\"\n", "f/bad.toml:1:8: error: 'apps' must be a list"},
+      {"title = \"t\"\nsweep = 3\n", "f/e.toml:2:9: error: 'sweep' must be a text"},
+      {"title = \"t\"\npaper = \"dai19\"\nsweep = \"s.toml\"\n",
+       "f/e.toml:2:9: error: unknown paper 'dai19'; did you mean 'dai18'?"},
+      {kHead + "quantities = 1\n", "f/e.toml:14:1: error: unknown key in [[quantity]] 'quantities'"},
+      {"titel = \"t\"\n" + kHead, "f/e.toml:1:1: error: unknown key 'titel'; did you mean 'title'?"},
+      {kHead + q, "f/e.toml:14:1: error: [[quantity]] needs one of"},
+      {kHead + of + "value = \"a\"\n", "f/e.toml:14:1: error: [[quantity]] needs one of"},
+      {kHead + q + "value = \"a\"\nreduce = \"mean\"\n", "f/e.toml:17:10: error: 'reduce' goes with 'of'"},
+      {kHead + q + "of = \"ipc\"\n", "f/e.toml:14:1: error: [[quantity]] with 'of' needs 'reduce'"},
+      {kHead + q + "of = \"ipc\"\nreduce = \"average\"\n",
+       "f/e.toml:17:10: error: unknown value of 'reduce' 'average'"},
+      {kHead + q + "of = \"ipcs\"\nreduce = \"mean\"\n",
+       "f/e.toml:16:6: error: unknown counter of a run 'ipcs'; did you mean 'ipc'?"},
+      {kHead + q + "of = \"weighted_speedup\"\nper = \"app\"\nreduce = \"mean\"\n",
+       "f/e.toml:16:6: error: unknown counter of an application 'weighted_speedup'"},
+      {kHead + q + "of = \"ipc +\"\nreduce = \"mean\"\n", "f/e.toml:16:6: error: in 'ipc +'"},
+      {kHead + q + "of = \"ipc\"\nreduce = \"rank_correlation\"\n",
+       "f/e.toml:16:6: error: rank_correlation needs two"},
+      {kHead + q + "value = \"a + c\"\n", "f/e.toml:16:9: error: unknown quantity 'c'"},
+      {kHead + q + "value = \"b\"\n", "f/e.toml:16:9: error: unknown quantity 'b'"},  // not of itself
+      {kHead + q + "value = \"benchmark.Table_2.cp.nothing\"\n", "f/e.toml:16:9: error: unknown quantity"},
+      {kHead + q + "highest = [\"a\", \"c\"]\n",
+       "f/e.toml:16:11: error: 'c' is no number among the quantities above"},
+      {kHead + q + "highest = [\"a\"]\n[[quantity]]\nname = \"c\"\nvalue = \"b\"\n",
+       "f/e.toml:19:9: error: 'b' is the name of a quantity, not a number"},
+      {kHead + "[[quantity]]\nname = \"a\"\n", "f/e.toml:15:8: error: there are two quantities 'a'"},
+      {kHead + "[[quantity]]\nname = \"a-b\"\n", "f/e.toml:15:8: error: 'a-b': a name has letters"},
+      {kHead + of + "where = {policy = \"evn\"}\n",
+       "f/e.toml:18:19: error: unknown policy 'evn'; did you mean 'even'?"},
+      {kHead + of + "where = {policy = \"spatial\"}\n",
+       "f/e.toml:18:19: error: unknown policy of the sweep 'spatial'"},
+      {kHead + of + "where = {app = \"hotspot\"}\n",
+       "f/e.toml:18:16: error: unknown application of the sweep 'hotspot'"},
+      {kHead + of + "where = {machine = \"v100\"}\n",
+       "f/e.toml:18:20: error: unknown machine of the sweep 'v100'"},
+      {kHead + of + "where = {class = \"C+X\"}\n", "f/e.toml:18:18: error: 'C+X' is no class"},
+      {kHead + of + "where = {set = {l1.size = \"96K\"}}\n",
+       "f/e.toml:18:27: error: unknown value of the sweep '96K'"},
+      {kHead + of + "where = {set = {l2.size = 1}}\n", "f/e.toml:18:"},
+      {kHead + of + "where = {clas = \"C\"}\n", "f/e.toml:18:10: error: unknown key of 'where' 'clas'"},
+      {kHead + of + "where = {isolated = 1}\n", "f/e.toml:18:21: error: 'isolated' must be true or false"},
+      {kHead + of + "against = {policy = \"even\"}\n", "f/e.toml:18:11: error: 'against' needs 'compare'"},
+      {kHead + of + "compare = \"ratio\"\n", "f/e.toml:18:11: error: 'compare' needs 'against'"},
+      {kHead + of + "against = {}\ncompare = \"ratio\"\n",
+       "f/e.toml:18:11: error: 'against' must be a table"},
+      {kHead + of + "against = {policy = [\"even\", \"leftover\"]}\ncompare = \"ratio\"\n",
+       "f/e.toml:18:21: error: 'against' takes one value"},
+      {kHead + "[[claim]]\nid = \"dai18.fig12.spatial_weighted_speed\"\nours = \"a\"\n",
+       "f/e.toml:15:6: error: dai18 has no claim 'dai18.fig12.spatial_weighted_speed'; did you mean "
+       "'dai18.fig12.spatial_weighted_speedup'?"},
+      {kHead + "[[claim]]\nid = \"dai18.trend.cc_flat\"\nours = \"a\"\n",
+       "f/e.toml:15:6: error: dai18 has no claim"},
+      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\n",
+       "f/e.toml:14:1: error: [[claim]] needs 'ours'"},
+      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"z\"\n",
+       "f/e.toml:16:8: error: unknown quantity 'z'"},
+      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"a\"\nscales = \"paper\"\n",
+       "f/e.toml:17:10: error: unknown scale of the sweep 'paper'"},
+      {kHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a + 1\"\n",
+       "f/e.toml:16:9: error: 'holds' must compare"},
+      {kHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a > 1\"\n" +
+           "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a > 1\"\n",
+       "f/e.toml:18:6: error: 'dai18.trend.cc_flat' is answered twice"},
+      {"title = \"t\"\nsweep = \"s.toml\"\n[[quantity]]\nname = \"a\"\nof = \"ipc\"\nreduce = "
+       "\"mean\"\n[[claim]]\n"
+       "id = \"x\"\nours = \"a\"\n",
+       "f/e.toml:8:6: error: speaks to a paper, but the file names none"},
+  };
+  for (const auto& [text, message] : cases) {
+    try {
+      (void)parse(text);
+      ADD_FAILURE() << "accepted: " << text << "\nexpected: " << message;
+    } catch (const UserError& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with(message))
+          << error.what() << "\nexpected: " << message;
+    }
+  }
+}
+
+TEST(Library, EveryExperimentIsReadyAtBothScales) {
+  std::map<std::string, std::string> answered;  // claims and trends, by whom
+  ASSERT_FALSE(experiment_ids().empty());
+  for (const std::string& id : experiment_ids()) {
+    const Experiment e = builtin_experiment(id);
+    EXPECT_EQ(e.id, id);
+    for (const char* scale : {"quick", "paper"}) {
+      ASSERT_NE(e.find_scale(scale), nullptr) << id;
+      EXPECT_FALSE(sweep::expand(*e.find_scale(scale)).runs.empty()) << id;
+      EXPECT_TRUE(usual_time(id, "quick")) << id << ": run experiments/measure.sh";
+    }
+    for (const std::vector<Answer>* answers : {&e.claims, &e.trends}) {
+      for (const Answer& answer : *answers) {
+        EXPECT_TRUE(answered.emplace(answer.id, id).second)
+            << answer.id << " is answered by " << answered[answer.id];
+      }
+    }
+  }
+}
+
+TEST(Library, ChoosesWhatIsMeant) {
+  const auto ids = [](const std::string& what) {
+    std::vector<std::string> list;
+    for (const Experiment& e : choose(what).experiments) list.push_back(e.id);
+    return list;
+  };
+  EXPECT_EQ(ids("basics/sharing"), std::vector<std::string>{"basics/sharing"});
+  EXPECT_EQ(ids("sharing"), std::vector<std::string>{"basics/sharing"});
+  EXPECT_EQ(ids("basics"), std::vector<std::string>{"basics/sharing"});
+  EXPECT_EQ(ids("dai18"), (std::vector<std::string>{"dai18/isolated", "dai18/spatial"}));
+  EXPECT_EQ(ids("all"), experiment_ids());
+  EXPECT_EQ(choose("all").papers.size(), 5U);
+  EXPECT_EQ(choose("dai18").papers.size(), 1U);
+  EXPECT_TRUE(choose("basics").papers.empty());
+  EXPECT_THROW((void)choose("dai81"), UserError);
+  EXPECT_THROW((void)choose("none.toml"), UserError);
+  EXPECT_THROW((void)choose(""), UserError);
+}
+
+}  // namespace
+}  // namespace gpumux::reproduce

@@ -1,0 +1,122 @@
+// The language of experiment files: values worked by hand, missing values, and texts that are no expressions.
+#include "reproduce/expression.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gpumux::reproduce {
+namespace {
+
+Value lookup(const std::string& name) {
+  if (name == "a") return {2.0, ""};
+  if (name == "b") return {3.0, ""};
+  if (name == "zero") return {0.0, ""};
+  if (name == "part.of_1") return {0.5, ""};
+  return Value::none(name + " is missing");
+}
+Value value(std::string_view text) { return Expression(text, {"e.toml", 3, 7}).evaluate(lookup); }
+
+TEST(Expression, ValuesWorkedByHand) {
+  const std::pair<const char*, double> cases[] = {
+      {"1", 1},
+      {"1.5e1", 15},
+      {"2e-3", 0.002},
+      {"a", 2},
+      {"part.of_1", 0.5},
+      {"a + b * 4", 14},
+      {"(a + b) * 4", 20},
+      {"10 - a - b", 5},
+      {"12 / a / b", 2},
+      {"-a + b", 1},
+      {"--a", 2},
+      {"a - -b", 5},
+      {"2 * -a", -4},
+      {"100 * (b / a - 1)", 50},
+      {"percent(b, a)", 50},
+      {"min(b, a, 7)", 2},
+      {"max(b, a, -7)", 3},
+      {"mean(a, b, 4)", 3},
+      {"geometric(a, 8)", 4},
+      {"abs(a - b)", 1},
+      {"a < b", 1},
+      {"b < a", 0},
+      {"a <= 2", 1},
+      {"a >= 2.1", 0},
+      {"a > 1.9", 1},
+      {"1 < a < b", 1},
+      {"1 < b < a", 0},
+      {"a < b and b < 4", 1},
+      {"a < b and b > 4", 0},
+      {"95 ~ 100", 1},
+      {"94.9 ~ 100", 0},
+      {"100 ~ 95", 1},
+      {"-95 ~ -100", 1},
+      {"1 ~ -1", 0},
+      {"1 < a ~ 2.05 < b", 1},
+      {"(a < b) + (b < a) + (1 < 2)", 2},
+  };
+  for (const auto& [text, expected] : cases) {
+    const Value got = value(text);
+    ASSERT_TRUE(got.number) << text << ": " << got.why;
+    EXPECT_DOUBLE_EQ(*got.number, expected) << text;
+  }
+}
+
+TEST(Expression, WhatIsMissingStaysMissingAndSaysWhy) {
+  EXPECT_EQ(value("a + c * 2").why, "c is missing");
+  EXPECT_EQ(value("c < 1 and a < b").why, "c is missing");
+  EXPECT_EQ(value("min(a, d, c)").why, "d is missing");
+  EXPECT_EQ(value("a / zero").why, "divides by zero");
+  EXPECT_EQ(value("percent(a, zero)").why, "divides by zero");
+  EXPECT_FALSE(value("geometric(a, zero)").number);
+  EXPECT_FALSE(value("geometric(a, -b)").number);
+  EXPECT_FALSE(value("1e300 * 1e300").number);
+  for (const char* text : {"a / zero", "1e300 * 1e300"}) EXPECT_FALSE(value(text).why.empty()) << text;
+}
+
+TEST(Expression, SaysWhatItIs) {
+  const Expression e("speed > slow and 1 < speed", {});
+  EXPECT_TRUE(e.is_condition());
+  EXPECT_EQ(e.names(), (std::vector<std::string>{"speed", "slow"}));
+  EXPECT_FALSE(Expression("a - b", {}).is_condition());
+  EXPECT_FALSE(Expression("(a < b) + 1", {}).is_condition());
+  const auto values = [](const std::string& name) {
+    return name == "speed" ? Value{1.23456, ""} : name == "slow" ? Value{1e-7, ""} : Value::none("x");
+  };
+  EXPECT_EQ(e.with_values(values), "1.235 > 1e-07 and 1 < 1.235");
+  EXPECT_EQ(Expression("max(speed, other)", {}).with_values(values), "max(1.235, ?)");
+}
+
+TEST(Expression, TextsThatAreNoneAreRefusedAtTheirPlace) {
+  for (const char* text :
+       {"",       " ",       "1 +",       "* 2",        "a b",  "(a",    "a)",  "a,b", "min()",
+        "min(a",  "sqrt(a)", "abs(a, b)", "percent(a)", "1..2", "1e999", "1x",  "a &", "a == b",
+        "a << b", "and",     "a and",     "< a",        "$",    "\"a\"", "a;b", "é"}) {
+    try {
+      (void)Expression(text, {"e.toml", 3, 7});
+      // "and" alone is a name like another.
+      EXPECT_STREQ(text, "and");
+    } catch (const UserError& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("e.toml:3:7: error: ")) << error.what();
+    }
+  }
+}
+
+TEST(Expression, DeepAndLongTextsAreRefusedNotFollowed) {
+  const auto refused = [](const std::string& text) {
+    EXPECT_THROW(Expression(text, {}), UserError) << text.size();
+  };
+  refused(std::string(900, '(') + "1" + std::string(900, ')'));
+  refused(std::string(1500, '-') + "1");
+  refused(std::string(100'000, '1'));
+  std::string nested = "x";  // each level would double what is to be worked out
+  for (int i = 0; i < 40; ++i) nested = "1 < (" + nested + ") < 2";
+  refused(nested);
+  std::string flat = "1";
+  for (int i = 0; i < 400; ++i) flat += " + 1";
+  EXPECT_DOUBLE_EQ(*value(flat).number, 401);
+}
+
+}  // namespace
+}  // namespace gpumux::reproduce

@@ -1,0 +1,448 @@
+// A synthetic paper whose runs have numbers made up here: every reduction, filter and comparison against
+// values worked by hand; then real runs through the database.
+#include "reproduce/measure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "database/results.hpp"
+#include "reproduce/write_up.hpp"
+#include "sweep/job.hpp"
+#include "sweep/runner.hpp"
+
+namespace gpumux::reproduce {
+namespace {
+
+const std::string kClaims = R"(
+paper = "p"
+title = "A paper"
+[[claim]]
+id = "p.speedup"
+source = "s"
+metric = "weighted speedup"
+what = "even"
+value = 1.25
+unit = "ratio"
+better = "higher"
+kind = "result"
+[[claim]]
+id = "p.gain"
+source = "s"
+metric = "weighted speedup"
+what = "even over spatial"
+value = 30
+unit = "percent improvement"
+better = "higher"
+kind = "result"
+[[claim]]
+id = "p.unanswered"
+source = "s"
+metric = "m"
+what = "w"
+value = 3
+unit = "us"
+better = "lower"
+kind = "result"
+[[trend]]
+id = "p.order"
+source = "s"
+relation = "even > spatial"
+what = "order"
+[[trend]]
+id = "p.classes"
+source = "s"
+relation = "C+C > C+M"
+what = "classes"
+[[benchmark]]
+table = "T1"
+name = "row"
+speed = 1.5
+)";
+
+const std::string kSweep = R"(
+[sweep]
+policies = ["even", "spatial"]
+apps = ["add", "stream", "pathfinder"]
+combine = "pairs"
+[sweep.set]
+sms = 2
+[sweep.scales.quick]
+cycles = 600
+[sweep.scales.paper]
+cycles = 700
+)";
+
+Sources sources() {
+  return {[](const std::string& path) -> std::string { throw UserError("there is no " + path); },
+          [](const std::string&) { return parse_claims(kClaims, "p.toml"); }};
+}
+
+Experiment experiment(const std::string& quantities, const std::string& answers = "") {
+  return parse_experiment("title = \"t\"\npaper = \"p\"\n" + kSweep + quantities + answers, "e.toml", "x/e",
+                          sources());
+}
+
+class Measure : public testing::Test {
+ protected:
+  static constexpr double kEven[] = {1.2, 1.6, 1.0};  // add+stream, add+pathfinder, stream+pathfinder
+  static constexpr double kSpatial[] = {1.0, 1.25, 1.25};
+
+  void SetUp() override {
+    plan_ = sweep::expand(
+        *experiment("[[quantity]]\nname = \"a\"\nof = \"cycles\"\nreduce = \"mean\"\n").find_scale("quick"));
+    ASSERT_EQ(plan_.runs.size(), 4U + 6U);
+    records_.resize(plan_.runs.size());
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+      const sweep::SweepRun& run = plan_.runs[i];
+      RunRecord& record = records_[i];
+      record.state = RunRecord::State::Done;
+      record.run = {{"cycles", 600.0}, {"sms", 2.0}, {"lsu_stall_cycles", 0.0}, {"l1_accesses", 40.0}};
+      record.document =
+          R"({"metrics": {"quota": {"epochs": 7}, "none": null}, "apps": [{"x": 1}, {"x": 2}]})";
+      record.apps.resize(run.spec.apps.size());
+      if (run.is_baseline) {
+        // A fifth of 600 cycles of 2 SMs is 240.
+        record.run["lsu_stall_cycles"] = run.spec.apps[0].text == "add" ? 241.0 : 240.0;
+        continue;
+      }
+      const bool even = run.spec.policy.name == "even";
+      record.run["weighted_speedup"] = (even ? kEven : kSpatial)[pair / 2];
+      record.run["l1_misses"] = 30.0 - 10.0 * static_cast<double>(pair / 2);
+      for (std::size_t app = 0; app < 2; ++app) {
+        record.apps[app]["normalized_ipc"] =
+            0.5 + 0.1 * static_cast<double>(pair / 2) + 0.2 * static_cast<double>(app) + (even ? 0.0 : 0.01);
+      }
+      ++pair;
+    }
+  }
+  /// The value of one quantity with these keys.
+  [[nodiscard]] Value value(const std::string& keys) const {
+    return measure(experiment("[[quantity]]\nname = \"q\"\n" + keys), plan_, records_)
+        .quantities.back()
+        .value;
+  }
+  void expect(const std::string& keys, double expected) const {
+    const Value got = value(keys);
+    ASSERT_TRUE(got.number) << keys << ": " << got.why;
+    EXPECT_NEAR(*got.number, expected, 1e-12) << keys;
+  }
+  void expect_missing(const std::string& keys, const std::string& why) const {
+    const Value got = value(keys);
+    EXPECT_FALSE(got.number) << keys;
+    EXPECT_EQ(got.why, why) << keys;
+  }
+
+  sweep::SweepPlan plan_;
+  std::vector<RunRecord> records_;
+};
+
+const std::string kSpeedup = "of = \"weighted_speedup\"\n";
+const std::string kOfEven = kSpeedup + "where = {policy = \"even\"}\n";
+
+TEST_F(Measure, Reductions) {
+  expect(kOfEven + "reduce = \"mean\"", 3.8 / 3);
+  expect(kOfEven + "reduce = \"sum\"", 3.8);
+  expect(kOfEven + "reduce = \"min\"", 1.0);
+  expect(kOfEven + "reduce = \"max\"", 1.6);
+  expect(kOfEven + "reduce = \"median\"", 1.2);
+  expect(kSpeedup + "reduce = \"median\"", 1.225);  // of six: between 1.2 and 1.25
+  expect(kOfEven + "reduce = \"geometric\"", std::cbrt(1.2 * 1.6 * 1.0));
+  expect(kOfEven + "reduce = \"harmonic\"", 3 / (1 / 1.2 + 1 / 1.6 + 1));
+  expect(kOfEven + "reduce = \"count\"", 3);
+  expect("of = \"weighted_speedup >= 1.25\"\nreduce = \"count\"", 3);
+  expect("of = \"weighted_speedup >= 1.25\"\nreduce = \"mean\"", 0.5);
+  expect("of = \"l1_misses / l1_accesses\"\nwhere = {policy = \"even\"}\nreduce = \"mean\"", 0.5);
+  // Ranks 2 3 1 against 3 2 1.
+  expect(
+      "of = [\"weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"even\"}\nreduce = "
+      "\"rank_correlation\"",
+      0.5);
+  // Ranks 1 2.5 2.5 against 3 2 1: -1.5 / sqrt(1.5 * 2).
+  expect(
+      "of = [\"weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"spatial\"}\nreduce = "
+      "\"rank_correlation\"",
+      -1.5 / std::sqrt(3.0));
+  expect_missing("of = [\"cycles\", \"l1_misses\"]\nreduce = \"rank_correlation\"",
+                 "equal values have no rank correlation");
+  expect_missing(kOfEven + "reduce = \"only\"", "3 samples, not one");
+  expect_missing("of = \"weighted_speedup - 1\"\nreduce = \"geometric\"",
+                 "such a mean needs positive values");
+}
+
+TEST_F(Measure, Filters) {
+  expect(kSpeedup + "where = {workload = [\"pathfinder\", \"add\"], policy = \"even\"}\nreduce = \"only\"",
+         1.6);
+  expect(kSpeedup + "where = {app = \"stream\", policy = \"even\"}\nreduce = \"mean\"", 1.1);
+  expect(kSpeedup + "where = {app = [\"stream\", \"add\"], policy = \"even\"}\nreduce = \"only\"", 1.2);
+  expect(kSpeedup + "where = {policy = [\"even\", \"spatial\"]}\nreduce = \"count\"", 6);
+  expect(kSpeedup +
+             "where = {set = {sms = 2}, machine = \"dai18-maxwell\", seed = 1, size = 2}\nreduce = \"count\"",
+         6);
+  expect(kSpeedup + "where = {seed = 2}\nreduce = \"count\"", 0);
+  expect("of = \"lsu_stall_cycles\"\nwhere = {isolated = true}\nreduce = \"max\"", 241);
+  expect("of = \"cycles\"\nwhere = {isolated = true}\nreduce = \"count\"", 4);
+  expect_missing(kSpeedup + "where = {size = 3}\nreduce = \"mean\"", "no run is such");
+}
+
+TEST_F(Measure, ClassesFollowFromIsolatedRuns) {
+  expect(kSpeedup + "where = {class = \"M+C\", policy = \"even\"}\nreduce = \"mean\"", 1.4);
+  expect(kSpeedup + "where = {class = \"C+C\", policy = \"even\"}\nreduce = \"only\"", 1.0);
+  expect(kSpeedup + "where = {class = [\"C+C\", \"C+M\"], policy = \"even\"}\nreduce = \"count\"", 3);
+  expect(kSpeedup + "where = {class = \"M+M\"}\nreduce = \"count\"", 0);
+  expect("of = \"cycles\"\nwhere = {isolated = true, class = \"C\"}\nreduce = \"count\"", 3);
+  // Or the file gives them.
+  const Experiment given =
+      parse_experiment("title = \"t\"\npaper = \"p\"\n[classes]\nstream = \"M\"\n" + kSweep +
+                           "[[quantity]]\nname = \"q\"\nof = \"weighted_speedup\"\nwhere = {class = "
+                           "\"M+M\"}\nreduce = \"mean\"\n",
+                       "e.toml", "x/e", sources());
+  EXPECT_DOUBLE_EQ(*measure(given, plan_, records_).quantities[0].value.number, 1.1);
+}
+
+TEST_F(Measure, SamplesOfApplications) {
+  const std::string of = "of = \"normalized_ipc\"\nper = \"app\"\n";
+  expect(of + "where = {policy = \"even\"}\nreduce = \"mean\"", (0.5 + 0.7 + 0.6 + 0.8 + 0.7 + 0.9) / 6);
+  expect(of + "where = {policy = \"even\", app = \"stream\"}\nreduce = \"mean\"", (0.7 + 0.7) / 2);
+  expect(
+      of + "where = {policy = \"even\", app = \"add\", workload = [\"add\", \"stream\"]}\nreduce = \"only\"",
+      0.5);
+  expect(of + "where = {policy = \"even\"}\nagainst = {policy = \"spatial\"}\ncompare = \"difference\"\n"
+              "reduce = \"max\"",
+         -0.01);
+  expect("of = \"result.x\"\nper = \"app\"\nreduce = \"sum\"", 6 * 3);
+}
+
+TEST_F(Measure, ComparisonsAgainstAnotherPolicy) {
+  const std::string of = kOfEven + "against = {policy = \"spatial\"}\n";
+  expect(of + "compare = \"ratio\"\nreduce = \"mean\"", (1.2 + 1.28 + 0.8) / 3);
+  expect(of + "compare = \"percent\"\nreduce = \"mean\"", (20.0 + 28 - 20) / 3);
+  expect(of + "compare = \"difference\"\nreduce = \"mean\"", 0.1);
+  expect(of + "compare = \"ratio\"\nreduce = \"count\"", 3);
+  expect_missing(
+      "of = \"lsu_stall_cycles\"\nwhere = {policy = \"even\"}\nagainst = {policy = \"spatial\"}\n"
+      "compare = \"ratio\"\nreduce = \"mean\"",
+      "add + stream under spatial, sms=2: 0, which nothing can be compared against");
+  expect_missing(kOfEven + "against = {seed = 3}\ncompare = \"ratio\"\nreduce = \"mean\"",
+                 "add + stream under even, sms=2 has no run to be compared against");
+}
+
+TEST_F(Measure, PathsIntoResultDocuments) {
+  expect("of = \"result.metrics.quota.epochs\"\nreduce = \"sum\"", 42);
+  const std::string first = "add + stream under even, sms=2: ";
+  expect_missing("of = \"result.metrics.none\"\nreduce = \"sum\"",
+                 first + "result.metrics.none is undefined");
+  expect_missing("of = \"result.metrics.quota\"\nreduce = \"sum\"",
+                 first + "result.metrics.quota is no number");
+  expect_missing("of = \"result.metrics.x.y\"\nreduce = \"sum\"",
+                 first + "the results have no result.metrics.x.y");
+}
+
+TEST_F(Measure, WhatIsMissingSaysWhyAndSpoilsNothingElse) {
+  const std::string text = kOfEven + "reduce = \"mean\"";
+  std::size_t even = 0;  // of stream + pathfinder
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    if (!plan_.runs[i].is_baseline && plan_.runs[i].spec.policy.name == "even") even = i;
+  }
+  RunRecord& record = records_[even];
+  record.run["weighted_speedup"] = std::nullopt;
+  expect_missing(
+      text,
+      "stream + pathfinder under even, sms=2: weighted_speedup is undefined: an application made no "
+      "progress");
+  record.state = RunRecord::State::Pending;
+  expect_missing(text, "the run of stream + pathfinder under even, sms=2 has not been made");
+  record.state = RunRecord::State::Failed;
+  record.error = "deadlock";
+  expect_missing(text, "the run of stream + pathfinder under even, sms=2 failed: deadlock");
+  expect(kSpeedup + "where = {policy = \"spatial\"}\nreduce = \"mean\"", 3.5 / 3);
+  expect(kSpeedup + "where = {policy = \"even\", app = \"add\"}\nreduce = \"mean\"", 1.4);
+  // Without its baseline, the class of add is not known.
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    if (plan_.runs[i].is_baseline && plan_.runs[i].spec.apps[0].text == "add") {
+      records_[i].state = RunRecord::State::Failed;
+      records_[i].error = "trap";
+    }
+  }
+  expect_missing(kSpeedup + "where = {class = \"C+C\"}\nreduce = \"mean\"",
+                 "its class is not known: the run of add under leftover, sms=2 failed: trap");
+}
+
+const std::string kQuantities = R"toml(
+[[quantity]]
+name = "even"
+of = "weighted_speedup"
+where = {policy = "even"}
+reduce = "mean"
+[[quantity]]
+name = "spatial"
+of = "weighted_speedup"
+where = {policy = "spatial"}
+reduce = "mean"
+[[quantity]]
+name = "gain"
+value = "percent(even, spatial)"
+unit = "percent improvement"
+[[quantity]]
+name = "cc"
+of = "weighted_speedup"
+where = {policy = "even", class = "C+C"}
+reduce = "mean"
+[[quantity]]
+name = "cm"
+of = "weighted_speedup"
+where = {policy = "even", class = "C+M"}
+reduce = "mean"
+[[quantity]]
+name = "best"
+highest = ["cc", "cm", "even"]
+[[quantity]]
+name = "worst"
+lowest = ["cc", "cm", "even"]
+)toml";
+const std::string kAnswers = R"(
+[[claim]]
+id = "p.speedup"
+ours = "even"
+note = "three pairs"
+[[claim]]
+id = "p.gain"
+ours = "gain"
+[[trend]]
+id = "p.order"
+holds = "even > spatial and even < benchmark.T1.row.speed"
+[[trend]]
+id = "p.classes"
+holds = "cc > cm"
+)";
+
+TEST_F(Measure, AnswersBesideThePaper) {
+  const ExperimentResult result = measure(experiment(kQuantities, kAnswers), plan_, records_);
+  EXPECT_EQ(result.done, 10U);
+  EXPECT_NEAR(*result.quantities[2].value.number, 100 * (3.8 / 3.5 - 1), 1e-12);
+  EXPECT_EQ(result.quantities[5].text, "cm");
+  EXPECT_EQ(result.quantities[6].text, "cc");
+  ASSERT_EQ(result.claims.size(), 2U);
+  EXPECT_NEAR(*result.claims[0].ours, 3.8 / 3, 1e-12);  // effect 0.267 of 0.25
+  EXPECT_EQ(result.claims[0].verdict.direction_agrees, true);
+  EXPECT_EQ(result.claims[0].verdict.size_agrees, true);
+  EXPECT_EQ(result.claims[0].verdict.note, "three pairs; scale quick: runs of 600 cycles");
+  EXPECT_EQ(result.claims[1].verdict.direction_agrees, true);
+  EXPECT_EQ(result.claims[1].verdict.size_agrees, false);  // 8.6 of 30
+  EXPECT_EQ(result.trends[0].holds, true);
+  EXPECT_EQ(result.trends[0].ours, "1.267 > 1.167 and 1.267 < 1.5");
+  EXPECT_EQ(result.trends[1].holds, false);
+  EXPECT_EQ(result.trends[1].ours, "1 > 1.4");
+}
+
+TEST_F(Measure, WriteUpsHaveEveryClaimOfThePaper) {
+  const PaperClaims paper = parse_claims(kClaims, "p.toml");
+  records_.back().state = RunRecord::State::Failed;  // a run of spatial
+  records_.back().error = "a | b";
+  const WriteUp all =
+      write_up("quick", {measure(experiment(kQuantities, kAnswers), plan_, records_)}, {paper});
+  const nlohmann::ordered_json document = write_up_json(all);
+  ASSERT_EQ(document["claims"].size(), 3U);
+  const auto& speedup = document["claims"][0];
+  EXPECT_EQ(speedup["id"], "p.speedup");
+  EXPECT_EQ(speedup["paper"], 1.25);
+  EXPECT_NEAR(speedup["ours"].get<double>(), 3.8 / 3, 1e-12);
+  EXPECT_EQ(speedup["unit"], "ratio");
+  EXPECT_EQ(speedup["direction_agrees"], true);
+  EXPECT_EQ(speedup["size_agrees"], true);
+  const auto& gain = document["claims"][1];
+  for (const char* key : {"ours", "direction_agrees", "size_agrees"}) EXPECT_TRUE(gain[key].is_null()) << key;
+  EXPECT_EQ(gain["note"],
+            "gain: spatial: the run of stream + pathfinder under spatial, sms=2 failed: a | b; "
+            "scale quick: runs of 600 cycles");
+  EXPECT_EQ(document["claims"][2]["note"], "no experiment answers it yet");
+  EXPECT_TRUE(document["trends"][0]["direction_agrees"].is_null());
+  EXPECT_EQ(document["trends"][1]["direction_agrees"], false);
+  EXPECT_EQ(document["trends"][1]["paper"], "C+C > C+M");
+  EXPECT_EQ(document["trends"][1]["ours"], "1 > 1.4");
+  EXPECT_EQ(document["experiments"][0]["runs"]["failed"], 1);
+  EXPECT_EQ(document["experiments"][0]["quantities"][5]["value"], "cm");
+  const auto& tally = document["papers"][0];
+  EXPECT_EQ(tally["claims"], 3);
+  EXPECT_EQ(tally["answered"], 1);
+  EXPECT_EQ(tally["directions_agree"], 1);
+  EXPECT_EQ(tally["trends_answered"], 1);
+  EXPECT_EQ(tally["trends_agree"], 0);
+  const std::string markdown = write_up_markdown(all);
+  EXPECT_NE(markdown.find("| p.speedup | even | 1.25 | 1.267 | ratio | agrees | agrees |"), std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("failed: a \\| b"), std::string::npos) << markdown;
+  EXPECT_NE(write_up_text(all).find(
+                "p: 1 of 1 directions and 1 of 1 sizes agree, and 0 of 1 trends; answered: 1 of 3 "
+                "claims"),
+            std::string::npos);
+}
+
+TEST_F(Measure, ScalesThatDoNotCoverAClaim) {
+  const Experiment e =
+      experiment(kQuantities, "[[claim]]\nid = \"p.speedup\"\nours = \"even\"\nscales = \"paper\"\n");
+  const ClaimResult claim = measure(e, plan_, records_).claims[0];
+  EXPECT_FALSE(claim.ours || claim.verdict.direction_agrees || claim.verdict.size_agrees);
+  EXPECT_EQ(claim.verdict.note, "scale quick does not cover it");
+  const ExperimentResult none = not_measured(e, "huge");
+  EXPECT_FALSE(none.claims[0].ours);
+  EXPECT_EQ(none.claims[0].verdict.note, "scale huge does not cover it: x/e has none");
+  EXPECT_EQ(none.quantities.size(), e.quantities.size());
+}
+
+// Simulated, kept, read back: the numbers of the runs themselves.
+TEST_F(Measure, RealRunsThroughTheDatabase) {
+  const std::string db = testing::TempDir() + "gpumux_measure.sqlite";
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(db + suffix);
+  sweep::RunnerOptions options;
+  options.jobs = 2;
+  options.work = [](const sweep::SweepRun& run, const std::vector<double>& isolated) {
+    const auto& apps = run.spec.apps;
+    if (apps.size() == 2 && apps[1].text == "stream") throw SimulationFault("deadlock\nand its details");
+    return sweep::perform(run.spec, isolated);
+  };
+  {
+    database::ResultStore store(db);
+    store.plan({"x/e", "quick", "e.toml", ""}, sweep::planned_rows(plan_), false);
+    EXPECT_EQ(sweep::work_off(store, plan_, options).counts.failed, 2U);
+  }
+  database::Connection connection(db, database::Access::Read);
+  records_ = read_records(connection, plan_);
+  expect_missing(kOfEven + "reduce = \"mean\"", "the run of add + stream under even, sms=2 failed: deadlock");
+  double misses = 0;
+  double accesses = 0;
+  double speedup = 0;
+  double issued = 0;
+  for (const sweep::SweepRun& run : plan_.runs) {
+    if (run.is_baseline || run.spec.policy.name != "even" || run.spec.apps[1].text == "stream") continue;
+    const experiment::RunResult result = experiment::simulate(run.spec);
+    misses += static_cast<double>(result.gpu.l1_misses);
+    accesses += static_cast<double>(result.apps[1].counters.l1_accesses);
+    issued += static_cast<double>(result.schedulers.issued);
+    std::vector<double> shared;
+    for (const auto& app : result.apps) shared.push_back(app.ipc());
+    speedup += experiment::metrics(shared, experiment::isolated_ipcs(run.spec, "")).weighted_speedup.value();
+  }
+  const std::string where = "where = {policy = \"even\", app = \"pathfinder\"}\n";
+  expect("of = \"l1_misses\"\n" + where + "reduce = \"sum\"", misses);
+  expect("of = \"schedulers.issued\"\n" + where + "reduce = \"sum\"", issued);
+  expect("of = \"weighted_speedup\"\n" + where + "reduce = \"sum\"", speedup);
+  expect("of = \"result.metrics.weighted_speedup\"\n" + where + "reduce = \"sum\"", speedup);
+  expect("of = \"cycles * sms\"\n" + where + "reduce = \"mean\"", 1200);
+  expect("of = \"l1_accesses\"\nper = \"app\"\n" + where + "reduce = \"sum\"", accesses);
+  // Every name that an experiment may use is there.
+  for (const bool per_app : {false, true}) {
+    for (const std::string& name : sample_names(per_app)) {
+      const std::string why =
+          value("of = \"" + name + "\"\n" + (per_app ? "per = \"app\"\n" : "") + where + "reduce = \"sum\"")
+              .why;
+      EXPECT_EQ(why.find("the results have no"), std::string::npos) << why;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::reproduce
