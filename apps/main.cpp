@@ -25,6 +25,7 @@ constexpr const char* kUsage =
   gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
   gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
   gpumux export DB --csv|--json  what a database holds
+  gpumux report DB -o FILE.html  a database as a page of tables and charts
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
@@ -34,7 +35,8 @@ constexpr const char* kUsage =
 int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
-        "a command is needed: run, sweep, export, list, inspect, convert or bench (see gpumux --help)");
+        "a command is needed: run, sweep, export, report, list, inspect, convert or bench (see gpumux "
+        "--help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "--help" || command == "-h" || command == "help") {
@@ -51,9 +53,10 @@ int dispatch(Arguments args) {
   if (command == "convert") return convert_command(args);
   if (command == "sweep") return sweep_command(args);
   if (command == "export") return export_command(args);
+  if (command == "report") return report_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",    "list",  "inspect", "convert",  "sweep",
-                                          "export", "bench", "--help",  "--version"};
+  const std::vector<std::string> known = {"run",    "list",   "inspect", "convert", "sweep",
+                                          "export", "report", "bench",   "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 
