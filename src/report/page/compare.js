@@ -24,6 +24,7 @@ function matrixValue(matrix, metric, key, policy, relative) {
   return base === null ? null : ratio(value, metric.of(base));
 }
 
+const hasValue = (matrix, policies, metric) => matrix.keys.some((key) => policies.some((policy) => isNumber(matrixValue(matrix, metric, key, policy))));
 const meanNamed = (id) => kMeans.find(([name]) => name === id);
 const relativeMetric = (metric, relative) => (relative ? {...metric, share: false, unit: `relative to ${relative}`} : metric);
 
@@ -71,7 +72,7 @@ function classBars(matrix, policies, metric, {mean = 'arithmetic', relative = ''
 function scoreboard(matrix, policies, {mean = 'arithmetic'} = {}) {
   const average = meanNamed(mean)[2];
   const metrics = ['weighted_speedup', 'antt', 'fairness', 'ipc', 'extra.dram_bandwidth_utilization', 'lsu_stall_share', 'l1_miss_rate'].map((id) => runMetrics.find((m) => m.id === id))
-                      .filter((metric) => metric && matrix.keys.some((key) => isNumber(metric.of(matrix.any(key)))));
+                      .filter((metric) => metric && hasValue(matrix, policies, metric));
   const of = memo((at) => {
     const [m, policy] = at.split('\n');
     return average(matrix.keys.map((key) => matrixValue(matrix, metrics[m], key, policy)).filter(isNumber));
@@ -156,7 +157,7 @@ function comparePage() {
     const left = matrix.dropped ? `${plural(matrix.dropped, 'workload')} left out: not every policy has ended ${matrix.dropped === 1 ? 'it' : 'them'}.` : '';
     if (!matrix.keys.length) return [controls, nothing(`No workload has ended under every policy. ${left}`)];
     const others = ['weighted_speedup', 'antt', 'fairness'].filter((id) => id !== metric.id).slice(0, 2).map((id) => metricNamed(runMetrics, id))
-                       .filter((m) => matrix.keys.some((key) => isNumber(m.of(matrix.any(key)))));
+                       .filter((m) => hasValue(matrix, policies, m));
     const options = {mean: c.mean, relative: c.relative};
     return [controls, left ? el('p', {class: 'note'}, left) : null, classBars(matrix, policies, metric, {...options, name: metric.id}),
             others.length ? el('div', {class: 'pair'}, others.map((m) => classBars(matrix, policies, m, {...options, name: m.id}))) : null,

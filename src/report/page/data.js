@@ -88,8 +88,27 @@ const policyOrder = (() => {
 })();
 const policyRank = memo((policy) => policyOrder.indexOf(policy));
 
+/**
+ * Machines that a sweep means to be the same: those of a name and with the same changes. A level of a policy, such as
+ * `warps=lrr`, makes another machine of it, but only for that policy; several of them under one policy are told apart.
+ */
+const machineVariant = (() => {
+  const seen = new Map();
+  const variants = [];
+  for (let run = 0; run < core.runs; ++run) {
+    const name = `${machineOf(run).name}|${runColumn('overrides')[run]}`;
+    const key = `${name}|${runColumn('policy')[run]}|${isShared(run)}`;
+    if (!seen.has(key)) seen.set(key, []);
+    const machines = seen.get(key);
+    const machine = runColumn('machine')[run];
+    if (!machines.includes(machine)) machines.push(machine);
+    variants.push(`${name}|${machines.indexOf(machine)}`);
+  }
+  return variants;
+})();
+
 /** What two runs share that differ in their policy alone. */
-const workloadKey = memo((run) => [runColumn('machine')[run], runColumn('overrides')[run], runColumn('seed')[run],
+const workloadKey = memo((run) => [machineVariant[run], runColumn('seed')[run],
                                    runColumn('cycle_limit')[run], ...appRows(run).map((row) => appColumn('app')[row])].join('|'));
 
 // --- dimensions: what runs differ in ------------------------------------------------------------------------
