@@ -99,7 +99,8 @@ class Packer {
     (phase == "B" ? lanes_[thread].open : lanes_[thread].spans).push_back(span);
   }
 
-  std::string finish() {
+  /// `left_out`: thread blocks that the trace has not.
+  std::string finish(double left_out) {
     std::vector<std::pair<const Thread*, Lane*>> order;
     for (auto& [thread, lane] : lanes_) order.emplace_back(&thread, &lane);
     const auto rank = [&](const auto& entry) {
@@ -130,6 +131,7 @@ class Packer {
       counters.push_back({{"name", name}, {"start", packed(points.first)}, {"value", packed(points.second)}});
     }
     const ordered_json document = {{"unit", core_mhz_ ? "core cycles" : "µs"},
+                                   {"left_out", left_out},
                                    {"rows", rows},
                                    {"names", names_.texts()},
                                    {"categories", categories_.texts()},
@@ -254,21 +256,20 @@ class Packer {
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> counters_;
 };
 
-std::optional<double> core_clock(const ordered_json& document) {
-  if (!document.is_object() || !document.contains("otherData") || !document["otherData"].is_object())
-    return std::nullopt;
+/// A number that the trace says of itself.
+std::optional<double> other_data(const ordered_json& document, const char* key) {
+  if (!document.is_object() || !document.contains("otherData")) return std::nullopt;
   const ordered_json& data = document["otherData"];
-  if (!data.contains("core_mhz") || !data["core_mhz"].is_number() || !(data["core_mhz"].get<double>() > 0)) {
-    return std::nullopt;
-  }
-  return data["core_mhz"].get<double>();
+  if (!data.is_object() || !data.contains(key) || !data[key].is_number()) return std::nullopt;
+  return data[key].get<double>();
 }
 
 }  // namespace
 
 std::string pack_timeline(std::string_view trace, const std::string& where) {
   const ordered_json document = ordered_json::parse(trace, nullptr, false);
-  Packer packer(where, core_clock(document));
+  const std::optional<double> core_mhz = other_data(document, "core_mhz");
+  Packer packer(where, core_mhz && *core_mhz > 0 ? core_mhz : std::nullopt);
   // Both forms of the format: an object with the events, or the bare events.
   const ordered_json* events = &document;
   if (document.is_object() && document.contains("traceEvents")) events = &document["traceEvents"];
@@ -277,7 +278,7 @@ std::string pack_timeline(std::string_view trace, const std::string& where) {
     if (!event.is_object()) packer.fail("an event is no object");
     packer.take(event);
   }
-  return packer.finish();
+  return packer.finish(other_data(document, "blocks_left_out").value_or(0));
 }
 
 }  // namespace gpumux::report

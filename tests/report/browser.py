@@ -585,7 +585,7 @@ def pictures(folder, db=None):
         write_report(db, page)
         driver = browser(temporary)
         try:
-            for name, colours, width, height, shown in [("light", "light", 1280, 1330, "policies"), ("dark", "dark", 1280, 1130, "pairs"),
+            for name, colours, width, height, shown in [("light", "light", 1280, 1245, "policies"), ("dark", "dark", 1280, 1040, "pairs"),
                                                         ("narrow", "light", 390, 1100, "overview")]:
                 size(driver, width, height)
                 scheme(driver, colours)

@@ -31,7 +31,8 @@ function groupedBars({groups: bands, series, value, metric, reference, describe}
         }
         const y = position(scale, v, bottom, top);
         const zero = position(scale, 0, bottom, top);
-        node.append(svg('rect', {x: x + 1, y: Math.min(y, zero), width: barWidth - 2, height: Math.max(1, Math.abs(zero - y)), fill: colour}));
+        const height = Math.max(1, Math.abs(zero - y));  // zero is seen, too
+        node.append(svg('rect', {x: x + 1, y: v < 0 ? zero : zero - height, width: barWidth - 2, height, fill: colour}));
         if (barWidth >= 30) node.append(chartText(x + barWidth / 2, y - 5, cellText(v), {'text-anchor': 'middle', 'font-size': 11, fill: colours.ink}));
         marks.push({x, y: Math.min(y, zero), width: barWidth, height: Math.abs(zero - y), label: describe ? describe(g, s) : `${band.label}, ${label}: ${metricText(metric, v)}`});
       });
@@ -52,8 +53,9 @@ function dotRows({groups: bands, series, value, metric, reference, open}) {
     const colours = theme();
     const all = bands.flatMap((_, g) => series.map((_, s) => value(g, s))).filter(isNumber);
     const scale = valueScale(all, {zero: false, include: reference === undefined ? [] : [reference]});
-    const rowHeight = 21;
-    const left = Math.min(available * 0.42, Math.max(60, ...bands.map((band) => measure(band.label))) + 14);
+    const above = available < 560;  // names above their dots where there is no room beside them
+    const rowHeight = above ? 36 : 21;
+    const left = above ? 12 : Math.min(available * 0.42, Math.max(60, ...bands.map((band) => measure(band.label))) + 14);
     const right = available - 16;
     const key = legend(series, available);
     const top = key.height + 40;
@@ -71,10 +73,11 @@ function dotRows({groups: bands, series, value, metric, reference, open}) {
     }
     const marks = [];
     bands.forEach((band, g) => {
-      const y = top + rowHeight * (g + 0.5);
+      const y = top + rowHeight * (g + (above ? 0.72 : 0.5));
       const values = series.map((_, s) => value(g, s));
       const known = values.filter(isNumber);
-      node.append(chartText(left - 12, y + 4, fitted(band.label, left - 14), {'text-anchor': 'end', fill: colours.ink}));
+      node.append(above ? chartText(0, y - 11, fitted(band.label, available - 4), {fill: colours.ink})
+                        : chartText(left - 12, y + 4, fitted(band.label, left - 14), {'text-anchor': 'end', fill: colours.ink}));
       if (known.length > 1) {
         node.append(svg('line', {x1: position(scale, Math.min(...known), left, right), x2: position(scale, Math.max(...known), left, right),
                                  y1: y, y2: y, stroke: colours.axis, 'stroke-width': 1, opacity: 0.6}));

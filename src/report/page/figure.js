@@ -116,6 +116,7 @@ function figure(options) {
     drawn.node.setAttribute('aria-hidden', 'true');
     plot.setAttribute('aria-label', `${options.title}. ${options.note ?? ''} ${drawn.marks.length ? 'The arrow keys go through its values.' : ''}`);
     plot.replaceChildren(drawn.node);
+    plot.style.minHeight = '';
     focus = -1;
   };
   const markAt = (event) => {

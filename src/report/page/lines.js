@@ -19,7 +19,7 @@ function lineChart({series, names, xLabel, xFormat = short, metric, zero = false
       }
     }
     if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 1, low + 1] : [0, 1];
-    const key = legend(series, available, 'line');
+    const key = legend(series.filter(({label}) => label), available, 'line');
     const left = axisWidth(scale, format) + 2;
     const right = available - 18;
     const inset = names ? Math.min(60, (right - left) / names.length / 2) : 6;

@@ -38,7 +38,7 @@ const runMetrics = (() => {
   core.extras.forEach((name, i) => {
     if (name === 'ipc') return;
     const is_share = name.endsWith('_utilization');
-    list.push({id: `extra.${name}`, label: words(name), unit: name.endsWith('_joules') ? 'J' : '', better: 0, share: is_share,
+    list.push({id: `extra.${name}`, label: words(name), whole: name === 'completions', unit: name.endsWith('_joules') ? 'J' : '', better: 0, share: is_share,
                of: (run) => block(`extra-${i}`)[run]});
   });
   for (const counter of schedulerStates) {

@@ -53,6 +53,9 @@ function siblings(run) {
 
 // --- over time ------------------------------------------------------------------------------------------------
 
+/** Those that are shown at once; the others unfold. */
+const kFirstSeries = ['thread_instructions', 'lsu_stall_cycles', 'l1_misses', 'partitions.dram_bytes'];
+
 /** How series are drawn: those of the schedulers as areas, the others a chart for each counter with a line for each application. */
 function seriesOfRun(run) {
   if (!core.series.includes(run)) return null;
@@ -76,10 +79,11 @@ function seriesOfRun(run) {
   const byCounter = new Map();
   for (const series of all) {
     if (states.length > 1 && series.counter.scope === 'schedulers') continue;
+    if (!series.samples.some((value) => value)) continue;
     const key = series.counter.scope === 'app' || series.counter.scope === 'gpu' ? series.counter.name : `${series.counter.scope}.${series.counter.name}`;
     byCounter.set(key, [...(byCounter.get(key) ?? []), series]);
   }
-  const lineCharts = [...byCounter.values()].map((list) => {
+  const chart = (list) => {
     const {counter} = list[0];
     const label = (series) => (series.app >= 0 ? appName(firstApp[run] + series.app) : 'whole GPU');
     const node = figure({
@@ -92,8 +96,13 @@ function seriesOfRun(run) {
     });
     node.dataset.chart = `series-${counter.name}`;
     return node;
-  });
-  return [el('h2', {}, 'Over time'), charts, el('div', {class: lineCharts.length > 1 ? 'pair' : null}, lineCharts)];
+  };
+  const first = kFirstSeries.filter((key) => byCounter.has(key));
+  const rest = [...byCounter.keys()].filter((key) => !first.includes(key));
+  if (rest.length < 5 || !first.length) first.push(...rest.splice(0));
+  const pairs = (keys) => el('div', {class: keys.length > 1 ? 'pair' : null}, keys.map((key) => chart(byCounter.get(key))));
+  const more = el('details', {toggle: () => { if (more.open && more.children.length === 1) more.append(pairs(rest)); }}, el('summary', {}, `${whole(rest.length)} more counters over time`));
+  return [el('h2', {}, 'Over time'), charts, pairs(first), rest.length ? more : null];
 }
 
 function timelineOfRun(run) {

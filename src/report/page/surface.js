@@ -109,7 +109,8 @@ function trendLines(runs, metric, x, group) {
   const mean = pivot(runs, metric, group ? [x, group] : [x]);
   const at = (value, line) => (group ? mean(value, line) : mean(value));
   const even = numbers && values.length > 2 && values.every((value, i) => i < 2 || Math.abs(numeric(value) / numeric(values[i - 1]) - numeric(values[1]) / numeric(values[0])) < 1e-9);
-  const named = !numbers || even;  // powers of two at equal distances
+  // Sizes and what grows by a factor at equal distances; with two values there is no distance to show.
+  const named = !numbers || even || values.length < 3 || values.some((value) => /[KMG]$/i.test(value));
   const node = figure({
     title: `${metric.label} over ${x.label}`, name: `trend-${metric.id}-${x.id}`,
     note: `Mean of the runs at each point. ${betterText(metric)}${lines.length > cap ? ` The first ${cap} of ${lines.length} lines; the table has all.` : ''}`,

@@ -189,7 +189,7 @@ function timelineFigure(packed, name) {
 
   const node = figure({
     title: 'Timeline', name, height, draw, controls,
-    note: `${plural(data.count, 'span')}; time in ${packed.unit}. Drag, or use the arrow keys, to move; Ctrl and the wheel, or + and −, to zoom.`,
+    note: `${plural(data.count, 'span')}; time in ${packed.unit}.${packed.left_out ? ` ${plural(packed.left_out, 'thread block')} left out of the timeline when it was written.` : ''} Drag, or use the arrow keys, to move; Ctrl and the wheel, or + and −, to zoom.`,
     whole() {
       const width = 1200;
       const picture = svg('svg', {width, height});
@@ -208,9 +208,12 @@ function timelineFigure(packed, name) {
     }),
   });
   node.timeline = {view, data, zoom, pan, fit};
-  return [node, ...data.counters.map(({name: counter, start, value}, i) => figure({
+  const counters = () => data.counters.map(({name: counter, start, value}, i) => figure({
     title: counter, name: `${name}-counter-${i}`,
     draw: lineChart({series: [{label: '', colour: seriesColour(i), points: Array.from(start, (x, k) => [x, value[k]])}], xLabel: `Time (${packed.unit})`, metric: {label: counter, unit: ''}, zero: true, height: 140}),
     values: () => ({rows: Array.from(start, (_, k) => k), columns: [{label: 'Time', number: true, value: (k) => start[k]}, {label: counter, number: true, value: (k) => value[k]}]}),
-  }))];
+  }));
+  const more = el('details', {toggle: () => { if (more.open && more.children.length === 1) more.append(el('div', {class: 'pair'}, counters())); }},
+                  el('summary', {}, plural(data.counters.length, 'counter') + ' of the timeline'));
+  return data.counters.length ? [node, more] : [node];
 }
