@@ -534,6 +534,26 @@ class Browser(unittest.TestCase):
         self.driver.get_log("browser")  # these errors are meant
         self.driver.get_log("performance")
 
+    def test_errors_are_one_line_and_leave_the_old_page(self):
+        old = os.path.join(self.folder, "old.html")
+        with open(old, "w", encoding="utf-8") as file:
+            file.write("old")
+        broken = os.path.join(self.folder, "broken.json")
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write("{\n  \"claims\": [,\n")
+        for arguments, message in [(["none.sqlite", "-o", old], "none.sqlite: error: does not exist"),
+                                   ([broken, "-o", old], "broken.json: error: "),
+                                   ([self.db, "-o", old, "--reproduction", broken], "broken.json:2:14: error: is no JSON"),
+                                   ([self.db, "-o", self.folder], ": error: is a folder; a file name was expected"),
+                                   ([self.db], "error: ")]:
+            outcome = subprocess.run([PROGRAM, "report", *arguments], capture_output=True, text=True, cwd=self.folder, check=False)
+            self.assertEqual(outcome.returncode, 2, arguments)
+            self.assertIn(message, outcome.stderr)
+            self.assertEqual(outcome.stderr.count("\n"), 1, outcome.stderr)
+        with open(old, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old")
+        self.assertEqual([name for name in os.listdir(self.folder) if ".part." in name or ".tmp." in name], [])
+
     def test_ten_thousand_runs(self):
         many = os.path.join(self.folder, "many.sqlite")
         shutil.copy(self.db, many)

@@ -33,6 +33,16 @@ function valueScale(values, {zero = true, include = []} = {}) {
   return {low: marks[0], high: marks[marks.length - 1], marks};
 }
 
+/** Digits with which no two ticks read the same. */
+function tickDigits(marks) {
+  if (marks.length < 2) return 3;
+  const largest = Math.max(Math.abs(marks[0]), Math.abs(marks[marks.length - 1]));
+  const step = marks[1] - marks[0];
+  const place = Math.floor(Math.log10(step) + 1e-9);
+  const half = Math.abs(step / 10 ** place - 2.5) < 1e-6 ? 1 : 0;
+  return Math.min(15, Math.max(3, Math.floor(Math.log10(largest)) - place + 1 + half));
+}
+
 const position = (scale, value, from, to) => from + ((value - scale.low) / (scale.high - scale.low)) * (to - from);
 
 /** Rules and values of a vertical axis between y = top (high) and bottom (low); what is its name above it. */

@@ -6,7 +6,7 @@ function groupedBars({groups: bands, series, value, metric, reference, describe}
     const colours = theme();
     const all = bands.flatMap((_, g) => series.map((_, s) => value(g, s))).filter(isNumber);
     const scale = valueScale(all, {include: reference === undefined ? [] : [reference]});
-    const format = (v) => metricShort(metric, v);
+    const format = (v) => metricShort(metric, v, tickDigits(scale.marks));
     const left = axisWidth(scale, format);
     const barWidth = Math.max(9, Math.min(46, (available - left) / (bands.length * (series.length + 0.9))));
     const bandWidth = barWidth * (series.length + 0.9);
@@ -65,7 +65,7 @@ function dotRows({groups: bands, series, value, metric, reference, open}) {
     for (const mark of scale.marks) {
       const x = position(scale, mark, left, right);
       node.append(svg('line', {x1: x, x2: x, y1: top - 2, y2: bottom, stroke: colours.rule}),
-                  chartText(x, top - 8, metricShort(metric, mark), {'text-anchor': 'middle', 'font-size': 11}));
+                  chartText(x, top - 8, metricShort(metric, mark, tickDigits(scale.marks)), {'text-anchor': 'middle', 'font-size': 11}));
     }
     if (reference !== undefined) {
       const x = position(scale, reference, left, right);

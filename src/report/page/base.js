@@ -66,13 +66,13 @@ function decimal(value) {
 }
 
 /** Short, for axes and cells: 1.2M, 45k, 0.85. */
-function short(value) {
+function short(value, digits = 3) {
   if (!isNumber(value)) return '–';
   const size = Math.abs(value);
   for (const [limit, suffix] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
-    if (size >= limit * (suffix === 'k' ? 10 : 1)) return `${Number((value / limit).toPrecision(3))}${suffix}`;
+    if (size >= limit * (suffix === 'k' ? 10 : 1)) return `${Number((value / limit).toPrecision(digits))}${suffix}`;
   }
-  return `${Number(value.toPrecision(size >= 1000 ? 4 : 3))}`;
+  return `${Number(value.toPrecision(size >= 1000 ? Math.max(4, digits) : digits))}`;
 }
 
 const percent = (value) => (isNumber(value) ? `${(100 * value).toFixed(1)}%` : '–');

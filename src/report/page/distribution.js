@@ -19,7 +19,7 @@ function distribution({sets, metric, kind}) {
     const place = (v) => position(scale, v, left, right);
     for (const mark of scale.marks) {
       node.append(svg('line', {x1: place(mark), x2: place(mark), y1: top - 6, y2: bottom, stroke: colours.rule}),
-                  chartText(place(mark), bottom + 17, metricShort(metric, mark), {'text-anchor': 'middle'}));
+                  chartText(place(mark), bottom + 17, metricShort(metric, mark, tickDigits(scale.marks)), {'text-anchor': 'middle'}));
     }
     node.append(chartText((left + right) / 2, bottom + 37, axisLabel(metric), {'text-anchor': 'middle'}));
     const bins = Math.max(8, Math.min(40, Math.floor((right - left) / 14)));

@@ -7,9 +7,9 @@
 function lineChart({series, names, xLabel, xFormat = short, metric, zero = false, height = 240}) {
   return (available) => {
     const colours = theme();
-    const format = (v) => metricShort(metric, v);
     const flatY = function* () { for (const {points} of series) for (const [, y] of points) if (isNumber(y)) yield y; };
     const scale = valueScale(flatY(), {zero});
+    const format = (v) => metricShort(metric, v, tickDigits(scale.marks));
     let low = Infinity;
     let high = -Infinity;
     for (const {points} of series) {
@@ -31,7 +31,7 @@ function lineChart({series, names, xLabel, xFormat = short, metric, zero = false
     const marksX = names ? names.map((_, i) => i) : ticks(low, high, Math.max(2, Math.min(8, Math.floor(available / 90)))).filter((x) => x >= low && x <= high);
     let lastEnd = -Infinity;
     for (const x of marksX) {
-      const label = names ? fitted(names[x], Math.max(30, (right - left) / names.length - 6)) : xFormat(x);
+      const label = names ? fitted(names[x], Math.max(30, (right - left) / names.length - 6)) : xFormat(x, tickDigits(marksX));
       const half = measure(label) / 2;
       if (place(x) - half < lastEnd + 6) continue;
       lastEnd = place(x) + half;

@@ -83,7 +83,7 @@ function evenly(metric, values) {
   if (values.every(Number.isInteger) || most >= 1000) return short;
   return (value) => value.toFixed(most < 1 ? 3 : most < 10 ? 2 : most < 100 ? 1 : 0);
 }
-const metricShort = (metric, value) => (metric.share ? `${short(100 * value)}%` : short(value));
+const metricShort = (metric, value, digits = 3) => (metric.share ? `${short(100 * value, digits)}%` : short(value, digits));
 function metricOptions(list) {
   const option = (metric) => [metric.id, metric.label];
   const counters = list.filter((metric) => metric.counter);

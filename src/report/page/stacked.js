@@ -74,9 +74,10 @@ function stackedAreas({parts, interval, xLabel}) {
       const y = bottom - (bottom - top) * share;
       node.append(chartText(left - 8, y + 4, `${100 * share}%`, {'text-anchor': 'end', 'font-size': 11}), svg('line', {x1: left, x2: right, y1: y, y2: y, stroke: colours.page, 'stroke-width': 0.5, opacity: 0.6}));
     }
-    for (const cycle of ticks(0, count * interval, Math.max(2, Math.floor(available / 110)))) {
+    const cycles = ticks(0, count * interval, Math.max(2, Math.floor(available / 110)));
+    for (const cycle of cycles) {
       const at = left + ((right - left) * cycle) / (count * interval);
-      if (at <= right + 1) node.append(chartText(at, bottom + 18, short(cycle), {'text-anchor': 'middle'}));
+      if (at <= right + 1) node.append(chartText(at, bottom + 18, short(cycle, tickDigits(cycles)), {'text-anchor': 'middle'}));
     }
     node.append(chartText((left + right) / 2, bottom + 38, xLabel, {'text-anchor': 'middle'}));
     return {node, marks};
