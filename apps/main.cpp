@@ -28,6 +28,7 @@ constexpr const char* kUsage =
   gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
   gpumux export DB --csv|--json  what a database holds
   gpumux reproduce WHAT --db DB  experiments: our numbers beside the papers'
+  gpumux report DB -o FILE.html  a database as a page of tables and charts
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
@@ -37,8 +38,8 @@ constexpr const char* kUsage =
 int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
-        "a command is needed: run, sweep, export, reproduce, list, inspect, convert or bench (see gpumux "
-        "--help)");
+        "a command is needed: run, sweep, export, reproduce, report, list, inspect, convert or bench "
+        "(see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "--help" || command == "-h" || command == "help") {
@@ -56,9 +57,10 @@ int dispatch(Arguments args) {
   if (command == "sweep") return sweep_command(args);
   if (command == "export") return export_command(args);
   if (command == "reproduce") return reproduce_command(args);
+  if (command == "report") return report_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",    "list",      "inspect", "convert", "sweep",
-                                          "export", "reproduce", "bench",   "--help",  "--version"};
+  const std::vector<std::string> known = {"run",       "list",   "inspect", "convert", "sweep",    "export",
+                                          "reproduce", "report", "bench",   "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

@@ -33,26 +33,6 @@ std::string cell(const Statement& row, int column) {
   return csv_field(row.text(column));
 }
 
-/// All reads of an export see one moment of the database.
-class Snapshot {
- public:
-  explicit Snapshot(Connection& connection) : connection_(connection) {
-    connection.execute("BEGIN");
-    check_schema(connection);
-  }
-  ~Snapshot() {
-    try {
-      connection_.execute("COMMIT");
-    } catch (const std::exception&) {  // nothing was written
-    }
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-
- private:
-  Connection& connection_;
-};
-
 /// The document as `gpumux run --json` writes it: with the time that it took, which the database keeps apart.
 ordered_json result_document(const std::string& text, std::optional<double> wall_seconds) {
   ordered_json document;
@@ -108,7 +88,8 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
 }  // namespace
 
 void export_csv(Connection& connection, const Sink& sink) {
-  const Snapshot snapshot(connection);
+  const ReadTransaction snapshot(connection);
+  check_schema(connection);
   std::vector<std::string> cells = {
       "hash",        "machine",      "overrides",      "policy",           "seed",
       "cycle_limit", "state",        "cycles",         "weighted_speedup", "antt",
@@ -142,7 +123,8 @@ void export_csv(Connection& connection, const Sink& sink) {
 }
 
 void export_json(Connection& connection, const Sink& sink) {
-  const Snapshot snapshot(connection);
+  const ReadTransaction snapshot(connection);
+  check_schema(connection);
   sink("{\"schema\": \"gpumux.results/1\", \"runs\": [");
   Statement overrides =
       connection.prepare("SELECT key, value FROM overrides WHERE run_id = ? ORDER BY position");

@@ -195,4 +195,11 @@ void check_schema(Connection& connection) {
   }
 }
 
+void check_readable(Connection& connection) {
+  const Header header = read_header(connection);
+  check_header(connection, header, kSchemaVersion);
+  if (header.version < 1)
+    throw UserError({connection.path()}, "is empty; name a database that `gpumux sweep` made");
+}
+
 }  // namespace gpumux::database

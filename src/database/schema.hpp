@@ -24,4 +24,8 @@ void migrate(Connection& connection, Migrations steps = migrations());
 /// Throws UserError unless the database has exactly this program's schema.
 void check_schema(Connection& connection);
 
+/// Throws UserError unless this is a results database of this program's schema or an older one: for readers
+/// that do without what older ones lack.
+void check_readable(Connection& connection);
+
 }  // namespace gpumux::database

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,23 @@ class Transaction {
  private:
   Connection& connection_;
   bool open_ = true;
+};
+
+/// All reads while it lives see one moment of the database.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Connection& connection) : connection_(connection) { connection.execute("BEGIN"); }
+  ~ReadTransaction() {
+    try {
+      connection_.execute("COMMIT");
+    } catch (const std::exception&) {  // nothing was written
+    }
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Connection& connection_;
 };
 
 }  // namespace gpumux::database

@@ -1,0 +1,30 @@
+// gpumux report DB -o FILE
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "report/page.hpp"
+
+namespace gpumux::cli {
+
+int report_command(const Arguments& args) {
+  CLI::App app("Writes a database of results as one page of HTML that opens in any browser.",
+               "gpumux report");
+  std::string db;
+  std::string file;
+  std::vector<std::string> reproductions;
+  app.add_option("DB", db, "database of `gpumux sweep`")->required();
+  app.add_option("-o,--output", file, "the page")->required();
+  app.add_option("--reproduction", reproductions, "a file of `gpumux reproduce --json`, for a page per paper")
+      ->allow_extra_args(false);
+  if (!parse(app, args)) return 0;
+  ResultFiles::check(file);
+  database::Connection connection(db, database::Access::Read);
+  ResultFiles files;
+  files.add(file, report::report(connection, reproductions));
+  files.write();
+  return 0;
+}
+
+}  // namespace gpumux::cli

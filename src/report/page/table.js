@@ -1,0 +1,114 @@
+// Tables that sort, filter, and put only the rows in sight into the page, so that ten thousand rows scroll as ten do.
+
+const kRowHeight = 32;   // --row in style.css
+const kDrawAll = 120;    // up to so many rows there is no need to leave any out
+
+function csvCell(value) {
+  const cell = value === null || value === undefined ? '' : String(value);
+  return /[",\n\r]/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell;
+}
+
+/**
+ * columns: {label, value: row -> number, text or null, text: value, row -> what is shown, number: right-aligned,
+ *           cell: row -> node instead, title: what the heading means}
+ * options: caption, name (of the saved file), sort: [column, descending], search: false to leave the box out, wrap.
+ * Gives an element with `show(rows)`, and `rows()`: those shown, in their order.
+ */
+function table(columns, rows, options = {}) {
+  let order = options.sort ?? null;
+  let query = '';
+  let all = rows;
+  let shown = [];
+  let first = -1;
+  let last = -1;
+
+  const cellText = (column, row) => {
+    const value = column.value(row);
+    if (value === null || value === undefined || value === '') return '–';
+    return column.text ? column.text(value, row) : column.number ? text(value) : String(value);
+  };
+  const searchText = memo((row) => columns.map((column) => (column.number ? '' : cellText(column, row))).join(' ').toLowerCase());
+
+  const count = el('span', {class: 'count', role: 'status'});
+  const search = el('input', {type: 'search', placeholder: 'Filter', 'aria-label': `Filter ${options.caption ?? 'the table'}`,
+                              input: () => { query = search.value.trim().toLowerCase(); arrange(); }});
+  const headings = columns.map((column, i) => {
+    const arrow = el('span', {class: 'arrow', 'aria-hidden': 'true'});
+    const heading = el('th', {scope: 'col', class: column.number ? 'number' : null, title: column.title},
+                       el('button', {type: 'button', click: () => {
+                         const descending = order?.[0] === i ? !order[1] : Boolean(column.number);
+                         order = [i, descending];
+                         arrange();
+                       }}, column.number ? [arrow, column.label] : [column.label, arrow]));
+    heading.arrow = arrow;
+    return heading;
+  });
+  const body = el('tbody');
+  const sheet = el('table', {class: options.wrap ? 'wrapped' : null},
+                   options.caption ? el('caption', {class: 'hidden'}, options.caption) : null,
+                   el('thead', {}, el('tr', {}, headings)), body);
+  const scroll = el('div', {class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': options.caption ?? 'Table', scroll: () => draw()}, sheet);
+  const save = el('button', {type: 'button', class: 'quiet', click: () => {
+    const lines = [columns.map((column) => csvCell(column.label)), ...shown.map((row) => columns.map((column) => csvCell(column.value(row))))];
+    download(`${options.name ?? 'table'}.csv`, new Blob([lines.map((line) => line.join(',')).join('\n') + '\n'], {type: 'text/csv'}));
+  }}, 'CSV');
+  save.setAttribute('aria-label', `Save ${options.caption ?? 'the table'} as CSV`);
+
+  function arrange() {
+    shown = query ? all.filter((row) => query.split(/\s+/).every((word) => searchText(row).includes(word))) : [...all];
+    headings.forEach((heading, i) => {
+      const sorted = order?.[0] === i;
+      heading.arrow.textContent = sorted ? (order[1] ? '↓' : '↑') : '';
+      if (sorted) heading.setAttribute('aria-sort', order[1] ? 'descending' : 'ascending');
+      else heading.removeAttribute('aria-sort');
+    });
+    if (order) {
+      const {value, number, order: compare} = columns[order[0]];
+      const sign = order[1] ? -1 : 1;
+      const keys = new Map(shown.map((row) => [row, value(row)]));
+      const missing = (key) => key === null || key === undefined || key === '';
+      shown.sort((a, b) => {
+        const x = keys.get(a);
+        const y = keys.get(b);
+        if (missing(x) || missing(y)) return missing(x) - missing(y);  // last in either direction
+        return sign * (compare ? compare(x, y) : number ? x - y : natural(String(x), String(y)));
+      });
+    }
+    count.textContent = shown.length === all.length ? plural(all.length, 'row') : `${whole(shown.length)} of ${plural(all.length, 'row')}`;
+    sheet.setAttribute('aria-rowcount', shown.length + 1);
+    first = last = -1;
+    draw();
+  }
+
+  function draw() {
+    let from = 0;
+    let to = shown.length;
+    if (shown.length > kDrawAll && !options.wrap) {
+      const height = scroll.clientHeight || 720;
+      from = Math.max(0, Math.floor(scroll.scrollTop / kRowHeight) - 15);
+      from -= from % 2;
+      to = Math.min(shown.length, from + Math.ceil(height / kRowHeight) + 32);
+      from = Math.max(0, Math.min(from, to - 1));
+    }
+    if (from === first && to === last) return;
+    first = from;
+    last = to;
+    const space = (height) => {
+      const cell = el('td', {colspan: columns.length});
+      cell.style.height = `${height}px`;
+      return el('tr', {class: 'space', 'aria-hidden': 'true'}, cell);
+    };
+    const lines = shown.slice(from, to).map((row, i) => el('tr', {'aria-rowindex': from + i + 2}, columns.map((column, c) =>
+      el(c === 0 ? 'th' : 'td', {scope: c === 0 ? 'row' : null, class: column.number ? 'number' : null},
+         column.cell ? column.cell(row) : cellText(column, row)))));
+    body.replaceChildren(...(from ? [space(from * kRowHeight)] : []), ...lines,
+                         ...(to < shown.length ? [space((shown.length - to) * kRowHeight)] : []));
+  }
+
+  const bar = el('div', {class: 'table-bar'}, options.search === false ? null : search, count, save);
+  const node = el('div', {class: 'table'}, bar, scroll);
+  node.show = (next) => { all = next; scroll.scrollTop = 0; arrange(); };
+  node.rows = () => shown;
+  arrange();
+  return node;
+}
