@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "cluster/follow.hpp"
 #include "commands.hpp"
 #include "database/results.hpp"
 #include "sweep/expand.hpp"
@@ -66,8 +67,9 @@ void show(const sweep::Progress& p) {
     left = fmt::format(", {} left", duration(each * static_cast<double>(p.counts.pending)));
   }
   const std::string failed = p.counts.failed == 0 ? "" : fmt::format(", {} failed", p.counts.failed);
-  fmt::print(stderr, "\r\x1b[K{} of {} runs done{}, {} running{}", p.counts.done, p.counts.all(), failed,
-             p.running, left);
+  const std::string note = p.note.empty() ? "" : ", " + p.note;
+  fmt::print(stderr, "\r\x1b[K{} of {} runs done{}, {} running{}{}", p.counts.done, p.counts.all(), failed,
+             p.running, note, left);
   std::fflush(stderr);
 }
 
@@ -104,7 +106,28 @@ struct Options {
   unsigned jobs = processors();
   bool retry_failed = false;
   bool quiet = false;
+  bool slurm = false;
+  bool cancel = false;
+  double poll = 5;  // seconds
+  cluster::FollowOptions cluster;
 };
+
+/// --jobs is there only when the user said so: a cluster has its own idea of how many.
+void read_cluster_options(const CLI::App& app, Options& options) {
+  if (!options.slurm) {
+    for (const char* option : {"--partition", "--array-size", "--runs-per-task", "--sbatch", "--shared",
+                               "--program", "--tries", "--poll", "--cancel"}) {
+      if (app.count(option) > 0) throw UserError(fmt::format("{} needs --slurm", option));
+    }
+    return;
+  }
+  cluster::FollowOptions& cluster = options.cluster;
+  if (cluster.folder.empty()) cluster.folder = options.db + ".slurm";
+  if (cluster.program.empty()) cluster.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (app.count("--jobs") > 0) cluster.at_a_time = options.jobs;
+  cluster.poll = std::chrono::milliseconds(static_cast<std::int64_t>(options.poll * 1000));
+  cluster.retry_failed = options.retry_failed;
+}
 
 bool read_options(const Arguments& args, Options& options) {
   CLI::App app("Runs all that a file describes, keeping the results in a database.", "gpumux sweep");
@@ -115,7 +138,33 @@ bool read_options(const Arguments& args, Options& options) {
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
-  return parse(app, args);
+  cluster::FollowOptions& cluster = options.cluster;
+  const char* group = "On a cluster (docs/cluster.md)";
+  app.add_flag("--slurm", options.slurm, "run as job arrays of Slurm")->group(group);
+  app.add_option("--shared", cluster.folder, "folder that all nodes see [DB.slurm]")->group(group);
+  app.add_option("--partition", cluster.partition, "of the cluster [Slurm's default]")->group(group);
+  app.add_option("--sbatch", cluster.sbatch_arguments,
+                 "another argument of sbatch, such as --sbatch=--time=60")
+      ->group(group);
+  app.add_option("--array-size", cluster.array_size,
+                 "tasks of an array [as many as the cluster allows, 1000]")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  app.add_option("--runs-per-task", cluster.runs_per_task, "[by how long they take]")
+      ->check(CLI::Range(1, 100'000))
+      ->group(group);
+  app.add_option("--tries", cluster.tries, "submissions of a run before it is given up [3]")
+      ->check(CLI::Range(1, 100))
+      ->group(group);
+  app.add_option("--program", cluster.program, "gpumux on the nodes [this one]")->group(group);
+  app.add_option("--poll", options.poll, "seconds between looks at Slurm's queue [5]")
+      ->check(CLI::Range(0.1, 60.0))
+      ->group(group);
+  app.add_flag("--cancel", options.cancel, "end the jobs of the shared folder, and run nothing")
+      ->group(group);
+  if (!parse(app, args)) return false;
+  read_cluster_options(app, options);
+  return true;
 }
 
 }  // namespace
@@ -123,6 +172,11 @@ bool read_options(const Arguments& args, Options& options) {
 int sweep_command(const Arguments& args) {
   Options options;
   if (!read_options(args, options)) return 0;
+  if (options.cancel) {
+    const std::size_t arrays = cluster::cancel_all(options.cluster.folder);
+    if (!options.quiet) fmt::print("{} job arrays cancelled\n", arrays);
+    return 0;
+  }
   const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
   database::ResultStore store(options.db);
@@ -135,11 +189,14 @@ int sweep_command(const Arguments& args) {
   runner.stop = &stop_signal;
   const bool shown = !options.quiet && ::isatty(STDERR_FILENO) != 0;
   if (shown) runner.progress = show;
+  options.cluster.stop = runner.stop;
+  options.cluster.progress = runner.progress;
   sweep::Progress progress;
   {
     const SignalsNoted signals;
     try {
-      progress = sweep::work_off(store, plan, runner);
+      progress = options.slurm ? cluster::follow(store, plan, options.cluster)
+                               : sweep::work_off(store, plan, runner);
     } catch (...) {
       if (shown) std::fputs("\n", stderr);
       throw;
@@ -156,7 +213,12 @@ int sweep_command(const Arguments& args) {
                duration(progress.elapsed_seconds));
   }
   if (stop_signal != 0) {
-    fmt::print(stderr, "stopped; the same command goes on\n");
+    const std::string left =
+        progress.elsewhere == 0
+            ? ""
+            : fmt::format(" with the {} tasks that stay with Slurm, and with --cancel ends them",
+                          progress.elsewhere);
+    fmt::print(stderr, "stopped; the same command goes on{}\n", left);
     std::fflush(nullptr);
     return kEndedBySignal + static_cast<int>(stop_signal);
   }
