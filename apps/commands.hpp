@@ -19,6 +19,7 @@ int inspect_command(const Arguments& args);
 int bench_command(const Arguments& args);
 int convert_command(const Arguments& args);
 int sweep_command(const Arguments& args);
+int task_command(const Arguments& args);
 int export_command(const Arguments& args);
 int reproduce_command(const Arguments& args);
 int report_command(const Arguments& args);

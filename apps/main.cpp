@@ -55,6 +55,7 @@ int dispatch(Arguments args) {
   if (command == "inspect") return inspect_command(args);
   if (command == "convert") return convert_command(args);
   if (command == "sweep") return sweep_command(args);
+  if (command == "task") return task_command(args);  // for job arrays; no command for people
   if (command == "export") return export_command(args);
   if (command == "reproduce") return reproduce_command(args);
   if (command == "report") return report_command(args);

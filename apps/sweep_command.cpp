@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "cluster/follow.hpp"
 #include "commands.hpp"
 #include "database/results.hpp"
 #include "sweep/expand.hpp"
@@ -53,8 +54,9 @@ std::string progress_text(const sweep::Progress& p) {
   const std::string left =
       all == 0 ? "" : time_left(p.elapsed_seconds, static_cast<double>(p.finished) / all);
   const std::string failed = p.counts.failed == 0 ? "" : fmt::format(", {} failed", p.counts.failed);
-  return fmt::format("{} of {} runs done{}, {} running{}", p.counts.done, p.counts.all(), failed, p.running,
-                     left);
+  const std::string note = p.note.empty() ? "" : ", " + p.note;
+  return fmt::format("{} of {} runs done{}, {} running{}{}", p.counts.done, p.counts.all(), failed, p.running,
+                     note, left);
 }
 
 /// "hotspot + kmeans under even on dai18-maxwell, l1.size=24K, seed 1".
@@ -91,7 +93,28 @@ struct Options {
   unsigned jobs = processors();
   bool retry_failed = false;
   bool quiet = false;
+  bool slurm = false;
+  bool cancel = false;
+  double poll = 5;  // seconds
+  cluster::FollowOptions cluster;
 };
+
+/// --jobs is there only when the user said so: a cluster has its own idea of how many.
+void read_cluster_options(const CLI::App& app, Options& options) {
+  if (!options.slurm) {
+    for (const char* option : {"--partition", "--array-size", "--runs-per-task", "--sbatch", "--shared",
+                               "--program", "--tries", "--poll", "--cancel"}) {
+      if (app.count(option) > 0) throw UserError(fmt::format("{} needs --slurm", option));
+    }
+    return;
+  }
+  cluster::FollowOptions& cluster = options.cluster;
+  if (cluster.folder.empty()) cluster.folder = options.db + ".slurm";
+  if (cluster.program.empty()) cluster.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (app.count("--jobs") > 0) cluster.at_a_time = options.jobs;
+  cluster.poll = std::chrono::milliseconds(static_cast<std::int64_t>(options.poll * 1000));
+  cluster.retry_failed = options.retry_failed;
+}
 
 bool read_options(const Arguments& args, Options& options) {
   CLI::App app("Runs all that a file describes, keeping the results in a database.", "gpumux sweep");
@@ -102,7 +125,33 @@ bool read_options(const Arguments& args, Options& options) {
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
-  return parse(app, args);
+  cluster::FollowOptions& cluster = options.cluster;
+  const char* group = "On a cluster (docs/cluster.md)";
+  app.add_flag("--slurm", options.slurm, "run as job arrays of Slurm")->group(group);
+  app.add_option("--shared", cluster.folder, "folder that all nodes see [DB.slurm]")->group(group);
+  app.add_option("--partition", cluster.partition, "of the cluster [Slurm's default]")->group(group);
+  app.add_option("--sbatch", cluster.sbatch_arguments,
+                 "another argument of sbatch, such as --sbatch=--time=60")
+      ->group(group);
+  app.add_option("--array-size", cluster.array_size,
+                 "tasks of an array [as many as the cluster allows, 1000]")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  app.add_option("--runs-per-task", cluster.runs_per_task, "[by how long they take]")
+      ->check(CLI::Range(1, 100'000))
+      ->group(group);
+  app.add_option("--tries", cluster.tries, "submissions of a run before it is given up [3]")
+      ->check(CLI::Range(1, 100))
+      ->group(group);
+  app.add_option("--program", cluster.program, "gpumux on the nodes [this one]")->group(group);
+  app.add_option("--poll", options.poll, "seconds between looks at Slurm's queue [5]")
+      ->check(CLI::Range(0.1, 60.0))
+      ->group(group);
+  app.add_flag("--cancel", options.cancel, "end the jobs of the shared folder, and run nothing")
+      ->group(group);
+  if (!parse(app, args)) return false;
+  read_cluster_options(app, options);
+  return true;
 }
 
 }  // namespace
@@ -113,8 +162,8 @@ unsigned processors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs,
-                       bool quiet) {
+SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs, bool quiet,
+                       const cluster::FollowOptions* cluster) {
   sweep::RunnerOptions runner;
   runner.jobs = jobs;
   runner.stop = &stop_signal;
@@ -123,12 +172,24 @@ SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& pla
   SweepOutcome outcome;
   {
     const SignalsNoted signals;
-    outcome.progress = sweep::work_off(store, plan, runner);
+    if (cluster != nullptr) {
+      cluster::FollowOptions follow = *cluster;
+      follow.stop = runner.stop;
+      follow.progress = runner.progress;
+      outcome.progress = cluster::follow(store, plan, follow);
+    } else {
+      outcome.progress = sweep::work_off(store, plan, runner);
+    }
   }
   line.clear();
   outcome.exit_code = report_failures(plan, store.failures());
   if (stop_signal != 0) {
-    fmt::print(stderr, "stopped; the same command goes on\n");
+    const std::size_t elsewhere = outcome.progress.elsewhere;
+    fmt::print(
+        stderr, "stopped; the same command goes on{}\n",
+        elsewhere == 0
+            ? ""
+            : fmt::format(" with the {} tasks that stay with Slurm, and with --cancel ends them", elsewhere));
     std::fflush(nullptr);
     outcome.stopped = true;
     outcome.exit_code = kEndedBySignal + static_cast<int>(stop_signal);
@@ -139,6 +200,11 @@ SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& pla
 int sweep_command(const Arguments& args) {
   Options options;
   if (!read_options(args, options)) return 0;
+  if (options.cancel) {
+    const std::size_t arrays = cluster::cancel_all(options.cluster.folder);
+    if (!options.quiet) fmt::print("{} job arrays cancelled\n", arrays);
+    return 0;
+  }
   const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
   database::ResultStore store(options.db);
@@ -146,7 +212,8 @@ int sweep_command(const Arguments& args) {
   store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
              options.retry_failed);
 
-  const SweepOutcome outcome = run_sweep(store, plan, options.jobs, options.quiet);
+  const SweepOutcome outcome =
+      run_sweep(store, plan, options.jobs, options.quiet, options.slurm ? &options.cluster : nullptr);
   const sweep::Progress& progress = outcome.progress;
   const database::Counts& counts = progress.counts;
   if (!options.quiet) {

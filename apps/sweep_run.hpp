@@ -1,6 +1,7 @@
-// Working off a planned sweep on this computer, as commands do it: with progress, signals and exit codes.
+// Working off a planned sweep, as commands do it: with progress, signals and exit codes.
 #pragma once
 
+#include "cluster/follow.hpp"
 #include "database/results.hpp"
 #include "sweep/runner.hpp"
 
@@ -13,9 +14,11 @@ struct SweepOutcome {
 };
 
 /// Works off what `store` has planned, and reports failures on standard error; unless `quiet`, with a line of
-/// progress on a terminal there. Throws UserError when the database cannot be written.
+/// progress on a terminal there. `cluster`: not on this computer but there. Throws UserError when the
+/// database cannot be written.
 [[nodiscard]] SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan,
-                                     unsigned jobs, bool quiet);
+                                     unsigned jobs, bool quiet,
+                                     const cluster::FollowOptions* cluster = nullptr);
 
 /// Processors that this process may use.
 [[nodiscard]] unsigned processors();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "database/schema.hpp"
@@ -26,6 +28,11 @@ constexpr const char* kLacks =
     "= "
     "p.series)) OR (p.timeline AND NOT EXISTS (SELECT 1 FROM timelines t WHERE t.run_id = r.id))))";
 
+/// This process has something to do for the run, sooner or later.
+std::string open_condition() {
+  return fmt::format("(r.state = 'pending' OR (r.state = 'done' AND {}))", kLacks);
+}
+
 }  // namespace
 
 ResultStore::ResultStore(const std::string& path) : connection_(path, Access::Create), self_(this_process()) {
@@ -45,56 +52,91 @@ ResultStore::~ResultStore() {
 
 // --- planning ---------------------------------------------------------------------------------------------
 
-RunId ResultStore::find_run(const std::string& hash) {
-  Statement query = connection_.prepare("SELECT id FROM runs WHERE hash = ?");
-  return query.bind(hash).step() ? query.integer(0) : 0;
-}
-
-RunId ResultStore::add_run(const PlannedRow& run) {
-  connection_.prepare("INSERT OR IGNORE INTO machines (hash, name, toml) VALUES (?, ?, ?)")
-      .bind(run.machine_hash)
-      .bind(run.machine)
-      .bind(run.machine_toml)
-      .run();
-  connection_
-      .prepare(
-          "INSERT INTO runs (hash, machine_id, policy, seed, cycle_limit, program) VALUES "
-          "(?, (SELECT id FROM machines WHERE hash = ?), ?, ?, ?, ?)")
-      .bind(run.hash)
-      .bind(run.machine_hash)
-      .bind(run.policy)
-      .bind(signed_value(run.seed))
-      .bind(run.cycle_limit == 0 ? std::nullopt : std::optional(signed_value(run.cycle_limit)))
-      .bind(run.program)
-      .run();
-  const RunId id = connection_.last_row_id();
-  for (std::size_t i = 0; i < run.overrides.size(); ++i) {
-    connection_.prepare("INSERT INTO overrides VALUES (?, ?, ?, ?)")
-        .bind(id)
-        .bind(static_cast<std::int64_t>(i))
-        .bind(run.overrides[i].first)
-        .bind(run.overrides[i].second)
-        .run();
-  }
-  for (std::size_t i = 0; i < run.apps.size(); ++i) {
-    const PlannedRow::App& app = run.apps[i];
-    std::optional<std::int64_t> isolated;
-    if (!app.isolated_hash.empty()) isolated = find_run(app.isolated_hash);
-    GPUMUX_CHECK(isolated != std::optional<std::int64_t>(0));
-    connection_
-        .prepare(
+/// Adds runs; all statements are prepared once.
+class ResultStore::Planner {
+ public:
+  explicit Planner(Connection& connection)
+      : connection_(connection),
+        find_run_(connection.prepare("SELECT id FROM runs WHERE hash = ?")),
+        add_machine_(
+            connection.prepare("INSERT OR IGNORE INTO machines (hash, name, toml) VALUES (?, ?, ?)")),
+        find_machine_(connection.prepare("SELECT id FROM machines WHERE hash = ?")),
+        add_run_(connection.prepare(
+            "INSERT INTO runs (hash, machine_id, policy, seed, cycle_limit, program) VALUES "
+            "(?, ?, ?, ?, ?, ?)")),
+        add_override_(connection.prepare("INSERT INTO overrides VALUES (?, ?, ?, ?)")),
+        add_app_(connection.prepare(
             "INSERT INTO apps (run_id, position, app, identity, seed, isolated_run_id) VALUES "
-            "(?, ?, ?, ?, ?, ?)")
-        .bind(id)
-        .bind(static_cast<std::int64_t>(i))
-        .bind(app.app)
-        .bind(app.identity)
-        .bind(signed_value(app.seed))
-        .bind(isolated)
-        .run();
+            "(?, ?, ?, ?, ?, ?)")) {}
+
+  /// The run's id, which is new when the database did not have it.
+  RunId add(const PlannedRow& run) {
+    const RunId known = find(find_run_, run.hash);
+    const RunId id = known != 0 ? known : insert(run);
+    runs_.emplace(run.hash, id);
+    return id;
   }
-  return id;
-}
+
+ private:
+  static std::int64_t find(Statement& query, const std::string& hash) {
+    const std::int64_t id = query.bind(hash).step() ? query.integer(0) : 0;
+    query.reset();
+    return id;
+  }
+
+  std::int64_t machine(const PlannedRow& run) {
+    const auto [known, missing] = machines_.try_emplace(run.machine_hash, 0);
+    if (missing) {
+      add_machine_.bind(run.machine_hash)
+          .bind(run.machine)
+          .bind(run.machine_toml ? std::string_view(*run.machine_toml) : std::string_view())
+          .run();
+      known->second = find(find_machine_, run.machine_hash);
+    }
+    return known->second;
+  }
+
+  RunId insert(const PlannedRow& run) {
+    const std::int64_t machine_id = machine(run);
+    add_run_.bind(run.hash)
+        .bind(machine_id)
+        .bind(run.policy)
+        .bind(signed_value(run.seed))
+        .bind(run.cycle_limit == 0 ? std::nullopt : std::optional(signed_value(run.cycle_limit)))
+        .bind(run.program)
+        .run();
+    const RunId id = connection_.last_row_id();
+    for (std::size_t i = 0; i < run.overrides.size(); ++i) {
+      add_override_.bind(id)
+          .bind(static_cast<std::int64_t>(i))
+          .bind(run.overrides[i].first)
+          .bind(run.overrides[i].second)
+          .run();
+    }
+    for (std::size_t i = 0; i < run.apps.size(); ++i) {
+      const PlannedRow::App& app = run.apps[i];
+      std::optional<std::int64_t> isolated;
+      if (!app.isolated_hash.empty()) {
+        const auto baseline = runs_.find(app.isolated_hash);
+        GPUMUX_CHECK(baseline != runs_.end());
+        isolated = baseline->second;
+      }
+      add_app_.bind(id)
+          .bind(static_cast<std::int64_t>(i))
+          .bind(app.app)
+          .bind(app.identity)
+          .bind(signed_value(app.seed))
+          .bind(isolated)
+          .run();
+    }
+    return id;
+  }
+
+  Connection& connection_;
+  Statement find_run_, add_machine_, find_machine_, add_run_, add_override_, add_app_;
+  std::unordered_map<std::string, RunId> runs_;
+  std::unordered_map<std::string, std::int64_t> machines_;
+};
 
 void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& runs, bool retry_failed) {
   connection_.execute("DROP TABLE IF EXISTS temp.plan");
@@ -124,10 +166,10 @@ void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& run
 
   Statement add_member = connection_.prepare("INSERT INTO sweep_runs VALUES (?, ?, ?, ?)");
   Statement add_plan = connection_.prepare("INSERT INTO temp.plan VALUES (?, ?, ?, ?, ?, NULL, NULL)");
+  Planner planner(connection_);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlannedRow& run = runs[i];
-    RunId id = find_run(run.hash);
-    if (id == 0) id = add_run(run);
+    const RunId id = planner.add(run);
     if (sweep) {
       add_member.bind(sweep_id)
           .bind(static_cast<std::int64_t>(i))
@@ -147,45 +189,103 @@ void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& run
         "UPDATE runs SET state = 'pending', exit_code = NULL, error = NULL, finished_at = NULL "
         "WHERE state = 'failed' AND id IN (SELECT run_id FROM temp.plan)");
   }
+  open_.clear();
+  next_open_ = 0;
+  next_search_ = {};
+  Statement open =
+      connection_.prepare(fmt::format("SELECT p.run_id, p.position FROM temp.plan p JOIN runs r ON r.id = "
+                                      "p.run_id WHERE {} ORDER BY p.run_id",
+                                      open_condition()));
+  while (open.step()) open_.push_back({open.integer(0), static_cast<std::size_t>(open.integer(1))});
   transaction.commit();
 }
 
 // --- claims -----------------------------------------------------------------------------------------------
 
-/// The first of (run, position, claim) that nobody alive has claimed; 0: none.
-RunId ResultStore::take(Statement& candidates, std::int64_t now, std::size_t& index) {
-  while (candidates.step()) {
-    const bool free =
-        candidates.is_null(2) || is_gone({candidates.text(2), candidates.integer(3), candidates.integer(4)},
-                                         candidates.integer(5), now);
-    if (!free) continue;
-    index = static_cast<std::size_t>(candidates.integer(1));
-    return candidates.integer(0);
+/// What may be done with a run now.
+class ResultStore::Inspector {
+ public:
+  enum class Finding { Ended, NotNow, Free };
+
+  Inspector(Connection& connection, const Claimant& self)
+      : query_(connection.prepare(fmt::format(
+            "SELECT {}, c.host, c.pid, c.started, c.heartbeat, EXISTS (SELECT 1 FROM apps a "
+            "JOIN runs b ON b.id = a.isolated_run_id WHERE a.run_id = r.id AND b.state = 'pending') "
+            "FROM runs r JOIN temp.plan p ON p.run_id = r.id LEFT JOIN claims c ON c.run_id = r.id "
+            "WHERE r.id = ?",
+            open_condition()))),
+        self_(self) {}
+
+  Finding look(RunId run) {
+    const bool known = query_.bind(run).step();
+    const Finding finding = known ? look() : Finding::Ended;
+    query_.reset();
+    return finding;
   }
-  return 0;
+
+ private:
+  Finding look() {
+    if (query_.integer(0) == 0) return Finding::Ended;
+    if (query_.integer(5) != 0) return Finding::NotNow;
+    if (query_.is_null(1)) return Finding::Free;
+    const Claimant holder{query_.text(1), query_.integer(2), query_.integer(3)};
+    if (holder == self_) return Finding::NotNow;
+    const std::int64_t heartbeat = query_.integer(4);
+    // Many runs may have one holder, and whether a process lives is a question to the system.
+    if (!(holder == asked_ && heartbeat == asked_heartbeat_)) {
+      asked_ = holder;
+      asked_heartbeat_ = heartbeat;
+      gone_ = is_gone(holder, heartbeat, now_);
+    }
+    return gone_ ? Finding::Free : Finding::NotNow;
+  }
+
+  Statement query_;
+  const Claimant& self_;
+  const std::int64_t now_ = std::time(nullptr);
+  Claimant asked_;
+  std::int64_t asked_heartbeat_ = -1;
+  bool gone_ = false;
+};
+
+/// Goes once around at most. Without any lock: what it finds may be taken when it is claimed.
+std::vector<ResultStore::OpenRun> ResultStore::free_runs(std::size_t most) {
+  using std::chrono::milliseconds;
+  std::vector<OpenRun> found;
+  const Clock::time_point begin = Clock::now();
+  if (begin < next_search_) return found;
+  Transaction transaction(connection_, Transaction::Intent::Read);
+  Inspector inspector(connection_, self_);
+  std::size_t ended = 0;
+  std::size_t looked = 0;
+  for (; looked < open_.size() && found.size() < most; ++looked) {
+    if (next_open_ >= open_.size()) next_open_ = 0;
+    OpenRun& run = open_[next_open_++];
+    const Inspector::Finding finding = inspector.look(run.id);
+    if (finding == Inspector::Finding::Free) found.push_back(run);
+    if (finding == Inspector::Finding::Ended) {
+      run.id = 0;
+      ++ended;
+    }
+  }
+  transaction.commit();
+  if (looked == open_.size()) next_open_ = 0;
+  if (ended > 0) {
+    const auto next = open_.begin() + static_cast<std::ptrdiff_t>(next_open_);
+    next_open_ -= static_cast<std::size_t>(
+        std::count_if(open_.begin(), next, [](const OpenRun& run) { return run.id == 0; }));
+    std::erase_if(open_, [](const OpenRun& run) { return run.id == 0; });
+  }
+  // Callers ask again and again; a long list in vain takes a twentieth of their time at most.
+  const Clock::duration took = Clock::now() - begin;
+  if (found.empty() && took > milliseconds(10)) next_search_ = Clock::now() + 20 * took;
+  return found;
 }
 
-std::optional<Claim> ResultStore::claim() {
-  const std::int64_t now = std::time(nullptr);
-  Transaction transaction(connection_);
+Claim ResultStore::take(const OpenRun& run, std::int64_t now) {
   Claim claim;
-  {
-    Statement pending = connection_.prepare(
-        "SELECT r.id, p.position, c.host, c.pid, c.started, c.heartbeat FROM runs r "
-        "JOIN temp.plan p ON p.run_id = r.id LEFT JOIN claims c ON c.run_id = r.id "
-        "WHERE r.state = 'pending' AND NOT EXISTS (SELECT 1 FROM apps a JOIN runs b ON b.id = "
-        "a.isolated_run_id WHERE a.run_id = r.id AND b.state = 'pending') ORDER BY r.id");
-    claim.id = take(pending, now, claim.index);
-  }
-  if (claim.id == 0) {
-    Statement lacking = connection_.prepare(
-        fmt::format("SELECT r.id, p.position, c.host, c.pid, c.started, c.heartbeat FROM temp.plan p "
-                    "JOIN runs r ON r.id = p.run_id LEFT JOIN claims c ON c.run_id = r.id "
-                    "WHERE p.open AND r.state = 'done' AND {} ORDER BY p.run_id",
-                    kLacks));
-    claim.id = take(lacking, now, claim.index);
-  }
-  if (claim.id == 0) return std::nullopt;
+  claim.id = run.id;
+  claim.index = run.index;
   connection_.prepare("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?)")
       .bind(claim.id)
       .bind(self_.host)
@@ -203,8 +303,29 @@ std::optional<Claim> ResultStore::claim() {
     }
     claim.isolated.push_back(baselines.real(3));
   }
-  transaction.commit();
   return claim;
+}
+
+std::vector<Claim> ResultStore::claim(std::size_t most) {
+  std::vector<Claim> claims;
+  while (claims.empty()) {
+    const std::vector<OpenRun> found = free_runs(most);
+    if (found.empty()) break;
+    Transaction transaction(connection_);
+    Inspector inspector(connection_, self_);
+    const std::int64_t now = std::time(nullptr);
+    for (const OpenRun& run : found) {  // another process may have been first
+      if (inspector.look(run.id) == Inspector::Finding::Free) claims.push_back(take(run, now));
+    }
+    transaction.commit();
+  }
+  return claims;
+}
+
+std::optional<Claim> ResultStore::claim() {
+  std::vector<Claim> claims = claim(1);
+  if (claims.empty()) return std::nullopt;
+  return std::move(claims.front());
 }
 
 void ResultStore::heartbeat() {
@@ -376,6 +497,18 @@ Counts ResultStore::counts() {
     (state == "done" ? counts.done : state == "failed" ? counts.failed : counts.pending) = count;
   }
   return counts;
+}
+
+bool ResultStore::is_pending(const std::string& hash) {
+  Statement query = connection_.prepare("SELECT 1 FROM runs WHERE hash = ? AND state = 'pending'");
+  return query.bind(hash).step();
+}
+
+std::optional<double> ResultStore::mean_seconds() {
+  Statement query = connection_.prepare(
+      "SELECT avg(r.wall_seconds) FROM temp.plan p JOIN runs r ON r.id = p.run_id WHERE r.state = 'done'");
+  query.step();
+  return query.optional_real(0);
 }
 
 std::vector<std::pair<std::size_t, FailureRow>> ResultStore::failures() {

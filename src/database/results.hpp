@@ -2,8 +2,10 @@
 // what, and what came of it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +29,8 @@ struct PlannedRow {
   };
   std::string hash;
   std::string machine_hash;
-  std::string machine;  // its name
-  std::string machine_toml;
+  std::string machine;                                         // its name
+  std::shared_ptr<const std::string> machine_toml;             // shared by all runs on it: plans are long
   std::vector<std::pair<std::string, std::string>> overrides;  // key, value
   std::string policy;
   std::uint64_t seed = 0;
@@ -119,9 +121,11 @@ class ResultStore {
   }
   /// The same for runs of no sweep.
   void plan(const std::vector<PlannedRow>& runs, bool retry_failed) { plan(nullptr, runs, retry_failed); }
-  /// Takes the first planned run that is pending, claimed by nobody alive, and whose baselines have ended;
-  /// when there is none, one that is done and lacks the series or timeline that are wanted of it.
+  /// Takes the next planned run that is pending, or done without the series or timeline that are wanted of
+  /// it, claimed by nobody alive, and whose baselines have ended; after the last, the first again.
   [[nodiscard]] std::optional<Claim> claim();
+  /// As many of them as there are, but at most so many.
+  [[nodiscard]] std::vector<Claim> claim(std::size_t most);
   /// To be called at least every third of kLeaseSeconds while there are claims.
   void heartbeat();
   /// False: another process took the claim over, and its result stands. Of a run that was done, series and
@@ -130,6 +134,10 @@ class ResultStore {
   /// A run that was done stays so, and counts as failed for this process alone.
   bool fail(RunId run, const FailureRow& failure);
   void release(RunId run);
+  /// True when the database has this run, of whichever sweep, and it has not ended.
+  [[nodiscard]] bool is_pending(const std::string& hash);
+  /// Mean wall time of the planned runs that are done, in seconds; nothing when none is.
+  [[nodiscard]] std::optional<double> mean_seconds();
   /// Of the planned runs; those that lack something are pending.
   [[nodiscard]] Counts counts();
   /// What the planned run at `index` left; nothing when it is not done.
@@ -139,17 +147,28 @@ class ResultStore {
 
  private:
   void plan(const SweepRow* sweep, const std::vector<PlannedRow>& runs, bool retry_failed);
-  RunId add_run(const PlannedRow& run);
-  RunId find_run(const std::string& hash);
+  class Planner;
+  class Inspector;
+  /// A planned run that has not been seen ended.
+  struct OpenRun {
+    RunId id = 0;
+    std::size_t index = 0;  // in the plan
+  };
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<OpenRun> free_runs(std::size_t most);
+  [[nodiscard]] Claim take(const OpenRun& run, std::int64_t now);
   std::int64_t counter_id(const CounterRow& counter);
   bool drop_claim(RunId run);
-  [[nodiscard]] RunId take(Statement& candidates, std::int64_t now, std::size_t& index);
   void keep_result(RunId run, const ResultRow& result);
   void check_same(RunId run, const ResultRow& result);
   void keep_series(RunId run, const ResultRow& result);
 
   Connection connection_;
   Claimant self_;
+  std::vector<OpenRun> open_;  // by id
+  std::size_t next_open_ = 0;  // where the next search begins
+  Clock::time_point next_search_;
   std::map<std::pair<std::string, std::string>, std::int64_t> counter_ids_;
 };
 

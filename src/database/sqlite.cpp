@@ -82,6 +82,11 @@ void Statement::run() {
   }
 }
 
+void Statement::reset() {
+  next_parameter_ = 1;
+  sqlite3_reset(statement_.get());
+}
+
 Kind Statement::kind(int column) const {
   switch (sqlite3_column_type(statement_.get(), column)) {
     case SQLITE_NULL: return Kind::Null;
@@ -194,8 +199,8 @@ void Connection::fail() const {
   }
 }
 
-Transaction::Transaction(Connection& connection) : connection_(connection) {
-  connection_.execute("BEGIN IMMEDIATE");
+Transaction::Transaction(Connection& connection, Intent intent) : connection_(connection) {
+  connection_.execute(intent == Intent::Write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
 Transaction::~Transaction() {

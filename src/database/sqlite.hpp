@@ -34,6 +34,8 @@ class Statement {
   bool step();
   /// Steps to the end.
   void run();
+  /// Makes it ready to be bound and stepped anew although rows are left.
+  void reset();
 
   [[nodiscard]] Kind kind(int column) const;
   [[nodiscard]] bool is_null(int column) const { return kind(column) == Kind::Null; }
@@ -85,10 +87,12 @@ class Connection {
   sqlite3* handle_ = nullptr;
 };
 
-/// Takes the write lock at once, so that what is read is what is changed; rolls back unless committed.
+/// Takes the write lock at once, so that what is read is what is changed; rolls back unless committed. One
+/// that only reads takes no lock, and sees one moment.
 class Transaction {
  public:
-  explicit Transaction(Connection& connection);
+  enum class Intent { Read, Write };
+  explicit Transaction(Connection& connection, Intent intent = Intent::Write);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

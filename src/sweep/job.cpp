@@ -68,12 +68,12 @@ void fill(machine::SchedulerCounters& schedulers, machine::PartitionCounters& pa
 }  // namespace
 
 std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
-  std::map<std::string, std::string> machines;  // TOML by hash
+  std::map<std::string, std::shared_ptr<const std::string>> machines;  // TOML by hash
   std::vector<database::PlannedRow> rows;
   rows.reserve(plan.runs.size());
   for (const SweepRun& run : plan.runs) {
-    std::string& toml = machines[run.machine_hash];
-    if (toml.empty()) toml = machine::to_toml(effective_machine(run.spec));
+    std::shared_ptr<const std::string>& toml = machines[run.machine_hash];
+    if (!toml) toml = std::make_shared<const std::string>(machine::to_toml(effective_machine(run.spec)));
     database::PlannedRow row;
     row.hash = run.hash;
     row.machine_hash = run.machine_hash;

@@ -13,9 +13,11 @@
 namespace gpumux::sweep {
 
 struct Progress {
-  database::Counts counts;     // of the plan, whoever did them
-  std::uint64_t finished = 0;  // by this process
-  std::uint64_t running = 0;   // by this process
+  database::Counts counts;      // of the plan, whoever did them
+  std::uint64_t finished = 0;   // by this process
+  std::uint64_t running = 0;    // by this process
+  std::uint64_t elsewhere = 0;  // tasks on a cluster that run or wait
+  std::string note;             // more for people: "12 waiting (Resources)"
   double elapsed_seconds = 0;
 };
 

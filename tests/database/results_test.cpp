@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <set>
 
 #include "base/error.hpp"
 #include "store_fixture.hpp"
@@ -60,6 +61,45 @@ TEST_F(Results, RunsAreClaimedInOrderAndOnce) {
   const std::optional<Claim> again = store.claim();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->id, first->id);
+}
+
+TEST_F(Results, SeveralAreClaimedAtOnce) {
+  ResultStore store(db());
+  std::vector<PlannedRow> runs = {run("alone")};
+  for (int i = 0; i < 10; ++i) runs.push_back(run("run" + std::to_string(i), i % 2 == 0 ? "alone" : ""));
+  store.plan(sweep(), runs, false);
+  std::vector<std::size_t> indices;
+  for (const Claim& claim : store.claim(4)) indices.push_back(claim.index);
+  EXPECT_EQ(indices, (std::vector<std::size_t>{0, 2, 4, 6}));  // the others wait for their baseline
+  indices.clear();
+  for (const Claim& claim : store.claim(100)) indices.push_back(claim.index);
+  EXPECT_EQ(indices, (std::vector<std::size_t>{8, 10}));
+  EXPECT_TRUE(store.claim(100).empty());
+  EXPECT_TRUE(store.finish(1, result(2)));
+  const std::vector<Claim> freed = store.claim(100);
+  ASSERT_EQ(freed.size(), 5U);
+  EXPECT_EQ(freed[0].index, 1U);
+  EXPECT_EQ(freed[0].isolated, std::vector<double>{2});
+}
+
+// The search goes on where it ended, and comes back to what was passed over.
+TEST_F(Results, WhatWasPassedOverIsFoundAgain) {
+  ResultStore store(db());
+  std::vector<PlannedRow> runs;
+  for (int i = 0; i < 50; ++i) runs.push_back(run("run" + std::to_string(i)));
+  store.plan(sweep(), runs, false);
+  std::set<RunId> finished;
+  for (int i = 0; i < 50; ++i) {
+    const std::vector<Claim> claims = store.claim(3);
+    ASSERT_FALSE(claims.empty());
+    for (std::size_t k = 1; k < claims.size(); ++k) store.release(claims[k].id);
+    EXPECT_TRUE(store.finish(claims[0].id, result(1)));
+    EXPECT_TRUE(finished.insert(claims[0].id).second);
+  }
+  EXPECT_FALSE(store.claim());
+  EXPECT_EQ(store.counts().done, 50U);
+  EXPECT_FALSE(store.is_pending("run7"));
+  EXPECT_EQ(store.mean_seconds(), 0.0);
 }
 
 TEST_F(Results, FinishedRunsAreKeptAndNotClaimed) {

@@ -29,7 +29,7 @@ class StoreTest : public testing::Test {
   static database::PlannedRow run(const std::string& hash, const std::string& isolated = "") {
     database::PlannedRow row;
     row.hash = hash;
-    row.machine_hash = "m";
+    row.machine_hash = std::string("m");  // from a char*, GCC 12 sees an overlap that is not there
     row.machine = "machine";
     row.policy = "even";
     row.apps = {{"app", "app", 1, isolated}};

@@ -42,7 +42,7 @@ class Report : public test::StoreTest {
   }
   static database::PlannedRow named(const std::string& app) {
     database::PlannedRow row = run(app);
-    row.machine_toml = "sms = 2\n";
+    row.machine_toml = std::make_shared<const std::string>("sms = 2\n");
     row.policy = "leftover";
     row.apps = {{app, app, 1, ""}};
     return row;
@@ -164,7 +164,7 @@ TEST_F(Report, NothingInTheDataEndsAnElement) {
   {
     database::ResultStore store(db());
     database::PlannedRow row = named("</script><script>alert(1)</script><!--\xff");
-    row.machine_toml = "not TOML </script>";
+    row.machine_toml = std::make_shared<const std::string>("not TOML </script>");
     row.policy = "</script>";
     store.plan({"</script>", "", "</script>", "</script>"}, {row}, false);
   }

@@ -1,0 +1,300 @@
+// `gpumux sweep --slurm` on a real cluster, undisturbed and with everything killed that can be: the rows are
+// those of a sweep without a cluster, none lost and none twice.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/program.hpp"
+#include "database/sqlite.hpp"
+#include "slurm_daemons.hpp"
+
+namespace gpumux::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSweep = R"(name = "small"
+policies = ["leftover", "even"]
+apps = ["add", "stream", "pathfinder"]
+combine = "pairs"
+cycles = 1000
+set.sms = 2
+)";
+constexpr std::size_t kRuns = 4 + 2 * 3;  // baselines (of two first and two second applications), pairs
+
+/// Tasks note that they begin, and wait for the file `go`.
+constexpr const char* kWaitingProgram = R"(#!/bin/sh
+echo $$ >> 'FOLDER/begun'
+while [ ! -e 'FOLDER/go' ]; do sleep 0.1; done
+exec 'PROGRAM' "$@"
+)";
+
+class Slurm : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    if (!SlurmDaemons::installed()) {
+      ASSERT_EQ(std::getenv("GPUMUX_REQUIRE_SLURM"), nullptr) << "Slurm's daemons are not installed";
+      GTEST_SKIP() << "needs Slurm's daemons: the packages slurm-wlm, slurm-client and munge";
+    }
+    write_file_atomically(path("s.toml"), kSweep);
+    const Outcome local = gpumux({"sweep", "s.toml", "--db", "local.sqlite"});
+    ASSERT_EQ(local.code, 0) << local.err;
+    std::string script = kWaitingProgram;
+    replace(script, "FOLDER", folder_);
+    replace(script, "PROGRAM", GPUMUX_PROGRAM);
+    write_program("waiting", script);
+    ASSERT_EQ(daemons_.start(path("slurm")), "");
+  }
+
+  static void replace(std::string& text, const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+      text.replace(at, what.size(), by);
+    }
+  }
+  void write_program(const std::string& name, const std::string& text) const {
+    write_file_atomically(path(name), text);
+    ::chmod(path(name).c_str(), 0755);
+  }
+  [[nodiscard]] static std::vector<std::string> arguments(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"sweep", "s.toml", "--db", "r.sqlite", "--slurm", "--poll", "0.3"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  /// Starts it in a process of its own, output in stdout.log and stderr.log.
+  [[nodiscard]] pid_t start(const std::vector<std::string>& words) const {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    if (::chdir(folder_.c_str()) != 0) ::_exit(99);
+    ::dup2(::open("stdout.log", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
+    ::dup2(::open("stderr.log", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+    std::vector<char*> argv = {const_cast<char*>(GPUMUX_PROGRAM)};
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execv(GPUMUX_PROGRAM, argv.data());
+    ::_exit(99);
+  }
+  /// Its exit code.
+  int wait_for(pid_t child) const {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  /// Pids of the tasks that have begun, the wrapper's, which become gpumux's.
+  [[nodiscard]] std::vector<pid_t> begun() const {
+    std::vector<pid_t> pids;
+    if (!exists("begun")) return pids;
+    for (const std::string& line : split(read_file(path("begun")), '\n')) {
+      if (!line.empty()) pids.push_back(static_cast<pid_t>(std::stoi(line)));
+    }
+    return pids;
+  }
+  /// False after a minute.
+  static bool soon(const std::function<bool()>& condition) {
+    for (int i = 0; i < 1200; ++i) {
+      if (condition()) return true;
+      ::usleep(50'000);
+    }
+    return false;
+  }
+  /// Slurm drains a node on which a job runs under an id that it gives out again; administrators resume it.
+  int wait_with_administrator(pid_t child) const {
+    int status = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+      if (SlurmDaemons::output("sinfo --noheader --format=%T").find("drain") == 0) {
+        SlurmDaemons::output("scontrol update NodeName=" + daemons_.host() + " State=RESUME");
+      }
+      ::usleep(300'000);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  void go() const { write_file_atomically(path("go"), ""); }
+
+  /// Everything but clocks.
+  [[nodiscard]] json rows(const std::string& db) const {
+    const Outcome o = gpumux({"export", db, "--json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    json all = json::parse(o.out)["runs"];
+    for (json& run : all) {
+      run.erase("finished_at");
+      if (run.contains("result")) run["result"].erase("wall_seconds");
+    }
+    return all;
+  }
+  [[nodiscard]] std::int64_t number(const std::string& sql) const {
+    return database::Connection(path("r.sqlite"), database::Access::Write).value(sql);
+  }
+  void expect_all_rows() const {
+    const json ours = rows("r.sqlite");
+    const json local = rows("local.sqlite");
+    ASSERT_EQ(ours.size(), local.size());
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      EXPECT_TRUE(ours[i] == local[i]) << json::diff(ours[i], local[i]);
+    EXPECT_EQ(number("SELECT count(*) FROM runs WHERE state = 'done'"), static_cast<std::int64_t>(kRuns));
+    EXPECT_EQ(number("SELECT count(*) FROM claims"), 0);
+    EXPECT_FALSE(exists("r.sqlite.slurm"));  // nothing is left over
+  }
+  /// Arrays that Slurm remembers.
+  [[nodiscard]] static std::set<std::string> arrays() {
+    std::set<std::string> names;
+    for (const std::string& name :
+         split(SlurmDaemons::output("squeue --noheader --states=all --format=%j"), '\n')) {
+      if (!name.empty()) names.insert(name);
+    }
+    return names;
+  }
+
+  SlurmDaemons daemons_;
+};
+
+TEST_F(Slurm, UndisturbedTheRowsAreThoseOfALocalSweep) {
+  const Outcome o = gpumux(arguments({"--runs-per-task", "2", "--array-size", "2", "--partition", "main"}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.err, "");
+  EXPECT_EQ(o.out.find("small: 10 runs: 10 done, 0 failed; 10 of them now, in "), 0U) << o.out;
+  expect_all_rows();
+  EXPECT_EQ(arrays().size(), 1 + 2U);  // 4 baselines, and 6 runs, four to an array
+  const Outcome again = gpumux(arguments());
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.out.find("small: 10 runs: 10 done, 0 failed; 0 of them now, in "), 0U) << again.out;
+  EXPECT_EQ(arrays().size(), 1 + 2U);
+}
+
+TEST_F(Slurm, WhatAKilledTaskLostIsSubmittedAgain) {
+  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
+  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
+  for (const pid_t task : {begun()[0], begun()[2]}) ::kill(task, SIGKILL);
+  ASSERT_TRUE(soon([&] { return begun().size() == 6; }));  // two again
+  go();
+  EXPECT_EQ(wait_for(sweep), 0) << read_file(path("stderr.log"));
+  EXPECT_EQ(begun().size(), kRuns + 2);
+  expect_all_rows();
+}
+
+TEST_F(Slurm, WhatIsLostAgainAndAgainFails) {
+  write_program("dying", "#!/bin/sh\necho about to die\nexit 9\n");
+  Outcome o = gpumux(arguments({"--program", path("dying"), "--tries", "2"}));
+  EXPECT_EQ(o.code, 1) << o.err;
+  EXPECT_NE(o.err.find("error: its task was lost 2 times; the last time: FAILED: about to die"),
+            std::string::npos)
+      << o.err;
+  EXPECT_EQ(number("SELECT count(*) FROM runs WHERE state = 'failed'"), static_cast<std::int64_t>(kRuns));
+  o = gpumux(arguments());
+  EXPECT_EQ(o.code, 1);  // kept as they are
+  EXPECT_EQ(o.out.find("small: 10 runs: 0 done, 10 failed; 0 of them now, in "), 0U) << o.out;
+  o = gpumux(arguments({"--retry-failed"}));
+  EXPECT_EQ(o.code, 0) << o.err;
+  expect_all_rows();
+}
+
+// Its jobs are forgotten, and the ids of the next ones are theirs.
+TEST_F(Slurm, AControllerThatForgetsLosesNothing) {
+  SlurmDaemons::output("scontrol update PartitionName=main State=DOWN");  // or they would run meanwhile
+  const pid_t sweep = start(arguments());
+  ASSERT_TRUE(soon([] { return arrays().size() == 1; }));
+  const std::set<std::string> before = arrays();
+  daemons_.kill_controller();
+  daemons_.forget_jobs();
+  ::sleep(1);  // it does not answer meanwhile
+  daemons_.start_controller();
+  SlurmDaemons::output("scontrol update PartitionName=main State=UP");
+  EXPECT_EQ(wait_for(sweep), 0) << read_file(path("stderr.log"));
+  EXPECT_FALSE(arrays().contains(*before.begin()));
+  expect_all_rows();
+}
+
+TEST_F(Slurm, AControllerThatIsKilledWhileTasksRunLosesNothing) {
+  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
+  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
+  const auto saved = [&] {
+    return exists("slurm/state/job_state") &&
+           read_file(path("slurm/state/job_state")).find(*arrays().begin()) != std::string::npos;
+  };
+  ASSERT_TRUE(soon(saved));
+  daemons_.kill_controller();
+  go();
+  ::sleep(1);
+  daemons_.start_controller();
+  EXPECT_EQ(wait_with_administrator(sweep), 0) << read_file(path("stderr.log"));
+  expect_all_rows();
+}
+
+TEST_F(Slurm, ANodeThatGoesDownLosesNothing) {
+  const pid_t sweep = start(arguments({"--program", path("waiting")}));
+  ASSERT_TRUE(soon([&] { return !begun().empty(); }));
+  const std::string update = "scontrol update NodeName=" + daemons_.host() + " ";
+  SlurmDaemons::output(update + "State=DOWN Reason=test");
+  const std::size_t before = begun().size();
+  ASSERT_TRUE(soon([&] { return SlurmDaemons::output("squeue --noheader --states=running") == ""; }));
+  SlurmDaemons::output(update + "State=RESUME");
+  ASSERT_TRUE(soon([&] { return begun().size() > before; }));  // once more
+  // Tasks outlive the daemon of their node.
+  daemons_.kill_node();
+  go();
+  ::sleep(1);
+  daemons_.start_node();
+  EXPECT_EQ(wait_for(sweep), 0) << read_file(path("stderr.log"));
+  expect_all_rows();
+}
+
+TEST_F(Slurm, AKilledSubmitterGoesOnWhereItWas) {
+  const std::vector<std::string> words = arguments({"--program", path("waiting"), "--runs-per-task", "1"});
+  // Before and after its jobs have begun, and when they have ended without it.
+  for (const std::size_t tasks : {0U, 4U, 4U}) {
+    const pid_t sweep = start(words);
+    ASSERT_TRUE(soon([&] { return exists("r.sqlite.slurm/results") && begun().size() >= tasks; }));
+    ::kill(sweep, SIGKILL);
+    EXPECT_EQ(wait_for(sweep), -1);
+  }
+  const auto unlike_running = [] { return SlurmDaemons::output("squeue --noheader") == ""; };
+  go();
+  ASSERT_TRUE(soon(unlike_running));
+  const pid_t sweep = start(words);
+  EXPECT_EQ(wait_for(sweep), 0) << read_file(path("stderr.log"));
+  // Nothing was repeated, unless the first was killed between two of its files.
+  EXPECT_EQ(begun().size(), kRuns);
+  expect_all_rows();
+}
+
+TEST_F(Slurm, AnInterruptLeavesTheJobsAndCancelEndsThem) {
+  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
+  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
+  ::kill(sweep, SIGINT);
+  EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
+  EXPECT_EQ(read_file(path("stderr.log")),
+            "stopped; the same command goes on with the 4 tasks that stay with Slurm, and with --cancel ends "
+            "them\n");
+  EXPECT_EQ(number("SELECT count(*) FROM claims"), 0);
+  EXPECT_NE(SlurmDaemons::output("squeue --noheader --states=running"), "");
+  EXPECT_EQ(gpumux(arguments({"--cancel"})).out, "1 job arrays cancelled\n");
+  EXPECT_TRUE(soon([] { return SlurmDaemons::output("squeue --noheader") == ""; }));
+  go();
+  EXPECT_EQ(gpumux(arguments()).code, 0);
+  expect_all_rows();
+}
+
+TEST_F(Slurm, WhatSlurmRefusesIsOneError) {
+  const auto expect_error = [&](const std::vector<std::string>& more, const std::string& line) {
+    const Outcome o = gpumux(arguments(more));
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_EQ(o.err, line + "\n");
+    EXPECT_FALSE(exists("r.sqlite.slurm"));
+  };
+  expect_error({"--partition", "none"}, "error: Slurm refuses the jobs: Invalid partition name specified");
+  expect_error({"--shared", "/dev/null/x"},
+               "/dev/null/x: error: the shared folder cannot be made (Not a directory)");
+  daemons_.kill_controller();
+  const Outcome o = gpumux(arguments());
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.err.find("error: Slurm does not answer: "), 0U) << o.err;
+  EXPECT_EQ(lines(o.err), 1U);
+  EXPECT_FALSE(exists("r.sqlite.slurm"));
+}
+
+}  // namespace
+}  // namespace gpumux::test
