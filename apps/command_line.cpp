@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -49,6 +50,22 @@ bool parse(CLI::App& app, const Arguments& args) {
     throw UserError(first_line(error.what()));
   }
   return true;
+}
+
+void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read) {
+  // Of files that do not exist yet, the folder is looked at.
+  const auto name = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(path)).string(); };
+  std::set<std::string> taken;
+  for (const std::string& path : results) {
+    if (!path.empty() && !taken.insert(name(path)).second)
+      throw UserError({path}, "would be written twice; give each result its own file");
+  }
+  for (const std::string& path : read) {
+    for (const char* companion : {"", "-wal", "-shm", "-journal"}) {
+      if (path.empty() || !taken.contains(name(path + companion))) continue;
+      throw UserError({path + companion}, "would be overwritten by a result; give the result its own file");
+    }
+  }
 }
 
 void ResultFiles::check(const std::string& path) {

@@ -32,6 +32,10 @@ inline constexpr int kEndedBySignal = 128;
 /// an option that does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& args);
 
+/// Throws UserError when one of the results is another one, or what the command reads; of a database, its
+/// companions too. Empty names are none.
+void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read);
+
 /// Result files of a command: they appear together at the end, or not at all.
 class ResultFiles {
  public:

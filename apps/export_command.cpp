@@ -65,6 +65,7 @@ int export_command(const Arguments& args) {
   app.add_flag("--json", json, "one object per run, with its whole result");
   if (!parse(app, args)) return 0;
   if (csv == json) throw UserError("export needs one of --csv and --json");
+  check_apart({file}, {db});
   database::Connection connection(db, database::Access::Read);
   const auto write = csv ? database::export_csv : database::export_json;
   if (file.empty()) {

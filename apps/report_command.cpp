@@ -20,6 +20,9 @@ int report_command(const Arguments& args) {
       ->allow_extra_args(false);
   if (!parse(app, args)) return 0;
   ResultFiles::check(file);
+  std::vector<std::string> read = reproductions;
+  read.push_back(db);
+  check_apart({file}, read);
   database::Connection connection(db, database::Access::Read);
   ResultFiles files;
   files.add(file, report::report(connection, reproductions));

@@ -94,9 +94,7 @@ int reproduce_command(const Arguments& args) {
   for (const std::string& path : {options.json, options.markdown}) {
     if (!path.empty()) ResultFiles::check(path);
   }
-  if (!options.json.empty() && options.json == options.markdown) {
-    throw UserError({options.json}, "would be written twice; give each result its own file");
-  }
+  check_apart({options.json, options.markdown}, {options.db});
   reproduce::Chosen chosen = reproduce::choose(options.what);
   const std::vector<Task> tasks = read_tasks(std::move(chosen.experiments), options.scale);
 

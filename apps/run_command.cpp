@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "app_options.hpp"
 #include "base/error.hpp"
@@ -255,13 +254,8 @@ void write_results(const Options& options, const std::vector<Report>& reports,
   files.write();
 }
 
-std::string absolute_path(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
 /// What a run that comes from a database cannot do.
-void check_database(const Options& options, const experiment::Applications& apps,
-                    const std::set<std::string>& written) {
+void check_database(const Options& options, const experiment::Applications& apps) {
   if (options.verify)
     throw UserError("--verify needs a simulation, and --db may have the run already; give one of them");
   if (options.baseline == "off")
@@ -273,8 +267,6 @@ void check_database(const Options& options, const experiment::Applications& apps
                     "out:, and in: for inout:",
                     outputs->paths.front()));
   }
-  if (written.contains(absolute_path(options.db)))
-    throw UserError({options.db}, "would be written twice; give each result its own file");
 }
 
 }  // namespace
@@ -307,21 +299,15 @@ int run_command(Arguments args) {
   spec.no_skip = options.no_skip;
   spec.timeline = !options.timeline.empty();
   spec.series = options.series.value_or(spec.timeline || !options.series_csv.empty() ? kSeriesInterval : 0);
-  std::set<std::string> written;
-  const auto check_file = [&written](const std::string& path) {
-    ResultFiles::check(path);
-    if (!written.insert(absolute_path(path)).second) {
-      throw UserError({path}, "would be written twice; give each result its own file");
-    }
-  };
+  std::vector<std::string> written;
   for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline}) {
-    if (!path.empty()) check_file(path);
+    if (!path.empty()) written.push_back(path);
   }
-  for (const auto& outputs : apps.outputs) {
-    for (const std::string& path : outputs->paths) check_file(path);
-  }
-
-  if (!options.db.empty()) check_database(options, apps, written);
+  for (const auto& outputs : apps.outputs)
+    written.insert(written.end(), outputs->paths.begin(), outputs->paths.end());
+  for (const std::string& path : written) ResultFiles::check(path);
+  check_apart(written, {options.db});
+  if (!options.db.empty()) check_database(options, apps);
 
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 
 from . import _core
 from ._core import Error, InternalError, SimulationFault, __version__, apps, machines, policies
@@ -73,7 +74,7 @@ def load(path, rows="apps"):
         # An application may be called "NA"; what is empty is missing.
         frame = pandas.read_csv(io.StringIO(_core.export_csv(os.fspath(path))), dtype=text, keep_default_na=False,
                                 na_values=[""], float_precision="round_trip")
-        overrides = [dict(part.split("=", 1) for part in value.split(" ")) if isinstance(value, str) else {}
+        overrides = [dict(part.split("=", 1) for part in re.split(r" (?=[A-Za-z_][\w.]*=)", value)) if isinstance(value, str) else {}
                      for value in frame.pop("overrides")]
         keys = list(dict.fromkeys(key for changed in overrides for key in changed))
         for offset, key in enumerate(keys):

@@ -189,15 +189,20 @@ void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& run
         "UPDATE runs SET state = 'pending', exit_code = NULL, error = NULL, finished_at = NULL "
         "WHERE state = 'failed' AND id IN (SELECT run_id FROM temp.plan)");
   }
+  reload_open();
+  next_search_ = {};
+  transaction.commit();
+}
+
+/// What there is to do now: another process may have made a run pending again, or taken its series away.
+void ResultStore::reload_open() {
   open_.clear();
   next_open_ = 0;
-  next_search_ = {};
   Statement open =
       connection_.prepare(fmt::format("SELECT p.run_id, p.position FROM temp.plan p JOIN runs r ON r.id = "
                                       "p.run_id WHERE {} ORDER BY p.run_id",
                                       open_condition()));
   while (open.step()) open_.push_back({open.integer(0), static_cast<std::size_t>(open.integer(1))});
-  transaction.commit();
 }
 
 // --- claims -----------------------------------------------------------------------------------------------
@@ -248,7 +253,8 @@ class ResultStore::Inspector {
   bool gone_ = false;
 };
 
-/// Goes once around at most. Without any lock: what it finds may be taken when it is claimed.
+/// Goes once around at most; in vain, it looks what there is for the next time. Without any lock: what it
+/// finds may be taken when it is claimed.
 std::vector<ResultStore::OpenRun> ResultStore::free_runs(std::size_t most) {
   using std::chrono::milliseconds;
   std::vector<OpenRun> found;
@@ -268,14 +274,16 @@ std::vector<ResultStore::OpenRun> ResultStore::free_runs(std::size_t most) {
       ++ended;
     }
   }
-  transaction.commit();
   if (looked == open_.size()) next_open_ = 0;
-  if (ended > 0) {
+  if (found.empty()) {
+    reload_open();
+  } else if (ended > 0) {
     const auto next = open_.begin() + static_cast<std::ptrdiff_t>(next_open_);
     next_open_ -= static_cast<std::size_t>(
         std::count_if(open_.begin(), next, [](const OpenRun& run) { return run.id == 0; }));
     std::erase_if(open_, [](const OpenRun& run) { return run.id == 0; });
   }
+  transaction.commit();
   // Callers ask again and again; a long list in vain takes a twentieth of their time at most.
   const Clock::duration took = Clock::now() - begin;
   if (found.empty() && took > milliseconds(10)) next_search_ = Clock::now() + 20 * took;
@@ -386,7 +394,16 @@ bool ResultStore::finish(RunId run, const ResultRow& result) {
     keep_result(run, result);
   }
   keep_series(run, result);
-  connection_.prepare("UPDATE temp.plan SET open = 0 WHERE run_id = ?").bind(run).run();
+  // A result that was made for somebody else may lack what is wanted here: then the run stays open.
+  connection_
+      .prepare(
+          "UPDATE temp.plan SET open = 0, exit_code = NULL, error = NULL WHERE run_id = ? AND (series = 0 OR "
+          "series = ?) AND (NOT timeline "
+          "OR ?)")
+      .bind(run)
+      .bind(signed_value(result.series_interval))
+      .bind(std::int64_t{result.timeline.has_value()})
+      .run();
   transaction.commit();
   return true;
 }
@@ -409,6 +426,15 @@ void ResultStore::check_same(RunId run, const ResultRow& result) {
 
 void ResultStore::keep_series(RunId run, const ResultRow& result) {
   if (result.series_interval != 0) {
+    // A timeline has tracks of the series with which it was made.
+    connection_
+        .prepare(
+            "DELETE FROM timelines WHERE run_id = ?1 AND NOT EXISTS (SELECT 1 FROM series WHERE run_id = ?1 "
+            "AND "
+            "interval = ?2)")
+        .bind(run)
+        .bind(signed_value(result.series_interval))
+        .run();
     connection_.prepare("DELETE FROM series WHERE run_id = ?").bind(run).run();
     Statement add = connection_.prepare("INSERT INTO series VALUES (?, ?, ?, ?, ?)");
     for (const SeriesRow& series : result.series) {

@@ -156,6 +156,7 @@ class ResultStore {
   };
   using Clock = std::chrono::steady_clock;
 
+  void reload_open();
   std::vector<OpenRun> free_runs(std::size_t most);
   [[nodiscard]] Claim take(const OpenRun& run, std::int64_t now);
   std::int64_t counter_id(const CounterRow& counter);

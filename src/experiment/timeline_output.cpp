@@ -42,7 +42,9 @@ class Writer {
   [[nodiscard]] std::string text() && {
     name_applications();
     for (const Timeline::Kernel& kernel : timeline_.kernels) add_kernel(kernel);
-    for (const Timeline::Block& block : timeline_.blocks) add_block(block);
+    for (const Timeline::Block& block : timeline_.blocks) {
+      if (block.begin < run_.cycles) add_block(block);  // the others were placed, and the run ended first
+    }
     add_counters();
     return fmt::format(
         "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"machine\": {}, \"policy\": {}, \"seed\": {}, "
@@ -68,7 +70,7 @@ class Writer {
   [[nodiscard]] std::string span(Cycle begin, Cycle end) const {
     const std::uint64_t from = nanoseconds(begin);
     return fmt::format("\"ts\": {}, \"dur\": {}", microseconds(from),
-                       microseconds(nanoseconds(std::min(end, run_.cycles)) - from));
+                       microseconds(std::max(nanoseconds(std::min(end, run_.cycles)), from) - from));
   }
   void name_process(std::uint32_t process, const std::string& name) {
     event(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": {}}}}})", process,
@@ -103,7 +105,9 @@ class Writer {
         R"("block": "{}", "begin_cycle": {}, "arrival_cycle": {}, "first_block_cycle": {}, "end_cycle": {}}}}})",
         quoted(kernel.name), process, thread(process, kernel.stream, "stream"),
         span(kernel.submitted, kernel.end), dimensions(kernel.grid), dimensions(kernel.block),
-        kernel.submitted, kernel.arrival, cycle_or_null(kernel.first_block), cycle_or_null(kernel.end));
+        kernel.submitted, kernel.arrival,
+        cycle_or_null(kernel.first_block < run_.cycles ? kernel.first_block : kNever),
+        cycle_or_null(kernel.end));
   }
 
   void add_block(const Timeline::Block& block) {

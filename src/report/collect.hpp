@@ -6,7 +6,7 @@
 
 namespace gpumux::report {
 
-/// An application is memory intensive (M) when the load/store units of its isolated run stall in at least
+/// An application is memory intensive (M) when the load/store units of its isolated run stall in more than
 /// this share of the SM cycles; otherwise it is compute intensive (C). Source: dai18 section 2.4.
 inline constexpr double kMemoryIntensiveStallShare = 0.2;
 

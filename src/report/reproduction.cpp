@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -42,6 +44,7 @@ void check(const ordered_json& document, const std::string& file) {
 }  // namespace
 
 void add_reproductions(const std::vector<std::string>& files, Blocks& blocks) {
+  std::map<std::string, std::string> claimed;  // by which file
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string text = read_file(files[i]);
     ordered_json document;
@@ -52,6 +55,12 @@ void add_reproductions(const std::vector<std::string>& files, Blocks& blocks) {
                       "is no JSON; expected what `gpumux reproduce --json` writes");
     }
     check(document, files[i]);
+    for (const ordered_json& claim : document["claims"]) {
+      const auto [first, added] = claimed.try_emplace(claim["id"].get<std::string>(), files[i]);
+      if (added) continue;
+      throw UserError({files[i]}, fmt::format("has claim \"{}\", which {} has too; give one of them",
+                                              first->first, first->second));
+    }
     blocks.add(fmt::format("reproduction-{}", i), document);
   }
   blocks.add("reproductions", ordered_json(files.size()));

@@ -14,7 +14,8 @@ machine::SchedulerCounters Sm::State::scheduler_counters() const {
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
     if (now <= scheduler.since) {
-      sum.issued -= scheduler.since - now;  // an issue counts for its whole interval
+      // An issue counts for its whole interval; without one, a block of this SM begins at `since`.
+      if (scheduler.reason != Reason::uncounted) sum.issued -= scheduler.since - now;
       continue;
     }
 #define GPUMUX_FIELD(field, unit, description) \

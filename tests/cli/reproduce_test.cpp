@@ -90,6 +90,9 @@ TEST_F(Reproduce, RefusesWhatIsWrongBeforeTheFirstRun) {
   refused({"e.toml", "--scale", "quik"}, "unknown scale 'quik'; did you mean 'quick'?");
   refused({"e.toml", "--json", "no/r.json"}, "there is no folder no");
   refused({"e.toml", "--json", "r.x", "--markdown", "r.x"}, "would be written twice");
+  refused({"e.toml", "--json", "r.x", "--markdown", "./r.x"}, "would be written twice");
+  refused({"e.toml", "--json", "./r.sqlite"}, "would be overwritten by a result");
+  refused({"e.toml", "--markdown", "r.sqlite-wal"}, "would be overwritten by a result");
   refused({"none.toml"}, "none.toml");
   write_file_atomically(path("bad.toml"), "title = \"t\"\nsweep = \"e.toml\"\n");
   refused({"bad.toml"}, "e.toml:");

@@ -139,7 +139,7 @@ TEST_F(StoredRun, WhatCannotBe) {
   expect_error(pair({"--timeline", "t.json", "--series-csv", "t.json"}),
                "t.json: error: would be written twice; give each result its own file");
   expect_error(pair({"--db", "r.sqlite", "--json", "r.sqlite"}),
-               "r.sqlite: error: would be written twice; give each result its own file");
+               "r.sqlite: error: would be overwritten by a result; give the result its own file");
   expect_error(pair({"--db", "r.sqlite", "--verify"}),
                "error: --verify needs a simulation, and --db may have the run already; give one of them");
   expect_error(pair({"--db", "r.sqlite", "--baseline", "off"}),

@@ -247,6 +247,8 @@ TEST_F(Sweep, BadInput) {
   expect_error({"export", "a.sqlite", "--csv"}, "a.sqlite: error: does not exist");
   expect_error({"export", "s.toml", "--csv"}, "s.toml: error: is no SQLite database");
   expect_error({"export", "s.toml"}, "error: export needs one of --csv and --json");
+  expect_error({"export", "s.toml", "./s.toml", "--csv"},
+               "s.toml: error: would be overwritten by a result; give the result its own file");
   expect_error({"export", "s.toml", "--csv", "--json"}, "error: export needs one of --csv and --json");
   EXPECT_FALSE(exists("a.sqlite"));
   EXPECT_EQ(read_file(path("s.toml")), kSweep);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <sstream>
 
@@ -98,6 +99,10 @@ class OnATerminal : public CliTest {
     int terminal = -1;
     std::fflush(nullptr);
     const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+    if (child < 0) {
+      ADD_FAILURE() << "no pseudo terminal: " << std::strerror(errno);
+      return {};
+    }
     if (child == 0) {
       if (::chdir(folder_.c_str()) != 0) ::_exit(99);
       ::setenv("TERM", "xterm", 1);

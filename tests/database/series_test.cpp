@@ -106,6 +106,67 @@ TEST_F(SeriesStore, TheLastIntervalStaysAndNobodyGoesRoundInCircles) {
   EXPECT_EQ(number("SELECT min(interval) FROM series"), 100);
 }
 
+// What another process takes away while this one is at work is done again, and nobody waits for ever.
+TEST_F(SeriesStore, WhatIsTakenAwayIsDoneAgain) {
+  ResultStore maker(db());
+  maker.plan({wanting("a", 500)}, false);
+  ASSERT_TRUE(maker.finish(maker.claim().value().id, with_series(500)));
+  ResultStore first(db());
+  first.plan({wanting("a", 500), run("b")}, false);
+  const Claim b = first.claim().value();
+  ResultStore second(db());
+  second.plan({wanting("a", 100)}, false);
+  ASSERT_TRUE(second.finish(second.claim().value().id, with_series(100, "[1,2,4]")));
+  ASSERT_TRUE(first.finish(b.id, result(1.5)));
+  EXPECT_EQ(first.counts().pending, 1U);
+  std::optional<Claim> again = first.claim();
+  if (!again) again = first.claim();  // the first search in vain looks for more
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(first.finish(again->id, with_series(500)));
+  EXPECT_EQ(first.counts().pending, 0U);
+  EXPECT_EQ(number("SELECT max(interval) FROM series"), 500);
+}
+
+TEST_F(SeriesStore, ARunThatIsTriedAgainElsewhereIsTakenOver) {
+  ResultStore first(db());
+  first.plan(sweep(), {run("a")}, false);
+  ASSERT_TRUE(first.fail(first.claim().value().id, {3, "error: trap"}));
+  EXPECT_FALSE(first.claim());
+  {
+    ResultStore other(db());
+    other.plan(sweep(), {run("a")}, true);  // pending again, and its process ends
+  }
+  EXPECT_EQ(first.counts().pending, 1U);
+  std::optional<Claim> again = first.claim();
+  if (!again) again = first.claim();
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(first.finish(again->id, result(1.5)));
+  EXPECT_EQ(first.counts().done, 1U);
+}
+
+TEST_F(SeriesStore, AResultWithoutThemLeavesTheRunOpen) {
+  ResultStore store(db());
+  store.plan({wanting("a", 500)}, false);
+  ASSERT_TRUE(store.finish(store.claim().value().id, result(1.5)));  // made for somebody else
+  EXPECT_EQ(store.counts().pending, 1U);
+  std::optional<Claim> again = store.claim();
+  if (!again) again = store.claim();
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(store.finish(again->id, with_series(500)));
+  EXPECT_EQ(store.counts().done, 1U);
+}
+
+TEST_F(SeriesStore, ATimelineGoesWithTheSeriesThatItShows) {
+  ResultStore store(db());
+  store.plan({wanting("a", 500, true)}, false);
+  ResultRow row = with_series(500);
+  row.timeline = "{}";
+  ASSERT_TRUE(store.finish(store.claim().value().id, row));
+  store.plan({wanting("a", 100)}, false);
+  ASSERT_TRUE(store.finish(store.claim().value().id, with_series(100, "[1,2,4]")));
+  EXPECT_EQ(number("SELECT count(*) FROM timelines"), 0);
+}
+
 TEST_F(SeriesStore, AnotherResultIsAnErrorAndChangesNothing) {
   finish_plain("a");
   ResultStore store(db());

@@ -127,6 +127,21 @@ TEST(Series, IdleIntervalsAreSampled) {
   EXPECT_EQ(sampled.series.samples[0].schedulers.issued, 0U);
 }
 
+// An interval may begin or end before a block that was placed in it begins: it has issued nothing yet.
+TEST(Series, SchedulersIssueWhatApplicationsIssue) {
+  for (const std::uint64_t interval : {3U, 75U, 500U}) {
+    experiment::RunSpec spec = spec_of({"bfs"}, "leftover");
+    ASSERT_EQ(spec.machine.sm.issue_interval, 1U);
+    spec.cycles = 9000;
+    spec.series = interval;
+    const experiment::RunResult result = experiment::simulate(spec);
+    for (std::size_t k = 0; k < result.series.samples.size(); ++k) {
+      ASSERT_EQ(result.series.samples[k].schedulers.issued, result.series.samples[k].apps[0].warp_instructions)
+          << "interval " << k << " of " << interval;
+    }
+  }
+}
+
 TEST(Series, TooManyIntervalsAreAnError) {
   machine::Recorder recorder({.series_interval = 3}, 0);
   for (Cycle now = 3; now <= 300'000; now += 3) recorder.sample(now, {});

@@ -115,6 +115,21 @@ void expect_readable(const json& trace) {
   }
 }
 
+// A run may end when blocks have been placed that have not begun.
+TEST(Timeline, NoSpanIsLongerThanTheRun) {
+  for (const Cycle cycles : {1U, 3U, 4U, 5U, 9U}) {
+    experiment::RunSpec spec = spec_of("even");
+    spec.cycles = spec.machine.runtime.kernel_launch_latency + cycles;
+    const experiment::RunResult result = experiment::simulate(spec);
+    const json trace = json::parse(experiment::timeline_json(result, spec.machine.clocks.core));
+    expect_readable(trace);
+    for (const json& event : trace["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      EXPECT_LE(event["dur"].get<double>() * spec.machine.clocks.core, static_cast<double>(spec.cycles) + 1);
+    }
+  }
+}
+
 TEST(Timeline, TheTraceHasWhatWasRecorded) {
   experiment::RunSpec spec = spec_of("even");
   spec.series = 1000;

@@ -170,6 +170,14 @@ class Load(Folder):
         self.assertEqual(set(means.index), {"even", "spatial"})
         self.assertTrue(pandas.api.types.is_float_dtype(frame["ipc"]))
 
+    def test_a_changed_key_may_have_spaces(self):
+        (self.folder / "l.toml").write_text('apps = ["add"]\ncombine = "alone"\ncycles = 500\n'
+                                            '[set]\nsms = 1\n"latency.int_add" = ["[4, 1]", "[8, 2]"]\n')
+        self.program("sweep", "l.toml", "--db", "l.sqlite", "--quiet")
+        frame = gpumux.load(self.folder / "l.sqlite")
+        self.assertEqual(sorted(frame["set.latency.int_add"]), ["[4, 1]", "[8, 2]"])
+        self.assertEqual(set(frame["set.sms"]), {"1"})
+
     def test_runs(self):
         frame = gpumux.load(self.db, rows="runs")
         self.assertEqual(len(frame), len(self.runs))

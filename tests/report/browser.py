@@ -60,6 +60,7 @@ PAGES = ["overview", "policies", "pairs", "trends", "distributions", "runs", "ap
 
 
 def browser(downloads, width=1280, height=860):
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = "localhost,127.0.0.1"  # the driver is no matter of a proxy
     options = Options()
     options.binary_location = CHROMIUM
     # Chromium refuses to sandbox for root, which containers run as; /dev/shm is small there.
@@ -160,7 +161,7 @@ class Values:
 
     def workload_class(self, run):
         isolated = [row[0] for row in self.all("SELECT isolated_run_id FROM apps WHERE run_id = ?", run)]
-        return "+".join(sorted("M" if self.stall_share(i) >= 0.2 else "C" for i in isolated))
+        return "+".join(sorted("M" if self.stall_share(i) > 0.2 else "C" for i in isolated))
 
 
 SHARED = "SELECT run_id FROM apps GROUP BY run_id HAVING count(*) > 1"
@@ -545,6 +546,9 @@ class Browser(unittest.TestCase):
                                    ([broken, "-o", old], "broken.json: error: "),
                                    ([self.db, "-o", old, "--reproduction", broken], "broken.json:2:14: error: is no JSON"),
                                    ([self.db, "-o", self.folder], ": error: is a folder; a file name was expected"),
+                                   ([self.db, "-o", self.db], "would be overwritten by a result"),
+                                   ([self.db, "-o", self.db + "-wal"], "would be overwritten by a result"),
+                                   ([self.db, "-o", broken, "--reproduction", broken], "would be overwritten by a result"),
                                    ([self.db], "error: ")]:
             outcome = subprocess.run([PROGRAM, "report", *arguments], capture_output=True, text=True, cwd=self.folder, check=False)
             self.assertEqual(outcome.returncode, 2, arguments)

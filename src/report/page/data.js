@@ -45,17 +45,17 @@ const workloadText = (run) => appRows(run).map(appName).join(' + ');
 
 // --- classes ------------------------------------------------------------------------------------------------
 
-/** M: the load/store units of its isolated run stall in at least that share of the SM cycles; C: they do not. */
+/** M: the load/store units of its isolated run stall in more than that share of the SM cycles; C: they do not. */
 function appClass(row) {
   const share = appColumn('isolated_stall_share')[row];
-  return share === null ? '?' : share >= core.memory_share ? 'M' : 'C';
+  return share === null ? '?' : share > core.memory_share ? 'M' : 'C';
 }
 const workloadClass = memo((run) => appRows(run).map(appClass).sort().join('+'));
 /** C+C, C+M, M+M, then larger ones; unknown ones last. */
 function classOrder(a, b) {
   return a.includes('?') - b.includes('?') || a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
-const kClassNote = `An application is M (memory intensive) when the load/store units of its isolated run stall in at least ${
+const kClassNote = `An application is M (memory intensive) when the load/store units of its isolated run stall in more than ${
     100 * core.memory_share}% of the SM cycles, otherwise C (compute intensive).`;
 
 // --- policies -----------------------------------------------------------------------------------------------

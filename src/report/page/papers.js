@@ -42,7 +42,7 @@ function papersPage(paper) {
 
 function summary(list) {
   const parts = [agreement(list, 'direction_agrees', 'directions'), agreement(list, 'size_agrees', 'sizes')].filter(Boolean);
-  const open = list.filter((claim) => typeof claim.direction_agrees !== 'boolean').length;
+  const open = list.filter((claim) => typeof claim.direction_agrees !== 'boolean' && typeof claim.size_agrees !== 'boolean').length;
   return `${parts.length ? `${parts.join('; ')}.` : 'Nothing is judged yet.'}${open ? ` ${plural(open, 'claim')} of ${list.length} not judged; the notes say why.` : ''}`;
 }
 

@@ -89,7 +89,7 @@ function seriesOfRun(run) {
     const node = figure({
       title: words(counter.name), name: `run-${runId(run)}-${counter.name}`, note: `${capital(counter.meaning)}, per core cycle, in intervals of ${plural(list[0].interval, 'cycle')}.`,
       draw: (width) => lineChart({series: list.map((series, i) => ({label: label(series), colour: series.app >= 0 ? seriesColour(series.app) : theme().soft,
-                                  points: series.samples.map((value, k) => [at(k, series.interval), isNumber(value) ? value / series.interval : null])})),
+                                  points: series.samples.map((value, k) => [at(k, series.interval), isNumber(value) ? value / Math.min(series.interval, runColumn('cycles')[run] - k * series.interval) : null])})),
                                   xLabel: 'Core cycle', zero: true, height: 150, metric: {label: words(counter.name), unit: `${counter.unit} / core cycle`}})(width),
       values: () => ({rows: list.flatMap((series) => series.samples.map((value, k) => ({series, k, value}))), columns: [
         {label: 'Of', value: ({series}) => label(series)}, {label: 'From cycle', number: true, value: ({series, k}) => at(k, series.interval)}, {label: capital(counter.unit), number: true, value: ({value}) => value}]}),
