@@ -1,6 +1,9 @@
 // What needs no cluster: the shared folder, and Slurm's commands as scripts.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -98,6 +101,30 @@ TEST_F(ClusterParts, AKilledSbatchIsNoRefusal) {
   script("sbatch", "echo 'sbatch: error: no' >&2; exit 1");
   EXPECT_EQ(slurm.submit(array).answer, Submitted::Answer::Refused);
   EXPECT_EQ(slurm.submit(array).message, "no");
+}
+
+// The terminal sends it to all processes of its group.
+TEST_F(ClusterParts, CtrlCWhileSbatchRunsStops) {
+  write_file_atomically(path("s.toml"),
+                        "name = \"s\"\npolicies = [\"even\"]\napps = [\"add\"]\ncycles = 100\n");
+  script("sbatch", "[ \"$1\" = --version ] && exit 0\ntouch '" + path("asked") + "'\nsleep 1");
+  const pid_t sweep = ::fork();
+  if (sweep == 0) {
+    ::setpgid(0, 0);
+    if (::chdir(folder_.c_str()) != 0) ::_exit(99);
+    ::dup2(::open("err.log", O_WRONLY | O_CREAT, 0644), STDERR_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    ::execl(GPUMUX_PROGRAM, GPUMUX_PROGRAM, "sweep", "s.toml", "--db", "r.sqlite", "--slurm", nullptr);
+    ::_exit(99);
+  }
+  for (int i = 0; i < 1200 && !exists("asked"); ++i) ::usleep(50'000);
+  ::kill(-sweep, SIGINT);
+  int status = 0;
+  ::waitpid(sweep, &status, 0);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 128 + SIGINT);
+  EXPECT_EQ(read_file(path("err.log")),
+            "stopped; the same command goes on with the 1 tasks that stay with Slurm, and with --cancel ends "
+            "them\n");
 }
 
 }  // namespace
