@@ -105,8 +105,12 @@ TEST_F(ClusterParts, AKilledSbatchIsNoRefusal) {
 
 // The terminal sends it to all processes of its group.
 TEST_F(ClusterParts, CtrlCWhileSbatchRunsStops) {
-  write_file_atomically(path("s.toml"),
-                        "name = \"s\"\npolicies = [\"even\"]\napps = [\"add\"]\ncycles = 100\n");
+  write_file_atomically(path("s.toml"), R"(name = "small"
+policies = ["even"]
+apps = ["add", "stream"]
+combine = "pairs"
+cycles = 100
+)");
   script("sbatch", "[ \"$1\" = --version ] && exit 0\ntouch '" + path("asked") + "'\nsleep 1");
   const pid_t sweep = ::fork();
   if (sweep == 0) {
@@ -122,9 +126,8 @@ TEST_F(ClusterParts, CtrlCWhileSbatchRunsStops) {
   int status = 0;
   ::waitpid(sweep, &status, 0);
   EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 128 + SIGINT);
-  EXPECT_EQ(read_file(path("err.log")),
-            "stopped; the same command goes on with the 1 tasks that stay with Slurm, and with --cancel ends "
-            "them\n");
+  EXPECT_EQ(read_file(path("err.log")).find("stopped; the same command goes on with the "), 0U)
+      << read_file(path("err.log"));
 }
 
 }  // namespace
