@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "cluster/follow.hpp"
 #include "commands.hpp"
 #include "database/results.hpp"
@@ -90,6 +91,7 @@ struct Options {
   std::string file;
   std::string db;
   std::string scale;
+  std::string shared;  // the user's, which holds our own folder
   unsigned jobs = processors();
   bool retry_failed = false;
   bool quiet = false;
@@ -98,6 +100,15 @@ struct Options {
   double poll = 5;  // seconds
   cluster::FollowOptions cluster;
 };
+
+/// Our own part of a folder that may hold others' files, and serve other databases.
+std::string part_of_shared(const std::string& folder, const std::string& db) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(db), error);
+  ContentHash hash;
+  hash.add(error ? db : whole.string());
+  return (std::filesystem::path(folder) / ("gpumux-slurm-" + hash.hex().substr(0, 16))).string();
+}
 
 /// --jobs is there only when the user said so: a cluster has its own idea of how many.
 void read_cluster_options(const CLI::App& app, Options& options) {
@@ -109,7 +120,10 @@ void read_cluster_options(const CLI::App& app, Options& options) {
     return;
   }
   cluster::FollowOptions& cluster = options.cluster;
-  if (cluster.folder.empty()) cluster.folder = options.db + ".slurm";
+  cluster.database = options.db;
+  const bool is_given = app.count("--shared") > 0;
+  if (!is_given) options.shared = options.db + ".slurm";
+  cluster.folder = is_given ? part_of_shared(options.shared, options.db) : options.shared;
   if (cluster.program.empty()) cluster.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (app.count("--jobs") > 0) cluster.at_a_time = options.jobs;
   cluster.poll = std::chrono::milliseconds(static_cast<std::int64_t>(options.poll * 1000));
@@ -128,7 +142,7 @@ bool read_options(const Arguments& args, Options& options) {
   cluster::FollowOptions& cluster = options.cluster;
   const char* group = "On a cluster (docs/cluster.md)";
   app.add_flag("--slurm", options.slurm, "run as job arrays of Slurm")->group(group);
-  app.add_option("--shared", cluster.folder, "folder that all nodes see [DB.slurm]")->group(group);
+  app.add_option("--shared", options.shared, "folder that all nodes see [DB.slurm]")->group(group);
   app.add_option("--partition", cluster.partition, "of the cluster [Slurm's default]")->group(group);
   app.add_option("--sbatch", cluster.sbatch_arguments,
                  "another argument of sbatch, such as --sbatch=--time=60")
@@ -147,7 +161,8 @@ bool read_options(const Arguments& args, Options& options) {
   app.add_option("--poll", options.poll, "seconds between looks at Slurm's queue [5]")
       ->check(CLI::Range(0.1, 60.0))
       ->group(group);
-  app.add_flag("--cancel", options.cancel, "end the jobs of the shared folder, and run nothing")
+  app.add_flag("--cancel", options.cancel,
+               "end the jobs of this database in the shared folder, and run nothing")
       ->group(group);
   if (!parse(app, args)) return false;
   read_cluster_options(app, options);
@@ -201,6 +216,9 @@ int sweep_command(const Arguments& args) {
   Options options;
   if (!read_options(args, options)) return 0;
   if (options.cancel) {
+    if (!std::filesystem::is_directory(options.shared)) {
+      throw UserError({options.shared}, "there is no such shared folder");
+    }
     const std::size_t arrays = cluster::cancel_all(options.cluster.folder);
     if (!options.quiet) fmt::print("{} job arrays cancelled\n", arrays);
     return 0;

@@ -75,9 +75,14 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
   posix_spawn_file_actions_adddup2(&actions, in.read_end(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write_end(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.write_end(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // not the terminal's: 0, its own
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = -1;
   const int failed =
-      ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
+      ::posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed == ENOENT || failed == EACCES || failed == ENOTDIR) return std::nullopt;
   if (failed != 0)
@@ -101,7 +106,7 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
       outcome.too_late = true;
-      ::kill(child, SIGKILL);
+      ::kill(-child, SIGKILL);  // what it has started, too
       break;
     }
     std::array<pollfd, 2> polled = {pollfd{more_out ? out.read_end() : -1, POLLIN, 0},

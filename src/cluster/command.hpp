@@ -18,7 +18,8 @@ struct CommandOutcome {
 
 /// Runs words[0], looked up on PATH, with `input` (at most a few KiB) as its standard input, until it ends
 /// or, at `limit`, is killed. Variables of the environment that begin with `without` are kept from it (empty:
-/// none). Nothing when there is no such program. Throws InternalError when no process is to be had.
+/// none). Ctrl-C does not reach it. Nothing when there is no such program. Throws InternalError when no
+/// process is to be had.
 [[nodiscard]] std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
                                                         std::string_view input, std::chrono::seconds limit,
                                                         std::string_view without = "");

@@ -10,9 +10,11 @@
 #include <set>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "cluster/shared_folder.hpp"
+#include "database/sqlite.hpp"
 #include "sweep/job.hpp"
 #include "sweep/run_hash.hpp"
 
@@ -101,7 +103,7 @@ class Follower {
     for (const Submission& submission : folder_.submissions()) {
       for (std::size_t i = 0; i < submission.tasks.size(); ++i) {
         for (const TaskRun& run : submission.tasks[i]) {
-          Earlier& earlier = earlier_[run.hash];
+          Earlier& earlier = earlier_[run.name];
           if (run.attempt > earlier.attempt) earlier = {{submission.name, i}, run.attempt};
         }
       }
@@ -110,36 +112,41 @@ class Follower {
 
   void claim() {
     for (database::Claim& claim : store_.claim(kClaims)) {
+      const std::string name = run_name(plan_.runs[claim.index]);
+      if (const auto known = open_.find(name); known != open_.end()) {  // it was another's for a while
+        known->second.claim = std::move(claim);
+        continue;
+      }
       if (!claim.failed_baseline.empty()) {
         keep_failure(claim, {1, fmt::format("its isolated baseline failed: {}", claim.failed_baseline)});
         continue;
       }
-      const std::string& hash = plan_.runs[claim.index].hash;
       Open run{std::move(claim), 0, std::nullopt, ""};
-      if (const auto earlier = earlier_.find(hash); earlier != earlier_.end()) {
+      if (const auto earlier = earlier_.find(name); earlier != earlier_.end()) {
         run.attempts = options_.retry_failed ? 0 : earlier->second.attempt;
         run.place = earlier->second.place;
       }
       if (run.place) {
-        tasks_[*run.place].push_back(hash);
+        tasks_[*run.place].push_back(name);
       } else {
-        ready_.push_back(hash);
+        ready_.push_back(name);
       }
-      open_.emplace(hash, std::move(run));
+      open_.emplace(name, std::move(run));
     }
   }
 
   /// Keeps the results that there are.
   void collect() {
-    for (const std::string& hash : folder_.results()) {
-      const auto found = open_.find(hash);
+    for (const std::string& name : folder_.results()) {
+      const auto found = open_.find(name);
       if (found == open_.end()) continue;  // another submitter's, or a second one of a run
-      const std::optional<TaskResult> result = folder_.result(hash);
+      const std::optional<TaskResult> result = folder_.result(name);
       if (!result) continue;
       if (result->good) {
         std::optional<database::ResultRow> row = readable(result->text);
-        if (!row) {
-          folder_.remove_result(hash);
+        const experiment::RunSpec& spec = plan_.runs[found->second.claim.index].spec;
+        if (!row || row->series_interval != spec.series || row->timeline.has_value() != spec.timeline) {
+          folder_.remove_result(name);
           continue;
         }
         ++progress_.finished;
@@ -148,7 +155,8 @@ class Follower {
         keep_failure(found->second.claim, {result->exit_code, result->text});
       }
       close(found);
-      folder_.remove_result(hash);
+      earlier_.erase(name);  // its task does not do it once more
+      folder_.remove_result(name);
     }
   }
 
@@ -167,13 +175,17 @@ class Follower {
   }
 
   void close(std::unordered_map<std::string, Open>::iterator run) {
-    if (run->second.place) leave_task(*run->second.place, run->first);
+    if (run->second.place) {
+      leave_task(*run->second.place, run->first);
+    } else {
+      std::erase(ready_, run->first);
+    }
     open_.erase(run);
   }
 
-  void leave_task(const Place& place, const std::string& hash) {
+  void leave_task(const Place& place, const std::string& name) {
     const auto task = tasks_.find(place);
-    std::erase(task->second, hash);
+    std::erase(task->second, name);
     if (!task->second.empty()) return;
     tasks_.erase(task);
     sights_.erase(place);
@@ -234,12 +246,12 @@ class Follower {
     for (const Place& place : lost) {
       const std::string said = folder_.last_words(place.first, place.second);
       const std::string why = sights_[place].word + (said.empty() ? "" : ": " + said);
-      for (const std::string& hash : std::vector<std::string>(tasks_[place])) lose(hash, why);
+      for (const std::string& name : std::vector<std::string>(tasks_[place])) lose(name, why);
     }
   }
 
-  void lose(const std::string& hash, const std::string& why) {
-    const auto found = open_.find(hash);
+  void lose(const std::string& name, const std::string& why) {
+    const auto found = open_.find(name);
     Open& run = found->second;
     if (run.attempts >= options_.tries) {
       keep_failure(run.claim, {1, fmt::format("error: its task was lost {} times; the last time: {}",
@@ -247,9 +259,9 @@ class Follower {
       close(found);
       return;
     }
-    leave_task(*run.place, hash);
+    leave_task(*run.place, name);
     run.place.reset();
-    ready_.push_back(hash);
+    ready_.push_back(name);
   }
 
   /// Runs that a task gets: short ones together, but so that there is work for many nodes.
@@ -287,8 +299,8 @@ class Follower {
     std::deque<std::string> taken;
     bool alone = true;  // what comes next begins a task of its own
     while (!ready_.empty()) {
-      const std::string& hash = ready_.front();
-      const Open& run = open_.at(hash);
+      const std::string& name = ready_.front();
+      const Open& run = open_.at(name);
       // What ends one run may have taken the others of its task with it: the last try of each is its own.
       const bool last_try = run.attempts > 0 && run.attempts + 1 >= options_.tries;
       if (alone || last_try || submission.tasks.back().size() >= per_task) {
@@ -296,8 +308,8 @@ class Follower {
         submission.tasks.emplace_back();
       }
       alone = last_try;
-      submission.tasks.back().push_back({hash, run.attempts + 1, run.claim.isolated});
-      taken.push_back(hash);
+      submission.tasks.back().push_back({name, run.attempts + 1, run.claim.isolated});
+      taken.push_back(name);
       ready_.pop_front();
     }
     folder_.put(submission);  // before Slurm knows of it, so that it is found whatever happens next
@@ -326,10 +338,10 @@ class Follower {
     for (std::size_t i = 0; i < submission.tasks.size(); ++i) {
       const Place place{submission.name, i};
       for (const TaskRun& task_run : submission.tasks[i]) {
-        Open& run = open_.at(task_run.hash);
+        Open& run = open_.at(task_run.name);
         run.attempts = task_run.attempt;
         run.place = place;
-        tasks_[place].push_back(task_run.hash);
+        tasks_[place].push_back(task_run.name);
       }
     }
     waiting_ += submission.tasks.size();
@@ -362,19 +374,32 @@ class Follower {
     if (options_.progress) options_.progress(progress_);
   }
 
-  /// Nothing of the plan is pending: what is left in the folder for it, and in the queue, is of no use.
+  /// Nothing of the plan is pending: what is left in the folder for it, and in the queue, is of no use. What
+  /// is another submitter's of this database stays, also where it does runs again for their series.
   void tidy() {
-    for (const sweep::SweepRun& run : plan_.runs) {
-      if (folder_.has_result(run.hash)) folder_.remove_result(run.hash);
+    std::unordered_set<std::string> planned;
+    for (const sweep::SweepRun& run : plan_.runs) planned.insert(run_name(run));
+    database::Connection connection(options_.database, database::Access::Write);
+    database::Statement claimed =
+        connection.prepare("SELECT 1 FROM claims c JOIN runs r ON r.id = c.run_id WHERE r.hash = ?");
+    const auto is_wanted = [&](const std::string& name) {
+      if (store_.is_pending(hash_of(name))) return true;
+      if (planned.contains(name)) return false;
+      const bool is_claimed = claimed.bind(hash_of(name)).step();
+      claimed.reset();
+      return is_claimed;
+    };
+    for (const std::string& name : folder_.results()) {
+      if (!is_wanted(name)) folder_.remove_result(name);
     }
     bool all_gone = true;
     for (const Submission& submission : folder_.submissions()) {
       bool wanted = false;
       for (const std::vector<TaskRun>& task : submission.tasks) {
-        for (const TaskRun& run : task) wanted = wanted || store_.is_pending(run.hash);
+        for (const TaskRun& run : task) wanted = wanted || is_wanted(run.name);
       }
       all_gone = all_gone && !wanted;
-      if (wanted) continue;  // another sweep's
+      if (wanted) continue;
       folder_.remove_submission(submission);
       slurm_.cancel(submission.name);
     }
@@ -387,8 +412,8 @@ class Follower {
   Slurm slurm_;
   SharedFolder folder_;
   std::size_t array_size_ = 0;
-  std::unordered_map<std::string, Earlier> earlier_;  // by hash
-  std::unordered_map<std::string, Open> open_;        // by hash
+  std::unordered_map<std::string, Earlier> earlier_;  // by run_name()
+  std::unordered_map<std::string, Open> open_;        // by run_name()
   std::deque<std::string> ready_;
   std::map<Place, std::vector<std::string>> tasks_;  // with the runs that they have not ended
   std::map<Place, Sight> sights_;                    // at the last look
@@ -417,14 +442,17 @@ sweep::Progress follow(database::ResultStore& store, const sweep::SweepPlan& pla
 }
 
 std::size_t cancel_all(const std::string& path) {
-  if (!fs::is_directory(path)) throw UserError({path}, "there is no such shared folder");
   const Slurm slurm;
-  const SharedFolder folder = SharedFolder::make(path);
+  const SharedFolder folder(fs::absolute(path).lexically_normal().string());
   const std::vector<Submission> submissions = folder.submissions();
   for (const Submission& submission : submissions) {
     slurm.cancel(submission.name);
     folder.remove_submission(submission);
+    for (const std::vector<TaskRun>& task : submission.tasks) {
+      for (const TaskRun& run : task) folder.remove_result(run.name);
+    }
   }
+  folder.remove_if_unused();
   return submissions.size();
 }
 

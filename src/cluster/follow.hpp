@@ -17,8 +17,9 @@
 namespace gpumux::cluster {
 
 struct FollowOptions {
-  std::string folder;   // that this machine and all nodes see
-  std::string program;  // gpumux on the nodes
+  std::string database;  // path of the store's
+  std::string folder;    // ours alone, that this machine and all nodes see
+  std::string program;   // gpumux on the nodes
   std::string partition;
   std::vector<std::string> sbatch_arguments;
   std::size_t array_size = 0;            // tasks of a job array at most; 0: as many as the cluster allows
@@ -38,7 +39,8 @@ struct FollowOptions {
 sweep::Progress follow(database::ResultStore& store, const sweep::SweepPlan& plan,
                        const FollowOptions& options);
 
-/// Takes all jobs of a shared folder out of Slurm's queue and forgets them. How many arrays they were.
+/// Takes all jobs of a shared folder out of Slurm's queue and forgets them, with what they have left. How
+/// many arrays they were.
 std::size_t cancel_all(const std::string& folder);
 
 }  // namespace gpumux::cluster

@@ -25,8 +25,8 @@ constexpr const char* kSubmissions = "submissions";
 constexpr const char* kResults = "results";
 constexpr const char* kLogs = "logs";
 constexpr const char* kPartial = "partial";
-constexpr const char* kSubmissionSchema = "gpumux.tasks/1";
-constexpr const char* kResultSchema = "gpumux.task-result/1";
+constexpr const char* kSubmissionSchema = "gpumux.tasks/2";
+constexpr const char* kResultSchema = "gpumux.task-result/2";
 constexpr std::string_view kEnd = ".json";
 
 std::string dump(const ordered_json& document) {
@@ -50,14 +50,40 @@ void remove(const std::string& path) {
   fs::remove(path, ignored);
 }
 
+/// Removes the files of a folder whose names are ours, and it, if it is empty then.
+void remove_ours(const std::string& folder, bool (*is_ours)(std::string_view)) {
+  std::error_code ignored;
+  std::vector<std::string> ours;
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (is_ours(name)) ours.push_back(entry->path().string());
+  }
+  for (const std::string& path : ours) {
+    if (fs::symlink_status(path, ignored).type() == fs::file_type::regular) remove(path);
+  }
+  remove(folder);
+}
+
+bool is_log(std::string_view name) { return name.starts_with("gpumux-") && name.ends_with(".log"); }
+bool is_partial(std::string_view name) {
+  return name.starts_with("probe.") || name.find(".json.") != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string run_name(const sweep::SweepRun& run) {
+  std::string name = run.hash;
+  if (run.spec.series > 0) name += fmt::format(".s{}", run.spec.series);
+  if (run.spec.timeline) name += ".t";
+  return name;
+}
+
+std::string hash_of(const std::string& run_name) { return run_name.substr(0, run_name.find('.')); }
 
 SharedFolder SharedFolder::make(const std::string& path) {
   SharedFolder folder(fs::absolute(path).lexically_normal().string());
-  std::error_code error;
-  for (const char* part : {kSubmissions, kResults, kLogs, kPartial}) {
-    fs::create_directories(fs::path(folder.path_) / part, error);
-    if (error) throw UserError({path}, fmt::format("the shared folder cannot be made ({})", error.message()));
+  if (const std::error_code error = folder.make_parts()) {
+    throw UserError({path}, fmt::format("the shared folder cannot be made ({})", error.message()));
   }
   if (const int reason = folder.try_publish(folder.probe(), ""); reason != 0) {
     throw UserError({path},
@@ -65,6 +91,15 @@ SharedFolder SharedFolder::make(const std::string& path) {
   }
   remove(folder.probe());
   return folder;
+}
+
+std::error_code SharedFolder::make_parts() const {
+  std::error_code error;
+  for (const char* part : {kSubmissions, kResults, kLogs, kPartial}) {
+    fs::create_directories(fs::path(path_) / part, error);
+    if (error) break;
+  }
+  return error;
 }
 
 std::string SharedFolder::submission_path(const std::string& name) const {
@@ -76,7 +111,7 @@ std::string SharedFolder::log_path(const std::string& name, const std::string& p
 }
 
 /// Under a temporary name that no process of any node shares, onto the disk, then under its own.
-int SharedFolder::try_publish(const std::string& path, const std::string& bytes) const {
+int SharedFolder::write_whole(const std::string& path, const std::string& bytes) const {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
   const std::string temporary = fmt::format("{}/{}/{}.{}.{}", path_, kPartial,
@@ -103,6 +138,16 @@ int SharedFolder::try_publish(const std::string& path, const std::string& bytes)
   return reason;
 }
 
+int SharedFolder::try_publish(const std::string& path, const std::string& bytes) const {
+  constexpr int kTries = 10;  // the other one needs a moment
+  int reason = write_whole(path, bytes);
+  for (int i = 1; i < kTries && reason == ENOENT; ++i) {
+    if (make_parts()) break;
+    reason = write_whole(path, bytes);
+  }
+  return reason;
+}
+
 void SharedFolder::publish(const std::string& path, const std::string& bytes) const {
   const int reason = try_publish(path, bytes);
   if (reason != 0) throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
@@ -113,7 +158,7 @@ void SharedFolder::put(const Submission& submission) const {
   for (const std::vector<TaskRun>& task : submission.tasks) {
     ordered_json runs = ordered_json::array();
     for (const TaskRun& run : task) {
-      runs.push_back({{"hash", run.hash}, {"attempt", run.attempt}, {"isolated", run.isolated}});
+      runs.push_back({{"run", run.name}, {"attempt", run.attempt}, {"isolated", run.isolated}});
     }
     tasks.push_back(std::move(runs));
   }
@@ -124,6 +169,7 @@ void SharedFolder::put(const Submission& submission) const {
                                                   {"scale", submission.scale},
                                                   {"text", submission.text},
                                                   {"tasks", std::move(tasks)}}));
+  (void)make_parts();  // nobody removes them any more
 }
 
 Submission read_submission(const std::string& path) {
@@ -142,7 +188,7 @@ Submission read_submission(const std::string& path) {
     for (const ordered_json& task : document.at("tasks")) {
       std::vector<TaskRun>& runs = submission.tasks.emplace_back();
       for (const ordered_json& run : task) {
-        runs.push_back({run.at("hash").get<std::string>(), run.at("attempt").get<unsigned>(),
+        runs.push_back({run.at("run").get<std::string>(), run.at("attempt").get<unsigned>(),
                         run.at("isolated").get<std::vector<double>>()});
       }
     }
@@ -164,25 +210,38 @@ std::vector<Submission> SharedFolder::submissions() const {
 }
 
 void SharedFolder::put(const TaskResult& result) const {
-  publish(fmt::format("{}/{}/{}{}", path_, kResults, result.hash, kEnd),
-          dump({{"schema", kResultSchema},
-                {"hash", result.hash},
-                {"good", result.good},
-                {"exit_code", result.exit_code},
-                {"text", result.text}}));
+  const std::string path = result_path(result.name);
+  const std::string bytes = dump({{"schema", kResultSchema},
+                                  {"run", result.name},
+                                  {"good", result.good},
+                                  {"exit_code", result.exit_code},
+                                  {"text", result.text}});
+  // Never makes the folder: who has removed it wants no result.
+  if (const int reason = write_whole(path, bytes); reason != 0) {
+    throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
+  }
+}
+
+std::string SharedFolder::result_path(const std::string& run) const {
+  return fmt::format("{}/{}/{}{}", path_, kResults, run, kEnd);
 }
 
 std::vector<std::string> SharedFolder::results() const {
-  return names_in(fmt::format("{}/{}", path_, kResults));
+  std::vector<std::string> names = names_in(fmt::format("{}/{}", path_, kResults));
+  std::erase_if(names, [](const std::string& name) {  // strangers'
+    const std::string hash = hash_of(name);
+    return hash.empty() || hash.find_first_not_of("0123456789abcdef") != std::string::npos;
+  });
+  return names;
 }
 
-bool SharedFolder::has_result(const std::string& hash) const {
+bool SharedFolder::has_result(const std::string& run) const {
   std::error_code ignored;
-  return fs::exists(fmt::format("{}/{}/{}{}", path_, kResults, hash, kEnd), ignored);
+  return fs::exists(result_path(run), ignored);
 }
 
-std::optional<TaskResult> SharedFolder::result(const std::string& hash) const {
-  const std::string path = fmt::format("{}/{}/{}{}", path_, kResults, hash, kEnd);
+std::optional<TaskResult> SharedFolder::result(const std::string& run) const {
+  const std::string path = result_path(run);
   std::string bytes;
   try {
     bytes = read_file(path);
@@ -192,11 +251,11 @@ std::optional<TaskResult> SharedFolder::result(const std::string& hash) const {
   try {
     const ordered_json document = ordered_json::parse(bytes);
     TaskResult result;
-    result.hash = document.at("hash").get<std::string>();
+    result.name = document.at("run").get<std::string>();
     result.good = document.at("good").get<bool>();
     result.exit_code = document.at("exit_code").get<int>();
     result.text = document.at("text").get<std::string>();
-    const bool sound = document.at("schema") == kResultSchema && result.hash == hash &&
+    const bool sound = document.at("schema") == kResultSchema && result.name == run &&
                        (result.good ? result.exit_code == 0 : result.exit_code >= 1 && result.exit_code <= 3);
     if (sound) return result;
   } catch (const nlohmann::json::exception&) {
@@ -224,14 +283,12 @@ void SharedFolder::remove_submission(const Submission& submission) const {
     remove(log_path(submission.name, std::to_string(i)));
 }
 
-void SharedFolder::remove_result(const std::string& hash) const {
-  remove(fmt::format("{}/{}/{}{}", path_, kResults, hash, kEnd));
-}
+void SharedFolder::remove_result(const std::string& run) const { remove(result_path(run)); }
 
 void SharedFolder::remove_failures() const {
-  for (const std::string& hash : results()) {
-    const std::optional<TaskResult> kept = result(hash);
-    if (kept && !kept->good) remove_result(hash);
+  for (const std::string& run : results()) {
+    const std::optional<TaskResult> kept = result(run);
+    if (kept && !kept->good) remove_result(run);
   }
 }
 
@@ -243,11 +300,14 @@ void SharedFolder::refresh() const {
 std::string SharedFolder::probe() const { return fmt::format("{}/{}/probe.{}", path_, kResults, ::getpid()); }
 
 void SharedFolder::remove_if_unused() const {
-  std::error_code ignored;  // what holds files stays
-  if (!names_in(fmt::format("{}/{}", path_, kSubmissions)).empty()) return;
-  for (const char* part : {kLogs, kPartial}) fs::remove_all(fs::path(path_) / part, ignored);
-  for (const char* part : {kSubmissions, kResults}) fs::remove(fs::path(path_) / part, ignored);
-  fs::remove(path_, ignored);
+  // What holds files stays. Without its folder no submission can be put meanwhile.
+  std::error_code error;
+  const bool removed = fs::remove(fmt::format("{}/{}", path_, kSubmissions), error);
+  if (!removed && error) return;
+  remove_ours(fmt::format("{}/{}", path_, kLogs), is_log);
+  remove_ours(fmt::format("{}/{}", path_, kPartial), is_partial);
+  remove(fmt::format("{}/{}", path_, kResults));
+  remove(path_);
 }
 
 }  // namespace gpumux::cluster

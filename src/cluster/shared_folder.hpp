@@ -5,21 +5,27 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
-#include "sweep/worker.hpp"
+#include "sweep/expand.hpp"
 
 namespace gpumux::cluster {
 
+/// A run's hash, and what is wanted beside its counters, which the hash leaves out: "HASH.s100.t" is with a
+/// series and a timeline.
+[[nodiscard]] std::string run_name(const sweep::SweepRun& run);
+[[nodiscard]] std::string hash_of(const std::string& run_name);
+
 /// A run that a task is to do.
 struct TaskRun {
-  std::string hash;
+  std::string name;              // see run_name()
   unsigned attempt = 1;          // how often it has been submitted, this time included
   std::vector<double> isolated;  // IPC of each application's baseline; empty: it has none
 };
 
 /// What a job array is to do, in submissions/NAME.json. Tasks plan the sweep anew from its text, and find
-/// their runs by their hashes: so what they simulate is what was submitted, or an error.
+/// their runs by their names: so what they simulate is what was submitted, or an error.
 struct Submission {
   std::string name;     // of the array
   std::string program;  // version and sources of who submits
@@ -29,9 +35,9 @@ struct Submission {
   std::vector<std::vector<TaskRun>> tasks;
 };
 
-/// A run that ended, in results/HASH.json.
+/// A run that ended, in results/NAME.json.
 struct TaskResult {
-  std::string hash;
+  std::string name;
   bool good = false;
   int exit_code = 0;
   std::string text;  // of sweep::perform(), or the error
@@ -53,30 +59,34 @@ class SharedFolder {
   void put(const TaskResult& result) const;
   /// Those that can be read.
   [[nodiscard]] std::vector<Submission> submissions() const;
-  /// Hashes of the runs that have a result.
+  /// Names of the runs that have a result.
   [[nodiscard]] std::vector<std::string> results() const;
-  [[nodiscard]] bool has_result(const std::string& hash) const;
+  [[nodiscard]] bool has_result(const std::string& run) const;
   /// Nothing when there is none, or when it is damaged, and then it is removed.
-  [[nodiscard]] std::optional<TaskResult> result(const std::string& hash) const;
+  [[nodiscard]] std::optional<TaskResult> result(const std::string& run) const;
   /// The last line that a task printed, or nothing.
   [[nodiscard]] std::string last_words(const std::string& name, std::size_t position) const;
 
   /// With its logs.
   void remove_submission(const Submission& submission) const;
-  void remove_result(const std::string& hash) const;
+  void remove_result(const std::string& run) const;
   /// Results that are errors: their runs are to be tried again.
   void remove_failures() const;
   /// Makes network file systems look at the folder of results again.
   void refresh() const;
   /// Without submissions, logs and files that were never finished are of no use; the folder goes when it is
-  /// empty.
+  /// empty. No file of anybody else's is removed.
   void remove_if_unused() const;
 
  private:
   /// 0, or why not (errno).
+  [[nodiscard]] int write_whole(const std::string& path, const std::string& bytes) const;
+  /// The same; makes the folder again when another process has just found it unused.
   [[nodiscard]] int try_publish(const std::string& path, const std::string& bytes) const;
   void publish(const std::string& path, const std::string& bytes) const;
+  [[nodiscard]] std::error_code make_parts() const;
   [[nodiscard]] std::string probe() const;
+  [[nodiscard]] std::string result_path(const std::string& run) const;
 
   std::string path_;
 };

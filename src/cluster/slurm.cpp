@@ -93,6 +93,11 @@ Submitted Slurm::submit(const JobArray& array) const {
   if (!outcome) throw UserError("there is no sbatch on PATH any more");
   if (outcome->too_late) return {Submitted::Answer::Silence, "no answer to sbatch"};
   if (outcome->exit_code == 0) return {};
+  constexpr int kSignal = 128;
+  constexpr int kSignals = 64;
+  if (outcome->exit_code > kSignal && outcome->exit_code <= kSignal + kSignals) {
+    return {Submitted::Answer::Silence, "sbatch was killed"};
+  }
   return parse_refusal(outcome->err);
 }
 

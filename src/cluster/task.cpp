@@ -29,7 +29,7 @@ std::string host_name() {
 void fail_all(const SharedFolder& folder, const std::vector<TaskRun>& runs, const std::string& error) {
   constexpr int kUserFault = 2;
   for (const TaskRun& run : runs) {
-    if (!folder.has_result(run.hash)) folder.put({run.hash, false, kUserFault, error});
+    if (!folder.has_result(run.name)) folder.put({run.name, false, kUserFault, error});
   }
 }
 
@@ -66,13 +66,13 @@ void perform_task(const std::string& file, std::size_t position, const Simulatio
   } catch (const UserError& error) {
     return fail_all(folder, runs, fmt::format("{} (on {})", error.what(), host_name()));
   }
-  std::unordered_map<std::string_view, const sweep::SweepRun*> planned;
-  for (const sweep::SweepRun& run : plan.runs) planned.emplace(run.hash, &run);
+  std::unordered_map<std::string, const sweep::SweepRun*> planned;
+  for (const sweep::SweepRun& run : plan.runs) planned.emplace(run_name(run), &run);
 
   for (const TaskRun& wanted : runs) {
     if (!fs::exists(file, ignored)) return;
-    if (folder.has_result(wanted.hash)) continue;  // the task was queued again
-    const auto found = planned.find(wanted.hash);
+    if (folder.has_result(wanted.name)) continue;  // the task was queued again
+    const auto found = planned.find(wanted.name);
     if (found == planned.end()) {
       fail_all(folder, {wanted},
                fmt::format(
@@ -89,7 +89,12 @@ void perform_task(const std::string& file, std::size_t position, const Simulatio
     // As for a sweep without a cluster: killed once may be someone's mistake, killed twice is the run's
     // fault.
     if (outcome.was_killed) outcome = simulate(work);
-    folder.put({wanted.hash, outcome.good, outcome.exit_code, std::move(outcome.text)});
+    try {
+      folder.put({wanted.name, outcome.good, outcome.exit_code, std::move(outcome.text)});
+    } catch (const UserError&) {
+      if (fs::exists(file, ignored)) throw;
+      return;  // all of it has been done meanwhile
+    }
   }
 }
 

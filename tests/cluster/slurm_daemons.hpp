@@ -97,7 +97,7 @@ class SlurmDaemons {
   }
 
   /// All processes that came of the daemons, also those that made themselves independent.
-  ~SlurmDaemons() {
+  void stop() {
     for (bool any = munged_ > 0; any;) {
       any = false;
       for (const pid_t child : children()) {
@@ -106,7 +106,9 @@ class SlurmDaemons {
         ::waitpid(child, nullptr, 0);
       }
     }
+    munged_ = -1;
   }
+  ~SlurmDaemons() { stop(); }
 
  private:
   [[nodiscard]] std::string configuration() const {
