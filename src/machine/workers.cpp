@@ -7,7 +7,8 @@
 namespace gpumux::machine {
 namespace {
 
-/// Indices that are claimed at once, of a share with many left: neighbours' state is fetched ahead within a range.
+/// Indices that are claimed at once, of a share with many left: neighbours' state is fetched ahead within a
+/// range.
 constexpr std::uint32_t kRange = 8;
 /// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
 constexpr unsigned kSpins = 2048;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,7 +28,7 @@ class CliTest : public testing::Test {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string(info->test_suite_name()) + "_" + info->name();
     std::replace(name.begin(), name.end(), '/', '_');
-    folder_ = testing::TempDir() + "gpumux_cli_" + name;
+    folder_ = testing::TempDir() + "gpumux_cli_" + name + "_" + std::to_string(::getpid());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

@@ -136,7 +136,8 @@ TEST(Series, SchedulersIssueWhatApplicationsIssue) {
     spec.series = interval;
     const experiment::RunResult result = experiment::simulate(spec);
     for (std::size_t k = 0; k < result.series.samples.size(); ++k) {
-      ASSERT_EQ(result.series.samples[k].schedulers.issued, result.series.samples[k].apps[0].warp_instructions)
+      ASSERT_EQ(result.series.samples[k].schedulers.issued,
+                result.series.samples[k].apps[0].warp_instructions)
           << "interval " << k << " of " << interval;
     }
   }
