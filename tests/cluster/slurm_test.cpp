@@ -1,5 +1,7 @@
 // `gpumux sweep --slurm` on a real cluster, undisturbed and with everything killed that can be: the rows are
 // those of a sweep without a cluster, none lost and none twice.
+#include <sys/vfs.h>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -33,6 +35,8 @@ while [ ! -e 'FOLDER/go' ]; do sleep 0.1; done
 exec 'PROGRAM' "$@"
 )";
 
+constexpr long kSysfs = 0x62656572;  // f_type of /sys itself: nothing is mounted there
+
 class Slurm : public CliTest {
  protected:
   void SetUp() override {
@@ -40,6 +44,10 @@ class Slurm : public CliTest {
     if (!SlurmDaemons::installed()) {
       ASSERT_EQ(std::getenv("GPUMUX_REQUIRE_SLURM"), nullptr) << "Slurm's daemons are not installed";
       GTEST_SKIP() << "needs Slurm's daemons: the packages slurm-wlm, slurm-client and munge";
+    }
+    struct statfs cgroup {};
+    if (::statfs("/sys/fs/cgroup", &cgroup) != 0 || cgroup.f_type == kSysfs) {
+      GTEST_SKIP() << "slurmd does not start where no cgroup file system is mounted, as in a bare chroot";
     }
     write_file_atomically(path("s.toml"), kSweep);
     const Outcome local = gpumux({"sweep", "s.toml", "--db", "local.sqlite"});
