@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 
@@ -48,7 +50,7 @@ TEST(Text, SplitKeepsEmptyParts) {
 }
 
 TEST(Files, WriteReplacesTheWholeFileAndLeavesNothingElse) {
-  const std::string folder = testing::TempDir() + "/gpumux_files";
+  const std::string folder = testing::TempDir() + "/gpumux_files_" + std::to_string(::getpid());
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/a.txt";
   write_file_atomically(path, "one");
@@ -68,11 +70,15 @@ TEST(Files, ErrorsNameThePath) {
     }
     return std::string();
   };
-  EXPECT_EQ(message([] { (void)read_file("/nonexistent/x"); }),
-            "/nonexistent/x: error: cannot be read (No such file or directory)");
-  EXPECT_NE(message([] { (void)read_file("/tmp"); }).find("is a folder"), std::string::npos);
-  EXPECT_NE(message([] { write_file_atomically("/nonexistent/x", "a"); }).find("cannot be written"),
+  const std::string folder = testing::TempDir() + "/gpumux_paths_" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  const std::string missing = folder + "/missing/x";
+  EXPECT_EQ(message([&] { (void)read_file(missing); }),
+            missing + ": error: cannot be read (No such file or directory)");
+  EXPECT_NE(message([&] { (void)read_file(folder); }).find("is a folder"), std::string::npos);
+  EXPECT_NE(message([&] { write_file_atomically(missing, "a"); }).find("cannot be written"),
             std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Error, LocationsShowWhatIsKnown) {
