@@ -94,6 +94,7 @@ void Sm::State::credit_stall(Cycle now) {
     }
     counter.l1_accesses += l1.units(sectors);
     counter.l1_misses += l1.units(sectors);
+    note_read(op, now);
     injection.push_miss(
         new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), requests);
     return true;
@@ -118,6 +119,7 @@ void Sm::State::credit_stall(Cycle now) {
   op.ready_at = std::max(op.ready_at, now + config.l1.latency);
   l1.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
+    note_read(op, now);
     injection.push_miss(
         new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr, result.request, now),
         requests);
@@ -155,6 +157,7 @@ void Sm::State::credit_stall(Cycle now) {
     requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
   }
   requests[request].flits = network.flits(requests[request].data_bytes);
+  note_read(op, now);
   injection.push_miss(request, requests);
   return true;
 }

@@ -162,6 +162,8 @@ void Sm::State::check_drained(bool credits_home) const {
   check(requests.in_use() == 0 && injection.empty() && ejection.waiting() == 0, "a request");
   check(fetch.misses.empty() && constant_misses.empty(), "an instruction or constant miss");
   for (const std::uint32_t count : outstanding) check(count == 0, "a count of outstanding accesses");
+  for (std::size_t slot = 0; slot < supplied.size(); ++slot)
+    check(supplied[slot] == counters[slot].warp_instructions, "a record of a stream");
   for (const Scheduler& scheduler : schedulers) {
     for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
     for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");

@@ -85,13 +85,16 @@ Cycle Sm::done() const { return state_->now_; }
 
 bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
 
-void Sm::busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const {
-  state_->busy_until(slots, cycles);
-}
+Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
+
+Cycle Sm::last_read(KernelSlot slot) const { return state_->last_read[slot]; }
 
 const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
-void Sm::reset_counters(KernelSlot slot) { state_->counters[slot] = {}; }
+void Sm::reset_counters(KernelSlot slot) {
+  state_->supplied[slot] -= state_->counters[slot].warp_instructions;
+  state_->counters[slot] = {};
+}
 
 machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
 

@@ -93,9 +93,12 @@ class Sm {
   [[nodiscard]] Cycle done() const;
   /// run_ahead() ended for want of credits.
   [[nodiscard]] bool lacks_credits() const;
-  /// For each of the kernels (slots as bits) a cycle before which its blocks here do not all end, from what
-  /// is known of their streams; 0 when it has none.
-  void busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const;
+  /// A cycle before which the kernel's blocks here do not all end, from what is known of their streams; 0
+  /// when it has none.
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
+  /// When a request last left for memory whose data the end of one of the kernel's blocks waits for; 0:
+  /// never.
+  [[nodiscard]] Cycle last_read(KernelSlot slot) const;
 
   /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
   /// call them, in this order, each when what the one before has asked for is there.

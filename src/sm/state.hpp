@@ -56,7 +56,7 @@ struct Sm::State {
   void release_stuck_barrier(Block& block, Cycle now);
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
-  void busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const;
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end, Cycle credits_known);
@@ -121,6 +121,9 @@ struct Sm::State {
   void access_constant(std::uint32_t op, Cycle now);
   void stall(Stall cause, Cycle now);
   void credit_stall(Cycle now);
+  void note_read(const MemoryOp& op, Cycle now) {
+    if (op.holds_block) last_read[op.kernel] = now;
+  }
   void lsu_retry(Cycle now) {
     if (lsu.stall != Stall::None) lsu.next = now;
   }
@@ -199,6 +202,8 @@ struct Sm::State {
   std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
   std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<bool, machine::kMaxKernelSlots> may_issue{};
+  std::array<std::uint64_t, machine::kMaxKernelSlots> supplied{};  // records of the streams so far
+  std::array<Cycle, machine::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
   std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
   bool wants_records = false;   // a block is marked
   bool some_refill_independently = false;
