@@ -98,7 +98,7 @@ class Policy {
   virtual ~Policy() = default;
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
-  virtual void use_profiles(std::vector<AppProfile>) {}
+  virtual void use_profiles(const std::vector<AppProfile>&) {}
   /// Called with the new kernel already in control.kernels().
   virtual void kernel_arrived(Control& control, const RunningKernel& kernel) = 0;
   /// Called when the last block has ended, with the kernel already removed.

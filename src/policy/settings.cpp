@@ -13,9 +13,9 @@ void SettingReader::fail(const std::string& key, std::string_view what) const {
   throw UserError(fmt::format("policy {}: {}='{}' must be {}", policy_, key, text(key, ""), what));
 }
 
-std::string SettingReader::text(const std::string& key, std::string fallback) const {
+std::string SettingReader::text(const std::string& key, const std::string& fallback) const {
   const auto found = settings_.find(key);
-  return found == settings_.end() ? std::move(fallback) : found->second;
+  return found == settings_.end() ? fallback : found->second;
 }
 
 std::uint64_t SettingReader::whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
@@ -37,7 +37,7 @@ double SettingReader::real(const std::string& key, double fallback, double least
 
 std::string SettingReader::choice(const std::string& key, const std::string& fallback,
                                   const std::vector<std::string>& choices) const {
-  const std::string value = text(key, fallback);
+  std::string value = text(key, fallback);
   for (const std::string& choice : choices)
     if (choice == value) return value;
   fail(key, fmt::format("{}", fmt::join(choices, " or ")));

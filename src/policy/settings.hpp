@@ -17,7 +17,7 @@ class SettingReader {
       : policy_(std::move(policy)), settings_(settings) {}
 
   [[nodiscard]] bool has(const std::string& key) const { return settings_.contains(key); }
-  [[nodiscard]] std::string text(const std::string& key, std::string fallback) const;
+  [[nodiscard]] std::string text(const std::string& key, const std::string& fallback) const;
   [[nodiscard]] std::uint64_t whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
                                     std::uint64_t most) const;
   [[nodiscard]] double real(const std::string& key, double fallback, double least, double most) const;

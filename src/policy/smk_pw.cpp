@@ -28,7 +28,7 @@ class SmkQuotas final : public SmkPartition {
       : SmkPartition("smk-pw"), request_(std::move(request)), period_(period) {}
 
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
-  void use_profiles(std::vector<AppProfile> profiles) override { profiles_ = std::move(profiles); }
+  void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
 
   [[nodiscard]] Report report(const Control& control) const override {
     Report report = SmkPartition::report(control);

@@ -11,7 +11,7 @@ class StaticSlicer final : public Policy {
       : request_(std::move(request)), slicer_("ws-static", options) {}
 
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
-  void use_profiles(std::vector<AppProfile> profiles) override { profiles_ = std::move(profiles); }
+  void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
