@@ -45,6 +45,7 @@ TEST_F(Profile, IsAFileThatRunsUse) {
   EXPECT_EQ(profile["apps"][0]["kernels"][0]["points"].size(), 12U) << "3072 threads in blocks of 256";
   const Outcome o = gpumux(run({"--policy", "ws-static:profile=p.json", "--json", "r.json"}));
   EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("blocks per SM: add "), std::string::npos) << o.out;
   const json result = document("r.json");
   EXPECT_GE(result["apps"][1]["policy"]["blocks_per_sm"], 1);
   EXPECT_GT(result["metrics"]["policy"]["theoretical_weighted_speedup"], 0.5);
