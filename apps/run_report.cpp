@@ -36,6 +36,21 @@ std::string verified_line(bool verified) {
   return verified ? "verified: every completed run matched its reference\n" : "";
 }
 
+/// What the policy has decided, where it divides SMs.
+std::string partition_line(const experiment::RunResult& result) {
+  std::string out;
+  for (const policy::Report::Number& n : result.policy_report.numbers) {
+    if (n.name == "blocks_per_sm" && n.app)
+      out += fmt::format("{}{} {:.0f}", out.empty() ? "blocks per SM: " : ", ", result.apps[*n.app].app,
+                         n.value);
+  }
+  for (const policy::Report::Number& n : result.policy_report.numbers) {
+    if (n.name == "theoretical_weighted_speedup")
+      out += fmt::format("; theoretical weighted speedup {:.4f}", n.value);
+  }
+  return out.empty() ? out : out + "\n";
+}
+
 /// Which runs were not simulated now.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
@@ -67,6 +82,7 @@ std::string run_text(const Report& report, const View& view) {
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
                      number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
+  out += partition_line(r);
   const machine::PartitionCounters& p = r.partitions;
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "experiment/policy_report.hpp"
 #include "experiment/series_output.hpp"
 
 namespace gpumux::experiment {
@@ -83,6 +84,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
                          {"antt", optional_json(metrics.antt)},
                          {"stp", optional_json(metrics.stp)},
                          {"fairness", optional_json(metrics.fairness)}};
+  add_policy_report(document, result.policy_report);
   return document;
 }
 

@@ -45,6 +45,8 @@ struct RunSpec {
   bool device_output = true;  // what kernels print goes to standard output
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
+  /// Where isolated runs for policies' profiles are kept (experiment/profile.hpp); empty: nowhere.
+  std::string cache_folder;
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
 };
@@ -76,10 +78,13 @@ struct RunResult {
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
   machine::Series series;                 // of RunSpec::series
   std::optional<machine::Timeline> timeline;
+  policy::Report policy_report;
 };
 
 /// Runs it. Throws UserError, SimulationFault (with the watchdog's report), InternalError.
 [[nodiscard]] RunResult simulate(const RunSpec& spec);
+/// The same under this policy, which is given no profiles; spec.policy has the level settings and the name.
+[[nodiscard]] RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy);
 
 /// Metrics of Eyerman and Eeckhout as the papers use them. `isolated[i]` is the IPC of application i
 /// alone. A metric is empty when an application made no progress.

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "emulator/program.hpp"
+#include "experiment/profile.hpp"
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 #include "runtime/context.hpp"
@@ -95,6 +96,13 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   }
 }
 
+void check_apps(const RunSpec& spec) {
+  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
+    throw UserError(
+        fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
+  }
+}
+
 }  // namespace
 
 bool audit_by_default() {
@@ -106,10 +114,16 @@ bool audit_by_default() {
 }
 
 RunResult simulate(const RunSpec& spec) {
-  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
-    throw UserError(
-        fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
-  }
+  check_apps(spec);
+  std::unique_ptr<policy::Policy> policy = policy::create(spec.policy);
+  const policy::ProfileRequest request = policy->profile_request();
+  if (request.depth != policy::ProfileRequest::Depth::None)
+    policy->use_profiles(profiles(spec, request, spec.cache_folder));
+  return simulate_under(spec, std::move(policy));
+}
+
+RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy) {
+  check_apps(spec);
   const auto begin = std::chrono::steady_clock::now();
   machine::MachineConfig config = spec.machine;
   if (!spec.policy.warps.empty()) config.sm.warp_scheduler = spec.policy.warps;
@@ -118,7 +132,7 @@ RunResult simulate(const RunSpec& spec) {
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
-  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip, record});
+  machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -145,6 +159,7 @@ RunResult simulate(const RunSpec& spec) {
   fill_totals(result, spec, gpu);
   gpu.end_series();
   result.series = gpu.recorder().series();
+  result.policy_report = gpu.policy_report();
   if (spec.timeline) result.timeline = gpu.recorder().timeline();
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (spec.audit) {

@@ -92,6 +92,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
         switch (warp.wait) {
           case Wait::Nothing:
             reason = !may_issue[warp.kernel]          ? "its kernel to be allowed to issue"
+                     : quota.spent(warp.kernel)       ? "its kernel's next quota of instructions"
                      : inst.unit == isa::Unit::Memory ? "the load/store unit"
                                                       : "its turn or its unit";
             break;

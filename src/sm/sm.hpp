@@ -80,6 +80,9 @@ class Sm {
 
   // --- knobs, for policies (between windows) ----------------------------------------------------
   void set_may_issue(KernelSlot slot, bool allowed);
+  /// Warp instructions that the kernel may issue here in each set (policy::Control::set_issue_quota); 0: no
+  /// limit. It gets a whole set at once.
+  void set_issue_quota(KernelSlot slot, std::uint32_t instructions);
 
   // --- one window (may run on any thread; touches nothing outside this object) -----------------
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
