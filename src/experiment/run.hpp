@@ -53,8 +53,9 @@ struct AppResult {
   std::string app;
   machine::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
-  Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;     // cycles that count for its IPC: the whole run
+  Cycle first_completion = 0;                 // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;                    // cycles that count for its IPC: the whole run
+  std::vector<machine::MemoryClient> memory;  // by SM at the end of the run; of runs with a memory scheme
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0

@@ -95,6 +95,13 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   }
 }
 
+void fill_memory(RunResult& result, const machine::MachineConfig& config, const machine::Gpu& gpu) {
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    for (std::uint32_t sm = 0; sm < config.sms; ++sm)
+      result.apps[i].memory.push_back(gpu.memory_client(static_cast<SmId>(sm), static_cast<AppId>(i)));
+  }
+}
+
 }  // namespace
 
 bool audit_by_default() {
@@ -118,7 +125,9 @@ RunResult simulate(const RunSpec& spec) {
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
-  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip, record});
+  policy::check_memory_scheme(spec.policy, config, spec.apps.size());
+  const machine::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
+  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip, record, memory});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -143,6 +152,7 @@ RunResult simulate(const RunSpec& spec) {
   result.cycles = gpu.now();
   result.apps = programs.results();
   fill_totals(result, spec, gpu);
+  if (memory.on()) fill_memory(result, config, gpu);
   gpu.end_series();
   result.series = gpu.recorder().series();
   if (spec.timeline) result.timeline = gpu.recorder().timeline();

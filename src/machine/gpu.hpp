@@ -39,6 +39,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     unsigned threads = 1;
     bool no_skip = false;
     Recorder::Options record;
+    MemoryScheme memory;
   };
   Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
@@ -80,6 +81,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override;
   [[nodiscard]] const KernelCounters& counters(SmId sm, KernelSlot kernel) const override;
   [[nodiscard]] const PartitionCounters& partition_counters(PartitionId partition) const override;
+  [[nodiscard]] MemoryClient memory_client(SmId sm, AppId app) const override {
+    return sms_[sm]->memory_client(app);
+  }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override;
   void set_dispatch_order(const std::vector<KernelSlot>& order) override;
   void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) override;
@@ -106,6 +110,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_policy_epoch();
   /// Parts that were left asleep have counters to catch up.
   void settle_counters();
+  /// Tells the SMs which applications share them now.
+  void share_memory();
+  /// The limits that the monitored SM has worked out, for all others.
+  void broadcast_memory_limits();
   void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
