@@ -30,9 +30,12 @@ const PolicyInfo& find(const std::string& name) {
 }
 
 const MemorySchemeInfo& find_memory(const std::string& name) {
-  (void)memory_scheme(name, {});  // throws for one that is not known
-  return *std::find_if(memory_schemes().begin(), memory_schemes().end(),
-                       [&](const MemorySchemeInfo& info) { return info.name == name; });
+  std::vector<std::string> known;
+  for (const MemorySchemeInfo& info : memory_schemes()) {
+    if (info.name == name) return info;
+    known.push_back(info.name);
+  }
+  throw UserError(unknown_choice("memory scheme", name, known));
 }
 
 /// "ws-smil" is ws with memory=smil, unless a policy has the whole name. Of several schemes that end the name
