@@ -24,6 +24,7 @@ constexpr const char* kUsage =
   gpumux list WHAT               machines, policies, apps or experiments
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels
+  gpumux profile APP... -o FILE  scalability curves of applications alone, for policies that need them
   gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
   gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
   gpumux export DB --csv|--json  what a database holds
@@ -38,7 +39,8 @@ constexpr const char* kUsage =
 int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
-        "a command is needed: run, sweep, export, reproduce, report, list, inspect, convert or bench "
+        "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert or "
+        "bench "
         "(see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
@@ -53,6 +55,7 @@ int dispatch(Arguments args) {
   if (command == "run") return run_command(std::move(args));
   if (command == "list") return list_command(args);
   if (command == "inspect") return inspect_command(args);
+  if (command == "profile") return profile_command(std::move(args));
   if (command == "convert") return convert_command(args);
   if (command == "sweep") return sweep_command(args);
   if (command == "task") return task_command(args);  // for job arrays; no command for people
@@ -60,8 +63,9 @@ int dispatch(Arguments args) {
   if (command == "reproduce") return reproduce_command(args);
   if (command == "report") return report_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",       "list",   "inspect", "convert", "sweep",    "export",
-                                          "reproduce", "report", "bench",   "--help",  "--version"};
+  const std::vector<std::string> known = {"run",     "list",  "inspect", "profile",
+                                          "convert", "sweep", "export",  "reproduce",
+                                          "report",  "bench", "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

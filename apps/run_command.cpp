@@ -297,6 +297,7 @@ int run_command(Arguments args) {
   spec.threads = options.threads;
   spec.verify = options.verify;
   spec.no_skip = options.no_skip;
+  spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
   spec.series = options.series.value_or(spec.timeline || !options.series_csv.empty() ? kSeriesInterval : 0);
   std::vector<std::string> written;

@@ -63,6 +63,7 @@ std::string run(const std::vector<AppInput>& apps, const std::string& machine,
   spec.threads = threads;
   spec.verify = verify;
   spec.device_output = false;
+  spec.cache_folder = experiment::default_cache_folder();
   spec.progress = [](Cycle) {  // now and then: has the user pressed Ctrl-C?
     const py::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.hpp"
+#include "experiment/memory_report.hpp"
+#include "experiment/policy_report.hpp"
 #include "experiment/series_output.hpp"
 
 namespace gpumux::experiment {
@@ -21,32 +21,6 @@ void add_counters(ordered_json& to, const machine::KernelCounters& counters) {
                {"reservation_failures", counters.reservation_failures()}};
   to["lsu_stall_cycles"] = counters.lsu_stall_cycles;
   to["blocks_completed"] = counters.blocks_completed;
-}
-
-/// What the memory scheme did, over all SMs; limits and ways by SM, as they are at the end of the run.
-void add_memory(ordered_json& to, const std::vector<machine::MemoryClient>& clients) {
-  const auto limit_json = [](std::uint32_t limit) {
-    return limit == machine::kNoMemoryLimit ? ordered_json(nullptr) : ordered_json(limit);
-  };
-  machine::MemoryClient all;
-  std::uint64_t updates = 0, rounds = 0;
-  ordered_json limits = ordered_json::array(), ways = ordered_json::array(), requests = ordered_json::array();
-  for (const machine::MemoryClient& client : clients) {
-    all.peak = std::max(all.peak, client.peak);
-    all.lowest_limit = std::min(all.lowest_limit, client.lowest_limit);
-    updates += client.limit_updates;
-    rounds += client.quota_rounds;
-    limits.push_back(limit_json(client.limit));
-    ways.push_back(client.ways);
-    requests.push_back(client.requests_per_instruction);
-  }
-  to["memory_control"] = {{"peak_in_flight", all.peak},
-                          {"lowest_limit", limit_json(all.lowest_limit)},
-                          {"limit_updates", updates},
-                          {"quota_rounds", rounds},
-                          {"limits", limits},
-                          {"requests_per_instruction", requests},
-                          {"ways", ways}};
 }
 
 /// "app 0: hotspot", or the scope's name.
@@ -87,7 +61,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
     add_counters(entry, app.counters);
-    if (!app.memory.empty()) add_memory(entry, app.memory);
+    if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
   }
@@ -112,6 +86,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
                          {"antt", optional_json(metrics.antt)},
                          {"stp", optional_json(metrics.stp)},
                          {"fairness", optional_json(metrics.fairness)}};
+  add_policy_report(document, result.policy_report);
   return document;
 }
 

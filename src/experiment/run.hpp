@@ -45,17 +45,27 @@ struct RunSpec {
   bool device_output = true;  // what kernels print goes to standard output
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
+  /// Where isolated runs for policies' profiles are kept (experiment/profile.hpp); empty: nowhere.
+  std::string cache_folder;
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
+};
+
+/// What the memory scheme did for one application.
+struct MemoryReport {
+  std::uint32_t peak_in_flight = 0;                                   // memory instructions on one SM
+  std::uint32_t lowest_limit = machine::kNoMemoryLimit;               // of any SM at any time
+  std::uint64_t limit_updates = 0, quota_rounds = 0;                  // of all SMs
+  std::vector<std::uint32_t> limits, requests_per_instruction, ways;  // by SM, at the end of the run
 };
 
 struct AppResult {
   std::string app;
   machine::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
-  Cycle first_completion = 0;                 // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;                    // cycles that count for its IPC: the whole run
-  std::vector<machine::MemoryClient> memory;  // by SM at the end of the run; of runs with a memory scheme
+  Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
+  std::optional<MemoryReport> memory;  // of runs with a memory scheme
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0
@@ -77,10 +87,13 @@ struct RunResult {
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
   machine::Series series;                 // of RunSpec::series
   std::optional<machine::Timeline> timeline;
+  policy::Report policy_report;
 };
 
 /// Runs it. Throws UserError, SimulationFault (with the watchdog's report), InternalError.
 [[nodiscard]] RunResult simulate(const RunSpec& spec);
+/// The same under this policy, which is given no profiles; spec.policy has the level settings and the name.
+[[nodiscard]] RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy);
 
 /// Metrics of Eyerman and Eeckhout as the papers use them. `isolated[i]` is the IPC of application i
 /// alone. A metric is empty when an application made no progress.

@@ -5,6 +5,8 @@
 
 #include "base/error.hpp"
 #include "emulator/program.hpp"
+#include "experiment/memory_report.hpp"
+#include "experiment/profile.hpp"
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 #include "runtime/context.hpp"
@@ -95,11 +97,12 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   }
 }
 
-void fill_memory(RunResult& result, const machine::MachineConfig& config, const machine::Gpu& gpu) {
-  for (std::size_t i = 0; i < result.apps.size(); ++i) {
-    for (std::uint32_t sm = 0; sm < config.sms; ++sm)
-      result.apps[i].memory.push_back(gpu.memory_client(static_cast<SmId>(sm), static_cast<AppId>(i)));
+void check_apps(const RunSpec& spec) {
+  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
+    throw UserError(
+        fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
   }
+  policy::check_memory_scheme(spec.policy, spec.machine, spec.apps.size());
 }
 
 }  // namespace
@@ -113,10 +116,16 @@ bool audit_by_default() {
 }
 
 RunResult simulate(const RunSpec& spec) {
-  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
-    throw UserError(
-        fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
-  }
+  check_apps(spec);
+  std::unique_ptr<policy::Policy> policy = policy::create(spec.policy);
+  const policy::ProfileRequest request = policy->profile_request();
+  if (request.depth != policy::ProfileRequest::Depth::None)
+    policy->use_profiles(profiles(spec, request, spec.cache_folder));
+  return simulate_under(spec, std::move(policy));
+}
+
+RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy) {
+  check_apps(spec);
   const auto begin = std::chrono::steady_clock::now();
   machine::MachineConfig config = spec.machine;
   if (!spec.policy.warps.empty()) config.sm.warp_scheduler = spec.policy.warps;
@@ -125,9 +134,8 @@ RunResult simulate(const RunSpec& spec) {
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
-  policy::check_memory_scheme(spec.policy, config, spec.apps.size());
   const machine::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
-  machine::Gpu gpu(config, policy::create(spec.policy), {spec.threads, spec.no_skip, record, memory});
+  machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record, memory});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -152,9 +160,11 @@ RunResult simulate(const RunSpec& spec) {
   result.cycles = gpu.now();
   result.apps = programs.results();
   fill_totals(result, spec, gpu);
-  if (memory.on()) fill_memory(result, config, gpu);
+  for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
+    result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
   gpu.end_series();
   result.series = gpu.recorder().series();
+  result.policy_report = gpu.policy_report();
   if (spec.timeline) result.timeline = gpu.recorder().timeline();
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (spec.audit) {

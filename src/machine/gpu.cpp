@@ -81,6 +81,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
   while (!kernel_ended && now_ < limit && now_ < host_event && now_ < pause) {
     admit_kernels();
     run_policy_epoch();
+    run_policy_alarm();
     dispatch_blocks();
     refill_streams();
     const Cycle meeting = next_meeting(limit, host_event, pause);
@@ -185,6 +186,14 @@ void Gpu::run_policy_epoch() {
     settle_counters();
     policy_->epoch_ended(*this);
     next_epoch_ += policy_->epoch();
+  }
+}
+
+void Gpu::run_policy_alarm() {
+  while (now_ >= alarm_) {
+    settle_counters();
+    alarm_ = kNever;
+    policy_->alarm(*this);
   }
 }
 
@@ -377,12 +386,19 @@ std::uint32_t Gpu::resident_blocks(SmId sm, KernelSlot kernel) const {
 
 const KernelCounters& Gpu::counters(SmId sm, KernelSlot kernel) const {
   expect_meeting();
+  sms_[sm]->settle(now_);  // stalls of an SM that sleeps
   return sms_[sm]->counters(kernel);
 }
 
 const PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
   expect_meeting();
   return partitions_[partition]->counters();
+}
+
+SchedulerCounters Gpu::scheduler_counters(SmId sm) const {
+  expect_meeting();
+  sms_[sm]->settle(now_);
+  return sms_[sm]->scheduler_counters();
 }
 
 void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
@@ -399,6 +415,12 @@ void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
 void Gpu::set_may_issue(SmId sm, KernelSlot kernel, bool allowed) {
   expect_meeting();
   sms_[sm]->set_may_issue(kernel, allowed);
+  next_[sm] = std::min(next_[sm], now_);
+}
+
+void Gpu::set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) {
+  expect_meeting();
+  sms_[sm]->set_issue_quota(kernel, instructions);
   next_[sm] = std::min(next_[sm], now_);
 }
 

@@ -66,6 +66,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// After the last advance(), once: samples the last interval, which may be a short one.
   void end_series();
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
+  /// After the last advance(): what the policy says of the run.
+  [[nodiscard]] policy::Report policy_report() const { return policy_->report(*this); }
   [[nodiscard]] SchedulerCounters scheduler_counters() const;
   [[nodiscard]] PartitionCounters partition_counters() const;
 
@@ -86,7 +88,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override;
   void set_dispatch_order(const std::vector<KernelSlot>& order) override;
+  [[nodiscard]] SchedulerCounters scheduler_counters(SmId sm) const override;
   void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) override;
+  void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override;
+  void set_alarm(Cycle cycle) override { alarm_ = cycle; }
 
  private:
   struct Submitted {  // on its way to the machine
@@ -108,6 +113,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] bool room_for_kernel() const;
   void admit_kernels();
   void run_policy_epoch();
+  void run_policy_alarm();
   /// Parts that were left asleep have counters to catch up.
   void settle_counters();
   /// Tells the SMs which applications share them now.
@@ -212,6 +218,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
+  Cycle alarm_ = kNever;                // of the policy
   std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;

@@ -45,7 +45,7 @@ void deliver_credits(std::vector<Credit>& credits, const Inbox& inbox) {
 }  // namespace
 
 Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
-  Cycle next = std::min({host_event, pause, next_epoch_});
+  Cycle next = std::min({host_event, pause, next_epoch_, std::max(alarm_, now_ + 1)});
   if (!submitted_.empty() && submitted_.front().arrival > now_)
     next = std::min(next, submitted_.front().arrival);
   return std::min(limit, window_from(next));
@@ -247,8 +247,8 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (arrived && room_for_kernel()) return;  // it is taken next
   Cycle next = *std::min_element(next_.begin(), next_.end());
   for (const Cycle collect : collect_at_) next = std::min(next, collect);
-  if (next == kNever && std::min(host_event, next_epoch_) == kNever && (arrived || submitted_.empty()) &&
-      (!running_.empty() || arrived)) {
+  if (next == kNever && std::min({host_event, next_epoch_, alarm_}) == kNever &&
+      (arrived || submitted_.empty()) && (!running_.empty() || arrived)) {
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now_, wait_report()));
   }

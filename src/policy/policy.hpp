@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "machine/config.hpp"
 #include "machine/memory_scheme.hpp"
 #include "machine/messages.hpp"
 #include "machine/statistics.hpp"
+#include "policy/profile.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::policy {
@@ -53,6 +56,8 @@ class Control {
   [[nodiscard]] virtual const machine::PartitionCounters& partition_counters(PartitionId partition) const = 0;
   /// Memory instructions in flight, limits and quotas, while a memory scheme is on.
   [[nodiscard]] virtual machine::MemoryClient memory_client(SmId sm, AppId app) const = 0;
+  /// Of all kernels on the SM together.
+  [[nodiscard]] virtual machine::SchedulerCounters scheduler_counters(SmId sm) const = 0;
 
   // --- knobs ----------------------------------------------------------------------------------------
   /// At most `blocks` blocks of `kernel` on `sm` at a time; 0: the SM does not serve the kernel. Blocks
@@ -63,11 +68,40 @@ class Control {
   virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
   /// False: the kernel's resident warps issue nothing on this SM.
   virtual void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) = 0;
+  /// On `sm` the kernel may issue so many warp instructions of each set of quotas, exactly: then it waits
+  /// until all kernels with a quota have used up theirs, but for those that have no block there or may not
+  /// issue; in that cycle the SM gives all of them the next set. 0: no limit, as every kernel begins. Gives a
+  /// whole set at once. Source: dai18 section 4 (SMK-(P+W)).
+  virtual void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) = 0;
+  /// Policy::alarm() is called at the first moment between windows that is not before `cycle`; a later call
+  /// replaces an earlier one. kNever: it is not.
+  virtual void set_alarm(Cycle cycle) = 0;
+};
+
+/// What a policy has to say of a run: named numbers, and curves by kernel. Names are lower_case.
+struct Report {
+  struct Number {
+    std::string name;
+    double value = 0;
+    std::optional<AppId> app;  // nothing: of the whole run
+  };
+  struct Curve {
+    std::string name;
+    AppId app = 0;
+    std::string kernel;
+    std::vector<std::pair<double, double>> points;
+  };
+  std::vector<Number> numbers;
+  std::vector<Curve> curves;
+  [[nodiscard]] bool empty() const { return numbers.empty() && curves.empty(); }
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
+  /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
+  [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
+  virtual void use_profiles(const std::vector<AppProfile>&) {}
   /// Called with the new kernel already in control.kernels().
   virtual void kernel_arrived(Control& control, const RunningKernel& kernel) = 0;
   /// Called when the last block has ended, with the kernel already removed.
@@ -82,6 +116,11 @@ class Policy {
   /// Length of the policy's epoch in cycles; 0: epoch_ended() is never called.
   [[nodiscard]] virtual Cycle epoch() const { return 0; }
   virtual void epoch_ended(Control&) {}
+  /// See Control::set_alarm().
+  virtual void alarm(Control&) {}
+  /// Called once, after the last cycle; may read probes. What it says goes into the result
+  /// (docs/policies.md).
+  [[nodiscard]] virtual Report report(const Control&) const { return {}; }
 };
 
 /// Settings of a policy, "key=value" pairs after its name.

@@ -87,6 +87,7 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
                timing->predicates(), context.app,     context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;
   may_issue[slot] = true;
+  quota.set(slot, 0);
 }
 
 std::uint32_t Sm::State::registers_of(const workload::BlockResources& resources) const {
@@ -185,7 +186,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     scheduler.by_age.push_back(local);
     const WarpMask bit = WarpMask{1} << local;
     scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
-    scheduler.allowed = may_issue[slot] ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+    scheduler.allowed = is_allowed(slot) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
     const workload::WarpStream& source = block.stream->stream(w);
     warp.next = source.next;
     warp.end = source.end;
@@ -376,6 +377,7 @@ void Sm::State::finish_blocks(Cycle now) {
     run_to = std::min(run_to, now - now % network.window + network.window);
   stop = std::min(stop, run_to);
   block_order.resize(kept);
+  if (quota.active()) refill_quotas(now);
   if (!block_order.empty()) return;
   next_try.fill(kNever);
   next_try_of_all = kNever;

@@ -154,6 +154,8 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
   ++scheduler.window_issues;
+  if (quota.active()) [[unlikely]]
+    spend_quota(warp.kernel, now);
 
   const std::uint32_t delay = scheduler.collector.book(local, inst, now);
   // The unit is booked from now on, not from the end of collection: collectors buffer what comes before

@@ -58,17 +58,10 @@ void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(be
 
 void Sm::prefetch_warps(Cycle begin) { state_->prefetch_warps(begin); }
 
-void Sm::set_may_issue(KernelSlot slot, bool allowed) {
-  State& state = *state_;
-  if (state.may_issue[slot] == allowed) return;
-  state.may_issue[slot] = allowed;
-  for (const Warp& warp : state.warps) {
-    if (!warp.resident || warp.kernel != slot) continue;
-    Scheduler& scheduler = state.schedulers[warp.scheduler];
-    const WarpMask bit = WarpMask{1} << warp.local;
-    scheduler.allowed = allowed ? scheduler.allowed | bit : scheduler.allowed & ~bit;
-  }
-  for (std::uint32_t s = 0; s < state.schedulers_count; ++s) state.look_again(s, state.now_);
+void Sm::set_may_issue(KernelSlot slot, bool allowed) { state_->set_may_issue(slot, allowed); }
+
+void Sm::set_issue_quota(KernelSlot slot, std::uint32_t instructions) {
+  state_->set_issue_quota(slot, instructions);
 }
 
 void Sm::set_memory_scheme(const machine::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }

@@ -87,6 +87,9 @@ class Sm {
   void set_memory_sharers(std::uint32_t sharers);
   /// At most so many (1 or more) memory instructions of the application in flight.
   void set_memory_limit(AppId app, std::uint32_t limit);
+  /// Warp instructions that the kernel may issue here in each set (policy::Control::set_issue_quota); 0: no
+  /// limit. It gets a whole set at once.
+  void set_issue_quota(KernelSlot slot, std::uint32_t instructions);
 
   // --- one window (may run on any thread; touches nothing outside this object) -----------------
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change

@@ -10,6 +10,7 @@
 #include "base/huge_pages.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/fetch.hpp"
+#include "sm/issue_quota.hpp"
 #include "sm/l1.hpp"
 #include "sm/memory_control.hpp"
 #include "sm/memory_ops.hpp"
@@ -146,6 +147,14 @@ struct Sm::State {
       ++misses_queued[app];
   }
 
+  // --- quota.cpp --------------------------------------------------------------------------------
+  void set_may_issue(KernelSlot kernel, bool allowed);
+  void set_issue_quota(KernelSlot kernel, std::uint32_t instructions);
+  [[nodiscard]] bool is_allowed(KernelSlot kernel) const { return may_issue[kernel] && !quota.spent(kernel); }
+  void allow(KernelSlot kernel, Cycle now);
+  void spend_quota(KernelSlot kernel, Cycle now);
+  void refill_quotas(Cycle now);
+
   // --- lsu.cpp ----------------------------------------------------------------------------------
   [[nodiscard]] bool lsu_has_room() const { return lsu.queue.size() < config.sm.memory_queue; }
   [[nodiscard]] bool lsu_accepts(Cycle now) const {
@@ -224,6 +233,7 @@ struct Sm::State {
   std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
   Cycle memory_issue_cycle = kNever;
   std::uint32_t memory_issues = 0;
+  IssueQuota quota;
   Pool<MemoryOp> ops;
   Pool<Request> requests;
   struct ConstantMiss {

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "experiment/memory_report.hpp"
+#include "experiment/policy_report.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
@@ -98,7 +100,9 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
 }
 
 std::string perform(const experiment::RunSpec& spec, const std::vector<double>& isolated) {
-  const experiment::RunResult result = experiment::simulate(spec);
+  experiment::RunSpec cached = spec;
+  if (cached.cache_folder.empty()) cached.cache_folder = experiment::default_cache_folder();
+  const experiment::RunResult result = experiment::simulate(cached);
   std::vector<double> shared;
   for (const experiment::AppResult& app : result.apps) shared.push_back(app.ipc());
   const std::vector<double>& baselines = isolated.empty() ? shared : isolated;
@@ -187,6 +191,9 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   const ordered_json document = ordered_json::parse(row.document);
   result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
+  result.policy_report = experiment::read_policy_report(document);
+  for (std::size_t i = 0; i < result.apps.size(); ++i)
+    result.apps[i].memory = experiment::read_memory(document.at("apps").at(i));
   run.metrics = experiment::metrics(shared, run.isolated);
 
   if (row.series_interval == 0) return run;

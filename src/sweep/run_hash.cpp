@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
 #include "machine/config_file.hpp"
@@ -29,6 +30,16 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
     hash.add(key);
     hash.add(value);
   }
+  hash.add(spec.policy.memory);
+  const policy::Settings memory =
+      policy::canonical_memory_settings(spec.policy.memory, spec.policy.memory_settings);
+  hash.add(memory.size());
+  for (const auto& [key, value] : memory) {
+    hash.add(key);
+    hash.add(value);
+  }
+  if (const std::string file = policy::create(spec.policy)->profile_request().file; !file.empty())
+    hash.add(read_file(file));
   hash.add(spec.seed);
   hash.add(spec.cycles);
   hash.add(spec.apps.size());

@@ -14,7 +14,8 @@ class Cli : public CliTest {};
 TEST_F(Cli, SaysItsVersionAndHelp) {
   EXPECT_EQ(gpumux({"--version"}).out.substr(0, 7), "gpumux ");
   EXPECT_NE(gpumux({"--help"}).out.find("gpumux run APP"), std::string::npos);
-  for (const char* command : {"run", "sweep", "export", "reproduce", "list", "inspect", "convert", "bench"}) {
+  for (const char* command :
+       {"run", "sweep", "export", "reproduce", "list", "inspect", "profile", "convert", "bench"}) {
     const Outcome o = gpumux({command, "--help"});
     EXPECT_EQ(o.code, 0) << command;
     EXPECT_NE(o.out.find("Usage: gpumux " + std::string(command)), std::string::npos) << o.out;
@@ -29,7 +30,8 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json policies = json::parse(gpumux({"list", "policies", "--json"}).out)["policies"];
   std::vector<std::string> names;
   for (const json& p : policies) names.push_back(p["name"]);
-  for (const char* name : {"sequential", "leftover", "spatial", "even"}) {
+  for (const char* name :
+       {"sequential", "leftover", "spatial", "even", "smk-p", "smk-pw", "ws-static", "ws"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   }
   const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];

@@ -28,7 +28,7 @@ std::string figures(const experiment::RunSpec& spec, bool with_scheme = true) {
   result.wall_seconds = 0;
   result.policy.clear();
   if (!with_scheme)
-    for (experiment::AppResult& app : result.apps) app.memory.clear();
+    for (experiment::AppResult& app : result.apps) app.memory.reset();
   return experiment::result_json(result, std::vector<double>(result.apps.size(), 1.0), {});
 }
 
@@ -101,7 +101,7 @@ TEST(StaticLimits, AreNeverExceeded) {
         experiment::simulate(run_of(chosen, policy, 5000, {"sms=2", "l1.miss_queue=4"}));
     for (std::uint32_t k = 0; k < 2; ++k) {
       EXPECT_GT(result.apps[k].counters.memory_instructions, 0U) << policy << " " << chosen[k];
-      for (const machine::MemoryClient& sm : result.apps[k].memory) EXPECT_LE(sm.peak, limit[k]) << policy;
+      EXPECT_LE(result.apps[k].memory->peak_in_flight, limit[k]) << policy;
     }
   }
 }
@@ -114,26 +114,25 @@ TEST(DynamicLimits, LowerTheFailuresOfWhoeverFails) {
            static_cast<double>(app.counters.l1_accesses);
   };
   EXPECT_LT(rate(limited.apps[1]), rate(plain.apps[1]));
-  std::uint32_t updates = 0;
-  for (const machine::MemoryClient& sm : limited.apps[1].memory) updates += sm.limit_updates;
-  EXPECT_GT(updates, 0U);
+  EXPECT_GT(limited.apps[1].memory->limit_updates, 0U);
+  EXPECT_FALSE(plain.apps[1].memory);
 }
 
 TEST(DynamicLimits, GlobalOnesAreTheSameEverywhere) {
   const experiment::RunResult result =
       experiment::simulate(run_of(kPair, "even-dmil-global:interval=64", 10'003, {"sms=4"}));
   for (const experiment::AppResult& app : result.apps) {
-    EXPECT_GT(app.memory[0].limit_updates, 0U);
-    for (const machine::MemoryClient& sm : app.memory) EXPECT_EQ(sm.limit, app.memory[0].limit);
+    EXPECT_GT(app.memory->limit_updates, 0U);
+    for (const std::uint32_t limit : app.memory->limits) EXPECT_EQ(limit, app.memory->limits[0]);
   }
 }
 
 TEST(Ways, AreAllGivenAwayAndFollowTheHits) {
   const experiment::RunResult result = experiment::simulate(run_of(kPair, "even-ucp:interval=1000", 20'000));
   for (std::size_t sm = 0; sm < 3; ++sm) {
-    EXPECT_EQ(result.apps[0].memory[sm].ways + result.apps[1].memory[sm].ways, 6U);
-    EXPECT_GE(result.apps[0].memory[sm].ways, 1U);
-    EXPECT_GE(result.apps[1].memory[sm].ways, 1U);
+    EXPECT_EQ(result.apps[0].memory->ways[sm] + result.apps[1].memory->ways[sm], 6U);
+    EXPECT_GE(result.apps[0].memory->ways[sm], 1U);
+    EXPECT_GE(result.apps[1].memory->ways[sm], 1U);
   }
 }
 

@@ -67,7 +67,15 @@ class FakeControl final : public Control {
     limits_[{sm, kernel}] = blocks;
   }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
+  [[nodiscard]] machine::SchedulerCounters scheduler_counters(SmId) const override { return {}; }
   void set_may_issue(SmId, KernelSlot, bool) override {}
+  void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override {
+    quotas[{sm, kernel}] = instructions;
+  }
+  void set_alarm(Cycle cycle) override { alarm_at = cycle; }
+
+  std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas;
+  Cycle alarm_at = kNever;
 
  private:
   std::vector<RunningKernel> kernels_;

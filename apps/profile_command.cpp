@@ -1,0 +1,87 @@
+// gpumux profile APP... -o FILE
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "app_options.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "experiment/make_app.hpp"
+#include "experiment/profile.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Runs each APP alone with at most 1, 2, 3... thread blocks of a kernel per SM, and writes what its kernels issue. Policies
+that need profiles (see `gpumux list policies`) read the file with profile=FILE instead of making these runs. APP and its
+options are those of `gpumux run`.)";
+
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t least) {
+  const auto value = parse_uint(text);
+  if (!value || *value < least)
+    throw UserError(fmt::format("{} '{}' must be a whole number of at least {}", option, text, least));
+  return *value;
+}
+
+}  // namespace
+
+int profile_command(Arguments args) {
+  CLI::App app("Writes the scalability curves of applications alone.", "gpumux profile");
+  app.footer(kFooter);
+  std::string machine = experiment::kDefaultMachine;
+  std::vector<std::string> set;
+  std::string seed = "1";
+  std::string cycles = std::to_string(policy::kProfileCycles);
+  std::string warps;
+  std::string file;
+  unsigned threads = 1;
+  bool quiet = false;
+  app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", machine));
+  app.add_option("--set", set, "KEY=VALUE, a setting of the machine; repeatable")->allow_extra_args(false);
+  app.add_option("--warps", warps, "warp scheduler, gto or lrr [the machine's]");
+  app.add_option("--seed", seed, "of the inputs [1]");
+  app.add_option("--cycles", cycles, fmt::format("core cycles of each run, at least 1000 [{}]", cycles));
+  app.add_option("--threads", threads, "host threads; results never depend on them [1]")
+      ->check(CLI::Range(1, 256));
+  app.add_option("-o,--output", file, "the profile, a JSON file")->required();
+  app.add_flag("--quiet", quiet, "print nothing but errors");
+  const std::vector<experiment::AppArguments> apps =
+      take_apps(args, {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o"});
+  if (!parse(app, args)) return 0;
+  if (apps.empty()) throw UserError("profile needs at least one APP, such as hotspot (see gpumux list apps)");
+
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine(machine, set);
+  spec.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
+  spec.seed = whole_number("--seed", seed, 0);
+  spec.threads = threads;
+  spec.apps = experiment::make_apps(apps, "", false).specs;
+  constexpr std::uint64_t kLeastCycles = 1000;
+  policy::ProfileRequest request;
+  request.depth = policy::ProfileRequest::Depth::Curve;
+  request.cycles = whole_number("--cycles", cycles, kLeastCycles);
+  ResultFiles::check(file);
+  const std::vector<policy::AppProfile> made =
+      experiment::profiles(spec, request, experiment::default_cache_folder());
+  ResultFiles files;
+  files.add(file, experiment::profile_document(spec, request.cycles, made));
+  files.write();
+  if (quiet) return 0;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    for (const policy::KernelProfile& kernel : made[i].kernels) {
+      fmt::print("{}: {}: IPC per SM with 1 to {} blocks:", spec.apps[i].text, kernel.kernel,
+                 kernel.points.size());
+      for (const policy::ProfilePoint& point : kernel.points) fmt::print(" {:.1f}", point.thread_ipc);
+      fmt::print("\n");
+    }
+  }
+  return 0;
+}
+
+}  // namespace gpumux::cli

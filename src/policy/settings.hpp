@@ -1,0 +1,38 @@
+// Values of a policy's settings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy.hpp"
+
+namespace gpumux::policy {
+
+/// Reads settings of one policy. All throw UserError that names policy, key and range.
+class SettingReader {
+ public:
+  SettingReader(std::string policy, const Settings& settings)
+      : policy_(std::move(policy)), settings_(settings) {}
+
+  [[nodiscard]] bool has(const std::string& key) const { return settings_.contains(key); }
+  [[nodiscard]] std::string text(const std::string& key, const std::string& fallback) const;
+  [[nodiscard]] std::uint64_t whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
+                                    std::uint64_t most) const;
+  [[nodiscard]] double real(const std::string& key, double fallback, double least, double most) const;
+  [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
+                                   const std::vector<std::string>& choices) const;
+  [[noreturn]] void fail(const std::string& key, std::string_view what) const;
+
+ private:
+  std::string policy_;
+  const Settings& settings_;
+};
+
+/// Settings of every policy that wants profiles: `profile_cycles` and `profile`, and their descriptions.
+[[nodiscard]] ProfileRequest profile_request(const SettingReader& read, ProfileRequest::Depth depth);
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> with_profile_settings(
+    std::vector<std::pair<std::string, std::string>> settings);
+
+}  // namespace gpumux::policy

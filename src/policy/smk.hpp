@@ -1,0 +1,33 @@
+// SMK's partition of SMs, for the policies that build on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/partition_log.hpp"
+#include "policy/sm_share.hpp"
+
+namespace gpumux::policy {
+
+/// SMK-P: the caps of dominant resource fairness on every SM, worked out again whenever a kernel arrives or
+/// ends. Source: dai18 sections 1 and 4.
+class SmkPartition : public Policy {
+ public:
+  explicit SmkPartition(std::string name) : name_(std::move(name)) {}
+  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
+  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
+  [[nodiscard]] Report report(const Control& control) const override;
+
+ protected:
+  /// The kernels in order of their applications share the SMs from now on.
+  virtual void divided(Control&, const std::vector<RunningKernel>&) {}
+
+ private:
+  void divide(Control& control);
+
+  std::string name_;
+  PartitionLog log_;
+};
+
+}  // namespace gpumux::policy

@@ -1,0 +1,78 @@
+// SMK-(P+W): SMK-P, and on every SM a quota of warp instructions per kernel, in proportion to what each
+// issues alone: a kernel that has used up its quota waits until all have. Source: dai18 section 4. The
+// formula of the quotas is not in the paper: quota = IPC alone per SM x period / kernels, at least 1, so that
+// all make the same progress relative to running alone.
+#include <algorithm>
+#include <cmath>
+
+#include "policy/issue_quotas.hpp"
+#include "policy/settings.hpp"
+#include "policy/smk.hpp"
+
+namespace gpumux::policy {
+
+std::vector<std::uint32_t> issue_quotas(const std::vector<double>& warp_ipc, Cycle period) {
+  std::vector<std::uint32_t> quotas;
+  for (const double ipc : warp_ipc) {
+    const double share = std::round(ipc * static_cast<double>(period) / static_cast<double>(warp_ipc.size()));
+    quotas.push_back(static_cast<std::uint32_t>(std::clamp(share, 1.0, 1e9)));
+  }
+  return quotas;
+}
+
+namespace {
+
+class SmkQuotas final : public SmkPartition {
+ public:
+  SmkQuotas(ProfileRequest request, Cycle period)
+      : SmkPartition("smk-pw"), request_(std::move(request)), period_(period) {}
+
+  [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
+  void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
+
+  [[nodiscard]] Report report(const Control& control) const override {
+    Report report = SmkPartition::report(control);
+    for (const auto& [app, quota] : reported_) report.numbers.push_back({"issue_quota", quota, app});
+    return report;
+  }
+
+ private:
+  // A kernel alone needs no quota: it would be given the next set the moment it has used up one.
+  void divided(Control& control, const std::vector<RunningKernel>& kernels) override {
+    std::vector<double> ipc;
+    for (const RunningKernel& kernel : kernels)
+      ipc.push_back(profiles_.at(kernel.app).of(kernel.name).points.back().warp_ipc);
+    const std::vector<std::uint32_t> quotas = issue_quotas(ipc, period_);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+        control.set_issue_quota(static_cast<SmId>(sm), kernels[i].slot, kernels.size() > 1 ? quotas[i] : 0);
+    }
+    // Of the first division among the most kernels.
+    if (kernels.size() <= std::max<std::size_t>(most_kernels_, 1)) return;
+    most_kernels_ = kernels.size();
+    reported_.clear();
+    for (std::size_t i = 0; i < kernels.size(); ++i) reported_.emplace(kernels[i].app, quotas[i]);
+  }
+
+  ProfileRequest request_;
+  Cycle period_;
+  std::vector<AppProfile> profiles_;
+  std::size_t most_kernels_ = 0;
+  std::map<AppId, double> reported_;
+};
+
+std::unique_ptr<Policy> create_smk_pw(const Settings& settings) {
+  const SettingReader read("smk-pw", settings);
+  const Cycle period = read.whole("period", 1000, 1, 1'000'000);
+  return std::make_unique<SmkQuotas>(profile_request(read, ProfileRequest::Depth::WholeSm), period);
+}
+
+const bool registered = register_policy(
+    {"smk-pw", "smk-p and quotas of warp instructions from isolated profiles (SMK-(P+W) of dai18)",
+     with_profile_settings({{"period",
+                             "core cycles that a set of quotas would last at the speed alone, 1 to 1000000 "
+                             "[1000]"}}),
+     create_smk_pw});
+
+}  // namespace
+}  // namespace gpumux::policy

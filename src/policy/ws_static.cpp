@@ -1,0 +1,68 @@
+// Warped-Slicer, static: the sweet spot on scalability curves that each application's kernels show alone.
+// Source: dai18 section 2.5.
+#include "policy/slicer.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class StaticSlicer final : public Policy {
+ public:
+  StaticSlicer(ProfileRequest request, Slicer::Options options)
+      : request_(std::move(request)), slicer_("ws-static", options) {}
+
+  [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
+  void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
+  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
+  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
+
+  [[nodiscard]] Report report(const Control& control) const override {
+    Report report;
+    slicer_.report(control, report);
+    for (const auto& [key, curve] : used_) {
+      Report::Curve& told =
+          report.curves.emplace_back(Report::Curve{"ipc_per_sm", key.first, key.second, {}});
+      for (std::size_t t = 0; t < curve.size(); ++t)
+        told.points.emplace_back(static_cast<double>(t + 1), curve[t]);
+    }
+    return report;
+  }
+
+ private:
+  void divide(Control& control) {
+    const std::vector<RunningKernel> kernels = by_application(control.kernels());
+    if (kernels.size() < 2) {
+      slicer_.stop(control);
+      if (!kernels.empty()) give_everything(control, kernels.front());
+      return;
+    }
+    std::vector<ScalabilityCurve> curves;
+    for (const RunningKernel& kernel : kernels) {
+      const auto [curve, is_new] = used_.try_emplace(curve_key(kernel));
+      if (is_new) {
+        for (const ProfilePoint& point : profiles_.at(kernel.app).of(kernel.name).points)
+          curve->second.push_back(point.thread_ipc);
+      }
+      curves.push_back(curve->second);
+    }
+    slicer_.divide(control, kernels, curves);
+  }
+
+  ProfileRequest request_;
+  Slicer slicer_;
+  std::vector<AppProfile> profiles_;
+  std::map<CurveKey, ScalabilityCurve> used_;
+};
+
+std::unique_ptr<Policy> create_ws_static(const Settings& settings) {
+  const SettingReader read("ws-static", settings);
+  return std::make_unique<StaticSlicer>(profile_request(read, ProfileRequest::Depth::Curve),
+                                        Slicer::read(read));
+}
+
+const bool registered = register_policy(
+    {"ws-static", "blocks of every SM at the sweet spot of isolated profiles (Warped-Slicer, dai18)",
+     with_profile_settings(Slicer::settings()), create_ws_static});
+
+}  // namespace
+}  // namespace gpumux::policy
