@@ -191,6 +191,16 @@ TEST(RunHash, AMachinesDescriptionDoesNotCount) {
   EXPECT_NE(machine_hash(m), before);
 }
 
+TEST(Expand, RefusesMemorySchemesThatARunCannotHave) {
+  try {
+    (void)plan("apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\npolicies = \"even-smil:k2=1\"\n");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("k2=1, but the run has 2 applications"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(RunHash, TheSimulatorCounts) {
   const SweepRun run = plan(kBase).runs[0];
   EXPECT_EQ(run_hash(run.spec, run.machine_hash, simulator_sources()), run.hash);
