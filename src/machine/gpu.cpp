@@ -173,8 +173,9 @@ void Gpu::share_memory() {
 void Gpu::broadcast_memory_limits() {
   for (const policy::RunningKernel& kernel : running_) {
     const std::uint32_t limit = sms_[options_.memory.monitor]->memory_client(kernel.app).limit;
+    if (limit == broadcast_limits_[kernel.app]) continue;
+    broadcast_limits_[kernel.app] = limit;
     for (std::size_t i = 0; i < sms_.size(); ++i) {
-      if (sms_[i]->memory_client(kernel.app).limit == limit) continue;
       sms_[i]->set_memory_limit(kernel.app, limit);
       next_[i] = std::min(next_[i], now_);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -218,8 +219,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
-  Cycle alarm_ = kNever;                // of the policy
-  std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
+  std::array<std::uint32_t, kMaxApps> broadcast_limits_{};  // that all SMs have; 0: none yet
+  Cycle alarm_ = kNever;                                    // of the policy
+  std::vector<KernelCounters> folded_;                      // by app: counters of recycled slots
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
