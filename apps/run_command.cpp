@@ -292,6 +292,8 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
+  for (const policy::PolicyChoice& choice : policies)
+    policy::check_memory_scheme(choice, spec.machine, spec.apps.size());
   spec.seed = options.seed.value_or(1);
   spec.cycles = options.cycles.value_or(0);
   spec.threads = options.threads;

@@ -56,6 +56,7 @@ Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
 bool Gpu::in_step() const {
   if (options_.no_skip || network_is_fast_ || dispatch_possible_ || policy_->watches_blocks(*this))
     return true;
+  if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) return true;  // one sets limits for all
   // Emulated blocks may write what those of other SMs read, so their order matters.
   for (const policy::RunningKernel& kernel : running_)
     if (!slots_[kernel.slot].refills_independently) return true;

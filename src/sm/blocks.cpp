@@ -54,6 +54,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
       constants(config.constant.bytes, config.constant.ways, config.constant.line_bytes),
       injection(network, config.l1.miss_queue),
       ejection(network),
+      memory(id, schedulers_count),
       blocks(config.sm.max_blocks) {
   if (schedulers_count == 0 || schedulers_count > Fetch::kMaxSchedulers || local_slots(config.sm) > 64)
     throw UserError("sm: 1 to 8 schedulers with at most 64 warps each are possible");

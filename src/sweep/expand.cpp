@@ -240,7 +240,10 @@ SweepPlan expand(SweepFile file) {
   Collector collector;
   for (Machine& machine : machines) {
     for (const Workload& workload : workloads) {
-      for (const policy::PolicyChoice& policy : policies) {
+      for (std::size_t p = 0; p < policies.size(); ++p) {
+        const policy::PolicyChoice& policy = policies[p];
+        located(file.policies[p].where,
+                [&] { policy::check_memory_scheme(policy, machine.config, workload.size()); });
         for (const std::uint64_t seed : file.seeds) {
           experiment::RunSpec spec;
           spec.machine = machine.config;

@@ -191,10 +191,30 @@ TEST(RunHash, AMachinesDescriptionDoesNotCount) {
   EXPECT_NE(machine_hash(m), before);
 }
 
+TEST(Expand, RefusesMemorySchemesThatARunCannotHave) {
+  try {
+    (void)plan("apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\npolicies = \"even-smil:k2=1\"\n");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("k2=1, but the run has 2 applications"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(RunHash, TheSimulatorCounts) {
   const SweepRun run = plan(kBase).runs[0];
   EXPECT_EQ(run_hash(run.spec, run.machine_hash, simulator_sources()), run.hash);
   EXPECT_NE(run_hash(run.spec, run.machine_hash, "another"), run.hash);
+  // A memory scheme and its settings count, however they are written.
+  experiment::RunSpec other = run.spec;
+  std::set<std::string> hashes = {run.hash};
+  for (const char* text :
+       {"even-smil:k0=3", "even-smil:k0=4", "even-qbmi", "even-dmil", "even-dmil:interval=256"}) {
+    other.policy = policy::parse_choice(text);
+    EXPECT_TRUE(hashes.insert(run_hash(other, run.machine_hash, simulator_sources())).second) << text;
+  }
+  other.policy = policy::parse_choice("even,memory=dmil,interval=1024");
+  EXPECT_TRUE(hashes.contains(run_hash(other, run.machine_hash, simulator_sources())));
   EXPECT_EQ(simulator_sources().size(), 32U);
 }
 
