@@ -106,6 +106,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_policy_epoch();
   /// Parts that were left asleep have counters to catch up.
   void settle_counters();
+  [[nodiscard]] std::vector<std::uint64_t> lsu_stalls() const;
   void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
@@ -204,7 +205,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
-  std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
+  std::vector<KernelCounters> folded_;        // by app: counters of recycled slots
+  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of the same
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;

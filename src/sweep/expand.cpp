@@ -237,6 +237,7 @@ SweepPlan expand(SweepFile file) {
           spec.seed = seed;
           spec.cycles = file.cycles;
           spec.series = file.series;
+          spec.timeline = file.timeline;
           spec.device_output = false;
           collector.add(machine, spec);
         }
