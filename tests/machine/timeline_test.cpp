@@ -191,12 +191,12 @@ TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
 
 // On one SM they follow from the series: also where kernels end and their places are used again.
 TEST(Timeline, StallsAreThoseOfTheSeries) {
-  for (const char* name : {"bfs", "stream"}) {
+  for (const char* name : {"spmv:rows=256", "backprop"}) {
     experiment::RunSpec spec = spec_of("even");
     spec.machine = machine::load_machine("dai18-maxwell", {"sms=1"});
-    spec.apps = {experiment::builtin_app(name), experiment::builtin_app("kmeans")};
-    spec.cycles = 60'011;
-    spec.series = 500;
+    spec.apps = {experiment::builtin_app(name), experiment::builtin_app("lud")};
+    spec.cycles = 100'011;
+    spec.series = 200;
     const experiment::RunResult result = experiment::simulate(spec);
     std::vector<machine::Timeline::Stall> expected;
     for (std::size_t k = 0; k < result.series.samples.size(); ++k) {
