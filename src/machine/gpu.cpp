@@ -23,8 +23,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
       block_at_(std::size_t{config_.sms} * config_.sm.max_blocks, 0),
       folded_(kMaxApps),
-      folded_stalls_(config_.sms, 0),
-      recorder_(options.record, config_.sms * config_.sm.max_blocks) {
+      recorder_(options.record, config_.sms * config_.sm.max_blocks),
+      folded_stalls_(config_.sms, 0) {
   for (std::uint32_t i = 0; i < config_.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
   }

@@ -106,7 +106,6 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_policy_epoch();
   /// Parts that were left asleep have counters to catch up.
   void settle_counters();
-  [[nodiscard]] std::vector<std::uint64_t> lsu_stalls() const;
   void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
@@ -118,6 +117,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_to_samples(Cycle meeting);
   void sample_skipped(Cycle until);
   void sample(Cycle now);
+  [[nodiscard]] std::vector<std::uint64_t> lsu_stalls() const;
 
   // --- run_ahead.cpp ------------------------------------------------------------------------------
   struct Span {        // of one call of run_parts()
@@ -205,12 +205,12 @@ class Gpu final : public runtime::Device, public policy::Control {
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
-  std::vector<KernelCounters> folded_;        // by app: counters of recycled slots
-  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of the same
+  std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
   Cycle next_watch_ = 0;
+  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of recycled slots
 };
 
 }  // namespace gpumux::machine
