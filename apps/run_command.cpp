@@ -49,9 +49,6 @@ The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpu
 With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
 are compared in a table.)";
 
-/// Core cycles of an interval: that of the figures of dai18.
-constexpr Cycle kSeriesInterval = 1000;
-
 struct Options {
   std::optional<std::string> machine;
   std::vector<std::string> policies;
@@ -115,11 +112,11 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
                  "sample all counters every so many core cycles: in --json and --series-csv")
       ->check(not_empty);
   app.add_option("--series-csv", options.series_csv,
-                 fmt::format("write the series to this file [--series {}]", kSeriesInterval))
+                 fmt::format("write the series to this file [--series {}]", experiment::kDefaultSeries))
       ->check(not_empty);
-  app.add_option(
-         "--timeline", options.timeline,
-         fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]", kSeriesInterval))
+  app.add_option("--timeline", options.timeline,
+                 fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]",
+                             experiment::kDefaultSeries))
       ->check(not_empty);
   app.add_option("--db", options.db, "keep runs and baselines in this database, and take from it what it has")
       ->check(not_empty);
@@ -301,7 +298,8 @@ int run_command(Arguments args) {
   spec.no_skip = options.no_skip;
   spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
-  spec.series = options.series.value_or(spec.timeline || !options.series_csv.empty() ? kSeriesInterval : 0);
+  spec.series =
+      options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);
   std::vector<std::string> written;
   for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline}) {
     if (!path.empty()) written.push_back(path);

@@ -23,7 +23,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
       block_at_(std::size_t{config_.sms} * config_.sm.max_blocks, 0),
       folded_(kMaxApps),
-      recorder_(options.record, config_.sms * config_.sm.max_blocks) {
+      recorder_(options.record, config_.sms * config_.sm.max_blocks),
+      folded_stalls_(config_.sms, 0) {
   for (std::uint32_t i = 0; i < config_.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
   }
@@ -279,9 +280,11 @@ void Gpu::recycle_drained_slots() {
     if (slot.state != Slot::State::Draining) continue;
     const auto kernel = static_cast<KernelSlot>(id);
     if (!std::all_of(sms_.begin(), sms_.end(), [&](const auto& sm) { return sm->drained(kernel); })) continue;
-    for (const auto& sm : sms_) {
-      folded_[slot.app].add(sm->counters(kernel));
-      sm->reset_counters(kernel);
+    for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+      const KernelCounters& counters = sms_[sm]->counters(kernel);
+      folded_[slot.app].add(counters);
+      folded_stalls_[sm] += counters.lsu_stall_cycles;
+      sms_[sm]->reset_counters(kernel);
     }
     slot = Slot{};
   }

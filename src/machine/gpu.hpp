@@ -132,6 +132,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_to_samples(Cycle meeting);
   void sample_skipped(Cycle until);
   void sample(Cycle now);
+  [[nodiscard]] std::vector<std::uint64_t> lsu_stalls() const;
 
   // --- run_ahead.cpp ------------------------------------------------------------------------------
   struct Span {        // of one call of run_parts()
@@ -226,6 +227,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
   Cycle next_watch_ = 0;
+  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of recycled slots
 };
 
 }  // namespace gpumux::machine

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "machine/config_file.hpp"
 #include "sweep/run_hash.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::sweep {
 namespace {
@@ -219,9 +219,8 @@ TEST(RunHash, TheSimulatorCounts) {
 }
 
 TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
-  const std::string folder = testing::TempDir() + "gpumux_changed_file";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
+  const test::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   const std::string ptx = read_file(kKernels);
   write_file_atomically(folder + "/k.ptx", ptx);
   write_file_atomically(folder + "/x.txt", "1\n2\n");
@@ -239,7 +238,6 @@ TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
   write_file_atomically(folder + "/k.ptx", ptx);
   write_file_atomically(folder + "/x.txt", "1\n3\n");
   EXPECT_EQ(common(first, now()), 4U);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
