@@ -6,6 +6,7 @@
 
 #include "benchmarks/common.hpp"
 #include "benchmarks/cutcp/cutcp_reference.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "embedded/cutcp.ptx.hpp"
 #include "runtime/application.hpp"
 
@@ -94,16 +95,17 @@ Lattice lattice_of(const Params& params) {
   return {params.get("regions_x"), params.get("regions_y"), params.get("regions_z")};
 }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+std::vector<runtime::AppInfo::KernelShape> shapes(const char* app, const runtime::AppParams& values) {
+  const Params params(app, param_table(), values);
   const Lattice lattice = lattice_of(params);
   return {{"cutcp_lattice", {lattice.regions_x, lattice.regions_y, lattice.regions_z}, kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
-  const Params params(kName, param_table(), values);
+std::unique_ptr<runtime::Application> create(const char* app, const runtime::AppParams& values,
+                                             std::uint64_t seed) {
+  const Params params(app, param_table(), values);
   const Lattice lattice = lattice_of(params);
-  check_memory(kName, sizeof(float) * lattice.points());
+  check_memory(app, sizeof(float) * lattice.points());
   return std::make_unique<Cutcp>(lattice, params.get("cutoff"), params.get("atoms_per_bin"), seed);
 }
 
@@ -115,8 +117,25 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .params = param_table(),
     .ptx_file = kFile,
     .ptx_text = embedded::cutcp_ptx,
-    .shapes = shapes,
-    .create = create,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kName, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) { return create(kName, values, seed); },
+});
+
+// dai18/cp: near the public input, and blocks for several waves.
+constexpr const char* kDai18 = "dai18/cp";
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "Coulomb potential as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::cutcp_ptx,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kDai18, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kDai18, create(kDai18, values, seed));
+    },
 });
 
 }  // namespace

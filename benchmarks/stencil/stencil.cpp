@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "benchmarks/stencil/stencil_reference.hpp"
 #include "embedded/stencil.ptx.hpp"
 #include "runtime/application.hpp"
@@ -79,15 +80,16 @@ class Stencil final : public runtime::Application {
 
 Size size_of(const Params& params) { return {params.get("nx"), params.get("ny"), params.get("nz")}; }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+std::vector<runtime::AppInfo::KernelShape> shapes(const char* app, const runtime::AppParams& values) {
+  const Params params(app, param_table(), values);
   return {{"stencil_naive", size_of(params).grid(), kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
-  const Params params(kName, param_table(), values);
+std::unique_ptr<runtime::Application> create(const char* app, const runtime::AppParams& values,
+                                             std::uint64_t seed) {
+  const Params params(app, param_table(), values);
   const Size size = size_of(params);
-  check_memory(kName, 2 * sizeof(float) * size.points());
+  check_memory(app, 2 * sizeof(float) * size.points());
   return std::make_unique<Stencil>(size, params.get("steps"), seed);
 }
 
@@ -98,8 +100,25 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .params = param_table(),
     .ptx_file = kFile,
     .ptx_text = embedded::stencil_ptx,
-    .shapes = shapes,
-    .create = create,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kName, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) { return create(kName, values, seed); },
+});
+
+// dai18/st: more points, so that its blocks come in several waves.
+constexpr const char* kDai18 = "dai18/st";
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "7-point stencil as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"nx", 258}, {"ny", 258}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::stencil_ptx,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kDai18, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kDai18, create(kDai18, values, seed));
+    },
 });
 
 }  // namespace
