@@ -1,5 +1,6 @@
 // gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--json]
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,8 @@
 #include "machine/config_file.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
+#include "table2_text.hpp"
+#include "terminal.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::cli {
@@ -162,7 +165,8 @@ int inspect_command(const Arguments& args) {
   if (!parse(app, args)) return 0;
 
   const machine::MachineConfig machine = machine::load_machine(machine_name, set);
-  if (trace::is_trace(subject)) {
+  const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
+  if (!builtin && trace::is_trace(subject)) {
     if (!(block.empty() && shared.empty())) {
       throw UserError("--block and --shared are for kernels of PTX files; a trace has its own");
     }
@@ -206,10 +210,12 @@ int inspect_command(const Arguments& args) {
     kernels.push_back(std::move(described));
   }
 
+  const benchmarks::Table2Row* row = is_file ? nullptr : table2_row(subject);
   if (json) {
-    const ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
-                                   {"file", program.file},         {"sm", module->module.sm},
-                                   {"machine", machine.name},      {"kernels", kernels}};
+    ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
+                             {"file", program.file},         {"sm", module->module.sm},
+                             {"machine", machine.name},      {"kernels", kernels}};
+    if (row != nullptr) document["table2"] = table2_json(*row, machine);
     fmt::print("{}\n", document.dump(2));
     return 0;
   }
@@ -220,6 +226,10 @@ int inspect_command(const Arguments& args) {
       const isa::Function& code = module->kernels.at(kernel["kernel"].get<std::string>()).code;
       std::fputs(disassembly(*module, code).c_str(), stdout);
     }
+  }
+  if (row != nullptr) {
+    fmt::print("\n{}", table2_text(*row, machine, nullptr, terminal_width(STDOUT_FILENO),
+                                   wants_colour(STDOUT_FILENO)));
   }
   return 0;
 }

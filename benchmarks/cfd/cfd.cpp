@@ -183,7 +183,7 @@ const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
       {"side", 40, 2, 128, "cells of the mesh along x and along y"},
       {"height", 64, 1, 1024, "cells along z; side * side * height at most 2 million"},
-      {"window", 256, 1, 65536, "numbers among which cells are shuffled: locality of the mesh's numbering"}};
+      {"window", 512, 1, 65536, "numbers among which cells are shuffled: locality of the mesh's numbering"}};
   return table;
 }
 
