@@ -22,6 +22,7 @@
 #include "machine/config_file.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
+#include "table2_text.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -310,6 +311,7 @@ int run_command(Arguments args) {
   check_apart(written, {options.db});
   if (!options.db.empty()) check_database(options, apps);
 
+  const machine::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
   if (!options.quiet) {
@@ -317,6 +319,11 @@ int run_command(Arguments args) {
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),
         stdout);
+    const experiment::RunResult& first = reports.front().result;
+    const benchmarks::Table2Row* row = first.apps.size() == 1 ? table2_row(first.apps.front().app) : nullptr;
+    if (row != nullptr && reports.size() == 1) {
+      fmt::print("\n{}", table2_text(*row, machine, &first, view.width, view.colour));
+    }
   }
   return 0;
 }
