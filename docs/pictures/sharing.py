@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-POLICIES = ["sequential", "leftover", "spatial", "even"]
+POLICIES = ["sequential", "leftover", "spatial", "even", "ws", "ws-dmil"]
 APPS = ["hotspot", "kmeans"]
 MACHINE = "dai18-maxwell"
 COLOURS = ["#3b6ea8", "#d98032"]
@@ -24,11 +24,11 @@ def run(program, policy, folder):
 
 
 def draw(results):
-    left, top, height, width, gap, top_value = 60, 50, 240, 84, 46, 1.4
+    left, top, height, width, gap, top_value = 60, 50, 240, 84, 32, 1.4
     y = lambda value: top + height * (1 - value / top_value)
     parts = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0, 1.25):
-        parts.append(f'<line x1="{left}" x2="{left + 4 * (width + gap)}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" '
+        parts.append(f'<line x1="{left}" x2="{left + len(POLICIES) * (width + gap)}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" '
                      f'stroke="{"#666" if tick == 1.0 else "#ddd"}"/>')
         parts.append(f'<text x="{left - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for i, (policy, result) in enumerate(results):
@@ -47,7 +47,7 @@ def draw(results):
     for i, (app, colour) in enumerate(zip(APPS, COLOURS)):
         parts.append(f'<rect x="{left + 14 + i * 110}" y="{top + height + 36}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{left + 32 + i * 110}" y="{top + height + 46}">{app}</text>')
-    total = left + 4 * (width + gap) + 20
+    total = left + len(POLICIES) * (width + gap) + 20
     title = f"Normalized IPC of {APPS[0]} and {APPS[1]} together on {MACHINE}; their sum is the weighted speedup"
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {top + height + 64}" '
             f'font-family="sans-serif" font-size="13" role="img" aria-label="{title}">'

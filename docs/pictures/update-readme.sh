@@ -4,13 +4,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 output=$("$1" run hotspot kmeans --machine dai18-maxwell --cycles 500000 \
-  --policy sequential --policy leftover --policy spatial --policy even)
+  --policy sequential --policy leftover --policy spatial --policy even --policy ws --policy ws-dmil)
 OUTPUT=$output python3 - <<'PY'
 import os
 import re
 with open("README.md", encoding="utf-8") as file:
     text = file.read()
-block = re.compile(r"(    --policy sequential --policy leftover --policy spatial --policy even\n).*?(\n```)", re.S)
+block = re.compile(r"(    --policy sequential --policy leftover --policy spatial --policy even --policy ws --policy ws-dmil\n).*?(\n```)", re.S)
 text = block.sub(lambda match: match[1] + os.environ["OUTPUT"].strip("\n") + match[2], text, count=1)
 with open("README.md.tmp", "w", encoding="utf-8") as file:
     file.write(text)
