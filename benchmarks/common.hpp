@@ -58,11 +58,12 @@ class Params {
 [[nodiscard]] inline std::vector<runtime::AppParamInfo> with_defaults(
     std::vector<runtime::AppParamInfo> table,
     std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults) {
-  for (const auto& [name, value] : defaults) {
-    const auto at = std::find_if(table.begin(), table.end(),
-                                 [&](const runtime::AppParamInfo& param) { return param.name == name; });
-    GPUMUX_CHECK(at != table.end() && value >= at->minimum && value <= at->maximum);
-    at->default_value = value;
+  for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
+    const auto at = std::find_if(table.begin(), table.end(), [&](const runtime::AppParamInfo& param) {
+      return param.name == wanted.first;
+    });
+    GPUMUX_CHECK(at != table.end() && wanted.second >= at->minimum && wanted.second <= at->maximum);
+    at->default_value = wanted.second;
   }
   return table;
 }

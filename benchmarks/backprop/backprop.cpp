@@ -24,6 +24,21 @@ PartialSums reference_forward(const std::vector<float>& input, const std::vector
   return partial;
 }
 
+std::vector<float> reference_tree(const std::vector<float>& input, const std::vector<float>& weights) {
+  std::vector<float> result = weights;
+  for (std::uint32_t first = 1; first < input.size(); first += kUnits) {
+    for (std::uint32_t h = 1; h <= kUnits; ++h) {
+      for (std::uint32_t i = first; i < first + kUnits; ++i) result[weight_index(i, h)] *= input[i];
+      for (std::uint32_t distance = 1; distance < kUnits; distance *= 2) {
+        for (std::uint32_t i = first; i < first + kUnits; i += 2 * distance) {
+          result[weight_index(i, h)] += result[weight_index(i + distance, h)];
+        }
+      }
+    }
+  }
+  return result;
+}
+
 Adjusted reference_adjust(const std::vector<float>& delta, const std::vector<float>& input,
                           const std::vector<float>& weights, const std::vector<float>& changes) {
   constexpr double kRate = 0.3;

@@ -5,8 +5,8 @@
 
 #define UNITS 16
 
-// partial[block][h] = the sum over the block's inputs of input * weight to hidden unit h + 1.
-extern "C" __global__ void layerforward(const float* input, const float* weights, float* partial, int hidden) {
+template <bool kOverWeights, typename Weights>
+__device__ __forceinline__ void forward(const float* input, Weights* weights, float* partial, int hidden) {
   __shared__ float node[UNITS];
   __shared__ float product[UNITS][UNITS];
   const int tx = threadIdx.x;
@@ -24,7 +24,18 @@ extern "C" __global__ void layerforward(const float* input, const float* weights
     if (ty % (2 * distance) == 0) product[ty][tx] += product[ty + distance][tx];
     __syncthreads();
   }
+  if constexpr (kOverWeights) weights[row * (hidden + 1) + tx + 1] = product[ty][tx];
   if (tx == 0) partial[blockIdx.y * hidden + ty] = product[0][ty];
+}
+
+// partial[block][h] = the sum over the block's inputs of input * weight to hidden unit h + 1.
+extern "C" __global__ void layerforward(const float* input, const float* weights, float* partial, int hidden) {
+  forward<false>(input, weights, partial, hidden);
+}
+
+// The same, and what the tree leaves is stored over the weights, as Rodinia's kernel does.
+extern "C" __global__ void layerforward_over(const float* input, float* weights, float* partial, int hidden) {
+  forward<true>(input, weights, partial, hidden);
 }
 
 // weights += rate * delta * input + momentum * (previous change), in double precision between loads and stores.

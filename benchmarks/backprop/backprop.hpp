@@ -23,6 +23,12 @@ struct PartialSums {
 [[nodiscard]] PartialSums reference_forward(const std::vector<float>& input,
                                             const std::vector<float>& weights);
 
+/// The weights after the forward kernel has stored over them what its tree leaves: products of input and
+/// weight, and in every 2^k-th row of a block the sums of the 2^k rows from it on. Rounded as the kernel
+/// does. Bias and unused column stay.
+[[nodiscard]] std::vector<float> reference_tree(const std::vector<float>& input,
+                                                const std::vector<float>& weights);
+
 /// New weights and new changes of them, both in double precision, from the errors `delta` of the hidden units
 /// (element 0 unused).
 struct Adjusted {

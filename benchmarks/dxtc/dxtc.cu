@@ -166,7 +166,7 @@ extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* 
   best_cut[thread] = chosen;
   best_colours[thread] = best.start | best.end << 16;
   __syncthreads();
-  // The smallest error; of equals that of the thread with the smallest number.
+  // The smallest error;of two equal ones that of the lower half.
 #pragma unroll 1
   for (int distance = kThreads / 2; distance > 0; distance /= 2) {
     if (thread < distance && error[thread + distance] < error[thread]) {

@@ -144,19 +144,28 @@ inline Compressed compress(const std::uint32_t* pixels, const std::vector<std::u
     }
     for (std::size_t c = 0; c < 3; ++c) sorted[c][place[i]] = colour[c][i];
   }
-  // Thread t tries the cuts t, t + 64, ...; then the threads' best are compared pair by pair. Of equals the
-  // one with the smallest thread, and within it with the smallest number, wins.
-  detail::Fit best;
-  std::uint32_t chosen = 0;
+  // Thread t tries the cuts t, t + 64, ...; then the threads' best are compared pair by pair. Of equal cuts a
+  // thread keeps the first, and of two equal threads the comparison keeps the lower.
+  std::array<detail::Fit, kThreads> best_of;
+  std::array<std::uint32_t, kThreads> cut_of{};
   for (std::size_t thread = 0; thread < kThreads; ++thread) {
     for (std::size_t i = thread; i < cuts.size(); i += kThreads) {
       const detail::Fit tried = detail::fit(cuts[i], sorted, sum);
-      if (tried.error < best.error) {
-        best = tried;
-        chosen = cuts[i];
+      if (tried.error < best_of[thread].error) {
+        best_of[thread] = tried;
+        cut_of[thread] = cuts[i];
       }
     }
   }
+  for (std::size_t distance = kThreads / 2; distance > 0; distance /= 2) {
+    for (std::size_t thread = 0; thread < distance; ++thread) {
+      if (!(best_of[thread + distance].error < best_of[thread].error)) continue;
+      best_of[thread] = best_of[thread + distance];
+      cut_of[thread] = cut_of[thread + distance];
+    }
+  }
+  const detail::Fit& best = best_of[0];
+  const std::uint32_t chosen = cut_of[0];
   Compressed result;
   const bool swap = best.start < best.end;
   result.colours = swap ? best.end | best.start << 16U : best.start | best.end << 16U;

@@ -120,7 +120,7 @@ constexpr std::uint32_t kDai18Threads = 512;
 const std::vector<runtime::AppParamInfo>& dai18_table() {
   static const std::vector<runtime::AppParamInfo> table = [] {
     std::vector<runtime::AppParamInfo> params =
-        with_defaults(param_table(), {{"nx", 128}, {"ny", 64}, {"nz", 12}, {"steps", 1000}});
+        with_defaults(param_table(), {{"nx", 128}, {"ny", 64}, {"nz", 12}, {"steps", 500}});
     params.push_back(
         {"block_x", 128, 32, 512, "threads of a block along x, a divisor of 512; the others lie along y"});
     return params;

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "benchmarks/backprop/backprop.hpp"
 #include "benchmarks/cfd/cfd_reference.hpp"
 #include "benchmarks/dai18_table2.hpp"
 #include "benchmarks/dxtc/dxtc_reference.hpp"
@@ -106,6 +107,21 @@ TEST(Dai18Params, BadOnesAreRefused) {
           << error.what();
     }
   }
+}
+
+TEST(BackpropReference, TreeLeavesPartialSums) {
+  using backprop::weight_index;
+  std::vector<float> input(17, 2.0F);
+  std::vector<float> weights(weight_index(16, 16) + 1, 1.0F);
+  weights[weight_index(3, 5)] = 4.0F;
+  const std::vector<float> left = backprop::reference_tree(input, weights);
+  EXPECT_EQ(left[weight_index(0, 5)], 1.0F);   // the bias
+  EXPECT_EQ(left[weight_index(4, 0)], 1.0F);   // the unused column
+  EXPECT_EQ(left[weight_index(2, 5)], 2.0F);   // a product
+  EXPECT_EQ(left[weight_index(3, 5)], 10.0F);  // rows 3 and 4: 8 + 2
+  EXPECT_EQ(left[weight_index(5, 5)], 8.0F);   // rows 5 to 8
+  EXPECT_EQ(left[weight_index(1, 5)], 38.0F);  // all: 15 times 2 and 8
+  EXPECT_EQ(left[weight_index(1, 6)], 32.0F);
 }
 
 TEST(SadReference, AddsTheFourBlocksOfAQuadrant) {
