@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,14 +14,10 @@ namespace gpumux::test {
 
 class TemporaryFolder {
  public:
-  /// Named after the test that runs. Throws std::runtime_error when it cannot be made.
+  /// Throws std::runtime_error when it cannot be made.
   TemporaryFolder() {
-    std::string name = "gpumux";
-    if (const auto* test = testing::UnitTest::GetInstance()->current_test_info(); test != nullptr) {
-      name += std::string("_") + test->test_suite_name() + "_" + test->name();
-    }
-    std::replace(name.begin(), name.end(), '/', '_');
-    path_ = testing::TempDir() + name + "_XXXXXX";
+    // A short name: daemons put sockets into it, whose paths have at most 107 characters.
+    path_ = testing::TempDir() + "gpumux_XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": " + std::strerror(errno));
   }
   ~TemporaryFolder() {
