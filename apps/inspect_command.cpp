@@ -1,5 +1,6 @@
 // gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--json]
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,8 @@
 #include "machine/config_file.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
+#include "table2_text.hpp"
+#include "terminal.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::cli {
@@ -29,7 +32,7 @@ struct Subject {
   std::optional<Dim3> grid;
   std::optional<Dim3> block;
   std::uint32_t dynamic_shared_bytes = 0;
-  std::uint32_t register_override = 0;
+  workload::BlockMetadata metadata;
 };
 
 struct Program {
@@ -49,12 +52,12 @@ Program builtin_program(const std::string& text) {
   }
   const runtime::AppParams params = runtime::parse_params(
       *info, colon == std::string::npos ? std::string_view() : std::string_view(text).substr(colon + 1));
-  const auto overrides = info->create(params, 1)->register_overrides();
+  const auto metadata = info->create(params, 1)->block_metadata();
   Program program{text, std::string(info->ptx_text), info->ptx_file, {}};
   for (const runtime::AppInfo::KernelShape& shape : info->shapes(params)) {
-    const auto found = overrides.find(shape.kernel);
+    const auto found = metadata.find(shape.kernel);
     program.subjects.push_back({shape.kernel, shape.grid, shape.block, shape.dynamic_shared_bytes,
-                                found == overrides.end() ? 0 : found->second});
+                                found == metadata.end() ? workload::BlockMetadata{} : found->second});
   }
   return program;
 }
@@ -65,7 +68,7 @@ Program file_program(const std::string& text) {
   Program program;
   program.name = text;
   if (experiment::split_kernel(text, path, kernel)) {
-    program.subjects.push_back({kernel, {}, {}, 0, 0});
+    program.subjects.push_back({kernel, {}, {}, 0, {}});
   } else {
     path = text;
   }
@@ -78,15 +81,19 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
                       const machine::MachineConfig& machine) {
   const isa::Function& code = kernel.code;
   const ptx::CodeFigures figures = ptx::figures(code);
+  const workload::BlockMetadata& metadata = subject.metadata;
   const std::uint32_t registers =
-      subject.register_override != 0 ? subject.register_override : figures.registers;
+      metadata.registers_per_thread != 0 ? metadata.registers_per_thread : figures.registers;
+  const auto used_shared = static_cast<std::uint32_t>(code.shared_bytes) + subject.dynamic_shared_bytes;
+  const std::uint32_t shared = metadata.shared_bytes != 0 ? metadata.shared_bytes : used_shared;
   ordered_json out;
   out["kernel"] = code.name;
   out["cpp_name"] = experiment::cpp_name(code.name);
   out["registers"] = registers;
-  if (subject.register_override != 0) out["registers_allocated"] = figures.registers;
+  if (metadata.registers_per_thread != 0) out["registers_allocated"] = figures.registers;
   out["shared_bytes"] = code.shared_bytes;
   out["dynamic_shared_bytes"] = subject.dynamic_shared_bytes;
+  if (metadata.shared_bytes != 0) out["shared_bytes_counted"] = metadata.shared_bytes;
   out["local_bytes"] = code.local_bytes;
   out["parameter_bytes"] = code.param_bytes;
   out["instructions"] = figures.instructions;
@@ -100,8 +107,7 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
   out["occupancy"] = nullptr;
   if (!subject.block) return out;
   const auto threads = static_cast<std::uint32_t>(subject.block->count());
-  out["occupancy"] =
-      occupancy_json(machine, threads, registers, code.shared_bytes + subject.dynamic_shared_bytes);
+  out["occupancy"] = occupancy_json(machine, threads, registers, shared);
   return out;
 }
 
@@ -117,6 +123,9 @@ void print_kernel(const ordered_json& k) {
   }
   fmt::print("  shared memory  {} bytes per block, {} of them dynamic\n",
              whole("shared_bytes") + whole("dynamic_shared_bytes"), whole("dynamic_shared_bytes"));
+  if (k.contains("shared_bytes_counted")) {
+    fmt::print("                 (metadata count {} bytes)\n", whole("shared_bytes_counted"));
+  }
   fmt::print("  local memory   {} bytes per thread\n", whole("local_bytes"));
   fmt::print("  parameters     {} bytes\n", whole("parameter_bytes"));
   fmt::print("  code           {} instructions in {} basic blocks\n", whole("instructions"),
@@ -156,7 +165,8 @@ int inspect_command(const Arguments& args) {
   if (!parse(app, args)) return 0;
 
   const machine::MachineConfig machine = machine::load_machine(machine_name, set);
-  if (trace::is_trace(subject)) {
+  const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
+  if (!builtin && trace::is_trace(subject)) {
     if (!(block.empty() && shared.empty())) {
       throw UserError("--block and --shared are for kernels of PTX files; a trace has its own");
     }
@@ -172,7 +182,7 @@ int inspect_command(const Arguments& args) {
   std::vector<std::string> known;
   for (const auto& [name, kernel] : module->kernels) known.push_back(name);
   if (program.subjects.empty()) {
-    for (const std::string& name : known) program.subjects.push_back({name, {}, {}, 0, 0});
+    for (const std::string& name : known) program.subjects.push_back({name, {}, {}, 0, {}});
   }
   if (program.subjects.empty()) throw UserError({program.file}, "has no kernel (.entry)");
 
@@ -200,10 +210,12 @@ int inspect_command(const Arguments& args) {
     kernels.push_back(std::move(described));
   }
 
+  const benchmarks::Table2Row* row = is_file ? nullptr : table2_row(subject);
   if (json) {
-    const ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
-                                   {"file", program.file},         {"sm", module->module.sm},
-                                   {"machine", machine.name},      {"kernels", kernels}};
+    ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
+                             {"file", program.file},         {"sm", module->module.sm},
+                             {"machine", machine.name},      {"kernels", kernels}};
+    if (row != nullptr) document["table2"] = table2_json(*row, machine);
     fmt::print("{}\n", document.dump(2));
     return 0;
   }
@@ -214,6 +226,10 @@ int inspect_command(const Arguments& args) {
       const isa::Function& code = module->kernels.at(kernel["kernel"].get<std::string>()).code;
       std::fputs(disassembly(*module, code).c_str(), stdout);
     }
+  }
+  if (row != nullptr) {
+    fmt::print("\n{}", table2_text(*row, machine, nullptr, terminal_width(STDOUT_FILENO),
+                                   wants_colour(STDOUT_FILENO)));
   }
   return 0;
 }

@@ -48,6 +48,16 @@ ordered_json policies_json() {
   return list;
 }
 
+ordered_json memory_schemes_json() {
+  ordered_json list = ordered_json::array();
+  for (const policy::MemorySchemeInfo& info : policy::memory_schemes()) {
+    ordered_json settings = ordered_json::object();
+    for (const auto& [key, description] : info.settings) settings[key] = description;
+    list.push_back({{"name", info.name}, {"description", info.description}, {"settings", settings}});
+  }
+  return list;
+}
+
 /// The measured run of an application (benchmarks/usual_runs.txt); null when it was not measured.
 ordered_json usual_run(const std::string& app) {
   for (const std::string& line : split(embedded::usual_runs, '\n')) {
@@ -139,7 +149,14 @@ void print_policies(const ordered_json& list) {
     }
   }
   fmt::print("{:<12} {}\n", "all",
-             "take ,warps=gto or ,warps=lrr, the warp scheduler instead of the machine's");
+             "take ,warps=gto or ,warps=lrr, the warp scheduler instead of the machine's,");
+  fmt::print("{:<12} {}\n", "",
+             "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
+  for (const ordered_json& s : memory_schemes_json()) {
+    fmt::print("  {:<12} {}\n", s["name"].get<std::string>(), s["description"].get<std::string>());
+    for (const auto& [key, description] : s["settings"].items())
+      fmt::print("  {:<12}   ,{}=  {}\n", "", key, description.get<std::string>());
+  }
 }
 
 void print_apps(const ordered_json& list) {
@@ -204,7 +221,9 @@ int list_command(const Arguments& args) {
     throw UserError(unknown_choice("list", what, known));
   }
   if (json) {
-    fmt::print("{}\n", ordered_json({{"schema", "gpumux.list/1"}, {what, list}}).dump(2));
+    ordered_json document = {{"schema", "gpumux.list/1"}, {what, list}};
+    if (what == "policies") document["memory_schemes"] = memory_schemes_json();
+    fmt::print("{}\n", document.dump(2));
   } else if (what == "machines") {
     print_machines(list);
   } else if (what == "policies") {

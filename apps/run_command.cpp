@@ -22,6 +22,7 @@
 #include "machine/config_file.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
+#include "table2_text.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -48,9 +49,6 @@ The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpu
 
 With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
 are compared in a table.)";
-
-/// Core cycles of an interval: that of the figures of dai18.
-constexpr Cycle kSeriesInterval = 1000;
 
 struct Options {
   std::optional<std::string> machine;
@@ -115,11 +113,11 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
                  "sample all counters every so many core cycles: in --json and --series-csv")
       ->check(not_empty);
   app.add_option("--series-csv", options.series_csv,
-                 fmt::format("write the series to this file [--series {}]", kSeriesInterval))
+                 fmt::format("write the series to this file [--series {}]", experiment::kDefaultSeries))
       ->check(not_empty);
-  app.add_option(
-         "--timeline", options.timeline,
-         fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]", kSeriesInterval))
+  app.add_option("--timeline", options.timeline,
+                 fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]",
+                             experiment::kDefaultSeries))
       ->check(not_empty);
   app.add_option("--db", options.db, "keep runs and baselines in this database, and take from it what it has")
       ->check(not_empty);
@@ -292,6 +290,8 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
+  for (const policy::PolicyChoice& choice : policies)
+    policy::check_memory_scheme(choice, spec.machine, spec.apps.size());
   spec.seed = options.seed.value_or(1);
   spec.cycles = options.cycles.value_or(0);
   spec.threads = options.threads;
@@ -299,7 +299,8 @@ int run_command(Arguments args) {
   spec.no_skip = options.no_skip;
   spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
-  spec.series = options.series.value_or(spec.timeline || !options.series_csv.empty() ? kSeriesInterval : 0);
+  spec.series =
+      options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);
   std::vector<std::string> written;
   for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline}) {
     if (!path.empty()) written.push_back(path);
@@ -310,6 +311,7 @@ int run_command(Arguments args) {
   check_apart(written, {options.db});
   if (!options.db.empty()) check_database(options, apps);
 
+  const machine::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
   if (!options.quiet) {
@@ -317,6 +319,11 @@ int run_command(Arguments args) {
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),
         stdout);
+    const experiment::RunResult& first = reports.front().result;
+    const benchmarks::Table2Row* row = first.apps.size() == 1 ? table2_row(first.apps.front().app) : nullptr;
+    if (row != nullptr && reports.size() == 1) {
+      fmt::print("\n{}", table2_text(*row, machine, &first, view.width, view.colour));
+    }
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "benchmarks/common.hpp"
 #include "benchmarks/cutcp/cutcp_reference.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "embedded/cutcp.ptx.hpp"
 #include "runtime/application.hpp"
 
@@ -28,8 +29,13 @@ const std::vector<runtime::AppParamInfo>& param_table() {
 
 class Cutcp final : public runtime::Application {
  public:
-  Cutcp(const Lattice& lattice, std::uint32_t cutoff, std::uint32_t atoms_per_bin, std::uint64_t seed)
-      : lattice_(lattice), cutoff_(static_cast<float>(cutoff)), atoms_per_bin_(atoms_per_bin), seed_(seed) {}
+  Cutcp(const char* kernel, const Lattice& lattice, std::uint32_t cutoff, std::uint32_t atoms_per_bin,
+        std::uint64_t seed)
+      : kernel_(kernel),
+        lattice_(lattice),
+        cutoff_(static_cast<float>(cutoff)),
+        atoms_per_bin_(atoms_per_bin),
+        seed_(seed) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     const std::vector<Atom> atoms = make_atoms();
@@ -45,7 +51,7 @@ class Cutcp final : public runtime::Application {
     host.copy_to_symbol(module, "neighbours", 0, std::as_bytes(std::span(neighbours)), 0);
     host.copy_to_symbol(module, "neighbour_count", 0, std::as_bytes(std::span(neighbour_count)), 0);
     const Dim3 grid{lattice_.regions_x, lattice_.regions_y, lattice_.regions_z};
-    host.launch(module, "cutcp_lattice", {.grid = grid, .block = kBlock}, device_bins, device_potential,
+    host.launch(module, kernel_, {.grid = grid, .block = kBlock}, device_bins, device_potential,
                 static_cast<int>(bins.bins_x), static_cast<int>(bins.bins_y), static_cast<int>(margin),
                 Lattice::kSpacing, cutoff_ * cutoff_, 1 / (cutoff_ * cutoff_));
     std::vector<float> potential(lattice_.points());
@@ -83,6 +89,7 @@ class Cutcp final : public runtime::Application {
     return atoms;
   }
 
+  const char* kernel_;
   Lattice lattice_;
   float cutoff_;
   std::uint32_t atoms_per_bin_;
@@ -94,17 +101,24 @@ Lattice lattice_of(const Params& params) {
   return {params.get("regions_x"), params.get("regions_y"), params.get("regions_z")};
 }
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+// dai18/cp: near the public input, and blocks for several waves.
+constexpr const char* kDai18 = "dai18/cp";
+
+const char* kernel_of(std::string_view app) { return app == kDai18 ? "cutcp_words" : "cutcp_lattice"; }
+
+std::vector<runtime::AppInfo::KernelShape> shapes(const char* app, const runtime::AppParams& values) {
+  const Params params(app, param_table(), values);
   const Lattice lattice = lattice_of(params);
-  return {{"cutcp_lattice", {lattice.regions_x, lattice.regions_y, lattice.regions_z}, kBlock}};
+  return {{kernel_of(app), {lattice.regions_x, lattice.regions_y, lattice.regions_z}, kBlock}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
-  const Params params(kName, param_table(), values);
+std::unique_ptr<runtime::Application> create(const char* app, const runtime::AppParams& values,
+                                             std::uint64_t seed) {
+  const Params params(app, param_table(), values);
   const Lattice lattice = lattice_of(params);
-  check_memory(kName, sizeof(float) * lattice.points());
-  return std::make_unique<Cutcp>(lattice, params.get("cutoff"), params.get("atoms_per_bin"), seed);
+  check_memory(app, sizeof(float) * lattice.points());
+  return std::make_unique<Cutcp>(kernel_of(app), lattice, params.get("cutoff"), params.get("atoms_per_bin"),
+                                 seed);
 }
 
 [[maybe_unused]] const bool registered = runtime::register_app({
@@ -115,8 +129,22 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .params = param_table(),
     .ptx_file = kFile,
     .ptx_text = embedded::cutcp_ptx,
-    .shapes = shapes,
-    .create = create,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kName, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) { return create(kName, values, seed); },
+});
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "Coulomb potential as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::cutcp_ptx,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kDai18, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kDai18, create(kDai18, values, seed));
+    },
 });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "embedded/hotspot.ptx.hpp"
 
 namespace gpumux::benchmarks::hotspot {
@@ -79,8 +80,8 @@ struct Sizes {
   }
 };
 
-Sizes read_sizes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+Sizes read_sizes(const runtime::AppParams& values, std::string_view app = kName) {
+  const Params params(app, param_table(), values);
   return {params.get("size"), params.get("steps"), params.get("pyramid")};
 }
 
@@ -147,6 +148,25 @@ const bool registered = runtime::register_app({
     .create = [](const runtime::AppParams& values,
                  std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
       return std::make_unique<Hotspot>(read_sizes(values), seed);
+    },
+});
+
+// dai18/hs: several waves of blocks on a full machine.
+constexpr const char* kDai18 = "dai18/hs";
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "HotSpot as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"size", 1024}, {"steps", 4}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::hotspot_ptx,
+    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
+      return {{kKernel, read_sizes(values, kDai18).grid(), {kTile, kTile}}};
+    },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kDai18,
+                                                std::make_unique<Hotspot>(read_sizes(values, kDai18), seed));
     },
 });
 

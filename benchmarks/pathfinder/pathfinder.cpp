@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "embedded/pathfinder.ptx.hpp"
 
 namespace gpumux::benchmarks::pathfinder {
@@ -48,8 +49,8 @@ struct Sizes {
   [[nodiscard]] Dim3 grid() const { return {blocks_for(columns, kWidth - 2 * pyramid)}; }
 };
 
-Sizes read_sizes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+Sizes read_sizes(const runtime::AppParams& values, std::string_view app = kName) {
+  const Params params(app, param_table(), values);
   const Sizes sizes{params.get("columns"), params.get("rows"), params.get("pyramid")};
   params.require(std::uint64_t{sizes.columns} * sizes.rows <= 50'000'000,
                  fmt::format("rows={} times columns={} must be at most 50000000", sizes.rows, sizes.columns));
@@ -110,6 +111,25 @@ const bool registered = runtime::register_app({
     .create = [](const runtime::AppParams& values,
                  std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
       return std::make_unique<Pathfinder>(read_sizes(values), seed);
+    },
+});
+
+// dai18/pf: several waves of blocks on a full machine.
+constexpr const char* kDai18 = "dai18/pf";
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "PathFinder as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"columns", 131072}, {"rows", 101}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::pathfinder_ptx,
+    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
+      return {{kKernel, read_sizes(values, kDai18).grid(), {kWidth}}};
+    },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(
+          kDai18, std::make_unique<Pathfinder>(read_sizes(values, kDai18), seed));
     },
 });
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
 #include "benchmarks/spmv/spmv_reference.hpp"
 #include "embedded/spmv.ptx.hpp"
 #include "runtime/application.hpp"
@@ -109,16 +110,17 @@ class Spmv final : public runtime::Application {
   std::vector<double> reference_;
 };
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+std::vector<runtime::AppInfo::KernelShape> shapes(const char* app, const runtime::AppParams& values) {
+  const Params params(app, param_table(), values);
   return {{"spmv_jds", {blocks_for(params.get("rows"), kBlock)}, {kBlock}}};
 }
 
-std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
-  const Params params(kName, param_table(), values);
+std::unique_ptr<runtime::Application> create(const char* app, const runtime::AppParams& values,
+                                             std::uint64_t seed) {
+  const Params params(app, param_table(), values);
   const std::uint32_t rows = params.get("rows");
   const std::uint32_t nonzeros = params.get("nonzeros");
-  check_memory(kName, std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
+  check_memory(app, std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
   return std::make_unique<Spmv>(rows, nonzeros, params.get("repeats"), seed);
 }
 
@@ -129,8 +131,25 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .params = param_table(),
     .ptx_file = kFile,
     .ptx_text = embedded::spmv_ptx,
-    .shapes = shapes,
-    .create = create,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kName, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) { return create(kName, values, seed); },
+});
+
+// dai18/sv: Parboil's large matrix has about as many rows.
+constexpr const char* kDai18 = "dai18/sv";
+
+[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
+    .name = kDai18,
+    .description = "sparse matrix-vector product as in Table 2 of dai18",
+    .params = with_defaults(param_table(), {{"repeats", 2}}),
+    .ptx_file = kFile,
+    .ptx_text = embedded::spmv_ptx,
+    .shapes = [](const runtime::AppParams& values) { return shapes(kDai18, values); },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kDai18, create(kDai18, values, seed));
+    },
 });
 
 }  // namespace

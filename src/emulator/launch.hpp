@@ -68,12 +68,12 @@ struct LaunchData {
   LaunchConfig config;
   std::uint32_t threads = 0;
   std::uint32_t warps = 0;
-  std::uint32_t shared_bytes = 0;
+  std::uint32_t shared_bytes = 0;  // that the block can address
   std::uint32_t local_words = 0;  // per thread
   Address local_address = 0;      // where the local memory of residency 0 lies for the caches
   Address parameter_address = 0;  // where the parameters lie for the constant caches
   Address code_address = 0;
-  std::uint32_t registers_per_thread = 0;
+  workload::BlockResources resources;  // that a block takes of its SM
   std::uint64_t grid_id = 0;
   std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
   std::unique_ptr<std::byte[]> constant_storage;

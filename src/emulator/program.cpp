@@ -63,9 +63,7 @@ class KernelLaunch final : public workload::KernelSource {
   [[nodiscard]] std::uint64_t blocks() const override { return data_->config.grid.count(); }
   [[nodiscard]] Dim3 grid() const override { return data_->config.grid; }
   [[nodiscard]] Dim3 block() const override { return data_->config.block; }
-  [[nodiscard]] workload::BlockResources resources() const override {
-    return {data_->threads, data_->registers_per_thread, data_->shared_bytes};
-  }
+  [[nodiscard]] workload::BlockResources resources() const override { return data_->resources; }
   [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override {
     return data_->program->kernel->table;
   }
@@ -200,7 +198,7 @@ void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
 }
 
 std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& kernel, LaunchConfig config,
-                                                             std::uint32_t registers_override) {
+                                                             const workload::BlockMetadata& metadata) {
   const isa::Function& function = kernel.code;
   const std::string who = fmt::format("{}: kernel {}", impl_->data->compiled->module.file, function.name);
   if (config.parameters.size() != function.param_bytes) {
@@ -237,8 +235,12 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
                            ? function.shared_bytes
                            : program->dynamic_shared_base + data->config.dynamic_shared_bytes;
   data->local_words = (function.local_bytes + 3) / 4;
-  data->registers_per_thread =
-      registers_override != 0 ? registers_override : (function.physical ? function.num_reg32 : 32);
+  data->resources = {data->threads, metadata.registers_per_thread, metadata.shared_bytes};
+  if (metadata.registers_per_thread == 0) {
+    data->resources.registers_per_thread = function.physical ? function.num_reg32 : 32;
+  }
+  if (metadata.shared_bytes == 0) data->resources.shared_bytes = data->shared_bytes;
+  GPUMUX_CHECK(data->resources.shared_bytes >= data->shared_bytes);
   workload::DeviceMemory& memory = *impl_->data->memory;
   data->local_address = memory.place_local(std::uint64_t{data->warps} * data->local_words * kWarpSize * 4);
   data->parameter_address = memory.place_constants(data->config.parameters.size());

@@ -63,10 +63,11 @@ class LoadedModule {
   /// (.const: write_const).
   [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
-  /// A launch for the machine. `registers_override`: registers per thread that metadata gives (0:
-  /// what allocation used). Throws UserError when the parameters' size differs from the kernel's.
+  /// A launch for the machine. `metadata` says what a block takes of an SM; the code stays as it is. Throws
+  /// UserError when the parameters' size differs from the kernel's, InternalError when the metadata have less
+  /// shared memory than the kernel uses.
   [[nodiscard]] std::unique_ptr<workload::KernelSource> launch(const KernelInfo& kernel, LaunchConfig config,
-                                                               std::uint32_t registers_override = 0);
+                                                               const workload::BlockMetadata& metadata = {});
 
  private:
   friend class Block;

@@ -52,7 +52,9 @@ Applications make_apps(const std::vector<AppArguments>& arguments, const std::st
     if (!folder.empty() && !a.app.starts_with('/')) {
       trace_path = (std::filesystem::path(folder) / a.app).string();
     }
-    const bool is_trace = trace::is_trace(trace_path);
+    // A folder may have the name of an application (dai18/...); ./NAME is then the folder.
+    const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
+    const bool is_trace = !builtin && trace::is_trace(trace_path);
     for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
                                         {"--block", !a.block.empty()},
                                         {"--shared", !a.shared.empty()},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
 #include "experiment/series_output.hpp"
 
@@ -60,6 +61,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
     add_counters(entry, app.counters);
+    if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
   }

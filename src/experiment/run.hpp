@@ -51,12 +51,21 @@ struct RunSpec {
   std::function<void(Cycle)> progress;
 };
 
+/// What the memory scheme did for one application.
+struct MemoryReport {
+  std::uint32_t peak_in_flight = 0;                                   // memory instructions on one SM
+  std::uint32_t lowest_limit = machine::kNoMemoryLimit;               // of any SM at any time
+  std::uint64_t limit_updates = 0, quota_rounds = 0;                  // of all SMs
+  std::vector<std::uint32_t> limits, requests_per_instruction, ways;  // by SM, at the end of the run
+};
+
 struct AppResult {
   std::string app;
   machine::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
-  Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;     // cycles that count for its IPC: the whole run
+  Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
+  std::optional<MemoryReport> memory;  // of runs with a memory scheme
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "emulator/program.hpp"
+#include "experiment/memory_report.hpp"
 #include "experiment/profile.hpp"
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
@@ -101,6 +102,7 @@ void check_apps(const RunSpec& spec) {
     throw UserError(
         fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
   }
+  policy::check_memory_scheme(spec.policy, spec.machine, spec.apps.size());
 }
 
 }  // namespace
@@ -132,7 +134,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
-  machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record});
+  const machine::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
+  machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record, memory});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -157,6 +160,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.cycles = gpu.now();
   result.apps = programs.results();
   fill_totals(result, spec, gpu);
+  for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
+    result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
   gpu.end_series();
   result.series = gpu.recorder().series();
   result.policy_report = gpu.policy_report();

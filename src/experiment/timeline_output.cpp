@@ -45,6 +45,7 @@ class Writer {
     for (const Timeline::Block& block : timeline_.blocks) {
       if (block.begin < run_.cycles) add_block(block);  // the others were placed, and the run ended first
     }
+    for (const Timeline::Stall& stall : timeline_.stalls) add_stall(stall);
     add_counters();
     return fmt::format(
         "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"machine\": {}, \"policy\": {}, \"seed\": {}, "
@@ -79,11 +80,11 @@ class Writer {
           process);
   }
   /// Names it when it is new.
-  std::uint32_t thread(std::uint32_t process, std::uint32_t number, const char* name) {
+  std::uint32_t thread(std::uint32_t process, std::uint32_t number, const std::string& name) {
     const std::uint32_t id = process * kThreadsPerProcess + number % kThreadsPerProcess;
     if (threads_.insert(id).second) {
-      event(R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": "{} {}"}}}})",
-            process, id, name, number);
+      event(R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": "{}"}}}})",
+            process, id, name);
       event(
           R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "args": {{"sort_index": {}}}}})",
           process, id, number);
@@ -103,21 +104,34 @@ class Writer {
     event(
         R"({{"ph": "X", "cat": "kernel", "name": {}, "pid": {}, "tid": {}, {}, "args": {{"grid": "{}", )"
         R"("block": "{}", "begin_cycle": {}, "arrival_cycle": {}, "first_block_cycle": {}, "end_cycle": {}}}}})",
-        quoted(kernel.name), process, thread(process, kernel.stream, "stream"),
+        quoted(kernel.name), process, thread(process, kernel.stream, fmt::format("stream {}", kernel.stream)),
         span(kernel.submitted, kernel.end), dimensions(kernel.grid), dimensions(kernel.block),
         kernel.submitted, kernel.arrival,
         cycle_or_null(kernel.first_block < run_.cycles ? kernel.first_block : kNever),
         cycle_or_null(kernel.end));
   }
 
+  std::uint32_t process_of(SmId sm) {
+    if (sms_.insert(sm).second) name_process(kFirstSm + sm, fmt::format("SM {}", sm));
+    return kFirstSm + sm;
+  }
+
+  /// Below the block slots of its SM.
+  void add_stall(const Timeline::Stall& stall) {
+    const std::uint32_t process = process_of(stall.sm);
+    event(R"({{"ph": "X", "cat": "stall", "name": "LSU stalls", "pid": {}, "tid": {}, {}, "args": )"
+          R"({{"stalled_cycles": {}, "begin_cycle": {}, "end_cycle": {}}}}})",
+          process, thread(process, kThreadsPerProcess - 1, "LSU stalls"), span(stall.begin, stall.end),
+          stall.cycles, stall.begin, stall.end);
+  }
+
   void add_block(const Timeline::Block& block) {
     const Timeline::Kernel& kernel = timeline_.kernels[block.kernel];
-    const std::uint32_t process = kFirstSm + block.sm;
-    if (sms_.insert(block.sm).second) name_process(process, fmt::format("SM {}", block.sm));
+    const std::uint32_t process = process_of(block.sm);
     event(
         R"({{"ph": "X", "cat": "block", "name": {}, "pid": {}, "tid": {}, {}, "args": {{"app": {}, "launch": {}, )"
         R"("block": {}, "begin_cycle": {}, "end_cycle": {}}}}})",
-        quoted(kernel.name), process, thread(process, block.place, "block slot"),
+        quoted(kernel.name), process, thread(process, block.place, fmt::format("block slot {}", block.place)),
         span(block.begin, block.end), kernel.app, block.kernel, block.index, block.begin,
         cycle_or_null(block.end));
   }

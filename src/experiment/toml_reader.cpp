@@ -43,6 +43,11 @@ std::uint64_t TomlReader::whole(const toml::node& node, const char* key, std::in
   return static_cast<std::uint64_t>(node.as_integer()->get());
 }
 
+bool TomlReader::flag(const toml::node& node, const char* key) const {
+  if (!node.is_boolean()) fail(node, fmt::format("'{}' must be true or false", key));
+  return node.as_boolean()->get();
+}
+
 std::vector<std::string> TomlReader::texts(const toml::node& node, const char* key) const {
   if (!node.is_array()) fail(node, fmt::format("'{}' must be a list of texts", key));
   std::vector<std::string> values;

@@ -28,6 +28,8 @@ class TomlReader {
   [[nodiscard]] std::string text(const toml::node& node, const char* key) const;
   /// At least `low`.
   [[nodiscard]] std::uint64_t whole(const toml::node& node, const char* key, std::int64_t low) const;
+  /// true or false.
+  [[nodiscard]] bool flag(const toml::node& node, const char* key) const;
   [[nodiscard]] std::vector<std::string> texts(const toml::node& node, const char* key) const;
   /// The options of an application; keys of `more` are the caller's. Does not require 'app'.
   [[nodiscard]] AppArguments app(const toml::table& table, const std::vector<std::string>& more = {}) const;

@@ -22,6 +22,7 @@ struct AppArguments {
 /// Where neither a file nor an option says otherwise.
 inline constexpr const char* kDefaultMachine = "dai18-maxwell";
 inline constexpr const char* kDefaultPolicy = "leftover";
+inline constexpr std::uint64_t kDefaultSeries = 1000;  // core cycles of an interval: that of dai18's figures
 
 struct WorkloadFile {
   std::string folder;  // that relative paths in it are relative to

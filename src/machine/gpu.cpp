@@ -23,13 +23,16 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
       block_at_(std::size_t{config_.sms} * config_.sm.max_blocks, 0),
       folded_(kMaxApps),
-      recorder_(options.record, config_.sms * config_.sm.max_blocks) {
+      recorder_(options.record, config_.sms * config_.sm.max_blocks),
+      folded_stalls_(config_.sms, 0) {
   for (std::uint32_t i = 0; i < config_.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
   }
   for (std::uint32_t i = 0; i < config_.l2.partitions; ++i) {
     partitions_.push_back(std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_));
   }
+  if (options_.memory.on())
+    for (const auto& sm : sms_) sm->set_memory_scheme(options_.memory);
   for (const auto& sm : sms_) sm_boxes_.push_back(&sm->mailbox());
   for (const auto& partition : partitions_) partition_boxes_.push_back(&partition->mailbox());
   next_.assign(sms_.size() + partitions_.size(), kNever);
@@ -88,6 +91,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     } else {
       run_to_samples(meeting);
     }
+    if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) broadcast_memory_limits();
     kernel_ended = collect_finished_blocks();
     recycle_drained_slots();
     watch(now_);
@@ -152,7 +156,30 @@ void Gpu::admit_kernels() {
     recorder_.kernel_arrived(kernel, *slot.source, slot.stream,
                              submitted.arrival - config_.runtime.kernel_launch_latency);
     dispatch_possible_ = true;
+    if (options_.memory.on()) share_memory();
     policy_->kernel_arrived(*this, running_.back());
+  }
+}
+
+void Gpu::share_memory() {
+  expect_meeting();
+  std::uint32_t sharers = 0;
+  for (const policy::RunningKernel& kernel : running_) sharers |= 1U << kernel.app;
+  for (std::size_t i = 0; i < sms_.size(); ++i) {
+    sms_[i]->set_memory_sharers(sharers);
+    next_[i] = std::min(next_[i], now_);
+  }
+}
+
+void Gpu::broadcast_memory_limits() {
+  for (const policy::RunningKernel& kernel : running_) {
+    const std::uint32_t limit = sms_[options_.memory.monitor]->memory_client(kernel.app).limit;
+    if (limit == broadcast_limits_[kernel.app]) continue;
+    broadcast_limits_[kernel.app] = limit;
+    for (std::size_t i = 0; i < sms_.size(); ++i) {
+      sms_[i]->set_memory_limit(kernel.app, limit);
+      next_[i] = std::min(next_[i], now_);
+    }
   }
 }
 
@@ -237,6 +264,7 @@ bool Gpu::collect_finished_blocks() {
       std::erase_if(running_, [&](const policy::RunningKernel& k) { return k.slot == ended.slot; });
       std::erase(dispatch_order_, ended.slot);
       slots_[ended.slot].state = Slot::State::Draining;
+      if (options_.memory.on()) share_memory();
       policy_->kernel_ended(*this, ended);
       slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
       kernel_ended = true;
@@ -252,9 +280,11 @@ void Gpu::recycle_drained_slots() {
     if (slot.state != Slot::State::Draining) continue;
     const auto kernel = static_cast<KernelSlot>(id);
     if (!std::all_of(sms_.begin(), sms_.end(), [&](const auto& sm) { return sm->drained(kernel); })) continue;
-    for (const auto& sm : sms_) {
-      folded_[slot.app].add(sm->counters(kernel));
-      sm->reset_counters(kernel);
+    for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+      const KernelCounters& counters = sms_[sm]->counters(kernel);
+      folded_[slot.app].add(counters);
+      folded_stalls_[sm] += counters.lsu_stall_cycles;
+      sms_[sm]->reset_counters(kernel);
     }
     slot = Slot{};
   }

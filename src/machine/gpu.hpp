@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -39,6 +40,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     unsigned threads = 1;
     bool no_skip = false;
     Recorder::Options record;
+    MemoryScheme memory;
   };
   Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
@@ -82,6 +84,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override;
   [[nodiscard]] const KernelCounters& counters(SmId sm, KernelSlot kernel) const override;
   [[nodiscard]] const PartitionCounters& partition_counters(PartitionId partition) const override;
+  [[nodiscard]] MemoryClient memory_client(SmId sm, AppId app) const override {
+    return sms_[sm]->memory_client(app);
+  }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override;
   void set_dispatch_order(const std::vector<KernelSlot>& order) override;
   [[nodiscard]] SchedulerCounters scheduler_counters(SmId sm) const override;
@@ -112,6 +117,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_policy_alarm();
   /// Parts that were left asleep have counters to catch up.
   void settle_counters();
+  /// Tells the SMs which applications share them now.
+  void share_memory();
+  /// The limits that the monitored SM has worked out, for all others.
+  void broadcast_memory_limits();
   void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
@@ -123,6 +132,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void run_to_samples(Cycle meeting);
   void sample_skipped(Cycle until);
   void sample(Cycle now);
+  [[nodiscard]] std::vector<std::uint64_t> lsu_stalls() const;
 
   // --- run_ahead.cpp ------------------------------------------------------------------------------
   struct Span {        // of one call of run_parts()
@@ -210,12 +220,14 @@ class Gpu final : public runtime::Device, public policy::Control {
   SmId next_sm_ = 0;                                     // round robin of the block scheduler
   bool dispatch_possible_ = false;                       // something changed since no block could be placed
   Cycle next_epoch_ = kNever;
-  Cycle alarm_ = kNever;                // of the policy
-  std::vector<KernelCounters> folded_;  // by app: counters of recycled slots
+  std::array<std::uint32_t, kMaxApps> broadcast_limits_{};  // that all SMs have; 0: none yet
+  Cycle alarm_ = kNever;                                    // of the policy
+  std::vector<KernelCounters> folded_;                      // by app: counters of recycled slots
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;
   Cycle next_watch_ = 0;
+  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of recycled slots
 };
 
 }  // namespace gpumux::machine

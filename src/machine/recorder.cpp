@@ -41,6 +41,23 @@ void Recorder::sample(Cycle now, Series::Sample total) {
   next_sample_ = now + series_.interval;
 }
 
+void Recorder::sample_stalls(Cycle now, const std::vector<std::uint64_t>& total) {
+  const Cycle begin = series_.end;
+  stalls_of_.resize(total.size());
+  for (std::size_t sm = 0; sm < total.size(); ++sm) {
+    StallsOfSm& of = stalls_of_[sm];
+    const std::uint64_t stalled = total[sm] - of.total;
+    of.total = total[sm];
+    if (static_cast<double>(stalled) <= Timeline::kStallShare * static_cast<double>(now - begin)) continue;
+    if (of.last == kNoStall || timeline_.stalls[of.last].end != begin) {
+      of.last = timeline_.stalls.size();
+      timeline_.stalls.push_back({static_cast<SmId>(sm), begin, begin, 0});
+    }
+    timeline_.stalls[of.last].end = now;
+    timeline_.stalls[of.last].cycles += stalled;
+  }
+}
+
 void Recorder::kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
                               std::uint32_t stream, Cycle submitted) {
   if (!options_.timeline) return;

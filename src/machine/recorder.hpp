@@ -27,6 +27,10 @@ class Recorder {
   /// `total`: the counters at cycle `now` since the begin of the run. Throws UserError for too many
   /// intervals.
   void sample(Cycle now, Series::Sample total);
+  /// Samples want sample_stalls() as well, just before them.
+  [[nodiscard]] bool wants_stalls() const { return options_.timeline && options_.series_interval != 0; }
+  /// `total`: cycles that the load/store unit of each SM has stalled since the begin of the run.
+  void sample_stalls(Cycle now, const std::vector<std::uint64_t>& total);
 
   void kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
                       std::uint32_t stream, Cycle submitted);
@@ -51,6 +55,12 @@ class Recorder {
     Cycle last_end = 0;  // of these
   };
   std::vector<Launched> launched_;  // by kernel
+  struct StallsOfSm {
+    std::uint64_t total = 0;      // at the end of the last interval
+    std::size_t last = kNoStall;  // its last one
+  };
+  static constexpr std::size_t kNoStall = ~std::size_t{0};
+  std::vector<StallsOfSm> stalls_of_;  // by SM
 };
 
 }  // namespace gpumux::machine

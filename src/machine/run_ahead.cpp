@@ -7,7 +7,8 @@
 //   - So an SM knows its replies for as long, and as it takes no blocks while it has room for none, it goes
 //     on until one of its blocks ends, or until it would need request credits of which it knows nothing
 //     (sm::Sm::run_ahead).
-//   - A kernel does not end before the instructions that its blocks are known to have left have been issued.
+//   - A kernel does not end before the instructions that its blocks are known to have left have been issued,
+//     nor before the data that they wait for has come.
 // Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
 // The blocks that end are collected, and others dispatched, when all SMs have come that far.
 #include <algorithm>
@@ -55,6 +56,7 @@ Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
 bool Gpu::in_step() const {
   if (options_.no_skip || network_is_fast_ || dispatch_possible_ || policy_->watches_blocks(*this))
     return true;
+  if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) return true;  // one sets limits for all
   // Emulated blocks may write what those of other SMs read, so their order matters.
   for (const policy::RunningKernel& kernel : running_)
     if (!slots_[kernel.slot].refills_independently) return true;
@@ -74,15 +76,19 @@ Cycle Gpu::earliest_end(const policy::RunningKernel& kernel) const {
 }
 
 void Gpu::note_busy(SmId sm) {
-  std::array<Cycle, kMaxKernelSlots> cycles{};
-  sms_[sm]->busy_until(busy_slots_, cycles);
+  const sm::Sm& part = *sms_[sm];
   for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
     const auto slot = static_cast<KernelSlot>(std::countr_zero(slots));
-    busy_until_[slot * sms_.size() + sm] = cycles[slot];
+    Cycle busy = part.busy_until(slot);
+    // Through the network, the L2's pipeline, and the network again.
+    const Cycle read = part.last_read(slot);
+    if (busy != 0 && read != 0)
+      busy = std::max(busy, partitions_[0]->lookahead(read + network_.latency) + network_.latency);
+    busy_until_[slot * sms_.size() + sm] = busy;
   }
   for (const sm::FinishedBlock& block : sms_[sm]->finished_blocks()) {
     Cycle& busy = busy_until_[block.kernel * sms_.size() + sm];
-    busy = std::max(busy, sms_[sm]->done());
+    busy = std::max(busy, part.done());
   }
 }
 

@@ -28,7 +28,20 @@ void Gpu::sample(Cycle now) {
     total.apps.push_back(app_counters(static_cast<AppId>(app)));
   total.schedulers = scheduler_counters();
   total.partitions = partition_counters();
+  if (recorder_.wants_stalls()) recorder_.sample_stalls(now, lsu_stalls());
   recorder_.sample(now, std::move(total));
+}
+
+/// Cycles that the load/store unit of each SM has stalled since the begin of the run.
+std::vector<std::uint64_t> Gpu::lsu_stalls() const {
+  std::vector<std::uint64_t> stalls = folded_stalls_;
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+    for (std::size_t id = 0; id < slots_.size(); ++id) {
+      if (slots_[id].state == Slot::State::Free) continue;
+      stalls[sm] += sms_[sm]->counters(static_cast<KernelSlot>(id)).lsu_stall_cycles;
+    }
+  }
+  return stalls;
 }
 
 void Gpu::end_series() {

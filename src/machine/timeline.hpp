@@ -1,4 +1,4 @@
-// When kernels and blocks ran, and where.
+// When kernels and blocks ran, and where, and when memory held an SM up.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,22 @@ struct Timeline {
     Cycle begin = 0;          // dispatch
     Cycle end = kNever;
   };
+  /// Consecutive intervals of the series in each of which the load/store unit of an SM stalled in more than
+  /// kStallShare of the cycles.
+  struct Stall {
+    SmId sm = 0;
+    Cycle begin = 0;
+    Cycle end = 0;
+    std::uint64_t cycles = 0;  // stalled in between
+  };
+  /// What dai18 (section 2.4) calls many stalls.
+  static constexpr double kStallShare = 0.2;
   /// Blocks beyond so many are counted and not kept: 40 bytes each.
   static constexpr std::size_t kMaxBlocks = 2'000'000;
 
   std::vector<Kernel> kernels;  // by order of arrival
   std::vector<Block> blocks;    // by order of dispatch
+  std::vector<Stall> stalls;    // by SM and begin among those of an SM; without a series none
   std::uint64_t blocks_left_out = 0;
 };
 

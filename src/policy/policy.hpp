@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "machine/config.hpp"
+#include "machine/memory_scheme.hpp"
 #include "machine/messages.hpp"
 #include "machine/statistics.hpp"
 #include "policy/profile.hpp"
@@ -53,6 +54,8 @@ class Control {
   [[nodiscard]] virtual std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const = 0;
   [[nodiscard]] virtual const machine::KernelCounters& counters(SmId sm, KernelSlot kernel) const = 0;
   [[nodiscard]] virtual const machine::PartitionCounters& partition_counters(PartitionId partition) const = 0;
+  /// Memory instructions in flight, limits and quotas, while a memory scheme is on.
+  [[nodiscard]] virtual machine::MemoryClient memory_client(SmId sm, AppId app) const = 0;
   /// Of all kernels on the SM together.
   [[nodiscard]] virtual machine::SchedulerCounters scheduler_counters(SmId sm) const = 0;
 
@@ -138,13 +141,34 @@ struct PolicyChoice {
   std::string text;  // as typed
   std::string name;
   Settings settings;
+  std::string memory;  // memory scheme, empty: none
+  Settings memory_settings;
   std::string warps;  // warp scheduler, empty: the machine's
 };
-/// "even", "leftover:mode=strict,warps=lrr". Throws UserError for unknown names, keys and levels.
+/// "even", "leftover:mode=strict,warps=lrr", "even,memory=smil,k0=3,k1=1" or the same as
+/// "even-smil:k0=3,k1=1". What follows `memory=` belongs to the scheme when it knows the key. Throws
+/// UserError for unknown names, keys and levels.
 [[nodiscard]] PolicyChoice parse_choice(std::string_view text);
 /// The one text of all that mean the same choice: settings in order of their keys, then levels, without
 /// spaces.
 [[nodiscard]] std::string canonical_text(const PolicyChoice& choice);
 [[nodiscard]] std::unique_ptr<Policy> create(const PolicyChoice& choice);
+
+// --- level `memory`: memory_level.cpp ----------------------------------------------------------------
+struct MemorySchemeInfo {
+  std::string name;
+  std::string description;                                    // one line, with its source
+  std::vector<std::pair<std::string, std::string>> settings;  // key, description with range and default
+};
+[[nodiscard]] const std::vector<MemorySchemeInfo>& memory_schemes();
+/// `key` is a setting of the scheme ("k3" of smil).
+[[nodiscard]] bool is_memory_setting(const MemorySchemeInfo& scheme, const std::string& key);
+/// The scheme that a name says, empty: none. Throws UserError for unknown names and bad values.
+[[nodiscard]] machine::MemoryScheme memory_scheme(const std::string& name, const Settings& settings);
+/// Without settings that have their default value, numbers as they are written usually.
+[[nodiscard]] Settings canonical_memory_settings(const std::string& name, const Settings& settings);
+/// Throws UserError when the choice's scheme is impossible for so many applications on the machine: a limit
+/// of an application that is not there, fewer ways or miss resources than applications.
+void check_memory_scheme(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps);
 
 }  // namespace gpumux::policy

@@ -19,7 +19,42 @@ const PolicyInfo& find(const std::string& name) {
     if (info.name == name) return info;
     known.push_back(info.name);
   }
+  // Of the names joined with a memory scheme, the one that is meant, if any: there are many.
+  std::vector<std::string> joined;
+  for (const PolicyInfo& info : table())
+    for (const MemorySchemeInfo& scheme : memory_schemes()) joined.push_back(info.name + "-" + scheme.name);
+  if (const std::string nearest = nearest_choice(name, joined);
+      nearest_choice(name, known).empty() && !nearest.empty())
+    known.push_back(nearest);
   throw UserError(unknown_choice("policy", name, known));
+}
+
+const MemorySchemeInfo& find_memory(const std::string& name) {
+  std::vector<std::string> known;
+  for (const MemorySchemeInfo& info : memory_schemes()) {
+    if (info.name == name) return info;
+    known.push_back(info.name);
+  }
+  throw UserError(unknown_choice("memory scheme", name, known));
+}
+
+/// "ws-smil" is ws with memory=smil, unless a policy has the whole name. Of several schemes that end the name
+/// the longest is meant.
+void split_joined_name(PolicyChoice& choice) {
+  const std::string name = choice.name;
+  const auto is_policy = [](const std::string& text) {
+    return std::any_of(table().begin(), table().end(),
+                       [&](const PolicyInfo& info) { return info.name == text; });
+  };
+  if (is_policy(name)) return;
+  for (const MemorySchemeInfo& scheme : memory_schemes()) {
+    const std::string end = "-" + scheme.name;
+    if (!name.ends_with(end) || scheme.name.size() <= choice.memory.size()) continue;
+    const std::string partition = name.substr(0, name.size() - end.size());
+    if (!is_policy(partition)) continue;
+    choice.name = partition;
+    choice.memory = scheme.name;
+  }
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& part) {
@@ -53,14 +88,20 @@ PolicyChoice parse_choice(std::string_view text) {
   // "name:key=value" begins the settings; later parts are settings too, or levels.
   const std::size_t colon = parts[0].find(':');
   choice.name = std::string(trim(parts[0].substr(0, colon)));
+  split_joined_name(choice);
   const PolicyInfo& info = find(choice.name);
   if (colon == std::string::npos) {
     parts.erase(parts.begin());
   } else {
     parts[0] = parts[0].substr(colon + 1);
   }
-  std::vector<std::string> known = {"warps"};
+  std::vector<std::string> known = {"warps", "memory"};
   for (const auto& [key, description] : info.settings) known.push_back(key);
+  const auto know_memory = [&](const MemorySchemeInfo& scheme) {
+    for (const auto& [key, description] : scheme.settings) known.push_back(key);
+    return &scheme;
+  };
+  const MemorySchemeInfo* memory = choice.memory.empty() ? nullptr : know_memory(find_memory(choice.memory));
   for (const std::string& part : parts) {
     const auto [key, value] = key_and_value(part);
     if (key == "warps") {
@@ -69,6 +110,14 @@ PolicyChoice parse_choice(std::string_view text) {
         throw UserError(unknown_choice("warp scheduler", value, schedulers));
       }
       choice.warps = value;
+    } else if (key == "memory") {
+      if (memory != nullptr)
+        throw UserError(
+            fmt::format("policy {}: two memory schemes, {} and {}; give one", text, choice.memory, value));
+      memory = know_memory(find_memory(value));
+      choice.memory = value;
+    } else if (memory != nullptr && is_memory_setting(*memory, key)) {
+      choice.memory_settings[key] = value;
     } else if (std::find(known.begin(), known.end(), key) == known.end()) {
       throw UserError(fmt::format("policy {}: {}", choice.name, unknown_choice("setting", key, known)));
     } else {
@@ -76,6 +125,7 @@ PolicyChoice parse_choice(std::string_view text) {
     }
   }
   (void)create(choice);  // a bad value is an error now, not when the run starts
+  (void)memory_scheme(choice.memory, choice.memory_settings);
   return choice;
 }
 
@@ -86,6 +136,9 @@ std::string canonical_text(const PolicyChoice& choice) {
     text += fmt::format("{}{}={}", separator, key, value);
     separator = ',';
   }
+  if (!choice.memory.empty()) text += ",memory=" + choice.memory;
+  for (const auto& [key, value] : canonical_memory_settings(choice.memory, choice.memory_settings))
+    text += fmt::format(",{}={}", key, value);
   if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
   return text;
 }

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "database/schema.hpp"
+#include "database/workload_class.hpp"
 #include "report/timeline.hpp"
 
 namespace gpumux::report {
@@ -51,7 +52,7 @@ class Collector {
   void collect() {
     core_ = {{"schema", "gpumux.report/1"},
              {"database", std::filesystem::path(connection_.path()).filename().string()},
-             {"memory_share", kMemoryIntensiveStallShare}};
+             {"memory_share", database::kMemoryStallShare}};
     machines();
     runs();
     results();

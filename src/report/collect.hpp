@@ -6,10 +6,6 @@
 
 namespace gpumux::report {
 
-/// An application is memory intensive (M) when the load/store units of its isolated run stall in more than
-/// this share of the SM cycles; otherwise it is compute intensive (C). Source: dai18 section 2.4.
-inline constexpr double kMemoryIntensiveStallShare = 0.2;
-
 /// Adds the block `core`: what was run, one column per quantity, rows of runs in the order of planning; a
 /// block per counter; machines and sweeps as TOML; series and timelines where the database has them. Throws
 /// UserError when it is no results database, or cannot be read.

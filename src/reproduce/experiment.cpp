@@ -10,26 +10,15 @@
 #include "machine/config_file_fields.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/samples.hpp"
+#include "sweep/located.hpp"
 #include "sweep/sweep_table.hpp"
 
 namespace gpumux::reproduce {
 namespace {
 
 using experiment::TomlReader;
+using sweep::located;
 namespace fs = std::filesystem;
-
-/// Gives errors that have no place of their own one in the file.
-template <typename Make>
-auto located(const SourceLocation& where, const Make& make) {
-  try {
-    return make();
-  } catch (const UserError& error) {
-    constexpr std::string_view kPlaceless = "error: ";
-    const std::string_view text = error.what();
-    if (!text.starts_with(kPlaceless)) throw;
-    throw UserError(where, std::string(text.substr(kPlaceless.size())));
-  }
-}
 
 std::string canonical_policy(const std::string& text) {
   return policy::canonical_text(policy::parse_choice(text));

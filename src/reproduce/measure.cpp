@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "database/workload_class.hpp"
 
 namespace gpumux::reproduce {
 namespace {
@@ -222,7 +223,7 @@ class Measurer {
     }
     const double stalled = record.run.at("lsu_stall_cycles").value_or(0);
     const double cycles = record.run.at("cycles").value_or(0) * record.run.at("sms").value_or(0);
-    return stalled > kMemoryStallShare * cycles ? 'M' : 'C';
+    return stalled > database::kMemoryStallShare * cycles ? 'M' : 'C';
   }
   /// "C+M", or empty, and then `why`.
   [[nodiscard]] std::string class_of_workload(std::size_t run, std::string& why) {

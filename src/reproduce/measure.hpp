@@ -48,10 +48,6 @@ struct ExperimentResult {
   std::vector<TrendResult> trends;
 };
 
-/// Above this share of its isolated run's cycles in which the load/store unit of an SM stalls, an application
-/// is of class M (memory intensive), otherwise C. Source: dai18 section 2.4.
-inline constexpr double kMemoryStallShare = 0.2;
-
 /// `records`: of the plan's runs, in its order. A quantity of which any run has failed, is pending or lacks
 /// the number is missing, and says why.
 [[nodiscard]] ExperimentResult measure(const Experiment& experiment, const sweep::SweepPlan& plan,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/host.hpp"
+#include "workload/stream.hpp"
 
 namespace gpumux::runtime {
 
@@ -25,8 +26,8 @@ class Application {
   /// at the end and throws SimulationFault that names the first wrong element, both values and the
   /// tolerance.
   virtual Task run(Host& host, bool verify) = 0;
-  /// Registers per thread by kernel name that override the allocator's (metadata of a paper's table).
-  [[nodiscard]] virtual std::map<std::string, std::uint32_t> register_overrides() const { return {}; }
+  /// By kernel: what a block counts for on an SM where a paper's table says so.
+  [[nodiscard]] virtual std::map<std::string, workload::BlockMetadata> block_metadata() const { return {}; }
 };
 
 struct AppParamInfo {

@@ -17,7 +17,7 @@ Context::Context(AppId app, std::string name, std::unique_ptr<Application> appli
       device_(device),
       verify_(verify),
       sink_(sink),
-      overrides_(application_->register_overrides()) {}
+      metadata_(application_->block_metadata()) {}
 
 Context::~Context() = default;
 
@@ -229,8 +229,6 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   if (info == nullptr) {
     throw UserError({module_files_[module_id]}, unknown_choice("kernel", kernel, loaded.kernel_names()));
   }
-  const auto registers = overrides_.find(kernel);
-  const std::uint32_t registers_override = registers == overrides_.end() ? 0 : registers->second;
   const std::uint64_t threads = spec.block.count();
   if (spec.grid.count() == 0 || threads == 0) {
     throw UserError(fmt::format("app {}: kernel {}: grid and block must not be empty", name_, kernel));
@@ -246,8 +244,9 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.parameters = std::move(parameters);
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
-  std::unique_ptr<workload::KernelSource> source =
-      loaded.launch(*info, std::move(config), registers_override);
+  const auto metadata = metadata_.find(kernel);
+  std::unique_ptr<workload::KernelSource> source = loaded.launch(
+      *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
   check_fits(*source);
   stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
 }

@@ -122,7 +122,7 @@ class Context final : public Host {
   std::unique_ptr<workload::DeviceMemory> memory_;
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
   std::vector<std::string> module_files_;
-  std::map<std::string, std::uint32_t> overrides_;
+  std::map<std::string, workload::BlockMetadata> metadata_;
   std::deque<Stream> streams_;  // never moved
   std::vector<Event> events_;
   Task program_;

@@ -54,6 +54,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
       constants(config.constant.bytes, config.constant.ways, config.constant.line_bytes),
       injection(network, config.l1.miss_queue),
       ejection(network),
+      memory(id, schedulers_count),
       blocks(config.sm.max_blocks) {
   if (schedulers_count == 0 || schedulers_count > Fetch::kMaxSchedulers || local_slots(config.sm) > 64)
     throw UserError("sm: 1 to 8 schedulers with at most 64 warps each are possible");
@@ -79,6 +80,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   GPUMUX_CHECK(slot < machine::kMaxKernelSlots && resident[slot] == 0);
   kernels[slot] = context;
+  last_read[slot] = 0;
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   scoreboard.fit(timing->slots());
@@ -192,6 +194,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     warp.mem_next = source.mem_next;
     warp.finished = source.finished;
     warp.mark_few_left(watermark);
+    supplied[slot] += source.available();
   }
   for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
   // Warps without threads are impossible; a block without warps ends at once.
@@ -224,6 +227,7 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       Warp& warp = warps[block.warps[w]];
       const workload::WarpStream& stream = block.stream->stream(w);
+      supplied[block.kernel] += stream.available() - static_cast<std::uint64_t>(warp.end - warp.next);
       warp.next = stream.next;
       warp.end = stream.end;
       warp.mem_next = stream.mem_next;
@@ -330,23 +334,10 @@ void Sm::State::check_finished(Block& block) {
   finish_next = std::min(finish_next, block.finish_at);
 }
 
-// A scheduler issues one record a cycle at most.
-void Sm::State::busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const {
-  std::array<std::uint64_t, machine::kMaxKernelSlots> records{};
-  for (const std::uint8_t index : block_order) {
-    const Block& block = blocks[index];
-    if ((slots >> block.kernel & 1U) == 0) continue;
-    for (const std::uint16_t w : block.warps) {
-      const Warp& warp = warps[w];  // its first line alone
-      if (warp.alive && warp.next < warp.few_left)
-        records[block.kernel] += static_cast<std::uint64_t>(warp.few_left - warp.next);
-    }
-  }
-  for (std::uint32_t left = slots; left != 0; left &= left - 1) {
-    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
-    // A scheduler issues one a cycle at most.
-    cycles[slot] = resident[slot] == 0 ? 0 : now_ + records[slot] / schedulers_count;
-  }
+Cycle Sm::State::busy_until(KernelSlot slot) const {
+  // A scheduler issues one record a cycle at most.
+  const std::uint64_t left = supplied[slot] - counters[slot].warp_instructions;
+  return resident[slot] == 0 ? 0 : now_ + left / schedulers_count;
 }
 
 void Sm::State::finish_blocks(Cycle now) {

@@ -22,7 +22,11 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   run_to = stop = end;
   Cycle next = begin;
   while (true) {
-    next = greedy ? simulate<true>(next) : simulate<false>(next);
+    if (memory_controlled) [[unlikely]] {
+      next = greedy ? simulate<true, true>(next) : simulate<false, true>(next);
+    } else {
+      next = greedy ? simulate<true, false>(next) : simulate<false, false>(next);
+    }
     if (stop >= run_to) break;
     next = stop;
     stop = run_to;
@@ -33,19 +37,21 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   return refilled ? now_ : std::min(next, injection.blind_from());
 }
 
+template <bool kControl>
 inline Cycle Sm::State::next_after(Cycle from) const {
-  const Cycle next = std::min(std::min(std::min(ejection.next(), injection.next()), lsu.next),
-                              std::min(finish_next, next_try_of_all));
+  Cycle next = std::min(std::min(std::min(ejection.next(), injection.next()), lsu.next),
+                        std::min(finish_next, next_try_of_all));
+  if constexpr (kControl) next = std::min(next, memory.next_end());
   return next <= from ? from : std::min(next, wheel.next(from));
 }
 
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
 /// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
-template <bool kGreedy>
+template <bool kGreedy, bool kControl>
 Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
-    now = next_after(now);
+    now = next_after<kControl>(now);
     if (now >= injection.blind_from()) [[unlikely]] {
       run_to = std::min(run_to, injection.blind_from());
       stop = std::min(stop, run_to);
@@ -54,11 +60,14 @@ Cycle Sm::State::simulate(Cycle begin) {
     while (ejection.next() <= now) reply(now);
     if (injection.next() <= now) send_requests(now);
     if (lsu.next <= now) lsu_step(now);
+    if constexpr (kControl) {
+      if (memory.next_end() <= now) end_memory(now);
+    }
     if (wheel.due(now)) wake_due(now);
     // The turn moves on with each memory instruction, so that a freed place in the
     // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
     if (next_try_of_all <= now) {
-      schedule_due<kGreedy>(now);
+      schedule_due<kGreedy, kControl>(now);
       Cycle least = next_try[0];
       for (std::uint32_t s = 1; s < schedulers_count; ++s) least = std::min(least, next_try[s]);
       next_try_of_all = least;
@@ -69,7 +78,7 @@ Cycle Sm::State::simulate(Cycle begin) {
 }
 
 /// From first_scheduler on, around. One whose turn has not come may become due by what issues.
-template <bool kGreedy>
+template <bool kGreedy, bool kControl>
 [[gnu::always_inline]] inline void Sm::State::schedule_due(Cycle now) {
   const std::uint32_t first = first_scheduler;
   due = 0;
@@ -80,11 +89,18 @@ template <bool kGreedy>
     if (turned == 0) return;
     left &= ~(turned ^ (turned - 1));
     const std::uint32_t index = first + static_cast<std::uint32_t>(std::countr_zero(turned));
-    schedule<kGreedy>(index < schedulers_count ? index : index - schedulers_count, now);
+    std::uint32_t later = 0;
+    if constexpr (kControl) {
+      later = (turned & left) << first;
+      later = (later | later >> schedulers_count) & ((1U << schedulers_count) - 1);
+    }
+    schedule<kGreedy, kControl>(index < schedulers_count ? index : index - schedulers_count, now, later);
   }
 }
 
-Cycle Sm::State::next_event(Cycle from) const { return next_after(from); }
+Cycle Sm::State::next_event(Cycle from) const {
+  return memory_controlled ? next_after<true>(from) : next_after<false>(from);
+}
 
 template <bool kGreedy>
 std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) const {
@@ -164,9 +180,11 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
 }
 
 /// The warps that can issue now.
+template <bool kControl>
 [[gnu::always_inline]] inline WarpMask Sm::State::candidates(const Scheduler& scheduler, std::uint32_t index,
-                                                             Cycle now) const {
-  const WarpMask ready = scheduler.ready() & scheduler.allowed;
+                                                             Cycle now) {
+  WarpMask ready = scheduler.ready() & scheduler.allowed;
+  if constexpr (kControl) ready &= ~limited(scheduler, index);
   if (ready == 0) return 0;
   // Without branches: which units are wanted and free changes too often for the host to guess.
   const UnitArray& units_free = units.free_at(index);
@@ -184,8 +202,10 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
 
 /// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
 /// and why it does not issue until then.
+template <bool kControl>
 [[gnu::always_inline]] inline void Sm::State::rest(Scheduler& scheduler, std::uint32_t index, Cycle from) {
-  const WarpMask ready = scheduler.ready() & scheduler.allowed;
+  WarpMask ready = scheduler.ready() & scheduler.allowed;
+  if constexpr (kControl) ready &= ~limited(scheduler, index);
   if (ready == 0) {
     next_try[index] = kNever;
     scheduler.reason = why_none_is_ready(scheduler);
@@ -203,8 +223,8 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
     retry = std::min(retry, free | none);
   }
   next_try[index] = std::max(retry, from);
-  const bool memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
-  scheduler.reason = memory ? Reason::pipeline_memory : Reason::pipeline_alu;
+  const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
+  scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
 }
 
 Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
@@ -218,22 +238,62 @@ Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
                                : Reason::idle;
 }
 
+/// Schedulers that want the load/store unit in this cycle offer all their memory instructions; the scheme
+/// chooses one application among them, and those that have none of its instructions do something else.
+/// A scheduler wants it when its own order says so, so that a lone application runs as without a scheme.
 template <bool kGreedy>
-void Sm::State::schedule(std::uint32_t index, Cycle now) {
+std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
+                                   Cycle now, std::uint32_t later) {
+  const std::uint32_t local = pick<kGreedy>(scheduler, choice);
+  const MemoryControl::Ready& mine = memory.ready(index);
+  if ((mine.any >> local & 1U) == 0) return local;
+  const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
+    std::uint32_t apps = 0;
+    for (std::uint32_t app = 0; app < kMaxApps; ++app)
+      apps |= std::uint32_t{(ready.of[app] & candidates) != 0} << app;
+    return apps;
+  };
+  std::uint32_t offered = offer(mine, choice);
+  for (; later != 0; later &= later - 1) {
+    const auto other = static_cast<std::uint32_t>(std::countr_zero(later));
+    const WarpMask others = candidates<true>(schedulers[other], other, now);
+    if (others == 0) continue;
+    const MemoryControl::Ready& ready = memory.ready(other);
+    if ((ready.any >> pick<kGreedy>(schedulers[other], others) & 1U) != 0) offered |= offer(ready, others);
+  }
+  WarpMask chosen = choice & mine.of[memory.first_of(offered)];
+  if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
+  return chosen == 0 ? 64 : pick<kGreedy>(scheduler, chosen);
+}
+
+template <bool kGreedy, bool kControl>
+void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
   Scheduler& scheduler = schedulers[index];
   scheduler.settle(now);
-  const WarpMask choice = candidates(scheduler, index, now);
+  const WarpMask choice = candidates<kControl>(scheduler, index, now);
   if (choice == 0) {
-    rest(scheduler, index, now + 1);
+    rest<kControl>(scheduler, index, now + 1);
     return;
   }
-  const std::uint32_t local = pick<kGreedy>(scheduler, choice);
+  std::uint32_t local = 0;
+  if constexpr (kControl) {
+    local = memory.scheme().order == machine::MemoryScheme::Order::Warps
+                ? pick<kGreedy>(scheduler, choice)
+                : arbitrate<kGreedy>(scheduler, index, choice, now, later);
+    if (local == 64) {
+      rest<kControl>(scheduler, index, now + 1);
+      return;
+    }
+    memory.forget(index, local, hot[warps[slot_of(index, local)].kernel].app);
+  } else {
+    local = pick<kGreedy>(scheduler, choice);
+  }
   scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += issue_interval;
   scheduler.next_issue = scheduler.since = now + issue_interval;
   scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
   issue(scheduler, index, local, now);
   // Often nothing can follow at once: then the scheduler is not asked before something can.
-  rest(scheduler, index, scheduler.next_issue);
+  rest<kControl>(scheduler, index, scheduler.next_issue);
 }
 
 /// The warp has few records left.

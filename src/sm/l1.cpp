@@ -117,7 +117,9 @@ void L1::drop(std::uint16_t index, Set& set) {
   free_ = index;
 }
 
-inline bool L1::make_room(Set& set) {
+inline bool L1::make_room(Set& set, AppId app) {
+  if (divides_ways_) [[unlikely]]
+    return make_room_in_share(set, app);
   // The set may be over its size after resize(): then more than one line goes.
   if (set.reserved >= ways_) return false;
   std::uint16_t index = set.oldest;
@@ -131,7 +133,7 @@ inline bool L1::make_room(Set& set) {
   return true;
 }
 
-inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& set) {
+inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& set, AppId app) {
   const std::uint16_t index = free_;
   GPUMUX_DCHECK(index != kNone);
   free_ = lines_[index].older;
@@ -139,11 +141,59 @@ inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& se
   lines_[index].place = place;
   way_at(place) = index;
   ++set.lines;
+  if (divides_ways_) [[unlikely]]
+    owner_[index] = app;
   make_newest(set, index);
   return index;
 }
 
-L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
+std::uint32_t L1::set_index(std::uint64_t line) const { return set_of(line); }
+
+void L1::divide_ways(const std::array<std::uint32_t, kMaxApps>& granted) {
+  if (!divides_ways_) {
+    GPUMUX_CHECK(mshrs_.in_use() == 0);
+    owner_.resize(lines_.size(), 0);
+  }
+  divides_ways_ = true;
+  // Who is no sharer any more may still get data that it asked for.
+  for (std::size_t app = 0; app < kMaxApps; ++app) granted_[app] = std::max(granted[app], 1U);
+}
+
+void L1::divide_mshrs(std::uint32_t each) {
+  GPUMUX_CHECK(divides_mshrs_ || mshrs_.in_use() == 0);
+  divides_mshrs_ = true;
+  mshrs_each_ = each;
+}
+
+std::uint16_t L1::victim(const Set& set, AppId app) {
+  std::uint32_t own = 0;
+  std::uint16_t oldest_own = kNone, oldest_other = kNone;
+  for (std::uint16_t index = set.oldest; index != kNone; index = lines_[index].newer) {
+    const bool mine = owner_[index] == app;
+    own += mine ? 1U : 0U;
+    std::uint16_t& oldest = mine ? oldest_own : oldest_other;
+    if (oldest == kNone && !reserved(lines_[index])) oldest = index;
+  }
+  return own < granted_[app] && oldest_other != kNone ? oldest_other : oldest_own;
+}
+
+/// The set is not over its size, but after resize().
+bool L1::lacks_way(Set& set, AppId app) {
+  for (std::uint16_t index = set.oldest; set.lines > ways_ && index != kNone;) {
+    const std::uint16_t next = lines_[index].newer;
+    if (!reserved(lines_[index])) drop(index, set);
+    index = next;
+  }
+  return set.lines >= ways_ && (set.lines > ways_ || victim(set, app) == kNone);
+}
+
+bool L1::make_room_in_share(Set& set, AppId app) {
+  if (lacks_way(set, app)) return false;
+  if (set.lines >= ways_) drop(victim(set, app), set);
+  return true;
+}
+
+L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room, AppId app) {
   if (!sectored_) sectors = 0xf;
   L1Access access;
   std::uint32_t place = find(line);
@@ -171,12 +221,13 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
   Set* set = nullptr;  // where the line needs a place
   if (on_miss_ && way == kNone) {
     set = &sets_of_lines_[set_of(line)];
-    if (set->reserved >= ways_) {
+    if (set->reserved >= ways_ || (divides_ways_ && lacks_way(*set, app))) {
       access.result = L1Result::FailLine;
       return access;
     }
   }
-  if (access.mshr == kNil && mshrs_.in_use() >= mshr_limit_) {
+  if (access.mshr == kNil &&
+      (mshrs_.in_use() >= mshr_limit_ || (divides_mshrs_ && mshrs_of_[app] >= mshrs_each_))) {
     access.result = L1Result::FailMshr;
     return access;
   }
@@ -194,7 +245,7 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
     ++mshrs_[access.mshr].merges;
   } else {
     if (set != nullptr) {
-      const bool room = make_room(*set);
+      const bool room = make_room(*set, app);
       GPUMUX_DCHECK(room);
       static_cast<void>(room);
     }
@@ -204,8 +255,11 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room) {
     entry.line = line;
     entry.place = place;
     entry.merges = 1;
+    entry.app = app;
+    if (divides_mshrs_) [[unlikely]]
+      ++mshrs_of_[app];
     mshr_at(place) = static_cast<std::uint16_t>(access.mshr);
-    if (set != nullptr) way = insert(line, place, *set);
+    if (set != nullptr) way = insert(line, place, *set, app);
     if (on_miss_) ++(set != nullptr ? *set : sets_of_lines_[set_of(line)]).reserved;
   }
   mask_at(place).pending |= access.request;
@@ -251,8 +305,8 @@ void L1::arrive(const Mshr& entry, std::uint8_t sectors) {
   }
   if (way == kNone) {
     Set& set = sets_of_lines_[set_of(entry.line)];
-    if (!make_room(set)) return;  // never: nothing is reserved on-fill
-    way = insert(entry.line, entry.place, set);
+    if (!make_room(set, entry.app)) return;  // never: nothing is reserved on-fill
+    way = insert(entry.line, entry.place, set, entry.app);
   } else {
     touch(way);
   }
@@ -270,6 +324,8 @@ void L1::release(std::uint32_t mshr) {
     --sets_of_lines_[set_of(entry.line)].reserved;
     if (mask_at(place).valid == 0) drop(way);
   }
+  if (divides_mshrs_) [[unlikely]]
+    --mshrs_of_[entry.app];
   mshrs_.give(mshr);
 }
 

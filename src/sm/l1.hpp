@@ -29,8 +29,8 @@ class L1 {
  public:
   explicit L1(const machine::L1Config& config);
 
-  /// A load of `sectors` of `line`. `queue_room`: the miss queue has a free entry.
-  L1Access load(std::uint64_t line, std::uint8_t sectors, bool queue_room);
+  /// A load of `sectors` of `line` by an application. `queue_room`: the miss queue has a free entry.
+  L1Access load(std::uint64_t line, std::uint8_t sectors, bool queue_room, AppId app = 0);
   /// A store or atomic that is on its way to L2: keeps or drops the sectors. Returns those that were
   /// there.
   std::uint8_t write(std::uint64_t line, std::uint8_t sectors, bool atomic);
@@ -101,6 +101,17 @@ class L1 {
   /// Bytes that L1 may use from now on (unified L1 and shared memory). Ways scale.
   void resize(std::uint32_t bytes);
   [[nodiscard]] std::uint32_t bytes() const { return sets_ * ways_ * kLineBytes; }
+  [[nodiscard]] std::uint32_t sets() const { return sets_; }
+  [[nodiscard]] std::uint32_t ways() const { return ways_; }
+  [[nodiscard]] std::uint32_t max_ways() const { return max_ways_; }
+  [[nodiscard]] std::uint32_t set_index(std::uint64_t line) const;
+
+  /// From now on replacement keeps each application to its ways of a set: one that holds fewer evicts the
+  /// oldest line of another, one that does not evicts its own, and has to wait when these are all reserved.
+  /// Before the first access for the first time.
+  void divide_ways(const std::array<std::uint32_t, kMaxApps>& granted);
+  /// From now on an application has at most so many MSHRs. Before the first access for the first time.
+  void divide_mshrs(std::uint32_t each);
   /// Accesses are counted in sectors or lines.
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
     return sectored_ ? static_cast<std::uint32_t>(std::popcount(sectors)) : (sectors != 0 ? 1U : 0U);
@@ -154,6 +165,7 @@ class L1 {
     Waiter first;               // most lines have one
     std::uint8_t merges = 0;
     bool stale = false;  // flushed while pending
+    AppId app = 0;       // who missed
   };
   static_assert(sizeof(Mshr) == 32);
 
@@ -191,8 +203,12 @@ class L1 {
   void drop(std::uint16_t index);
   void drop(std::uint16_t index, Set& set);
   /// Frees space until one line fits. False: every line is reserved.
-  [[nodiscard]] bool make_room(Set& set);
-  std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set);
+  [[nodiscard]] bool make_room(Set& set, AppId app);
+  /// Of divided ways, the line that goes for one of the application; kNone: it has to wait.
+  [[nodiscard]] std::uint16_t victim(const Set& set, AppId app);
+  [[nodiscard]] bool lacks_way(Set& set, AppId app);
+  [[nodiscard]] bool make_room_in_share(Set& set, AppId app);
+  std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set, AppId app);
   void arrive(const Mshr& entry, std::uint8_t sectors);
   void release(std::uint32_t mshr);
 
@@ -201,6 +217,8 @@ class L1 {
   bool xor_index_;
   bool write_evict_;
   bool power_of_two_;  // sets
+  bool divides_ways_ = false;
+  bool divides_mshrs_ = false;
   std::uint32_t mshr_limit_;
   std::uint32_t merge_limit_;
   std::uint32_t sets_;
@@ -215,6 +233,11 @@ class L1 {
   Pool<Mshr> mshrs_;
   Pool<Waiter> waiters_;  // that are not the first of their line
   std::uint32_t waiting_ = 0;
+  // While ways or MSHRs are divided:
+  std::array<std::uint32_t, kMaxApps> granted_{};  // ways of a set
+  std::vector<AppId> owner_;                       // by line
+  std::uint32_t mshrs_each_ = 0;
+  std::array<std::uint32_t, kMaxApps> mshrs_of_{};  // in use
 };
 
 }  // namespace gpumux::sm

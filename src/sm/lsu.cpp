@@ -46,6 +46,8 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   ++warp.memory_out;
   ++outstanding[warp.kernel];
   ++count(warp.kernel).memory_instructions;
+  if (memory_controlled && lines) [[unlikely]]
+    memory.issued(op.app);
   if (memory_issue_cycle != now) {
     memory_issue_cycle = now;
     memory_issues = 0;
@@ -69,6 +71,8 @@ inline void Sm::State::stall(Stall cause, Cycle now) {
 void Sm::State::credit_stall(Cycle now) {
   machine::KernelCounters& counter = count(ops[lsu.current].kernel);
   const std::uint64_t cycles = now - lsu.stall_since;
+  if (memory_controlled) [[unlikely]]
+    memory.failed(ops[lsu.current].app, cycles);
   lsu.stall_since = now;
   switch (lsu.stall) {
     case Stall::None: return;
@@ -85,20 +89,20 @@ void Sm::State::credit_stall(Cycle now) {
   MemoryOp& op = ops[index];
   machine::KernelCounters& counter = count(op.kernel);
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
-  const bool bypass = !l1_enabled || (op.inst->flags & InstFlag::kBypassL1) != 0 ||
-                      (!config.l1.caches_global && op.where == Where::Global);
-  if (bypass) {
-    if (!injection.room()) {
+  if (bypasses_l1(op)) {
+    if (!has_miss_queue_room(op.app)) {
       stall(Stall::MissQueue, now);
       return false;
     }
     counter.l1_accesses += l1.units(sectors);
     counter.l1_misses += l1.units(sectors);
+    note_read(op, now);
+    count_queued(op.app);
     injection.push_miss(
         new_request(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), requests);
     return true;
   }
-  const L1Access result = l1.load(transaction.line(), sectors, injection.room());
+  const L1Access result = l1.load(transaction.line(), sectors, has_miss_queue_room(op.app), op.app);
   switch (result.result) {
     case L1Result::FailLine: stall(Stall::Line, now); return false;
     case L1Result::FailMshr: stall(Stall::Mshr, now); return false;
@@ -118,6 +122,8 @@ void Sm::State::credit_stall(Cycle now) {
   op.ready_at = std::max(op.ready_at, now + config.l1.latency);
   l1.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
+    note_read(op, now);
+    count_queued(op.app);
     injection.push_miss(
         new_request(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr, result.request, now),
         requests);
@@ -133,10 +139,11 @@ void Sm::State::credit_stall(Cycle now) {
   if (!atomic && !store) return access_load(index, transaction, now);
 
   // Stores and atomics go to L2; L1 drops or updates its copy.
-  if (!injection.room()) {
+  if (!has_miss_queue_room(op.app)) {
     stall(Stall::MissQueue, now);
     return false;
   }
+  count_queued(op.app);
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
   const std::uint8_t present = l1_enabled ? l1.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
   machine::KernelCounters& counter = count(op.kernel);
@@ -155,6 +162,7 @@ void Sm::State::credit_stall(Cycle now) {
     requests[request].data_bytes = static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes});
   }
   requests[request].flits = network.flits(requests[request].data_bytes);
+  note_read(op, now);
   injection.push_miss(request, requests);
   return true;
 }
@@ -189,18 +197,24 @@ void Sm::State::lsu_step(Cycle now) {
     case Where::None: GPUMUX_CHECK(false); return;
   }
   if (lsu.stall != Stall::None) credit_stall(now);
+  if (memory_controlled && way_partition.next() <= now) [[unlikely]]
+    divide_ways_again(now);
   const std::uint32_t transactions = op.transactions;
   for (std::uint32_t bank = 0; bank < std::max(1U, config.l1.banks) && lsu.done < transactions; ++bank) {
     // Of many, those behind were fetched at issue, and may be gone again.
     constexpr std::size_t kAhead = 8;
     if (lsu.words.size() > kAhead) l1.prefetch(workload::Transaction{lsu.words.at(kAhead)}.line());
-    if (!access(index, workload::Transaction{lsu.words.front()}, now)) {
-      lsu.next = kNever;  // until something is freed
+    const workload::Transaction transaction{lsu.words.front()};
+    if (!access(index, transaction, now)) {
+      // Until something is freed, or ways are divided anew.
+      lsu.next = memory_controlled ? way_partition.next() : kNever;
       return;
     }
     lsu.stall = Stall::None;
     lsu.words.pop();
     ++lsu.done;
+    if (memory_controlled) [[unlikely]]
+      memory_accessed(op, transaction, lsu.done == transactions, now);
   }
   if (lsu.done == transactions) {
     lsu_next_op(now);
@@ -268,6 +282,9 @@ void Sm::State::op_done(std::uint32_t index, Cycle now) {
   MemoryOp& op = ops[index];
   const Cycle ready = std::max(op.ready_at, now);
   --outstanding[op.kernel];
+  if (memory_controlled && (op.where == Where::Global || op.where == Where::Local) &&
+      (op.inst->num_dst > 0 || memory.scheme().stores_performed)) [[unlikely]]
+    memory_ends(op.app, ready, now);
   Warp& warp = warps[op.warp];
   if (warp.generation == op.generation) {
     --warp.memory_out;

@@ -22,6 +22,10 @@ void Sm::State::send_requests(Cycle now) {
     const bool full = !injection.room();
     const Request* const sent = injection.send(now, requests, id, mailbox.out);
     if (sent == nullptr) return;
+    if (miss_queue_each != 0 && sent->purpose <= Purpose::Atomic) [[unlikely]] {
+      --misses_queued[sent->app];
+      lsu_retry(now);
+    }
     if (full && injection.room()) lsu_retry(now);
     ++count(sent->kernel).requests_sent;
     ++progress;

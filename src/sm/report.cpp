@@ -91,8 +91,12 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
         const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
-            reason = !may_issue[warp.kernel]          ? "its kernel to be allowed to issue"
-                     : quota.spent(warp.kernel)       ? "its kernel's next quota of instructions"
+            reason = !may_issue[warp.kernel]    ? "its kernel to be allowed to issue"
+                     : quota.spent(warp.kernel) ? "its kernel's next quota of instructions"
+                     : memory_concerns_issue && inst.unit == isa::Unit::Memory &&
+                             memory.client(hot[warp.kernel].app).in_flight >=
+                                 memory.client(hot[warp.kernel].app).limit
+                         ? "its application's memory instructions in flight to become fewer"
                      : inst.unit == isa::Unit::Memory ? "the load/store unit"
                                                       : "its turn or its unit";
             break;
@@ -161,8 +165,12 @@ void Sm::State::check_drained(bool credits_home) const {
   check(ops.in_use() == 0 && lsu.queue.empty() && lsu.words.empty() && lsu.current == kNil,
         "a memory instruction");
   check(requests.in_use() == 0 && injection.empty() && ejection.waiting() == 0, "a request");
+  check(memory.drained(), "a memory instruction of a memory scheme");
+  for (const std::uint32_t queued : misses_queued) check(queued == 0, "a share of the miss queue");
   check(fetch.misses.empty() && constant_misses.empty(), "an instruction or constant miss");
   for (const std::uint32_t count : outstanding) check(count == 0, "a count of outstanding accesses");
+  for (std::size_t slot = 0; slot < supplied.size(); ++slot)
+    check(supplied[slot] == counters[slot].warp_instructions, "a record of a stream");
   for (const Scheduler& scheduler : schedulers) {
     for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
     for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");

@@ -64,6 +64,22 @@ void Sm::set_issue_quota(KernelSlot slot, std::uint32_t instructions) {
   state_->set_issue_quota(slot, instructions);
 }
 
+void Sm::set_memory_scheme(const machine::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
+
+void Sm::set_memory_sharers(std::uint32_t sharers) { state_->set_memory_sharers(sharers); }
+
+void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
+  GPUMUX_CHECK(limit > 0);
+  if (state_->memory.client(app).limit == limit) return;
+  if (state_->memory.set_limit(app, limit)) state_->wake_limited(state_->now_);
+}
+
+machine::MemoryClient Sm::memory_client(AppId app) const {
+  machine::MemoryClient client = state_->memory.client(app);
+  client.ways = state_->ways_granted[app];
+  return client;
+}
+
 Cycle Sm::run(Cycle begin, Cycle end) {
   state_->stops_at_ends = false;
   return state_->run(begin, end, kNever);
@@ -78,13 +94,16 @@ Cycle Sm::done() const { return state_->now_; }
 
 bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
 
-void Sm::busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const {
-  state_->busy_until(slots, cycles);
-}
+Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
+
+Cycle Sm::last_read(KernelSlot slot) const { return state_->last_read[slot]; }
 
 const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
-void Sm::reset_counters(KernelSlot slot) { state_->counters[slot] = {}; }
+void Sm::reset_counters(KernelSlot slot) {
+  state_->supplied[slot] -= state_->counters[slot].warp_instructions;
+  state_->counters[slot] = {};
+}
 
 machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
 

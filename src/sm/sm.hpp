@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "machine/config.hpp"
+#include "machine/memory_scheme.hpp"
 #include "machine/messages.hpp"
 #include "machine/statistics.hpp"
 #include "noc/partition_map.hpp"
@@ -80,6 +81,12 @@ class Sm {
 
   // --- knobs, for policies (between windows) ----------------------------------------------------
   void set_may_issue(KernelSlot slot, bool allowed);
+  /// Before the first block.
+  void set_memory_scheme(const machine::MemoryScheme& scheme);
+  /// Applications that have a kernel, as bits: those that get quotas, ways and shares of L1's resources.
+  void set_memory_sharers(std::uint32_t sharers);
+  /// At most so many (1 or more) memory instructions of the application in flight.
+  void set_memory_limit(AppId app, std::uint32_t limit);
   /// Warp instructions that the kernel may issue here in each set (policy::Control::set_issue_quota); 0: no
   /// limit. It gets a whole set at once.
   void set_issue_quota(KernelSlot slot, std::uint32_t instructions);
@@ -96,9 +103,12 @@ class Sm {
   [[nodiscard]] Cycle done() const;
   /// run_ahead() ended for want of credits.
   [[nodiscard]] bool lacks_credits() const;
-  /// For each of the kernels (slots as bits) a cycle before which its blocks here do not all end, from what
-  /// is known of their streams; 0 when it has none.
-  void busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const;
+  /// A cycle before which the kernel's blocks here do not all end, from what is known of their streams; 0
+  /// when it has none.
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
+  /// When a request last left for memory whose data the end of one of the kernel's blocks waits for; 0:
+  /// never.
+  [[nodiscard]] Cycle last_read(KernelSlot slot) const;
 
   /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
   /// call them, in this order, each when what the one before has asked for is there.
@@ -115,6 +125,7 @@ class Sm {
   // --- probes -----------------------------------------------------------------------------------
   [[nodiscard]] const machine::KernelCounters& counters(KernelSlot slot) const;
   void reset_counters(KernelSlot slot);  // at the reuse of a slot
+  [[nodiscard]] machine::MemoryClient memory_client(AppId app) const;
   /// Credited up to the end of the last window.
   [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
   /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5

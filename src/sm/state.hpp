@@ -12,6 +12,7 @@
 #include "sm/fetch.hpp"
 #include "sm/issue_quota.hpp"
 #include "sm/l1.hpp"
+#include "sm/memory_control.hpp"
 #include "sm/memory_ops.hpp"
 #include "sm/network_port.hpp"
 #include "sm/read_only_cache.hpp"
@@ -19,6 +20,7 @@
 #include "sm/sm.hpp"
 #include "sm/wake_wheel.hpp"
 #include "sm/warp.hpp"
+#include "sm/way_partition.hpp"
 
 namespace gpumux::sm {
 
@@ -57,7 +59,7 @@ struct Sm::State {
   void release_stuck_barrier(Block& block, Cycle now);
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
-  void busy_until(std::uint32_t slots, std::array<Cycle, machine::kMaxKernelSlots>& cycles) const;
+  [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end, Cycle credits_known);
@@ -75,17 +77,26 @@ struct Sm::State {
       __builtin_prefetch(&ops[request.target], 1);
     }
   }
-  template <bool kGreedy>
+  // kControl: with a memory scheme (memory_issue.cpp).
+  template <bool kGreedy, bool kControl>
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
+  template <bool kControl>
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  [[nodiscard]] WarpMask candidates(const Scheduler& scheduler, std::uint32_t index, Cycle now) const;
+  template <bool kControl>
+  [[nodiscard]] WarpMask candidates(const Scheduler& scheduler, std::uint32_t index, Cycle now);
+  template <bool kControl>
   void rest(Scheduler& scheduler, std::uint32_t index, Cycle from);
   [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler) const;
-  template <bool kGreedy>
+  template <bool kGreedy, bool kControl>
   void schedule_due(Cycle now);
+  /// `later`: schedulers that are due in this cycle and come after this one, as bits.
+  template <bool kGreedy, bool kControl>
+  void schedule(std::uint32_t index, Cycle now, std::uint32_t later);
+  /// The one of the candidates that issues once the memory scheme has chosen among applications; 64: none.
   template <bool kGreedy>
-  void schedule(std::uint32_t index, Cycle now);
+  [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
+                                        Cycle now, std::uint32_t later);
   template <bool kGreedy>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
@@ -105,6 +116,35 @@ struct Sm::State {
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
     return local * schedulers_count + scheduler;
+  }
+
+  // --- memory_issue.cpp -------------------------------------------------------------------------
+  void set_memory_scheme(const machine::MemoryScheme& scheme);
+  void set_memory_sharers(std::uint32_t sharers);
+  void divide_ways_again(Cycle now);
+  /// Finds out which of the scheduler's ready warps are about to issue a memory instruction.
+  void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
+  /// Of the scheduler's warps, those held back by a limit.
+  [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
+    if (!memory_concerns_issue) return 0;
+    look_at_memory(scheduler, index);
+    return memory.limited(index);
+  }
+  void wake_limited(Cycle now);
+  void end_memory(Cycle now);
+  void memory_ends(AppId app, Cycle at, Cycle now);
+  /// The access of an instruction was taken; `last`: of it.
+  void memory_accessed(const MemoryOp& op, workload::Transaction transaction, bool last, Cycle now);
+  [[nodiscard]] bool bypasses_l1(const MemoryOp& op) const {
+    return !l1_enabled || (op.inst->flags & isa::InstFlag::kBypassL1) != 0 ||
+           (!config.l1.caches_global && op.where == Where::Global);
+  }
+  [[nodiscard]] bool has_miss_queue_room(AppId app) const {
+    return injection.room() && (miss_queue_each == 0 || misses_queued[app] < miss_queue_each);
+  }
+  void count_queued(AppId app) {
+    if (miss_queue_each != 0) [[unlikely]]
+      ++misses_queued[app];
   }
 
   // --- quota.cpp --------------------------------------------------------------------------------
@@ -130,6 +170,9 @@ struct Sm::State {
   void access_constant(std::uint32_t op, Cycle now);
   void stall(Stall cause, Cycle now);
   void credit_stall(Cycle now);
+  void note_read(const MemoryOp& op, Cycle now) {
+    if (op.holds_block) last_read[op.kernel] = now;
+  }
   void lsu_retry(Cycle now) {
     if (lsu.stall != Stall::None) lsu.next = now;
   }
@@ -163,7 +206,10 @@ struct Sm::State {
   std::uint32_t shared_capacity;
   bool greedy;
   bool l1_enabled;
-  std::uint8_t read_flits;  // of a packet without data
+  bool memory_controlled = false;      // a memory scheme is on,
+  bool memory_concerns_issue = false;  // and issue looks at it
+  std::uint32_t miss_queue_each = 0;   // places of the miss queue that an application may take; 0: all
+  std::uint8_t read_flits;             // of a packet without data
 
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;                                     // simulated up to here
@@ -199,6 +245,12 @@ struct Sm::State {
   };
   std::vector<ConstantMiss> constant_misses;
 
+  // --- memory scheme ----------------------------------------------------------------------------
+  MemoryControl memory;
+  WayPartition way_partition;
+  std::array<std::uint32_t, kMaxApps> ways_granted{};
+  std::array<std::uint32_t, kMaxApps> misses_queued{};  // while they are divided
+
   // --- blocks and kernels -----------------------------------------------------------------------
   HugePageVector<Block> blocks;
   std::vector<std::uint8_t> block_order;  // resident, oldest first
@@ -209,6 +261,8 @@ struct Sm::State {
   std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
   std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<bool, machine::kMaxKernelSlots> may_issue{};
+  std::array<std::uint64_t, machine::kMaxKernelSlots> supplied{};  // records of the streams so far
+  std::array<Cycle, machine::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
   std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
   bool wants_records = false;   // a block is marked
   bool some_refill_independently = false;

@@ -12,25 +12,13 @@
 #include "experiment/make_app.hpp"
 #include "machine/config_file.hpp"
 #include "machine/config_file_fields.hpp"
+#include "sweep/located.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Gives errors that have no place of their own one in the sweep file.
-template <typename Make>
-auto located(const SourceLocation& where, const Make& make) {
-  try {
-    return make();
-  } catch (const UserError& error) {
-    constexpr std::string_view kPlaceless = "error: ";
-    const std::string_view text = error.what();
-    if (!text.starts_with(kPlaceless)) throw;
-    throw UserError(where, std::string(text.substr(kPlaceless.size())));
-  }
-}
 
 /// A machine with one value of each setting.
 struct Machine {
@@ -240,7 +228,10 @@ SweepPlan expand(SweepFile file) {
   Collector collector;
   for (Machine& machine : machines) {
     for (const Workload& workload : workloads) {
-      for (const policy::PolicyChoice& policy : policies) {
+      for (std::size_t p = 0; p < policies.size(); ++p) {
+        const policy::PolicyChoice& policy = policies[p];
+        located(file.policies[p].where,
+                [&] { policy::check_memory_scheme(policy, machine.config, workload.size()); });
         for (const std::uint64_t seed : file.seeds) {
           experiment::RunSpec spec;
           spec.machine = machine.config;
@@ -249,6 +240,7 @@ SweepPlan expand(SweepFile file) {
           spec.seed = seed;
           spec.cycles = file.cycles;
           spec.series = file.series;
+          spec.timeline = file.timeline;
           spec.device_output = false;
           collector.add(machine, spec);
         }

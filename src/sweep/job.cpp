@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/series_output.hpp"
@@ -191,6 +192,8 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
   result.policy_report = experiment::read_policy_report(document);
+  for (std::size_t i = 0; i < result.apps.size(); ++i)
+    result.apps[i].memory = experiment::read_memory(document.at("apps").at(i));
   run.metrics = experiment::metrics(shared, run.isolated);
 
   if (row.series_interval == 0) return run;

@@ -30,6 +30,14 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
     hash.add(key);
     hash.add(value);
   }
+  hash.add(spec.policy.memory);
+  const policy::Settings memory =
+      policy::canonical_memory_settings(spec.policy.memory, spec.policy.memory_settings);
+  hash.add(memory.size());
+  for (const auto& [key, value] : memory) {
+    hash.add(key);
+    hash.add(value);
+  }
   if (const std::string file = policy::create(spec.policy)->profile_request().file; !file.empty())
     hash.add(read_file(file));
   hash.add(spec.seed);

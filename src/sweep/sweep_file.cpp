@@ -30,6 +30,10 @@ class Reader {
     sweep.seeds = seeds();
     if (const toml::node* node = find("cycles")) sweep.cycles = toml_.whole(*node, "cycles", 1);
     if (const toml::node* node = find("series")) sweep.series = toml_.whole(*node, "series", 1);
+    if (const toml::node* node = find("timeline")) {
+      sweep.timeline = toml_.flag(*node, "timeline");
+      if (sweep.timeline && sweep.series == 0) sweep.series = experiment::kDefaultSeries;
+    }
     if (const toml::node* node = find("set")) {
       if (!node->is_table())
         toml_.fail(*node, "'set' must be a table: [set] with l1.size = [\"24K\", \"48K\"]");
@@ -200,8 +204,8 @@ class Reader {
   const Values& values_;
 };
 
-const std::vector<std::string> kKeys = {"machines", "set",     "policies",  "seeds",   "cycles",
-                                        "apps",     "combine", "workloads", "exclude", "series"};
+const std::vector<std::string> kKeys = {"machines", "set",       "policies", "seeds",  "cycles",  "apps",
+                                        "combine",  "workloads", "exclude",  "series", "timeline"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

@@ -47,6 +47,7 @@ struct SweepFile {
   std::vector<std::uint64_t> seeds;
   std::uint64_t cycles = 0;  // core cycles; 0: until every application has ended once
   std::uint64_t series = 0;  // core cycles of an interval; 0: no series
+  bool timeline = false;     // of all runs but baselines; then there is a series
   std::vector<SweepApp> apps;
   std::vector<std::size_t> combine;  // sizes: 1 alone, 2 pairs, 3 trios
   std::vector<Workload> workloads;

@@ -78,6 +78,12 @@ struct BlockResources {
   [[nodiscard]] std::uint32_t warps() const { return (threads + kWarpSize - 1) / kWarpSize; }
 };
 
+/// What a paper's table says that a block needs, where it is to count instead of what compilation found.
+struct BlockMetadata {
+  std::uint32_t registers_per_thread = 0;  // 0: what allocation used
+  std::uint32_t shared_bytes = 0;          // of the block; 0: what the kernel declares and the launch adds
+};
+
 /// One kernel launch as the machine sees it.
 class KernelSource {
  public:

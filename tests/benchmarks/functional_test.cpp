@@ -13,7 +13,7 @@ namespace gpumux {
 namespace {
 
 // Sizes at edges: one tile, no full warp, no interior beyond one point, an odd number of everything.
-constexpr std::array<const char*, 31> kCases = {"add:loops=1,blocks=1",
+constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
                                                 "add:loops=3,blocks=5",
                                                 "stream:words=1,blocks=1",
                                                 "stream:words=8,blocks=3",
@@ -43,7 +43,24 @@ constexpr std::array<const char*, 31> kCases = {"add:loops=1,blocks=1",
                                                 "cutcp:regions_x=1,regions_y=1,regions_z=1,atoms_per_bin=1",
                                                 "cutcp:regions_x=2,regions_y=1,regions_z=2,cutoff=7",
                                                 "cutcp:regions_x=2,regions_y=2,regions_z=1,atoms_per_bin=8",
-                                                "cutcp:regions_x=1,regions_y=1,regions_z=1,cutoff=12"};
+                                                "cutcp:regions_x=1,regions_y=1,regions_z=1,cutoff=12",
+                                                "dai18/cp:regions_x=1,regions_y=2,regions_z=1,cutoff=5",
+                                                "dai18/hs:size=21,steps=3",
+                                                "dai18/dc:width=4,height=4",
+                                                "dai18/dc:width=12,height=8",
+                                                "dai18/pf:columns=300,rows=30",
+                                                "dai18/bp:inputs=48",
+                                                "dai18/bs:nodes=1,degree=1,repeats=2",
+                                                "dai18/bs:nodes=3001,degree=3,level=3,repeats=2",
+                                                "dai18/st:nx=35,ny=19,nz=5,steps=2,block_x=32",
+                                                "dai18/3m:ni=9,nj=33,nk=7",
+                                                "dai18/sv:rows=501,nonzeros=5",
+                                                "dai18/cd:side=2,height=1",
+                                                "dai18/cd:side=7,height=5,window=20",
+                                                "dai18/s2:width=1,height=1",
+                                                "dai18/s2:width=2,height=3",
+                                                "dai18/ks:points=301,features=7",
+                                                "dai18/ax:nx=261,ny=9"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
@@ -71,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Apps, Functional, testing::Combine(testing::ValuesIn(kC
                          [](const auto& param) {
                            std::string name = std::get<0>(param.param);
                            for (char& c : name) {
-                             if (std::string(":=,").find(c) != std::string::npos) c = '_';
+                             if (std::string(":=,/").find(c) != std::string::npos) c = '_';
                            }
                            return name + (std::get<1>(param.param) == 0 ? "_virtual" : "_final");
                          });

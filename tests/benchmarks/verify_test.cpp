@@ -25,6 +25,21 @@ constexpr std::array<const char*, 14> kSmall = {"add:loops=2,blocks=40",
                                                 "stencil:nx=35,ny=34,nz=9,steps=3",
                                                 "stream:blocks=40"};
 
+// Those of dai18's Table 2.
+constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
+                                                     "dai18/hs:size=61",
+                                                     "dai18/dc:width=16,height=12",
+                                                     "dai18/pf:columns=2000,rows=31",
+                                                     "dai18/bp:inputs=512",
+                                                     "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
+                                                     "dai18/st:nx=35,ny=34,nz=9,steps=3",
+                                                     "dai18/3m:ni=64,nj=40,nk=36",
+                                                     "dai18/sv:rows=2000,nonzeros=9",
+                                                     "dai18/cd:side=12,height=9",
+                                                     "dai18/s2:width=3,height=2",
+                                                     "dai18/ks:points=1000,features=9",
+                                                     "dai18/ax:nx=600,ny=70"};
+
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {
   experiment::RunSpec spec;
@@ -38,7 +53,7 @@ experiment::RunSpec verified(const std::string& machine, const std::vector<std::
 std::string plain(std::string name) {
   name = name.substr(0, name.find(':'));
   for (char& c : name) {
-    if (c == '-') c = '_';
+    if (c == '-' || c == '/') c = '_';
   }
   return name;
 }
@@ -58,6 +73,24 @@ INSTANTIATE_TEST_SUITE_P(Apps, OnThreeMachines,
                          [](const auto& param) {
                            return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
                          });
+
+INSTANTIATE_TEST_SUITE_P(Dai18, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kDai18Small),
+                                          testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+// Each with the next in the table, under a policy that puts both on every SM.
+TEST(TogetherDai18, ResultsOfNeighboursAreRight) {
+  for (std::size_t i = 0; i < kDai18Small.size(); ++i) {
+    const char* other = kDai18Small[(i + 1) % kDai18Small.size()];
+    SCOPED_TRACE(std::string(kDai18Small[i]) + " with " + other);
+    const experiment::RunResult result =
+        experiment::simulate(verified("dai18-maxwell", {kDai18Small[i], other}, "even"));
+    for (const experiment::AppResult& app : result.apps) EXPECT_GE(app.completions, 1U);
+  }
+}
 
 class Together : public testing::TestWithParam<std::size_t> {};
 

@@ -244,6 +244,11 @@ TEST_F(BadInput, PoliciesAndResults) {
   expect_error(with(kGoodRun, {"--policy", "evn"}), "error: unknown policy 'evn'", "did you mean 'even'?");
   expect_error(with(kGoodRun, {"--policy", ""}), "error: ", "policy");
   expect_error(with(kGoodRun, {"--policy", "even,warps=x"}), "error: ", "x");
+  expect_error(with(kGoodRun, {"--policy", "even-smil:k0=0"}),
+               "error: ", "k0='0' must be an integer from 1 to 24");
+  expect_error(with(kGoodRun, {"--policy", "even-smil:k1=3"}),
+               "error: ", "k1=3, but the run has 1 application");
+  expect_error(with(kGoodRun, {"--policy", "even,memory=x"}), "error: ", "unknown memory scheme 'x'");
   expect_error(with(kGoodRun, {"--json", "/proc/a.json"}), "/proc/a.json: error: cannot be written", "");
   expect_error(with(kGoodRun, {"--json", "none/a.json"}), "none/a.json: error: cannot be written", "none");
   expect_error(with(kGoodRun, {"--json", "."}), ".: error: ", "is a folder");

@@ -35,7 +35,7 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   }
   const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];
-  EXPECT_EQ(apps.size(), 14U);
+  EXPECT_EQ(apps.size(), 27U);
   for (const json& app : apps) {
     EXPECT_FALSE(app["kernels"].empty()) << app["name"];
     ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";
@@ -69,6 +69,49 @@ TEST_F(Cli, InspectsAUsersKernel) {
   for (const auto& [name, count] : kernel["instruction_mix"].items()) mix += count.get<std::size_t>();
   EXPECT_EQ(mix, kernel["instructions"].get<std::size_t>());
   EXPECT_EQ(json::parse(gpumux({"inspect", file, "--json"}).out)["kernels"].size(), 4U);
+}
+
+TEST_F(Cli, ShowsTable2BesideOurs) {
+  const Outcome inspected = gpumux({"inspect", "dai18/bp", "--json"});
+  ASSERT_EQ(inspected.code, 0) << inspected.err;
+  const json document = json::parse(inspected.out);
+  EXPECT_EQ(document["kernels"].size(), 1U);
+  EXPECT_EQ(document["kernels"][0]["registers"], 12);
+  EXPECT_EQ(document["kernels"][0]["shared_bytes_counted"], 1090);
+  EXPECT_EQ(document["kernels"][0]["occupancy"]["blocks_per_sm"], 12);
+  EXPECT_EQ(document["table2"]["ours"]["registers_percent"], 56.25);
+  EXPECT_EQ(document["table2"]["ours"]["blocks_percent"], 75.0);
+  EXPECT_EQ(document["table2"]["paper"]["type"], "C");
+  EXPECT_FALSE(json::parse(gpumux({"inspect", "backprop", "--json"}).out).contains("table2"));
+
+  const Outcome run = gpumux({"run", "dai18/ks:points=49152", "--cycles", "20000", "--baseline", "off"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::size_t ours = run.out.find("\nours");
+  const std::size_t paper = run.out.find("\npaper");
+  ASSERT_NE(ours, std::string::npos) << run.out;
+  ASSERT_NE(paper, std::string::npos) << run.out;
+  EXPECT_EQ(run.out.substr(paper - 1, 1), "M") << run.out;  // ours: a line for each lane stalls the unit
+  EXPECT_NE(run.out.find("1.00", ours), std::string::npos) << run.out;
+  // Not for a pair: the columns are of a run alone.
+  const Outcome pair = gpumux({"run", "dai18/ks:points=4096", "dai18/bp:inputs=512", "--baseline", "off"});
+  ASSERT_EQ(pair.code, 0) << pair.err;
+  EXPECT_EQ(pair.out.find("\npaper"), std::string::npos) << pair.out;
+}
+
+TEST_F(Cli, AnAppWithASlashIsNoFile) {
+  const Outcome unknown = gpumux({"run", "dai18/bbp"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("dai18/bp"), std::string::npos) << unknown.err;
+  const Outcome bad = gpumux({"run", "dai18/bp:inputs=17"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(lines(bad.err), 1U) << bad.err;
+  EXPECT_NE(bad.err.find("app dai18/bp: inputs=17 must be a multiple of 16"), std::string::npos) << bad.err;
+  // A folder of this name is no trace.
+  std::filesystem::create_directories(path("dai18/bp"));
+  const std::string json_file = path("r.json");
+  const Outcome run = gpumux({"run", "dai18/bp:inputs=512", "--json", json_file});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(json::parse(read_file(json_file))["apps"][0]["app"], "dai18/bp:inputs=512");
 }
 
 TEST_F(Cli, InspectsABuiltInAppOnAMachine) {

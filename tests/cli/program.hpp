@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::test {
 
@@ -24,16 +25,6 @@ struct Outcome {
 /// A fresh folder for one test, removed afterwards; also the cache of the programs that it runs.
 class CliTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-    std::replace(name.begin(), name.end(), '/', '_');
-    folder_ = testing::TempDir() + "gpumux_cli_" + name + "_" + std::to_string(::getpid());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   /// For the shell; paths and arguments of these tests hold no quote.
   static void append_quoted(std::string& command, const std::string& text) {
     EXPECT_EQ(text.find('\''), std::string::npos);
@@ -57,7 +48,8 @@ class CliTest : public testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
   [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 inline std::size_t lines(const std::string& text) {

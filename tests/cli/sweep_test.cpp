@@ -1,15 +1,7 @@
 // `gpumux sweep` and `gpumux export`, from the outside: killed, interrupted, without room, and with bad
 // input.
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "base/hash.hpp"
-#include "database/sqlite.hpp"
-#include "program.hpp"
+#include "sweep_fixture.hpp"
 
 namespace gpumux::test {
 namespace {
@@ -25,51 +17,16 @@ set.sms = 2
 )";
 constexpr std::size_t kRuns = 6 + 2 * 6;  // baselines (of three first and three second applications), pairs
 
-class Sweep : public CliTest {
+class Sweep : public SweepTest {
  protected:
   void SetUp() override {
-    CliTest::SetUp();
+    SweepTest::SetUp();
     write_file_atomically(path("s.toml"), kSweep);
   }
 
-  /// Starts a sweep in a process of its own, its output in stdout.log and stderr.log.
+  /// Starts the sweep with two jobs.
   [[nodiscard]] pid_t start(const std::string& db) const {
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    if (::chdir(folder_.c_str()) != 0) ::_exit(99);
-    const int out = ::open("stdout.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    const int err = ::open("stderr.log", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    ::dup2(out, STDOUT_FILENO);
-    ::dup2(err, STDERR_FILENO);
-    ::execl(GPUMUX_PROGRAM, GPUMUX_PROGRAM, "sweep", "s.toml", "--db", db.c_str(), "--jobs", "2", nullptr);
-    ::_exit(99);
-  }
-  [[nodiscard]] std::string text(const std::string& db, const std::string& sql) const {
-    database::Connection connection(path(db), database::Access::Write);
-    database::Statement query = connection.prepare(sql);
-    return query.step() ? query.text(0) : "";
-  }
-  [[nodiscard]] std::int64_t number(const std::string& db, const std::string& sql) const {
-    return std::stoll(text(db, sql));
-  }
-  /// 0 while there is no database yet.
-  [[nodiscard]] std::int64_t done(const std::string& db) const {
-    try {
-      return number(db, "SELECT count(*) FROM runs WHERE state = 'done'");
-    } catch (const std::exception&) {
-      return 0;
-    }
-  }
-  /// Everything but clocks.
-  [[nodiscard]] json rows(const std::string& db) const {
-    const Outcome o = gpumux({"export", db, "--json"});
-    EXPECT_EQ(o.code, 0) << o.err;
-    json all = json::parse(o.out)["runs"];
-    for (json& run : all) {
-      run.erase("finished_at");
-      if (run.contains("result")) run["result"].erase("wall_seconds");
-    }
-    return all;
+    return SweepTest::start({"sweep", "s.toml", "--db", db, "--jobs", "2"});
   }
   void expect_error(const std::vector<std::string>& args, const std::string& line) const {
     const Outcome o = gpumux(args);

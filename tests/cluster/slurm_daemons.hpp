@@ -1,6 +1,6 @@
 // A Slurm cluster of one node on the loopback interface: real daemons in a folder of their own, as children
-// of the test, on ports that are free. Works as root and as a user, without systemd, and where the host's
-// name cannot be resolved.
+// of the test, on ports that are free. Works as root and as a user, without systemd, without cgroups, and
+// where the host's name cannot be resolved.
 #pragma once
 
 #include <arpa/inet.h>
@@ -46,7 +46,12 @@ class SlurmDaemons {
     folder_ = folder;
     // What the daemons leave when they are killed becomes this process's child, and is found at the end.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (const char* part : {"munge", "state", "spool", "log"}) fs::create_directories(folder_ + "/" + part);
+    for (const char* part : {"munge", "state", "spool", "log", "home"}) {
+      fs::create_directories(folder_ + "/" + part);
+    }
+    // Neither daemons nor jobs, which inherit it, leave anything with the user.
+    ::setenv("HOME", (folder_ + "/home").c_str(), 1);
+    for (const char* name : {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}) ::unsetenv(name);
     ::chmod((folder_ + "/munge").c_str(), 0755);
     Random random(static_cast<std::uint64_t>(::getpid()));
     std::string key;
@@ -57,6 +62,9 @@ class SlurmDaemons {
     (void)::gethostname(name.data(), name.size() - 1);
     host_ = split(name.data(), '.').front();
     write_file_atomically(folder_ + "/slurm.conf", configuration());
+    // Otherwise slurmd looks for the file system of cgroups, and ends where none is mounted. No plugin that
+    // uses them is chosen.
+    write_file_atomically(folder_ + "/cgroup.conf", "CgroupPlugin=cgroup/v1\n");
     ::setenv("SLURM_CONF", (folder_ + "/slurm.conf").c_str(), 1);
     const std::string munge = folder_ + "/munge/";
     munged_ = spawn({find("munged"), "--foreground", "--force", "--key-file=" + munge + "munge.key",

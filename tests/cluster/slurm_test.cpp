@@ -1,23 +1,13 @@
 // `gpumux sweep --slurm` on a real cluster, undisturbed and with everything killed that can be: the rows are
 // those of a sweep without a cluster, none lost and none twice.
-#include <sys/vfs.h>
-
-#include <fcntl.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/program.hpp"
-#include "database/sqlite.hpp"
+#include "cli/sweep_fixture.hpp"
 #include "slurm_daemons.hpp"
 
 namespace gpumux::test {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kSweep = R"(name = "small"
 policies = ["leftover", "even"]
@@ -35,19 +25,13 @@ while [ ! -e 'FOLDER/go' ]; do sleep 0.1; done
 exec 'PROGRAM' "$@"
 )";
 
-constexpr long kSysfs = 0x62656572;  // f_type of /sys itself: nothing is mounted there
-
-class Slurm : public CliTest {
+class Slurm : public SweepTest {
  protected:
   void SetUp() override {
-    CliTest::SetUp();
+    SweepTest::SetUp();
     if (!SlurmDaemons::installed()) {
       ASSERT_EQ(std::getenv("GPUMUX_REQUIRE_SLURM"), nullptr) << "Slurm's daemons are not installed";
       GTEST_SKIP() << "needs Slurm's daemons: the packages slurm-wlm, slurm-client and munge";
-    }
-    struct statfs cgroup {};
-    if (::statfs("/sys/fs/cgroup", &cgroup) != 0 || cgroup.f_type == kSysfs) {
-      GTEST_SKIP() << "slurmd does not start where no cgroup file system is mounted, as in a bare chroot";
     }
     write_file_atomically(path("s.toml"), kSweep);
     const Outcome local = gpumux({"sweep", "s.toml", "--db", "local.sqlite"});
@@ -60,7 +44,7 @@ class Slurm : public CliTest {
   }
   void TearDown() override {
     daemons_.stop();  // they write into the folder
-    CliTest::TearDown();
+    SweepTest::TearDown();
   }
 
   static void replace(std::string& text, const std::string& what, const std::string& by) {
@@ -77,25 +61,20 @@ class Slurm : public CliTest {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  /// Starts it in a process of its own, output in stdout.log and stderr.log.
-  [[nodiscard]] pid_t start(const std::vector<std::string>& words) const {
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    if (::chdir(folder_.c_str()) != 0) ::_exit(99);
-    ::dup2(::open("stdout.log", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
-    ::dup2(::open("stderr.log", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
-    std::vector<char*> argv = {const_cast<char*>(GPUMUX_PROGRAM)};
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execv(GPUMUX_PROGRAM, argv.data());
-    ::_exit(99);
+  /// Starts the sweep with a task for each run, and waits until so many wait for `go`.
+  [[nodiscard]] pid_t start_waiting(std::size_t tasks, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = arguments({"--program", path("waiting"), "--runs-per-task", "1"});
+    words.insert(words.end(), more.begin(), more.end());
+    const pid_t sweep = start(words);
+    EXPECT_TRUE(soon([&] { return begun().size() >= tasks; })) << read_file(path("stderr.log"));
+    return sweep;
   }
-  /// Its exit code.
-  int wait_for(pid_t child) const {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  /// The submitter, after which its jobs stay.
+  static void interrupt(pid_t sweep) {
+    ::kill(sweep, SIGINT);
+    EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
   }
+  static bool queue_is_empty() { return SlurmDaemons::output("squeue --noheader") == ""; }
   /// Pids of the tasks that have begun, the wrapper's, which become gpumux's.
   [[nodiscard]] std::vector<pid_t> begun() const {
     std::vector<pid_t> pids;
@@ -126,26 +105,15 @@ class Slurm : public CliTest {
   }
   void go() const { write_file_atomically(path("go"), ""); }
 
-  /// Everything but clocks.
-  [[nodiscard]] json rows(const std::string& db) const {
-    const Outcome o = gpumux({"export", db, "--json"});
-    EXPECT_EQ(o.code, 0) << o.err;
-    json all = json::parse(o.out)["runs"];
-    for (json& run : all) {
-      run.erase("finished_at");
-      if (run.contains("result")) run["result"].erase("wall_seconds");
-    }
-    return all;
-  }
   [[nodiscard]] std::int64_t number(const std::string& sql) const {
-    return database::Connection(path("r.sqlite"), database::Access::Write).value(sql);
+    return SweepTest::number("r.sqlite", sql);
   }
   void expect_all_rows() const {
-    const json ours = rows("r.sqlite");
-    const json local = rows("local.sqlite");
+    const nlohmann::json ours = rows("r.sqlite");
+    const nlohmann::json local = rows("local.sqlite");
     ASSERT_EQ(ours.size(), local.size());
     for (std::size_t i = 0; i < ours.size(); ++i)
-      EXPECT_TRUE(ours[i] == local[i]) << json::diff(ours[i], local[i]);
+      EXPECT_TRUE(ours[i] == local[i]) << nlohmann::json::diff(ours[i], local[i]);
     EXPECT_EQ(number("SELECT count(*) FROM runs WHERE state = 'done'"), static_cast<std::int64_t>(kRuns));
     EXPECT_EQ(number("SELECT count(*) FROM claims"), 0);
     EXPECT_FALSE(exists("r.sqlite.slurm"));  // nothing is left over
@@ -177,8 +145,7 @@ TEST_F(Slurm, UndisturbedTheRowsAreThoseOfALocalSweep) {
 }
 
 TEST_F(Slurm, WhatAKilledTaskLostIsSubmittedAgain) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
+  const pid_t sweep = start_waiting(4);
   for (const pid_t task : {begun()[0], begun()[2]}) ::kill(task, SIGKILL);
   ASSERT_TRUE(soon([&] { return begun().size() == 6; }));  // two again
   go();
@@ -223,8 +190,7 @@ TEST_F(Slurm, AControllerThatForgetsLosesNothing) {
 }
 
 TEST_F(Slurm, AControllerThatIsKilledWhileTasksRunLosesNothing) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
+  const pid_t sweep = start_waiting(4);
   const auto saved = [&] {
     return exists("slurm/state/job_state") &&
            read_file(path("slurm/state/job_state")).find(*arrays().begin()) != std::string::npos;
@@ -269,9 +235,8 @@ TEST_F(Slurm, AKilledSubmitterGoesOnWhereItWas) {
     ::kill(sweep, SIGKILL);
     EXPECT_EQ(wait_for(sweep), -1);
   }
-  const auto unlike_running = [] { return SlurmDaemons::output("squeue --noheader") == ""; };
   go();
-  ASSERT_TRUE(soon(unlike_running));
+  ASSERT_TRUE(soon(queue_is_empty));
   const pid_t sweep = start(words);
   EXPECT_EQ(wait_for(sweep), 0) << read_file(path("stderr.log"));
   EXPECT_GE(begun().size(), kRuns);  // an sbatch may outlive its submitter, which knows nothing of its array
@@ -279,17 +244,14 @@ TEST_F(Slurm, AKilledSubmitterGoesOnWhereItWas) {
 }
 
 TEST_F(Slurm, AnInterruptLeavesTheJobsAndCancelEndsThem) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
-  ::kill(sweep, SIGINT);
-  EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
+  interrupt(start_waiting(4));
   EXPECT_EQ(read_file(path("stderr.log")),
             "stopped; the same command goes on with the 4 tasks that stay with Slurm, and with --cancel ends "
             "them\n");
   EXPECT_EQ(number("SELECT count(*) FROM claims"), 0);
   EXPECT_NE(SlurmDaemons::output("squeue --noheader --states=running"), "");
   EXPECT_EQ(gpumux(arguments({"--cancel"})).out, "1 job arrays cancelled\n");
-  EXPECT_TRUE(soon([] { return SlurmDaemons::output("squeue --noheader") == ""; }));
+  EXPECT_TRUE(soon(queue_is_empty));
   go();
   EXPECT_EQ(gpumux(arguments()).code, 0);
   expect_all_rows();
@@ -297,12 +259,9 @@ TEST_F(Slurm, AnInterruptLeavesTheJobsAndCancelEndsThem) {
 
 // Nothing knows of their submissions any more, and they are there before the runs are submitted again.
 TEST_F(Slurm, ResultsWithoutASubmissionCount) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
-  ::kill(sweep, SIGINT);
-  EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
+  interrupt(start_waiting(4));
   go();
-  ASSERT_TRUE(soon([] { return SlurmDaemons::output("squeue --noheader") == ""; }));
+  ASSERT_TRUE(soon(queue_is_empty));
   for (const auto& entry : std::filesystem::directory_iterator(path("r.sqlite.slurm/submissions"))) {
     std::filesystem::remove(entry.path());
   }
@@ -312,22 +271,16 @@ TEST_F(Slurm, ResultsWithoutASubmissionCount) {
 }
 
 TEST_F(Slurm, CancelRemovesTheResults) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
-  ::kill(sweep, SIGINT);
-  EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
+  interrupt(start_waiting(4));
   go();
-  ASSERT_TRUE(soon([] { return SlurmDaemons::output("squeue --noheader") == ""; }));
+  ASSERT_TRUE(soon(queue_is_empty));
   EXPECT_EQ(gpumux(arguments({"--cancel"})).out, "1 job arrays cancelled\n");
   EXPECT_FALSE(exists("r.sqlite.slurm"));
 }
 
 // The hash of a run does not tell whether its series is wanted.
 TEST_F(Slurm, ASeriesThatIsWantedLaterIsThere) {
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 4; }));
-  ::kill(sweep, SIGINT);
-  EXPECT_EQ(wait_for(sweep), 128 + SIGINT);
+  interrupt(start_waiting(4));
   write_file_atomically(path("s.toml"), std::string("series = 100\n") + kSweep);
   go();
   const Outcome o = gpumux(arguments());
@@ -345,10 +298,7 @@ TEST_F(Slurm, ASharedFolderKeepsItsFilesAndServesTwoDatabases) {
   write_file_atomically(path("mine/logs/diary.log"), "");
   write_file_atomically(path("mine/partial/thesis.txt"), "");
   EXPECT_EQ(gpumux(arguments({"--shared", "mine", "--cancel"})).out, "0 job arrays cancelled\n");
-  const std::vector<std::string> one_at_a_time = {
-      "--program", path("waiting"), "--shared", "mine", "--runs-per-task", "1", "--jobs", "1"};
-  const pid_t sweep = start(arguments(one_at_a_time));
-  ASSERT_TRUE(soon([&] { return begun().size() == 1; }));
+  const pid_t sweep = start_waiting(1, {"--shared", "mine", "--jobs", "1"});
   const Outcome other =
       gpumux({"sweep", "s.toml", "--db", "other.sqlite", "--slurm", "--poll", "0.3", "--shared", "mine"});
   EXPECT_EQ(other.code, 0) << other.err;
@@ -369,8 +319,7 @@ TEST_F(Slurm, RunsThatAreDoneAgainAreLeftToTheirSubmitter) {
   EXPECT_EQ(gpumux({"sweep", "s.toml", "--db", "r.sqlite"}).code, 0);
   write_file_atomically(path("plain.toml"), kSweep);
   write_file_atomically(path("s.toml"), std::string("series = 100\n") + kSweep);
-  const pid_t sweep = start(arguments({"--program", path("waiting"), "--runs-per-task", "1", "--jobs", "1"}));
-  ASSERT_TRUE(soon([&] { return begun().size() == 1; }));
+  const pid_t sweep = start_waiting(1, {"--jobs", "1"});
   const Outcome o = gpumux({"sweep", "plain.toml", "--db", "r.sqlite", "--slurm"});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_NE(SlurmDaemons::output("squeue --noheader --states=running"), "");

@@ -9,19 +9,12 @@
 
 #include "database/results.hpp"
 #include "database/sqlite.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::test {
 
 class StoreTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "gpumux_database_" + info->test_suite_name() + "_" + info->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] std::string db() const { return folder_ + "/r.sqlite"; }
 
   static database::SweepRow sweep(const std::string& name = "sweep") { return {name, "", "sweep.toml", ""}; }
@@ -70,7 +63,8 @@ class StoreTest : public testing::Test {
         .run();
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 }  // namespace gpumux::test

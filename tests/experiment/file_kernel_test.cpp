@@ -9,12 +9,17 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "machine/config_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::experiment {
 namespace {
 
 std::string source(const char* name) { return std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/" + name; }
-std::string temporary(const std::string& name) { return testing::TempDir() + "/file_kernel_" + name; }
+const std::string& temporary_folder() {
+  static const test::TemporaryFolder folder;
+  return folder.path();
+}
+std::string temporary(const std::string& name) { return temporary_folder() + "/" + name; }
 
 template <typename T>
 std::string bytes_of(const std::vector<T>& values) {
@@ -93,8 +98,8 @@ TEST(FileKernel, PassesStructuresByValueAndUpdatesInPlace) {
 
 TEST(FileKernel, ResolvesFilesAgainstItsFolder) {
   write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
-  FileKernelSpec s = spec("scale", {"in:file_kernel_x.bin", "zero:f32[64]", "f32:2", "u32:64"});
-  s.folder = testing::TempDir();
+  FileKernelSpec s = spec("scale", {"in:x.bin", "zero:f32[64]", "f32:2", "u32:64"});
+  s.folder = temporary_folder();
   EXPECT_EQ(message_of(s), "");
 }
 

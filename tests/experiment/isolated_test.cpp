@@ -8,6 +8,7 @@
 #include "experiment/file_kernel.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::experiment {
 namespace {
@@ -17,15 +18,11 @@ namespace fs = std::filesystem;
 class Isolated : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ =
-        testing::TempDir() + "/isolated_" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
     spec_.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
     spec_.policy = policy::parse_choice("even");
     spec_.apps = {app("2"), app("3")};
     spec_.cycles = 5000;
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static AppSpec app(const std::string& factor) {
     FileKernelSpec s;
@@ -46,7 +43,8 @@ class Isolated : public testing::Test {
     return found;
   }
 
-  std::string folder_;
+  test::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path() + "/cache";
   RunSpec spec_;
 };
 
@@ -132,8 +130,8 @@ TEST_F(Isolated, WithoutAFolderNothingIsKept) {
 }
 
 TEST_F(Isolated, AFolderThatCannotBeMadeCostsOnlyTime) {
-  write_file_atomically(testing::TempDir() + "/isolated_blocked", "a file in the way");
-  EXPECT_EQ(isolated_ipcs(spec_, testing::TempDir() + "/isolated_blocked/cache").size(), 2U);
+  write_file_atomically(temporary_.path() + "/blocked", "a file in the way");
+  EXPECT_EQ(isolated_ipcs(spec_, temporary_.path() + "/blocked/cache").size(), 2U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "machine/config_file.hpp"
 #include "machine/config_file_fields.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::machine {
 namespace {
@@ -110,7 +111,8 @@ TEST(MachineFile, TakesPartsOfAnSmUnderItsTableToo) {
 }
 
 TEST(MachineFile, ReadsItsBaseRelativeToItself) {
-  const std::string folder = testing::TempDir();
+  const test::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   write_file_atomically(folder + "/parent.toml", "base = \"v100\"\nsms = 8\n");
   write_file_atomically(folder + "/child.toml", "base = \"parent.toml\"\n[clocks]\ncore_mhz = 1000.5\n");
   const MachineConfig config = load_machine(folder + "/child.toml");
@@ -148,7 +150,8 @@ TEST(MachineFile, PointsAtWhatIsWrong) {
 }
 
 TEST(MachineFile, ACircleOfBasesEnds) {
-  const std::string path = testing::TempDir() + "/circle.toml";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/circle.toml";
   write_file_atomically(path, "base = \"circle.toml\"\n");
   EXPECT_THROW((void)load_machine(path), UserError);
 }

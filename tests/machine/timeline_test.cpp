@@ -138,17 +138,20 @@ TEST(Timeline, TheTraceHasWhatWasRecorded) {
   expect_readable(trace);
   std::size_t kernels = 0;
   std::size_t blocks = 0;
+  std::size_t stalls = 0;
   std::size_t counters = 0;
   for (const json& event : trace["traceEvents"]) {
     if (event["ph"] == "C") ++counters;
     if (event["ph"] != "X") continue;
-    (event["cat"] == "kernel" ? kernels : blocks) += 1;
+    const std::string category = event["cat"];
+    (category == "kernel" ? kernels : category == "block" ? blocks : stalls) += 1;
     const json& args = event["args"];
     EXPECT_NEAR(event["ts"].get<double>(), args["begin_cycle"].get<double>() / spec.machine.clocks.core,
                 0.001);
   }
   EXPECT_EQ(kernels, result.timeline->kernels.size());
   EXPECT_EQ(blocks, result.timeline->blocks.size());
+  EXPECT_EQ(stalls, result.timeline->stalls.size());
   EXPECT_GT(counters, 100U);
   EXPECT_EQ(trace["otherData"]["cycles"], result.cycles);
 
@@ -158,6 +161,65 @@ TEST(Timeline, TheTraceHasWhatWasRecorded) {
   expect_readable(joined);
   EXPECT_EQ(joined["traceEvents"].size(), 2 * trace["traceEvents"].size());
   EXPECT_EQ(joined["otherData"]["runs"].size(), 2U);
+}
+
+// By hand: 2 SMs, intervals of 100 cycles and a last one of 50.
+TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
+  machine::Recorder recorder({.series_interval = 100, .timeline = true}, 4);
+  EXPECT_TRUE(recorder.wants_stalls());
+  const auto sample = [&](Cycle now, const std::vector<std::uint64_t>& total) {
+    recorder.sample_stalls(now, total);
+    recorder.sample(now, {});
+  };
+  sample(100, {21, 20});    // a fifth is not more than a fifth
+  sample(200, {121, 20});   // goes on
+  sample(300, {141, 120});  // 20 and 100
+  sample(400, {170, 120});  // begins anew
+  sample(450, {181, 130});  // 11 and 10 of 50
+  const std::vector<machine::Timeline::Stall>& stalls = recorder.timeline().stalls;
+  ASSERT_EQ(stalls.size(), 3U);
+  const auto is = [&](std::size_t i, SmId sm, Cycle begin, Cycle end, std::uint64_t cycles) {
+    return stalls[i].sm == sm && stalls[i].begin == begin && stalls[i].end == end &&
+           stalls[i].cycles == cycles;
+  };
+  EXPECT_TRUE(is(0, 0, 0, 200, 121));
+  EXPECT_TRUE(is(1, 1, 200, 300, 100));
+  EXPECT_TRUE(is(2, 0, 300, 450, 40));
+  EXPECT_FALSE(machine::Recorder({.series_interval = 100}, 4).wants_stalls());
+  EXPECT_FALSE(machine::Recorder({.timeline = true}, 4).wants_stalls());
+}
+
+// On one SM they follow from the series: also where kernels end and their places are used again.
+TEST(Timeline, StallsAreThoseOfTheSeries) {
+  for (const char* name : {"spmv:rows=256", "backprop"}) {
+    experiment::RunSpec spec = spec_of("even");
+    spec.machine = machine::load_machine("dai18-maxwell", {"sms=1"});
+    spec.apps = {experiment::builtin_app(name), experiment::builtin_app("lud")};
+    spec.cycles = 100'011;
+    spec.series = 200;
+    const experiment::RunResult result = experiment::simulate(spec);
+    std::vector<machine::Timeline::Stall> expected;
+    for (std::size_t k = 0; k < result.series.samples.size(); ++k) {
+      const Cycle begin = k * spec.series;
+      const Cycle end = std::min(begin + spec.series, result.cycles);
+      std::uint64_t stalled = 0;
+      for (const machine::KernelCounters& app : result.series.samples[k].apps)
+        stalled += app.lsu_stall_cycles;
+      EXPECT_LE(stalled, end - begin);
+      if (5 * stalled <= end - begin) continue;
+      if (expected.empty() || expected.back().end != begin) expected.push_back({0, begin, begin, 0});
+      expected.back().end = end;
+      expected.back().cycles += stalled;
+    }
+    const std::vector<machine::Timeline::Stall>& stalls = result.timeline.value().stalls;
+    EXPECT_GT(stalls.size(), 1U) << name;
+    ASSERT_EQ(stalls.size(), expected.size()) << name;
+    for (std::size_t i = 0; i < stalls.size(); ++i) {
+      EXPECT_EQ(stalls[i].begin, expected[i].begin);
+      EXPECT_EQ(stalls[i].end, expected[i].end);
+      EXPECT_EQ(stalls[i].cycles, expected[i].cycles);
+    }
+  }
 }
 
 class NoKernel final : public workload::KernelSource {

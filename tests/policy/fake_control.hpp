@@ -62,6 +62,7 @@ class FakeControl final : public Control {
   [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId) const override {
     return partition_;
   }
+  [[nodiscard]] machine::MemoryClient memory_client(SmId, AppId) const override { return {}; }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
     limits_[{sm, kernel}] = blocks;
   }

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "database/results.hpp"
 #include "reproduce/write_up.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::reproduce {
 namespace {
@@ -395,8 +395,8 @@ TEST_F(Measure, ScalesThatDoNotCoverAClaim) {
 
 // Simulated, kept, read back: the numbers of the runs themselves.
 TEST_F(Measure, RealRunsThroughTheDatabase) {
-  const std::string db = testing::TempDir() + "gpumux_measure.sqlite";
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(db + suffix);
+  const test::TemporaryFolder folder;
+  const std::string db = folder.path() + "/measure.sqlite";
   sweep::RunnerOptions options;
   options.jobs = 2;
   options.work = [](const sweep::SweepRun& run, const std::vector<double>& isolated) {

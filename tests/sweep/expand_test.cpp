@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "machine/config_file.hpp"
 #include "sweep/run_hash.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::sweep {
 namespace {
@@ -191,17 +191,36 @@ TEST(RunHash, AMachinesDescriptionDoesNotCount) {
   EXPECT_NE(machine_hash(m), before);
 }
 
+TEST(Expand, RefusesMemorySchemesThatARunCannotHave) {
+  try {
+    (void)plan("apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\npolicies = \"even-smil:k2=1\"\n");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("k2=1, but the run has 2 applications"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(RunHash, TheSimulatorCounts) {
   const SweepRun run = plan(kBase).runs[0];
   EXPECT_EQ(run_hash(run.spec, run.machine_hash, simulator_sources()), run.hash);
   EXPECT_NE(run_hash(run.spec, run.machine_hash, "another"), run.hash);
+  // A memory scheme and its settings count, however they are written.
+  experiment::RunSpec other = run.spec;
+  std::set<std::string> hashes = {run.hash};
+  for (const char* text :
+       {"even-smil:k0=3", "even-smil:k0=4", "even-qbmi", "even-dmil", "even-dmil:interval=256"}) {
+    other.policy = policy::parse_choice(text);
+    EXPECT_TRUE(hashes.insert(run_hash(other, run.machine_hash, simulator_sources())).second) << text;
+  }
+  other.policy = policy::parse_choice("even,memory=dmil,interval=1024");
+  EXPECT_TRUE(hashes.contains(run_hash(other, run.machine_hash, simulator_sources())));
   EXPECT_EQ(simulator_sources().size(), 32U);
 }
 
 TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
-  const std::string folder = testing::TempDir() + "gpumux_changed_file";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
+  const test::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   const std::string ptx = read_file(kKernels);
   write_file_atomically(folder + "/k.ptx", ptx);
   write_file_atomically(folder + "/x.txt", "1\n2\n");
@@ -219,7 +238,6 @@ TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
   write_file_atomically(folder + "/k.ptx", ptx);
   write_file_atomically(folder + "/x.txt", "1\n3\n");
   EXPECT_EQ(common(first, now()), 4U);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

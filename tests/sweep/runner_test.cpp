@@ -14,6 +14,7 @@
 #include "database/export.hpp"
 #include "experiment/result_json.hpp"
 #include "sweep/job.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::sweep {
 namespace {
@@ -22,14 +23,6 @@ using nlohmann::json;
 
 class RunnerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        testing::TempDir() + "gpumux_runner_" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static SweepPlan plan() {
     return expand(
         parse_sweep("policies = [\"even\", \"spatial\"]\napps = [\"add\", \"stream\", "
@@ -56,7 +49,8 @@ class RunnerTest : public testing::Test {
     return all;
   }
 
-  std::string folder_;
+  test::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(RunnerTest, ResultsAreThoseOfASingleRun) {

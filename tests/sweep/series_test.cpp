@@ -1,12 +1,12 @@
 // Sweeps with series: beside the results, completed where they are missing, read back as they were.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/error.hpp"
 #include "experiment/series_output.hpp"
+#include "experiment/timeline_output.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "temporary_folder.hpp"
 
 namespace gpumux::sweep {
 namespace {
@@ -17,14 +17,6 @@ const std::string kSweep =
 
 class SweepSeries : public testing::Test {
  protected:
-  void SetUp() override {
-    file_ = testing::TempDir() + "gpumux_series_" +
-            testing::UnitTest::GetInstance()->current_test_info()->name() + ".sqlite";
-    TearDown();
-  }
-  void TearDown() override {
-    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + end);
-  }
   static SweepPlan plan(const std::string& more) { return expand(parse_sweep(kSweep + more, "s.toml", "")); }
   [[nodiscard]] Progress work(const SweepPlan& plan) const {
     database::ResultStore store(file_);
@@ -39,7 +31,8 @@ class SweepSeries : public testing::Test {
     }
     return "";
   }
-  std::string file_;
+  test::TemporaryFolder temporary_;
+  const std::string file_ = temporary_.path() + "/r.sqlite";
 };
 
 TEST_F(SweepSeries, AreNoPartOfWhatARunIs) {
@@ -96,7 +89,33 @@ TEST_F(SweepSeries, AStoredRunIsTheRunThatWasSimulated) {
   EXPECT_FALSE(store.result(99));
 }
 
+TEST_F(SweepSeries, TimelinesAreThoseOfTheRunsAndNotOfBaselines) {
+  const SweepPlan plain = plan("series = 700\n");
+  const SweepPlan with = plan("series = 700\ntimeline = true\n");
+  ASSERT_EQ(with.runs.size(), 4U);
+  EXPECT_EQ(work(plain).finished, 4U);
+  EXPECT_EQ(work(with).finished, 2U);  // what lacks one
+  database::ResultStore store(file_);
+  store.plan({"s", "", "s.toml", ""}, planned_rows(with), false);
+  for (std::size_t i = 0; i < with.runs.size(); ++i) {
+    const experiment::RunSpec& spec = with.runs[i].spec;
+    EXPECT_EQ(with.runs[i].hash, plain.runs[i].hash);
+    EXPECT_EQ(spec.timeline, !with.runs[i].is_baseline);
+    const std::optional<std::string> kept = store.result(i).value().timeline;
+    ASSERT_EQ(kept.has_value(), spec.timeline);
+    if (!kept) continue;
+    EXPECT_EQ(*kept, experiment::timeline_json(experiment::simulate(spec), spec.machine.clocks.core));
+  }
+  EXPECT_EQ(plan("timeline = true\n").runs[0].spec.series, experiment::kDefaultSeries);
+  EXPECT_EQ(plan("timeline = false\n").runs[0].spec.series, 0U);
+  // Of runs of one application, which are their own baselines.
+  const std::string alone =
+      "apps = [\"add\"]\ncombine = \"alone\"\nset.sms = 2\ncycles = 900\ntimeline = true\n";
+  EXPECT_TRUE(expand(parse_sweep(alone, "s.toml", "")).runs.at(0).spec.timeline);
+}
+
 TEST_F(SweepSeries, TheKeyIsChecked) {
+  EXPECT_EQ(error_of("timeline = 1\n"), "s.toml:6:12: error: 'timeline' must be true or false");
   EXPECT_EQ(error_of("series = 0\n"), "s.toml:6:10: error: 'series' must be a whole number of at least 1");
   EXPECT_NE(error_of("series = \"1000\"\n").find("s.toml:6:10: error: 'series'"), std::string::npos);
   EXPECT_NE(error_of("serie = 1000\n").find("did you mean 'series'?"), std::string::npos);

@@ -1,11 +1,10 @@
 // The reference kernels: the same from their text as directly, and every instruction of them is simulated.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/files.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
+#include "temporary_folder.hpp"
 #include "trace/application.hpp"
 #include "trace/folder.hpp"
 #include "trace/reference.hpp"
@@ -33,14 +32,13 @@ class Reference : public testing::TestWithParam<Expected> {
 };
 
 TEST_P(Reference, TextAndDirectFormAreTheSame) {
-  const std::string folder = testing::TempDir() + "gpumux_reference_" + name(GetParam().kernel);
-  std::filesystem::create_directories(folder);
+  const gpumux::test::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   write_file_atomically(folder + "/kernelslist.g", "kernel-1.traceg\n");
   const std::string text = reference_text(GetParam().kernel, 3);
   write_file_atomically(folder + "/kernel-1.traceg", text);
   MemoryOutput output;
   const ConvertSummary summary = convert_folder(folder, output);
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(output.take(), compact(3));
   EXPECT_EQ(summary.launches, 1U);
   EXPECT_EQ(summary.text_bytes, text.size());

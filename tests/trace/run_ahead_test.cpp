@@ -134,6 +134,9 @@ TEST_P(RunAheadOfOthers, TogetherUnderEachPolicy) {
     expect_same("v100", policy, 2, 0);
 }
 
+// Several kernels are near their ends at any time.
+TEST_P(RunAheadOfOthers, ManyTogether) { expect_same("v100", "even", 5, 0); }
+
 TEST_P(RunAheadOfOthers, WithFewCredits) {
   expect_same("v100", "leftover", 1, 6);
   expect_same("dai18-maxwell", "even", 2, 4);

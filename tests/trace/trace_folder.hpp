@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "temporary_folder.hpp"
 #include "trace/application.hpp"
 #include "trace/folder.hpp"
 
@@ -43,13 +43,6 @@ inline const std::string kExit = "0100 ffffffff 0 EXIT 0 0 0\n";
 
 class TraceFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "gpumux_trace_" + info->test_suite_name() + "_" + info->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) const {
     write_file_atomically(folder_ + "/" + name, text);
   }
@@ -73,7 +66,8 @@ class TraceFolder : public testing::Test {
     }
     return "";
   }
-  std::string folder_;
+  gpumux::test::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 }  // namespace gpumux::trace::test

@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "benchmarks/cfd/cfd_reference.hpp"
+#include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
+#include "embedded/cfd.ptx.hpp"
+
+namespace gpumux::benchmarks::cfd {
+
+Mesh diamond_mesh(std::size_t cells, std::size_t side, std::size_t window, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::size_t> number(cells);  // by place
+  std::iota(number.begin(), number.end(), std::size_t{0});
+  for (std::size_t first = 0; first < cells; first += window) {
+    const std::size_t end = std::min(cells, first + window);
+    for (std::size_t i = end - 1; i > first; --i) {
+      const std::size_t j = first + random.below(static_cast<std::uint32_t>(i - first + 1));
+      std::swap(number[i], number[j]);
+    }
+  }
+  const std::size_t height = cells / (side * side);
+  Mesh mesh{cells, std::vector<std::int32_t>(kFaces * cells), std::vector<float>(3 * kFaces * cells)};
+  const auto set_normal = [&](std::size_t face, std::size_t cell, const std::array<float, 3>& normal,
+                              float sign) {
+    for (std::size_t c = 0; c < 3; ++c) mesh.normals[(3 * face + c) * cells + cell] = sign * normal[c];
+  };
+  // Faces 0 and 1 lead along x, 2 along y, 3 along z: upwards from even places, downwards from odd ones, so
+  // that both sides of a face agree.
+  for (std::size_t place = 0; place < cells; ++place) {
+    const std::array<std::size_t, 3> at = {place % side, place / side % side, place / (side * side)};
+    const bool up = (at[0] + at[1] + at[2]) % 2 == 0;
+    for (std::size_t face = 0; face < kFaces; ++face) {
+      const std::size_t axis = face < 2 ? 0 : face - 1;
+      const bool forward = face == 0 ? up : face == 1 ? !up : up;
+      const std::size_t extent = axis == 2 ? height : side;
+      const std::size_t step = axis == 0 ? 1 : axis == 1 ? side : side * side;
+      std::array<float, 3> normal{};
+      for (float& component : normal) component = random.uniform(-1.0F, 1.0F);
+      const std::size_t cell = number[place];
+      if (forward ? at[axis] + 1 == extent : at[axis] == 0) {
+        mesh.neighbours[face * cells + cell] = axis == 2 ? kWall : kFarField;
+        set_normal(face, cell, normal, 1);
+      } else if (forward) {
+        const std::size_t other = number[place + step];
+        mesh.neighbours[face * cells + cell] = static_cast<std::int32_t>(other);
+        mesh.neighbours[face * cells + other] = static_cast<std::int32_t>(cell);
+        set_normal(face, cell, normal, 1);
+        set_normal(face, other, normal, -1);
+      }
+    }
+  }
+  return mesh;
+}
+
+std::array<float, kVariables> far_field() {
+  constexpr float kSpeed = 0.4F * 1.1832160F;  // of sound: sqrt(1.4) at pressure and density 1
+  return {1.0F, kSpeed, 0, 0, 2.5F + 0.5F * kSpeed * kSpeed};  // 1 / (gamma - 1) is the inner energy
+}
+
+std::vector<float> random_states(std::size_t cells, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> states(kVariables * cells);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const float density = random.uniform(0.8F, 1.2F);
+    const float pressure = random.uniform(0.8F, 1.2F);
+    float square = 0;
+    states[cell] = density;
+    for (std::size_t axis = 1; axis <= 3; ++axis) {
+      const float velocity = random.uniform(-0.3F, 0.3F);
+      square += velocity * velocity;
+      states[axis * cells + cell] = density * velocity;
+    }
+    states[4 * cells + cell] = pressure * 2.5F + 0.5F * density * square;
+  }
+  return states;
+}
+
+namespace {
+
+constexpr double kGamma = 1.4;
+constexpr double kSmoothing = 0.2;
+
+struct State {
+  std::array<double, kVariables> value{};
+  std::array<double, 3> velocity{};
+  double speed = 0;
+  double pressure = 0;
+  double sound = 0;
+};
+
+State derive(const std::array<double, kVariables>& value) {
+  State s;
+  s.value = value;
+  double square = 0;
+  for (std::size_t c = 0; c < 3; ++c) {
+    s.velocity[c] = value[c + 1] / value[0];
+    square += s.velocity[c] * s.velocity[c];
+  }
+  s.speed = std::sqrt(square);
+  s.pressure = (kGamma - 1) * (value[4] - 0.5 * value[0] * square);
+  s.sound = std::sqrt(kGamma * s.pressure / value[0]);
+  return s;
+}
+
+/// Sums of terms with the sums of their magnitudes.
+struct Sums {
+  std::array<double, kVariables> value{};
+  std::array<double, kVariables> magnitude{};
+  void add(std::size_t variable, double term) {
+    value[variable] += term;
+    magnitude[variable] += std::abs(term);
+  }
+  /// Half of what `s` carries through a face.
+  void carry(const State& s, const std::array<double, 3>& normal) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double through = 0.5 * normal[axis] * s.velocity[axis];
+      for (std::size_t v = 0; v < kVariables; ++v) add(v, through * (s.value[v] + (v == 4 ? s.pressure : 0)));
+      add(axis + 1, 0.5 * normal[axis] * s.pressure);
+    }
+  }
+};
+
+}  // namespace
+
+Fluxes reference(const Mesh& mesh, const std::vector<float>& variables,
+                 const std::array<float, kVariables>& surroundings) {
+  const std::size_t cells = mesh.cells;
+  const auto state_of = [&](std::size_t cell) {
+    std::array<double, kVariables> value{};
+    for (std::size_t v = 0; v < kVariables; ++v) value[v] = static_cast<double>(variables[v * cells + cell]);
+    return derive(value);
+  };
+  const State outside =
+      derive({surroundings[0], surroundings[1], surroundings[2], surroundings[3], surroundings[4]});
+  Fluxes result{std::vector<double>(kVariables * cells), std::vector<double>(kVariables * cells)};
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const State here = state_of(cell);
+    Sums sums;
+    for (std::size_t face = 0; face < kFaces; ++face) {
+      std::array<double, 3> normal{};
+      double square = 0;
+      for (std::size_t c = 0; c < 3; ++c) {
+        normal[c] = static_cast<double>(mesh.normals[(3 * face + c) * cells + cell]);
+        square += normal[c] * normal[c];
+      }
+      const std::int32_t neighbour = mesh.neighbours[face * cells + cell];
+      if (neighbour >= 0) {
+        const State there = state_of(static_cast<std::size_t>(neighbour));
+        const double viscosity =
+            0.5 * kSmoothing * std::sqrt(square) * (here.speed + there.speed + here.sound + there.sound);
+        for (std::size_t v = 0; v < kVariables; ++v) {
+          sums.add(v, viscosity * here.value[v]);
+          sums.add(v, -viscosity * there.value[v]);
+        }
+        sums.carry(here, normal);
+        sums.carry(there, normal);
+      } else if (neighbour == kWall) {
+        for (std::size_t c = 0; c < 3; ++c) sums.add(c + 1, normal[c] * here.pressure);
+      } else {
+        sums.carry(here, normal);
+        sums.carry(outside, normal);
+      }
+    }
+    for (std::size_t v = 0; v < kVariables; ++v) {
+      result.value[v * cells + cell] = sums.value[v];
+      result.magnitude[v * cells + cell] = sums.magnitude[v];
+    }
+  }
+  return result;
+}
+
+namespace {
+
+constexpr const char* kName = "dai18/cd";
+constexpr const char* kFile = "benchmarks/cfd/cfd.ptx";
+constexpr const char* kKernel = "cfd_flux";
+constexpr std::uint32_t kThreads = 64;  // dai18; Rodinia has 192
+
+const std::vector<runtime::AppParamInfo>& param_table() {
+  static const std::vector<runtime::AppParamInfo> table = {
+      {"side", 40, 2, 128, "cells of the mesh along x and along y"},
+      {"height", 64, 1, 1024, "cells along z; side * side * height at most 2 million"},
+      {"window", 512, 1, 65536, "numbers among which cells are shuffled: locality of the mesh's numbering"}};
+  return table;
+}
+
+struct Sizes {
+  std::uint32_t side;
+  std::uint32_t height;
+  std::uint32_t window;
+  [[nodiscard]] std::uint32_t cells() const { return side * side * height; }
+  [[nodiscard]] Dim3 grid() const { return {blocks_for(cells(), kThreads)}; }
+};
+
+Sizes read_sizes(const runtime::AppParams& values) {
+  const Params params(kName, param_table(), values);
+  const Sizes sizes{params.get("side"), params.get("height"), params.get("window")};
+  params.require(
+      sizes.cells() <= 2'000'000,
+      fmt::format("side={} squared times height={} must be at most 2000000", sizes.side, sizes.height));
+  return sizes;
+}
+
+class Cfd final : public runtime::Application {
+ public:
+  Cfd(const Sizes& sizes, std::uint64_t seed)
+      : sizes_(sizes),
+        mesh_(diamond_mesh(sizes.cells(), sizes.side, sizes.window, seed)),
+        variables_(random_states(sizes.cells(), seed + 1)) {}
+
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    const std::uint32_t module = host.load_module(embedded::cfd_ptx, kFile);
+    const auto neighbours = host.malloc<std::int32_t>(mesh_.neighbours.size());
+    const auto normals = host.malloc<float>(mesh_.normals.size());
+    const auto variables = host.malloc<float>(variables_.size());
+    const auto fluxes = host.malloc<float>(variables_.size());
+    host.to_device(neighbours, mesh_.neighbours);
+    host.to_device(normals, mesh_.normals);
+    host.to_device(variables, variables_);
+    const std::array<float, kVariables> surroundings = far_field();
+    host.copy_to_symbol(module, "far_field", 0, std::as_bytes(std::span(surroundings)), 0);
+    host.launch(module, kKernel, {.grid = sizes_.grid(), .block = {kThreads}},
+                static_cast<std::int32_t>(sizes_.cells()), neighbours, normals, variables, fluxes);
+    std::vector<float> result(variables_.size());
+    host.from_device(result, fluxes);
+    co_await host.synchronize();
+    if (verify) {
+      if (expected_.value.empty()) {
+        expected_ = reference(mesh_, variables_, surroundings);
+        // A term is made of a state's value (pressure: a difference of two that are at most 1.2 times and 0.2
+        // times as large) in fewer than 24 operations, and passes at most 40 additions.
+        for (double& magnitude : expected_.magnitude) magnitude *= sum_tolerance(64).relative;
+      }
+      check_within("cfd: fluxes", result, expected_.value, expected_.magnitude);
+    }
+    host.free(neighbours);
+    host.free(normals);
+    host.free(variables);
+    host.free(fluxes);
+  }
+
+ private:
+  Sizes sizes_;
+  Mesh mesh_;
+  std::vector<float> variables_;
+  Fluxes expected_;  // computed by the first verified run; magnitudes are then the errors allowed
+};
+
+[[maybe_unused]] const bool registered = runtime::register_app({
+    .name = kName,
+    .description = "fluxes of the Euler equations over an unstructured mesh (Rodinia CFD, euler3d)",
+    .params = param_table(),
+    .ptx_file = kFile,
+    .ptx_text = embedded::cfd_ptx,
+    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
+      return {{kKernel, read_sizes(values).grid(), {kThreads}}};
+    },
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Dai18Application>(kName, std::make_unique<Cfd>(read_sizes(values), seed));
+    },
+});
+
+}  // namespace
+}  // namespace gpumux::benchmarks::cfd

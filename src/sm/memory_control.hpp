@@ -1,0 +1,146 @@
+// What an SM keeps of each application to order its memory instructions (RBMI, QBMI) and to limit how many
+// are in flight (SMIL, DMIL). A memory instruction here is one of global or local memory, which makes
+// requests to L1; those of shared and constant memory pass by. Kernels of an application share its state,
+// which stays when one of them ends and the next begins. Source: dai18 sections 3.2, 3.3 and 4.4, figures 7
+// and 10.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+#include "machine/memory_scheme.hpp"
+
+namespace gpumux::sm {
+
+/// Requests per instruction, rounded to the nearest integer, at least 1 (dai18 section 3.2 needs integers).
+[[nodiscard]] std::uint32_t requests_per_instruction(std::uint32_t requests, std::uint32_t instructions);
+
+/// QBMI's quotas: the least common multiple of the sharers' requests per instruction, divided by each one's
+/// own (dai18 section 3.2). `sharers` are bits; others get 0. Halved together until they fit 15 bits, so that
+/// more sharers than two keep their proportions.
+[[nodiscard]] std::array<std::int32_t, kMaxApps> quotas(
+    const std::array<std::uint32_t, kMaxApps>& requests_per_instruction, std::uint32_t sharers);
+
+/// The limit of a MILG: the peak of instructions in flight divided by the failures per request, at least 1
+/// (dai18 section 3.3.2). With less than one failure per request: no limit.
+[[nodiscard]] std::uint32_t dynamic_limit(std::uint32_t peak, std::uint64_t failures, std::uint32_t interval);
+
+class MemoryControl {
+ public:
+  static constexpr std::int32_t kMostQuota = 0x7fff;   // a signed counter of 16 bits
+  static constexpr std::uint32_t kMostInFlight = 128;  // a peak counter holds no more
+  static constexpr std::uint32_t kFailuresPerRequest =
+      4;  // the failure counter has two bits more than the shift
+
+  MemoryControl(SmId id, std::uint32_t schedulers) : id_(id), ready_(schedulers) {}
+
+  void set(const machine::MemoryScheme& scheme);
+  /// Applications with a kernel, as bits: those that get quotas.
+  void set_sharers(std::uint32_t sharers);
+  [[nodiscard]] const machine::MemoryScheme& scheme() const { return scheme_; }
+  [[nodiscard]] const machine::MemoryClient& client(AppId app) const { return clients_[app]; }
+  [[nodiscard]] std::uint32_t sharers() const { return sharers_; }
+
+  // --- what happens to memory instructions. True: somebody who was at his limit no longer is ------------
+  void issued(AppId app);
+  [[nodiscard]] bool ended(AppId app) {
+    machine::MemoryClient& client = clients_[app];
+    GPUMUX_DCHECK(client.in_flight > 0);
+    --client.in_flight;
+    return note_full(app);
+  }
+  /// A request was taken; `last`: of its instruction.
+  [[nodiscard]] bool requested(AppId app, bool last);
+  /// The request at the head of the load/store unit could not be taken for so many cycles.
+  void failed(AppId app, std::uint64_t cycles) {
+    Interval& interval = intervals_[app];
+    interval.failures += cycles;
+    if (!scheme_.unbounded && interval.failures >= most_failures_) interval.failures = most_failures_ - 1;
+  }
+  /// The limit that another SM has worked out.
+  [[nodiscard]] bool set_limit(AppId app, std::uint32_t limit);
+
+  // --- ends that are known before they come: those of L1 hits -----------------------------------------
+  void ends_at(AppId app, Cycle cycle);
+  [[nodiscard]] Cycle next_end() const { return head_ == ends_.size() ? kNever : ends_[head_].cycle; }
+  /// Takes the end that is due.
+  AppId pop_end() {
+    const AppId app = ends_[head_++].app;
+    if (head_ == ends_.size()) {
+      ends_.clear();
+      head_ = 0;
+    }
+    return app;
+  }
+  /// Nothing is in flight but what pop_end() will still end.
+  [[nodiscard]] bool drained() const;
+
+  // --- what the schedulers ask ------------------------------------------------------------------------
+  /// Ready warps of a scheduler that have been looked at, and of these those whose next instruction is a
+  /// memory instruction, by application.
+  struct Ready {
+    WarpMask known = 0;
+    WarpMask any = 0;
+    std::array<WarpMask, kMaxApps> of{};
+  };
+  [[nodiscard]] Ready& ready(std::uint32_t scheduler) { return ready_[scheduler]; }
+  /// The warp issues.
+  void forget(std::uint32_t scheduler, std::uint32_t warp, AppId app) {
+    const WarpMask others = ~(WarpMask{1} << warp);
+    Ready& ready = ready_[scheduler];
+    ready.known &= others;
+    ready.any &= others;
+    ready.of[app] &= others;
+  }
+  /// Of the scheduler's warps, those that wait because their application is at its limit.
+  [[nodiscard]] WarpMask limited(std::uint32_t scheduler) const {
+    WarpMask warps = 0;
+    for (std::uint32_t full = full_; full != 0; full &= full - 1)
+      warps |= ready_[scheduler].of[static_cast<std::size_t>(std::countr_zero(full))];
+    return warps;
+  }
+  /// Of the applications in the mask, who goes first.
+  [[nodiscard]] AppId first_of(std::uint32_t offered) const;
+
+ private:
+  /// What is counted until the next update (dai18 figure 10; section 4.4 for the widths).
+  struct Interval {
+    std::uint32_t requests = 0;
+    std::uint32_t instructions = 0;
+    std::uint64_t failures = 0;
+    std::uint32_t peak = 0;
+  };
+  struct End {
+    Cycle cycle;
+    AppId app;
+  };
+  bool note_full(AppId app) {
+    const std::uint32_t bit = 1U << app;
+    const bool was = (full_ & bit) != 0;
+    const bool is = clients_[app].in_flight >= clients_[app].limit;
+    full_ = is ? full_ | bit : full_ & ~bit;
+    return was && !is;
+  }
+  [[nodiscard]] AppId next_in_turn(std::uint32_t offered) const {
+    const std::uint32_t behind = offered & ~((2U << last_) - 1U);
+    return static_cast<AppId>(std::countr_zero(behind != 0 ? behind : offered));
+  }
+  void add_quotas();
+
+  SmId id_;
+  machine::MemoryScheme scheme_;
+  std::uint32_t sharers_ = 0;
+  std::uint32_t full_ = 0;     // applications at their limit, as bits
+  AppId last_ = kMaxApps - 1;  // whose memory instruction was issued last
+  std::uint64_t most_failures_ = 0;
+  std::array<machine::MemoryClient, kMaxApps> clients_{};
+  std::array<Interval, kMaxApps> intervals_{};
+  std::vector<Ready> ready_;  // by scheduler
+  std::vector<End> ends_;     // by cycle, from head_ on
+  std::size_t head_ = 0;
+};
+
+}  // namespace gpumux::sm

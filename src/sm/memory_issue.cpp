@@ -1,0 +1,93 @@
+// How a memory scheme acts inside the SM: which warps wait for their application's limit, when its memory
+// instructions begin and end, and how L1's ways, MSHRs and miss queue are divided. Who goes first is decided
+// in issue.cpp (arbitrate).
+#include <algorithm>
+#include <bit>
+
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+void Sm::State::set_memory_scheme(const machine::MemoryScheme& scheme) {
+  GPUMUX_CHECK(block_order.empty() && ops.in_use() == 0);
+  memory.set(scheme);
+  memory_controlled = scheme.on();
+  memory_concerns_issue = scheme.concerns_issue();
+  way_partition.begin(l1.sets(), l1.max_ways(), scheme.divides_ways ? scheme.ways_interval : 0);
+}
+
+void Sm::State::set_memory_sharers(std::uint32_t sharers) {
+  if (!memory_controlled || sharers == memory.sharers()) return;
+  memory.set_sharers(sharers);
+  const auto count = std::max(1U, static_cast<std::uint32_t>(std::popcount(sharers)));
+  if (memory.scheme().divides_ways) {
+    ways_granted = way_partition.share(sharers, l1.ways());
+    l1.divide_ways(ways_granted);
+  }
+  if (memory.scheme().divides_misses) {
+    l1.divide_mshrs(std::max(1U, config.l1.mshr_entries / count));
+    miss_queue_each = std::max(1U, config.l1.miss_queue / count);
+  }
+  lsu_retry(now_);  // its head may have more now
+}
+
+/// Nothing is counted while nobody comes to L1: of intervals that went by, the first divides the ways.
+void Sm::State::divide_ways_again(Cycle now) {
+  while (way_partition.next() <= now) ways_granted = way_partition.update(l1.ways());
+  l1.divide_ways(ways_granted);
+}
+
+/// The next instruction of a warp that has become ready, once: it stays the next until it issues.
+void Sm::State::look_at_memory(const Scheduler& scheduler, std::uint32_t index) {
+  MemoryControl::Ready& ready = memory.ready(index);
+  for (WarpMask fresh = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] & ~ready.known;
+       fresh != 0; fresh &= fresh - 1) {
+    const auto local = static_cast<std::uint32_t>(std::countr_zero(fresh));
+    const WarpMask bit = WarpMask{1} << local;
+    ready.known |= bit;
+    const Warp& warp = warps[slot_of(index, local)];
+    const auto header = std::bit_cast<workload::MemHeader>(*warp.mem_next);
+    if (warp.next->active == 0 || header.transactions == 0 ||
+        (header.where != Where::Global && header.where != Where::Local))
+      continue;
+    ready.any |= bit;
+    ready.of[hot[warp.kernel].app] |= bit;
+  }
+}
+
+/// Somebody is below a limit again.
+void Sm::State::wake_limited(Cycle now) {
+  for (std::uint32_t s = 0; s < schedulers_count; ++s)
+    if (memory.ready(s).any != 0) look_again(s, now);
+}
+
+void Sm::State::end_memory(Cycle now) {
+  bool frees = false;
+  while (memory.next_end() <= now) frees = memory.ended(memory.pop_end()) || frees;
+  if (frees) wake_limited(now);
+}
+
+/// An instruction is in flight until its data are there.
+void Sm::State::memory_ends(AppId app, Cycle at, Cycle now) {
+  if (at > now) {
+    memory.ends_at(app, at);
+  } else if (memory.ended(app)) {
+    wake_limited(now);
+  }
+}
+
+void Sm::State::memory_accessed(const MemoryOp& op, workload::Transaction transaction, bool last, Cycle now) {
+  if (memory.requested(op.app, last)) wake_limited(now);
+  const bool load = (op.inst->flags & (isa::InstFlag::kStore | isa::InstFlag::kAtomic)) == 0;
+  if (last && op.inst->num_dst == 0 && !memory.scheme().stores_performed) memory_ends(op.app, now, now);
+  if (!memory.scheme().divides_ways || !l1_enabled) return;
+  const std::uint64_t line = transaction.line();
+  if (!load) {
+    const bool drops = config.l1.write == "evict" || (op.inst->flags & isa::InstFlag::kAtomic) != 0;
+    if (drops) way_partition.dropped(op.app, l1.set_index(line), line);
+  } else if (!bypasses_l1(op)) {
+    way_partition.loaded(op.app, l1.set_index(line), line);
+  }
+}
+
+}  // namespace gpumux::sm

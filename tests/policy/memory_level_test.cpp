@@ -1,0 +1,118 @@
+// The level `memory`: names, settings, one text for one choice, and what is refused.
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "machine/config_file.hpp"
+#include "policy/policy.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+using machine::kNoMemoryLimit;
+using machine::MemoryScheme;
+
+std::string message(const std::string& text, std::size_t apps = 0,
+                    const std::vector<std::string>& machine = {}) {
+  try {
+    const PolicyChoice choice = parse_choice(text);
+    if (apps > 0) check_memory_scheme(choice, machine::load_machine("dai18-maxwell", machine), apps);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string canonical(const char* text) { return canonical_text(parse_choice(text)); }
+MemoryScheme scheme(const char* text) {
+  const PolicyChoice choice = parse_choice(text);
+  return memory_scheme(choice.memory, choice.memory_settings);
+}
+
+TEST(MemoryLevel, JoinedNamesMeanThePartitionWithTheScheme) {
+  for (const MemorySchemeInfo& info : memory_schemes()) {
+    const PolicyChoice choice = parse_choice("even-" + info.name);
+    EXPECT_EQ(choice.name, "even");
+    EXPECT_EQ(choice.memory, info.name) << "the longest that ends the name";
+    EXPECT_EQ(canonical_text(choice), "even,memory=" + info.name);
+    EXPECT_TRUE(memory_scheme(choice.memory, choice.memory_settings).on());
+  }
+  EXPECT_FALSE(scheme("even").on());
+}
+
+TEST(MemoryLevel, EqualChoicesHaveOneText) {
+  EXPECT_EQ(canonical("even-smil:k0=3,k1=1"), "even,memory=smil,k0=3,k1=1");
+  EXPECT_EQ(canonical("even,memory=smil,k1=1,k0=3"), "even,memory=smil,k0=3,k1=1");
+  EXPECT_EQ(canonical("even-smil:k1=0x1, k0=3, k2=inf"), "even,memory=smil,k0=3,k1=1");
+  EXPECT_EQ(canonical("even-dmil:interval=1024,unbounded=false"), "even,memory=dmil");
+  EXPECT_EQ(canonical("even,warps=lrr,memory=dmil,unbounded=true"),
+            "even,memory=dmil,unbounded=true,warps=lrr");
+  EXPECT_EQ(canonical("leftover:mode=sequential,memory=qbmi"), "leftover:mode=sequential,memory=qbmi");
+  EXPECT_EQ(canonical("leftover-qbmi:mode=sequential"), "leftover:mode=sequential,memory=qbmi");
+  for (const char* text :
+       {"even-smil:k0=3,k1=1", "spatial-dmil-global:monitor=3,warps=lrr", "even-ucp:interval=500"})
+    EXPECT_EQ(canonical(canonical(text).c_str()), canonical(text));
+}
+
+TEST(MemoryLevel, SettingsReachTheScheme) {
+  const MemoryScheme smil = scheme("even-smil:k0=3,k2=24,stores=performed");
+  EXPECT_EQ(smil.limit, MemoryScheme::Limit::Static);
+  EXPECT_EQ(smil.limits[0], 3U);
+  EXPECT_EQ(smil.limits[1], kNoMemoryLimit);
+  EXPECT_EQ(smil.limits[2], 24U);
+  EXPECT_TRUE(smil.stores_performed);
+  const MemoryScheme global = scheme("even-dmil-global:interval=256,unbounded=true,monitor=5");
+  EXPECT_EQ(global.limit, MemoryScheme::Limit::DynamicGlobal);
+  EXPECT_EQ(global.interval, 256U);
+  EXPECT_TRUE(global.unbounded);
+  EXPECT_EQ(global.monitor, 5U);
+  const MemoryScheme both = scheme("even-qbmi-dmil");
+  EXPECT_EQ(both.order, MemoryScheme::Order::Quota);
+  EXPECT_EQ(both.limit, MemoryScheme::Limit::Dynamic);
+  EXPECT_EQ(both.interval, 1024U);
+  EXPECT_EQ(scheme("even-rbmi").order, MemoryScheme::Order::RoundRobin);
+  EXPECT_EQ(scheme("even-ucp").ways_interval, 10'000U);
+  EXPECT_TRUE(scheme("even-ucp").divides_ways);
+  EXPECT_TRUE(scheme("even-mshr").divides_misses);
+}
+
+TEST(MemoryLevel, RefusesWhatIsWrong) {
+  const auto expect = [](const std::string& text, const char* part) {
+    EXPECT_NE(message(text).find(part), std::string::npos) << text << ": " << message(text);
+  };
+  expect("even,memory=dmill", "unknown memory scheme 'dmill'; did you mean 'dmil'?");
+  expect("even,memory=", "unknown memory scheme ''");
+  expect("even-dmill", "did you mean 'even-dmil'?");
+  expect("evn-dmil", "unknown policy 'evn-dmil'");
+  expect("even-smil:k0=0", "memory=smil: k0='0' must be an integer from 1 to 24, or inf");
+  expect("even-smil:k1=25", "k1='25' must be an integer from 1 to 24, or inf");
+  expect("even-smil:k0=-1", "must be an integer from 1 to 24");
+  expect("even-smil:k0=", "must be an integer from 1 to 24");
+  expect("even-smil:k16=2", "there is no k16");
+  expect("even-smil:k01=2", "unknown setting 'k01'");
+  expect("even-smil:interval=64", "unknown setting 'interval'");
+  expect("even-dmil:k0=2", "unknown setting 'k0'");
+  expect("even-dmil:interval=1000", "must be a power of two from 64 to 65536");
+  expect("even-dmil:interval=32", "must be a power of two");
+  expect("even-dmil:unbounded=yes", "must be true or false");
+  expect("even-dmil:stores=later", "must be accepted or performed");
+  expect("even-ucp:interval=10", "must be a number of cycles from 100");
+  expect("even-dmil-global:monitor=x", "must be the number of an SM");
+  expect("even-rbmi,memory=qbmi", "two memory schemes, rbmi and qbmi");
+  expect("even,k0=3,memory=smil", "unknown setting 'k0'");
+}
+
+TEST(MemoryLevel, RefusesWhatTheRunCannotHave) {
+  EXPECT_EQ(message("even-smil:k0=3,k1=1", 2), "accepted");
+  EXPECT_NE(message("even-smil:k0=3,k2=1", 2).find("k2=1, but the run has 2 applications: k0 to k1"),
+            std::string::npos);
+  EXPECT_NE(message("even-smil:k1=1", 1).find("but the run has 1 application: k0"), std::string::npos);
+  EXPECT_EQ(message("even-ucp", 6), "accepted");
+  EXPECT_NE(message("even-ucp", 7).find("7 applications cannot share 6 ways of L1"), std::string::npos);
+  EXPECT_NE(message("even-mshr", 9).find("9 applications cannot share 8 places of the miss queue"),
+            std::string::npos);
+  EXPECT_NE(message("even-mshr", 3, {"l1.mshr_entries=2"}).find("cannot share 2 MSHRs"), std::string::npos);
+  EXPECT_NE(message("even-dmil-global:monitor=16", 2).find("monitor=16, but the machine has SMs 0 to 15"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpumux::policy

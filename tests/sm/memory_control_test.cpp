@@ -1,0 +1,513 @@
+// Memory schemes inside one SM: the papers' formulas by hand, then the mechanisms on streams made by hand.
+#include "sm/memory_control.hpp"
+
+#include <algorithm>
+
+#include "sm/harness.hpp"
+
+namespace gpumux::sm::testing {
+namespace {
+
+using machine::kNoMemoryLimit;
+using machine::MemoryScheme;
+
+std::array<std::uint32_t, kMaxApps> known(std::initializer_list<std::uint32_t> values) {
+  std::array<std::uint32_t, kMaxApps> all{};
+  all.fill(1);
+  std::copy(values.begin(), values.end(), all.begin());
+  return all;
+}
+
+// --- formulas ----------------------------------------------------------------------------------------------
+
+TEST(Quotas, AreTheLeastCommonMultipleOverEachOnesRequests) {
+  // ks and sv of dai18's table 2: 17 and 3 requests per instruction.
+  EXPECT_EQ(quotas(known({17, 3}), 0b11)[0], 3);
+  EXPECT_EQ(quotas(known({17, 3}), 0b11)[1], 17);
+  const auto three = quotas(known({2, 3, 4}), 0b111);
+  EXPECT_EQ(three[0], 6);
+  EXPECT_EQ(three[1], 4);
+  EXPECT_EQ(three[2], 3);
+  EXPECT_EQ(quotas(known({5}), 0b1)[0], 1);
+  const auto absent = quotas(known({17, 5, 3}), 0b101);
+  EXPECT_EQ(absent[1], 0);
+  EXPECT_EQ(absent[2], 17);
+}
+
+TEST(Quotas, KeepTheirProportionsWhenTheMultipleIsOutOfBounds) {
+  const auto requests = known({31, 29, 23, 19, 17, 13, 11, 7, 32, 27, 25, 3, 2, 1, 30, 21});
+  const auto quota = quotas(requests, 0xffff);
+  for (std::size_t i = 0; i < kMaxApps; ++i) {
+    EXPECT_GT(quota[i], 0);
+    EXPECT_LE(quota[i], MemoryControl::kMostQuota);
+    EXPECT_NEAR(static_cast<double>(quota[i]) * requests[i], quota[13], requests[i]) << i;
+  }
+}
+
+TEST(RequestsPerInstruction, RoundToTheNearest) {
+  EXPECT_EQ(requests_per_instruction(1024, 60), 17U);
+  EXPECT_EQ(requests_per_instruction(1024, 341), 3U);
+  EXPECT_EQ(requests_per_instruction(1024, 1024), 1U);
+  EXPECT_EQ(requests_per_instruction(7, 2), 4U);
+  EXPECT_EQ(requests_per_instruction(10, 3), 3U);
+  EXPECT_EQ(requests_per_instruction(3, 0), 1U);
+}
+
+TEST(DynamicLimit, DividesThePeakByTheFailuresPerRequest) {
+  EXPECT_EQ(dynamic_limit(128, 4095, 1024), 42U);  // the divisor of a full 12-bit counter is 3
+  EXPECT_EQ(dynamic_limit(42, 4095, 1024), 14U);
+  EXPECT_EQ(dynamic_limit(14, 4095, 1024), 4U);
+  EXPECT_EQ(dynamic_limit(4, 4095, 1024), 1U);
+  EXPECT_EQ(dynamic_limit(1, 4095, 1024), 1U);
+  EXPECT_EQ(dynamic_limit(20, 2047, 1024), 20U);
+  EXPECT_EQ(dynamic_limit(20, 2048, 1024), 10U);
+  EXPECT_EQ(dynamic_limit(20, 1023, 1024), kNoMemoryLimit) << "less than one failure per request";
+  EXPECT_EQ(dynamic_limit(128, 81'613, 1024), 1U) << "79.7 failures per request, not saturated";
+  EXPECT_EQ(dynamic_limit(64, 512, 256), 32U);
+}
+
+// --- the unit ----------------------------------------------------------------------------------------------
+
+MemoryScheme scheme_of(MemoryScheme::Order order, MemoryScheme::Limit limit) {
+  MemoryScheme scheme;
+  scheme.order = order;
+  scheme.limit = limit;
+  return scheme;
+}
+const MemoryScheme kDmil = scheme_of(MemoryScheme::Order::Warps, MemoryScheme::Limit::Dynamic);
+const MemoryScheme kQbmi = scheme_of(MemoryScheme::Order::Quota, MemoryScheme::Limit::None);
+const MemoryScheme kRbmi = scheme_of(MemoryScheme::Order::RoundRobin, MemoryScheme::Limit::None);
+
+TEST(MilGenerator, FallsByThreeAtMostAndRecoversAtOnce) {
+  MemoryControl control(0, 1);
+  control.set(kDmil);
+  control.set_sharers(1);
+  const auto interval = [&](std::uint64_t failures) {
+    control.failed(0, failures);
+    for (int i = 0; i < 1024; ++i) static_cast<void>(control.requested(0, true));
+    return control.client(0).limit;
+  };
+  for (int i = 0; i < 140; ++i) control.issued(0);  // more than the peak counter holds
+  EXPECT_EQ(control.client(0).limit, kNoMemoryLimit);
+  EXPECT_EQ(interval(1'000'000), 42U);
+  while (control.client(0).in_flight > 42) static_cast<void>(control.ended(0));
+  EXPECT_EQ(interval(1'000'000), 42U) << "the peak of this interval began at 140 in flight";
+  EXPECT_EQ(interval(1'000'000), 14U);
+  while (control.client(0).in_flight > 14) static_cast<void>(control.ended(0));
+  (void)interval(2047);  // its peak began at 42
+  EXPECT_EQ(interval(1024), 14U) << "divisor 1: the peak";
+  EXPECT_EQ(interval(4095), 4U);
+  EXPECT_EQ(interval(1023), kNoMemoryLimit);
+  EXPECT_EQ(control.client(0).lowest_limit, 4U);
+  EXPECT_EQ(control.client(0).limit_updates, 7U);
+}
+
+TEST(MilGenerator, CountsWithoutBoundWhenAsked) {
+  MemoryScheme scheme = kDmil;
+  scheme.unbounded = true;
+  MemoryControl control(0, 1);
+  control.set(scheme);
+  for (int i = 0; i < 100; ++i) control.issued(0);
+  control.failed(0, 20 * 1024);
+  for (int i = 0; i < 1024; ++i) static_cast<void>(control.requested(0, true));
+  EXPECT_EQ(control.client(0).limit, 5U);
+}
+
+TEST(MilGenerator, CountsEachApplicationAlone) {
+  MemoryControl control(0, 1);
+  control.set(kDmil);
+  for (int i = 0; i < 30; ++i) control.issued(static_cast<AppId>(i % 2));
+  control.failed(1, 4095);
+  for (int i = 0; i < 1024; ++i) static_cast<void>(control.requested(0, true));
+  EXPECT_EQ(control.client(0).limit, kNoMemoryLimit);
+  for (int i = 0; i < 1024; ++i) static_cast<void>(control.requested(1, true));
+  EXPECT_EQ(control.client(1).limit, 5U);
+}
+
+TEST(MilGenerator, OnlyTheMonitoredSmWorksOutGlobalLimits) {
+  const MemoryScheme scheme = scheme_of(MemoryScheme::Order::Warps, MemoryScheme::Limit::DynamicGlobal);
+  for (const SmId sm : {SmId{0}, SmId{1}}) {
+    MemoryControl control(sm, 1);
+    control.set(scheme);
+    for (int i = 0; i < 30; ++i) control.issued(0);
+    control.failed(0, 4095);
+    for (int i = 0; i < 1024; ++i) static_cast<void>(control.requested(0, true));
+    EXPECT_EQ(control.client(0).limit, sm == 0 ? 10U : kNoMemoryLimit);
+  }
+}
+
+TEST(StaticLimit, HoldsBackAndLetsGo) {
+  MemoryScheme scheme = scheme_of(MemoryScheme::Order::Warps, MemoryScheme::Limit::Static);
+  scheme.limits[1] = 2;
+  MemoryControl control(0, 1);
+  control.set(scheme);
+  control.ready(0).of[0] = 0b0011;
+  control.ready(0).of[1] = 0b1100;
+  control.issued(1);
+  EXPECT_EQ(control.limited(0), 0U);
+  control.issued(1);
+  EXPECT_EQ(control.limited(0), 0b1100U);
+  EXPECT_TRUE(control.ended(1)) << "somebody may go on";
+  EXPECT_EQ(control.limited(0), 0U);
+  EXPECT_FALSE(control.ended(1));
+}
+
+TEST(RoundRobin, TakesTheNextInTurnThatHasOne) {
+  MemoryControl control(0, 1);
+  control.set(kRbmi);
+  control.set_sharers(0b111);
+  EXPECT_EQ(control.first_of(0b111), 0U);
+  control.issued(0);
+  EXPECT_EQ(control.first_of(0b111), 1U);
+  EXPECT_EQ(control.first_of(0b101), 2U);
+  EXPECT_EQ(control.first_of(0b001), 0U);
+  control.issued(2);
+  EXPECT_EQ(control.first_of(0b111), 0U);
+}
+
+TEST(Qbmi, TheLargestQuotaGoesFirstAndFreshOnesAreAdded) {
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_sharers(0b11);
+  // Before the first sample both have one request per instruction: quotas 1 and 1, equal, in turn.
+  EXPECT_EQ(control.client(0).quota, 1);
+  EXPECT_EQ(control.first_of(0b11), 0U);
+  control.issued(0);  // at zero: a fresh set for both, 1 and 2
+  EXPECT_EQ(control.client(0).quota, 1);
+  EXPECT_EQ(control.client(1).quota, 2);
+  EXPECT_EQ(control.first_of(0b11), 1U);
+  EXPECT_EQ(control.first_of(0b01), 0U) << "nobody is blocked";
+  // 1024 requests of 17 and of 3 an instruction.
+  for (int i = 1; i <= 1024; ++i) static_cast<void>(control.requested(0, i % 17 == 0));
+  for (int i = 1; i <= 1024; ++i) static_cast<void>(control.requested(1, i % 3 == 0));
+  EXPECT_EQ(control.client(0).requests_per_instruction, 17U);
+  EXPECT_EQ(control.client(1).requests_per_instruction, 3U);
+  EXPECT_EQ(control.client(0).quota, 1) << "not before the next set";
+  control.issued(0);
+  EXPECT_EQ(control.client(0).quota, 0 + 3);
+  EXPECT_EQ(control.client(1).quota, 2 + 17);
+  // Over many instructions that both always have ready, requests balance: 3 x 17 and 17 x 3 a round.
+  std::array<int, 2> served{};
+  for (int i = 0; i < 2000; ++i) {
+    const AppId app = control.first_of(0b11);
+    ++served[app];
+    control.issued(app);
+  }
+  EXPECT_NEAR(served[0], 300, 6);
+  EXPECT_NEAR(served[1], 1700, 6);
+}
+
+TEST(Qbmi, TheQuotaOfASilentApplicationSaturates) {
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_sharers(0b11);
+  for (int i = 0; i < 100'000; ++i) control.issued(0);
+  EXPECT_EQ(control.client(1).quota, MemoryControl::kMostQuota);
+  EXPECT_EQ(control.client(0).quota, 1);
+  // One that has left gets no more.
+  control.set_sharers(0b01);
+  control.issued(1);
+  control.issued(0);
+  EXPECT_EQ(control.client(1).quota, MemoryControl::kMostQuota - 1);
+}
+
+TEST(Ends, ComeInOrderOfTime) {
+  MemoryControl control(0, 1);
+  control.set(kRbmi);
+  for (const AppId app : {AppId{0}, AppId{1}, AppId{2}}) control.issued(app);
+  control.ends_at(0, 40);
+  control.ends_at(1, 60);
+  control.ends_at(2, 50);
+  EXPECT_TRUE(control.drained());
+  EXPECT_EQ(control.next_end(), 40U);
+  EXPECT_EQ(control.pop_end(), 0U);
+  EXPECT_EQ(control.next_end(), 50U);
+  EXPECT_EQ(control.pop_end(), 2U);
+  EXPECT_EQ(control.pop_end(), 1U);
+  EXPECT_EQ(control.next_end(), kNever);
+  EXPECT_FALSE(control.drained()) << "ended() was not called";
+}
+
+// --- in the SM
+// -----------------------------------------------------------------------------------------------
+
+/// Loads, each followed by a dependent instruction, by one application per entry: warps x loads of distinct
+/// lines.
+struct TwoApps : Bench {
+  explicit TwoApps(machine::MachineConfig machine, const MemoryScheme& scheme, Cycle memory_delay = 100)
+      : Bench(std::move(machine), memory_delay) {
+    sm.set_memory_scheme(scheme);
+    for (std::uint16_t i = 0; i < 8; ++i) program.add(load(i));
+    program.add(store());
+    for (std::uint16_t i = 0; i < 8; ++i) program.add(alu(static_cast<std::uint16_t>(16 + i)));
+  }
+  void begin(std::vector<std::vector<WarpCode>> apps) {
+    sm.set_memory_sharers((1U << apps.size()) - 1);
+    for (std::size_t i = 0; i < apps.size(); ++i) {
+      const auto slot = static_cast<KernelSlot>(i);
+      bind(program, {static_cast<std::uint32_t>(apps[i].size()) * kWarpSize, 16, 0}, slot,
+           static_cast<AppId>(i));
+      launch(std::move(apps[i]), slot, static_cast<std::uint32_t>(i));
+    }
+  }
+  /// Warps that load `count` lines each with `lines` lines an instruction.
+  static std::vector<WarpCode> loads(std::uint32_t warps, std::uint32_t count, std::uint64_t base) {
+    std::vector<WarpCode> code(warps);
+    for (std::uint32_t w = 0; w < warps; ++w)
+      for (std::uint32_t i = 0; i < count; ++i) code[w].global(i % 8, base + 1000 * w + i);
+    return code;
+  }
+  void run_to(Cycle end) {
+    while (now < end) window(std::min(end, now + 10));
+  }
+  [[nodiscard]] std::string order() const {
+    std::string text;
+    for (const MemRequest& request : sent) text += static_cast<char>('a' + request.app);
+    return text;
+  }
+  Program program;
+};
+
+MemoryScheme limits_of(std::uint32_t first, std::uint32_t second = kNoMemoryLimit) {
+  MemoryScheme scheme = scheme_of(MemoryScheme::Order::Warps, MemoryScheme::Limit::Static);
+  scheme.limits[0] = first;
+  scheme.limits[1] = second;
+  return scheme;
+}
+
+TEST(StaticLimit, SpacesLoadsByTheirRoundTrip) {
+  const auto times = [](std::uint32_t limit) {
+    TwoApps bench(plain_machine(), limits_of(limit));
+    bench.begin({TwoApps::loads(8, 1, 0)});
+    bench.finish();
+    EXPECT_EQ(bench.sm.memory_client(0).peak, std::min(limit, 8U));
+    std::vector<Cycle> sent;
+    for (const MemRequest& request : bench.sent) sent.push_back(request.time);
+    EXPECT_EQ(sent.size(), 8U);
+    return sent;
+  };
+  const std::vector<Cycle> free = times(kNoMemoryLimit), one = times(1), two = times(2);
+  EXPECT_EQ(free[7] - free[0], 7U);
+  // Alone in flight, each load is issued in the cycle in which the data of the one before are there: accepted
+  // by the LSU a cycle later, sent another later, 10 there, 100 of delay in which the reply comes back.
+  for (int i = 1; i < 8; ++i) EXPECT_EQ(one[i] - one[i - 1], one[1] - one[0]) << i;
+  EXPECT_EQ(one[1] - one[0], 100U + 10U + 2U);
+  for (int i = 2; i < 8; ++i) EXPECT_EQ(two[i] - two[i - 2], 100U + 10U + 2U) << i;
+}
+
+TEST(StaticLimit, AHitIsInFlightUntilItsDataAreThere) {
+  machine::MachineConfig machine = plain_machine();
+  const auto end = [&](std::uint32_t limit) {
+    TwoApps bench(machine, limits_of(limit));
+    // The first fetches the line, the others hit it.
+    std::vector<WarpCode> code(5);
+    for (WarpCode& warp : code) warp.global(0, 7);
+    bench.begin({std::move(code)});
+    return bench.finish();
+  };
+  // One at a time: after the miss, four hits, each issued when the one before has its data (30 cycles after
+  // its access, which is a cycle after its issue). Without a limit all merge with the miss.
+  EXPECT_EQ(end(1) - end(kNoMemoryLimit), 4U * 31U - 0U);
+}
+
+TEST(StaticLimit, LeavesTheOtherApplicationAndArithmeticAlone) {
+  TwoApps bench(plain_machine(), limits_of(1));
+  std::vector<WarpCode> compute(1);
+  for (std::uint32_t i = 0; i < 50; ++i) compute[0].run(9 + i % 8);
+  bench.begin({TwoApps::loads(4, 2, 0), TwoApps::loads(4, 2, 50'000)});
+  bench.finish();
+  EXPECT_EQ(bench.sm.memory_client(0).peak, 1U);
+  EXPECT_EQ(bench.sm.memory_client(1).peak, 8U);
+
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.branch_latency = 1;  // the loop of eight instructions
+  TwoApps busy(machine, limits_of(1));
+  std::vector<WarpCode> code = TwoApps::loads(4, 1, 0);
+  for (WarpCode& warp : code)
+    for (std::uint32_t i = 0; i < 4; ++i) warp.run(9 + i);
+  code.push_back(compute[0]);
+  busy.begin({std::move(code)});
+  busy.run_to(60);
+  EXPECT_GE(busy.counters().warp_instructions, 51U) << "the warp without loads runs at full rate";
+}
+
+TEST(StaticLimit, StoresEndWhenTakenOrWhenPerformed) {
+  const auto end = [](bool performed) {
+    MemoryScheme scheme = limits_of(1);
+    scheme.stores_performed = performed;
+    TwoApps bench(plain_machine(), scheme);
+    std::vector<WarpCode> code(4);
+    for (std::uint32_t w = 0; w < 4; ++w) code[w].global(8, 100 * w);
+    bench.begin({std::move(code)});
+    bench.finish();
+    std::vector<Cycle> sent;
+    for (const MemRequest& request : bench.sent) sent.push_back(request.time);
+    return sent;
+  };
+  const std::vector<Cycle> accepted = end(false), performed = end(true);
+  ASSERT_EQ(accepted.size(), 4U);
+  // Issue, access one later; with the next issue in the cycle of the access a store every second cycle would
+  // do, but a packet of data has five flits.
+  EXPECT_LE(accepted[3] - accepted[0], 3U * 5U);
+  EXPECT_GE(performed[3] - performed[0], 3U * 100U);
+}
+
+TEST(StaticLimit, SharedMemoryAndPredicatedOffPassBy) {
+  MemoryScheme scheme = limits_of(1);
+  TwoApps bench(plain_machine(), scheme);
+  std::vector<WarpCode> code(2);
+  code[0].global(0, 5);
+  for (std::uint32_t i = 0; i < 10; ++i) code[1].shared(1 + i % 7, 1);
+  code[1].access(0, Where::Global, {}, 0, 0);
+  bench.begin({std::move(code)});
+  bench.run_to(60);
+  EXPECT_EQ(bench.counters().warp_instructions, 12U);
+  EXPECT_EQ(bench.sm.memory_client(0).peak, 1U);
+  bench.finish();
+}
+
+/// Eight loads of each application, four lines each, so that some always wait: the order of the instructions.
+std::string order_of_loads(const machine::MachineConfig& machine, const MemoryScheme& scheme) {
+  TwoApps bench(machine, scheme);
+  std::vector<std::vector<WarpCode>> apps(2, std::vector<WarpCode>(8));
+  for (std::uint64_t app = 0; app < 2; ++app) {
+    for (std::uint64_t w = 0; w < 8; ++w) {
+      const auto line = [&](std::uint64_t i) {
+        return workload::Transaction::make(50'000 * app + 100 * w + i, 0xf, 8);
+      };
+      apps[app][w].access(0, Where::Global, {line(0), line(1), line(2), line(3)});
+    }
+  }
+  bench.begin(std::move(apps));
+  bench.finish();
+  std::string text;
+  for (std::size_t i = 0; i < bench.sent.size(); i += 4) text += bench.order()[i];
+  return text;
+}
+
+TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
+  for (const char* warps : {"lrr", "gto"}) {
+    for (const std::uint32_t schedulers : {1U, 2U, 4U}) {
+      machine::MachineConfig machine = plain_machine();
+      machine.sm.warp_scheduler = warps;
+      machine.sm.schedulers = schedulers;
+      machine.sm.memory_queue = 1;
+      machine.l1.miss_queue = 64;
+      if (schedulers == 1) {
+        EXPECT_EQ(order_of_loads(machine, MemoryScheme{}), "aaaaaaaabbbbbbbb") << warps;
+      }
+      const std::string order = order_of_loads(machine, kRbmi);
+      ASSERT_EQ(order.size(), 16U);
+      // Warps are fetched one after the other, those of b last.
+      const std::size_t first = order.find('b');
+      EXPECT_LE(first, 5U);
+      for (std::size_t i = first;
+           order.find('a', i) != std::string::npos && order.find('b', i + 1) != std::string::npos; ++i)
+        EXPECT_NE(order[i], order[i + 1]) << order << " " << warps << schedulers;
+    }
+  }
+}
+
+TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
+  // Scheduler 0 has the loads of a and a warp of b that computes, scheduler 1 loads of b.
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.schedulers = 2;
+  machine.sm.warp_scheduler = "gto";
+  const auto issued = [&](const MemoryScheme& scheme) {
+    TwoApps bench(machine, scheme);
+    std::vector<WarpCode> a(1), b(2);
+    a[0].global(0, 1).global(1, 2).global(2, 3);
+    b[0].global(0, 50'000).global(1, 50'001);
+    b[1].run(9).run(10).run(11).run(12);
+    bench.begin({std::move(a), std::move(b)});
+    // Cycle 1: a's first load; b's has no place in the load/store unit. Cycle 2: b's turn.
+    bench.window(3);
+    const std::array<std::uint64_t, 4> counts = {
+        bench.sm.counters(0).memory_instructions, bench.sm.counters(0).warp_instructions,
+        bench.sm.counters(1).memory_instructions, bench.sm.counters(1).warp_instructions};
+    bench.finish();
+    return counts;
+  };
+  // Scheduler 0 goes on with its warp's second load when it may, else with arithmetic of b's other warp.
+  EXPECT_EQ(issued(kRbmi), (std::array<std::uint64_t, 4>{1, 1, 1, 2}));
+}
+
+TEST(Qbmi, BalancesRequestsOfTwoApplications) {
+  // a: 8 requests an instruction, b: 1. In the long run b issues 8 instructions for one of a.
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.warp_scheduler = "gto";
+  MemoryScheme scheme = kQbmi;
+  scheme.interval = 64;
+  const auto ratio = [&](const MemoryScheme& used) {
+    TwoApps bench(machine, used, 20);
+    std::vector<WarpCode> a(16), b(16);
+    for (std::uint32_t w = 0; w < 16; ++w) {
+      for (std::uint32_t i = 0; i < 400; ++i) {
+        WarpCode& code = a[w];
+        code.run(i % 8);
+        workload::MemHeader header;
+        header.where = Where::Global;
+        header.transactions = 8;
+        code.memory.push_back(std::bit_cast<std::uint64_t>(header));
+        for (std::uint32_t line = 0; line < 8; ++line)
+          code.memory.push_back(workload::Transaction::make(w * 100'000 + i * 8 + line, 0xf, 4).word);
+        b[w].global(i % 8, 10'000'000 + w * 100'000 + i);
+      }
+    }
+    bench.begin({std::move(a), std::move(b)});
+    while (bench.now < 8000) bench.window(bench.now + 10);
+    return static_cast<double>(bench.sm.counters(0).l1_accesses) /
+           static_cast<double>(bench.sm.counters(1).l1_accesses);
+  };
+  EXPECT_GT(ratio(MemoryScheme{}), 4.0) << "the one with more requests dominates";
+  EXPECT_NEAR(ratio(scheme), 1.0, 0.15);
+}
+
+TEST(MemoryScheme, ResultsDoNotDependOnWindows) {
+  MemoryScheme scheme = scheme_of(MemoryScheme::Order::Quota, MemoryScheme::Limit::Dynamic);
+  scheme.interval = 64;
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.schedulers = 2;
+  machine.sm.warp_scheduler = "gto";
+  machine.l1.mshr_entries = 6;
+  machine.l1.miss_queue = 2;
+  const auto figures = [&](Cycle window) {
+    TwoApps bench(machine, scheme, 70);
+    bench.begin({TwoApps::loads(12, 30, 0), TwoApps::loads(12, 30, 50'000)});
+    const Cycle end = bench.finish(window);
+    EXPECT_GT(bench.sm.memory_client(0).limit_updates, 2U);
+    std::string text = std::to_string(end) + bench.order();
+    for (const KernelSlot slot : {KernelSlot{0}, KernelSlot{1}})
+      text += fmt::format(" {} {} {}", bench.sm.counters(slot).lsu_stall_cycles,
+                          bench.sm.memory_client(slot).peak, bench.sm.memory_client(slot).lowest_limit);
+    const machine::SchedulerCounters cycles = bench.sm.scheduler_counters();
+    return text +
+           fmt::format(" {} {} {}", cycles.throttled, cycles.pipeline_memory, cycles.scoreboard_memory);
+  };
+  const std::string ten = figures(10);
+  EXPECT_EQ(ten, figures(1));
+  EXPECT_EQ(ten, figures(7));
+}
+
+TEST(Shares, MshrsAndMissQueueAreDividedEvenly) {
+  MemoryScheme scheme;
+  scheme.divides_misses = true;
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.mshr_entries = 8;
+  const auto in_time = [&](const MemoryScheme& used) {
+    TwoApps bench(machine, used);
+    bench.begin({TwoApps::loads(8, 1, 0), TwoApps::loads(4, 1, 50'000)});
+    bench.window(10);
+    bench.window(20);
+    bench.window(30);
+    std::string order = bench.order();
+    bench.finish();
+    return order;
+  };
+  EXPECT_EQ(in_time(MemoryScheme{}), "aaaaaaaa");
+  // In order: the fifth of a waits at the head, and b behind it, though b's share is free.
+  EXPECT_EQ(in_time(scheme), "aaaa");
+}
+
+}  // namespace
+}  // namespace gpumux::sm::testing
