@@ -70,7 +70,8 @@ std::unique_ptr<Policy> create_smk_pw(const Settings& settings) {
 const bool registered = register_policy(
     {"smk-pw", "smk-p and quotas of warp instructions from isolated profiles (SMK-(P+W) of dai18)",
      with_profile_settings({{"period",
-                             "core cycles that a set of quotas would last at the speed alone, 1 to 1000000 "
+                             "core cycles that the quotas of a set take at the speeds alone, one kernel "
+                             "after the other, 1 to 1000000 "
                              "[1000]"}}),
      create_smk_pw});
 

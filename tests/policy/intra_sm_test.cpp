@@ -60,6 +60,9 @@ class WatchedControl final : public policy::Control {
   [[nodiscard]] machine::SchedulerCounters scheduler_counters(SmId sm) const override {
     return control_.scheduler_counters(sm);
   }
+  [[nodiscard]] machine::MemoryClient memory_client(SmId sm, AppId app) const override {
+    return control_.memory_client(sm, app);
+  }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
     limits[{sm, kernel}] = blocks;
     control_.set_block_limit(sm, kernel, blocks);
@@ -122,6 +125,40 @@ class Watching final : public policy::Policy {
   std::unique_ptr<WatchedControl> control_;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> before_;
 };
+
+/// Writes down when it is called.
+class Waking final : public policy::Policy {
+ public:
+  explicit Waking(std::vector<Cycle>& calls) : calls_(calls) {}
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, policy::kUnlimited);
+    control.set_dispatch_order({kernel.slot});
+    control.set_alarm(5000);
+    control.set_alarm(1001);  // instead
+  }
+  void kernel_ended(policy::Control&, const policy::RunningKernel&) override {}
+  void alarm(policy::Control& control) override {
+    calls_.push_back(control.now());
+    control.set_alarm(calls_.size() < 3 ? control.now() : calls_.size() < 5 ? control.now() + 100 : kNever);
+  }
+  [[nodiscard]] bool watches_blocks(const policy::Control&) const override { return false; }
+
+ private:
+  std::vector<Cycle>& calls_;
+};
+
+TEST(Alarm, ComesAtTheFirstWindowFromItsCycleOn) {
+  for (const bool no_skip : {false, true}) {
+    experiment::RunSpec spec = run_of("leftover", {"add"}, 3000);
+    spec.no_skip = no_skip;
+    std::vector<Cycle> calls;
+    const auto result = experiment::simulate_under(spec, std::make_unique<Waking>(calls));
+    // Windows of 8 cycles; an alarm at the present comes at once.
+    EXPECT_EQ(calls, (std::vector<Cycle>{1008, 1008, 1008, 1112, 1216}));
+    EXPECT_EQ(result.gpu.warp_instructions, experiment::simulate(spec).gpu.warp_instructions);
+  }
+}
 
 class IntraSm : public testing::TestWithParam<std::string> {};
 

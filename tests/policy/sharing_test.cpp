@@ -91,6 +91,111 @@ TEST(Even, HalvesEachSm) {
   EXPECT_EQ(control.limit(0, b), 3U);
 }
 
+/// The SM of dai18.
+FakeControl dai18(std::uint32_t sms) {
+  FakeControl control(sms);
+  machine::SmConfig& sm = control.config_.sm;
+  sm.max_threads = 3072;
+  sm.max_warps = 96;
+  sm.max_blocks = 16;
+  sm.registers = 65536;
+  sm.register_allocation_unit = 256;
+  sm.shared_bytes = 98304;
+  return control;
+}
+constexpr workload::BlockResources kBp{256, 12, 1090};
+constexpr workload::BlockResources kSv{192, 16, 0};
+
+TEST(SmkP, DividesAnewWhenAKernelArrivesOrEnds) {
+  FakeControl control = dai18(2);
+  const auto policy = make("smk-p");
+  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  EXPECT_EQ(control.limit(1, bp), kUnlimited);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  EXPECT_EQ(control.limit(0, bp), 6U) << "worked out in partition_test.cpp";
+  EXPECT_EQ(control.limit(1, sv), 8U);
+  EXPECT_EQ(control.order, (std::vector<KernelSlot>{bp, sv}));
+  // A grid of three blocks puts two on an SM at most.
+  const KernelSlot small = control.arrive(*policy, kSv, 3);
+  EXPECT_EQ(control.limit(0, small), 2U);
+  EXPECT_GE(control.limit(0, bp), 5U);
+  control.end(*policy, small);
+  EXPECT_EQ(control.limit(0, bp), 6U);
+  control.end(*policy, bp);
+  EXPECT_EQ(control.limit(0, sv), kUnlimited);
+  control.end(*policy, sv);
+  EXPECT_FALSE(policy->watches_blocks(control));
+}
+
+AppProfile profile(const std::string& kernel, const std::vector<double>& ipc) {
+  AppProfile app;
+  for (const double value : ipc) app.whole.points.push_back({value / 32, value});
+  app.kernels.push_back({kernel, app.whole.points});
+  return app;
+}
+const std::vector<double> kBpCurve = {10, 20, 30, 40, 50, 60, 70, 80, 94, 96, 98, 100};
+const std::vector<double> kSvCurve = {3, 6, 9, 10, 9, 8, 7, 6, 6, 6, 6, 6, 6, 6, 6, 6};
+
+TEST(SmkPw, GivesQuotasInProportionToTheSpeedAloneWhileKernelsShare) {
+  FakeControl control = dai18(2);
+  const auto policy = make("smk-pw");
+  EXPECT_EQ(policy->profile_request().depth, ProfileRequest::Depth::WholeSm);
+  policy->use_profiles({profile("", {64}), profile("", {9.6})});
+  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  EXPECT_EQ((control.quotas[{0, bp}]), 0U) << "alone";
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  EXPECT_EQ((control.quotas[{1, bp}]), 1000U) << "2 x 1000 / 2";
+  EXPECT_EQ((control.quotas[{1, sv}]), 150U) << "0.3 x 1000 / 2";
+  EXPECT_EQ(control.limit(0, sv), 8U);
+  control.end(*policy, bp);
+  EXPECT_EQ((control.quotas[{1, sv}]), 0U);
+}
+
+TEST(WsStatic, GoesToTheSweetSpotOfFigure3) {
+  FakeControl control = dai18(2);
+  const auto policy = make("ws-static");
+  EXPECT_EQ(policy->profile_request().depth, ProfileRequest::Depth::Curve);
+  EXPECT_EQ(policy->profile_request().cycles, kProfileCycles);
+  policy->use_profiles({profile("", kBpCurve), profile("another", kSvCurve)});
+  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  EXPECT_EQ(control.limit(1, bp), kUnlimited);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);  // not reached: its application's curve
+  EXPECT_EQ(control.limit(1, bp), 9U);
+  EXPECT_EQ(control.limit(1, sv), 4U);
+  control.end(*policy, sv);
+  EXPECT_EQ(control.limit(1, bp), kUnlimited);
+}
+
+TEST(WsStatic, FallsBackToEvenlyDividedSms) {
+  FakeControl control = dai18(5);
+  const auto policy = make("ws-static:fallback=0.05");
+  policy->use_profiles({profile("", kBpCurve), profile("", kSvCurve)});
+  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  EXPECT_EQ(control.sms_serving(bp), 3U) << "it would lose 0.06";
+  EXPECT_EQ(control.sms_serving(sv), 2U);
+  EXPECT_EQ(control.limit(4, bp), 0U);
+}
+
+TEST(Ws, PutsEachSmToAnotherPointUntilTheProfileIsComplete) {
+  FakeControl control = dai18(16);
+  const auto policy = make("ws:warmup=100,window=50");
+  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  EXPECT_EQ(control.limit(3, bp), kUnlimited);
+  EXPECT_EQ(control.alarm_at, kNever);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  EXPECT_EQ(control.alarm_at, 100U);
+  for (std::uint32_t sm = 0; sm < 16; ++sm) {
+    EXPECT_EQ(control.limit(sm, bp), sm % 2 == 0 ? sm / 2 + 1 : 0) << "SM " << sm;
+    EXPECT_EQ(control.limit(sm, sv), sm % 2 == 1 ? sm / 2 + 1 : 0) << "SM " << sm;
+  }
+  control.end(*policy, sv);
+  EXPECT_EQ(control.alarm_at, 0U) << "it may come back at once";
+  policy->alarm(control);
+  EXPECT_EQ(control.limit(3, bp), kUnlimited) << "it has not";
+  EXPECT_EQ(control.alarm_at, kNever);
+}
+
 TEST(Choice, ParsesSettingsAndLevels) {
   const PolicyChoice choice = parse_choice("leftover:mode=sequential,warps=lrr");
   EXPECT_EQ(choice.name, "leftover");
