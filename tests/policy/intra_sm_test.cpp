@@ -60,6 +60,9 @@ class WatchedControl final : public policy::Control {
   [[nodiscard]] machine::SchedulerCounters scheduler_counters(SmId sm) const override {
     return control_.scheduler_counters(sm);
   }
+  [[nodiscard]] machine::MemoryClient memory_client(SmId sm, AppId app) const override {
+    return control_.memory_client(sm, app);
+  }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
     limits[{sm, kernel}] = blocks;
     control_.set_block_limit(sm, kernel, blocks);
