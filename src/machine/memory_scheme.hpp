@@ -28,6 +28,9 @@ struct MemoryScheme {
   };
   Order order = Order::Warps;
   Limit limit = Limit::None;
+  /// A scheduler offers its memory instructions whenever some are ready; else only when its own order picks
+  /// one.
+  bool offers_ready = true;
   bool divides_ways = false;    // UCP
   bool divides_misses = false;  // MSHRs and the miss queue, evenly
 

@@ -63,6 +63,13 @@ constexpr Setting kStores = {"stores",
                              [](MemoryScheme& scheme, const std::string& value) {
                                return set_flag(scheme.stores_performed, value, "performed", "accepted");
                              }};
+constexpr Setting kOffers = {
+    "offers",
+    "ready (default): schedulers offer their ready memory instructions, and the chosen "
+    "one goes before arithmetic; wanted: only when their own order picks one",
+    "ready or wanted", "ready", [](MemoryScheme& scheme, const std::string& value) {
+      return set_flag(scheme.offers_ready, value, "ready", "wanted");
+    }};
 constexpr Setting kMonitor = {"monitor", "the SM that works the limits out for all, default 0",
                               "the number of an SM", "0", [](MemoryScheme& scheme, const std::string& value) {
                                 const std::optional<std::uint64_t> sm = parse_uint(value);
@@ -104,18 +111,18 @@ const std::vector<Scheme>& schemes() {
       {"qbmi",
        "memory instructions in order of quotas that balance requests (dai18 3.2)",
        [](MemoryScheme& s) { s.order = Order::Quota; },
-       {kInterval}},
+       {kInterval, kOffers}},
       {"qbmi-dmil",
        "dmil says who may issue a memory instruction, qbmi who goes first (dai18 3.4)",
        [](MemoryScheme& s) {
          s.order = Order::Quota;
          s.limit = Limit::Dynamic;
        },
-       {kInterval, kUnbounded, kStores}},
+       {kInterval, kOffers, kUnbounded, kStores}},
       {"rbmi",
        "memory instructions of the applications in turn (dai18 3.2)",
        [](MemoryScheme& s) { s.order = Order::RoundRobin; },
-       {}},
+       {kOffers}},
       {"smil",
        "a fixed limit of memory instructions in flight for each application (dai18 3.3.1)",
        [](MemoryScheme& s) { s.limit = Limit::Static; },

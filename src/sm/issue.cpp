@@ -238,15 +238,16 @@ Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
                                : Reason::idle;
 }
 
-/// Schedulers that want the load/store unit in this cycle offer all their memory instructions; the scheme
-/// chooses one application among them, and those that have none of its instructions do something else.
-/// A scheduler wants it when its own order says so, so that a lone application runs as without a scheme.
+/// Schedulers offer their ready memory instructions; the scheme chooses one application among them, whose
+/// instruction then goes before arithmetic, and schedulers that have none of it do something else. Where one
+/// application alone has something to offer, the schedulers' own order stays.
 template <bool kGreedy>
 std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                    Cycle now, std::uint32_t later) {
+  const bool offers_ready = memory.scheme().offers_ready;
   const std::uint32_t local = pick<kGreedy>(scheduler, choice);
   const MemoryControl::Ready& mine = memory.ready(index);
-  if ((mine.any >> local & 1U) == 0) return local;
+  if (offers_ready ? (mine.any & choice) == 0 : (mine.any >> local & 1U) == 0) return local;
   const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
     std::uint32_t apps = 0;
     for (std::uint32_t app = 0; app < kMaxApps; ++app)
@@ -259,7 +260,13 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
     const WarpMask others = candidates<true>(schedulers[other], other, now);
     if (others == 0) continue;
     const MemoryControl::Ready& ready = memory.ready(other);
-    if ((ready.any >> pick<kGreedy>(schedulers[other], others) & 1U) != 0) offered |= offer(ready, others);
+    if (offers_ready || (ready.any >> pick<kGreedy>(schedulers[other], others) & 1U) != 0)
+      offered |= offer(ready, others);
+  }
+  if (offers_ready) {
+    // One before may have left the place to the application that now is alone.
+    if ((offered & (offered - 1)) != 0) memory_contended = now;
+    if (memory_contended != now) return local;
   }
   WarpMask chosen = choice & mine.of[memory.first_of(offered)];
   if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];

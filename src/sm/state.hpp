@@ -247,6 +247,7 @@ struct Sm::State {
 
   // --- memory scheme ----------------------------------------------------------------------------
   MemoryControl memory;
+  Cycle memory_contended = kNever;  // several applications had memory instructions to offer in this cycle
   WayPartition way_partition;
   std::array<std::uint32_t, kMaxApps> ways_granted{};
   std::array<std::uint32_t, kMaxApps> misses_queued{};  // while they are divided

@@ -43,6 +43,7 @@ TEST(MemoryLevel, EqualChoicesHaveOneText) {
   EXPECT_EQ(canonical("even,memory=smil,k1=1,k0=3"), "even,memory=smil,k0=3,k1=1");
   EXPECT_EQ(canonical("even-smil:k1=0x1, k0=3, k2=inf"), "even,memory=smil,k0=3,k1=1");
   EXPECT_EQ(canonical("even-dmil:interval=1024,unbounded=false"), "even,memory=dmil");
+  EXPECT_EQ(canonical("even-qbmi:offers=ready"), "even,memory=qbmi");
   EXPECT_EQ(canonical("even,warps=lrr,memory=dmil,unbounded=true"),
             "even,memory=dmil,unbounded=true,warps=lrr");
   EXPECT_EQ(canonical("leftover:mode=sequential,memory=qbmi"), "leftover:mode=sequential,memory=qbmi");
@@ -69,6 +70,8 @@ TEST(MemoryLevel, SettingsReachTheScheme) {
   EXPECT_EQ(both.limit, MemoryScheme::Limit::Dynamic);
   EXPECT_EQ(both.interval, 1024U);
   EXPECT_EQ(scheme("even-rbmi").order, MemoryScheme::Order::RoundRobin);
+  EXPECT_TRUE(scheme("even-rbmi").offers_ready);
+  EXPECT_FALSE(scheme("even-qbmi:offers=wanted").offers_ready);
   EXPECT_EQ(scheme("even-ucp").ways_interval, 10'000U);
   EXPECT_TRUE(scheme("even-ucp").divides_ways);
   EXPECT_TRUE(scheme("even-mshr").divides_misses);
@@ -93,6 +96,7 @@ TEST(MemoryLevel, RefusesWhatIsWrong) {
   expect("even-dmil:interval=1000", "must be a power of two from 64 to 65536");
   expect("even-dmil:interval=32", "must be a power of two");
   expect("even-dmil:unbounded=yes", "must be true or false");
+  expect("even-rbmi:offers=all", "must be ready or wanted");
   expect("even-dmil:stores=later", "must be accepted or performed");
   expect("even-ucp:interval=10", "must be a number of cycles from 100");
   expect("even-dmil-global:monitor=x", "must be the number of an SM");

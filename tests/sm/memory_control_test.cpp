@@ -429,7 +429,37 @@ TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
     return counts;
   };
   // Scheduler 0 goes on with its warp's second load when it may, else with arithmetic of b's other warp.
-  EXPECT_EQ(issued(kRbmi), (std::array<std::uint64_t, 4>{1, 1, 1, 2}));
+  for (const bool offers_ready : {true, false}) {
+    MemoryScheme scheme = kRbmi;
+    scheme.offers_ready = offers_ready;
+    EXPECT_EQ(issued(scheme), (std::array<std::uint64_t, 4>{1, 1, 1, 2})) << offers_ready;
+  }
+}
+
+TEST(RoundRobin, TheChosenInstructionGoesBeforeArithmeticUnlessItsSchedulerDoesNotWantIt) {
+  // Greedy scheduler 0 is at b's first warp, which computes; another of its warps has a load of b ready soon.
+  // Scheduler 1 has loads of a.
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.schedulers = 2;
+  machine.sm.warp_scheduler = "gto";
+  const auto loads_of_b = [&](bool offers_ready) {
+    MemoryScheme scheme = kRbmi;
+    scheme.offers_ready = offers_ready;
+    TwoApps bench(machine, scheme);
+    std::vector<WarpCode> a(2), b(3);
+    a[0].run(9);
+    for (std::uint32_t i = 0; i < 6; ++i) a[1].global(i, i);  // scheduler 1
+    for (std::uint32_t i = 0; i < 8; ++i) b[0].run(9 + i);    // scheduler 0
+    b[1].run(9);
+    b[2].global(0, 50'000);  // scheduler 0
+    bench.begin({std::move(a), std::move(b)});
+    bench.window(6);
+    const std::uint64_t loads = bench.sm.counters(1).memory_instructions;
+    bench.finish();
+    return loads;
+  };
+  EXPECT_EQ(loads_of_b(true), 1U);
+  EXPECT_EQ(loads_of_b(false), 0U);
 }
 
 TEST(Qbmi, BalancesRequestsOfTwoApplications) {
