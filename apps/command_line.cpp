@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/error.hpp"
@@ -57,12 +58,12 @@ void check_apart(const std::vector<std::string>& results, const std::vector<std:
   const auto name = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(path)).string(); };
   std::set<std::string> taken;
   for (const std::string& path : results) {
-    if (!path.empty() && !taken.insert(name(path)).second)
+    if (!path.empty() && replaceable(path) && !taken.insert(name(path)).second)
       throw UserError({path}, "would be written twice; give each result its own file");
   }
   for (const std::string& path : read) {
     for (const char* companion : {"", "-wal", "-shm", "-journal"}) {
-      if (path.empty() || !taken.contains(name(path + companion))) continue;
+      if (path.empty() || !replaceable(path + companion) || !taken.contains(name(path + companion))) continue;
       throw UserError({path + companion}, "would be overwritten by a result; give the result its own file");
     }
   }
@@ -72,6 +73,10 @@ void ResultFiles::check(const std::string& path) {
   if (path.empty()) throw UserError("the name of a result file is empty");
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) throw UserError({path}, "is a folder; a file name was expected");
+  if (!replaceable(path)) {
+    if (::access(path.c_str(), W_OK) == 0) return;
+    throw UserError({path}, "cannot be written: no permission");
+  }
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
   if (!fs::is_directory(folder, ignored)) {
@@ -89,24 +94,29 @@ void ResultFiles::add(std::string path, std::string content) {
 void ResultFiles::write() const {
   // All contents reach the disk before the first name appears.
   const std::string suffix = fmt::format(".part.{}", ::getpid());
+  std::vector<std::pair<const File*, std::string>> targets;
+  for (const File& file : files_)
+    if (const auto target = replaceable(file.path)) targets.emplace_back(&file, *target);
   std::error_code error;
   try {
-    for (const File& file : files_) {
+    for (const auto& [file, target] : targets) {
       try {
-        write_file_atomically(file.path + suffix, file.content);
+        write_file_atomically(target + suffix, file->content);
       } catch (const UserError&) {  // says it of the temporary name
-        throw UserError({file.path}, fmt::format("cannot be written ({})", std::strerror(errno)));
+        throw UserError({file->path}, fmt::format("cannot be written ({})", std::strerror(errno)));
       }
     }
-    for (const File& file : files_) {
-      fs::rename(file.path + suffix, file.path, error);
-      if (error) throw UserError({file.path}, fmt::format("cannot be written ({})", error.message()));
+    for (const auto& [file, target] : targets) {
+      fs::rename(target + suffix, target, error);
+      if (error) throw UserError({file->path}, fmt::format("cannot be written ({})", error.message()));
     }
   } catch (...) {
     std::error_code ignored;
-    for (const File& file : files_) fs::remove(file.path + suffix, ignored);
+    for (const auto& [file, target] : targets) fs::remove(target + suffix, ignored);
     throw;
   }
+  for (const File& file : files_)
+    if (!replaceable(file.path)) write_file_atomically(file.path, file.content);
 }
 
 }  // namespace gpumux::cli

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "commands.hpp"
 #include "database/export.hpp"
 
@@ -18,16 +20,16 @@ namespace {
 /// A file that appears when all of it is written, or not at all.
 class Output {
  public:
-  explicit Output(std::string path)
-      : path_(std::move(path)), temporary_(fmt::format("{}.part.{}", path_, ::getpid())) {
+  explicit Output(std::string path) : path_(std::move(path)), target_(replaceable(path_)) {
     ResultFiles::check(path_);
-    file_ = std::fopen(temporary_.c_str(), "wb");
+    written_ = target_ ? fmt::format("{}.part.{}", *target_, ::getpid()) : path_;
+    file_ = std::fopen(written_.c_str(), "wb");
     if (file_ == nullptr) fail();
   }
   ~Output() {
     if (file_ != nullptr) std::fclose(file_);
     std::error_code ignored;
-    if (!done_) std::filesystem::remove(temporary_, ignored);
+    if (!done_ && target_) std::filesystem::remove(written_, ignored);
   }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -37,7 +39,7 @@ class Output {
   }
   void finish() {
     std::FILE* file = std::exchange(file_, nullptr);
-    if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+    if (std::fclose(file) != 0 || (target_ && std::rename(written_.c_str(), target_->c_str()) != 0)) fail();
     done_ = true;
   }
 
@@ -46,7 +48,8 @@ class Output {
     throw UserError({path_}, fmt::format("cannot be written ({})", std::strerror(errno)));
   }
   std::string path_;
-  std::string temporary_;
+  std::optional<std::string> target_;  // of the rename
+  std::string written_;
   std::FILE* file_ = nullptr;
   bool done_ = false;
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -27,15 +28,26 @@ std::string read_file(const std::string& path) {
   return std::move(bytes).str();
 }
 
+std::optional<std::string> replaceable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return std::nullopt;
+  if (!fs::is_symlink(fs::symlink_status(path, ignored))) return path;
+  const fs::path leads_to = fs::weakly_canonical(path, ignored);
+  return leads_to.empty() ? path : leads_to.string();
+}
+
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
+  const std::optional<std::string> target = replaceable(path);
+  const std::string written = target ? fmt::format("{}.tmp.{}", *target, ::getpid()) : path;
   errno = 0;
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  std::ofstream out(written, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!out || (target && std::rename(written.c_str(), target->c_str()) != 0)) {
     const int reason = errno;
-    std::remove(temporary.c_str());
+    if (target) std::remove(written.c_str());
     throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
   }
 }

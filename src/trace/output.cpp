@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "trace/bytes.hpp"
 
 namespace gpumux::trace {
@@ -21,8 +23,11 @@ void Output::finish(std::uint64_t index_offset) {
   close(header);
 }
 
-FileOutput::FileOutput(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.tmp.{}", path_, ::getpid())) {
+FileOutput::FileOutput(std::string path) : path_(std::move(path)) {
+  const std::optional<std::string> target = replaceable(path_);
+  if (!target) throw UserError({path_}, "is a device or a pipe; the name of a file was expected");
+  target_ = *target;
+  temporary_ = fmt::format("{}.tmp.{}", target_, ::getpid());
   file_ = std::fopen(temporary_.c_str(), "wb");
   if (file_ == nullptr) fail();
   write(std::string(kHeaderBytes, '\0'));
@@ -42,7 +47,7 @@ void FileOutput::close(std::string_view header) {
   if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
   write(header);
   std::FILE* file = std::exchange(file_, nullptr);
-  if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int reason = errno;
     (void)std::remove(temporary_.c_str());
     errno = reason;

@@ -54,6 +54,7 @@ class FileOutput final : public Output {
   void close(std::string_view header) override;
   [[noreturn]] void fail() const;
   std::string path_;
+  std::string target_;  // of the rename
   std::string temporary_;
   std::FILE* file_ = nullptr;
 };

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 
@@ -78,6 +81,26 @@ TEST(Files, ErrorsNameThePath) {
   EXPECT_NE(message([&] { (void)read_file(folder); }).find("is a folder"), std::string::npos);
   EXPECT_NE(message([&] { write_file_atomically(missing, "a"); }).find("cannot be written"),
             std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Files, LinksAndPipesStayWhatTheyAre) {
+  const std::string folder = testing::TempDir() + "/gpumux_links_" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  write_file_atomically(folder + "/a.txt", "one");
+  std::filesystem::create_symlink("a.txt", folder + "/link");
+  write_file_atomically(folder + "/link", "two");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  EXPECT_EQ(read_file(folder + "/a.txt"), "two");
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(replaceable(pipe));
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_file_atomically(pipe, "three");
+  std::array<char, 8> bytes{};
+  EXPECT_EQ(::read(reader, bytes.data(), bytes.size()), 5);
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   std::filesystem::remove_all(folder);
 }
 
