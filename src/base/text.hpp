@@ -19,6 +19,8 @@ namespace gpumux {
 
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);
+/// `text` with each `from` (not empty) as `to`; what comes in that way is not looked at again.
+[[nodiscard]] std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 /// Whole-text conversions: nothing when any character is left over or the value does not fit.
 [[nodiscard]] std::optional<std::int64_t> parse_int(std::string_view text);    // 10, -3, 0x1f

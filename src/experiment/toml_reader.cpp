@@ -15,7 +15,8 @@ toml::table TomlReader::parse(std::string_view text) const {
 }
 
 SourceLocation TomlReader::place(const toml::source_region& region) const {
-  return {file_, static_cast<std::uint32_t>(region.begin.line),
+  // What comes from another file, such as the base of a sweep, says so itself.
+  return {region.path ? *region.path : file_, static_cast<std::uint32_t>(region.begin.line),
           static_cast<std::uint32_t>(region.begin.column)};
 }
 

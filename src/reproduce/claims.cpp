@@ -43,11 +43,13 @@ class Reader {
     paper_.paper = required(root, "paper", nullptr);
     paper_.title = required(root, "title", nullptr);
     for (const auto& [key, node] : root) {
-      toml_.check_key(key, {"paper", "title", "claim", "trend", "benchmark"}, "key");
+      toml_.check_key(key, {"paper", "title", "claim", "trend", "benchmark", "unanswered"}, "key");
       if (key == "claim") each(node, "claim", [this](const toml::table& t) { claim(t); });
       if (key == "trend") each(node, "trend", [this](const toml::table& t) { trend(t); });
+      if (key == "unanswered") each(node, "unanswered", [this](const toml::table& t) { unanswered(t); });
       if (key == "benchmark") each(node, "benchmark", [this](const toml::table& t) { benchmark(t); });
     }
+    check_unanswered();
   }
 
  private:
@@ -148,6 +150,25 @@ class Reader {
                              required(table, "relation", "trend"), required(table, "what", "trend")});
   }
 
+  void unanswered(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      toml_.check_key(key, {"id", "why"}, "key in [[unanswered]]");
+    }
+    const std::string id = required(table, "id", "unanswered");
+    if (!paper_.unanswered.emplace(id, required(table, "why", "unanswered")).second) {
+      toml_.fail(*table.get("id"), fmt::format("'{}' is listed twice", id));
+    }
+    places_.emplace_back(id, table.get("id"));
+  }
+  /// Once everything is read: keys may stand in any order.
+  void check_unanswered() const {
+    for (const auto& [id, node] : places_) {
+      if (paper_.find_claim(id) == nullptr && paper_.find_trend(id) == nullptr) {
+        toml_.fail(*node, fmt::format("{} has no claim and no trend '{}'", paper_.paper, id));
+      }
+    }
+  }
+
   /// A row of a table: any columns, of which the numbers can be used in expressions.
   void benchmark(const toml::table& table) {
     const std::string row = fmt::format("benchmark.{}.{}.", identifier(required(table, "table", "benchmark")),
@@ -164,6 +185,7 @@ class Reader {
   const TomlReader& toml_;
   PaperClaims& paper_;
   std::set<std::string> ids_;
+  std::vector<std::pair<std::string, const toml::node*>> places_;  // of [[unanswered]]
 };
 
 template <typename T>

@@ -52,6 +52,8 @@ struct PaperClaims {
   std::string title;
   std::vector<Claim> claims;
   std::vector<Trend> trends;
+  /// By id, why no experiment can answer it.
+  std::map<std::string, std::string> unanswered;
   /// Numbers of the paper's tables by "benchmark.TABLE.ROW.COLUMN", each part with '_' for what is neither
   /// letter nor digit: benchmark.Table_2.cp.l1d_miss_rate.
   std::map<std::string, double> benchmarks;

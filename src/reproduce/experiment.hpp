@@ -30,7 +30,9 @@ struct Filter {
   std::vector<std::uint64_t> seeds;
   std::optional<std::uint64_t> size;                    // applications that run together
   std::map<std::string, std::vector<std::string>> set;  // values of changed keys of the machine
-  bool isolated = false;                                // the baselines instead of the sweep's own runs
+  /// Values of the names in templates of policies.
+  std::map<std::string, std::vector<std::string>> variables;
+  bool isolated = false;  // the baselines instead of the sweep's own runs
 };
 
 /// Other values for some of what describes a run.
@@ -41,17 +43,42 @@ struct Against {
 };
 
 enum class Compare { Ratio, Percent, Difference };
-enum class Reduce { Only, Mean, Geometric, Harmonic, Median, Min, Max, Sum, Count, RankCorrelation };
+enum class Reduce {
+  Only,
+  Mean,
+  Geometric,
+  Harmonic,
+  Median,
+  Min,
+  Max,
+  Sum,
+  Count,
+  UpperQuartile,    // a quarter of the samples are greater
+  RankCorrelation,  // of two expressions
+  AtMax,            // the second expression where the first is greatest
+  Knee              // of the first over the second: see reduce_knee()
+};
+/// What a sample is: a run, an application of it, or an interval of the application's series.
+enum class Per { Run, App, Interval };
+
+/// Quantities that differ in a value alone are rows and columns of one table.
+struct Cell {
+  std::string family;       // the name before values are put in: "speedup_{policy}"
+  std::string row, column;  // labels; empty: no such dimension
+};
 
 struct Quantity {
   std::string name;
   std::string what;
   std::string unit;
   SourceLocation where;
+  std::optional<Cell> cell;
 
   // From runs:
-  std::vector<Expression> of;  // two for RankCorrelation
-  bool per_app = false;        // one sample per application of a run instead of one per run
+  std::vector<Expression> of;  // two for RankCorrelation, AtMax and Knee
+  Per per = Per::Run;
+  /// Core cycles of the runs that count, both ends multiples of the series' interval.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> window;
   Filter filter;
   std::optional<Against> against;  // each sample over that of the run that differs in this alone
   Compare compare = Compare::Ratio;
@@ -80,6 +107,8 @@ struct Experiment {
   /// By name of the scale, quick first, then paper, then others by name. At least one.
   std::vector<std::pair<std::string, sweep::SweepFile>> scales;
   std::map<std::string, char> classes;  // of applications, 'C' or 'M', where the file gives them
+  /// By a policy's canonical text, the values of the names in the template that it comes from.
+  std::map<std::string, std::map<std::string, std::string>> variables;
   std::vector<Quantity> quantities;
   std::vector<Answer> claims;
   std::vector<Answer> trends;

@@ -156,17 +156,18 @@ class ExpressionParser {
       Op op;
       std::size_t values;  // 0: one or more
     };
-    constexpr std::array<Function, 6> kFunctions = {{{"min", Op::Min, 0},
+    constexpr std::array<Function, 7> kFunctions = {{{"min", Op::Min, 0},
                                                      {"max", Op::Max, 0},
                                                      {"mean", Op::Mean, 0},
                                                      {"geometric", Op::Geometric, 0},
                                                      {"abs", Op::Abs, 1},
-                                                     {"percent", Op::Percent, 2}}};
+                                                     {"percent", Op::Percent, 2},
+                                                     {"reduction", Op::Reduction, 2}}};
     const auto* const function =
         std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return name == f.name; });
     if (function == kFunctions.end()) {
       at_ = begin;
-      fail("one of the functions min, max, mean, geometric, abs and percent");
+      fail("one of the functions min, max, mean, geometric, abs, percent and reduction");
     }
     Steps steps = conjunction();
     std::size_t count = 1;
@@ -243,9 +244,11 @@ Value Expression::combine(const Step& step, const Value* values, std::size_t cou
       }
       return {std::exp(sum / static_cast<double>(count)), ""};
     case Op::Abs: return {std::abs(at(0)), ""};
-    case Op::Percent: {
-      const Value ratio = divide(at(0), at(1));
-      return ratio.number ? Value{100 * (*ratio.number - 1), ""} : ratio;
+    case Op::Percent:
+    case Op::Reduction: {
+      Value ratio = divide(at(0), at(1));
+      if (!ratio.number) return ratio;
+      return {step.op == Op::Percent ? 100 * (*ratio.number - 1) : 100 * (1 - *ratio.number), ""};
     }
   }
   return Value::none("no such operation");

@@ -25,7 +25,8 @@ using Lookup = std::function<Value(const std::string& name)>;
 
 /// Numbers, names (a, a.b), + - * /, parentheses, comparisons < <= > >= ~ (1 when true, 0 when not; a < b < c
 /// means both; ~: within 5 percent of the greater magnitude), `and`, and the functions min, max, mean,
-/// geometric (any number of values), abs (one) and percent(new, old) = 100 * (new / old - 1). Whatever is
+/// geometric (any number of values), abs (one), percent(new, old) = 100 * (new / old - 1) and
+/// reduction(new, old) = 100 * (1 - new / old). Whatever is
 /// made of a missing value is missing, for the same reason; so is what no number can be (x / 0).
 class Expression {
  public:
@@ -63,7 +64,8 @@ class Expression {
     Mean,
     Geometric,
     Abs,
-    Percent
+    Percent,
+    Reduction
   };
   struct Step {
     Op op;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "database/workload_class.hpp"
 
 namespace gpumux::reproduce {
@@ -39,6 +41,7 @@ bool allows(const std::vector<T>& list, const T& value) {
 struct Sample {
   std::size_t run;
   std::optional<std::size_t> app;
+  std::optional<Span> span;  // of its cycles; none: all
 };
 
 double median(std::vector<double> values) {
@@ -81,6 +84,36 @@ Value rank_correlation(const std::vector<double>& x, const std::vector<double>& 
   return {ab / std::sqrt(aa * bb), ""};
 }
 
+/// The value of `y` where that of `x` is greatest, the first of several.
+Value reduce_at_max(const std::vector<double>& x, const std::vector<double>& y) {
+  const double value = y[static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin())];
+  if (!std::isfinite(value)) return Value::none("it is greatest where there is no limit");
+  return {value, ""};
+}
+
+/// The smallest `position` from which on the mean of `values` there stays in the lower half of its range.
+Value reduce_knee(const std::vector<double>& values, const std::vector<double>& position) {
+  std::map<double, std::pair<double, double>> sums;  // by position: sum, count
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums[position[i]].first += values[i];
+    sums[position[i]].second += 1;
+  }
+  double low = sums.begin()->second.first / sums.begin()->second.second;
+  double high = low;
+  for (const auto& [at, sum] : sums) {
+    low = std::min(low, sum.first / sum.second);
+    high = std::max(high, sum.first / sum.second);
+  }
+  std::optional<double> knee;
+  for (auto at = sums.rbegin(); at != sums.rend(); ++at) {
+    if (at->second.first / at->second.second > (low + high) / 2) break;
+    knee = at->first;
+  }
+  if (!knee || low == high) return Value::none("it does not stay low up to the last position");
+  if (!std::isfinite(*knee)) return Value::none("it is low only where there is no limit");
+  return {*knee, ""};
+}
+
 Value reduce(Reduce how, const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   double sum = 0;
@@ -106,7 +139,14 @@ Value reduce(Reduce how, const std::vector<double>& values) {
       return {
           static_cast<double>(std::count_if(values.begin(), values.end(), [](double v) { return v != 0; })),
           ""};
-    case Reduce::RankCorrelation: break;
+    case Reduce::UpperQuartile: {
+      std::vector<double> sorted = values;
+      std::sort(sorted.begin(), sorted.end());
+      return {sorted[(3 * sorted.size()) / 4], ""};
+    }
+    case Reduce::RankCorrelation:
+    case Reduce::AtMax:
+    case Reduce::Knee: break;
   }
   return Value::none("no such reduction");
 }
@@ -243,18 +283,38 @@ class Measurer {
     });
   }
 
+  /// The value of `name` in the template of the run's policy.
+  [[nodiscard]] std::optional<std::string> variable(const sweep::SweepRun& run,
+                                                    const std::string& name) const {
+    const auto policy = experiment_.variables.find(run.spec.policy.text);
+    if (policy == experiment_.variables.end()) return std::nullopt;
+    const auto found = policy->second.find(name);
+    return found == policy->second.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] Value variable_value(std::size_t run, const std::string& name) const {
+    const std::optional<std::string> text = variable(plan_.runs[run], name);
+    if (!text) return Value::none(fmt::format("its policy has no {}", name));
+    if (*text == "inf") return {std::numeric_limits<double>::infinity(), ""};
+    const std::optional<double> number = parse_double(*text);
+    return number ? Value{*number, ""} : Value::none(fmt::format("{} is {}, no number", name, *text));
+  }
+
   [[nodiscard]] bool matches(const Quantity& quantity, std::size_t index, std::string& why) {
     const Filter& filter = quantity.filter;
     const sweep::SweepRun& run = plan_.runs[index];
     if (filter.isolated ? !isolated_[index] : run.is_baseline) return false;
     if (!allows(filter.policies, run.spec.policy.text) || !allows(filter.seeds, run.spec.seed)) return false;
     if (!allows(filter.machines, run.spec.machine.name)) return false;
+    for (const auto& [name, values] : filter.variables) {
+      const std::optional<std::string> value = variable(run, name);
+      if (!value || !allows(values, *value)) return false;
+    }
     if (filter.size && *filter.size != run.spec.apps.size()) return false;
     std::vector<std::string> apps;
     for (const experiment::AppSpec& app : run.spec.apps) apps.push_back(app.text);
     std::sort(apps.begin(), apps.end());
     if (!filter.workload.empty() && filter.workload != apps) return false;
-    if (!quantity.per_app && !has_all(apps, filter.apps)) return false;
+    if (quantity.per == Per::Run && !has_all(apps, filter.apps)) return false;
     for (const auto& wanted : filter.set) {
       const bool same = std::any_of(run.overrides.begin(), run.overrides.end(), [&](const auto& change) {
         return change.first == wanted.first && allows(wanted.second, change.second);
@@ -274,9 +334,16 @@ class Measurer {
         if (!why.empty()) return {};
         continue;
       }
-      if (!quantity.per_app) list.push_back({i, std::nullopt});
-      for (std::size_t app = 0; quantity.per_app && app < plan_.runs[i].spec.apps.size(); ++app) {
-        if (allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) list.push_back({i, app});
+      if (quantity.per == Per::Run) list.push_back({i, std::nullopt, quantity.window});
+      for (std::size_t app = 0; quantity.per != Per::Run && app < plan_.runs[i].spec.apps.size(); ++app) {
+        if (!allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) continue;
+        if (quantity.per == Per::App) list.push_back({i, app, quantity.window});
+        if (quantity.per != Per::Interval) continue;
+        if (records_[i].state != RunRecord::State::Done) {
+          why = missing(plan_.runs[i], records_[i]);
+          return {};
+        }
+        for (const Span& span : intervals(records_[i], quantity.window)) list.push_back({i, app, span});
       }
     }
     return list;
@@ -287,8 +354,12 @@ class Measurer {
   [[nodiscard]] Value at(const Expression& expression, const Sample& sample) const {
     const RunRecord& record = records_[sample.run];
     if (record.state != RunRecord::State::Done) return Value::none(missing(plan_.runs[sample.run], record));
-    Value value =
-        expression.evaluate([&](const std::string& name) { return value_of(record, sample.app, name); });
+    Value value = expression.evaluate([&](const std::string& name) {
+      if (name.starts_with(kVariablePrefix))
+        return variable_value(sample.run, name.substr(kVariablePrefix.size()));
+      return sample.span ? value_within(record, sample.app, name, *sample.span)
+                         : value_of(record, sample.app, name);
+    });
     if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
     return value;
   }
@@ -301,7 +372,7 @@ class Measurer {
       return Value::none(
           fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
     }
-    Value base = at(expression, {other->second, sample.app});
+    Value base = at(expression, {other->second, sample.app, sample.span});
     if (!base.number) return base;
     if (quantity.compare == Compare::Difference) return {*value.number - *base.number, ""};
     if (*base.number == 0) {
@@ -313,7 +384,7 @@ class Measurer {
   }
 
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, {}, std::nullopt, 0};
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
     std::string why;
     const std::vector<Sample> list = samples(quantity, why);
     out.samples = list.size();
@@ -329,13 +400,17 @@ class Measurer {
         columns[i].push_back(*out.value.number);
       }
     }
-    out.value = quantity.reduce == Reduce::RankCorrelation ? rank_correlation(columns[0], columns[1])
-                                                           : reduce(quantity.reduce, columns[0]);
+    switch (quantity.reduce) {
+      case Reduce::RankCorrelation: out.value = rank_correlation(columns[0], columns[1]); break;
+      case Reduce::AtMax: out.value = reduce_at_max(columns[0], columns[1]); break;
+      case Reduce::Knee: out.value = reduce_knee(columns[0], columns[1]); break;
+      default: out.value = reduce(quantity.reduce, columns[0]);
+    }
     return out;
   }
 
   [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) const {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, {}, std::nullopt, 0};
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
     if (quantity.value) {
       out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
       return out;
@@ -375,7 +450,7 @@ ExperimentResult not_measured(const Experiment& experiment, const std::string& s
   const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
   for (const Quantity& quantity : experiment.quantities) {
     out.quantities.push_back(
-        {quantity.name, quantity.what, quantity.unit, Value::none(why), std::nullopt, 0});
+        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0});
   }
   for (const Answer& answer : experiment.claims) {
     out.claims.push_back({*experiment.paper->find_claim(answer.id),

@@ -16,6 +16,7 @@ struct MeasuredQuantity {
   std::string name;
   std::string what;
   std::string unit;
+  std::optional<Cell> cell;         // of a table
   Value value;                      // of those that are numbers
   std::optional<std::string> text;  // of 'highest' and 'lowest': the name of a quantity
   std::size_t samples = 0;          // that it was made of; 0: made of other quantities

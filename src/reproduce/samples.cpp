@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -21,10 +22,8 @@ std::vector<std::string> kernel_counters() {
   return names;
 }
 
-std::vector<std::string> run_names() {
-  std::vector<std::string> names = {
-      "cycles", "sms",         "applications",    "weighted_speedup",          "antt", "stp", "fairness",
-      "ipc",    "completions", "alu_utilization", "dram_bandwidth_utilization"};
+/// Of the whole GPU, its schedulers and its partitions.
+void add_run_counters(std::vector<std::string>& names) {
   for (std::string& name : kernel_counters()) names.push_back(std::move(name));
 #define GPUMUX_FIELD(field, unit, description) names.emplace_back("schedulers." #field);
   GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
@@ -32,6 +31,13 @@ std::vector<std::string> run_names() {
 #define GPUMUX_FIELD(field, unit, description) names.emplace_back("partitions." #field);
   GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
+}
+
+std::vector<std::string> run_names() {
+  std::vector<std::string> names = {
+      "cycles", "sms",         "applications",    "weighted_speedup",          "antt", "stp", "fairness",
+      "ipc",    "completions", "alu_utilization", "dram_bandwidth_utilization"};
+  add_run_counters(names);
   return names;
 }
 
@@ -78,15 +84,36 @@ void take_counters(RunRecord& record, database::Statement& query, std::int64_t r
   }
 }
 
-/// Follows result.a.b.
+void take_series(RunRecord& record, database::Statement& query, std::int64_t run) {
+  query.bind(run);
+  record.app_series.resize(record.apps.size());
+  while (query.step()) {
+    const std::int64_t app = query.integer(0);
+    const std::string scope = query.text(1);
+    record.interval = static_cast<std::uint64_t>(query.integer(3));
+    std::vector<double> samples = json::parse(query.text(4)).get<std::vector<double>>();
+    if (scope == "app") {
+      record.app_series.at(static_cast<std::size_t>(app))[query.text(2)] = std::move(samples);
+    } else {
+      record.run_series[scope == "gpu" ? query.text(2) : scope + "." + query.text(2)] = std::move(samples);
+    }
+  }
+}
+
+/// Follows result.a.b; a number is an index in a list, from 0.
 Value document_value(const RunRecord& record, std::optional<std::size_t> app, const std::string& name) {
   const json document = json::parse(record.document);
   const json* at = &document;
   if (app) at = &document.at("apps").at(*app);
   for (const std::string& key : split(std::string_view(name).substr(kResultPrefix.size()), '.')) {
-    if (!at->is_object() || !at->contains(key))
+    const std::optional<std::uint64_t> index = at->is_array() ? parse_uint(key) : std::nullopt;
+    if (index && *index < at->size()) {
+      at = &at->at(*index);
+    } else if (at->is_object() && at->contains(key)) {
+      at = &at->at(key);
+    } else {
       return Value::none(fmt::format("the results have no {}", name));
-    at = &at->at(key);
+    }
   }
   if (at->is_number()) return {at->get<double>(), ""};
   return Value::none(at->is_null() ? fmt::format("{} is undefined", name)
@@ -112,6 +139,54 @@ Value value_of(const RunRecord& record, std::optional<std::size_t> app, const st
   return {*found->second, ""};
 }
 
+const std::vector<std::string>& series_names(bool per_app) {
+  static const auto make = [](bool app) {
+    std::vector<std::string> names = {"cycles", "sms"};
+    if (!app) add_run_counters(names);
+    if (app) {
+      for (std::string& name : kernel_counters()) names.push_back(std::move(name));
+    }
+    return names;
+  };
+  static const std::vector<std::string> run = make(false);
+  static const std::vector<std::string> app = make(true);
+  return per_app ? app : run;
+}
+
+std::vector<Span> intervals(const RunRecord& record, const std::optional<Span>& window) {
+  std::vector<Span> spans;
+  if (record.interval == 0) return spans;
+  const auto cycles = static_cast<std::uint64_t>(record.run.at("cycles").value_or(0));
+  for (std::uint64_t from = 0; from < cycles; from += record.interval) {
+    const Span span = {from, std::min(from + record.interval, cycles)};
+    if (!window || (span.first >= window->first && span.second <= window->second)) spans.push_back(span);
+  }
+  return spans;
+}
+
+Value value_within(const RunRecord& record, std::optional<std::size_t> app, const std::string& name,
+                   const Span& span) {
+  const auto cycles = static_cast<std::uint64_t>(record.run.at("cycles").value_or(0));
+  if (record.interval == 0) return Value::none("the run has no series");
+  if (span.second > cycles) {
+    return Value::none(fmt::format("the run ends at cycle {}, before {}", cycles, span.second));
+  }
+  if (span.first % record.interval != 0 || (span.second % record.interval != 0 && span.second != cycles)) {
+    return Value::none(fmt::format("cycles {} to {} are no whole intervals of {}", span.first, span.second,
+                                   record.interval));
+  }
+  if (name == "cycles") return {static_cast<double>(span.second - span.first), ""};
+  if (name == "sms") return {record.run.at("sms").value_or(0), ""};
+  const RunRecord::Series& series = app ? record.app_series.at(*app) : record.run_series;
+  const auto found = series.find(name);
+  if (found == series.end()) return Value::none(fmt::format("the series has no {}", name));
+  double sum = 0;
+  const std::size_t end = (span.second + record.interval - 1) / record.interval;
+  for (std::size_t i = span.first / record.interval; i < end && i < found->second.size(); ++i)
+    sum += found->second[i];
+  return {sum, ""};
+}
+
 std::vector<RunRecord> read_records(database::Connection& connection, const sweep::SweepPlan& plan) {
   std::vector<RunRecord> records(plan.runs.size());
   database::Statement find =
@@ -119,6 +194,9 @@ std::vector<RunRecord> read_records(database::Connection& connection, const swee
   database::Statement counters = connection.prepare(
       "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id WHERE "
       "m.run_id = ?");
+  database::Statement series = connection.prepare(
+      "SELECT s.app, c.scope, c.name, s.interval, s.samples FROM series s JOIN counters c ON c.id = "
+      "s.counter_id WHERE s.run_id = ?");
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     RunRecord& record = records[i];
     find.bind(plan.runs[i].hash);
@@ -135,6 +213,7 @@ std::vector<RunRecord> read_records(database::Connection& connection, const swee
       try {
         take_document(record);
         take_counters(record, counters, find.integer(0));
+        if (plan.file.series != 0) take_series(record, series, find.integer(0));
       } catch (const json::exception& error) {
         throw UserError({connection.path()},
                         fmt::format("has a result that cannot be read: {}", error.what()));

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "database/sqlite.hpp"
@@ -23,6 +25,12 @@ inline constexpr std::string_view kResultPrefix = "result.";
 /// counters.
 [[nodiscard]] const std::vector<std::string>& sample_names(bool per_app);
 
+/// Names that begin with it are values in the template that the run's policy comes from: policy.k0. "inf" is
+/// infinite.
+inline constexpr std::string_view kVariablePrefix = "policy.";
+/// The names of which a series has a number for every interval: cycles, sms and counters.
+[[nodiscard]] const std::vector<std::string>& series_names(bool per_app);
+
 struct RunRecord {
   enum class State { Pending, Failed, Done };
   using Numbers = std::unordered_map<std::string, std::optional<double>>;  // empty: undefined
@@ -32,14 +40,28 @@ struct RunRecord {
   Numbers run;
   std::vector<Numbers> apps;
   std::string document;  // gpumux.result/1
+
+  /// What each interval of the series added, by name; empty: no series.
+  using Series = std::unordered_map<std::string, std::vector<double>>;
+  std::uint64_t interval = 0;  // core cycles
+  Series run_series;
+  std::vector<Series> app_series;
 };
+
+/// Core cycles from the first up to the second.
+using Span = std::pair<std::uint64_t, std::uint64_t>;
+/// The intervals of the run's series within `window`, or all; the last one may be short.
+[[nodiscard]] std::vector<Span> intervals(const RunRecord& record, const std::optional<Span>& window);
+/// As value_of(), of the cycles in `span`, which begins and ends with an interval of the series.
+[[nodiscard]] Value value_within(const RunRecord& record, std::optional<std::size_t> app,
+                                 const std::string& name, const Span& span);
 
 /// The value of `name` for the run, or for its application `app`. The run is done.
 [[nodiscard]] Value value_of(const RunRecord& record, std::optional<std::size_t> app,
                              const std::string& name);
 
-/// One record per run of the plan, in its order; runs that the database does not have are pending. Throws
-/// UserError when it cannot be read.
+/// One record per run of the plan, in its order, with series where the sweep keeps them; runs that the
+/// database does not have are pending. Throws UserError when it cannot be read.
 [[nodiscard]] std::vector<RunRecord> read_records(database::Connection& connection,
                                                   const sweep::SweepPlan& plan);
 

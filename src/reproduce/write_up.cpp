@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,21 +14,25 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kNotAnswered = "no experiment answers it yet";
+const std::string kNotAnswered = "no experiment answers it yet";
 
 std::string paper_of(const std::string& id) { return id.substr(0, id.find('.')); }
 
 /// Adds the paper's claims that no experiment has answered.
 void add_rest(WriteUp& all, const PaperClaims& paper) {
+  const auto why = [&paper](const std::string& id) {
+    const auto found = paper.unanswered.find(id);
+    return found == paper.unanswered.end() ? kNotAnswered : found->second;
+  };
   std::set<std::string> there;
   for (const ClaimResult& claim : all.claims) there.insert(claim.claim.id);
   for (const TrendResult& trend : all.trends) there.insert(trend.trend.id);
   for (const Claim& claim : paper.claims) {
     if (there.contains(claim.id)) continue;
-    all.claims.push_back({claim, "", std::nullopt, {std::nullopt, std::nullopt, kNotAnswered}});
+    all.claims.push_back({claim, "", std::nullopt, {std::nullopt, std::nullopt, why(claim.id)}});
   }
   for (const Trend& trend : paper.trends) {
-    if (!there.contains(trend.id)) all.trends.push_back({trend, "", std::nullopt, "", kNotAnswered});
+    if (!there.contains(trend.id)) all.trends.push_back({trend, "", std::nullopt, "", why(trend.id)});
   }
 }
 
@@ -84,6 +89,58 @@ std::string tally_text(const Tally& t) {
       "{} of {} directions and {} of {} sizes agree, and {} of {} trends; answered: {} of {} claims",
       t.directions_agree, t.directions, t.sizes_agree, t.sizes, t.trends_agree, t.trends_answered, t.answered,
       t.claims);
+}
+
+/// Quantities of one table, which follow each other.
+struct Table {
+  std::vector<std::string> rows, columns;
+  std::map<std::pair<std::string, std::string>, std::string> cells;
+  std::string why;  // the first value is missing that is
+
+  [[nodiscard]] std::string text(const std::string& row, const std::string& column) const {
+    const auto found = cells.find({row, column});
+    return found == cells.end() ? "-" : found->second;
+  }
+};
+
+Table table_at(const std::vector<MeasuredQuantity>& quantities, std::size_t first) {
+  Table table;
+  const std::string family = quantities[first].cell->family;
+  const auto add = [](std::vector<std::string>& list, const std::string& label) {
+    if (std::find(list.begin(), list.end(), label) == list.end()) list.push_back(label);
+  };
+  for (std::size_t i = first; i < quantities.size(); ++i) {
+    const MeasuredQuantity& q = quantities[i];
+    if (!q.cell || q.cell->family != family) break;
+    if (!table.cells.emplace(std::pair(q.cell->row, q.cell->column), quantity_value(q)).second) break;
+    add(table.rows, q.cell->row);
+    add(table.columns, q.cell->column);
+    if (table.why.empty()) table.why = q.value.why;
+  }
+  return table;
+}
+
+std::string table_text(const Table& table, const MeasuredQuantity& first) {
+  std::string out = fmt::format("  {}{}\n", first.what.empty() ? first.cell->family : first.what,
+                                first.unit.empty() ? "" : ", " + first.unit);
+  std::size_t head = 0;
+  for (const std::string& row : table.rows) head = std::max(head, row.size());
+  std::vector<std::size_t> widths;
+  for (const std::string& column : table.columns) {
+    std::size_t width = column.size();
+    for (const std::string& row : table.rows) width = std::max(width, table.text(row, column).size());
+    widths.push_back(width);
+  }
+  const auto line = [&](const std::string& row, bool names) {
+    out += fmt::format("    {:<{}}", names ? "" : row, head);
+    for (std::size_t k = 0; k < table.columns.size(); ++k) {
+      out += fmt::format("  {:>{}}", names ? table.columns[k] : table.text(row, table.columns[k]), widths[k]);
+    }
+    out += '\n';
+  };
+  if (table.columns.size() > 1 || !table.columns[0].empty()) line("", true);
+  for (const std::string& row : table.rows) line(row, false);
+  return out;
 }
 
 /// What would end a cell of a Markdown table, or be markup in it.
@@ -164,6 +221,8 @@ ordered_json write_up_json(const WriteUp& all) {
                             {"what", q.what},
                             {"value", q.text ? ordered_json(*q.text) : optional(q.value.number)},
                             {"unit", text_or_null(q.unit)},
+                            {"row", q.cell ? text_or_null(q.cell->row) : nullptr},
+                            {"column", q.cell ? text_or_null(q.cell->column) : nullptr},
                             {"samples", q.samples},
                             {"note", q.value.why}});
     }
@@ -192,42 +251,101 @@ ordered_json write_up_json(const WriteUp& all) {
   return document;
 }
 
+namespace {
+
+std::string claims_markdown(const std::vector<ClaimResult>& claims) {
+  std::string out =
+      "\n| claim | what | paper | ours | unit | direction | size | note |\n"
+      "|---|---|---:|---:|---|---|---|---|\n";
+  for (const ClaimResult& c : claims) {
+    const std::string id = cell(c.claim.id);
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", c.claim.headline ? "**" + id + "**" : id,
+                    cell(c.claim.what), cell(paper_value(c.claim)), number(c.ours), cell(c.claim.unit),
+                    word(c.verdict.direction_agrees), word(c.verdict.size_agrees), cell(c.verdict.note));
+  }
+  return claims.empty() ? "" : out;
+}
+
+std::string trends_markdown(const std::vector<TrendResult>& trends) {
+  std::string out = "\n| trend | paper | ours | | note |\n|---|---|---|---|---|\n";
+  for (const TrendResult& t : trends) {
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", cell(t.trend.id), cell(t.trend.relation),
+                       t.ours.empty() ? "-" : cell(t.ours), word(t.holds), cell(t.note));
+  }
+  return trends.empty() ? "" : out;
+}
+
+std::string quantities_markdown(const std::vector<MeasuredQuantity>& quantities) {
+  std::string out;
+  bool in_list = false;
+  for (std::size_t i = 0; i < quantities.size();) {
+    const MeasuredQuantity& q = quantities[i];
+    if (q.cell) {
+      const Table table = table_at(quantities, i);
+      out += fmt::format("\n{}{}:\n\n|", cell(q.what.empty() ? q.cell->family : q.what),
+                         q.unit.empty() ? "" : " (" + cell(q.unit) + ")");
+      for (const std::string& column : table.columns) out += fmt::format(" | {}", cell(column));
+      out += " |\n|---";
+      for (std::size_t k = 0; k < table.columns.size(); ++k) out += "|---:";
+      out += "|\n";
+      for (const std::string& row : table.rows) {
+        out += fmt::format("| {}", cell(row));
+        for (const std::string& column : table.columns) out += " | " + cell(table.text(row, column));
+        out += " |\n";
+      }
+      if (!table.why.empty()) out += fmt::format("\n-: {}\n", cell(table.why));
+      i += table.cells.size();
+      in_list = false;
+      continue;
+    }
+    if (!in_list)
+      out += "\n| quantity | what | value | unit | samples | note |\n|---|---|---:|---|---:|---|\n";
+    in_list = true;
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(q.name), cell(q.what), cell(quantity_value(q)),
+                    cell(q.unit), q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.value.why));
+    ++i;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string write_up_markdown(const WriteUp& all) {
   std::string out =
       fmt::format("# Ours beside the papers'\n\nScale {}, gpumux {}.\n", all.scale, all.program);
+  const auto experiment = [&out](const ExperimentResult& e, const char* level) {
+    out += fmt::format("\n{} {}: {}\n\n{} runs done, {} failed, {} not made.\n", level, cell(e.id),
+                       cell(e.title), e.done, e.failed, e.pending);
+    out += claims_markdown(e.claims) + trends_markdown(e.trends) + quantities_markdown(e.quantities);
+  };
   for (const Tally& tally : all.tallies) {
     out += fmt::format("\n## {}\n\n{}.\n", cell(tally.title), tally_text(tally));
-    std::string claims;
-    std::string trends;
+    for (const ExperimentResult& e : all.experiments) {
+      if (e.paper == tally.paper) experiment(e, "###");
+    }
+    std::string rest;
     for (const ClaimResult& c : all.claims) {
-      if (c.experiment.empty() || paper_of(c.claim.id) != tally.paper) continue;
-      claims +=
-          fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(c.claim.id), cell(c.claim.what),
-                      cell(paper_value(c.claim)), number(c.ours), cell(c.claim.unit),
-                      word(c.verdict.direction_agrees), word(c.verdict.size_agrees), cell(c.verdict.note));
+      if (c.experiment.empty() && paper_of(c.claim.id) == tally.paper) {
+        rest += fmt::format("| {} | {} | {} {} | {} |\n", cell(c.claim.id), cell(c.claim.what),
+                            cell(paper_value(c.claim)), cell(c.claim.unit), cell(c.verdict.note));
+      }
     }
     for (const TrendResult& t : all.trends) {
-      if (t.experiment.empty() || paper_of(t.trend.id) != tally.paper) continue;
-      trends += fmt::format("| {} | {} | {} | {} | {} |\n", cell(t.trend.id), cell(t.trend.relation),
-                            t.ours.empty() ? "-" : cell(t.ours), word(t.holds), cell(t.note));
+      if (t.experiment.empty() && paper_of(t.trend.id) == tally.paper) {
+        rest += fmt::format("| {} | {} | {} | {} |\n", cell(t.trend.id), cell(t.trend.what),
+                            cell(t.trend.relation), cell(t.note));
+      }
     }
-    if (!claims.empty()) {
-      out +=
-          "\n| claim | what | paper | ours | unit | direction | size | note "
-          "|\n|---|---|---:|---:|---|---|---|---|\n" +
-          claims;
+    if (!rest.empty()) {
+      out += "\n### Not answered\n\n| claim or trend | what | paper | why |\n|---|---|---|---|\n" + rest;
     }
-    if (!trends.empty()) out += "\n| trend | paper | ours | | note |\n|---|---|---|---|---|\n" + trends;
   }
   for (const ExperimentResult& e : all.experiments) {
-    out += fmt::format("\n## Experiment {}: {}\n\n{} runs done, {} failed, {} not made.\n\n", cell(e.id),
-                       cell(e.title), e.done, e.failed, e.pending);
-    out += "| quantity | what | value | unit | samples | note |\n|---|---|---:|---|---:|---|\n";
-    for (const MeasuredQuantity& q : e.quantities) {
-      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(q.name), cell(q.what),
-                         cell(quantity_value(q)), cell(q.unit),
-                         q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.value.why));
-    }
+    const bool told = std::any_of(all.tallies.begin(), all.tallies.end(),
+                                  [&](const Tally& tally) { return tally.paper == e.paper; });
+    if (!told) experiment(e, "##");
   }
   return out;
 }
@@ -241,10 +359,21 @@ std::string write_up_text(const WriteUp& all) {
     out += fmt::format("{} ({}): {} runs\n", e.id, e.scale.empty() ? "no such scale" : e.scale,
                        e.done + e.failed + e.pending);
     std::size_t width = 0;
-    for (const MeasuredQuantity& q : e.quantities) width = std::max(width, q.name.size());
     for (const MeasuredQuantity& q : e.quantities) {
+      if (!q.cell) width = std::max(width, q.name.size());
+    }
+    for (std::size_t i = 0; i < e.quantities.size();) {
+      const MeasuredQuantity& q = e.quantities[i];
+      if (q.cell) {
+        const Table table = table_at(e.quantities, i);
+        out += table_text(table, q);
+        note_line(table.why);
+        i += table.cells.size();
+        continue;
+      }
       out += fmt::format("  {:<{}}  {:>10} {}\n", q.name, width, quantity_value(q), q.unit);
       note_line(q.value.why);
+      ++i;
     }
     for (const ClaimResult& c : e.claims) {
       out += fmt::format("  {}\n      paper {} {}, ours {}: direction {}, size {}\n", c.claim.id,

@@ -26,7 +26,7 @@ class Reader {
 
   void read(SweepFile& sweep) {
     sweep.machines = texts("machines", experiment::kDefaultMachine);
-    sweep.policies = texts("policies", experiment::kDefaultPolicy);
+    sweep.policies = policies();
     sweep.seeds = seeds();
     if (const toml::node* node = find("cycles")) sweep.cycles = toml_.whole(*node, "cycles", 1);
     if (const toml::node* node = find("series")) sweep.series = toml_.whole(*node, "series", 1);
@@ -90,6 +90,55 @@ class Reader {
       once(seen, values.back().value, *part);
     }
     return values;
+  }
+  /// Texts, and templates: {policy = "ws-smil:k0={a}", a = [1, 2]} is a policy for each value.
+  [[nodiscard]] std::vector<SweepPolicy> policies() const {
+    const toml::node* node = find("policies");
+    if (node == nullptr) return {{{experiment::kDefaultPolicy, {toml_.file()}}, {}}};
+    std::vector<SweepPolicy> all;
+    std::set<std::string> seen;
+    for (const toml::node* part : elements(*node, "policies")) {
+      if (const toml::table* pattern = part->as_table()) {
+        for (SweepPolicy& policy : from_template(*pattern)) {
+          once(seen, policy.value, *part);
+          all.push_back(std::move(policy));
+        }
+        continue;
+      }
+      all.push_back({placed_text(*part, "policies"), {}});
+      once(seen, all.back().value, *part);
+    }
+    return all;
+  }
+  /// The cross product of the values of its names; the last name, in the order of the alphabet, counts
+  /// fastest.
+  [[nodiscard]] std::vector<SweepPolicy> from_template(const toml::table& pattern) const {
+    const toml::node* text = pattern.get("policy");
+    if (text == nullptr)
+      toml_.fail(pattern, "a template needs 'policy', such as policy = \"ws-smil:k0={a}\"");
+    std::vector<SweepPolicy> all = {{placed_text(*text, "policy"), {}}};
+    for (const auto& [key, node] : pattern) {
+      if (key == "policy") continue;
+      const std::string name(key.str());
+      const std::string place = "{" + name + "}";
+      if (all.front().value.find(place) == std::string::npos) {
+        toml_.fail(node, fmt::format("'{}' has no {}", text->as_string()->get(), place));
+      }
+      std::vector<SweepPolicy> next;
+      for (const SweepPolicy& policy : all) {
+        for (const toml::node* part : elements(node, name.c_str())) {
+          SweepPolicy one = policy;
+          const std::string value = setting_text(*part, name);
+          one.value = replace_all(one.value, place, value);
+          one.variables[name] = value;
+          next.push_back(std::move(one));
+        }
+      }
+      all = std::move(next);
+      constexpr std::size_t kMost = 10'000;
+      if (all.size() > kMost) toml_.fail(pattern, fmt::format("has more than {} policies", kMost));
+    }
+    return all;
   }
   [[nodiscard]] std::vector<std::uint64_t> seeds() const {
     const toml::node* node = find("seeds");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,11 @@ template <typename T>
 struct Placed {
   T value;
   SourceLocation where;
+};
+
+/// A policy; `variables` has the values that a template of the file gave to its names: k0 -> "3".
+struct SweepPolicy : Placed<std::string> {
+  std::map<std::string, std::string> variables;
 };
 
 struct SweepApp {
@@ -43,7 +49,7 @@ struct SweepFile {
   std::string scale;  // empty: the file has none
   std::vector<Placed<std::string>> machines;
   std::vector<MachineSetting> settings;
-  std::vector<Placed<std::string>> policies;
+  std::vector<SweepPolicy> policies;
   std::vector<std::uint64_t> seeds;
   std::uint64_t cycles = 0;  // core cycles; 0: until every application has ended once
   std::uint64_t series = 0;  // core cycles of an interval; 0: no series

@@ -106,6 +106,26 @@ TEST(Claims, WrongOnesAreRefusedAtTheirPlace) {
   }
 }
 
+TEST(Claims, ReasonsWhyThereIsNoAnswer) {
+  const std::string head =
+      "paper = \"p\"\ntitle = \"T\"\n[[trend]]\nid = \"p.t\"\nsource = \"s\"\nrelation = \"r\"\nwhat = "
+      "\"w\"\n";
+  const std::string one = "[[unanswered]]\nid = \"p.t\"\nwhy = \"a definition\"\n";
+  EXPECT_EQ(parse_claims(head + one, "p.toml").unanswered.at("p.t"), "a definition");
+  for (const auto& [text, message] : std::initializer_list<std::pair<std::string, std::string>>{
+           {one + one, "p.toml:12:6: error: 'p.t' is listed twice"},
+           {"[[unanswered]]\nid = \"p.x\"\nwhy = \"w\"\n",
+            "p.toml:9:6: error: p has no claim and no trend 'p.x'"},
+           {"[[unanswered]]\nid = \"p.t\"\n", "p.toml:8:1: error: [[unanswered]] needs 'why'"}}) {
+    try {
+      (void)parse_claims(head + text, "p.toml");
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const UserError& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with(message)) << error.what();
+    }
+  }
+}
+
 TEST(Claims, TheFivePapersAreAllThere) {
   const std::map<std::string, std::array<std::size_t, 2>> expected = {{"awatramani17", {123, 17}},
                                                                       {"chimera15", {49, 10}},

@@ -34,6 +34,7 @@ TEST(Expression, ValuesWorkedByHand) {
       {"2 * -a", -4},
       {"100 * (b / a - 1)", 50},
       {"percent(b, a)", 50},
+      {"reduction(a, b + 1)", 50},
       {"min(b, a, 7)", 2},
       {"max(b, a, -7)", 3},
       {"mean(a, b, 4)", 3},

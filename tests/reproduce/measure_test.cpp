@@ -203,6 +203,63 @@ TEST_F(Measure, ClassesFollowFromIsolatedRuns) {
   EXPECT_DOUBLE_EQ(*measure(given, plan_, records_).quantities[0].value.number, 1.1);
 }
 
+TEST_F(Measure, PositionsAndQuartiles) {
+  // Of 1.2 1.6 1.0 with misses 30 20 10: 20 where the speedup is greatest.
+  expect("of = [\"weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"even\"}\nreduce = \"at_max\"", 20);
+  expect(kSpeedup + "reduce = \"upper_quartile\"", 1.25);  // 1 1 1.2 1.25 1.25 1.6
+  // 1.0 at 10, 1.6 at 20, 1.2 at 30: from 30 on it stays below 1.3.
+  expect("of = [\"weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"even\"}\nreduce = \"knee\"", 30);
+  expect_missing(
+      "of = [\"weighted_speedup\", \"30 - l1_misses\"]\nwhere = {policy = \"spatial\", app = "
+      "\"stream\"}\nreduce = \"knee\"",
+      "it does not stay low up to the last position");
+}
+
+TEST_F(Measure, SeriesGiveIntervalsAndWindows) {
+  const std::string series = "[sweep]\nseries = 250\n";
+  const Experiment e = parse_experiment(
+      "title = \"t\"\npaper = \"p\"\n" + series + kSweep.substr(kSweep.find("policies")) +
+          "[[quantity]]\nname = \"most\"\nof = \"1000 * l1_accesses / cycles\"\nper = \"interval\"\nreduce = "
+          "\"max\"\n"
+          "where = {app = \"add\", policy = \"even\"}\n"
+          "[[quantity]]\nname = \"part\"\nof = \"l1_accesses + cycles\"\nwindow = [250, 500]\nreduce = "
+          "\"sum\"\n"
+          "where = {workload = \"add + stream\", policy = \"even\"}\n"
+          "[[quantity]]\nname = \"beyond\"\nof = \"cycles\"\nwindow = [250, 750]\nreduce = \"sum\"\n"
+          "[[quantity]]\nname = \"askew\"\nof = \"cycles\"\nwindow = [100, 500]\nreduce = \"sum\"\n",
+      "e.toml", "x/e", sources());
+  for (RunRecord& record : records_) {
+    record.interval = 250;
+    record.run_series["l1_accesses"] = {10, 20, 5};
+    record.app_series.resize(record.apps.size());
+    for (RunRecord::Series& app : record.app_series) app["l1_accesses"] = {1, 2, 3};
+  }
+  const ExperimentResult result = measure(e, plan_, records_);
+  EXPECT_NEAR(*result.quantities[0].value.number, 30, 1e-12);  // 3 in the last 100 cycles
+  EXPECT_EQ(result.quantities[0].samples, 6U);
+  EXPECT_NEAR(*result.quantities[1].value.number, 270, 1e-12);
+  EXPECT_NE(result.quantities[2].value.why.find("the run ends at cycle 600, before 750"), std::string::npos);
+  EXPECT_NE(result.quantities[3].value.why.find("no whole intervals of 250"), std::string::npos);
+}
+
+TEST_F(Measure, TablesInWriteUps) {
+  const Experiment e = experiment(
+      "[[quantity]]\nname = \"s_{policy}_{class}\"\nwhat = \"speedup\"\nrows.policy = [\"even\", "
+      "\"spatial\"]\n"
+      "columns.class = [\"C+C\", \"C+M\", \"any\"]\nof = \"weighted_speedup\"\nwhere = {policy = "
+      "\"{policy}\", "
+      "class = \"{class}\"}\nreduce = \"mean\"\n");
+  const WriteUp all = write_up("quick", {measure(e, plan_, records_)}, {});
+  EXPECT_NE(write_up_markdown(all).find("speedup:\n\n| | C+C | C+M | any |\n|---|---:|---:|---:|\n"
+                                        "| even | 1 | 1.4 | 1.267 |\n| spatial | 1.25 | 1.125 | 1.167 |\n"),
+            std::string::npos)
+      << write_up_markdown(all);
+  EXPECT_NE(write_up_text(all).find("             C+C    C+M    any\n    even        1    1.4  1.267\n"),
+            std::string::npos)
+      << write_up_text(all);
+  EXPECT_EQ(write_up_json(all)["experiments"][0]["quantities"][1]["column"], "C+M");
+}
+
 TEST_F(Measure, SamplesOfApplications) {
   const std::string of = "of = \"normalized_ipc\"\nper = \"app\"\n";
   expect(of + "where = {policy = \"even\"}\nreduce = \"mean\"", (0.5 + 0.7 + 0.6 + 0.8 + 0.7 + 0.9) / 6);
@@ -237,6 +294,8 @@ TEST_F(Measure, PathsIntoResultDocuments) {
                  first + "result.metrics.none is undefined");
   expect_missing("of = \"result.metrics.quota\"\nreduce = \"sum\"",
                  first + "result.metrics.quota is no number");
+  expect("of = \"result.apps.1.x\"\nreduce = \"sum\"", 12);
+  expect_missing("of = \"result.apps.2.x\"\nreduce = \"sum\"", first + "the results have no result.apps.2.x");
   expect_missing("of = \"result.metrics.x.y\"\nreduce = \"sum\"",
                  first + "the results have no result.metrics.x.y");
 }

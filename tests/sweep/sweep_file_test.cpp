@@ -44,6 +44,27 @@ TEST(SweepFile, UnknownKeysAndWrongTypes) {
   starts(kGood + "cycles =\n", "s.toml:3:");
 }
 
+TEST(SweepFile, TemplatesOfPolicies) {
+  const SweepFile file = parse_sweep(
+      kGood +
+          "policies = [\"leftover\", {policy = \"even-smil:k0={a},k1={b}\", a = [1, 2], b = [3, \"inf\"]}]\n",
+      "s.toml", "");
+  ASSERT_EQ(file.policies.size(), 5U);
+  EXPECT_TRUE(file.policies[0].variables.empty());
+  EXPECT_EQ(file.policies[2].value, "even-smil:k0=1,k1=inf");
+  EXPECT_EQ(file.policies[3].value, "even-smil:k0=2,k1=3");
+  EXPECT_EQ(file.policies[3].variables.at("a"), "2");
+  EXPECT_EQ(expand(file).runs.size(), 2U + 5U);
+  starts(kGood + "policies = [{a = [1]}]\n", "s.toml:3:13: error: a template needs 'policy'");
+  starts(kGood + "policies = [{policy = \"even\", a = [1]}]\n", "s.toml:3:35: error: 'even' has no {a}");
+  starts(kGood + "policies = [{policy = \"even-smil:k0={a}\", a = [1, 1]}]\n",
+         "s.toml:3:13: error: 'even-smil:k0=1' is given twice");
+  starts(kGood + "policies = [{policy = \"even-smil:k0={a}\", a = []}]\n",
+         "s.toml:3:47: error: 'a' is an empty list");
+  starts(kGood + "policies = [{policy = \"even-smil:k0={a}\", a = 99}]\n",
+         "s.toml:3:23: error: memory=smil: k0='99'");
+}
+
 TEST(SweepFile, Applications) {
   starts("", "s.toml: error: names no application");
   starts("apps = []\n", "s.toml:1:8: error: 'apps' is an empty list");
