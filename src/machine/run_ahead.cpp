@@ -251,7 +251,8 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   const bool arrived = !submitted_.empty() && submitted_.front().arrival <= now_;
   if (arrived && room_for_kernel()) return;  // it is taken next
   Cycle next = *std::min_element(next_.begin(), next_.end());
-  for (const Cycle collect : collect_at_) next = std::min(next, collect);
+  // Blocks are collected at the end of the window before, which is not skipped.
+  for (const Cycle collect : collect_at_) next = std::min(next, collect == kNever ? kNever : collect - 1);
   if (next == kNever && std::min({host_event, next_epoch_, alarm_}) == kNever &&
       (arrived || submitted_.empty()) && (!running_.empty() || arrived)) {
     throw SimulationFault(
