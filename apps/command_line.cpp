@@ -55,7 +55,12 @@ bool parse(CLI::App& app, const Arguments& args) {
 
 void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read) {
   // Of files that do not exist yet, the folder is looked at.
-  const auto name = [](const std::string& path) { return fs::weakly_canonical(fs::absolute(path)).string(); };
+  const auto name = [](const std::string& path) {
+    std::error_code error;
+    const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
+    if (error) throw UserError({path}, fmt::format("cannot be used ({})", error.message()));
+    return whole.string();
+  };
   std::set<std::string> taken;
   for (const std::string& path : results) {
     if (!path.empty() && replaceable(path) && !taken.insert(name(path)).second)

@@ -23,7 +23,7 @@ class Output {
   explicit Output(std::string path) : path_(std::move(path)), target_(replaceable(path_)) {
     ResultFiles::check(path_);
     written_ = target_ ? fmt::format("{}.part.{}", *target_, ::getpid()) : path_;
-    file_ = std::fopen(written_.c_str(), "wb");
+    file_ = std::fopen(written_.c_str(), target_ ? "wb" : "ab");
     if (file_ == nullptr) fail();
   }
   ~Output() {

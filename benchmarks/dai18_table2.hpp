@@ -1,5 +1,5 @@
 // Table 2 of dai18 (HPCA 2018): its 13 applications, what their blocks take of an SM, and what it measured of
-// each alone. The one place of these numbers: the applications dai18/NAME take their metadata from it,
+// each alone. The applications dai18/NAME take their metadata from it,
 // `inspect` and `run` print it beside ours.
 #pragma once
 

@@ -92,6 +92,16 @@ TEST(Files, LinksAndPipesStayWhatTheyAre) {
   write_file_atomically(folder + "/link", "two");
   EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
   EXPECT_EQ(read_file(folder + "/a.txt"), "two");
+  std::filesystem::create_symlink("new.txt", folder + "/to_new");
+  write_file_atomically(folder + "/to_new", "four");
+  EXPECT_EQ(read_file(folder + "/new.txt"), "four");
+  std::filesystem::create_symlink("b", folder + "/a");
+  std::filesystem::create_symlink("a", folder + "/b");
+  EXPECT_THROW(write_file_atomically(folder + "/a", ""), UserError);
+  const int descriptor = ::open((folder + "/a.txt").c_str(), O_WRONLY | O_APPEND);
+  write_file_atomically("/dev/fd/" + std::to_string(descriptor), "five");
+  ::close(descriptor);
+  EXPECT_EQ(read_file(folder + "/a.txt"), "twofive");
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_FALSE(replaceable(pipe));
