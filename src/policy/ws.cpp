@@ -40,7 +40,7 @@ class DynamicSlicer final : public Policy {
     Member& member = member_of(kernel.slot);
     gather(control, member);
     member.present = false;
-    control.set_alarm(control.now());
+    control.set_alarm(control.now() + control.config().runtime.kernel_launch_latency);
   }
 
   void alarm(Control& control) override {
@@ -271,12 +271,18 @@ class DynamicSlicer final : public Policy {
     control.set_alarm(kNever);
   }
 
+  /// A measurement that was cut short is one; what was done in a warm-up counts only for kernels whose
+  /// profiles are cut short again and again.
   void abandon(Control& control) {
-    take_samples(control);
+    constexpr std::uint32_t kMostAttempts = 4;
+    const bool measured = phase_ == Phase::Window;
+    bool tired = false;
+    for (const Member& member : members_)
+      tired = ++attempts_[curve_key(member.kernel)] >= kMostAttempts || tired;
+    if (measured || tired) take_samples(control);
     for (const Member& member : members_) {
-      // A profile that is cut short again and again by short kernels must end some time.
-      constexpr std::uint32_t kMostAttempts = 4;
-      const bool enough = !member.present || ++attempts_[curve_key(member.kernel)] >= kMostAttempts;
+      const bool enough =
+          (measured && !member.present) || attempts_[curve_key(member.kernel)] >= kMostAttempts;
       if (enough && !member.curve.empty()) remember(member);
     }
     settle(control);

@@ -161,6 +161,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   block_order.push_back(static_cast<std::uint8_t>(index));
   wants_records = true;
   if (resident[slot]++ == 0) choose_carveout();
+  if (memory_controlled && blocks_of_app[hot[slot].app]++ == 0) memory.arrived(hot[slot].app);
 
   std::uint32_t free = 0;
   for (std::uint32_t w = 0; w < block.stream->warps(); ++w) {
@@ -359,6 +360,7 @@ void Sm::State::finish_blocks(Cycle now) {
     used_registers -= block.registers;
     used_shared -= block.shared_bytes;
     --resident[block.kernel];
+    if (memory_controlled && --blocks_of_app[hot[block.kernel].app] == 0) memory.left(hot[block.kernel].app);
     ++count(block.kernel).blocks_completed;
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
     block.resident = false;

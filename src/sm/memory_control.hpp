@@ -38,8 +38,15 @@ class MemoryControl {
   MemoryControl(SmId id, std::uint32_t schedulers) : id_(id), ready_(schedulers) {}
 
   void set(const machine::MemoryScheme& scheme);
-  /// Applications with a kernel, as bits: those that get quotas.
+  /// Applications with a kernel, as bits.
   void set_sharers(std::uint32_t sharers);
+  /// Sharers with blocks on this SM, as bits: those that get quotas. At first all count as here.
+  void set_present(std::uint32_t apps) { present_ = apps; }
+  /// The first block of an application has come. All that are here begin with a fresh set of quotas: nobody
+  /// has saved any up while he was alone.
+  void arrived(AppId app);
+  /// Its last block has ended.
+  void left(AppId app) { present_ &= ~(1U << app); }
   [[nodiscard]] const machine::MemoryScheme& scheme() const { return scheme_; }
   [[nodiscard]] const machine::MemoryClient& client(AppId app) const { return clients_[app]; }
   [[nodiscard]] std::uint32_t sharers() const { return sharers_; }
@@ -133,6 +140,7 @@ class MemoryControl {
   SmId id_;
   machine::MemoryScheme scheme_;
   std::uint32_t sharers_ = 0;
+  std::uint32_t present_ = ~0U;
   std::uint32_t full_ = 0;     // applications at their limit, as bits
   AppId last_ = kMaxApps - 1;  // whose memory instruction was issued last
   std::uint64_t most_failures_ = 0;

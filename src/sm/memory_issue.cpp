@@ -11,6 +11,7 @@ namespace gpumux::sm {
 void Sm::State::set_memory_scheme(const machine::MemoryScheme& scheme) {
   GPUMUX_CHECK(block_order.empty() && ops.in_use() == 0);
   memory.set(scheme);
+  memory.set_present(0);
   memory_controlled = scheme.on();
   memory_concerns_issue = scheme.concerns_issue();
   way_partition.begin(l1.sets(), l1.max_ways(), scheme.divides_ways ? scheme.ways_interval : 0);

@@ -260,6 +260,7 @@ struct Sm::State {
   std::array<KernelContext, machine::kMaxKernelSlots> kernels{};
   std::array<machine::KernelCounters, machine::kMaxKernelSlots> counters{};
   std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
+  std::array<std::uint32_t, kMaxApps> blocks_of_app{};                // while a memory scheme is on
   std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<bool, machine::kMaxKernelSlots> may_issue{};
   std::array<std::uint64_t, machine::kMaxKernelSlots> supplied{};  // records of the streams so far

@@ -211,6 +211,26 @@ TEST(Qbmi, TheQuotaOfASilentApplicationSaturates) {
   EXPECT_EQ(control.client(1).quota, MemoryControl::kMostQuota - 1);
 }
 
+TEST(Qbmi, NobodySavesQuotasUpBeforeHisBlocksCome) {
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_present(0);
+  control.set_sharers(0b11);
+  control.arrived(0);
+  for (int i = 0; i < 1000; ++i) control.issued(0);
+  EXPECT_EQ(control.client(1).quota, 0);
+  control.arrived(1);
+  EXPECT_EQ(control.client(0).quota, 1);
+  EXPECT_EQ(control.client(1).quota, 1);
+  for (int i = 0; i < 10; ++i) control.issued(1);
+  EXPECT_EQ(control.client(0).quota, 11);
+  control.left(0);
+  for (int i = 0; i < 10; ++i) control.issued(1);
+  EXPECT_EQ(control.client(0).quota, 11) << "gets none while he is away,";
+  control.arrived(0);
+  EXPECT_EQ(control.client(0).quota, 1) << "and begins anew";
+}
+
 TEST(Ends, ComeInOrderOfTime) {
   MemoryControl control(0, 1);
   control.set(kRbmi);
