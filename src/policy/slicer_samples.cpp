@@ -5,18 +5,16 @@
 namespace gpumux::policy {
 
 SamplePlan plan_all_points(std::uint32_t sms, const std::vector<std::uint32_t>& most) {
-  SamplePlan plan;
-  const auto add = [&](SamplePoint point) {
-    if (plan.empty() || plan.back().size() == sms) plan.emplace_back();
-    plan.back().push_back(point);
-  };
-  const std::uint32_t longest = most.empty() ? 0 : *std::max_element(most.begin(), most.end());
-  for (std::uint32_t blocks = 1; blocks <= longest; ++blocks) {
-    for (std::size_t kernel = 0; kernel < most.size(); ++kernel)
-      if (blocks <= most[kernel]) add({kernel, blocks});
+  std::vector<SamplePoint> points;
+  for (std::size_t kernel = 0; kernel < most.size(); ++kernel)
+    for (std::uint32_t blocks = 1; blocks <= most[kernel]; ++blocks) points.push_back({kernel, blocks});
+  SamplePlan plan((points.size() + sms - 1) / sms);
+  for (std::size_t i = 0; i < points.size(); ++i) plan[i % plan.size()].push_back(points[i]);
+  for (std::vector<SamplePoint>& round : plan) {
+    const std::size_t own = round.size();
+    const std::size_t spare = sms - own;
+    for (std::size_t n = 0; n < spare; ++n) round.push_back(round[(2 * n + 1) * own / (2 * spare)]);
   }
-  for (std::size_t kernel = 0; !plan.empty() && plan.back().size() < sms; kernel = (kernel + 1) % most.size())
-    plan.back().push_back({kernel, most[kernel]});
   return plan;
 }
 

@@ -18,9 +18,10 @@ struct SamplePoint {
 /// Point of each SM, in rounds one after the other. most[i]: kernel i has the points 1..most[i].
 using SamplePlan = std::vector<std::vector<SamplePoint>>;
 
-/// As many rounds as all points of all kernels need, the points in the order (first kernel, 1), (second
-/// kernel, 1), ..., (first kernel, 2)...: SMs are shared over time. SMs that are left in the last round
-/// repeat the kernels' last points. Source: dai18 section 2.5.
+/// As many rounds as all points of all kernels need: SMs are shared over time. Each round has points of each
+/// kernel from its whole range, so that all rounds load L2 and memory alike; from round to round an SM stays
+/// with its kernel where it can, and gets one block more, so that nothing has to drain. SMs to spare repeat points
+/// of their round, evenly. Source: dai18 section 2.5; the order is ours.
 [[nodiscard]] SamplePlan plan_all_points(std::uint32_t sms, const std::vector<std::uint32_t>& most);
 /// One round: the SMs in equal parts, each kernel's points spread evenly from 1 to its last one; other points
 /// are interpolated. A part larger than the points repeats them. Of more kernels than SMs the last have none.

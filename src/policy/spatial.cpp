@@ -1,26 +1,28 @@
-// Spatial multitasking, Smart Even: the SMs are divided evenly among the kernels; a kernel that needs fewer
-// SMs than its share (a small grid, or the end of one) gives the rest to the others.
-// Source: chimera15 section 4; dai18 section 1 ("Spatial").
+// Spatial multitasking: the SMs are divided evenly among the kernels. Smart Even (the default): a kernel that
+// needs fewer SMs than its share (a small grid, or the end of one) gives the rest to the others.
+// Source: chimera15 section 4; dai18 section 1 ("Spatial", which is the plain division).
 #include <algorithm>
 
-#include "policy/policy.hpp"
+#include "policy/settings.hpp"
 
 namespace gpumux::policy {
 namespace {
 
 class Spatial final : public Policy {
  public:
+  explicit Spatial(bool smart) : smart_(smart) {}
+
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   // Near the end of a grid its need drops; the check costs a few comparisons per ended block.
   void block_ended(Control& control, const RunningKernel& kernel, SmId) override {
-    if (control.kernels().size() > 1 && kernel.blocks_done < kernel.blocks_total &&
+    if (smart_ && control.kernels().size() > 1 && kernel.blocks_done < kernel.blocks_total &&
         needed_sms(kernel) < owned_[kernel.slot]) {
       divide(control);
     }
   }
   [[nodiscard]] bool watches_blocks(const Control& control) const override {
-    return control.kernels().size() > 1;
+    return smart_ && control.kernels().size() > 1;
   }
 
  private:
@@ -33,12 +35,13 @@ class Spatial final : public Policy {
   // Water filling: kernels that need no more than an even share get what they need; the others share the
   // rest evenly, the oldest first where it does not divide. At least one SM each, as long as there are
   // enough: of more kernels than SMs the youngest wait.
-  static std::vector<std::uint32_t> shares(const std::vector<RunningKernel>& kernels, std::uint32_t sms) {
+  [[nodiscard]] std::vector<std::uint32_t> shares(const std::vector<RunningKernel>& kernels,
+                                                  std::uint32_t sms) const {
     std::vector<std::uint32_t> share(kernels.size(), 0);
     std::vector<bool> fixed(kernels.size(), false);
     std::uint32_t left = sms;
     std::size_t open = kernels.size();
-    for (bool changed = true; changed && open > 0;) {
+    for (bool changed = smart_; changed && open > 0;) {
       changed = false;
       const auto even = static_cast<std::uint32_t>(left / open);
       for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -60,7 +63,9 @@ class Spatial final : public Policy {
     return share;
   }
 
-  // SMs keep their kernel where they can, so that a new division moves as few of them as possible.
+  // SMs keep their kernel where they can, so that a new division moves as few of them as possible; a kernel
+  // that has to give some away keeps those with the most of its blocks, so that little has to drain. (When a
+  // kernel ends and its application launches the next at once, the other one has not spread yet.)
   void divide(Control& control) {
     const std::vector<RunningKernel>& kernels = control.kernels();
     const std::uint32_t sms = control.config().sms;
@@ -73,7 +78,17 @@ class Spatial final : public Policy {
       owned_[kernels[i].slot] = share[i];
       order.push_back(kernels[i].slot);
     }
-    for (std::uint32_t& owner : owner_) {
+    const auto resident = [&](std::uint32_t sm) {
+      return owner_[sm] == kNobody || wanted[owner_[sm]] == 0
+                 ? 0
+                 : control.resident_blocks(static_cast<SmId>(sm), static_cast<KernelSlot>(owner_[sm]));
+    };
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> fullest;  // blocks, SM
+    for (std::uint32_t sm = 0; sm < sms; ++sm) fullest.emplace_back(resident(sm), sm);
+    std::stable_sort(fullest.begin(), fullest.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [blocks, sm] : fullest) {
+      std::uint32_t& owner = owner_[sm];
       if (owner != kNobody && wanted[owner] > 0) {
         --wanted[owner];
       } else {
@@ -96,16 +111,23 @@ class Spatial final : public Policy {
     control.set_dispatch_order(order);
   }
 
+  bool smart_;
   static constexpr std::uint32_t kNobody = 0xffff'ffffU;
   std::vector<std::uint32_t> owner_;  // by SM: kernel slot
   std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(machine::kMaxKernelSlots, 0);
 };
 
-const bool registered =
-    register_policy({"spatial",
-                     "SMs divided evenly among kernels, unneeded ones go to the others (chimera15, dai18)",
-                     {},
-                     [](const Settings&) -> std::unique_ptr<Policy> { return std::make_unique<Spatial>(); }});
+const bool registered = register_policy(
+    {"spatial",
+     "SMs divided evenly among kernels (chimera15, dai18)",
+     {{"surplus",
+       "SMs of a kernel that needs fewer than its part, small as it is or near its end: share: they go to "
+       "the "
+       "others (Smart Even); keep: they stay empty [share]"}},
+     [](const Settings& settings) -> std::unique_ptr<Policy> {
+       const SettingReader read("spatial", settings);
+       return std::make_unique<Spatial>(read.choice("surplus", "share", {"share", "keep"}) == "share");
+     }});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -18,7 +18,7 @@ struct DynamicOptions {
   double weight = 1;
   bool all_points = true;
   bool always = false;
-  bool lsu_stall = false;  // what counts as stalled on memory
+  bool lsu_stall = true;  // what counts as stalled on memory
   Slicer::Options slicer;
 };
 
@@ -348,7 +348,7 @@ std::unique_ptr<Policy> create_ws(const Settings& settings) {
   options.weight = read.real("weight", options.weight, 0, 100);
   options.all_points = read.choice("rounds", "auto", {"auto", "1"}) == "auto";
   options.always = read.choice("reprofile", "never", {"never", "always"}) == "always";
-  options.lsu_stall = read.choice("stall", "scheduler", {"scheduler", "lsu"}) == "lsu";
+  options.lsu_stall = read.choice("stall", "lsu", {"lsu", "scheduler"}) == "lsu";
   options.slicer = Slicer::read(read);
   return std::make_unique<DynamicSlicer>(options);
 }
@@ -364,8 +364,8 @@ std::vector<std::pair<std::string, std::string>> ws_settings() {
        {"weight",
         "of the factor that corrects for unequal use of L2 and memory, 0 (not corrected) to 100 [1]"},
        {"stall",
-        "cycles stalled on memory, for that factor: scheduler: of warp schedulers that have no warp to issue "
-        "because of memory; lsu: of the load/store unit for want of a resource [scheduler]"},
+        "cycles stalled on memory, for that factor: lsu: of the load/store unit for want of a resource; "
+        "scheduler: of warp schedulers that have no warp to issue because of memory [lsu]"},
        {"rounds",
         "auto: as many as all numbers of blocks need; 1: one, with numbers between interpolated [auto]"},
        {"reprofile",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,11 +15,12 @@ class FakeControl final : public Control {
  public:
   explicit FakeControl(std::uint32_t sms) { config_.sms = sms; }
 
-  /// The kernel's slot is its place in the order of arrival.
-  KernelSlot arrive(Policy& policy, workload::BlockResources resources, std::uint64_t blocks) {
+  /// The kernel's slot is its place in the order of arrival, and so is its application unless one is named.
+  KernelSlot arrive(Policy& policy, workload::BlockResources resources, std::uint64_t blocks,
+                    std::optional<AppId> app = {}) {
     RunningKernel kernel;
     kernel.slot = static_cast<KernelSlot>(arrivals_);
-    kernel.app = static_cast<AppId>(arrivals_);
+    kernel.app = app.value_or(static_cast<AppId>(arrivals_));
     kernel.arrival = arrivals_++;
     kernel.resources = resources;
     kernel.blocks_total = blocks;
@@ -55,10 +57,15 @@ class FakeControl final : public Control {
   std::vector<KernelSlot> order;
 
   [[nodiscard]] const machine::MachineConfig& config() const override { return config_; }
-  [[nodiscard]] Cycle now() const override { return 0; }
+  [[nodiscard]] Cycle now() const override { return time; }
   [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
-  [[nodiscard]] std::uint32_t resident_blocks(SmId, KernelSlot) const override { return 0; }
-  [[nodiscard]] const machine::KernelCounters& counters(SmId, KernelSlot) const override { return counters_; }
+  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot slot) const override {
+    const auto found = resident.find({sm, slot});
+    return found == resident.end() ? 0 : found->second;
+  }
+  [[nodiscard]] const machine::KernelCounters& counters(SmId, KernelSlot) const override {
+    return kernel_counters;
+  }
   [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId) const override {
     return partition_;
   }
@@ -74,14 +81,15 @@ class FakeControl final : public Control {
   }
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 
-  std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas;
+  Cycle time = 0;
+  machine::KernelCounters kernel_counters;  // of every kernel on every SM
+  std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas, resident;
   Cycle alarm_at = kNever;
 
  private:
   std::vector<RunningKernel> kernels_;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits_;
   std::uint64_t arrivals_ = 0;
-  machine::KernelCounters counters_;
   machine::PartitionCounters partition_;
 };
 

@@ -286,7 +286,7 @@ TEST(WarpedSlicer, SettingsOfTheProfileAct) {
     return one.curves.at(1).points;
   };
   const auto usual = curve("");
-  EXPECT_NE(curve(",stall=lsu"), usual);
+  EXPECT_NE(curve(",stall=scheduler"), usual);
   EXPECT_NE(curve(",weight=0"), usual);
   EXPECT_NE(curve(",weight=0,warmup=500"), curve(",weight=0"));
   EXPECT_EQ(curve(",weight=1"), usual);

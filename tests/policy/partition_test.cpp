@@ -1,6 +1,8 @@
 // What divides an SM: dominant resource fairness, water filling, quotas and sampled curves, worked by hand.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/hash.hpp"
 #include "policy/dominant_resource.hpp"
 #include "policy/issue_quotas.hpp"
@@ -178,13 +180,41 @@ TEST(IssueQuotas, AreInProportionToTheSpeedAlone) {
   EXPECT_EQ(issue_quotas({0}, 1), (Blocks{1}));
 }
 
-TEST(SamplePlan, AllPointsTakeTurnsAndTheLastRoundIsFilledUp) {
+TEST(SamplePlan, EachRoundHasPointsOfTheWholeRangeAndNoSpareSm) {
   const SamplePlan plan = plan_all_points(4, {3, 2});
   ASSERT_EQ(plan.size(), 2U);
-  EXPECT_EQ(plan[0], (std::vector<SamplePoint>{{0, 1}, {1, 1}, {0, 2}, {1, 2}}));
-  EXPECT_EQ(plan[1], (std::vector<SamplePoint>{{0, 3}, {0, 3}, {1, 2}, {0, 3}}));
-  EXPECT_EQ(plan_all_points(16, {16, 16}).size(), 2U) << "dai18: 32 points on 16 SMs";
+  EXPECT_EQ(plan[0], (std::vector<SamplePoint>{{0, 1}, {0, 3}, {1, 2}, {0, 3}}));
+  EXPECT_EQ(plan[1], (std::vector<SamplePoint>{{0, 2}, {1, 1}, {0, 2}, {1, 1}}));
   EXPECT_EQ(plan_all_points(1, {1, 1, 1}).size(), 3U) << "more kernels than SMs";
+}
+
+TEST(SamplePlan, SmsStayWithTheirKernelsOverTheRounds) {
+  const SamplePlan plan = plan_all_points(16, {16, 16});  // dai18: 32 points on 16 SMs
+  ASSERT_EQ(plan.size(), 2U);
+  for (std::size_t sm = 0; sm < 16; ++sm) {
+    const SamplePoint first = plan[0][sm], second = plan[1][sm];
+    EXPECT_EQ(first, (SamplePoint{sm / 8, static_cast<std::uint32_t>(1 + sm % 8 * 2)}));
+    EXPECT_EQ(second, (SamplePoint{first.kernel, first.blocks + 1}));
+  }
+}
+
+TEST(SamplePlan, HasEachPointWhateverTheSmsAndKernels) {
+  for (std::uint32_t sms = 1; sms <= 17; ++sms) {
+    for (const std::vector<std::uint32_t>& most :
+         {Blocks{1}, Blocks{5, 16}, Blocks{16, 16, 15}, Blocks{1, 2, 3, 4}}) {
+      std::vector<Blocks> seen;
+      for (const std::uint32_t m : most) seen.emplace_back(m, 0);
+      const SamplePlan plan = plan_all_points(sms, most);
+      for (const std::vector<SamplePoint>& round : plan) {
+        EXPECT_EQ(round.size(), sms);
+        for (const SamplePoint& point : round) ++seen.at(point.kernel).at(point.blocks - 1);
+      }
+      for (const Blocks& kernel : seen)
+        for (const std::uint32_t times : kernel) EXPECT_GT(times, 0U);
+      const std::uint32_t points = std::accumulate(most.begin(), most.end(), 0U);
+      EXPECT_EQ(plan.size(), (points + sms - 1) / sms);
+    }
+  }
 }
 
 TEST(SamplePlan, OneRoundSpreadsThePoints) {

@@ -79,6 +79,36 @@ TEST(Spatial, AKernelThatNeedsFewerSmsGivesTheRestAway) {
   EXPECT_EQ(control.sms_serving(large), 15U);
 }
 
+TEST(Spatial, OfDai18IsAPlainDivision) {
+  FakeControl control(16);
+  const auto policy = make("spatial:surplus=keep");
+  const KernelSlot small = control.arrive(*policy, kBlock, 13);
+  EXPECT_EQ(control.sms_serving(small), 16U);
+  const KernelSlot large = control.arrive(*policy, kBlock, 10000);
+  EXPECT_EQ(control.sms_serving(small), 8U);
+  EXPECT_EQ(control.sms_serving(large), 8U);
+  control.kernel(small).blocks_done = 12;
+  policy->block_ended(control, control.kernel(small), 0);
+  EXPECT_EQ(control.sms_serving(small), 8U);
+  EXPECT_FALSE(policy->watches_blocks(control));
+}
+
+TEST(Spatial, AnApplicationThatLaunchesAgainAtOnceFindsItsSmsAgain) {
+  FakeControl control(16);
+  const auto policy = make("spatial");
+  const KernelSlot first = control.arrive(*policy, kBlock, 10000, 0);
+  const KernelSlot other = control.arrive(*policy, kBlock, 10000, 1);
+  for (std::uint32_t sm = 8; sm < 16; ++sm) control.resident[{static_cast<SmId>(sm), other}] = 6;
+  EXPECT_EQ(control.limit(0, first), kUnlimited);
+  control.end(*policy, first);
+  EXPECT_EQ(control.sms_serving(other), 16U);
+  const KernelSlot again = control.arrive(*policy, kBlock, 10000, 0);
+  for (std::uint32_t sm = 0; sm < 16; ++sm) {
+    EXPECT_EQ(control.limit(sm, again) > 0, sm < 8) << "SM " << sm << ": the other one has no block there";
+    EXPECT_EQ(control.limit(sm, other) > 0, sm >= 8) << "SM " << sm;
+  }
+}
+
 TEST(Even, HalvesEachSm) {
   FakeControl control(2);  // 1536 threads, 8 blocks, 32768 registers, 48 KB
   const auto policy = make("even");
@@ -186,14 +216,58 @@ TEST(Ws, PutsEachSmToAnotherPointUntilTheProfileIsComplete) {
   const KernelSlot sv = control.arrive(*policy, kSv, 1000);
   EXPECT_EQ(control.alarm_at, 100U);
   for (std::uint32_t sm = 0; sm < 16; ++sm) {
-    EXPECT_EQ(control.limit(sm, bp), sm % 2 == 0 ? sm / 2 + 1 : 0) << "SM " << sm;
-    EXPECT_EQ(control.limit(sm, sv), sm % 2 == 1 ? sm / 2 + 1 : 0) << "SM " << sm;
+    // 12 and 16 points in two rounds: 1, 3, 5... of both, and two to spare.
+    const std::uint32_t of_bp = sm < 6 ? 2 * sm + 1 : sm == 14 ? 7 : 0;
+    const std::uint32_t of_sv = sm >= 6 && sm < 14 ? 2 * (sm - 6) + 1 : sm == 15 ? 9 : 0;
+    EXPECT_EQ(control.limit(sm, bp), of_bp) << "SM " << sm;
+    EXPECT_EQ(control.limit(sm, sv), of_sv) << "SM " << sm;
   }
   control.end(*policy, sv);
   EXPECT_EQ(control.alarm_at, 0U) << "it may come back at once";
   policy->alarm(control);
   EXPECT_EQ(control.limit(3, bp), kUnlimited) << "it has not";
   EXPECT_EQ(control.alarm_at, kNever);
+}
+
+/// Two kernels on two SMs, each sampled at its most blocks; the second ends at this cycle and stays away.
+std::size_t curves_after_the_second_ends_at(Cycle cycle) {
+  FakeControl control = dai18(2);
+  const auto policy = make("ws:warmup=100,window=50,rounds=1");
+  control.arrive(*policy, kBp, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  control.resident = {{{0, 0}, 12}, {{1, 1}, 16}};
+  control.time = std::min<Cycle>(cycle, 100);
+  if (cycle >= 100) policy->alarm(control);  // the measurement begins
+  control.time = cycle;
+  control.resident.clear();
+  control.kernel_counters.thread_instructions = 1000;
+  control.end(*policy, sv);
+  policy->alarm(control);
+  EXPECT_EQ(control.limit(1, 0), kUnlimited) << "the other one has the machine";
+  return policy->report(control).curves.size();
+}
+
+TEST(Ws, OfAProfileThatIsCutShortItKeepsOnlyWhatWasMeasured) {
+  EXPECT_EQ(curves_after_the_second_ends_at(60), 0U) << "in the warm-up";
+  EXPECT_EQ(curves_after_the_second_ends_at(120), 1U)
+      << "of the kernel that ended; the other one can be profiled anew";
+}
+
+TEST(Ws, WaitsForTheNextLaunchAsLongAsOneTakes) {
+  FakeControl control = dai18(2);
+  control.config_.runtime.kernel_launch_latency = 300;
+  const auto policy = make("ws:warmup=100,window=50,rounds=1");
+  control.arrive(*policy, kBp, 1000, 0);
+  const KernelSlot sv = control.arrive(*policy, kSv, 1000, 1);
+  control.time = 20;
+  control.end(*policy, sv);
+  EXPECT_EQ(control.alarm_at, 320U);
+  EXPECT_EQ(control.limit(0, 0), 12U) << "the profile is not given up";
+  control.time = 320;
+  const KernelSlot again = control.arrive(*policy, kSv, 1000, 1);
+  EXPECT_EQ(control.limit(1, again), 16U) << "the same point";
+  policy->alarm(control);
+  EXPECT_EQ(control.alarm_at, 370U) << "the warm-up has passed: the measurement";
 }
 
 TEST(Choice, ParsesSettingsAndLevels) {
