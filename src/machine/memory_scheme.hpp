@@ -31,6 +31,8 @@ struct MemoryScheme {
   /// A scheduler offers its memory instructions whenever some are ready; else only when its own order picks
   /// one.
   bool offers_ready = true;
+  /// The order is that of all instructions for the load/store unit; else only of those that access L1.
+  bool orders_all = true;
   bool divides_ways = false;    // UCP
   bool divides_misses = false;  // MSHRs and the miss queue, evenly
 

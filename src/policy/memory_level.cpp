@@ -70,6 +70,13 @@ constexpr Setting kOffers = {
     "ready or wanted", "ready", [](MemoryScheme& scheme, const std::string& value) {
       return set_flag(scheme.offers_ready, value, "ready", "wanted");
     }};
+constexpr Setting kOrders = {"orders",
+                             "lsu (default): all instructions for the load/store unit take turns, those of "
+                             "shared and constant memory too; "
+                             "l1: only those that access L1",
+                             "lsu or l1", "lsu", [](MemoryScheme& scheme, const std::string& value) {
+                               return set_flag(scheme.orders_all, value, "lsu", "l1");
+                             }};
 constexpr Setting kMonitor = {"monitor", "the SM that works the limits out for all, default 0",
                               "the number of an SM", "0", [](MemoryScheme& scheme, const std::string& value) {
                                 const std::optional<std::uint64_t> sm = parse_uint(value);
@@ -111,18 +118,18 @@ const std::vector<Scheme>& schemes() {
       {"qbmi",
        "memory instructions in order of quotas that balance requests (dai18 3.2)",
        [](MemoryScheme& s) { s.order = Order::Quota; },
-       {kInterval, kOffers}},
+       {kInterval, kOffers, kOrders}},
       {"qbmi-dmil",
        "dmil says who may issue a memory instruction, qbmi who goes first (dai18 3.4)",
        [](MemoryScheme& s) {
          s.order = Order::Quota;
          s.limit = Limit::Dynamic;
        },
-       {kInterval, kOffers, kUnbounded, kStores}},
+       {kInterval, kOffers, kOrders, kUnbounded, kStores}},
       {"rbmi",
        "memory instructions of the applications in turn (dai18 3.2)",
        [](MemoryScheme& s) { s.order = Order::RoundRobin; },
-       {kOffers}},
+       {kOffers, kOrders}},
       {"smil",
        "a fixed limit of memory instructions in flight for each application (dai18 3.3.1)",
        [](MemoryScheme& s) { s.limit = Limit::Static; },

@@ -247,11 +247,11 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
   const bool offers_ready = memory.scheme().offers_ready;
   const std::uint32_t local = pick<kGreedy>(scheduler, choice);
   const MemoryControl::Ready& mine = memory.ready(index);
-  if (offers_ready ? (mine.any & choice) == 0 : (mine.any >> local & 1U) == 0) return local;
+  if (offers_ready ? (mine.any_turn & choice) == 0 : (mine.any_turn >> local & 1U) == 0) return local;
   const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
     std::uint32_t apps = 0;
     for (std::uint32_t app = 0; app < kMaxApps; ++app)
-      apps |= std::uint32_t{(ready.of[app] & candidates) != 0} << app;
+      apps |= std::uint32_t{(ready.turn_of[app] & candidates) != 0} << app;
     return apps;
   };
   std::uint32_t offered = offer(mine, choice);
@@ -260,7 +260,7 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
     const WarpMask others = candidates<true>(schedulers[other], other, now);
     if (others == 0) continue;
     const MemoryControl::Ready& ready = memory.ready(other);
-    if (offers_ready || (ready.any >> pick<kGreedy>(schedulers[other], others) & 1U) != 0)
+    if (offers_ready || (ready.any_turn >> pick<kGreedy>(schedulers[other], others) & 1U) != 0)
       offered |= offer(ready, others);
   }
   if (offers_ready) {
@@ -268,7 +268,7 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
     if ((offered & (offered - 1)) != 0) memory_contended = now;
     if (memory_contended != now) return local;
   }
-  WarpMask chosen = choice & mine.of[memory.first_of(offered)];
+  WarpMask chosen = choice & mine.turn_of[memory.first_of(offered)];
   if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
   return chosen == 0 ? 64 : pick<kGreedy>(scheduler, chosen);
 }

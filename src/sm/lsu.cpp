@@ -46,8 +46,13 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   ++warp.memory_out;
   ++outstanding[warp.kernel];
   ++count(warp.kernel).memory_instructions;
-  if (memory_controlled && lines) [[unlikely]]
-    memory.issued(op.app);
+  if (memory_controlled) [[unlikely]] {
+    if (lines) {
+      memory.issued(op.app);
+    } else {
+      memory.passed(op.app);
+    }
+  }
   if (memory_issue_cycle != now) {
     memory_issue_cycle = now;
     memory_issues = 0;

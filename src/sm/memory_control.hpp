@@ -1,8 +1,8 @@
 // What an SM keeps of each application to order its memory instructions (RBMI, QBMI) and to limit how many
 // are in flight (SMIL, DMIL). A memory instruction here is one of global or local memory, which makes
-// requests to L1; those of shared and constant memory pass by. Kernels of an application share its state,
-// which stays when one of them ends and the next begins. Source: dai18 sections 3.2, 3.3 and 4.4, figures 7
-// and 10.
+// requests to L1; those of shared and constant memory, which need the same load/store unit, take their turn
+// and are neither counted nor limited. Kernels of an application share its state, which stays when one of
+// them ends and the next begins. Source: dai18 sections 3.2, 3.3 and 4.4, figures 7 and 10.
 #pragma once
 
 #include <array>
@@ -53,6 +53,10 @@ class MemoryControl {
 
   // --- what happens to memory instructions. True: somebody who was at his limit no longer is ------------
   void issued(AppId app);
+  /// An instruction that makes no requests was issued to the load/store unit.
+  void passed(AppId app) {
+    if (scheme_.orders_all) last_ = app;
+  }
   [[nodiscard]] bool ended(AppId app) {
     machine::MemoryClient& client = clients_[app];
     GPUMUX_DCHECK(client.in_flight > 0);
@@ -86,12 +90,14 @@ class MemoryControl {
   [[nodiscard]] bool drained() const;
 
   // --- what the schedulers ask ------------------------------------------------------------------------
-  /// Ready warps of a scheduler that have been looked at, and of these those whose next instruction is a
-  /// memory instruction, by application.
+  /// Ready warps of a scheduler that have been looked at, and of these, by application, those whose next
+  /// instruction is a memory instruction, and those whose next one takes turns.
   struct Ready {
     WarpMask known = 0;
     WarpMask any = 0;
+    WarpMask any_turn = 0;
     std::array<WarpMask, kMaxApps> of{};
+    std::array<WarpMask, kMaxApps> turn_of{};
   };
   [[nodiscard]] Ready& ready(std::uint32_t scheduler) { return ready_[scheduler]; }
   /// The warp issues.
@@ -100,7 +106,9 @@ class MemoryControl {
     Ready& ready = ready_[scheduler];
     ready.known &= others;
     ready.any &= others;
+    ready.any_turn &= others;
     ready.of[app] &= others;
+    ready.turn_of[app] &= others;
   }
   /// Of the scheduler's warps, those that wait because their application is at its limit.
   [[nodiscard]] WarpMask limited(std::uint32_t scheduler) const {

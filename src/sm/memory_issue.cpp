@@ -48,11 +48,18 @@ void Sm::State::look_at_memory(const Scheduler& scheduler, std::uint32_t index) 
     ready.known |= bit;
     const Warp& warp = warps[slot_of(index, local)];
     const auto header = std::bit_cast<workload::MemHeader>(*warp.mem_next);
-    if (warp.next->active == 0 || header.transactions == 0 ||
-        (header.where != Where::Global && header.where != Where::Local))
-      continue;
-    ready.any |= bit;
-    ready.of[hot[warp.kernel].app] |= bit;
+    if (warp.next->active == 0 || header.where == Where::None) continue;
+    const AppId app = hot[warp.kernel].app;
+    const bool lines = header.where == Where::Global || header.where == Where::Local;
+    if (lines && header.transactions == 0) continue;
+    if (lines) {
+      ready.any |= bit;
+      ready.of[app] |= bit;
+    }
+    if (lines || memory.scheme().orders_all) {
+      ready.any_turn |= bit;
+      ready.turn_of[app] |= bit;
+    }
   }
 }
 

@@ -428,6 +428,50 @@ TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
   }
 }
 
+TEST(RoundRobin, SharedMemoryTakesItsTurnUnlessOnlyAccessesToL1Do) {
+  // a's warps are older and load four lines each; b's shared accesses need the same load/store unit.
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.schedulers = 1;
+  machine.sm.warp_scheduler = "gto";
+  machine.sm.memory_queue = 1;
+  machine.l1.miss_queue = 64;
+  const auto issued = [&](const MemoryScheme& scheme) {
+    TwoApps bench(machine, scheme);
+    std::vector<WarpCode> a(8), b(1);
+    for (std::uint64_t w = 0; w < 8; ++w) {
+      const auto line = [&](std::uint64_t i) { return workload::Transaction::make(100 * w + i, 0xf, 8); };
+      a[w].access(0, Where::Global, {line(0), line(1), line(2), line(3)});
+    }
+    for (std::uint32_t i = 0; i < 6; ++i) b[0].shared(8, 1);  // no result: one after the other
+    bench.begin({std::move(a), std::move(b)});
+    while (bench.sm.counters(0).memory_instructions < 8) bench.window(bench.now + 1);
+    const std::uint64_t shared = bench.sm.counters(1).memory_instructions;
+    bench.finish();
+    return shared;
+  };
+  MemoryScheme l1_only = kRbmi;
+  l1_only.orders_all = false;
+  EXPECT_EQ(issued(MemoryScheme{}), 0U);
+  EXPECT_EQ(issued(l1_only), 0U);
+  EXPECT_GE(issued(kRbmi), 4U) << "nearly one after each load, once its warp is fetched";
+}
+
+TEST(Qbmi, SharedMemoryTakesItsTurnByTheQuotasAndCostsNone) {
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_sharers(0b11);
+  control.arrived(0);
+  control.arrived(1);
+  const std::int32_t before = control.client(1).quota;
+  EXPECT_EQ(control.first_of(0b11), 0U) << "of equals the next in turn";
+  control.passed(1);
+  EXPECT_EQ(control.client(1).quota, before);
+  EXPECT_EQ(control.client(1).in_flight, 0U);
+  EXPECT_EQ(control.first_of(0b11), 0U);
+  control.passed(0);
+  EXPECT_EQ(control.first_of(0b11), 1U) << "0 has had its turn";
+}
+
 TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
   // Scheduler 0 has the loads of a and a warp of b that computes, scheduler 1 loads of b.
   machine::MachineConfig machine = plain_machine();
