@@ -188,6 +188,12 @@ class ExpressionParser {
   int depth_ = 0;
 };
 
+std::string identifier(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return out;
+}
+
 Expression::Expression(std::string_view text, const SourceLocation& where) : text_(text) {
   constexpr std::size_t kMaxLength = 2000;
   if (text.size() > kMaxLength) {

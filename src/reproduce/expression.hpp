@@ -20,6 +20,9 @@ struct Value {
   static Value none(std::string why) { return {std::nullopt, std::move(why)}; }
 };
 
+/// `text` as a name, or a part of one: '_' in place of what is neither letter nor digit.
+[[nodiscard]] std::string identifier(std::string_view text);
+
 /// What a name stands for. Called for names of the expression alone.
 using Lookup = std::function<Value(const std::string& name)>;
 
