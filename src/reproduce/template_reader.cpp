@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/text.hpp"
 #include "reproduce/expression.hpp"
 
@@ -51,8 +54,17 @@ std::vector<Binding> TemplateReader::dimension(const toml::node& node, const cha
   const toml::node& values = only->second;
   std::vector<Binding> list;
   if (const toml::table* labelled = values.as_table()) {
-    for (const auto& [label, value] : *labelled)
-      list.push_back({name, std::string(label.str()), toml_.text(value, key), list.size()});
+    // The reader has them by the alphabet.
+    std::vector<std::pair<toml::source_position, Binding>> placed;
+    for (const auto& [label, value] : *labelled) {
+      placed.emplace_back(label.source().begin,
+                          Binding{name, std::string(label.str()), toml_.text(value, key)});
+    }
+    std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [position, binding] : placed) {
+      binding.index = list.size();
+      list.push_back(std::move(binding));
+    }
   } else {
     for (const std::string& value : toml_.texts(values, key))
       list.push_back({name, value, value, list.size()});

@@ -34,7 +34,8 @@ class TemplateReader {
   /// One text, or a list of them.
   [[nodiscard]] std::vector<std::string> texts(const toml::node& node, const char* key,
                                                bool as_names = false) const;
-  /// What `rows` or `columns` go through: the name and its values, each with its label.
+  /// What `rows` or `columns` go through: the name and its values, each with its label, in the order of the
+  /// file.
   [[nodiscard]] std::vector<Binding> dimension(const toml::node& node, const char* key) const;
 
  private:
