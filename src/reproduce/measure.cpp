@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -96,12 +97,11 @@ class Measurer {
       TrendResult trend{*experiment_.paper->find_trend(answer.id), experiment_.id, std::nullopt, "",
                         setup_note(answer)};
       const Value holds = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
-      if (holds.number) {
-        trend.holds = *holds.number != 0;
+      if (holds.number || holds.is_undefined) {
+        trend.holds = holds.number.value_or(0) != 0;
         trend.ours = answer.ours.with_values(lookup);
-      } else {
-        trend.note = join_notes(holds.why, trend.note);
       }
+      if (!holds.number) trend.note = join_notes(holds.why, trend.note);
       out.trends.push_back(std::move(trend));
     }
     return out;
@@ -121,8 +121,9 @@ class Measurer {
 
   [[nodiscard]] Value named(const std::string& name) const {
     if (const auto found = values_.find(name); found != values_.end()) {
-      return found->second.number ? found->second
-                                  : Value::none(fmt::format("{}: {}", name, found->second.why));
+      Value value = found->second;
+      if (!value.number) value.why = fmt::format("{}: {}", name, value.why);
+      return value;
     }
     return {experiment_.paper->benchmarks.at(name), ""};
   }
@@ -267,13 +268,16 @@ class Measurer {
     }
     Value base = at(expression, {other->second, sample.app, sample.span});
     if (!base.number) return base;
-    if (quantity.compare == Compare::Difference) return {*value.number - *base.number, ""};
-    if (*base.number == 0) {
-      return Value::none(
+    if (quantity.compare != Compare::Difference && *base.number == 0) {
+      return Value::undefined(
           fmt::format("{}: 0, which nothing can be compared against", run_text(plan_.runs[other->second])));
     }
     const double ratio = *value.number / *base.number;
-    return {quantity.compare == Compare::Ratio ? ratio : 100 * (ratio - 1), ""};
+    value = Value::finite(quantity.compare == Compare::Difference ? *value.number - *base.number
+                          : quantity.compare == Compare::Ratio    ? ratio
+                                                                  : 100 * (ratio - 1));
+    if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
+    return value;
   }
 
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
@@ -294,6 +298,14 @@ class Measurer {
       }
     }
     out.value = reduce(quantity.reduce, columns);
+    if (out.value.is_undefined && columns.size() == 1) {
+      const auto infinite =
+          std::find_if(columns[0].begin(), columns[0].end(), [](double v) { return !std::isfinite(v); });
+      if (infinite != columns[0].end()) {
+        const Sample& sample = list[static_cast<std::size_t>(infinite - columns[0].begin())];
+        out.value.why += fmt::format(", as for {}", run_text(plan_.runs[sample.run]));
+      }
+    }
     return out;
   }
 

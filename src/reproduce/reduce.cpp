@@ -48,14 +48,14 @@ Value rank_correlation(const std::vector<double>& x, const std::vector<double>& 
     aa += (a[i] - mean) * (a[i] - mean);
     bb += (b[i] - mean) * (b[i] - mean);
   }
-  if (aa == 0 || bb == 0) return Value::none("equal values have no rank correlation");
+  if (aa == 0 || bb == 0) return Value::undefined("equal values have no rank correlation");
   return {ab / std::sqrt(aa * bb), ""};
 }
 
 /// The value of `y` where that of `x` is greatest, the first of several.
 Value at_max(const std::vector<double>& x, const std::vector<double>& y) {
   const double value = y[static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin())];
-  if (!std::isfinite(value)) return Value::none("it is greatest where there is no limit");
+  if (!std::isfinite(value)) return Value::undefined("it is greatest where there is no limit");
   return {value, ""};
 }
 
@@ -77,14 +77,12 @@ Value knee(const std::vector<double>& values, const std::vector<double>& positio
     if (at->second.first / at->second.second > (low + high) / 2) break;
     found = at->first;
   }
-  if (!found || low == high) return Value::none("it does not stay low up to the last position");
-  if (!std::isfinite(*found)) return Value::none("it is low only where there is no limit");
+  if (!found || low == high) return Value::undefined("it does not stay low up to the last position");
+  if (!std::isfinite(*found)) return Value::undefined("it is low only where there is no limit");
   return {*found, ""};
 }
 
-}  // namespace
-
-Value reduce(Reduce how, const std::vector<std::vector<double>>& columns) {
+Value reduced(Reduce how, const std::vector<std::vector<double>>& columns) {
   const std::vector<double>& values = columns.at(0);
   const auto count = static_cast<double>(values.size());
   double sum = 0;
@@ -99,7 +97,7 @@ Value reduce(Reduce how, const std::vector<std::vector<double>>& columns) {
     case Reduce::Geometric:
     case Reduce::Harmonic:
       for (const double value : values) {
-        if (value <= 0) return Value::none("such a mean needs positive values");
+        if (value <= 0) return Value::undefined("such a mean needs positive values");
         sum += how == Reduce::Geometric ? std::log(value) : 1 / value;
       }
       return {how == Reduce::Geometric ? std::exp(sum / count) : count / sum, ""};
@@ -120,6 +118,13 @@ Value reduce(Reduce how, const std::vector<std::vector<double>>& columns) {
     case Reduce::Knee: return knee(values, columns.at(1));
   }
   return Value::none("no such reduction");
+}
+
+}  // namespace
+
+Value reduce(Reduce how, const std::vector<std::vector<double>>& columns) {
+  Value value = reduced(how, columns);
+  return value.number ? Value::finite(*value.number) : value;
 }
 
 }  // namespace gpumux::reproduce

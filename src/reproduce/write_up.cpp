@@ -50,7 +50,8 @@ void count(WriteUp& all) {
   for (const ClaimResult& claim : all.claims) {
     Tally& tally = tally_of(all, claim.claim.id);
     ++tally.claims;
-    if (claim.ours) ++tally.answered;
+    // What is undefined has been answered, though not with a number.
+    if (claim.ours || claim.verdict.direction_agrees || claim.verdict.size_agrees) ++tally.answered;
     if (claim.verdict.direction_agrees) ++tally.directions;
     if (claim.verdict.direction_agrees.value_or(false)) ++tally.directions_agree;
     if (claim.verdict.size_agrees) ++tally.sizes;

@@ -440,6 +440,63 @@ TEST_F(Measure, WriteUpsHaveEveryClaimOfThePaper) {
             std::string::npos);
 }
 
+TEST_F(Measure, WhatIsInfiniteOrNoNumberSaysSoAndAgreesInNothing) {
+  const std::string first = "add + stream under even, sms=2";
+  const auto expect_undefined = [&](const std::string& keys, const std::string& why) {
+    expect_missing(keys, why);
+    EXPECT_TRUE(value(keys).is_undefined) << keys;
+  };
+  expect_undefined("of = \"l1_accesses / (sms - 2)\"\nwhere = {policy = \"even\"}\nreduce = \"mean\"",
+                   first + ": divides by zero");
+  expect_undefined("of = [\"cycles\", \"l1_misses\"]\nreduce = \"rank_correlation\"",
+                   "equal values have no rank correlation");
+  EXPECT_FALSE(value(kOfEven + "reduce = \"only\"").is_undefined);  // too many samples: the file is wrong
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    if (!plan_.runs[i].is_baseline && plan_.runs[i].spec.policy.name == "even")
+      records_[i].run["weighted_speedup"] = 1e308;
+  }
+  expect_undefined(kOfEven + "reduce = \"sum\"", "is infinite");
+  expect_undefined(kOfEven + "against = {policy = \"spatial\"}\ncompare = \"percent\"\nreduce = \"max\"",
+                   first + ": is infinite");
+  expect(kOfEven + "reduce = \"max\"", 1e308);
+  for (RunRecord& record : records_) {
+    if (record.run["weighted_speedup"] == 1e308) record.run["weighted_speedup"] = INFINITY;
+  }
+  for (const char* reduce : {"max", "mean", "upper_quartile"}) {
+    expect_undefined(kOfEven + "reduce = \"" + reduce + "\"", "is infinite, as for " + first);
+  }
+  expect_undefined(kOfEven + "against = {policy = \"even\"}\ncompare = \"difference\"\nreduce = \"max\"",
+                   first + ": is not a number");
+  expect("of = \"weighted_speedup > 7\"\nreduce = \"sum\"", 3);
+  expect(kSpeedup + "reduce = \"min\"", 1.0);
+
+  const ExperimentResult result = measure(experiment(kQuantities, kAnswers), plan_, records_);
+  const std::string why = "even: is infinite, as for " + first;
+  for (const ClaimResult& claim : result.claims) {
+    EXPECT_FALSE(claim.ours);
+    EXPECT_EQ(claim.verdict.direction_agrees, false);
+    EXPECT_EQ(claim.verdict.size_agrees, false);
+    EXPECT_NE(claim.verdict.note.find(why), std::string::npos) << claim.verdict.note;
+  }
+  EXPECT_EQ(result.trends[0].holds, false);
+  EXPECT_EQ(result.trends[0].ours, "? > 1.167 and ? < 1.5");
+  EXPECT_EQ(result.trends[0].note, why + "; scale quick: runs of 600 cycles");
+  const WriteUp all = write_up("quick", {result}, {});
+  EXPECT_EQ(all.tallies[0].answered, 2U);
+  EXPECT_EQ(all.tallies[0].directions, 2U);
+  EXPECT_EQ(all.tallies[0].directions_agree + all.tallies[0].sizes_agree + all.tallies[0].trends_agree, 0U);
+  const auto even = write_up_json(all)["experiments"][0]["quantities"][0];
+  EXPECT_TRUE(even["value"].is_null());
+  EXPECT_EQ(even["note"], "is infinite, as for " + first);
+  EXPECT_NE(
+      write_up_markdown(all).find("| p.speedup | even | 1.25 | - | ratio | differs | differs | even: is"),
+      std::string::npos)
+      << write_up_markdown(all);
+  EXPECT_NE(write_up_text(all).find("ours -: direction differs, size differs\n      even: is infinite"),
+            std::string::npos)
+      << write_up_text(all);
+}
+
 TEST_F(Measure, ScalesThatDoNotCoverAClaim) {
   const Experiment e =
       experiment(kQuantities, "[[claim]]\nid = \"p.speedup\"\nours = \"even\"\nscales = \"paper\"\n");
