@@ -38,7 +38,7 @@ bool allows(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// A run, or one application of it.
+/// A run, an application of it, or an interval of that.
 struct Sample {
   std::size_t run;
   std::optional<std::size_t> app;
@@ -220,27 +220,65 @@ class Measurer {
     return !letters.empty() && allows(filter.classes, letters);
   }
 
-  /// Empty with a reason when a class that decides is not known.
-  [[nodiscard]] std::vector<Sample> samples(const Quantity& quantity, std::string& why) {
+  /// The samples of a quantity, or why they are not known.
+  struct Samples {
     std::vector<Sample> list;
+    std::string why;
+    std::string note;
+  };
+  [[nodiscard]] Samples samples(const Quantity& quantity) {
+    Samples out;
+    std::map<std::size_t, std::uint64_t> ends;  // cycles of the runs of whose intervals samples are made
     for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
-      if (!matches(quantity, i, why)) {
-        if (!why.empty()) return {};
+      if (!matches(quantity, i, out.why)) {
+        if (!out.why.empty()) return {{}, out.why, ""};
         continue;
       }
-      if (quantity.per == Per::Run) list.push_back({i, std::nullopt, quantity.window});
+      if (quantity.per == Per::Run) out.list.push_back({i, std::nullopt, quantity.window});
       for (std::size_t app = 0; quantity.per != Per::Run && app < plan_.runs[i].spec.apps.size(); ++app) {
         if (!allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) continue;
-        if (quantity.per == Per::App) list.push_back({i, app, quantity.window});
+        if (quantity.per == Per::App) out.list.push_back({i, app, quantity.window});
         if (quantity.per != Per::Interval) continue;
-        if (records_[i].state != RunRecord::State::Done) {
-          why = missing(plan_.runs[i], records_[i]);
-          return {};
-        }
-        for (const Span& span : intervals(records_[i], quantity.window)) list.push_back({i, app, span});
+        if (out.why = add_intervals(quantity, i, app, out.list); !out.why.empty()) return {{}, out.why, ""};
+        ends[i] = end_of(records_[i]);
       }
     }
-    return list;
+    if (quantity.window && !ends.empty()) compare_with_ends(*quantity.window, ends, out);
+    return out;
+  }
+  /// Why there are none that can be known, or nothing.
+  [[nodiscard]] std::string add_intervals(const Quantity& quantity, std::size_t run, std::size_t app,
+                                          std::vector<Sample>& list) const {
+    const RunRecord& record = records_[run];
+    if (record.state != RunRecord::State::Done) return missing(plan_.runs[run], record);
+    Span all = quantity.window.value_or(Span{0, end_of(record)});
+    all.second = std::min(all.second, end_of(record));
+    if (all.first >= all.second) return "";
+    if (const Value cycles = value_within(record, app, "cycles", all); !cycles.number) {
+      return fmt::format("{}: {}", run_text(plan_.runs[run]), cycles.why);
+    }
+    for (const Span& span : intervals(record, quantity.window)) list.push_back({run, app, span});
+    return "";
+  }
+  /// Says what the window has of runs that end before it does.
+  static void compare_with_ends(const Span& window, const std::map<std::size_t, std::uint64_t>& ends,
+                                Samples& out) {
+    std::uint64_t first = window.second;
+    std::uint64_t last = 0;
+    std::size_t beyond = 0;
+    for (const auto& [run, end] : ends) {
+      first = std::min(first, end);
+      last = std::max(last, end);
+      beyond += end < window.second ? 1 : 0;
+    }
+    const std::string cycles = fmt::format("cycles {} to {}", window.first, window.second);
+    if (out.list.empty()) {
+      out.why = fmt::format("no run has an interval within {}: the last ends at {}", cycles, last);
+    } else if (beyond != 0) {
+      out.note = fmt::format(
+          "{} go beyond the end of {} of {} runs, the first of which ends at {}: what there is counts",
+          cycles, beyond, ends.size(), first);
+    }
   }
 
   // --- their values ---------------------------------------------------------------------------------------
@@ -281,10 +319,10 @@ class Measurer {
   }
 
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
-    std::string why;
-    const std::vector<Sample> list = samples(quantity, why);
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
+    const auto [list, why, note] = samples(quantity);
     out.samples = list.size();
+    out.note = note;
     if (!why.empty() || (list.empty() && quantity.reduce != Reduce::Count)) {
       out.value = Value::none(why.empty() ? "no run is such" : why);
       return out;
@@ -310,7 +348,7 @@ class Measurer {
   }
 
   [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) const {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
     if (quantity.value) {
       out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
       return out;
@@ -350,7 +388,7 @@ ExperimentResult not_measured(const Experiment& experiment, const std::string& s
   const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
   for (const Quantity& quantity : experiment.quantities) {
     out.quantities.push_back(
-        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0});
+        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0, ""});
   }
   for (const Answer& answer : experiment.claims) {
     out.claims.push_back({*experiment.paper->find_claim(answer.id),

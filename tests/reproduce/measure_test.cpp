@@ -242,6 +242,59 @@ TEST_F(Measure, SeriesGiveIntervalsAndWindows) {
   EXPECT_NE(result.quantities[3].value.why.find("no whole intervals of 250"), std::string::npos);
 }
 
+TEST_F(Measure, IntervalsOfAWindowBeyondTheEndOfRuns) {
+  const auto quantity = [](const std::string& name, const std::string& window, const std::string& more) {
+    return "[[quantity]]\nname = \"" + name + "\"\nof = \"cycles\"\nper = \"interval\"\n" +
+           "where = {app = \"add\", policy = \"even\"}\nwindow = [" + window + "]\n" + more;
+  };
+  const Experiment e = parse_experiment(
+      "title = \"t\"\npaper = \"p\"\n[sweep]\nseries = 250\n" + kSweep.substr(kSweep.find("policies")) +
+          quantity("inside", "0, 500", "reduce = \"sum\"\n") +
+          quantity("beyond", "250, 750", "reduce = \"sum\"\n") +
+          quantity("never", "1000, 1250", "reduce = \"sum\"\n") +
+          quantity("none", "1000, 1250", "reduce = \"count\"\n") +
+          quantity("askew", "100, 500", "reduce = \"sum\"\n") +
+          quantity("part_{k}", "250, 750", "reduce = \"{k}\"\nrows.k = [\"min\", \"max\"]\n"),
+      "e.toml", "x/e", sources());
+  for (RunRecord& record : records_) {
+    record.interval = 250;
+    record.app_series.resize(record.apps.size());
+  }
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    const auto& apps = plan_.runs[i].spec.apps;
+    if (apps.size() == 2 && apps[0].text == "add" && apps[1].text == "pathfinder")
+      records_[i].run["cycles"] = 1000.0;
+  }
+  ExperimentResult result = measure(e, plan_, records_);
+  EXPECT_EQ(result.quantities[0].value.number, 1000);
+  EXPECT_EQ(result.quantities[0].notes(), "");
+  EXPECT_EQ(result.quantities[1].value.number, 350 + 500);
+  EXPECT_EQ(result.quantities[1].samples, 4U);
+  const std::string note =
+      "cycles 250 to 750 go beyond the end of 1 of 2 runs, the first of which ends at 600: what there is "
+      "counts";
+  EXPECT_EQ(result.quantities[1].notes(), note);
+  for (const std::size_t i : {2U, 3U}) {
+    EXPECT_FALSE(result.quantities[i].value.number);
+    EXPECT_EQ(result.quantities[i].notes(),
+              "no run has an interval within cycles 1000 to 1250: the last ends at 1000");
+  }
+  EXPECT_EQ(result.quantities[4].notes(),
+            "add + stream under even, sms=2: cycles 100 to 500 are no whole intervals of 250");
+  const WriteUp all = write_up("quick", {result}, {});
+  EXPECT_EQ(write_up_json(all)["experiments"][0]["quantities"][1]["note"], note);
+  const std::string markdown = write_up_markdown(all);
+  EXPECT_NE(markdown.find("| beyond |  | 850 |  | 4 | " + note + " |"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| min | 100 |\n| max | 250 |\n\n" + note + "\n"), std::string::npos) << markdown;
+  const std::string text = write_up_text(all);
+  EXPECT_NE(text.find("         850 \n      " + note + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    max  250\n      " + note + "\n"), std::string::npos) << text;
+
+  for (RunRecord& record : records_) record.interval = 0;
+  result = measure(e, plan_, records_);
+  EXPECT_EQ(result.quantities[0].notes(), "add + stream under even, sms=2: the run has no series");
+}
+
 TEST_F(Measure, TablesInWriteUps) {
   const Experiment e = experiment(
       "[[quantity]]\nname = \"s_{policy}_{class}\"\nwhat = \"speedup\"\nrows.policy = [\"even\", "
