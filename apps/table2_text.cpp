@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "database/workload_class.hpp"
 #include "machine/config_file.hpp"
 #include "table.hpp"
 
@@ -42,7 +43,7 @@ Table2Measures table2_measures(const experiment::RunResult& run, const machine::
   result.miss_rate = quotient(c.l1_misses, c.l1_accesses);
   result.reservation_failures = quotient(c.reservation_failures(), c.l1_accesses);
   result.stall_share = quotient(c.lsu_stall_cycles, run.cycles * machine.sms);
-  result.type = result.stall_share.value_or(0) > benchmarks::kDai18MemoryStallShare ? 'M' : 'C';
+  result.type = result.stall_share.value_or(0) > database::kMemoryStallShare ? 'M' : 'C';
   return result;
 }
 

@@ -30,7 +30,7 @@ struct Table2Measures {
   std::optional<double>
       reservation_failures;           // cycles that the head of the load/store unit failed per L1 access
   std::optional<double> stall_share;  // LSU stall cycles per SM cycle
-  char type = 'C';                    // M above kDai18MemoryStallShare
+  char type = 'C';                    // M above database::kMemoryStallShare
 };
 [[nodiscard]] Table2Measures table2_measures(const experiment::RunResult& run,
                                              const machine::MachineConfig& machine);

@@ -53,9 +53,6 @@ inline constexpr std::array<Table2Row, 13> kDai18Table2 = {{
     {"ax", "atax_product", 256, 12, 0, 56.2, 0.0, 100.0, 75.0, 2, 11, 0.97, 79.70, 'M'},
 }};
 
-/// Share of the cycles with an LSU stall above which an application is of type M (dai18, section 2.4).
-inline constexpr double kDai18MemoryStallShare = 0.2;
-
 /// The row of application `name` ("dai18/cp"); nullptr when it is none of these.
 [[nodiscard]] constexpr const Table2Row* dai18_row(std::string_view name) {
   constexpr std::string_view kPrefix = "dai18/";

@@ -1,4 +1,4 @@
-// Which applications are memory intensive, by what the database holds of their isolated runs.
+// Which applications are memory intensive, by what came of their isolated runs.
 #pragma once
 
 namespace gpumux::database {

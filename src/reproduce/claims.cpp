@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <set>
 
 #include "base/text.hpp"
 #include "experiment/toml_reader.hpp"
+#include "reproduce/expression.hpp"
 
 namespace gpumux::reproduce {
 namespace {
@@ -27,12 +27,6 @@ std::optional<double> no_effect_of(const std::string& unit) {
     if (unit == change) return 0.0;
   }
   return std::nullopt;
-}
-
-std::string identifier(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return out;
 }
 
 class Reader {

@@ -56,7 +56,7 @@ enum class Reduce {
   UpperQuartile,    // a quarter of the samples are greater
   RankCorrelation,  // of two expressions
   AtMax,            // the second expression where the first is greatest
-  Knee              // of the first over the second: see reduce_knee()
+  Knee              // of the first over the second: see knee() in reduce.cpp
 };
 /// What a sample is: a run, an application of it, or an interval of the application's series.
 enum class Per { Run, App, Interval };

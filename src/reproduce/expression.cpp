@@ -188,6 +188,17 @@ class ExpressionParser {
   int depth_ = 0;
 };
 
+std::string identifier(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return out;
+}
+
+Value Value::finite(double number) {
+  if (std::isnan(number)) return undefined("is not a number");
+  return std::isinf(number) ? undefined("is infinite") : Value{number, ""};
+}
+
 Expression::Expression(std::string_view text, const SourceLocation& where) : text_(text) {
   constexpr std::size_t kMaxLength = 2000;
   if (text.size() > kMaxLength) {
@@ -210,7 +221,7 @@ Value Expression::combine(const Step& step, const Value* values, std::size_t cou
   const auto at = [values](std::size_t i) { return *values[i].number; };
   const auto truth = [](bool holds) { return Value{holds ? 1.0 : 0.0, ""}; };
   const auto divide = [](double a, double b) {
-    return b == 0 ? Value::none("divides by zero") : Value{a / b, ""};
+    return b == 0 ? Value::undefined("divides by zero") : Value{a / b, ""};
   };
   double sum = 0;
   switch (step.op) {
@@ -239,7 +250,7 @@ Value Expression::combine(const Step& step, const Value* values, std::size_t cou
       return {sum / static_cast<double>(count), ""};
     case Op::Geometric:
       for (std::size_t i = 0; i < count; ++i) {
-        if (at(i) <= 0) return Value::none("geometric mean of a value that is not positive");
+        if (at(i) <= 0) return Value::undefined("geometric mean of a value that is not positive");
         sum += std::log(at(i));
       }
       return {std::exp(sum / static_cast<double>(count)), ""};
@@ -268,7 +279,7 @@ Value Expression::evaluate(const Lookup& lookup) const {
     const std::size_t count = step.op >= Op::Min ? step.index : step.op == Op::Negate ? 1 : 2;
     GPUMUX_CHECK(stack.size() >= count);
     Value value = combine(step, stack.data() + (stack.size() - count), count);
-    if (value.number && !std::isfinite(*value.number)) value = Value::none("is beyond any number");
+    if (value.number) value = Value::finite(*value.number);
     stack.resize(stack.size() - count);
     stack.push_back(std::move(value));
   }

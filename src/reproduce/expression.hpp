@@ -16,9 +16,17 @@ namespace gpumux::reproduce {
 struct Value {
   std::optional<double> number;
   std::string why;
+  /// There is no number although nothing is missing: it is infinite, or none, as x / 0.
+  bool is_undefined = false;
 
   static Value none(std::string why) { return {std::nullopt, std::move(why)}; }
+  static Value undefined(std::string why) { return {std::nullopt, std::move(why), true}; }
+  /// `number`; undefined when it is infinite or not a number.
+  static Value finite(double number);
 };
+
+/// `text` as a name, or a part of one: '_' in place of what is neither letter nor digit.
+[[nodiscard]] std::string identifier(std::string_view text);
 
 /// What a name stands for. Called for names of the expression alone.
 using Lookup = std::function<Value(const std::string& name)>;
@@ -27,7 +35,7 @@ using Lookup = std::function<Value(const std::string& name)>;
 /// means both; ~: within 5 percent of the greater magnitude), `and`, and the functions min, max, mean,
 /// geometric (any number of values), abs (one), percent(new, old) = 100 * (new / old - 1) and
 /// reduction(new, old) = 100 * (1 - new / old). Whatever is
-/// made of a missing value is missing, for the same reason; so is what no number can be (x / 0).
+/// made of a missing value is missing, for the same reason; what no number can be (x / 0) is undefined.
 class Expression {
  public:
   Expression() = default;

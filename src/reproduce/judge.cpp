@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 namespace gpumux::reproduce {
 namespace {
@@ -32,16 +33,21 @@ std::string join_notes(const std::string& a, const std::string& b) {
 }
 
 Verdict judge(const Claim& claim, const Value& ours) {
-  if (!ours.number) return {std::nullopt, std::nullopt, ours.why};
+  const Value finite = ours.number ? Value::finite(*ours.number) : ours;
+  if (!finite.number && !finite.is_undefined) return {std::nullopt, std::nullopt, finite.why};
   if (claim.better == Better::None) {
-    return {std::nullopt, std::nullopt, "the claim has no direction: neither more nor less of it is better"};
+    return {std::nullopt, std::nullopt,
+            join_notes(finite.why, "the claim has no direction: neither more nor less of it is better")};
   }
-  const double value = *ours.number;
+  // What is undefined keeps no bound, and is on no side of and near to nothing.
+  const double value = finite.number.value_or(std::numeric_limits<double>::quiet_NaN());
   const bool bounded = claim.bound != Bound::None && claim.bound != Bound::About;
   Verdict verdict;
+  verdict.note = finite.why;
   if (bounded) {
     verdict.size_agrees = keeps(claim.bound, value, claim.value);
-    verdict.note = fmt::format("the paper gives a bound: {} {:g}", bound_text(claim.bound), claim.value);
+    verdict.note = join_notes(
+        verdict.note, fmt::format("the paper gives a bound: {} {:g}", bound_text(claim.bound), claim.value));
   }
   if (!claim.no_effect) {
     verdict.note = join_notes(verdict.note, "a level: there is no side to be on");

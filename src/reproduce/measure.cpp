@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "database/workload_class.hpp"
+#include "reproduce/reduce.hpp"
 
 namespace gpumux::reproduce {
 namespace {
@@ -37,119 +38,12 @@ bool allows(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// A run, or one application of it.
+/// A run, an application of it, or an interval of that.
 struct Sample {
   std::size_t run;
   std::optional<std::size_t> app;
   std::optional<Span> span;  // of its cycles; none: all
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-/// Ranks from 1; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> out(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t k = i; k < end; ++k) out[order[k]] = static_cast<double>(i + end + 1) / 2;
-    i = end;
-  }
-  return out;
-}
-
-/// Spearman's.
-Value rank_correlation(const std::vector<double>& x, const std::vector<double>& y) {
-  if (x.size() < 3) return Value::none(fmt::format("{} samples have no rank correlation", x.size()));
-  const std::vector<double> a = ranks(x);
-  const std::vector<double> b = ranks(y);
-  const double mean = (static_cast<double>(x.size()) + 1) / 2;
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ab += (a[i] - mean) * (b[i] - mean);
-    aa += (a[i] - mean) * (a[i] - mean);
-    bb += (b[i] - mean) * (b[i] - mean);
-  }
-  if (aa == 0 || bb == 0) return Value::none("equal values have no rank correlation");
-  return {ab / std::sqrt(aa * bb), ""};
-}
-
-/// The value of `y` where that of `x` is greatest, the first of several.
-Value reduce_at_max(const std::vector<double>& x, const std::vector<double>& y) {
-  const double value = y[static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin())];
-  if (!std::isfinite(value)) return Value::none("it is greatest where there is no limit");
-  return {value, ""};
-}
-
-/// The smallest `position` from which on the mean of `values` there stays in the lower half of its range.
-Value reduce_knee(const std::vector<double>& values, const std::vector<double>& position) {
-  std::map<double, std::pair<double, double>> sums;  // by position: sum, count
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums[position[i]].first += values[i];
-    sums[position[i]].second += 1;
-  }
-  double low = sums.begin()->second.first / sums.begin()->second.second;
-  double high = low;
-  for (const auto& [at, sum] : sums) {
-    low = std::min(low, sum.first / sum.second);
-    high = std::max(high, sum.first / sum.second);
-  }
-  std::optional<double> knee;
-  for (auto at = sums.rbegin(); at != sums.rend(); ++at) {
-    if (at->second.first / at->second.second > (low + high) / 2) break;
-    knee = at->first;
-  }
-  if (!knee || low == high) return Value::none("it does not stay low up to the last position");
-  if (!std::isfinite(*knee)) return Value::none("it is low only where there is no limit");
-  return {*knee, ""};
-}
-
-Value reduce(Reduce how, const std::vector<double>& values) {
-  const auto count = static_cast<double>(values.size());
-  double sum = 0;
-  switch (how) {
-    case Reduce::Only:
-      if (values.size() != 1) return Value::none(fmt::format("{} samples, not one", values.size()));
-      return {values.front(), ""};
-    case Reduce::Mean:
-    case Reduce::Sum:
-      for (const double value : values) sum += value;
-      return {how == Reduce::Sum ? sum : sum / count, ""};
-    case Reduce::Geometric:
-    case Reduce::Harmonic:
-      for (const double value : values) {
-        if (value <= 0) return Value::none("such a mean needs positive values");
-        sum += how == Reduce::Geometric ? std::log(value) : 1 / value;
-      }
-      return {how == Reduce::Geometric ? std::exp(sum / count) : count / sum, ""};
-    case Reduce::Median: return {median(values), ""};
-    case Reduce::Min: return {*std::min_element(values.begin(), values.end()), ""};
-    case Reduce::Max: return {*std::max_element(values.begin(), values.end()), ""};
-    case Reduce::Count:  // those for which the expression is not 0
-      return {
-          static_cast<double>(std::count_if(values.begin(), values.end(), [](double v) { return v != 0; })),
-          ""};
-    case Reduce::UpperQuartile: {
-      std::vector<double> sorted = values;
-      std::sort(sorted.begin(), sorted.end());
-      return {sorted[(3 * sorted.size()) / 4], ""};
-    }
-    case Reduce::RankCorrelation:
-    case Reduce::AtMax:
-    case Reduce::Knee: break;
-  }
-  return Value::none("no such reduction");
-}
 
 /// What does not depend on runs.
 ExperimentResult empty_result(const Experiment& experiment) {
@@ -203,12 +97,11 @@ class Measurer {
       TrendResult trend{*experiment_.paper->find_trend(answer.id), experiment_.id, std::nullopt, "",
                         setup_note(answer)};
       const Value holds = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
-      if (holds.number) {
-        trend.holds = *holds.number != 0;
+      if (holds.number || holds.is_undefined) {
+        trend.holds = holds.number.value_or(0) != 0;
         trend.ours = answer.ours.with_values(lookup);
-      } else {
-        trend.note = join_notes(holds.why, trend.note);
       }
+      if (!holds.number) trend.note = join_notes(holds.why, trend.note);
       out.trends.push_back(std::move(trend));
     }
     return out;
@@ -228,8 +121,9 @@ class Measurer {
 
   [[nodiscard]] Value named(const std::string& name) const {
     if (const auto found = values_.find(name); found != values_.end()) {
-      return found->second.number ? found->second
-                                  : Value::none(fmt::format("{}: {}", name, found->second.why));
+      Value value = found->second;
+      if (!value.number) value.why = fmt::format("{}: {}", name, value.why);
+      return value;
     }
     return {experiment_.paper->benchmarks.at(name), ""};
   }
@@ -326,27 +220,65 @@ class Measurer {
     return !letters.empty() && allows(filter.classes, letters);
   }
 
-  /// Empty with a reason when a class that decides is not known.
-  [[nodiscard]] std::vector<Sample> samples(const Quantity& quantity, std::string& why) {
+  /// The samples of a quantity, or why they are not known.
+  struct Samples {
     std::vector<Sample> list;
+    std::string why;
+    std::string note;
+  };
+  [[nodiscard]] Samples samples(const Quantity& quantity) {
+    Samples out;
+    std::map<std::size_t, std::uint64_t> ends;  // cycles of the runs of whose intervals samples are made
     for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
-      if (!matches(quantity, i, why)) {
-        if (!why.empty()) return {};
+      if (!matches(quantity, i, out.why)) {
+        if (!out.why.empty()) return {{}, out.why, ""};
         continue;
       }
-      if (quantity.per == Per::Run) list.push_back({i, std::nullopt, quantity.window});
+      if (quantity.per == Per::Run) out.list.push_back({i, std::nullopt, quantity.window});
       for (std::size_t app = 0; quantity.per != Per::Run && app < plan_.runs[i].spec.apps.size(); ++app) {
         if (!allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) continue;
-        if (quantity.per == Per::App) list.push_back({i, app, quantity.window});
+        if (quantity.per == Per::App) out.list.push_back({i, app, quantity.window});
         if (quantity.per != Per::Interval) continue;
-        if (records_[i].state != RunRecord::State::Done) {
-          why = missing(plan_.runs[i], records_[i]);
-          return {};
-        }
-        for (const Span& span : intervals(records_[i], quantity.window)) list.push_back({i, app, span});
+        if (out.why = add_intervals(quantity, i, app, out.list); !out.why.empty()) return {{}, out.why, ""};
+        ends[i] = end_of(records_[i]);
       }
     }
-    return list;
+    if (quantity.window && !ends.empty()) compare_with_ends(*quantity.window, ends, out);
+    return out;
+  }
+  /// Why there are none that can be known, or nothing.
+  [[nodiscard]] std::string add_intervals(const Quantity& quantity, std::size_t run, std::size_t app,
+                                          std::vector<Sample>& list) const {
+    const RunRecord& record = records_[run];
+    if (record.state != RunRecord::State::Done) return missing(plan_.runs[run], record);
+    Span all = quantity.window.value_or(Span{0, end_of(record)});
+    all.second = std::min(all.second, end_of(record));
+    if (all.first >= all.second) return "";
+    if (const Value cycles = value_within(record, app, "cycles", all); !cycles.number) {
+      return fmt::format("{}: {}", run_text(plan_.runs[run]), cycles.why);
+    }
+    for (const Span& span : intervals(record, quantity.window)) list.push_back({run, app, span});
+    return "";
+  }
+  /// Says what the window has of runs that end before it does.
+  static void compare_with_ends(const Span& window, const std::map<std::size_t, std::uint64_t>& ends,
+                                Samples& out) {
+    std::uint64_t first = window.second;
+    std::uint64_t last = 0;
+    std::size_t beyond = 0;
+    for (const auto& [run, end] : ends) {
+      first = std::min(first, end);
+      last = std::max(last, end);
+      beyond += end < window.second ? 1 : 0;
+    }
+    const std::string cycles = fmt::format("cycles {} to {}", window.first, window.second);
+    if (out.list.empty()) {
+      out.why = fmt::format("no run has an interval within {}: the last ends at {}", cycles, last);
+    } else if (beyond != 0) {
+      out.note = fmt::format(
+          "{} go beyond the end of {} of {} runs, the first of which ends at {}: what there is counts",
+          cycles, beyond, ends.size(), first);
+    }
   }
 
   // --- their values ---------------------------------------------------------------------------------------
@@ -374,20 +306,23 @@ class Measurer {
     }
     Value base = at(expression, {other->second, sample.app, sample.span});
     if (!base.number) return base;
-    if (quantity.compare == Compare::Difference) return {*value.number - *base.number, ""};
-    if (*base.number == 0) {
-      return Value::none(
+    if (quantity.compare != Compare::Difference && *base.number == 0) {
+      return Value::undefined(
           fmt::format("{}: 0, which nothing can be compared against", run_text(plan_.runs[other->second])));
     }
     const double ratio = *value.number / *base.number;
-    return {quantity.compare == Compare::Ratio ? ratio : 100 * (ratio - 1), ""};
+    value = Value::finite(quantity.compare == Compare::Difference ? *value.number - *base.number
+                          : quantity.compare == Compare::Ratio    ? ratio
+                                                                  : 100 * (ratio - 1));
+    if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
+    return value;
   }
 
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
-    std::string why;
-    const std::vector<Sample> list = samples(quantity, why);
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
+    const auto [list, why, note] = samples(quantity);
     out.samples = list.size();
+    out.note = note;
     if (!why.empty() || (list.empty() && quantity.reduce != Reduce::Count)) {
       out.value = Value::none(why.empty() ? "no run is such" : why);
       return out;
@@ -400,17 +335,20 @@ class Measurer {
         columns[i].push_back(*out.value.number);
       }
     }
-    switch (quantity.reduce) {
-      case Reduce::RankCorrelation: out.value = rank_correlation(columns[0], columns[1]); break;
-      case Reduce::AtMax: out.value = reduce_at_max(columns[0], columns[1]); break;
-      case Reduce::Knee: out.value = reduce_knee(columns[0], columns[1]); break;
-      default: out.value = reduce(quantity.reduce, columns[0]);
+    out.value = reduce(quantity.reduce, columns);
+    if (out.value.is_undefined && columns.size() == 1) {
+      const auto infinite =
+          std::find_if(columns[0].begin(), columns[0].end(), [](double v) { return !std::isfinite(v); });
+      if (infinite != columns[0].end()) {
+        const Sample& sample = list[static_cast<std::size_t>(infinite - columns[0].begin())];
+        out.value.why += fmt::format(", as for {}", run_text(plan_.runs[sample.run]));
+      }
     }
     return out;
   }
 
   [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) const {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0};
+    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
     if (quantity.value) {
       out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
       return out;
@@ -450,7 +388,7 @@ ExperimentResult not_measured(const Experiment& experiment, const std::string& s
   const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
   for (const Quantity& quantity : experiment.quantities) {
     out.quantities.push_back(
-        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0});
+        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0, ""});
   }
   for (const Answer& answer : experiment.claims) {
     out.claims.push_back({*experiment.paper->find_claim(answer.id),

@@ -20,6 +20,10 @@ struct MeasuredQuantity {
   Value value;                      // of those that are numbers
   std::optional<std::string> text;  // of 'highest' and 'lowest': the name of a quantity
   std::size_t samples = 0;          // that it was made of; 0: made of other quantities
+  std::string note;                 // on the samples
+
+  /// Why there is no value, and the note.
+  [[nodiscard]] std::string notes() const { return join_notes(value.why, note); }
 };
 
 struct ClaimResult {

@@ -153,10 +153,14 @@ const std::vector<std::string>& series_names(bool per_app) {
   return per_app ? app : run;
 }
 
+std::uint64_t end_of(const RunRecord& record) {
+  return static_cast<std::uint64_t>(record.run.at("cycles").value_or(0));
+}
+
 std::vector<Span> intervals(const RunRecord& record, const std::optional<Span>& window) {
   std::vector<Span> spans;
   if (record.interval == 0) return spans;
-  const auto cycles = static_cast<std::uint64_t>(record.run.at("cycles").value_or(0));
+  const std::uint64_t cycles = end_of(record);
   for (std::uint64_t from = 0; from < cycles; from += record.interval) {
     const Span span = {from, std::min(from + record.interval, cycles)};
     if (!window || (span.first >= window->first && span.second <= window->second)) spans.push_back(span);
@@ -166,7 +170,7 @@ std::vector<Span> intervals(const RunRecord& record, const std::optional<Span>& 
 
 Value value_within(const RunRecord& record, std::optional<std::size_t> app, const std::string& name,
                    const Span& span) {
-  const auto cycles = static_cast<std::uint64_t>(record.run.at("cycles").value_or(0));
+  const std::uint64_t cycles = end_of(record);
   if (record.interval == 0) return Value::none("the run has no series");
   if (span.second > cycles) {
     return Value::none(fmt::format("the run ends at cycle {}, before {}", cycles, span.second));

@@ -50,6 +50,8 @@ struct RunRecord {
 
 /// Core cycles from the first up to the second.
 using Span = std::pair<std::uint64_t, std::uint64_t>;
+/// Core cycles of the run, which is done.
+[[nodiscard]] std::uint64_t end_of(const RunRecord& record);
 /// The intervals of the run's series within `window`, or all; the last one may be short.
 [[nodiscard]] std::vector<Span> intervals(const RunRecord& record, const std::optional<Span>& window);
 /// As value_of(), of the cycles in `span`, which begins and ends with an interval of the series.

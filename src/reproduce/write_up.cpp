@@ -50,7 +50,8 @@ void count(WriteUp& all) {
   for (const ClaimResult& claim : all.claims) {
     Tally& tally = tally_of(all, claim.claim.id);
     ++tally.claims;
-    if (claim.ours) ++tally.answered;
+    // What is undefined has been answered, though not with a number.
+    if (claim.ours || claim.verdict.direction_agrees || claim.verdict.size_agrees) ++tally.answered;
     if (claim.verdict.direction_agrees) ++tally.directions;
     if (claim.verdict.direction_agrees.value_or(false)) ++tally.directions_agree;
     if (claim.verdict.size_agrees) ++tally.sizes;
@@ -95,7 +96,8 @@ std::string tally_text(const Tally& t) {
 struct Table {
   std::vector<std::string> rows, columns;
   std::map<std::pair<std::string, std::string>, std::string> cells;
-  std::string why;  // the first value is missing that is
+  std::string why;   // the first value is missing that is
+  std::string note;  // the first on samples
 
   [[nodiscard]] std::string text(const std::string& row, const std::string& column) const {
     const auto found = cells.find({row, column});
@@ -116,6 +118,7 @@ Table table_at(const std::vector<MeasuredQuantity>& quantities, std::size_t firs
     add(table.rows, q.cell->row);
     add(table.columns, q.cell->column);
     if (table.why.empty()) table.why = q.value.why;
+    if (table.note.empty()) table.note = q.note;
   }
   return table;
 }
@@ -224,7 +227,7 @@ ordered_json write_up_json(const WriteUp& all) {
                             {"row", q.cell ? text_or_null(q.cell->row) : nullptr},
                             {"column", q.cell ? text_or_null(q.cell->column) : nullptr},
                             {"samples", q.samples},
-                            {"note", q.value.why}});
+                            {"note", q.notes()}});
     }
     document["experiments"].push_back(
         {{"id", e.id},
@@ -295,6 +298,7 @@ std::string quantities_markdown(const std::vector<MeasuredQuantity>& quantities)
         out += " |\n";
       }
       if (!table.why.empty()) out += fmt::format("\n-: {}\n", cell(table.why));
+      if (!table.note.empty()) out += fmt::format("\n{}\n", cell(table.note));
       i += table.cells.size();
       in_list = false;
       continue;
@@ -304,7 +308,7 @@ std::string quantities_markdown(const std::vector<MeasuredQuantity>& quantities)
     in_list = true;
     out +=
         fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(q.name), cell(q.what), cell(quantity_value(q)),
-                    cell(q.unit), q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.value.why));
+                    cell(q.unit), q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.notes()));
     ++i;
   }
   return out;
@@ -368,11 +372,12 @@ std::string write_up_text(const WriteUp& all) {
         const Table table = table_at(e.quantities, i);
         out += table_text(table, q);
         note_line(table.why);
+        note_line(table.note);
         i += table.cells.size();
         continue;
       }
       out += fmt::format("  {:<{}}  {:>10} {}\n", q.name, width, quantity_value(q), q.unit);
-      note_line(q.value.why);
+      note_line(q.notes());
       ++i;
     }
     for (const ClaimResult& c : e.claims) {

@@ -16,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSweep = R"(name = "small"
-policies = ["leftover", "even"]
-apps = ["add", "stream", "pathfinder", "stencil"]
-combine = "pairs"
-cycles = 2000
-set.sms = 2
-)";
-
 /// False, with the reason in errno, where it may not.
 bool own_mounts() {
   const std::string user = std::to_string(::getuid());
@@ -55,7 +47,7 @@ class FullDisk : public SweepTest {
                    << "): needs root or namespaces of users";
     }
     mounted_ = true;
-    write_file_atomically(path("s.toml"), kSweep);
+    write_file_atomically(path("s.toml"), kSmallSweep);
   }
   void TearDown() override {
     if (mounted_) ::umount2(path("disk").c_str(), MNT_DETACH);

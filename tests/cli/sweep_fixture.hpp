@@ -15,6 +15,15 @@
 
 namespace gpumux::test {
 
+/// 18 short runs: 6 baselines and 12 pairs.
+inline constexpr const char* kSmallSweep = R"(name = "small"
+policies = ["leftover", "even"]
+apps = ["add", "stream", "pathfinder", "stencil"]
+combine = "pairs"
+cycles = 2000
+set.sms = 2
+)";
+
 class SweepTest : public CliTest {
  protected:
   /// Starts the program in a process of its own, its output in stdout.log and stderr.log of the folder.

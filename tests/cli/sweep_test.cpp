@@ -8,20 +8,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSweep = R"(name = "small"
-policies = ["leftover", "even"]
-apps = ["add", "stream", "pathfinder", "stencil"]
-combine = "pairs"
-cycles = 2000
-set.sms = 2
-)";
 constexpr std::size_t kRuns = 6 + 2 * 6;  // baselines (of three first and three second applications), pairs
 
 class Sweep : public SweepTest {
  protected:
   void SetUp() override {
     SweepTest::SetUp();
-    write_file_atomically(path("s.toml"), kSweep);
+    write_file_atomically(path("s.toml"), kSmallSweep);
   }
 
   /// Starts the sweep with two jobs.
@@ -59,7 +52,7 @@ TEST_F(Sweep, KeepsWhatRunWouldWriteAndRepeatsNothing) {
   EXPECT_EQ(o.out, "");
   EXPECT_EQ(rows("a.sqlite"), all);
   // A sweep that shares runs makes only the others.
-  write_file_atomically(path("t.toml"), std::string(kSweep) + "exclude = [[\"add\"]]\nseeds = [1, 5]\n");
+  write_file_atomically(path("t.toml"), std::string(kSmallSweep) + "exclude = [[\"add\"]]\nseeds = [1, 5]\n");
   o = gpumux({"sweep", "t.toml", "--db", "a.sqlite"});
   EXPECT_NE(o.out.find("small: 20 runs: 20 done, 0 failed; 10 of them now, in "), std::string::npos) << o.out;
 }
@@ -121,8 +114,8 @@ TEST_F(Sweep, SeveralProcessesShareTheWork) {
 
 TEST_F(Sweep, AnInterruptGivesItsClaimsBack) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    write_file_atomically(path("s.toml"),
-                          std::string(kSweep) + "seeds = [1, 2, 3, 4, " + std::to_string(signal + 9) + "]\n");
+    write_file_atomically(path("s.toml"), std::string(kSmallSweep) + "seeds = [1, 2, 3, 4, " +
+                                              std::to_string(signal + 9) + "]\n");
     const auto before = done("a.sqlite");
     const pid_t child = start("a.sqlite");
     while (done("a.sqlite") < before + 2) ::usleep(1000);
@@ -208,7 +201,7 @@ TEST_F(Sweep, BadInput) {
                "s.toml: error: would be overwritten by a result; give the result its own file");
   expect_error({"export", "s.toml", "--csv", "--json"}, "error: export needs one of --csv and --json");
   EXPECT_FALSE(exists("a.sqlite"));
-  EXPECT_EQ(read_file(path("s.toml")), kSweep);
+  EXPECT_EQ(read_file(path("s.toml")), kSmallSweep);
 }
 
 TEST_F(Sweep, AnExportThatFailsLeavesNoFile) {

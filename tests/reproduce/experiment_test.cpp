@@ -104,17 +104,32 @@ columns.size = ["small", "large"]
 value = "percent(speedup_even_{size}, speedup_leftover_{size}) + {size.index}"
 )");
   ASSERT_EQ(e.quantities.size(), 7U);
-  EXPECT_EQ(e.quantities[1].name, "speedup_even_large");  // keys of a table come in the alphabet's order
-  EXPECT_EQ(e.quantities[2].name, "speedup_even_small");
-  EXPECT_EQ(e.quantities[3].name, "speedup_leftover_large");
-  EXPECT_EQ(e.quantities[3].filter.policies, std::vector<std::string>{"leftover"});
-  EXPECT_EQ(e.quantities[3].filter.set.at("l1.size"), std::vector<std::string>{"48K"});
-  EXPECT_TRUE(e.quantities[3].filter.classes.empty());
-  ASSERT_TRUE(e.quantities[3].cell);
-  EXPECT_EQ(e.quantities[3].cell->family, "speedup_{policy}_{size}");
-  EXPECT_EQ(e.quantities[3].cell->row, "leftover");
-  EXPECT_EQ(e.quantities[3].cell->column, "large");
+  EXPECT_EQ(e.quantities[1].name, "speedup_even_small");
+  EXPECT_EQ(e.quantities[2].name, "speedup_even_large");
+  EXPECT_EQ(e.quantities[3].name, "speedup_leftover_small");
+  EXPECT_EQ(e.quantities[4].name, "speedup_leftover_large");
+  EXPECT_EQ(e.quantities[4].filter.policies, std::vector<std::string>{"leftover"});
+  EXPECT_EQ(e.quantities[4].filter.set.at("l1.size"), std::vector<std::string>{"48K"});
+  EXPECT_TRUE(e.quantities[4].filter.classes.empty());
+  ASSERT_TRUE(e.quantities[4].cell);
+  EXPECT_EQ(e.quantities[4].cell->family, "speedup_{policy}_{size}");
+  EXPECT_EQ(e.quantities[4].cell->row, "leftover");
+  EXPECT_EQ(e.quantities[4].cell->column, "large");
   EXPECT_EQ(e.quantities[6].value->text(), "percent(speedup_even_large, speedup_leftover_large) + 1");
+}
+
+TEST(ExperimentFile, RowsAndColumnsKeepTheOrderOfTheFile) {
+  const Experiment e = parse(kHead + R"([[quantity]]
+name = "q_{x}_{y}"
+columns.y.b = "2"
+rows.x = {"z" = "1", "a" = "2", "m" = "3"}
+columns.y.a = "1"
+value = "a + 10 * {x.index} + {y.index}"
+)");
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < e.quantities.size(); ++i) names.push_back(e.quantities[i].name);
+  EXPECT_EQ(names, (std::vector<std::string>{"q_z_b", "q_z_a", "q_a_b", "q_a_a", "q_m_b", "q_m_a"}));
+  EXPECT_EQ(e.quantities.back().value->text(), "a + 10 * 2 + 1");
 }
 
 TEST(ExperimentFile, TemplatesOfPoliciesNameTheirValues) {

@@ -70,10 +70,21 @@ TEST(Expression, WhatIsMissingStaysMissingAndSaysWhy) {
   EXPECT_EQ(value("min(a, d, c)").why, "d is missing");
   EXPECT_EQ(value("a / zero").why, "divides by zero");
   EXPECT_EQ(value("percent(a, zero)").why, "divides by zero");
-  EXPECT_FALSE(value("geometric(a, zero)").number);
-  EXPECT_FALSE(value("geometric(a, -b)").number);
-  EXPECT_FALSE(value("1e300 * 1e300").number);
-  for (const char* text : {"a / zero", "1e300 * 1e300"}) EXPECT_FALSE(value(text).why.empty()) << text;
+  EXPECT_EQ(value("1e300 * 1e300").why, "is infinite");
+  EXPECT_EQ(value("1 + -1e300 * 1e300").why, "is infinite");
+}
+
+TEST(Expression, WhatNoNumberCanBeIsUndefinedNotMissing) {
+  for (const char* text : {"a / zero", "reduction(a, zero)", "1e300 * 1e300 < 1", "geometric(a, zero)",
+                           "geometric(a, -b)", "2 * (a / zero) + b"}) {
+    EXPECT_FALSE(value(text).number) << text;
+    EXPECT_TRUE(value(text).is_undefined) << text;
+  }
+  EXPECT_FALSE(value("a + c").is_undefined);
+  EXPECT_FALSE(value("a + b").is_undefined);
+  EXPECT_EQ(Value::finite(std::nan("")).why, "is not a number");
+  EXPECT_EQ(Value::finite(-INFINITY).why, "is infinite");
+  EXPECT_EQ(Value::finite(2).number, 2);
 }
 
 TEST(Expression, SaysWhatItIs) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace gpumux::reproduce {
 namespace {
 
@@ -84,6 +86,27 @@ TEST(Judge, WhatIsMissingIsNotJudged) {
   EXPECT_FALSE(verdict.direction_agrees);
   EXPECT_FALSE(verdict.size_agrees);
   EXPECT_EQ(verdict.note, "the run failed");
+}
+
+TEST(Judge, WhatIsUndefinedAgreesInNothing) {
+  const Value values[] = {Value::undefined("divides by zero"), {INFINITY, ""}, {-INFINITY, ""}, {NAN, ""}};
+  for (const Value& ours : values) {
+    for (const double paper : {1.3, 0.7}) {
+      const Verdict verdict = judge(claim(paper, "ratio", 1), ours);
+      EXPECT_EQ(verdict.direction_agrees, false);
+      EXPECT_EQ(verdict.size_agrees, false);
+      EXPECT_FALSE(verdict.note.empty());
+    }
+    EXPECT_EQ(judge(claim(90, "percent", std::nullopt), ours).size_agrees, false);
+    for (const Bound bound : {Bound::Less, Bound::LessEqual, Bound::Greater, Bound::GreaterEqual}) {
+      EXPECT_EQ(judge(claim(5, "percent loss", 0, Better::Lower, bound), ours).size_agrees, false);
+    }
+    const Verdict none = judge(claim(13, "count", std::nullopt, Better::None), ours);
+    EXPECT_FALSE(none.direction_agrees || none.size_agrees);
+  }
+  EXPECT_EQ(judge(claim(1.3, "ratio", 1), values[0]).note, "divides by zero");
+  EXPECT_EQ(judge(claim(90, "percent", std::nullopt), values[1]).note,
+            "is infinite; a level: there is no side to be on");
 }
 
 }  // namespace

@@ -242,6 +242,59 @@ TEST_F(Measure, SeriesGiveIntervalsAndWindows) {
   EXPECT_NE(result.quantities[3].value.why.find("no whole intervals of 250"), std::string::npos);
 }
 
+TEST_F(Measure, IntervalsOfAWindowBeyondTheEndOfRuns) {
+  const auto quantity = [](const std::string& name, const std::string& window, const std::string& more) {
+    return "[[quantity]]\nname = \"" + name + "\"\nof = \"cycles\"\nper = \"interval\"\n" +
+           "where = {app = \"add\", policy = \"even\"}\nwindow = [" + window + "]\n" + more;
+  };
+  const Experiment e = parse_experiment(
+      "title = \"t\"\npaper = \"p\"\n[sweep]\nseries = 250\n" + kSweep.substr(kSweep.find("policies")) +
+          quantity("inside", "0, 500", "reduce = \"sum\"\n") +
+          quantity("beyond", "250, 750", "reduce = \"sum\"\n") +
+          quantity("never", "1000, 1250", "reduce = \"sum\"\n") +
+          quantity("none", "1000, 1250", "reduce = \"count\"\n") +
+          quantity("askew", "100, 500", "reduce = \"sum\"\n") +
+          quantity("part_{k}", "250, 750", "reduce = \"{k}\"\nrows.k = [\"min\", \"max\"]\n"),
+      "e.toml", "x/e", sources());
+  for (RunRecord& record : records_) {
+    record.interval = 250;
+    record.app_series.resize(record.apps.size());
+  }
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    const auto& apps = plan_.runs[i].spec.apps;
+    if (apps.size() == 2 && apps[0].text == "add" && apps[1].text == "pathfinder")
+      records_[i].run["cycles"] = 1000.0;
+  }
+  ExperimentResult result = measure(e, plan_, records_);
+  EXPECT_EQ(result.quantities[0].value.number, 1000);
+  EXPECT_EQ(result.quantities[0].notes(), "");
+  EXPECT_EQ(result.quantities[1].value.number, 350 + 500);
+  EXPECT_EQ(result.quantities[1].samples, 4U);
+  const std::string note =
+      "cycles 250 to 750 go beyond the end of 1 of 2 runs, the first of which ends at 600: what there is "
+      "counts";
+  EXPECT_EQ(result.quantities[1].notes(), note);
+  for (const std::size_t i : {2U, 3U}) {
+    EXPECT_FALSE(result.quantities[i].value.number);
+    EXPECT_EQ(result.quantities[i].notes(),
+              "no run has an interval within cycles 1000 to 1250: the last ends at 1000");
+  }
+  EXPECT_EQ(result.quantities[4].notes(),
+            "add + stream under even, sms=2: cycles 100 to 500 are no whole intervals of 250");
+  const WriteUp all = write_up("quick", {result}, {});
+  EXPECT_EQ(write_up_json(all)["experiments"][0]["quantities"][1]["note"], note);
+  const std::string markdown = write_up_markdown(all);
+  EXPECT_NE(markdown.find("| beyond |  | 850 |  | 4 | " + note + " |"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| min | 100 |\n| max | 250 |\n\n" + note + "\n"), std::string::npos) << markdown;
+  const std::string text = write_up_text(all);
+  EXPECT_NE(text.find("         850 \n      " + note + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    max  250\n      " + note + "\n"), std::string::npos) << text;
+
+  for (RunRecord& record : records_) record.interval = 0;
+  result = measure(e, plan_, records_);
+  EXPECT_EQ(result.quantities[0].notes(), "add + stream under even, sms=2: the run has no series");
+}
+
 TEST_F(Measure, TablesInWriteUps) {
   const Experiment e = experiment(
       "[[quantity]]\nname = \"s_{policy}_{class}\"\nwhat = \"speedup\"\nrows.policy = [\"even\", "
@@ -438,6 +491,63 @@ TEST_F(Measure, WriteUpsHaveEveryClaimOfThePaper) {
                 "p: 1 of 1 directions and 1 of 1 sizes agree, and 0 of 1 trends; answered: 1 of 3 "
                 "claims"),
             std::string::npos);
+}
+
+TEST_F(Measure, WhatIsInfiniteOrNoNumberSaysSoAndAgreesInNothing) {
+  const std::string first = "add + stream under even, sms=2";
+  const auto expect_undefined = [&](const std::string& keys, const std::string& why) {
+    expect_missing(keys, why);
+    EXPECT_TRUE(value(keys).is_undefined) << keys;
+  };
+  expect_undefined("of = \"l1_accesses / (sms - 2)\"\nwhere = {policy = \"even\"}\nreduce = \"mean\"",
+                   first + ": divides by zero");
+  expect_undefined("of = [\"cycles\", \"l1_misses\"]\nreduce = \"rank_correlation\"",
+                   "equal values have no rank correlation");
+  EXPECT_FALSE(value(kOfEven + "reduce = \"only\"").is_undefined);  // too many samples: the file is wrong
+  for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
+    if (!plan_.runs[i].is_baseline && plan_.runs[i].spec.policy.name == "even")
+      records_[i].run["weighted_speedup"] = 1e308;
+  }
+  expect_undefined(kOfEven + "reduce = \"sum\"", "is infinite");
+  expect_undefined(kOfEven + "against = {policy = \"spatial\"}\ncompare = \"percent\"\nreduce = \"max\"",
+                   first + ": is infinite");
+  expect(kOfEven + "reduce = \"max\"", 1e308);
+  for (RunRecord& record : records_) {
+    if (record.run["weighted_speedup"] == 1e308) record.run["weighted_speedup"] = INFINITY;
+  }
+  for (const char* reduce : {"max", "mean", "upper_quartile"}) {
+    expect_undefined(kOfEven + "reduce = \"" + reduce + "\"", "is infinite, as for " + first);
+  }
+  expect_undefined(kOfEven + "against = {policy = \"even\"}\ncompare = \"difference\"\nreduce = \"max\"",
+                   first + ": is not a number");
+  expect("of = \"weighted_speedup > 7\"\nreduce = \"sum\"", 3);
+  expect(kSpeedup + "reduce = \"min\"", 1.0);
+
+  const ExperimentResult result = measure(experiment(kQuantities, kAnswers), plan_, records_);
+  const std::string why = "even: is infinite, as for " + first;
+  for (const ClaimResult& claim : result.claims) {
+    EXPECT_FALSE(claim.ours);
+    EXPECT_EQ(claim.verdict.direction_agrees, false);
+    EXPECT_EQ(claim.verdict.size_agrees, false);
+    EXPECT_NE(claim.verdict.note.find(why), std::string::npos) << claim.verdict.note;
+  }
+  EXPECT_EQ(result.trends[0].holds, false);
+  EXPECT_EQ(result.trends[0].ours, "? > 1.167 and ? < 1.5");
+  EXPECT_EQ(result.trends[0].note, why + "; scale quick: runs of 600 cycles");
+  const WriteUp all = write_up("quick", {result}, {});
+  EXPECT_EQ(all.tallies[0].answered, 2U);
+  EXPECT_EQ(all.tallies[0].directions, 2U);
+  EXPECT_EQ(all.tallies[0].directions_agree + all.tallies[0].sizes_agree + all.tallies[0].trends_agree, 0U);
+  const auto even = write_up_json(all)["experiments"][0]["quantities"][0];
+  EXPECT_TRUE(even["value"].is_null());
+  EXPECT_EQ(even["note"], "is infinite, as for " + first);
+  EXPECT_NE(
+      write_up_markdown(all).find("| p.speedup | even | 1.25 | - | ratio | differs | differs | even: is"),
+      std::string::npos)
+      << write_up_markdown(all);
+  EXPECT_NE(write_up_text(all).find("ours -: direction differs, size differs\n      even: is infinite"),
+            std::string::npos)
+      << write_up_text(all);
 }
 
 TEST_F(Measure, ScalesThatDoNotCoverAClaim) {

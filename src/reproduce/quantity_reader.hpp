@@ -1,0 +1,40 @@
+// [[quantity]]: how a number follows from runs or from other quantities; one of them, or a table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "reproduce/experiment.hpp"
+#include "reproduce/experiment_sweep.hpp"
+#include "reproduce/template_reader.hpp"
+
+namespace gpumux::reproduce {
+
+/// Adds to the quantities of `out`, whose paper has been read. All throw UserError with file:line:column.
+class QuantityReader {
+ public:
+  QuantityReader(TemplateReader& reader, const SweepNames& names, Experiment& out)
+      : reader_(reader), toml_(reader.toml()), names_(names), out_(out) {}
+
+  /// One quantity, or, with `rows` and `columns`, a table of them.
+  void read(const toml::table& table);
+  /// Of names that are quantities so far, or numbers of the paper's tables.
+  [[nodiscard]] Expression of_quantities(const toml::node& node, const char* key) const;
+
+ private:
+  void quantity(const toml::table& table, std::optional<Cell> cell);
+  [[nodiscard]] std::string name_of(const toml::table& table) const;
+  void from_runs(const toml::table& table, Quantity& q) const;
+  [[nodiscard]] Expression of_runs(const toml::node& node, const Quantity& q) const;
+  void from_quantities(const toml::table& table, Quantity& q) const;
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> window(const toml::node& node) const;
+
+  TemplateReader& reader_;
+  const experiment::TomlReader& toml_;
+  const SweepNames& names_;
+  Experiment& out_;
+};
+
+}  // namespace gpumux::reproduce
