@@ -43,6 +43,8 @@ class Params {
     require(value % factor == 0, fmt::format("{}={} must be a multiple of {}", name, value, factor));
     return value;
   }
+  /// Throws UserError when the application's arrays would take more than check_memory() allows.
+  void require_memory(std::uint64_t bytes) const { check_memory(app_, bytes); }
   /// Throws UserError "app NAME: TEXT" unless `condition` holds.
   void require(bool condition, const std::string& text) const {
     if (!condition) throw UserError(fmt::format("app {}: {}", app_, text));
