@@ -3,8 +3,10 @@
 // inputs, arguments and check.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
@@ -123,6 +125,21 @@ struct KernelApp {
   std::vector<runtime::AppParamInfo> params;
   const char* ptx_file = nullptr;
   std::string_view ptx_text;
+
+  /// The same under another name, with other defaults.
+  [[nodiscard]] KernelApp with(
+      const char* other_name, const char* other_description,
+      std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults) const {
+    KernelApp other{other_name, other_description, params, ptx_file, ptx_text};
+    for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
+      const auto at =
+          std::find_if(other.params.begin(), other.params.end(),
+                       [&](const runtime::AppParamInfo& param) { return param.name == wanted.first; });
+      GPUMUX_CHECK(at != other.params.end() && wanted.second >= at->minimum && wanted.second <= at->maximum);
+      at->default_value = wanted.second;
+    }
+    return other;
+  }
 };
 
 class KernelApplication final : public runtime::Application {
