@@ -2,13 +2,10 @@
 // checked against the application's table, inputs from a seed.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -43,6 +40,8 @@ class Params {
     require(value % factor == 0, fmt::format("{}={} must be a multiple of {}", name, value, factor));
     return value;
   }
+  /// Throws UserError when the application's arrays would take more than check_memory() allows.
+  void require_memory(std::uint64_t bytes) const { check_memory(app_, bytes); }
   /// Throws UserError "app NAME: TEXT" unless `condition` holds.
   void require(bool condition, const std::string& text) const {
     if (!condition) throw UserError(fmt::format("app {}: {}", app_, text));
@@ -53,20 +52,6 @@ class Params {
   const std::vector<runtime::AppParamInfo>& table_;
   const runtime::AppParams& values_;
 };
-
-/// The table with other defaults: for an application that shares its host program with another.
-[[nodiscard]] inline std::vector<runtime::AppParamInfo> with_defaults(
-    std::vector<runtime::AppParamInfo> table,
-    std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults) {
-  for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
-    const auto at = std::find_if(table.begin(), table.end(), [&](const runtime::AppParamInfo& param) {
-      return param.name == wanted.first;
-    });
-    GPUMUX_CHECK(at != table.end() && wanted.second >= at->minimum && wanted.second <= at->maximum);
-    at->default_value = wanted.second;
-  }
-  return table;
-}
 
 /// `count` floats, uniform in [low, high).
 [[nodiscard]] inline std::vector<float> random_floats(Random& random, std::size_t count, float low,

@@ -5,14 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <utility>
-
-#include "base/error.hpp"
-#include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 
@@ -62,22 +55,5 @@ inline constexpr std::array<Table2Row, 13> kDai18Table2 = {{
   }
   return nullptr;
 }
-
-/// A host program whose kernel's blocks count for what the row says.
-class Dai18Application final : public runtime::Application {
- public:
-  Dai18Application(std::string_view name, std::unique_ptr<runtime::Application> program)
-      : row_(dai18_row(name)), program_(std::move(program)) {
-    GPUMUX_CHECK(row_ != nullptr);
-  }
-  runtime::Task run(runtime::Host& host, bool verify) override { return program_->run(host, verify); }
-  [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
-    return {{std::string(row_->kernel), {row_->registers, row_->shared_bytes}}};
-  }
-
- private:
-  const Table2Row* row_;
-  std::unique_ptr<runtime::Application> program_;
-};
 
 }  // namespace gpumux::benchmarks

@@ -1,91 +1,57 @@
 // dai18/bp: the forward kernel of backprop alone, which is the one that dai18's Table 2 has (its shared
-// memory is that of layerforward;adjust_weights has none), with the store over the weights
-// that Rodinia's has.
+// memory is that of layerforward; adjust_weights has none), with the store over the weights that Rodinia's
+// has.
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "embedded/backprop.ptx.hpp"
 
 namespace gpumux::benchmarks::backprop {
 namespace {
 
-constexpr const char* kName = "dai18/bp";
-constexpr const char* kFile = "benchmarks/backprop/backprop.ptx";
-constexpr const char* kKernel = "layerforward_over";
-
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"inputs", 262144, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}};
-  return table;
-}
-
-std::uint32_t read_inputs(const runtime::AppParams& values) {
-  return Params(kName, param_table(), values).get_multiple("inputs", kUnits);
-}
-
-Dim3 grid(std::uint32_t inputs) { return {1, inputs / kUnits}; }
-
-class Forward final : public runtime::Application {
+class Forward final : public KernelProgram {
  public:
-  Forward(std::uint32_t inputs, std::uint64_t seed) : inputs_(inputs), seed_(seed) {}
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    if (input_.empty()) {
-      Random random(seed_);
-      input_ = random_floats(random, std::size_t{inputs_} + 1, 0.0F, 1.0F);
-      const float range = 3.0F / std::sqrt(static_cast<float>(inputs_));
-      weights_ = random_floats(random, weight_index(inputs_, kUnits) + 1, -range, range);
-    }
-    const std::uint32_t module = host.load_module(embedded::backprop_ptx, kFile);
-    const auto input = host.malloc<float>(input_.size());
-    const auto weights = host.malloc<float>(weights_.size());
-    const auto partial = host.malloc<float>(inputs_);
-    host.to_device(input, input_);
-    host.to_device(weights, weights_);
-    host.launch(module, kKernel, {.grid = grid(inputs_), .block = {kUnits, kUnits}}, input, weights, partial,
-                static_cast<std::int32_t>(kUnits));
-    std::vector<float> sums(inputs_);
-    host.from_device(sums, partial);
-    std::vector<float> left;
-    if (verify) {
-      left.resize(weights_.size());
-      host.from_device(left, weights);
-    }
-    co_await host.synchronize();
-    if (verify) {
-      PartialSums expected = reference_forward(input_, weights_);
-      // Each product is rounded once, then in at most 4 additions of the tree.
-      for (double& magnitude : expected.magnitude) magnitude *= sum_tolerance(5).relative;
-      check_within("backprop: partial_sum", sums, expected.sum, expected.magnitude);
-      check_close("backprop: weights", left, reference_tree(input_, weights_), Tolerance{});
-    }
-    host.free(input);
-    host.free(weights);
-    host.free(partial);
+  explicit Forward(const Params& params) : inputs_(params.get_multiple("inputs", kUnits)) {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"layerforward_over", {1, inputs_ / kUnits}, {kUnits, kUnits}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    Random random(seed);
+    input_ = random_floats(random, std::size_t{inputs_} + 1, 0.0F, 1.0F);
+    const float range = 3.0F / std::sqrt(static_cast<float>(inputs_));
+    weights_ = random_floats(random, weight_index(inputs_, kUnits) + 1, -range, range);
+  }
+  void start(KernelRun& run) override {
+    const auto input = run.upload(input_);
+    const auto weights = run.upload(weights_);
+    const auto partial = run.allocate<float>(inputs_);
+    run.launch(input, weights, partial, kUnits);
+    run.download(sums_, partial);
+    if (run.verify()) run.download(left_, weights);
+  }
+  void check() override {
+    PartialSums expected = reference_forward(input_, weights_);
+    // Each product is rounded once, then in at most 4 additions of the tree.
+    for (double& magnitude : expected.magnitude) magnitude *= sum_tolerance(5).relative;
+    check_within("backprop: partial_sum", sums_, expected.sum, expected.magnitude);
+    check_close("backprop: weights", left_, reference_tree(input_, weights_), Tolerance{});
   }
 
  private:
   std::uint32_t inputs_;
-  std::uint64_t seed_;
-  std::vector<float> input_;  // made by the first run
+  std::vector<float> input_;
   std::vector<float> weights_;
+  std::vector<float> sums_;
+  std::vector<float> left_;  // the weights after the launch
 };
 
-[[maybe_unused]] const bool registered = runtime::register_app({
-    .name = kName,
+[[maybe_unused]] const bool registered = register_kernel_app<Forward>({
+    .name = "dai18/bp",
     .description = "forward reduction of Back Propagation as in Table 2 of dai18",
-    .params = param_table(),
-    .ptx_file = kFile,
+    .params = {{"inputs", 262144, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}},
+    .ptx_file = "benchmarks/backprop/backprop.ptx",
     .ptx_text = embedded::backprop_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, grid(read_inputs(values)), {kUnits, kUnits}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(kName, std::make_unique<Forward>(read_inputs(values), seed));
-    },
 });
 
 }  // namespace

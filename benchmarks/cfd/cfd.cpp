@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 
 #include "benchmarks/cfd/cfd_reference.hpp"
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "embedded/cfd.ptx.hpp"
 
 namespace gpumux::benchmarks::cfd {
@@ -174,94 +172,62 @@ Fluxes reference(const Mesh& mesh, const std::vector<float>& variables,
 
 namespace {
 
-constexpr const char* kName = "dai18/cd";
-constexpr const char* kFile = "benchmarks/cfd/cfd.ptx";
-constexpr const char* kKernel = "cfd_flux";
 constexpr std::uint32_t kThreads = 64;  // dai18; Rodinia has 192
 
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"side", 40, 2, 128, "cells of the mesh along x and along y"},
-      {"height", 64, 1, 1024, "cells along z; side * side * height at most 2 million"},
-      {"window", 512, 1, 65536, "numbers among which cells are shuffled: locality of the mesh's numbering"}};
-  return table;
-}
-
-struct Sizes {
-  std::uint32_t side;
-  std::uint32_t height;
-  std::uint32_t window;
-  [[nodiscard]] std::uint32_t cells() const { return side * side * height; }
-  [[nodiscard]] Dim3 grid() const { return {blocks_for(cells(), kThreads)}; }
-};
-
-Sizes read_sizes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
-  const Sizes sizes{params.get("side"), params.get("height"), params.get("window")};
-  params.require(
-      sizes.cells() <= 2'000'000,
-      fmt::format("side={} squared times height={} must be at most 2000000", sizes.side, sizes.height));
-  return sizes;
-}
-
-class Cfd final : public runtime::Application {
+class Cfd final : public KernelProgram {
  public:
-  Cfd(const Sizes& sizes, std::uint64_t seed)
-      : sizes_(sizes),
-        mesh_(diamond_mesh(sizes.cells(), sizes.side, sizes.window, seed)),
-        variables_(random_states(sizes.cells(), seed + 1)) {}
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    const std::uint32_t module = host.load_module(embedded::cfd_ptx, kFile);
-    const auto neighbours = host.malloc<std::int32_t>(mesh_.neighbours.size());
-    const auto normals = host.malloc<float>(mesh_.normals.size());
-    const auto variables = host.malloc<float>(variables_.size());
-    const auto fluxes = host.malloc<float>(variables_.size());
-    host.to_device(neighbours, mesh_.neighbours);
-    host.to_device(normals, mesh_.normals);
-    host.to_device(variables, variables_);
-    const std::array<float, kVariables> surroundings = far_field();
-    host.copy_to_symbol(module, "far_field", 0, std::as_bytes(std::span(surroundings)), 0);
-    host.launch(module, kKernel, {.grid = sizes_.grid(), .block = {kThreads}},
-                static_cast<std::int32_t>(sizes_.cells()), neighbours, normals, variables, fluxes);
-    std::vector<float> result(variables_.size());
-    host.from_device(result, fluxes);
-    co_await host.synchronize();
-    if (verify) {
-      if (expected_.value.empty()) {
-        expected_ = reference(mesh_, variables_, surroundings);
-        // A term is made of a state's value (pressure: a difference of two that are at most 1.2 times and 0.2
-        // times as large) in fewer than 24 operations, and passes at most 40 additions.
-        for (double& magnitude : expected_.magnitude) magnitude *= sum_tolerance(64).relative;
-      }
-      check_within("cfd: fluxes", result, expected_.value, expected_.magnitude);
+  explicit Cfd(const Params& params)
+      : side_(params.get("side")), height_(params.get("height")), window_(params.get("window")) {
+    params.require(cells() <= 2'000'000,
+                   fmt::format("side={} squared times height={} must be at most 2000000", side_, height_));
+  }
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"cfd_flux", {blocks_for(cells(), kThreads)}, {kThreads}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    mesh_ = diamond_mesh(cells(), side_, window_, seed);
+    variables_ = random_states(cells(), seed + 1);
+  }
+  void start(KernelRun& run) override {
+    const auto neighbours = run.upload(mesh_.neighbours);
+    const auto normals = run.upload(mesh_.normals);
+    const auto variables = run.upload(variables_);
+    const auto fluxes = run.allocate<float>(variables_.size());
+    run.set_symbol("far_field", far_field());
+    run.launch(cells(), neighbours, normals, variables, fluxes);
+    run.download(fluxes_, fluxes);
+  }
+  void check() override {
+    if (expected_.value.empty()) {
+      expected_ = reference(mesh_, variables_, far_field());
+      // A term is made of a state's value (pressure: a difference of two that are at most 1.2 times and 0.2
+      // times as large) in fewer than 24 operations, and passes at most 40 additions.
+      for (double& magnitude : expected_.magnitude) magnitude *= sum_tolerance(64).relative;
     }
-    host.free(neighbours);
-    host.free(normals);
-    host.free(variables);
-    host.free(fluxes);
+    check_within("cfd: fluxes", fluxes_, expected_.value, expected_.magnitude);
   }
 
  private:
-  Sizes sizes_;
+  [[nodiscard]] std::uint32_t cells() const { return side_ * side_ * height_; }
+
+  std::uint32_t side_;
+  std::uint32_t height_;
+  std::uint32_t window_;
   Mesh mesh_;
   std::vector<float> variables_;
-  Fluxes expected_;  // computed by the first verified run; magnitudes are then the errors allowed
+  std::vector<float> fluxes_;
+  Fluxes expected_;  // magnitudes are the errors allowed
 };
 
-[[maybe_unused]] const bool registered = runtime::register_app({
-    .name = kName,
+[[maybe_unused]] const bool registered = register_kernel_app<Cfd>({
+    .name = "dai18/cd",
     .description = "fluxes of the Euler equations over an unstructured mesh (Rodinia CFD, euler3d)",
-    .params = param_table(),
-    .ptx_file = kFile,
+    .params = {{"side", 40, 2, 128, "cells of the mesh along x and along y"},
+               {"height", 64, 1, 1024, "cells along z; side * side * height at most 2 million"},
+               {"window", 512, 1, 65536,
+                "numbers among which cells are shuffled: locality of the mesh's numbering"}},
+    .ptx_file = "benchmarks/cfd/cfd.ptx",
     .ptx_text = embedded::cfd_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, read_sizes(values).grid(), {kThreads}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(kName, std::make_unique<Cfd>(read_sizes(values), seed));
-    },
 });
 
 }  // namespace

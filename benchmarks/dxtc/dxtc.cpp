@@ -1,37 +1,25 @@
 // dxtc: host program of the texture compression.
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
 #include "benchmarks/dxtc/dxtc_reference.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "embedded/dxtc.ptx.hpp"
 
 namespace gpumux::benchmarks::dxtc {
 namespace {
 
-constexpr const char* kName = "dai18/dc";
-constexpr const char* kFile = "benchmarks/dxtc/dxtc.ptx";
-constexpr const char* kKernel = "dxtc_compress";
-
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"width", 512, 4, 2048, "pixels of the image along x, a multiple of 4"},
-      {"height", 512, 4, 2048, "pixels along y, a multiple of 4"}};
-  return table;
-}
-
-/// Blocks of 4x4 pixels.
-std::uint32_t read_blocks(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
-  return params.get_multiple("width", 4) / 4 * (params.get_multiple("height", 4) / 4);
-}
-
-class Dxtc final : public runtime::Application {
+class Dxtc final : public KernelProgram {
  public:
-  Dxtc(std::uint32_t blocks, std::uint64_t seed) : blocks_(blocks), cuts_(all_cuts()) {
+  explicit Dxtc(const Params& params)
+      : blocks_(params.get_multiple("width", 4) / 4 * (params.get_multiple("height", 4) / 4)) {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"dxtc_compress", {blocks_}, {kThreads}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    cuts_ = all_cuts();
     // Each block runs from one colour to another, with noise, as in a photograph; every eighth has these
     // two alone, as in a drawing, which gives cuts of equal error.
     Random random(seed);
-    image_.reserve(std::size_t{blocks} * kPixels);
-    for (std::uint32_t block = 0; block < blocks; ++block) {
+    image_.reserve(std::size_t{blocks_} * kPixels);
+    for (std::uint32_t block = 0; block < blocks_; ++block) {
       std::array<float, 3> from{};
       std::array<float, 3> to{};
       for (std::size_t c = 0; c < 3; ++c) {
@@ -51,54 +39,39 @@ class Dxtc final : public runtime::Application {
       }
     }
   }
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    const std::uint32_t module = host.load_module(embedded::dxtc_ptx, kFile);
-    const auto image = host.malloc<std::uint32_t>(image_.size());
-    const auto cuts = host.malloc<std::uint32_t>(cuts_.size());
-    const auto compressed = host.malloc<std::uint32_t>(std::size_t{2} * blocks_);
-    host.to_device(image, image_);
-    host.to_device(cuts, cuts_);
-    host.launch(module, kKernel, {.grid = {blocks_}, .block = {kThreads}}, image, cuts, compressed,
-                static_cast<std::int32_t>(cuts_.size()));
-    std::vector<std::uint32_t> result(std::size_t{2} * blocks_);
-    host.from_device(result, compressed);
-    co_await host.synchronize();
-    if (verify) {
-      if (expected_.empty()) {
-        for (std::uint32_t block = 0; block < blocks_; ++block) {
-          const Compressed c = compress(&image_[std::size_t{block} * kPixels], cuts_);
-          expected_.push_back(c.colours);
-          expected_.push_back(c.indices);
-        }
+  void start(KernelRun& run) override {
+    const auto image = run.upload(image_);
+    const auto cuts = run.upload(cuts_);
+    const auto compressed = run.allocate<std::uint32_t>(std::size_t{2} * blocks_);
+    run.launch(image, cuts, compressed, static_cast<std::int32_t>(cuts_.size()));
+    run.download(compressed_, compressed);
+  }
+  void check() override {
+    if (expected_.empty()) {
+      for (std::uint32_t block = 0; block < blocks_; ++block) {
+        const Compressed c = compress(&image_[std::size_t{block} * kPixels], cuts_);
+        expected_.push_back(c.colours);
+        expected_.push_back(c.indices);
       }
-      check_equal("dxtc: compressed", result, expected_);
     }
-    host.free(image);
-    host.free(cuts);
-    host.free(compressed);
+    check_equal("dxtc: compressed", compressed_, expected_);
   }
 
  private:
-  std::uint32_t blocks_;
+  std::uint32_t blocks_;  // of 4x4 pixels
   std::vector<std::uint32_t> cuts_;
   std::vector<std::uint32_t> image_;
-  std::vector<std::uint32_t> expected_;  // computed by the first verified run
+  std::vector<std::uint32_t> compressed_;
+  std::vector<std::uint32_t> expected_;
 };
 
-[[maybe_unused]] const bool registered = runtime::register_app({
-    .name = kName,
+[[maybe_unused]] const bool registered = register_kernel_app<Dxtc>({
+    .name = "dai18/dc",
     .description = "DXT1 texture compression by cluster fit (as the CUDA SDK's dxtc)",
-    .params = param_table(),
-    .ptx_file = kFile,
+    .params = {{"width", 512, 4, 2048, "pixels of the image along x, a multiple of 4"},
+               {"height", 512, 4, 2048, "pixels along y, a multiple of 4"}},
+    .ptx_file = "benchmarks/dxtc/dxtc.ptx",
     .ptx_text = embedded::dxtc_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, {read_blocks(values)}, {kThreads}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(kName, std::make_unique<Dxtc>(read_blocks(values), seed));
-    },
 });
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "embedded/hotspot.ptx.hpp"
 
 namespace gpumux::benchmarks::hotspot {
@@ -54,121 +53,72 @@ std::vector<double> reference(const std::vector<float>& temperature, const std::
 
 namespace {
 
-constexpr const char* kName = "hotspot";
-constexpr const char* kFile = "benchmarks/hotspot/hotspot.ptx";
-constexpr const char* kKernel = "calculate_temp";
 constexpr std::uint32_t kTile = 16;  // TILE of hotspot.cu
 constexpr float kHottest = 343.0F;
 
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"size", 512, 16, 4096, "rows and columns of the grid, cells"},
-      {"steps", 2, 1, 10000, "time steps"},
-      {"pyramid", 2, 1, 7,
-       "time steps of one launch; a block of 16x16 threads finishes 16 - 2 * pyramid cells squared"},
-  };
-  return table;
-}
-
-struct Sizes {
-  std::uint32_t size;
-  std::uint32_t steps;
-  std::uint32_t pyramid;
-  [[nodiscard]] Dim3 grid() const {
-    const std::uint32_t blocks = blocks_for(size, kTile - 2 * pyramid);
-    return {blocks, blocks};
-  }
-};
-
-Sizes read_sizes(const runtime::AppParams& values, std::string_view app = kName) {
-  const Params params(app, param_table(), values);
-  return {params.get("size"), params.get("steps"), params.get("pyramid")};
-}
-
-class Hotspot final : public runtime::Application {
+class Hotspot final : public KernelProgram {
  public:
-  Hotspot(const Sizes& sizes, std::uint64_t seed) : sizes_(sizes), model_(chip()) {
+  explicit Hotspot(const Params& params)
+      : size_(params.get("size")),
+        steps_(params.get("steps")),
+        pyramid_(params.get("pyramid")),
+        model_(chip()) {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    const std::uint32_t blocks = blocks_for(size_, kTile - 2 * pyramid_);
+    return {"calculate_temp", {blocks, blocks}, {kTile, kTile}};
+  }
+  void make_inputs(std::uint64_t seed) override {
     Random random(seed);
-    const std::size_t cells = std::size_t{sizes.size} * sizes.size;
+    const std::size_t cells = std::size_t{size_} * size_;
     temperature_ = random_floats(random, cells, 323.0F, kHottest);
     power_ = random_floats(random, cells, 0.0F, 0.003F);  // W; 0.003 is the largest power density on a cell
   }
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    const std::uint32_t module = host.load_module(embedded::hotspot_ptx, kFile);
-    const auto power = host.malloc<float>(power_.size());
-    auto from = host.malloc<float>(power_.size());
-    auto to = host.malloc<float>(power_.size());
-    host.to_device(power, power_);
-    host.to_device(from, temperature_);
-    const runtime::LaunchSpec spec{.grid = sizes_.grid(), .block = {kTile, kTile}};
-    const auto side = static_cast<std::int32_t>(sizes_.size);
-    const auto halo = static_cast<std::int32_t>(sizes_.pyramid);
-    for (std::uint32_t done = 0; done < sizes_.steps; done += sizes_.pyramid) {
-      const auto steps = static_cast<std::int32_t>(std::min(sizes_.pyramid, sizes_.steps - done));
-      host.launch(module, kKernel, spec, steps, power, from, to, side, side, halo, model_.cap, model_.rx,
-                  model_.ry, model_.rz, model_.step);
+  void start(KernelRun& run) override {
+    const auto power = run.upload(power_);
+    auto from = run.upload(temperature_);
+    auto to = run.allocate<float>(power_.size());
+    for (std::uint32_t done = 0; done < steps_; done += pyramid_) {
+      run.launch(std::min(pyramid_, steps_ - done), power, from, to, size_, size_, pyramid_, model_.cap,
+                 model_.rx, model_.ry, model_.rz, model_.step);
       std::swap(from, to);
     }
-    std::vector<float> result(power_.size());
-    host.from_device(result, from);
-    co_await host.synchronize();
-    if (verify) {
-      if (expected_.empty()) {
-        expected_ = reference(temperature_, power_, sizes_.size, sizes_.size, sizes_.steps, model_);
-      }
-      // Each step rounds a temperature once and its change, some percent of that, a few times; 2 units cover
-      // both. The new temperature is a weighted mean of old ones, so errors add up but do not grow.
-      const Tolerance tolerance{.absolute =
-                                    2.0 * sizes_.steps * kFloatRounding * static_cast<double>(kHottest)};
-      check_close("hotspot: temperature", result, expected_, tolerance);
-    }
-    host.free(power);
-    host.free(from);
-    host.free(to);
+    run.download(result_, from);
+  }
+  void check() override {
+    if (expected_.empty()) expected_ = reference(temperature_, power_, size_, size_, steps_, model_);
+    // Each step rounds a temperature once and its change, some percent of that, a few times; 2 units cover
+    // both. The new temperature is a weighted mean of old ones, so errors add up but do not grow.
+    const Tolerance tolerance{.absolute = 2.0 * steps_ * kFloatRounding * static_cast<double>(kHottest)};
+    check_close("hotspot: temperature", result_, expected_, tolerance);
   }
 
  private:
-  Sizes sizes_;
+  std::uint32_t size_;
+  std::uint32_t steps_;
+  std::uint32_t pyramid_;
   Model model_;
   std::vector<float> temperature_;
   std::vector<float> power_;
-  std::vector<double> expected_;  // computed by the first verified run
+  std::vector<float> result_;
+  std::vector<double> expected_;
 };
 
-const bool registered = runtime::register_app({
-    .name = kName,
+const KernelApp kHotspot{
+    .name = "hotspot",
     .description = "2D thermal stencil with ghost zones in shared memory (Rodinia HotSpot)",
-    .params = param_table(),
-    .ptx_file = kFile,
+    .params =
+        {{"size", 512, 16, 4096, "rows and columns of the grid, cells"},
+         {"steps", 2, 1, 10000, "time steps"},
+         {"pyramid", 2, 1, 7,
+          "time steps of one launch; a block of 16x16 threads finishes 16 - 2 * pyramid cells squared"}},
+    .ptx_file = "benchmarks/hotspot/hotspot.ptx",
     .ptx_text = embedded::hotspot_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, read_sizes(values).grid(), {kTile, kTile}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Hotspot>(read_sizes(values), seed);
-    },
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Hotspot>(kHotspot);
 
-// dai18/hs: several waves of blocks on a full machine.
-constexpr const char* kDai18 = "dai18/hs";
-
-[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
-    .name = kDai18,
-    .description = "HotSpot as in Table 2 of dai18",
-    .params = with_defaults(param_table(), {{"size", 1024}, {"steps", 4}}),
-    .ptx_file = kFile,
-    .ptx_text = embedded::hotspot_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, read_sizes(values, kDai18).grid(), {kTile, kTile}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(kDai18,
-                                                std::make_unique<Hotspot>(read_sizes(values, kDai18), seed));
-    },
-});
+// Several waves of blocks on a full machine.
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, struct Dai18>(
+    kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::hotspot

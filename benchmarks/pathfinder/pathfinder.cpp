@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "embedded/pathfinder.ptx.hpp"
 
 namespace gpumux::benchmarks::pathfinder {
@@ -27,111 +26,63 @@ std::vector<std::int32_t> reference(const std::vector<std::int32_t>& grid, std::
 
 namespace {
 
-constexpr const char* kName = "pathfinder";
-constexpr const char* kFile = "benchmarks/pathfinder/pathfinder.ptx";
-constexpr const char* kKernel = "dynproc";
 constexpr std::uint32_t kWidth = 256;  // WIDTH of pathfinder.cu
 
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"columns", 65536, 16, 4194304, "columns of the grid; rows * columns at most 50 million"},
-      {"rows", 41, 2, 4096, "rows of the grid"},
-      {"pyramid", 20, 1, 120,
-       "rows of one launch; a block of 256 threads finishes 256 - 2 * pyramid columns"},
-  };
-  return table;
-}
-
-struct Sizes {
-  std::uint32_t columns;
-  std::uint32_t rows;
-  std::uint32_t pyramid;
-  [[nodiscard]] Dim3 grid() const { return {blocks_for(columns, kWidth - 2 * pyramid)}; }
-};
-
-Sizes read_sizes(const runtime::AppParams& values, std::string_view app = kName) {
-  const Params params(app, param_table(), values);
-  const Sizes sizes{params.get("columns"), params.get("rows"), params.get("pyramid")};
-  params.require(std::uint64_t{sizes.columns} * sizes.rows <= 50'000'000,
-                 fmt::format("rows={} times columns={} must be at most 50000000", sizes.rows, sizes.columns));
-  return sizes;
-}
-
-class Pathfinder final : public runtime::Application {
+class Pathfinder final : public KernelProgram {
  public:
-  Pathfinder(const Sizes& sizes, std::uint64_t seed) : sizes_(sizes) {
+  explicit Pathfinder(const Params& params)
+      : columns_(params.get("columns")), rows_(params.get("rows")), pyramid_(params.get("pyramid")) {
+    params.require(std::uint64_t{columns_} * rows_ <= 50'000'000,
+                   fmt::format("rows={} times columns={} must be at most 50000000", rows_, columns_));
+  }
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"dynproc", {blocks_for(columns_, kWidth - 2 * pyramid_)}, {kWidth}};
+  }
+  void make_inputs(std::uint64_t seed) override {
     Random random(seed);
-    cells_.resize(std::size_t{sizes.columns} * sizes.rows);
+    cells_.resize(std::size_t{columns_} * rows_);
     for (std::int32_t& cell : cells_) cell = static_cast<std::int32_t>(random.below(10));
   }
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    const std::uint32_t module = host.load_module(embedded::pathfinder_ptx, kFile);
-    const auto cells = host.malloc<std::int32_t>(cells_.size());
-    auto from = host.malloc<std::int32_t>(sizes_.columns);
-    auto to = host.malloc<std::int32_t>(sizes_.columns);
-    host.to_device(cells, cells_);
-    host.copy_on_device(from.address, cells.address, sizes_.columns * sizeof(std::int32_t), 0);
-    const runtime::LaunchSpec spec{.grid = sizes_.grid(), .block = {kWidth}};
-    const auto columns = static_cast<std::int32_t>(sizes_.columns);
-    const auto halo = static_cast<std::int32_t>(sizes_.pyramid);
-    for (std::uint32_t row = 1; row < sizes_.rows; row += sizes_.pyramid) {
-      const auto rows = static_cast<std::int32_t>(std::min(sizes_.pyramid, sizes_.rows - row));
-      host.launch(module, kKernel, spec, rows, cells, from, to, columns, static_cast<std::int32_t>(row),
-                  halo);
+  void start(KernelRun& run) override {
+    const auto cells = run.upload(cells_);
+    auto from = run.allocate<std::int32_t>(columns_);
+    auto to = run.allocate<std::int32_t>(columns_);
+    run.copy(from, cells);
+    for (std::uint32_t row = 1; row < rows_; row += pyramid_) {
+      run.launch(std::min(pyramid_, rows_ - row), cells, from, to, columns_, row, pyramid_);
       std::swap(from, to);
     }
-    std::vector<std::int32_t> result(sizes_.columns);
-    host.from_device(result, from);
-    co_await host.synchronize();
-    if (verify) {
-      if (expected_.empty()) expected_ = reference(cells_, sizes_.columns);
-      check_equal("pathfinder: cost", result, expected_);
-    }
-    host.free(cells);
-    host.free(from);
-    host.free(to);
+    run.download(cost_, from);
+  }
+  void check() override {
+    if (expected_.empty()) expected_ = reference(cells_, columns_);
+    check_equal("pathfinder: cost", cost_, expected_);
   }
 
  private:
-  Sizes sizes_;
+  std::uint32_t columns_;
+  std::uint32_t rows_;
+  std::uint32_t pyramid_;
   std::vector<std::int32_t> cells_;
-  std::vector<std::int32_t> expected_;  // computed by the first verified run
+  std::vector<std::int32_t> cost_;
+  std::vector<std::int32_t> expected_;
 };
 
-const bool registered = runtime::register_app({
-    .name = kName,
+const KernelApp kPathfinder{
+    .name = "pathfinder",
     .description = "cheapest way down a grid by dynamic programming with ghost zones (Rodinia PathFinder)",
-    .params = param_table(),
-    .ptx_file = kFile,
+    .params = {{"columns", 65536, 16, 4194304, "columns of the grid; rows * columns at most 50 million"},
+               {"rows", 41, 2, 4096, "rows of the grid"},
+               {"pyramid", 20, 1, 120,
+                "rows of one launch; a block of 256 threads finishes 256 - 2 * pyramid columns"}},
+    .ptx_file = "benchmarks/pathfinder/pathfinder.ptx",
     .ptx_text = embedded::pathfinder_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, read_sizes(values).grid(), {kWidth}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Pathfinder>(read_sizes(values), seed);
-    },
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Pathfinder>(kPathfinder);
 
-// dai18/pf: several waves of blocks on a full machine.
-constexpr const char* kDai18 = "dai18/pf";
-
-[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
-    .name = kDai18,
-    .description = "PathFinder as in Table 2 of dai18",
-    .params = with_defaults(param_table(), {{"columns", 131072}, {"rows", 101}}),
-    .ptx_file = kFile,
-    .ptx_text = embedded::pathfinder_ptx,
-    .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-      return {{kKernel, read_sizes(values, kDai18).grid(), {kWidth}}};
-    },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(
-          kDai18, std::make_unique<Pathfinder>(read_sizes(values, kDai18), seed));
-    },
-});
+// Several waves of blocks on a full machine.
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Pathfinder, struct Dai18>(
+    kPathfinder.with("dai18/pf", "PathFinder as in Table 2 of dai18", {{"columns", 131072}, {"rows", 101}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::pathfinder

@@ -1,74 +1,50 @@
 // spmv: host program of the sparse matrix-vector product.
 #include <algorithm>
-#include <memory>
-#include <span>
 #include <vector>
 
-#include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
+#include "benchmarks/kernel_program.hpp"
 #include "benchmarks/spmv/spmv_reference.hpp"
 #include "embedded/spmv.ptx.hpp"
-#include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
 
-constexpr const char* kName = "spmv";
-constexpr const char* kFile = "benchmarks/spmv/spmv.ptx";
 constexpr std::uint32_t kBlock = 192;
 constexpr std::int64_t kMaxRows = 32 * 8192;     // the kernel's constant array of groups
 constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: its array of diagonals
 constexpr std::uint32_t kBand = 512;  // largest distance from the diagonal of a region's common elements
 constexpr std::uint32_t kRegion = 32;
 
-const std::vector<runtime::AppParamInfo>& param_table() {
-  static const std::vector<runtime::AppParamInfo> table = {
-      {"rows", 147456, 1, kMaxRows, "rows and columns of the matrix"},
-      {"nonzeros", 24, 1, kMaxMeanNonzeros, "mean nonzeros of a row"},
-      {"repeats", 1, 1, 1000, "products with the same matrix"}};
-  return table;
-}
-
-class Spmv final : public runtime::Application {
+class Spmv final : public KernelProgram {
  public:
-  Spmv(std::uint32_t rows, std::uint32_t nonzeros, std::uint32_t repeats, std::uint64_t seed)
-      : rows_(rows), nonzeros_(nonzeros), repeats_(repeats), seed_(seed) {}
-
-  runtime::Task run(runtime::Host& host, bool verify) override {
-    Random random(seed_);
-    const SparseRows matrix = make_matrix(random);
-    const std::vector<float> x = random_floats(random, rows_, 0.0F, 1.0F);
-    const JaggedDiagonals jds = to_jagged_diagonals(matrix);
-
-    const std::uint32_t module = host.load_module(embedded::spmv_ptx, kFile);
-    const auto device_value = host.malloc<float>(jds.value.size());
-    const auto device_column = host.malloc<std::int32_t>(jds.column.size());
-    const auto device_permutation = host.malloc<std::int32_t>(rows_);
-    const auto device_x = host.malloc<float>(rows_);
-    const auto device_y = host.malloc<float>(rows_);
-    host.to_device(device_value, jds.value);
-    host.to_device(device_column, jds.column);
-    host.to_device(device_permutation, jds.permutation);
-    host.to_device(device_x, x);
-    host.copy_to_symbol(module, "diagonal_start", 0, std::as_bytes(std::span(jds.diagonal_start)), 0);
-    host.copy_to_symbol(module, "group_length", 0, std::as_bytes(std::span(jds.group_length)), 0);
-    for (std::uint32_t i = 0; i < repeats_; ++i) {
-      host.launch(module, "spmv_jds", {.grid = {blocks_for(rows_, kBlock)}, .block = {kBlock}}, device_y,
-                  device_value, device_column, device_permutation, device_x, static_cast<int>(rows_));
-    }
-    std::vector<float> y(rows_);
-    host.from_device(y, device_y);
-    co_await host.synchronize();
-    if (verify) {
-      if (reference_.empty()) reference_ = spmv_reference(matrix, x);
-      // No term is negative; a row has fewer than 2 * nonzeros of them, and padding adds exact zeros.
-      check_close("spmv: y", y, reference_, sum_tolerance(2 * nonzeros_ + 1));
-    }
-    host.free(device_value);
-    host.free(device_column);
-    host.free(device_permutation);
-    host.free(device_x);
-    host.free(device_y);
+  explicit Spmv(const Params& params)
+      : rows_(params.get("rows")), nonzeros_(params.get("nonzeros")), repeats_(params.get("repeats")) {
+    params.require_memory(std::uint64_t{rows_} * nonzeros_ * 8 + std::uint64_t{rows_} * 12);
+  }
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"spmv_jds", {blocks_for(rows_, kBlock)}, {kBlock}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    Random random(seed);
+    matrix_ = make_matrix(random);
+    x_ = random_floats(random, rows_, 0.0F, 1.0F);
+  }
+  void start(KernelRun& run) override {
+    const JaggedDiagonals jds = to_jagged_diagonals(matrix_);
+    const auto value = run.upload(jds.value);
+    const auto column = run.upload(jds.column);
+    const auto permutation = run.upload(jds.permutation);
+    const auto x = run.upload(x_);
+    const auto y = run.allocate<float>(rows_);
+    run.set_symbol("diagonal_start", jds.diagonal_start);
+    run.set_symbol("group_length", jds.group_length);
+    for (std::uint32_t i = 0; i < repeats_; ++i) run.launch(y, value, column, permutation, x, rows_);
+    run.download(y_, y);
+  }
+  void check() override {
+    if (expected_.empty()) expected_ = spmv_reference(matrix_, x_);
+    // No term is negative; a row has fewer than 2 * nonzeros of them, and padding adds exact zeros.
+    check_close("spmv: y", y_, expected_, sum_tolerance(2 * nonzeros_ + 1));
   }
 
  private:
@@ -106,51 +82,28 @@ class Spmv final : public runtime::Application {
   std::uint32_t rows_;
   std::uint32_t nonzeros_;
   std::uint32_t repeats_;
-  std::uint64_t seed_;
-  std::vector<double> reference_;
+  SparseRows matrix_;
+  std::vector<float> x_;
+  std::vector<float> y_;
+  std::vector<double> expected_;
 };
 
-std::vector<runtime::AppInfo::KernelShape> shapes(const char* app, const runtime::AppParams& values) {
-  const Params params(app, param_table(), values);
-  return {{"spmv_jds", {blocks_for(params.get("rows"), kBlock)}, {kBlock}}};
-}
-
-std::unique_ptr<runtime::Application> create(const char* app, const runtime::AppParams& values,
-                                             std::uint64_t seed) {
-  const Params params(app, param_table(), values);
-  const std::uint32_t rows = params.get("rows");
-  const std::uint32_t nonzeros = params.get("nonzeros");
-  check_memory(app, std::uint64_t{rows} * nonzeros * 8 + std::uint64_t{rows} * 12);
-  return std::make_unique<Spmv>(rows, nonzeros, params.get("repeats"), seed);
-}
-
-[[maybe_unused]] const bool registered = runtime::register_app({
-    .name = kName,
-    .description = "sparse matrix-vector product, padded jagged diagonals, indices in constant memory "
-                   "(as in Parboil)",
-    .params = param_table(),
-    .ptx_file = kFile,
+const KernelApp kSpmv{
+    .name = "spmv",
+    .description =
+        "sparse matrix-vector product, padded jagged diagonals, indices in constant memory "
+        "(as in Parboil)",
+    .params = {{"rows", 147456, 1, kMaxRows, "rows and columns of the matrix"},
+               {"nonzeros", 24, 1, kMaxMeanNonzeros, "mean nonzeros of a row"},
+               {"repeats", 1, 1, 1000, "products with the same matrix"}},
+    .ptx_file = "benchmarks/spmv/spmv.ptx",
     .ptx_text = embedded::spmv_ptx,
-    .shapes = [](const runtime::AppParams& values) { return shapes(kName, values); },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) { return create(kName, values, seed); },
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Spmv>(kSpmv);
 
-// dai18/sv: Parboil's large matrix has about as many rows.
-constexpr const char* kDai18 = "dai18/sv";
-
-[[maybe_unused]] const bool registered_dai18 = runtime::register_app({
-    .name = kDai18,
-    .description = "sparse matrix-vector product as in Table 2 of dai18",
-    .params = with_defaults(param_table(), {{"repeats", 2}}),
-    .ptx_file = kFile,
-    .ptx_text = embedded::spmv_ptx,
-    .shapes = [](const runtime::AppParams& values) { return shapes(kDai18, values); },
-    .create = [](const runtime::AppParams& values,
-                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
-      return std::make_unique<Dai18Application>(kDai18, create(kDai18, values, seed));
-    },
-});
+// Parboil's large matrix has about as many rows.
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Spmv, struct Dai18>(
+    kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks

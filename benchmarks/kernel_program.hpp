@@ -1,0 +1,196 @@
+// The frame of applications that launch one kernel, once or repeatedly, and wait once: allocation, copies,
+// launch, check and release in their order, and registration. An application's own file has its sizes,
+// inputs, arguments and check.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "benchmarks/common.hpp"
+#include "benchmarks/dai18_table2.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::benchmarks {
+
+/// An array on the device; lives until the run ends.
+template <typename T>
+struct DeviceArray {
+  runtime::DevicePtr<T> first;
+  std::size_t elements;
+};
+
+/// One run of a kernel on the device. All calls only enqueue, in order.
+class KernelRun {
+ public:
+  KernelRun(runtime::Host& host, std::uint32_t module, const runtime::AppInfo::KernelShape& shape,
+            bool verify)
+      : host_(host), module_(module), shape_(shape), verify_(verify) {}
+
+  /// Whether check() will be called: what only that needs is copied back only then.
+  [[nodiscard]] bool verify() const { return verify_; }
+  template <typename T>
+  [[nodiscard]] DeviceArray<T> allocate(std::size_t elements) {
+    const DeviceArray<T> array{host_.malloc<T>(elements), elements};
+    allocated_.push_back(array.first.address);
+    return array;
+  }
+  template <typename T>
+  [[nodiscard]] DeviceArray<T> zeros(std::size_t elements) {
+    const DeviceArray<T> array = allocate<T>(elements);
+    host_.fill(array.first.address, 0, elements * sizeof(T), 0);
+    return array;
+  }
+  template <typename T>
+  [[nodiscard]] DeviceArray<T> upload(const std::vector<T>& values) {
+    const DeviceArray<T> array = allocate<T>(values.size());
+    host_.to_device(array.first, values);
+    return array;
+  }
+  /// `values` (contiguous) become the first ones of the module's variable `symbol`.
+  template <typename Values>
+  void set_symbol(const char* symbol, const Values& values) {
+    host_.copy_to_symbol(module_, symbol, 0, std::as_bytes(std::span(values)), 0);
+  }
+  /// The first elements of `from`, as many as `to` has.
+  template <typename T>
+  void copy(const DeviceArray<T>& to, const DeviceArray<T>& from) {
+    GPUMUX_CHECK(from.elements >= to.elements);
+    host_.copy_on_device(to.first.address, from.first.address, to.elements * sizeof(T), 0);
+  }
+  /// Launches the kernel in its shape. Arguments are arrays, and numbers of the kernel's types or of unsigned
+  /// ones of the same size.
+  template <typename... Args>
+  void launch(const Args&... args) {
+    const runtime::LaunchSpec spec{
+        .grid = shape_.grid, .block = shape_.block, .shared_bytes = shape_.dynamic_shared_bytes};
+    host_.launch(module_, shape_.kernel, spec, argument(args)...);
+  }
+  /// `to` must live until the run ends.
+  template <typename T>
+  void download(std::vector<T>& to, const DeviceArray<T>& from) {
+    to.assign(from.elements, T{});
+    host_.from_device(to, from.first);
+  }
+  /// To be called when all that was enqueued is done.
+  void release() {
+    for (const Address address : allocated_) host_.free(address);
+    allocated_.clear();
+  }
+
+ private:
+  template <typename T>
+  static const T& argument(const T& number) {
+    return number;
+  }
+  template <typename T>
+  static runtime::DevicePtr<T> argument(const DeviceArray<T>& array) {
+    return array.first;
+  }
+
+  runtime::Host& host_;
+  std::uint32_t module_;
+  const runtime::AppInfo::KernelShape& shape_;
+  bool verify_;
+  std::vector<Address> allocated_;
+};
+
+/// What is particular to an application. Its constructor takes the `const Params&` that it reads sizes from,
+/// throws UserError where these do not go together, and is cheap.
+class KernelProgram {
+ public:
+  virtual ~KernelProgram() = default;
+  [[nodiscard]] virtual runtime::AppInfo::KernelShape shape() const = 0;
+  /// Called once, before the first run.
+  virtual void make_inputs(std::uint64_t seed) = 0;
+  /// Enqueues everything, from arrays to the results' way back into members.
+  virtual void start(KernelRun& run) = 0;
+  /// Called after a run with `verify`. Throws SimulationFault that names the first wrong element.
+  virtual void check() = 0;
+};
+
+/// How an application is listed, and where its kernel is.
+struct KernelApp {
+  const char* name = nullptr;  // of a row of dai18's Table 2: its blocks then count for what the row says
+  const char* description = nullptr;
+  std::vector<runtime::AppParamInfo> params;
+  const char* ptx_file = nullptr;
+  std::string_view ptx_text;
+
+  /// The same under another name, with other defaults.
+  [[nodiscard]] KernelApp with(
+      const char* other_name, const char* other_description,
+      std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults) const {
+    KernelApp other{other_name, other_description, params, ptx_file, ptx_text};
+    for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
+      const auto at =
+          std::find_if(other.params.begin(), other.params.end(),
+                       [&](const runtime::AppParamInfo& param) { return param.name == wanted.first; });
+      GPUMUX_CHECK(at != other.params.end() && wanted.second >= at->minimum && wanted.second <= at->maximum);
+      at->default_value = wanted.second;
+    }
+    return other;
+  }
+};
+
+class KernelApplication final : public runtime::Application {
+ public:
+  KernelApplication(const KernelApp& app, std::unique_ptr<KernelProgram> program, std::uint64_t seed)
+      : app_(app), program_(std::move(program)), shape_(program_->shape()), seed_(seed) {}
+
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    if (!std::exchange(has_inputs_, true)) program_->make_inputs(seed_);
+    KernelRun run(host, host.load_module(app_.ptx_text, app_.ptx_file), shape_, verify);
+    program_->start(run);
+    co_await host.synchronize();
+    if (verify) program_->check();
+    run.release();
+  }
+  [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
+    const Table2Row* row = dai18_row(app_.name);
+    if (row == nullptr) return {};
+    return {{std::string(row->kernel), {row->registers, row->shared_bytes}}};
+  }
+
+ private:
+  const KernelApp& app_;
+  std::unique_ptr<KernelProgram> program_;
+  runtime::AppInfo::KernelShape shape_;
+  std::uint64_t seed_;
+  bool has_inputs_ = false;
+};
+
+/// Registers Program, a KernelProgram, as `app`. `Variant` is any type, another for each application that one
+/// Program makes.
+template <typename Program, typename Variant = Program>
+bool register_kernel_app(KernelApp app) {
+  static KernelApp kept;  // for the functions below, which are plain pointers in AppInfo
+  GPUMUX_CHECK(kept.name == nullptr);
+  kept = std::move(app);
+  return runtime::register_app({
+      .name = kept.name,
+      .description = kept.description,
+      .params = kept.params,
+      .ptx_file = kept.ptx_file,
+      .ptx_text = kept.ptx_text,
+      .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
+        return {Program(Params(kept.name, kept.params, values)).shape()};
+      },
+      .create = [](const runtime::AppParams& values,
+                   std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+        return std::make_unique<KernelApplication>(
+            kept, std::make_unique<Program>(Params(kept.name, kept.params, values)), seed);
+      },
+  });
+}
+
+}  // namespace gpumux::benchmarks
