@@ -197,6 +197,37 @@ TEST(Qbmi, TheLargestQuotaGoesFirstAndFreshOnesAreAdded) {
   EXPECT_NEAR(served[1], 1700, 6);
 }
 
+TEST(Qbmi, OneWithoutASampleCountsAsOneRequestAnInstruction) {
+  // 0 has 17 requests an instruction and is known after 1024; 1 is not known yet.
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_sharers(0b11);
+  for (int i = 1; i <= 1024; ++i) static_cast<void>(control.requested(0, i % 17 == 0));
+  for (int i = 1; i < 1024; ++i) static_cast<void>(control.requested(1, i % 3 == 0));
+  EXPECT_EQ(control.client(0).requests_per_instruction, 17U);
+  EXPECT_EQ(control.client(1).requests_per_instruction, 1U);
+  EXPECT_EQ(control.client(0).quota, 1) << "of the first set, from 1 and 1";
+  EXPECT_EQ(control.client(1).quota, 1);
+  // lcm(17, 1) = 17: one instruction of 0 for 17 of 1.
+  control.issued(0);
+  EXPECT_EQ(control.client(0).quota, 0 + 1);
+  EXPECT_EQ(control.client(1).quota, 1 + 17);
+  for (int i = 0; i < 17; ++i) {
+    EXPECT_EQ(control.first_of(0b11), 1U) << "it has more left, or as much and is not the last: " << i;
+    control.issued(1);
+    if (i == 16) break;
+    EXPECT_EQ(control.client(1).quota, 17 - i);
+  }
+  EXPECT_EQ(control.client(1).quota, 1);
+  EXPECT_EQ(control.first_of(0b11), 0U) << "1 and 1: in turn";
+  // The sample of 1 is full: 3 requests an instruction. The next set is lcm(17, 3) / r: 3 and 17.
+  static_cast<void>(control.requested(1, true));
+  EXPECT_EQ(control.client(1).requests_per_instruction, 3U);
+  control.issued(0);
+  EXPECT_EQ(control.client(0).quota, 0 + 3);
+  EXPECT_EQ(control.client(1).quota, 1 + 17);
+}
+
 TEST(Qbmi, TheQuotaOfASilentApplicationSaturates) {
   MemoryControl control(0, 1);
   control.set(kQbmi);
