@@ -152,6 +152,13 @@ const Scheme& find(const std::string& name) {
   throw UserError(unknown_choice("memory scheme", name, known));
 }
 
+/// Ways of a unified L1 while shared memory has its largest part.
+std::uint32_t fewest_ways(const machine::L1Config& l1) {
+  const std::uint32_t sets = std::max(1U, l1.bytes / (std::max(1U, l1.ways) * kLineBytes));
+  const std::uint32_t shared = l1.shared_carveouts.empty() ? 0 : l1.shared_carveouts.back();
+  return (l1.unified_bytes - std::min(shared, l1.unified_bytes)) / (sets * kLineBytes);
+}
+
 /// "k12": 12.
 std::optional<std::uint32_t> application(const std::string& key) {
   if (key.size() < 2 || key.size() > 3 || key[0] != 'k') return std::nullopt;
@@ -246,7 +253,9 @@ void check_memory_scheme(const PolicyChoice& choice, const machine::MachineConfi
       throw UserError(fmt::format("memory={}: {} applications cannot share {} {}: each needs one; run fewer",
                                   choice.memory, apps, have, what));
   };
-  if (scheme.divides_ways) enough(config.l1.ways, "ways of L1 (l1.ways)");
+  if (scheme.divides_ways && config.l1.unified_bytes == 0) enough(config.l1.ways, "ways of L1 (l1.ways)");
+  if (scheme.divides_ways && config.l1.unified_bytes > 0)
+    enough(fewest_ways(config.l1), "ways, which the largest of l1.shared_carveouts leaves of L1");
   if (scheme.divides_misses) {
     enough(config.l1.mshr_entries, "MSHRs (l1.mshr_entries)");
     enough(config.l1.miss_queue, "places of the miss queue (l1.miss_queue)");

@@ -74,7 +74,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
     warps[slot].local = static_cast<std::uint8_t>(slot / schedulers_count);
   }
   may_issue.fill(true);
-  if (config.l1.unified_bytes > 0) choose_carveout();
+  if (config.l1.unified_bytes > 0) choose_carveout(0);
 }
 
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
@@ -110,7 +110,7 @@ bool Sm::State::fits(const workload::BlockResources& resources) const {
 
 /// Shared memory gets the smallest part that holds what the resident kernels need when each fills the SM
 /// alone, L1 the rest. Called when a kernel gets its first block here.
-void Sm::State::choose_carveout() {
+void Sm::State::choose_carveout(Cycle now) {
   if (config.l1.unified_bytes == 0) return;
   std::uint32_t need = 0;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -129,7 +129,11 @@ void Sm::State::choose_carveout() {
                                     [need](std::uint32_t carveout) { return carveout >= need; });
   const std::uint32_t chosen = fitting == config.l1.shared_carveouts.end() ? shared_capacity : *fitting;
   const std::uint32_t rest = config.l1.unified_bytes - std::min(chosen, config.l1.unified_bytes);
-  if (rest != l1.bytes()) l1.resize(rest);
+  if (rest == l1.bytes()) return;
+  l1.resize(rest);
+  if (!memory_controlled) return;
+  divide_l1(now);
+  lsu_retry(now);  // it may have grown
 }
 
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
@@ -160,8 +164,8 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   }
   block_order.push_back(static_cast<std::uint8_t>(index));
   wants_records = true;
-  if (resident[slot]++ == 0) choose_carveout();
-  if (memory_controlled && blocks_of_app[hot[slot].app]++ == 0) memory.arrived(hot[slot].app);
+  if (resident[slot]++ == 0) choose_carveout(start);
+  if (memory_controlled && blocks_of_app[hot[slot].app]++ == 0) memory_arrived(hot[slot].app, start);
 
   std::uint32_t free = 0;
   for (std::uint32_t w = 0; w < block.stream->warps(); ++w) {
@@ -360,7 +364,8 @@ void Sm::State::finish_blocks(Cycle now) {
     used_registers -= block.registers;
     used_shared -= block.shared_bytes;
     --resident[block.kernel];
-    if (memory_controlled && --blocks_of_app[hot[block.kernel].app] == 0) memory.left(hot[block.kernel].app);
+    if (memory_controlled && --blocks_of_app[hot[block.kernel].app] == 0)
+      memory_left(hot[block.kernel].app, now);
     ++count(block.kernel).blocks_completed;
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
     block.resident = false;

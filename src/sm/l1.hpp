@@ -105,6 +105,8 @@ class L1 {
   [[nodiscard]] std::uint32_t ways() const { return ways_; }
   [[nodiscard]] std::uint32_t max_ways() const { return max_ways_; }
   [[nodiscard]] std::uint32_t set_index(std::uint64_t line) const;
+  /// A store drops what it writes; else it updates it.
+  [[nodiscard]] bool write_evicts() const { return write_evict_; }
 
   /// From now on replacement keeps each application to its ways of a set: one that holds fewer evicts the
   /// oldest line of another, one that does not evicts its own, and has to wait when these are all reserved.

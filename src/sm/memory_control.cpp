@@ -52,7 +52,7 @@ void MemoryControl::set(const machine::MemoryScheme& scheme) {
 void MemoryControl::set_sharers(std::uint32_t sharers) {
   sharers_ = sharers;
   if (scheme_.order != machine::MemoryScheme::Order::Quota) return;
-  for (std::uint32_t left = sharers & present_; left != 0; left &= left - 1) {
+  for (std::uint32_t left = here(); left != 0; left &= left - 1) {
     if (clients_[static_cast<std::size_t>(std::countr_zero(left))].quota > 0) continue;
     add_quotas();  // a newcomer has none
     return;
@@ -80,9 +80,8 @@ void MemoryControl::issued(AppId app) {
 void MemoryControl::add_quotas() {
   std::array<std::uint32_t, kMaxApps> known{};
   for (std::uint32_t app = 0; app < kMaxApps; ++app) known[app] = clients_[app].requests_per_instruction;
-  const std::uint32_t here = sharers_ & present_;
-  const std::array<std::int32_t, kMaxApps> fresh = quotas(known, here);
-  for (std::uint32_t left = here; left != 0; left &= left - 1) {
+  const std::array<std::int32_t, kMaxApps> fresh = quotas(known, here());
+  for (std::uint32_t left = here(); left != 0; left &= left - 1) {
     const auto app = static_cast<std::size_t>(std::countr_zero(left));
     machine::MemoryClient& client = clients_[app];
     client.quota = std::min(client.quota + fresh[app], kMostQuota);

@@ -40,7 +40,8 @@ class MemoryControl {
   void set(const machine::MemoryScheme& scheme);
   /// Applications with a kernel, as bits.
   void set_sharers(std::uint32_t sharers);
-  /// Sharers with blocks on this SM, as bits: those that get quotas. At first all count as here.
+  /// Applications with blocks on this SM, as bits: those that get quotas, ways and shares of L1's resources.
+  /// At first all count as here.
   void set_present(std::uint32_t apps) { present_ = apps; }
   /// The first block of an application has come. All that are here begin with a fresh set of quotas: nobody
   /// has saved any up while he was alone.
@@ -50,6 +51,8 @@ class MemoryControl {
   [[nodiscard]] const machine::MemoryScheme& scheme() const { return scheme_; }
   [[nodiscard]] const machine::MemoryClient& client(AppId app) const { return clients_[app]; }
   [[nodiscard]] std::uint32_t sharers() const { return sharers_; }
+  /// Sharers with blocks on this SM, as bits.
+  [[nodiscard]] std::uint32_t here() const { return sharers_ & present_; }
 
   // --- what happens to memory instructions. True: somebody who was at his limit no longer is ------------
   void issued(AppId app);

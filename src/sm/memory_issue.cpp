@@ -19,23 +19,42 @@ void Sm::State::set_memory_scheme(const machine::MemoryScheme& scheme) {
 
 void Sm::State::set_memory_sharers(std::uint32_t sharers) {
   if (!memory_controlled || sharers == memory.sharers()) return;
+  const std::uint32_t before = memory.here();
   memory.set_sharers(sharers);
-  const auto count = std::max(1U, static_cast<std::uint32_t>(std::popcount(sharers)));
-  if (memory.scheme().divides_ways) {
-    ways_granted = way_partition.share(sharers, l1.ways());
+  if (memory.here() != before) divide_l1(now_);
+}
+
+void Sm::State::memory_arrived(AppId app, Cycle now) {
+  memory.arrived(app);
+  divide_l1(now);
+}
+
+void Sm::State::divide_l1(Cycle now) {
+  const machine::MemoryScheme& scheme = memory.scheme();
+  if (!scheme.divides_ways && !scheme.divides_misses) return;
+  if (scheme.divides_ways) {
+    ways_granted = way_partition.share(memory.here(), l1.ways());
     l1.divide_ways(ways_granted);
   }
-  if (memory.scheme().divides_misses) {
+  if (scheme.divides_misses) {
+    const auto count = std::max(1U, static_cast<std::uint32_t>(std::popcount(memory.here())));
     l1.divide_mshrs(std::max(1U, config.l1.mshr_entries / count));
     miss_queue_each = std::max(1U, config.l1.miss_queue / count);
   }
-  lsu_retry(now_);  // its head may have more now
+  lsu_retry(now);  // its head may have more now
 }
 
-/// Nothing is counted while nobody comes to L1: of intervals that went by, the first divides the ways.
+/// Nothing is counted while nobody comes to L1, so what went by is made up for at the next access.
 void Sm::State::divide_ways_again(Cycle now) {
-  while (way_partition.next() <= now) ways_granted = way_partition.update(l1.ways());
+  ways_granted = way_partition.update(now, l1.ways());
   l1.divide_ways(ways_granted);
+}
+
+void Sm::State::flush_l1() {
+  l1.flush();
+  if (!memory_controlled || !memory.scheme().divides_ways) return;
+  way_partition.flushed();
+  lsu_retry(now_);  // where a share was all reserved, others' lines have left room
 }
 
 /// The next instruction of a warp that has become ready, once: it stays the next until it issues.
@@ -91,8 +110,12 @@ void Sm::State::memory_accessed(const MemoryOp& op, workload::Transaction transa
   if (!memory.scheme().divides_ways || !l1_enabled) return;
   const std::uint64_t line = transaction.line();
   if (!load) {
-    const bool drops = config.l1.write == "evict" || (op.inst->flags & isa::InstFlag::kAtomic) != 0;
-    if (drops) way_partition.dropped(op.app, l1.set_index(line), line);
+    const bool drops = l1.write_evicts() || (op.inst->flags & isa::InstFlag::kAtomic) != 0;
+    if (drops) {
+      way_partition.dropped(op.app, l1.set_index(line), line);
+    } else {
+      way_partition.stored(op.app, l1.set_index(line), line);
+    }
   } else if (!bypasses_l1(op)) {
     way_partition.loaded(op.app, l1.set_index(line), line);
   }

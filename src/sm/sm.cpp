@@ -50,7 +50,7 @@ bool Sm::refill_streams(std::uint32_t records) {
 
 bool Sm::wants_records() const { return state_->wants_records; }
 
-void Sm::flush_l1() { state_->l1.flush(); }
+void Sm::flush_l1() { state_->flush_l1(); }
 
 void Sm::prefetch_state() const { state_->prefetch_state(); }
 

@@ -83,7 +83,8 @@ class Sm {
   void set_may_issue(KernelSlot slot, bool allowed);
   /// Before the first block.
   void set_memory_scheme(const machine::MemoryScheme& scheme);
-  /// Applications that have a kernel, as bits: those that get quotas, ways and shares of L1's resources.
+  /// Applications that have a kernel, as bits. Of these, those that have blocks here get quotas, ways and
+  /// shares of L1's resources.
   void set_memory_sharers(std::uint32_t sharers);
   /// At most so many (1 or more) memory instructions of the application in flight.
   void set_memory_limit(AppId app, std::uint32_t limit);

@@ -47,7 +47,7 @@ struct Sm::State {
   [[nodiscard]] std::uint32_t shared_of(const workload::BlockResources& resources) const;
   void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
               Cycle start);
-  void choose_carveout();
+  void choose_carveout(Cycle now);
   bool refill(Block& block, std::uint32_t records);
   void refill_independent_blocks();
   void reload_refilled(Cycle now);
@@ -121,7 +121,16 @@ struct Sm::State {
   // --- memory_issue.cpp -------------------------------------------------------------------------
   void set_memory_scheme(const machine::MemoryScheme& scheme);
   void set_memory_sharers(std::uint32_t sharers);
+  /// The first block of an application has come; its last one has ended.
+  void memory_arrived(AppId app, Cycle now);
+  void memory_left(AppId app, Cycle now) {
+    memory.left(app);
+    divide_l1(now);
+  }
+  /// Among the applications that have blocks here, or as L1's size has changed.
+  void divide_l1(Cycle now);
   void divide_ways_again(Cycle now);
+  void flush_l1();
   /// Finds out which of the scheduler's ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
   /// Of the scheduler's warps, those held back by a limit.
@@ -174,7 +183,7 @@ struct Sm::State {
     if (op.holds_block) last_read[op.kernel] = now;
   }
   void lsu_retry(Cycle now) {
-    if (lsu.stall != Stall::None) lsu.next = now;
+    if (lsu.stall != Stall::None) lsu.next = std::min(lsu.next, now);
   }
   std::uint32_t new_request(std::uint64_t line, Purpose purpose, KernelSlot kernel, AppId app,
                             std::uint32_t target, std::uint8_t sectors, Cycle now);

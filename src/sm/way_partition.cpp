@@ -53,6 +53,15 @@ std::uint32_t ShadowTags::access(std::uint32_t set, std::uint64_t line) {
   return place;
 }
 
+void ShadowTags::touch(std::uint32_t set, std::uint64_t line) {
+  const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(std::size_t{set} * ways_);
+  const auto last = first + static_cast<std::ptrdiff_t>(ways_);
+  const auto found = std::find(first, last, line + 1);
+  if (found != last) std::rotate(first, found, found + 1);
+}
+
+void ShadowTags::clear() { std::fill(tags_.begin(), tags_.end(), 0); }
+
 void ShadowTags::remove(std::uint32_t set, std::uint64_t line) {
   const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(std::size_t{set} * ways_);
   const auto last = first + static_cast<std::ptrdiff_t>(ways_);
@@ -78,15 +87,29 @@ void WayPartition::loaded(AppId app, std::uint32_t set, std::uint64_t line) {
   hits[place] = std::min(hits[place] + 1, kMostHits);
 }
 
+void WayPartition::stored(AppId app, std::uint32_t set, std::uint64_t line) {
+  if (!tags_.empty()) tags_[app].touch(set, line);
+}
+
+void WayPartition::flushed() {
+  for (ShadowTags& tags : tags_) tags.clear();
+}
+
 void WayPartition::dropped(AppId app, std::uint32_t set, std::uint64_t line) {
   if (!tags_.empty()) tags_[app].remove(set, line);
 }
 
-std::array<std::uint32_t, kMaxApps> WayPartition::update(std::uint32_t ways) {
-  next_ += interval_;
-  const std::array<std::uint32_t, kMaxApps> granted = divide_ways(hits_, ways, sharers_);
+void WayPartition::halve(unsigned times) {
   for (std::vector<std::uint32_t>& hits : hits_)
-    for (std::uint32_t& count : hits) count /= 2;
+    for (std::uint32_t& count : hits) count >>= times;
+}
+
+std::array<std::uint32_t, kMaxApps> WayPartition::update(Cycle now, std::uint32_t ways) {
+  const Cycle missed = (now - next_) / interval_;  // ends of intervals before the last, without any access
+  next_ += (missed + 1) * interval_;
+  halve(static_cast<unsigned>(std::min<Cycle>(missed, kHitBits)));
+  const std::array<std::uint32_t, kMaxApps> granted = divide_ways(hits_, ways, sharers_);
+  halve(1);
   return granted;
 }
 

@@ -25,7 +25,10 @@ class ShadowTags {
   ShadowTags(std::uint32_t sets, std::uint32_t ways) : ways_(ways), tags_(std::size_t{sets} * ways, 0) {}
   /// Makes the line the one used last of its set. Its place before, or `ways` when it was not there.
   std::uint32_t access(std::uint32_t set, std::uint64_t line);
+  /// Makes the line, if it is there, the one used last of its set.
+  void touch(std::uint32_t set, std::uint64_t line);
   void remove(std::uint32_t set, std::uint64_t line);
+  void clear();
 
  private:
   std::uint32_t ways_;
@@ -38,17 +41,26 @@ class WayPartition {
   void begin(std::uint32_t sets, std::uint32_t ways, Cycle interval);
   /// A load of a line of the set was taken by L1.
   void loaded(AppId app, std::uint32_t set, std::uint64_t line);
+  /// A store updated the line, if it is there; no hit, for the store goes on to L2 all the same.
+  void stored(AppId app, std::uint32_t set, std::uint64_t line);
   /// A store or atomic dropped the line.
   void dropped(AppId app, std::uint32_t set, std::uint64_t line);
+  /// L1 was flushed: the tags are gone, what was counted stays.
+  void flushed();
   /// From this cycle on the ways are to be divided anew.
   [[nodiscard]] Cycle next() const { return next_; }
-  /// At the end of an interval: the ways of each application, from what was counted. The counts are halved.
-  std::array<std::uint32_t, kMaxApps> update(std::uint32_t ways);
-  /// Other sharers. With one that was never there before, all counts begin anew.
+  /// At `now`, next() or later: the ways of each application, from what was counted until the last interval's
+  /// end. The counts are halved at the end of each interval.
+  std::array<std::uint32_t, kMaxApps> update(Cycle now, std::uint32_t ways);
+  /// Other sharers or another number of ways. With a sharer that was never there before, all counts begin
+  /// anew.
   std::array<std::uint32_t, kMaxApps> share(std::uint32_t sharers, std::uint32_t ways);
 
  private:
-  static constexpr std::uint32_t kMostHits = 0xffff;  // counters of 16 bits
+  static constexpr unsigned kHitBits = 16;  // of a counter
+  static constexpr std::uint32_t kMostHits = (1U << kHitBits) - 1;
+  void halve(unsigned times);
+
   std::uint32_t sets_ = 0;
   std::uint32_t ways_ = 0;
   Cycle interval_ = 0;

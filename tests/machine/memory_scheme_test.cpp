@@ -136,12 +136,22 @@ TEST(Ways, AreAllGivenAwayAndFollowTheHits) {
   }
 }
 
-TEST(Ways, WorkOnASectoredCacheThatAllocatesAtTheFill) {
-  experiment::RunSpec spec = run_of(kPair, "even-ucp:interval=1000", 6000);
-  spec.machine = machine::load_machine("v100", {"sms=2"});
-  const std::string one = figures(spec);
-  spec.threads = 2;
-  EXPECT_EQ(one, figures(spec));
+// v100 also flushes L1 when a kernel begins, and divides it from shared memory as the kernels need.
+TEST(Ways, WorkOnASectoredCacheThatChangesItsSize) {
+  for (const char* allocate : {"on-miss", "on-fill"}) {
+    experiment::RunSpec spec = run_of(kPair, "even-ucp:interval=1000", 6000);
+    spec.machine = machine::load_machine("v100", {"sms=2", std::string("l1.allocate=") + allocate});
+    const std::string one = figures(spec);
+    spec.threads = 2;
+    spec.no_skip = true;
+    EXPECT_EQ(one, figures(spec)) << allocate;
+  }
+}
+
+TEST(DividedL1, IsOfNoConsequenceForApplicationsThatHaveSmsOfTheirOwn) {
+  const std::string plain = figures(run_of(kPair, "spatial"), false);
+  for (const char* policy : {"spatial-ucp", "spatial-mshr"})
+    EXPECT_EQ(plain, figures(run_of(kPair, policy), false)) << policy;
 }
 
 TEST(MemorySchemes, AnImpossibleOneIsTheUsersError) {

@@ -111,6 +111,9 @@ TEST(MemoryLevel, RefusesWhatTheRunCannotHave) {
   EXPECT_NE(message("even-smil:k1=1", 1).find("but the run has 1 application: k0"), std::string::npos);
   EXPECT_EQ(message("even-ucp", 6), "accepted");
   EXPECT_NE(message("even-ucp", 7).find("7 applications cannot share 6 ways of L1"), std::string::npos);
+  const std::vector<std::string> unified = {"l1.unified_size=104K", "l1.shared_carveouts=[0, 96K]"};
+  EXPECT_EQ(message("even-ucp", 2, unified), "accepted");
+  EXPECT_NE(message("even-ucp", 3, unified).find("3 applications cannot share 2 ways"), std::string::npos);
   EXPECT_NE(message("even-mshr", 9).find("9 applications cannot share 8 places of the miss queue"),
             std::string::npos);
   EXPECT_NE(message("even-mshr", 3, {"l1.mshr_entries=2"}).find("cannot share 2 MSHRs"), std::string::npos);

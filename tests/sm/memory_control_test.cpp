@@ -197,6 +197,37 @@ TEST(Qbmi, TheLargestQuotaGoesFirstAndFreshOnesAreAdded) {
   EXPECT_NEAR(served[1], 1700, 6);
 }
 
+TEST(Qbmi, OneWithoutASampleCountsAsOneRequestAnInstruction) {
+  // 0 has 17 requests an instruction and is known after 1024; 1 is not known yet.
+  MemoryControl control(0, 1);
+  control.set(kQbmi);
+  control.set_sharers(0b11);
+  for (int i = 1; i <= 1024; ++i) static_cast<void>(control.requested(0, i % 17 == 0));
+  for (int i = 1; i < 1024; ++i) static_cast<void>(control.requested(1, i % 3 == 0));
+  EXPECT_EQ(control.client(0).requests_per_instruction, 17U);
+  EXPECT_EQ(control.client(1).requests_per_instruction, 1U);
+  EXPECT_EQ(control.client(0).quota, 1) << "of the first set, from 1 and 1";
+  EXPECT_EQ(control.client(1).quota, 1);
+  // lcm(17, 1) = 17: one instruction of 0 for 17 of 1.
+  control.issued(0);
+  EXPECT_EQ(control.client(0).quota, 0 + 1);
+  EXPECT_EQ(control.client(1).quota, 1 + 17);
+  for (int i = 0; i < 17; ++i) {
+    EXPECT_EQ(control.first_of(0b11), 1U) << "it has more left, or as much and is not the last: " << i;
+    control.issued(1);
+    if (i == 16) break;
+    EXPECT_EQ(control.client(1).quota, 17 - i);
+  }
+  EXPECT_EQ(control.client(1).quota, 1);
+  EXPECT_EQ(control.first_of(0b11), 0U) << "1 and 1: in turn";
+  // The sample of 1 is full: 3 requests an instruction. The next set is lcm(17, 3) / r: 3 and 17.
+  static_cast<void>(control.requested(1, true));
+  EXPECT_EQ(control.client(1).requests_per_instruction, 3U);
+  control.issued(0);
+  EXPECT_EQ(control.client(0).quota, 0 + 3);
+  EXPECT_EQ(control.client(1).quota, 1 + 17);
+}
+
 TEST(Qbmi, TheQuotaOfASilentApplicationSaturates) {
   MemoryControl control(0, 1);
   control.set(kQbmi);
@@ -601,6 +632,236 @@ TEST(Shares, MshrsAndMissQueueAreDividedEvenly) {
   EXPECT_EQ(in_time(MemoryScheme{}), "aaaaaaaa");
   // In order: the fifth of a waits at the head, and b behind it, though b's share is free.
   EXPECT_EQ(in_time(scheme), "aaaa");
+}
+
+MemoryScheme dividing(bool misses) {
+  MemoryScheme scheme;
+  scheme.divides_misses = misses;
+  scheme.divides_ways = !misses;
+  scheme.ways_interval = 1000;
+  return scheme;
+}
+
+/// Warps of arithmetic alone.
+std::vector<WarpCode> busy(std::uint32_t instructions, std::uint32_t warps = 1) {
+  std::vector<WarpCode> code(warps);
+  for (WarpCode& warp : code)
+    for (std::uint32_t i = 0; i < instructions; ++i) warp.run(9 + i % 8);
+  return code;
+}
+
+TEST(Shares, AreOfThoseWhoHaveBlocksHere) {
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.mshr_entries = 8;
+  TwoApps bench(machine, dividing(true), 1000);
+  // 1 and 2 have kernels, but no blocks on this SM.
+  bench.sm.set_memory_sharers(0b111);
+  bench.bind(bench.program, {8 * kWarpSize, 16, 0});
+  bench.launch(TwoApps::loads(8, 1, 0));
+  bench.run_to(60);
+  EXPECT_EQ(bench.order(), "aaaaaaaa");
+  bench.finish();
+}
+
+TEST(Shares, GrowAtOnceWhenAnApplicationsLastBlockEnds) {
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.mshr_entries = 8;
+  TwoApps bench(machine, dividing(true), 1000);
+  bench.begin({TwoApps::loads(8, 1, 0), busy(80)});
+  bench.run_to(60);
+  EXPECT_EQ(bench.order(), "aaaa");
+  bench.run_to(200);
+  ASSERT_EQ(bench.sm.resident_blocks(1), 0U);
+  EXPECT_EQ(bench.order(), "aaaaaaaa") << "long before the first reply";
+  bench.finish();
+}
+
+TEST(Shares, OfTheMissQueueShrinkWhenAnotherComes) {
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.miss_queue = 4;
+  machine.l2.partitions = 1;
+  machine.noc.input_buffer_flits = 4;
+  machine.l1.mshr_entries = 128;
+  TwoApps bench(machine, dividing(true));
+  bench.answer = false;
+  const std::uint32_t credits = bench.network.request_credits;  // a flit each
+  std::vector<WarpCode> loads(credits + 2);
+  for (std::uint32_t w = 0; w < loads.size(); ++w) loads[w].global(0, w);
+  bench.begin({std::move(loads)});
+  bench.run_to(100);
+  // No more leave, for no credits come back: the last two wait in the queue, where two places are free.
+  EXPECT_EQ(bench.sent.size(), credits);
+  EXPECT_EQ(bench.counters().l1_accesses, credits + 2);
+  bench.sm.set_memory_sharers(0b11);
+  bench.bind(bench.program, {kWarpSize, 16, 0}, 1, 1);
+  bench.launch(busy(1000), 1, 1, bench.now);
+  bench.bind(bench.program, {kWarpSize, 16, 0}, 2, 0);
+  bench.launch(TwoApps::loads(1, 1, 50'000), 2, 2, bench.now);
+  bench.run_to(200);
+  EXPECT_GT(bench.sm.counters(2).rsfail_miss_queue, 0U) << "half of the queue, which it has used up";
+}
+
+TEST(Ways, AreOfThoseWhoHaveBlocksHere) {
+  TwoApps bench(plain_machine(), dividing(false));
+  bench.begin({busy(400), busy(40)});
+  bench.sm.set_memory_sharers(0b111);  // 2 has none here
+  EXPECT_EQ(bench.sm.memory_client(0).ways, 2U);
+  EXPECT_EQ(bench.sm.memory_client(1).ways, 2U);
+  EXPECT_EQ(bench.sm.memory_client(2).ways, 0U);
+  bench.run_to(200);
+  ASSERT_EQ(bench.sm.resident_blocks(1), 0U);
+  EXPECT_EQ(bench.sm.memory_client(0).ways, 4U) << "the other has gone";
+  bench.launch(busy(40), 1, 1, bench.now);
+  EXPECT_EQ(bench.sm.memory_client(0).ways, 2U) << "and is back";
+  bench.finish();
+}
+
+TEST(Ways, OfOneThatHasGoneAreTaken) {
+  // One set of four ways. 1 fills its two and goes; 0 then uses all four.
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.bytes = 4 * kLineBytes;
+  TwoApps bench(machine, dividing(false), 20);
+  std::vector<WarpCode> first = busy(300);
+  for (std::uint32_t round = 0; round < 2; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) first[0].global(i, i);
+    for (std::uint32_t i = 0; i < 100; ++i) first[0].run(9 + i % 8);
+  }
+  std::vector<WarpCode> second(1);
+  second[0].global(0, 50).global(1, 51);
+  bench.begin({std::move(first), std::move(second)});
+  bench.finish();
+  EXPECT_EQ(bench.counters().l1_accesses, 8U);
+  EXPECT_EQ(bench.counters().l1_misses, 4U) << "the second time all four are there";
+}
+
+TEST(Ways, AFlushEmptiesTheShadowTags) {
+  // 0 loads three lines twice, between which L1 is flushed: a hit neither there nor with more ways.
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.bytes = 4 * kLineBytes;
+  const auto granted = [&](bool flush) {
+    TwoApps bench(machine, dividing(false), 20);
+    std::vector<WarpCode> code(1);
+    const auto compute = [&](std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count; ++i) code[0].run(9 + i % 8);
+    };
+    for (std::uint32_t round = 0; round < 2; ++round) {
+      for (std::uint32_t i = 0; i < 3; ++i) code[0].global(i, i);
+      compute(400);
+    }
+    compute(100);
+    code[0].global(3, 7);  // the first access after the interval
+    compute(100);
+    bench.begin({std::move(code), busy(3000)});
+    bench.run_to(200);
+    EXPECT_EQ(bench.sent.size(), 3U);
+    if (flush) bench.sm.flush_l1();
+    while (bench.counters().l1_accesses < 7) bench.window(bench.now + 10);
+    EXPECT_EQ(bench.counters().l1_misses, flush ? 7U : 4U);
+    const std::uint32_t ways = bench.sm.memory_client(0).ways;
+    bench.finish();
+    return ways;
+  };
+  EXPECT_EQ(granted(false), 3U);
+  EXPECT_EQ(granted(true), 2U);
+}
+
+TEST(Ways, AStoreThatUpdatesALineMakesItTheOneUsedLast) {
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.bytes = 4 * kLineBytes;
+  const auto granted = [&](const char* write) {
+    machine.l1.write = write;
+    TwoApps bench(machine, dividing(false), 20);
+    std::vector<WarpCode> code(1);
+    for (std::uint32_t i = 0; i < 4; ++i) code[0].global(i, i);
+    code[0].global(8, 0);  // the store: the order is 0, 3, 2, 1 now, or 3, 2, 1
+    code[0].global(4, 2);
+    for (std::uint32_t i = 0; i < 600; ++i) code[0].run(9 + i % 8);
+    code[0].global(5, 7);  // the first access after the interval
+    for (std::uint32_t i = 0; i < 100; ++i) code[0].run(9 + i % 8);
+    bench.begin({std::move(code), busy(2000)});
+    while (bench.counters().l1_accesses < 7) bench.window(bench.now + 10);
+    const std::uint32_t ways = bench.sm.memory_client(0).ways;
+    bench.finish();
+    return ways;
+  };
+  EXPECT_EQ(granted("through"), 3U);
+  EXPECT_EQ(granted("evict"), 2U);
+}
+
+TEST(Ways, AFlushLetsTheHeadGoOn) {
+  // One set of four ways: two hold lines of 1. The third load of 0 waits for its own two, which are on their
+  // way, until the flush makes room.
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.bytes = 4 * kLineBytes;
+  TwoApps bench(machine, dividing(false), 500);
+  std::vector<WarpCode> other = busy(2000);
+  other[0].records.insert(other[0].records.begin(), {{0, kAllLanes}, {1, kAllLanes}});
+  WarpCode loads;
+  loads.global(0, 50).global(1, 51);
+  other[0].memory = loads.memory;
+  bench.begin({busy(2000), std::move(other)});
+  bench.run_to(600);
+  EXPECT_EQ(bench.order(), "bb");
+  bench.bind(bench.program, {kWarpSize, 16, 0}, 2, 0);
+  std::vector<WarpCode> three(1);
+  three[0].global(0, 1).global(1, 2).global(2, 3);
+  bench.launch(std::move(three), 2, 2, bench.now);
+  bench.run_to(700);
+  EXPECT_EQ(bench.order(), "bbaa");
+  bench.sm.flush_l1();
+  bench.run_to(730);
+  EXPECT_EQ(bench.order(), "bbaaa");
+  bench.finish();
+}
+
+/// One set; two to four ways, the fewest while a kernel with shared memory is there.
+machine::MachineConfig one_growing_set() {
+  machine::MachineConfig machine = plain_machine();
+  machine.l1.bytes = kLineBytes;
+  machine.l1.ways = 1;
+  machine.l1.unified_bytes = 4 * kLineBytes;
+  machine.l1.shared_carveouts = {0, 2 * kLineBytes};
+  machine.sm.shared_bytes = 2 * kLineBytes;
+  machine.sm.shared_allocation_unit = kLineBytes;
+  return machine;
+}
+
+TEST(Ways, FollowTheSizeOfL1) {
+  TwoApps bench(one_growing_set(), dividing(false));
+  bench.begin({busy(600), busy(600)});
+  EXPECT_EQ(bench.sm.memory_client(0).ways + bench.sm.memory_client(1).ways, 4U);
+  // A second kernel of 0 leaves L1 half.
+  bench.bind(bench.program, {kWarpSize, 16, 2 * kLineBytes}, 2, 0);
+  bench.launch(busy(40), 2, 2, bench.now);
+  EXPECT_EQ(bench.sm.memory_client(0).ways + bench.sm.memory_client(1).ways, 2U);
+  bench.run_to(200);
+  ASSERT_EQ(bench.sm.resident_blocks(2), 0U);
+  bench.bind(bench.program, {kWarpSize, 16, 0}, 3, 0);
+  bench.launch(busy(40), 3, 3, bench.now);
+  EXPECT_EQ(bench.sm.memory_client(0).ways + bench.sm.memory_client(1).ways, 4U);
+  bench.finish();
+}
+
+TEST(Ways, ALargerL1LetsTheHeadGoOn) {
+  for (const MemoryScheme& scheme : {dividing(false), dividing(true), kQbmi}) {
+    TwoApps bench(one_growing_set(), scheme, 1000);
+    bench.begin({busy(40)});
+    bench.run_to(10);
+    bench.bind(bench.program, {kWarpSize, 16, 2 * kLineBytes}, 1, 0);
+    bench.launch(busy(40), 1, 1, bench.now);
+    bench.bind(bench.program, {kWarpSize, 16, 0}, 2, 0);
+    std::vector<WarpCode> three(1);
+    three[0].global(0, 1).global(1, 2).global(2, 3);
+    bench.launch(std::move(three), 2, 2, bench.now);
+    bench.run_to(200);
+    EXPECT_EQ(bench.order(), "aa");
+    ASSERT_EQ(bench.sm.resident_blocks(1), 0U);
+    bench.bind(bench.program, {kWarpSize, 16, 0}, 3, 0);
+    bench.launch(busy(40), 3, 3, bench.now + 3);
+    bench.run_to(230);
+    EXPECT_EQ(bench.order(), "aaa") << "long before the first reply";
+    bench.finish();
+  }
 }
 
 }  // namespace

@@ -86,19 +86,75 @@ TEST(WayPartition, CountsHalveAndNewcomersBeginEven) {
   EXPECT_EQ(granted[0], 2U);
   for (int i = 0; i < 8; ++i)
     for (std::uint64_t line = 0; line < 3; ++line) partition.loaded(0, 0, line);  // hits in its third way
-  granted = partition.update(4);
+  granted = partition.update(1000, 4);
   EXPECT_EQ(partition.next(), 2000U);
   EXPECT_EQ(granted[0], 3U);
   EXPECT_EQ(granted[1], 1U);
-  granted = partition.update(4);
+  granted = partition.update(2000, 4);
   EXPECT_EQ(granted[0], 3U) << "half of it is still there";
-  for (int i = 0; i < 5; ++i) granted = partition.update(4);
+  for (int i = 0; i < 5; ++i) granted = partition.update(partition.next(), 4);
   EXPECT_EQ(granted[0], 2U) << "all forgotten";
   for (int i = 0; i < 8; ++i)
     for (std::uint64_t line = 0; line < 3; ++line) partition.loaded(0, 0, line);
   granted = partition.share(0b111, 4);
   EXPECT_EQ(granted[2], 1U);
   EXPECT_LE(granted[0], 2U) << "with a newcomer all begin anew";
+}
+
+TEST(WayPartition, IntervalsThatWentByCountAsIfEachHadBeenSeen) {
+  const auto granted_after = [](Cycle interval, Cycle now, std::initializer_list<Cycle> updates) {
+    WayPartition partition;
+    partition.begin(1, 4, interval);
+    static_cast<void>(partition.share(0b11, 4));
+    for (int i = 0; i < 8; ++i)
+      for (std::uint64_t line = 0; line < 3; ++line) partition.loaded(0, 0, line);  // 7 hits in the third way
+    for (const Cycle update : updates) static_cast<void>(partition.update(update, 4));
+    const std::uint32_t first = partition.update(now, 4)[0];
+    EXPECT_GT(partition.next(), now);
+    EXPECT_LE(partition.next(), now + interval);
+    return first;
+  };
+  EXPECT_EQ(granted_after(1000, 3500, {}), granted_after(1000, 3500, {1000, 2000}));
+  EXPECT_EQ(granted_after(1000, 3500, {}), 3U);
+  EXPECT_EQ(granted_after(1000, 10'500, {}), 2U) << "all forgotten";
+  EXPECT_EQ(granted_after(100, 1'000'000'000'000, {}), 2U) << "at once, however many";
+}
+
+TEST(WayPartition, AFlushLeavesNoTagsToHit) {
+  const auto granted = [](bool flush) {
+    WayPartition partition;
+    partition.begin(1, 4, 1000);
+    static_cast<void>(partition.share(0b11, 4));
+    for (std::uint64_t line = 0; line < 3; ++line) partition.loaded(0, 0, line);
+    if (flush) partition.flushed();
+    for (std::uint64_t line = 0; line < 3; ++line) partition.loaded(0, 0, line);
+    return partition.update(1000, 4)[0];
+  };
+  EXPECT_EQ(granted(false), 3U);
+  EXPECT_EQ(granted(true), 2U);
+}
+
+TEST(WayPartition, AStoreThatUpdatesALineIsAUseButNoHit) {
+  WayPartition partition;
+  partition.begin(1, 4, 1000);
+  static_cast<void>(partition.share(0b11, 4));
+  for (std::uint64_t line = 0; line < 4; ++line) partition.loaded(0, 0, line);
+  partition.stored(0, 0, 0);   // the oldest so far
+  partition.stored(0, 0, 77);  // not there, and does not come
+  partition.loaded(0, 0, 2);   // behind 0 and 3: a hit in the third way
+  EXPECT_EQ(partition.update(1000, 4)[0], 3U);
+}
+
+TEST(WayPartition, AnotherNumberOfWaysIsDividedByTheSameCounts) {
+  WayPartition partition;
+  partition.begin(1, 8, 1000);
+  static_cast<void>(partition.share(0b11, 8));
+  for (int i = 0; i < 8; ++i)
+    for (std::uint64_t line = 0; line < 6; ++line) partition.loaded(0, 0, line);  // hits in its sixth way
+  EXPECT_EQ(partition.update(1000, 8)[0], 6U);
+  const auto fewer = partition.share(0b11, 4);
+  EXPECT_EQ(fewer[0] + fewer[1], 4U);
+  EXPECT_EQ(partition.share(0b11, 8)[0], 6U);
 }
 
 // --- replacement
