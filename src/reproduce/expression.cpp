@@ -199,6 +199,16 @@ Value Value::finite(double number) {
   return std::isinf(number) ? undefined("is infinite") : Value{number, ""};
 }
 
+const Value* first_without_number(const Value* begin, const Value* end) {
+  const Value* undefined = nullptr;
+  for (const Value* value = begin; value != end; ++value) {
+    if (value->number) continue;
+    if (!value->is_undefined) return value;
+    if (undefined == nullptr) undefined = value;
+  }
+  return undefined;
+}
+
 Expression::Expression(std::string_view text, const SourceLocation& where) : text_(text) {
   constexpr std::size_t kMaxLength = 2000;
   if (text.size() > kMaxLength) {
@@ -215,9 +225,7 @@ bool Expression::is_condition() const {
 }
 
 Value Expression::combine(const Step& step, const Value* values, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!values[i].number) return values[i];
-  }
+  if (const Value* first = first_without_number(values, values + count)) return *first;
   const auto at = [values](std::size_t i) { return *values[i].number; };
   const auto truth = [](bool holds) { return Value{holds ? 1.0 : 0.0, ""}; };
   const auto divide = [](double a, double b) {

@@ -25,6 +25,10 @@ struct Value {
   static Value finite(double number);
 };
 
+/// Of values that something is made of, why it has no number: the first that is missing, else the first that
+/// is undefined; null when all are numbers. What waits for a run is not judged by what the other runs give.
+[[nodiscard]] const Value* first_without_number(const Value* begin, const Value* end);
+
 /// `text` as a name, or a part of one: '_' in place of what is neither letter nor digit.
 [[nodiscard]] std::string identifier(std::string_view text);
 
@@ -34,8 +38,8 @@ using Lookup = std::function<Value(const std::string& name)>;
 /// Numbers, names (a, a.b), + - * /, parentheses, comparisons < <= > >= ~ (1 when true, 0 when not; a < b < c
 /// means both; ~: within 5 percent of the greater magnitude), `and`, and the functions min, max, mean,
 /// geometric (any number of values), abs (one), percent(new, old) = 100 * (new / old - 1) and
-/// reduction(new, old) = 100 * (1 - new / old). Whatever is
-/// made of a missing value is missing, for the same reason; what no number can be (x / 0) is undefined.
+/// reduction(new, old) = 100 * (1 - new / old). Whatever is made of a missing value is missing, for the same
+/// reason; what no number can be (x / 0) is undefined.
 class Expression {
  public:
   Expression() = default;

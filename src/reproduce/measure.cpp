@@ -328,13 +328,15 @@ class Measurer {
       return out;
     }
     std::vector<std::vector<double>> columns(quantity.of.size());
+    std::vector<Value> values;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Sample& sample : list) {
-        out.value = compared(quantity, quantity.of[i], sample);
-        if (!out.value.number) return out;
-        columns[i].push_back(*out.value.number);
-      }
+      for (const Sample& sample : list) values.push_back(compared(quantity, quantity.of[i], sample));
     }
+    if (const Value* first = first_without_number(values.data(), values.data() + values.size())) {
+      out.value = *first;
+      return out;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) columns[i / list.size()].push_back(*values[i].number);
     out.value = reduce(quantity.reduce, columns);
     if (out.value.is_undefined && columns.size() == 1) {
       const auto infinite =
@@ -353,17 +355,18 @@ class Measurer {
       out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
       return out;
     }
+    std::vector<Value> values;
+    for (const std::string& candidate : quantity.candidates) values.push_back(named(candidate));
+    if (const Value* first = first_without_number(values.data(), values.data() + values.size())) {
+      out.value = *first;
+      return out;
+    }
     std::optional<double> best;
-    for (const std::string& candidate : quantity.candidates) {
-      const Value value = named(candidate);
-      if (!value.number) {
-        out.value = value;
-        out.text.reset();
-        return out;
-      }
-      if (best && (quantity.lowest ? *value.number >= *best : *value.number <= *best)) continue;
-      best = value.number;
-      out.text = candidate;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double value = *values[i].number;
+      if (best && (quantity.lowest ? value >= *best : value <= *best)) continue;
+      best = value;
+      out.text = quantity.candidates[i];
     }
     return out;
   }

@@ -87,6 +87,14 @@ TEST(Expression, WhatNoNumberCanBeIsUndefinedNotMissing) {
   EXPECT_EQ(Value::finite(2).number, 2);
 }
 
+TEST(Expression, WhatIsMissingIsMissingWhateverElseIsUndefined) {
+  for (const char* text :
+       {"a / zero + c", "c + a / zero", "a / zero > c", "c < a / zero", "min(a, b / zero, c)"}) {
+    EXPECT_FALSE(value(text).number) << text;
+    EXPECT_FALSE(value(text).is_undefined) << text;
+  }
+}
+
 TEST(Expression, SaysWhatItIs) {
   const Expression e("speed > slow and 1 < speed", {});
   EXPECT_TRUE(e.is_condition());
