@@ -11,6 +11,11 @@ SamplePlan plan_all_points(std::uint32_t sms, const std::vector<std::uint32_t>& 
   SamplePlan plan((points.size() + sms - 1) / sms);
   for (std::size_t i = 0; i < points.size(); ++i) plan[i % plan.size()].push_back(points[i]);
   for (std::vector<SamplePoint>& round : plan) {
+    for (std::size_t kernel = 0; kernel < most.size() && round.size() < sms; ++kernel) {
+      const bool has_one = std::any_of(round.begin(), round.end(),
+                                       [kernel](const SamplePoint& point) { return point.kernel == kernel; });
+      if (!has_one) round.push_back({kernel, most[kernel]});
+    }
     const std::size_t own = round.size();
     const std::size_t spare = sms - own;
     for (std::size_t n = 0; n < spare; ++n) round.push_back(round[(2 * n + 1) * own / (2 * spare)]);

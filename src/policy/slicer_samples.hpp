@@ -19,9 +19,10 @@ struct SamplePoint {
 using SamplePlan = std::vector<std::vector<SamplePoint>>;
 
 /// As many rounds as all points of all kernels need: SMs are shared over time. Each round has points of each
-/// kernel from its whole range, so that all rounds load L2 and memory alike; from round to round an SM stays
-/// with its kernel where it can, and gets one block more, so that nothing has to drain. SMs to spare repeat points
-/// of their round, evenly. Source: dai18 section 2.5; the order is ours.
+/// kernel from its whole range, so that all rounds load L2 and memory alike (of one with fewer points than
+/// there are rounds its last point, where an SM is to spare); from round to round an SM stays with its kernel
+/// where it can, and gets one block more, so that nothing has to drain. SMs to spare repeat points of their
+/// round, evenly. Source: dai18 section 2.5; the order is ours.
 [[nodiscard]] SamplePlan plan_all_points(std::uint32_t sms, const std::vector<std::uint32_t>& most);
 /// One round: the SMs in equal parts, each kernel's points spread evenly from 1 to its last one; other points
 /// are interpolated. A part larger than the points repeats them. Of more kernels than SMs the last have none.

@@ -121,8 +121,7 @@ const bool registered = register_policy(
     {"spatial",
      "SMs divided evenly among kernels (chimera15, dai18)",
      {{"surplus",
-       "SMs of a kernel that needs fewer than its part, small as it is or near its end: share: they go to "
-       "the "
+       "SMs of a kernel that needs fewer than its part, being small or near its end: share: they go to the "
        "others (Smart Even); keep: they stay empty [share]"}},
      [](const Settings& settings) -> std::unique_ptr<Policy> {
        const SettingReader read("spatial", settings);

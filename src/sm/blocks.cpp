@@ -131,8 +131,7 @@ void Sm::State::choose_carveout(Cycle now) {
   const std::uint32_t rest = config.l1.unified_bytes - std::min(chosen, config.l1.unified_bytes);
   if (rest == l1.bytes()) return;
   l1.resize(rest);
-  if (!memory_controlled) return;
-  divide_l1(now);
+  if (memory_controlled) divide_l1(now);
   lsu_retry(now);  // it may have grown
 }
 

@@ -71,9 +71,8 @@ void MemoryControl::issued(AppId app) {
   ++client.in_flight;
   client.peak = std::max(client.peak, client.in_flight);
   intervals_[app].peak = std::max(intervals_[app].peak, client.in_flight);
-  last_ = app;
   note_full(app);
-  if (scheme_.order == machine::MemoryScheme::Order::Quota && --client.quota <= 0) add_quotas();
+  spend_turn(app);
 }
 
 /// A fresh set for all, from what is known by now, so that nobody ever waits for want of a quota.

@@ -1,8 +1,8 @@
 // What an SM keeps of each application to order its memory instructions (RBMI, QBMI) and to limit how many
 // are in flight (SMIL, DMIL). A memory instruction here is one of global or local memory, which makes
-// requests to L1; those of shared and constant memory, which need the same load/store unit, take their turn
-// and are neither counted nor limited. Kernels of an application share its state, which stays when one of
-// them ends and the next begins. Source: dai18 sections 3.2, 3.3 and 4.4, figures 7 and 10.
+// requests to L1; those of shared and constant memory, which need the same load/store unit, take their turns
+// (a quota's worth each) and are not limited. Kernels of an application share its state, which stays when one
+// of them ends and the next begins. Source: dai18 sections 3.2, 3.3 and 4.4, figures 7 and 10.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ class MemoryControl {
   void issued(AppId app);
   /// An instruction that makes no requests was issued to the load/store unit.
   void passed(AppId app) {
-    if (scheme_.orders_all) last_ = app;
+    if (scheme_.orders_all) spend_turn(app);
   }
   [[nodiscard]] bool ended(AppId app) {
     machine::MemoryClient& client = clients_[app];
@@ -145,6 +145,10 @@ class MemoryControl {
   [[nodiscard]] AppId next_in_turn(std::uint32_t offered) const {
     const std::uint32_t behind = offered & ~((2U << last_) - 1U);
     return static_cast<AppId>(std::countr_zero(behind != 0 ? behind : offered));
+  }
+  void spend_turn(AppId app) {
+    last_ = app;
+    if (scheme_.order == machine::MemoryScheme::Order::Quota && --clients_[app].quota <= 0) add_quotas();
   }
   void add_quotas();
 

@@ -137,7 +137,7 @@ TEST(Ways, AreAllGivenAwayAndFollowTheHits) {
 }
 
 // v100 also flushes L1 when a kernel begins, and divides it from shared memory as the kernels need.
-TEST(Ways, WorkOnASectoredCacheThatChangesItsSize) {
+TEST(Ways, WorkOnASectoredCache) {
   for (const char* allocate : {"on-miss", "on-fill"}) {
     experiment::RunSpec spec = run_of(kPair, "even-ucp:interval=1000", 6000);
     spec.machine = machine::load_machine("v100", {"sms=2", std::string("l1.allocate=") + allocate});

@@ -487,20 +487,38 @@ TEST(RoundRobin, SharedMemoryTakesItsTurnUnlessOnlyAccessesToL1Do) {
   EXPECT_GE(issued(kRbmi), 4U) << "nearly one after each load, once its warp is fetched";
 }
 
-TEST(Qbmi, SharedMemoryTakesItsTurnByTheQuotasAndCostsNone) {
+TEST(Qbmi, AnInstructionOfSharedMemoryTakesOneOffTheQuota) {
   MemoryControl control(0, 1);
   control.set(kQbmi);
   control.set_sharers(0b11);
   control.arrived(0);
   control.arrived(1);
-  const std::int32_t before = control.client(1).quota;
-  EXPECT_EQ(control.first_of(0b11), 0U) << "of equals the next in turn";
-  control.passed(1);
-  EXPECT_EQ(control.client(1).quota, before);
-  EXPECT_EQ(control.client(1).in_flight, 0U);
-  EXPECT_EQ(control.first_of(0b11), 0U);
-  control.passed(0);
-  EXPECT_EQ(control.first_of(0b11), 1U) << "0 has had its turn";
+  for (int turn = 0; turn < 10; ++turn) {
+    const AppId who = control.first_of(0b11);
+    EXPECT_EQ(who, turn % 2) << "of equal quotas nobody goes first twice";
+    control.passed(who);
+  }
+  EXPECT_EQ(control.client(0).in_flight, 0U);
+  EXPECT_EQ(control.client(0).quota_rounds, control.client(1).quota_rounds);
+}
+
+TEST(Qbmi, WhoWorksInSharedMemoryAloneDoesNotStarveTheOther) {
+  machine::MachineConfig machine = plain_machine();
+  machine.sm.schedulers = 2;
+  machine.sm.warp_scheduler = "gto";
+  const auto counts = [&](const MemoryScheme& scheme) {
+    TwoApps bench(machine, scheme, 20);
+    std::vector<WarpCode> a(8);
+    for (WarpCode& code : a)
+      for (std::uint32_t i = 0; i < 300; ++i) code.shared(8, 1);
+    bench.begin({std::move(a), TwoApps::loads(8, 300, 0)});
+    bench.run_to(1000);
+    return std::pair{bench.sm.counters(0).memory_instructions, bench.sm.counters(1).memory_instructions};
+  };
+  const auto [shared_alone, starved] = counts(MemoryScheme{});
+  EXPECT_LT(starved * 4, shared_alone) << "greedy then oldest";
+  const auto [shared, loads] = counts(kQbmi);
+  EXPECT_GT(loads * 2, shared);
 }
 
 TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
@@ -843,7 +861,7 @@ TEST(Ways, FollowTheSizeOfL1) {
 }
 
 TEST(Ways, ALargerL1LetsTheHeadGoOn) {
-  for (const MemoryScheme& scheme : {dividing(false), dividing(true), kQbmi}) {
+  for (const MemoryScheme& scheme : {MemoryScheme{}, dividing(false), dividing(true), kQbmi}) {
     TwoApps bench(one_growing_set(), scheme, 1000);
     bench.begin({busy(40)});
     bench.run_to(10);
