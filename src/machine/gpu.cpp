@@ -227,7 +227,7 @@ bool Gpu::dispatch_one(Cycle start) {
                       slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
                       start);
       recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
-      if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
+      if (kernel.blocks_dispatched++ == 0) kernel_begins(kernel, start);
       next_[id] = std::min(next_[id], start);
       wants_records_[id] = 1;
       if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
@@ -235,6 +235,15 @@ bool Gpu::dispatch_one(Cycle start) {
     }
   }
   return false;
+}
+
+void Gpu::kernel_begins(policy::RunningKernel& kernel, Cycle start) {
+  kernel.first_block_cycle = start;
+  Slot& slot = slots_[kernel.slot];
+  if (!slot.refills_independently) return;  // SMs go in step with such a kernel
+  // A scheduler issues one record a cycle at most.
+  slot.last_block_takes =
+      config_.sm.block_launch_latency + slot.source->records(kernel.blocks_total - 1) / config_.sm.schedulers;
 }
 
 void Gpu::refill_streams() {

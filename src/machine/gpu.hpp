@@ -107,6 +107,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::uint32_t stream = 0;
     AppId app = 0;
     bool refills_independently = false;
+    Cycle last_block_takes = 0;  // at least, from its dispatch to its end
     std::unique_ptr<workload::KernelSource> source;
   };
 
@@ -124,6 +125,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void expect_meeting() const;
   void dispatch_blocks();
   bool dispatch_one(Cycle start);
+  void kernel_begins(policy::RunningKernel& kernel, Cycle start);
   void refill_streams();
   bool collect_finished_blocks();
   void recycle_drained_slots();
@@ -164,8 +166,9 @@ class Gpu final : public runtime::Device, public policy::Control {
     return cycle > kNever - network_.window ? kNever : window_of(cycle + network_.window - 1);
   }
   [[nodiscard]] Cycle* partition_next() { return next_.data() + sms_.size(); }
+  [[nodiscard]] Cycle undispatched_take(const policy::RunningKernel& kernel) const;
   [[nodiscard]] bool is_tail(const policy::RunningKernel& kernel) const {
-    return kernel.blocks_total - kernel.blocks_dispatched <= most_ahead_;
+    return undispatched_take(kernel) <= most_ahead_;
   }
 
   [[nodiscard]] bool someone_is_ahead() const {

@@ -8,7 +8,7 @@
 //     on until one of its blocks ends, or until it would need request credits of which it knows nothing
 //     (sm::Sm::run_ahead).
 //   - A kernel does not end before the instructions that its blocks are known to have left have been issued,
-//     nor before the data that they wait for has come.
+//     those of the grid's last block included, nor before the data that they wait for has come.
 // Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
 // The blocks that end are collected, and others dispatched, when all SMs have come that far.
 #include <algorithm>
@@ -69,10 +69,17 @@ bool Gpu::kernel_waits_for_slot() const {
          running_.size() < config_.runtime.max_concurrent_kernels;
 }
 
+/// The kernel does not end for so many cycles because of blocks that no SM has: one is dispatched a cycle.
+Cycle Gpu::undispatched_take(const policy::RunningKernel& kernel) const {
+  const std::uint64_t left = kernel.blocks_total - kernel.blocks_dispatched;
+  return left == 0 ? 0 : left + slots_[kernel.slot].last_block_takes;
+}
+
 /// A lower bound.
 Cycle Gpu::earliest_end(const policy::RunningKernel& kernel) const {
   const auto first = busy_until_.begin() + static_cast<std::ptrdiff_t>(kernel.slot * sms_.size());
-  return *std::max_element(first, first + static_cast<std::ptrdiff_t>(sms_.size()));
+  const Cycle resident = *std::max_element(first, first + static_cast<std::ptrdiff_t>(sms_.size()));
+  return std::max(resident, now_ + undispatched_take(kernel));
 }
 
 void Gpu::note_busy(SmId sm) {

@@ -27,6 +27,45 @@ struct WarpSource {
   MemorySource memory;
 };
 
+/// What a launch says of one warp.
+struct WarpHead {
+  std::uint64_t path = 0;
+  ByteReader items;
+  std::uint64_t line = 0;  // where its global lines begin
+};
+
+/// Reads the heads of a block's warps, one after the other.
+class BlockReader {
+ public:
+  BlockReader(const Launch& launch, std::uint64_t at) : launch_(launch), reader_(launch.body.subspan(at)) {}
+  /// Throws CorruptTrace.
+  WarpHead next() {
+    WarpHead head;
+    head.path = reader_.varint();
+    const std::uint64_t sequence = reader_.varint();
+    if (sequence != kNoSequence) {
+      const std::uint64_t size = reader_.varint();
+      if (sequence == kInlineSequence) {
+        head.items = ByteReader(reader_.bytes(size));
+      } else {
+        const std::uint64_t from = sequence - 2;
+        if (from > launch_.body.size() || size > launch_.body.size() - from) {
+          throw CorruptTrace{"a warp's addresses lie outside"};
+        }
+        head.items = ByteReader(launch_.body.subspan(from, size));
+      }
+      line_ += reader_.signed_varint();
+    }
+    head.line = line_;
+    return head;
+  }
+
+ private:
+  const Launch& launch_;
+  ByteReader reader_;
+  std::uint64_t line_ = 0;
+};
+
 /// What the blocks of a launch share.
 struct LaunchState {
   LaunchState(std::shared_ptr<const Trace> the_trace, std::uint64_t index)
@@ -86,33 +125,16 @@ class TraceBlock final : public workload::BlockStream {
  private:
   void start(std::uint64_t index, std::uint32_t residency) {
     const Launch& launch = state_->launch;
-    const std::uint64_t at = state_->tables.block_at[index];
-    ByteReader reader(launch.body.subspan(at));
-    std::uint64_t base = 0;
+    BlockReader reader(launch, state_->tables.block_at[index]);
     for (std::uint32_t w = 0; w < warps_.size(); ++w) {
       WarpSource& warp = warps_[w];
-      const std::uint64_t path = reader.varint();
-      warp.path = state_->paths->acquire(path);
+      const WarpHead head = reader.next();
+      warp.path = state_->paths->acquire(head.path);
       warp.published = 0;
       warp.records.clear();
-      if (warp.path == nullptr) warp.runs = RunReader(state_->tables.paths[path], state_->code);
-      const std::uint64_t sequence = reader.varint();
-      ByteReader items;
-      if (sequence != kNoSequence) {
-        const std::uint64_t size = reader.varint();
-        if (sequence == kInlineSequence) {
-          items = ByteReader(reader.bytes(size));
-        } else {
-          const std::uint64_t from = sequence - 2;
-          if (from > launch.body.size() || size > launch.body.size() - from) {
-            throw CorruptTrace{"a warp's addresses lie outside"};
-          }
-          items = ByteReader(launch.body.subspan(from, size));
-        }
-        base += reader.signed_varint();
-      }
+      if (warp.path == nullptr) warp.runs = RunReader(state_->tables.paths[head.path], state_->code);
       const std::uint64_t row = std::uint64_t{residency} * warps_.size() + w;
-      warp.memory.start(items, state_->placement.global + base,
+      warp.memory.start(head.items, state_->placement.global + head.line,
                         state_->placement.local + row * launch.local_words - launch.local_low);
     }
   }
@@ -198,6 +220,18 @@ class TraceKernel final : public workload::KernelSource {
   }
   /// Blocks share the expanded paths and tables, which only their begins and ends change.
   [[nodiscard]] bool refills_independently() const override { return true; }
+  [[nodiscard]] std::uint64_t records(std::uint64_t index) const override {
+    try {
+      state_->prepare();
+      BlockReader reader(state_->launch, state_->tables.block_at[index]);
+      std::uint64_t records = 0;
+      for (std::uint32_t w = 0; w < state_->launch.warps(); ++w)
+        records += state_->paths->path(reader.next().path).records;
+      return records;
+    } catch (const CorruptTrace& corrupt) {
+      state_->trace->fail(corrupt);
+    }
+  }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId,
                                                      Cycle) override {
     return std::make_unique<TraceBlock>(state_, index, residency);

@@ -44,8 +44,7 @@ std::uint32_t RunReader::read(workload::ExecRecord* out, std::uint32_t count) {
 }
 
 ExpandedPath* PathStore::acquire(std::uint64_t number) {
-  if (number >= tables_.paths.size()) throw CorruptTrace{"a warp's instructions are missing"};
-  const Path& path = tables_.paths[number];
+  const Path& path = this->path(number);
   if (path.uses < 2 || path.records > kLongestShared) return nullptr;
   std::unique_ptr<ExpandedPath>& place = expanded_[number];
   if (place == nullptr) {

@@ -44,6 +44,11 @@ class PathStore {
  public:
   PathStore(const LaunchTables& tables, const Code& code)
       : tables_(tables), code_(code), expanded_(tables.paths.size()) {}
+  /// Throws CorruptTrace.
+  [[nodiscard]] const Path& path(std::uint64_t number) const {
+    if (number >= tables_.paths.size()) throw CorruptTrace{"a warp's instructions are missing"};
+    return tables_.paths[number];
+  }
   /// Null when the path is used once, or is too long to be worth keeping: read it with a RunReader.
   ExpandedPath* acquire(std::uint64_t path);
   static void release(ExpandedPath& path) { --path.users; }
