@@ -268,6 +268,8 @@ void add_memory(Fields& f) {
         "core cycles", "a launch at the head of its stream to its first block");
   count(f, "runtime.max_concurrent_kernels", GPUMUX_MEMBER(runtime.max_concurrent_kernels), 1,
         kMaxKernelSlots, "kernels", "running at once on the GPU");
+  count(f, "runtime.blocks_per_cycle", GPUMUX_MEMBER(runtime.blocks_per_cycle), 1, 4096, "blocks",
+        "dispatched per core cycle over the whole GPU, at most one to an SM");
   number(f, "runtime.copy_bytes_per_second", GPUMUX_MEMBER(runtime.copy_bytes_per_second), 0, 1e15,
          "bytes per second", "of copies between host and device; 0: they take no time");
   flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),

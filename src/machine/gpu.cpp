@@ -199,40 +199,44 @@ void Gpu::run_policy_alarm() {
   }
 }
 
-// One block per core cycle over the whole GPU, round robin over the SMs: the usual rate in the papers'
-// simulator.
 void Gpu::dispatch_blocks() {
   const Cycle end = window_end(now_);
   for (Cycle start = now_; dispatch_possible_ && start < end; ++start) {
-    if (!dispatch_one(start)) dispatch_possible_ = false;
+    if (!dispatch_in(start)) dispatch_possible_ = false;
   }
 }
 
-bool Gpu::dispatch_one(Cycle start) {
+/// Round robin over the SMs; false when no block could be placed.
+bool Gpu::dispatch_in(Cycle start) {
+  std::uint32_t dispatched = 0;
   for (std::size_t tried = 0; tried < sms_.size(); ++tried) {
     const SmId id = next_sm_;
     next_sm_ = static_cast<SmId>((next_sm_ + 1U) % sms_.size());
-    if (sm_time_[id] > now_) continue;  // it had no room, else it would not have gone ahead
-    sm::Sm& sm = *sms_[id];
-    for (const KernelSlot slot : dispatch_order_) {
-      policy::RunningKernel& kernel = running(slot);
-      if (kernel.blocks_dispatched == kernel.blocks_total) continue;
-      if (sm.resident_blocks(slot) >= block_limit_[id][slot] || !sm.fits(kernel.resources)) continue;
-      GPUMUX_CHECK(free_residencies_[id] != 0);
-      const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
-      free_residencies_[id] &= free_residencies_[id] - 1;
-      const std::uint32_t residency = id * config_.sm.max_blocks + place;
-      block_at_[residency] = kernel.blocks_dispatched;
-      sm.launch_block(slot, residency,
-                      slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start),
-                      start);
-      recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
-      if (kernel.blocks_dispatched++ == 0) kernel_begins(kernel, start);
-      next_[id] = std::min(next_[id], start);
-      wants_records_[id] = 1;
-      if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
-      return true;
-    }
+    if (dispatch_to(id, start) && ++dispatched == config_.runtime.blocks_per_cycle) break;
+  }
+  return dispatched != 0;
+}
+
+bool Gpu::dispatch_to(SmId id, Cycle start) {
+  if (sm_time_[id] > now_) return false;  // it had no room, else it would not have gone ahead
+  sm::Sm& sm = *sms_[id];
+  for (const KernelSlot slot : dispatch_order_) {
+    policy::RunningKernel& kernel = running(slot);
+    if (kernel.blocks_dispatched == kernel.blocks_total) continue;
+    if (sm.resident_blocks(slot) >= block_limit_[id][slot] || !sm.fits(kernel.resources)) continue;
+    GPUMUX_CHECK(free_residencies_[id] != 0);
+    const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
+    free_residencies_[id] &= free_residencies_[id] - 1;
+    const std::uint32_t residency = id * config_.sm.max_blocks + place;
+    block_at_[residency] = kernel.blocks_dispatched;
+    sm.launch_block(slot, residency,
+                    slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start), start);
+    recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
+    if (kernel.blocks_dispatched++ == 0) kernel_begins(kernel, start);
+    next_[id] = std::min(next_[id], start);
+    wants_records_[id] = 1;
+    if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
+    return true;
   }
   return false;
 }

@@ -124,7 +124,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   void broadcast_memory_limits();
   void expect_meeting() const;
   void dispatch_blocks();
-  bool dispatch_one(Cycle start);
+  bool dispatch_in(Cycle start);
+  bool dispatch_to(SmId sm, Cycle start);
   void kernel_begins(policy::RunningKernel& kernel, Cycle start);
   void refill_streams();
   bool collect_finished_blocks();

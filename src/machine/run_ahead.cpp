@@ -69,10 +69,10 @@ bool Gpu::kernel_waits_for_slot() const {
          running_.size() < config_.runtime.max_concurrent_kernels;
 }
 
-/// The kernel does not end for so many cycles because of blocks that no SM has: one is dispatched a cycle.
+/// The kernel does not end for so many cycles because of blocks that no SM has.
 Cycle Gpu::undispatched_take(const policy::RunningKernel& kernel) const {
   const std::uint64_t left = kernel.blocks_total - kernel.blocks_dispatched;
-  return left == 0 ? 0 : left + slots_[kernel.slot].last_block_takes;
+  return left == 0 ? 0 : left / config_.runtime.blocks_per_cycle + slots_[kernel.slot].last_block_takes;
 }
 
 /// A lower bound.

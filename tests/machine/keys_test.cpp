@@ -232,6 +232,7 @@ const std::map<std::string, Change>& changes() {
       {"dram.RFC", {"200", kRefresh}},
       {"runtime.kernel_launch_latency", {"1000", {}}},
       {"runtime.max_concurrent_kernels", {"1", {}}},
+      {"runtime.blocks_per_cycle", {"4", {}}},
       {"runtime.copy_bytes_per_second", {"1e10", {}}},
       {"runtime.copies_write_l2", {"true", {"l2.slice_size=2M"}}},
       {"runtime.max_warp_instructions", {"100", {}}},

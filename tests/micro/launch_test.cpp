@@ -65,18 +65,29 @@ TEST_P(Launch, KernelsOfAStreamArriveTheirLatencyAfterEachOther) {
   }
 }
 
-TEST_P(Launch, BlocksAreDispatchedOnePerCycle) {
-  // As many blocks as all SMs hold: the last is dispatched after as many cycles less one, and issues a cycle
-  // later; the run ends with that window.
+TEST_P(Launch, BlocksAreDispatchedAtTheirRate) {
+  // As many blocks as all SMs hold: the last is dispatched with its cycle's others, at most one to an SM, and
+  // issues a cycle later; the run ends with that window.
   config_.runtime.kernel_launch_latency = 0;
   const std::uint32_t places = std::min(config_.sm.max_blocks, config_.sm.max_warps) * config_.sms;
-  for (const std::uint32_t blocks : {1U, 6U, 7U, 8U, 9U, places / 2, places}) {
-    const Cycle last_issue = blocks - 1 + kFirstIssue;
-    const experiment::RunResult result = run_launches(config_, 1, blocks);
-    EXPECT_EQ(result.cycles, (last_issue / window() + 1) * window()) << blocks;
-    EXPECT_EQ(result.gpu.warp_instructions, blocks);
-    EXPECT_EQ(result.gpu.blocks_completed, blocks);
+  for (const std::uint32_t rate : {config_.runtime.blocks_per_cycle, 1U, 3U}) {
+    config_.runtime.blocks_per_cycle = rate;
+    for (const std::uint32_t blocks : {1U, 6U, 7U, 8U, 9U, places / 2, places}) {
+      const Cycle last_issue = (blocks - 1) / std::min(rate, config_.sms) + kFirstIssue;
+      const experiment::RunResult result = run_launches(config_, 1, blocks);
+      EXPECT_EQ(result.cycles, (last_issue / window() + 1) * window()) << blocks << " at " << rate;
+      EXPECT_EQ(result.gpu.warp_instructions, blocks);
+      EXPECT_EQ(result.gpu.blocks_completed, blocks);
+    }
   }
+}
+
+TEST_P(Launch, AnSmTakesOneBlockACycle) {
+  config_.runtime.kernel_launch_latency = 0;
+  config_.runtime.blocks_per_cycle = 2 * config_.sms;
+  const Cycle last_issue = window() - 1 + kFirstIssue;  // where schedulers keep up with it; else later
+  const auto blocks = static_cast<std::uint32_t>(config_.sms * window());
+  EXPECT_GE(run_launches(config_, 1, blocks).cycles, (last_issue / window() + 1) * window());
 }
 
 TEST_P(Launch, AsManyKernelsRunAtATimeAsTheMachineTakes) {

@@ -1,0 +1,77 @@
+// Cycles that Accel-Sim printed for traces of others: the artifacts of cspool/MLX_dev (fig21, revision 21b359d0)
+// give them for 64 blocks of one warp, each a chain of r instructions that need each other's result, on
+// Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md says what each difference is.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+#include "trace_folder.hpp"
+
+namespace gpumux::trace::test {
+namespace {
+
+struct Chain {
+  const char* name;
+  const char* instruction;
+  std::array<Cycle, 4> cycles;  // with 16, 32, 64 and 128 of it
+};
+constexpr std::array<std::uint32_t, 4> kLengths = {16, 32, 64, 128};
+
+class Published : public TraceFolder, public testing::WithParamInterface<Chain> {
+ protected:
+  /// A move, `length` times the instruction, and the warp's end, in each of 64 blocks.
+  [[nodiscard]] std::string chains(std::uint32_t length) const {
+    Header header;
+    header.grid = "(64,1,1)";
+    header.registers = "4";
+    header.tracer = "3";
+    std::string instructions = "0000 ffffffff 1 R1 MOV 0 0\n";
+    for (std::uint32_t i = 1; i <= length; ++i)
+      instructions += fmt::format("{:04x} ffffffff 1 R3 {} 0\n", 16 * i, GetParam().instruction);
+    instructions += fmt::format("{:04x} ffffffff 0 EXIT 0 0\n", 16 * (length + 1));
+    std::string text = header.text();
+    for (std::uint32_t b = 0; b < 64; ++b)
+      text += block(instructions, length + 2, std::to_string(b) + ",0,0");
+    return text;
+  }
+};
+
+TEST_P(Published, ChainsOfDependentInstructions) {
+  std::array<Cycle, 4> ours{};
+  for (std::size_t i = 0; i < kLengths.size(); ++i) {
+    write_kernel(chains(kLengths[i]));
+    const auto trace = load();
+    experiment::RunSpec spec;
+    spec.machine = machine::load_machine("v100");
+    spec.machine.sms = 8;
+    spec.machine.runtime.kernel_launch_latency = 0;
+    spec.policy = policy::parse_choice("leftover");
+    experiment::AppSpec app;
+    app.text = app.name = app.identity = "chains";
+    app.create = [&](std::uint64_t) { return std::make_unique<TraceApplication>(trace); };
+    spec.apps = {app};
+    const experiment::RunResult result = experiment::simulate(spec);
+    EXPECT_EQ(result.gpu.warp_instructions, 64 * (kLengths[i] + 2));
+    ours[i] = result.cycles;
+    // Ours ends with a window; theirs when the last result is written.
+    EXPECT_NEAR(static_cast<double>(ours[i]) / static_cast<double>(GetParam().cycles[i]), 1, 0.06)
+        << kLengths[i];
+    // What a longer chain takes more is a multiple of the window.
+    if (i > 0) {
+      EXPECT_EQ(ours[i] - ours[i - 1], GetParam().cycles[i] - GetParam().cycles[i - 1]) << kLengths[i];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Units, Published,
+                         testing::Values(Chain{"sp", "FADD 2 R3 R1", {128, 240, 464, 912}},
+                                         Chain{"alu", "SHFL.IDX 4 R3 R1 R1 R1", {129, 241, 465, 913}},
+                                         Chain{"sfu", "MUFU.EX2 1 R3", {415, 815, 1615, 3215}},
+                                         Chain{"hmma", "HMMA 3 R1 R2 R3", {128, 240, 464, 912}}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace gpumux::trace::test
