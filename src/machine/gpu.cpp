@@ -206,13 +206,15 @@ void Gpu::dispatch_blocks() {
   }
 }
 
-/// Round robin over the SMs; false when no block could be placed.
+/// Round robin over the SMs, from behind the one that took the last block; false when none could be placed.
 bool Gpu::dispatch_in(Cycle start) {
   std::uint32_t dispatched = 0;
+  const std::size_t first = next_sm_;
   for (std::size_t tried = 0; tried < sms_.size(); ++tried) {
-    const SmId id = next_sm_;
-    next_sm_ = static_cast<SmId>((next_sm_ + 1U) % sms_.size());
-    if (dispatch_to(id, start) && ++dispatched == config_.runtime.blocks_per_cycle) break;
+    const std::size_t id = (first + tried) % sms_.size();
+    if (!dispatch_to(static_cast<SmId>(id), start)) continue;
+    next_sm_ = static_cast<SmId>((id + 1) % sms_.size());
+    if (++dispatched == config_.runtime.blocks_per_cycle) break;
   }
   return dispatched != 0;
 }
@@ -245,9 +247,10 @@ void Gpu::kernel_begins(policy::RunningKernel& kernel, Cycle start) {
   kernel.first_block_cycle = start;
   Slot& slot = slots_[kernel.slot];
   if (!slot.refills_independently) return;  // SMs go in step with such a kernel
+  const std::uint64_t records = slot.source->records(kernel.blocks_total - 1);
+  if (records == 0) return;  // it may end at once
   // A scheduler issues one record a cycle at most.
-  slot.last_block_takes =
-      config_.sm.block_launch_latency + slot.source->records(kernel.blocks_total - 1) / config_.sm.schedulers;
+  slot.last_block_takes = config_.sm.block_launch_latency + records / config_.sm.schedulers;
 }
 
 void Gpu::refill_streams() {

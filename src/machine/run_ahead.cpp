@@ -7,8 +7,9 @@
 //   - So an SM knows its replies for as long, and as it takes no blocks while it has room for none, it goes
 //     on until one of its blocks ends, or until it would need request credits of which it knows nothing
 //     (sm::Sm::run_ahead).
-//   - A kernel does not end before the instructions that its blocks are known to have left have been issued,
-//     those of the grid's last block included, nor before the data that they wait for has come.
+//   - A kernel does not end before the blocks that no SM has yet have been dispatched, nor before the
+//     instructions that its blocks are known to have left have been issued, those of the grid's last block
+//     included, nor before the data that they wait for has come.
 // Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
 // The blocks that end are collected, and others dispatched, when all SMs have come that far.
 #include <algorithm>

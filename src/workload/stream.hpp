@@ -100,8 +100,7 @@ class KernelSource {
   /// True when refill() of one block neither reads nor writes what that of another does (a trace, not the
   /// emulator, whose blocks share the device memory): then blocks are refilled by several threads at once.
   [[nodiscard]] virtual bool refills_independently() const { return false; }
-  /// At least so many records do the warps of block `index` issue in all; 0 where that is not known before it
-  /// runs.
+  /// The warps of block `index` issue at least so many records in all. 0: none, or not known before it runs.
   [[nodiscard]] virtual std::uint64_t records(std::uint64_t index) const {
     static_cast<void>(index);
     return 0;

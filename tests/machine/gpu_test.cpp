@@ -224,6 +224,16 @@ TEST(Gpu, DispatchesOneBlockPerCycleRoundRobinOverTheSms) {
   is(3, {6, 6, 5, 5});
 }
 
+TEST(Gpu, DispatchGoesOnBehindTheSmThatTookTheLastBlock) {
+  // Two launches after each other, two blocks on four SMs each, as many in a cycle as there are.
+  for (const char* rate : {"runtime.blocks_per_cycle=1", "runtime.blocks_per_cycle=4"}) {
+    (void)experiment::simulate(run_of("watching", {app("a", {1, 2, 2, 64, 200})}, {"sms=4", rate}));
+    ASSERT_FALSE(seen.resident.empty());
+    EXPECT_EQ(seen.resident.front(), (std::vector<std::uint32_t>{1, 1, 0, 0})) << rate;
+    EXPECT_EQ(seen.resident.back(), (std::vector<std::uint32_t>{0, 0, 1, 1})) << rate;
+  }
+}
+
 TEST(Gpu, UnderSequentialARestartedApplicationGoesToTheTail) {
   // `watching` with one kernel at a time has the same order of arrival as `sequential`: a has one launch per
   // run, b two, so b's second launch comes behind a's restart.

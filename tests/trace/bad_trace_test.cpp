@@ -219,6 +219,7 @@ std::string use(std::string bytes) {
     for (std::uint64_t i = 0; i < trace->launches().size(); ++i) {
       const auto kernel = make_kernel(trace, i, memory, 32);
       for (std::uint64_t b = 0; b < std::min<std::uint64_t>(kernel->blocks(), 64); ++b) {
+        (void)kernel->records(b);
         const auto stream = kernel->begin_block(b, 0, 0, 0);
         for (std::uint32_t w = 0; w < stream->warps(); ++w) {
           for (int turn = 0; turn < 1000 && !stream->stream(w).finished; ++turn) {

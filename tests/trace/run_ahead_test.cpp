@@ -32,6 +32,20 @@ class RandomKernels {
     return text;
   }
 
+  /// Blocks of one warp each, of few records or none.
+  std::string short_blocks(std::uint32_t blocks) {
+    Header header;
+    header.grid = "(" + std::to_string(blocks) + ",1,1)";
+    std::string text = header.text();
+    for (std::uint32_t b = 0; b < blocks; ++b) {
+      const std::uint32_t records = below(3) == 0 ? 0 : below(30);
+      std::string code;
+      for (std::uint32_t i = 0; i < records; ++i) code += "0160 ffffffff 1 R8 IADD3 2 R8 R8 0\n";
+      text += block(code, records, std::to_string(b) + ",0,0");
+    }
+    return text;
+  }
+
  private:
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
   std::string warp(std::uint32_t index, std::uint32_t rounds, std::uint32_t most) {
@@ -111,15 +125,18 @@ class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<
     spec.policy = policy::parse_choice(policy);
     for (std::uint32_t i = 0; i < apps; ++i)
       spec.apps.push_back(app(trace(10 * GetParam() + i), "trace " + std::to_string(i)));
+    expect_same(spec, std::string(machine) + " " + policy);
+  }
+  static void expect_same(experiment::RunSpec spec, const std::string& what) {
     for (const Cycle cycles : {Cycle{0}, Cycle{9001}}) {
       spec.cycles = cycles;
       spec.no_skip = true;
       spec.threads = 1;
       const std::string in_step = figures(spec);
       spec.no_skip = false;
-      EXPECT_EQ(in_step, figures(spec)) << machine << " " << policy;
+      EXPECT_EQ(in_step, figures(spec)) << what;
       spec.threads = 3;
-      EXPECT_EQ(in_step, figures(spec)) << machine << " " << policy << ", 3 threads";
+      EXPECT_EQ(in_step, figures(spec)) << what << ", 3 threads";
     }
   }
 };
@@ -145,6 +162,37 @@ TEST_P(RunAheadOfOthers, WithFewCredits) {
 TEST_P(RunAheadOfOthers, WithAFastNetwork) {
   expect_same("v100", "leftover", 1, 6, 3);
   expect_same("v100", "leftover", 1, 0, 1.4);
+}
+
+// One SM is left for kernels of a few short blocks, whose ends lie close behind the dispatch of their last
+// block, while the others know what they will do for long.
+TEST_P(RunAheadOfOthers, WithShortBlocksToDispatch) {
+  RandomKernels random(GetParam());
+  write("kernelslist.g", "kernel-1.traceg\n");
+  write("kernel-1.traceg", random.kernel(3, 1000));
+  const auto longs = load();
+  std::string list;
+  for (int kernel = 1; kernel <= 12; ++kernel) {
+    const std::string name = "kernel-" + std::to_string(kernel) + ".traceg";
+    write(name, random.short_blocks(3));
+    list += name + "\n";
+  }
+  write("kernelslist.g", list);
+  const auto shorts = load();
+  experiment::RunSpec spec;
+  spec.machine = machine::load_machine("v100");
+  spec.machine.sms = 4;
+  spec.machine.sm.max_blocks = 1;
+  spec.machine.runtime.kernel_launch_latency = 0;
+  spec.policy = policy::parse_choice("leftover");
+  spec.apps = {app(longs, "long"), app(shorts, "short")};
+  for (const std::uint32_t rate : {1U, 3U, 80U}) {
+    for (const std::uint32_t latency : {0U, 10U, 150U}) {
+      spec.machine.runtime.blocks_per_cycle = rate;
+      spec.machine.sm.block_launch_latency = latency;
+      expect_same(spec, std::to_string(rate) + " blocks a cycle after " + std::to_string(latency));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U));
