@@ -1,6 +1,7 @@
-// Cycles that Accel-Sim printed for traces of others: the artifacts of cspool/MLX_dev (fig21, revision 21b359d0)
-// give them for 64 blocks of one warp, each a chain of r instructions that need each other's result, on
-// Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md says what each difference is.
+// Cycles that Accel-Sim printed for traces of others: the artifacts of cspool/MLX_dev (fig21, revision
+// 21b359d0) give them for 64 blocks of one warp, each a chain of r instructions that need each other's
+// result, on Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md says what each
+// difference is.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
