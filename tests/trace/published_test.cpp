@@ -21,6 +21,18 @@ struct Chain {
 };
 constexpr std::array<std::uint32_t, 4> kLengths = {16, 32, 64, 128};
 
+/// Simulates the trace alone.
+experiment::RunResult run(const machine::MachineConfig& machine, const std::shared_ptr<const Trace>& trace) {
+  experiment::RunSpec spec;
+  spec.machine = machine;
+  spec.policy = policy::parse_choice("leftover");
+  experiment::AppSpec app;
+  app.text = app.name = app.identity = "published";
+  app.create = [trace](std::uint64_t) { return std::make_unique<TraceApplication>(trace); };
+  spec.apps = {app};
+  return experiment::simulate(spec);
+}
+
 class Published : public TraceFolder, public testing::WithParamInterface<Chain> {
  protected:
   /// A move, `length` times the instruction, and the warp's end, in each of 64 blocks.
@@ -44,17 +56,10 @@ TEST_P(Published, ChainsOfDependentInstructions) {
   std::array<Cycle, 4> ours{};
   for (std::size_t i = 0; i < kLengths.size(); ++i) {
     write_kernel(chains(kLengths[i]));
-    const auto trace = load();
-    experiment::RunSpec spec;
-    spec.machine = machine::load_machine("v100");
-    spec.machine.sms = 8;
-    spec.machine.runtime.kernel_launch_latency = 0;
-    spec.policy = policy::parse_choice("leftover");
-    experiment::AppSpec app;
-    app.text = app.name = app.identity = "chains";
-    app.create = [&](std::uint64_t) { return std::make_unique<TraceApplication>(trace); };
-    spec.apps = {app};
-    const experiment::RunResult result = experiment::simulate(spec);
+    machine::MachineConfig machine = machine::load_machine("v100");
+    machine.sms = 8;
+    machine.runtime.kernel_launch_latency = 0;
+    const experiment::RunResult result = run(machine, load());
     EXPECT_EQ(result.gpu.warp_instructions, 64 * (kLengths[i] + 2));
     ours[i] = result.cycles;
     // Ours ends with a window; theirs when the last result is written.
@@ -73,6 +78,38 @@ INSTANTIATE_TEST_SUITE_P(Units, Published,
                                          Chain{"sfu", "MUFU.EX2 1 R3", {415, 815, 1615, 3215}},
                                          Chain{"hmma", "HMMA 3 R1 R2 R3", {128, 240, 464, 912}}),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// One thread follows pointers through L1, or past it through L2; SpirosPapa/Accelsim_spapad (classic_run,
+// revision 872c4a17) has Accel-Sim's logs of it, on a machine with these two latencies: 1,328,749 and
+// 6,735,635 cycles for 32,768 loads, 9488 of them the launch.
+class PublishedChase : public TraceFolder {
+ protected:
+  /// Cycles of one load more.
+  double step(const std::string& opcode) {
+    machine::MachineConfig machine = machine::load_machine("v100");
+    machine.l1.latency = 35 + 5 - 1;  // with the five stages, without the cycle of the access
+    machine.l2.latency = 192;
+    std::array<Cycle, 2> cycles{};
+    constexpr std::array<std::uint32_t, 2> kLoads = {500, 1500};
+    for (std::size_t i = 0; i < kLoads.size(); ++i) {
+      Header header;
+      header.tracer = "3";
+      std::string loads;
+      for (std::uint32_t n = 0; n < kLoads[i]; ++n) {
+        const std::uint64_t address = 0x7f0200000000 + n % 64 * kLineBytes;
+        loads += fmt::format("{:04x} 00000001 1 R2 {} 1 R2 8 1 0x{:x} 0\n", n % 8 * 16, opcode, address);
+      }
+      write("kernelslist.g", "MemcpyHtoD,0x00007f0200000000,8192\nkernel-1.traceg\n");
+      write("kernel-1.traceg", header.text() + block(loads + "0100 ffffffff 0 EXIT 0 0\n", kLoads[i] + 1));
+      cycles[i] = run(machine, load()).cycles;
+    }
+    return static_cast<double>(cycles[1] - cycles[0]) / (kLoads[1] - kLoads[0]);
+  }
+  static double theirs(double cycles) { return (cycles - 9488) / 32768; }
+};
+
+TEST_F(PublishedChase, L1) { EXPECT_NEAR(step("LDG.E.64.SYS") / theirs(1328749), 1, 0.02); }
+TEST_F(PublishedChase, L2) { EXPECT_NEAR(step("LDG.E.64.STRONG.GPU") / theirs(6735635), 1, 0.03); }
 
 }  // namespace
 }  // namespace gpumux::trace::test
