@@ -153,6 +153,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   block.shared_bytes = shared_of(kernel.resources);
   block.alive = stream->warps();
   block.last_time = start;
+  block.warps.reserve(stream->warps());
   block.stream = std::move(stream);
   used_threads += block.threads;
   used_warps += block.stream->warps();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,16 +85,17 @@ struct LaunchState {
   std::optional<PathStore> paths;
   Placement placement;
   Address code_address = 0;
-  std::vector<std::vector<WarpSource>> free;  // sources of ended blocks
+  /// Sources of ended blocks by SM: their buffers lie in the cache of the thread that runs it.
+  std::map<SmId, std::vector<std::vector<WarpSource>>> free;
 };
 
 class TraceBlock final : public workload::BlockStream {
  public:
-  TraceBlock(std::shared_ptr<LaunchState> state, std::uint64_t index, std::uint32_t residency)
-      : BlockStream(state->launch.warps()), state_(std::move(state)) {
-    if (!state_->free.empty()) {
-      warps_ = std::move(state_->free.back());
-      state_->free.pop_back();
+  TraceBlock(std::shared_ptr<LaunchState> state, std::uint64_t index, std::uint32_t residency, SmId sm)
+      : BlockStream(state->launch.warps()), state_(std::move(state)), free_(state_->free[sm]) {
+    if (!free_.empty()) {
+      warps_ = std::move(free_.back());
+      free_.pop_back();
     }
     warps_.resize(state_->launch.warps());
     for (WarpSource& warp : warps_) warp.path = nullptr;
@@ -143,7 +145,7 @@ class TraceBlock final : public workload::BlockStream {
     for (const WarpSource& warp : warps_) {
       if (warp.path != nullptr) PathStore::release(*warp.path);
     }
-    state_->free.push_back(std::move(warps_));
+    free_.push_back(std::move(warps_));
     warps_.clear();
   }
 
@@ -193,6 +195,7 @@ class TraceBlock final : public workload::BlockStream {
   }
 
   std::shared_ptr<LaunchState> state_;
+  std::vector<std::vector<WarpSource>>& free_;  // of the state
   std::vector<WarpSource> warps_;
 };
 
@@ -232,9 +235,9 @@ class TraceKernel final : public workload::KernelSource {
       state_->trace->fail(corrupt);
     }
   }
-  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId,
+  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle) override {
-    return std::make_unique<TraceBlock>(state_, index, residency);
+    return std::make_unique<TraceBlock>(state_, index, residency, sm);
   }
 
  private:
