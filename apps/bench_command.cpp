@@ -94,17 +94,42 @@ Measured measure(const Case& which, unsigned threads) {
   return {result.wall_seconds, result.cycles, result.gpu.warp_instructions, result.gpu.l1_accesses, 0};
 }
 
-ordered_json run_case(const Case& which, TraceFiles& traces, unsigned threads) {
+Measured run_case(const Case& which, TraceFiles& traces, unsigned threads) {
   if (which.traced) (void)traces.path(*which.traced, traces.blocks());  // made before the clock runs
-  const Measured measured = in_child(fmt::format("{} on {}", which.kernel, which.machine), [&] {
+  return in_child(fmt::format("{} on {}", which.kernel, which.machine), [&] {
     if (!which.traced) return measure(which, threads);
     return run_trace(traces.path(*which.traced, traces.blocks()), 1, machine::load_machine(which.machine),
                      "leftover", threads);
   });
+}
+
+/// Runs of one case with one number of threads.
+struct Repeated {
+  Measured fastest;
+  std::vector<double> seconds;  // of each run
+};
+
+/// The numbers of threads take turns, so that what else the host does meets all alike.
+std::vector<Repeated> repeat(const Case& which, TraceFiles& traces, const std::vector<unsigned>& threads,
+                             unsigned repeats) {
+  std::vector<Repeated> runs(threads.size());
+  for (unsigned i = 0; i < repeats; ++i) {
+    for (std::size_t t = 0; t < threads.size(); ++t) {
+      const Measured now = run_case(which, traces, threads[t]);
+      if (i == 0 || now.wall_seconds < runs[t].fastest.wall_seconds) runs[t].fastest = now;
+      runs[t].seconds.push_back(now.wall_seconds);
+    }
+  }
+  return runs;
+}
+
+ordered_json to_json(const Case& which, const TraceFiles& traces, const Repeated& runs) {
+  const Measured& measured = runs.fastest;
   const double speed = static_cast<double>(measured.warp_instructions) / measured.wall_seconds;
   ordered_json entry = {{"kernel", which.kernel},
                         {"machine", which.machine},
                         {"wall_seconds", measured.wall_seconds},
+                        {"wall_seconds_of_runs", runs.seconds},
                         {"cycles", measured.cycles},
                         {"warp_instructions", measured.warp_instructions},
                         {"memory_transactions", measured.memory_transactions},
@@ -169,16 +194,17 @@ std::vector<unsigned> thread_counts() {
   return counts;
 }
 
-/// The same case with more threads, beside its time with one.
-ordered_json measure_threads(const Case& which, TraceFiles& traces, double seconds_of_one) {
+/// Prints the times with more threads beside that with one, which comes first.
+ordered_json show_threads(const std::vector<unsigned>& threads, const std::vector<Repeated>& runs) {
   ordered_json scaling = ordered_json::array();
-  for (const unsigned threads : thread_counts()) {
-    const double seconds = run_case(which, traces, threads)["wall_seconds"].get<double>();
-    fmt::print("{:<13} {:<14} {:>9.2f}  with {} threads: x{:.2f}\n", "", "", seconds, threads,
-               seconds_of_one / seconds);
-    std::fflush(stdout);
-    scaling.push_back(
-        {{"threads", threads}, {"wall_seconds", seconds}, {"speedup", seconds_of_one / seconds}});
+  for (std::size_t t = 1; t < threads.size(); ++t) {
+    const double seconds = runs[t].fastest.wall_seconds;
+    const double speedup = runs[0].fastest.wall_seconds / seconds;
+    fmt::print("{:<13} {:<14} {:>9.2f}  with {} threads: x{:.2f}\n", "", "", seconds, threads[t], speedup);
+    scaling.push_back({{"threads", threads[t]},
+                       {"wall_seconds", seconds},
+                       {"wall_seconds_of_runs", runs[t].seconds},
+                       {"speedup", speedup}});
   }
   return scaling;
 }
@@ -200,6 +226,10 @@ int bench_command(const Arguments& args) {
          "also: with 2, 4, ... host threads up to this computer's processors; cost by number of SMs and "
          "of applications")
       ->excludes(threads_option);
+  unsigned repeats = 3;
+  app.add_option("--repeat", repeats,
+                 "runs of each case, of which the fastest counts: other work on the host only ever adds [3]")
+      ->check(CLI::Range(1, 1000));
   std::uint32_t blocks = trace::kReferenceBlocks;
   app.add_option(
          "--blocks", blocks,
@@ -220,13 +250,17 @@ int bench_command(const Arguments& args) {
         fmt::format("--only {}: no kernel has such a name; the names are trace-compute, trace-stream, "
                     "trace-diverge, compute, stream and diverge",
                     only));
+  std::vector<unsigned> thread_runs = {threads};
+  if (scaling)
+    for (const unsigned more : thread_counts()) thread_runs.push_back(more);
   TraceFiles traces(blocks);
   ordered_json cases = ordered_json::array();
   fmt::print("{:<13} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9} {:>12}\n", "kernel", "machine", "seconds",
              "cycles", "warp instr.", "warp instr./s", "cycles/s", "peak MB", "x Accel-Sim");
   for (const Case& which : kCases) {
     if (!measured(which)) continue;
-    ordered_json entry = run_case(which, traces, threads);
+    const std::vector<Repeated> runs = repeat(which, traces, thread_runs, repeats);
+    ordered_json entry = to_json(which, traces, runs.front());
     fmt::print(
         "{:<13} {:<14} {:>9.2f} {:>10} {:>12} {:>14.0f} {:>12.0f} {:>9.0f} {:>12}{}\n", which.kernel,
         which.machine, entry["wall_seconds"].get<double>(), entry["cycles"].get<std::uint64_t>(),
@@ -235,17 +269,18 @@ int bench_command(const Arguments& args) {
         entry.contains("reference_ratio") ? fmt::format("{:.1f}", entry["reference_ratio"].get<double>())
                                           : "",
         earlier ? compared(entry, *earlier) : "");
+    if (scaling) entry["threads"] = show_threads(thread_runs, runs);
     std::fflush(stdout);
-    if (scaling) entry["threads"] = measure_threads(which, traces, entry["wall_seconds"].get<double>());
     cases.push_back(std::move(entry));
   }
-  ordered_json document = {{"schema", kSchema}, {"threads", threads}, {"trace_blocks", blocks}};
+  ordered_json document = {
+      {"schema", kSchema}, {"threads", threads}, {"repeats", repeats}, {"trace_blocks", blocks}};
   if (const std::optional<double> mean = geometric_mean_ratio(cases)) {
     fmt::print("traces: {:.1f} times as fast as Accel-Sim's QV100 model in the geometric mean\n", *mean);
     document["reference_ratio_geometric_mean"] = *mean;
   }
   document["cases"] = cases;
-  if (scaling) document["scaling"] = bench_scaling(traces);
+  if (scaling) document["scaling"] = bench_scaling(traces, repeats);
   if (!json.empty()) {
     ResultFiles files;
     files.add(json, document.dump(2) + "\n");

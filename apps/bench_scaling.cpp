@@ -17,7 +17,6 @@ using trace::ReferenceKernel;
 
 constexpr std::array<std::uint32_t, 4> kSmCounts = {4, 16, 80, 132};
 constexpr std::array<std::uint32_t, 4> kAppCounts = {1, 2, 4, 8};
-constexpr int kRepeats = 3;  // the fastest counts: other work on the host only ever adds
 
 /// v100 with another number of SMs and at least as many memory partitions for each of them; its hashes need a
 /// power of two.
@@ -34,13 +33,14 @@ double nanoseconds_per_instruction(const Measured& m) {
 
 /// Prints a row of costs, each with its ratio to the first, and returns it.
 template <typename Counts, typename Measure>
-ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts, const Measure& measure) {
+ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts, unsigned repeats,
+                 const Measure& measure) {
   ordered_json entries = ordered_json::array();
   double first = 0;
   fmt::print("{:<14}", trace::name(kernel));
   for (const std::uint32_t count : counts) {
     Measured best;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (unsigned i = 0; i < repeats; ++i) {
       const Measured now = in_child(fmt::format("{} with {} {}", trace::name(kernel), count, what),
                                     [&] { return measure(kernel, count); });
       if (i == 0 || now.wall_seconds < best.wall_seconds) best = now;
@@ -60,20 +60,21 @@ ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts,
 }
 
 template <typename Counts, typename Measure>
-ordered_json table(const char* title, const char* what, const Counts& counts, const Measure& measure) {
+ordered_json table(const char* title, const char* what, const Counts& counts, unsigned repeats,
+                   const Measure& measure) {
   fmt::print("\n{}\n{:<14}", title, "trace");
   for (const std::uint32_t count : counts) fmt::print(" {:>17}", fmt::format("{} {}", count, what));
   fmt::print("\n");
   ordered_json all = ordered_json::array();
   for (const ReferenceKernel kernel : trace::kReferenceKernels) {
-    for (ordered_json& entry : row(what, kernel, counts, measure)) all.push_back(std::move(entry));
+    for (ordered_json& entry : row(what, kernel, counts, repeats, measure)) all.push_back(std::move(entry));
   }
   return all;
 }
 
 }  // namespace
 
-nlohmann::ordered_json bench_scaling(TraceFiles& traces) {
+nlohmann::ordered_json bench_scaling(TraceFiles& traces, unsigned repeats) {
   const machine::MachineConfig v100 = machine::load_machine("v100");
   const auto blocks_for = [&](std::uint32_t sms) { return traces.blocks() * sms / v100.sms; };
   // The files are made before anything is measured.
@@ -84,12 +85,12 @@ nlohmann::ordered_json bench_scaling(TraceFiles& traces) {
   ordered_json scaling;
   scaling["sms"] = table(
       "Nanoseconds per warp instruction, v100 with other numbers of SMs, the same work for each SM:", "SMs",
-      kSmCounts, [&](ReferenceKernel kernel, std::uint32_t sms) {
+      kSmCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t sms) {
         return run_trace(traces.path(kernel, blocks_for(sms)), 1, sized_v100(sms), "leftover", 1);
       });
   scaling["applications"] = table(
       "Nanoseconds per warp instruction, v100, the same work split over applications that share SMs (even):",
-      "apps", kAppCounts, [&](ReferenceKernel kernel, std::uint32_t apps) {
+      "apps", kAppCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t apps) {
         return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, "even", 1);
       });
   return scaling;

@@ -130,6 +130,7 @@ TEST_F(Cli, BenchRefusesWhatContradicts) {
   EXPECT_EQ(gpumux({"bench", "--scaling", "--threads", "2"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--compare", "nothing.json"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--blocks", "1"}).code, 2);
+  EXPECT_EQ(gpumux({"bench", "--repeat", "0"}).code, 2);
   const Outcome o = gpumux({"bench", "--only", "nosuch"});
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("trace-compute"), std::string::npos) << o.err;
@@ -137,8 +138,8 @@ TEST_F(Cli, BenchRefusesWhatContradicts) {
 
 TEST_F(Cli, BenchMeasuresHowCostScales) {
   const std::string file = path("bench.json");
-  const Outcome o =
-      gpumux({"bench", "--scaling", "--blocks", "160", "--only", "trace-compute", "--json", file});
+  const Outcome o = gpumux(
+      {"bench", "--scaling", "--repeat", "2", "--blocks", "160", "--only", "trace-compute", "--json", file});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out.find("times as fast as Accel-Sim"), std::string::npos);  // not the reference's size
   const json document = json::parse(read_file(file));
@@ -146,6 +147,10 @@ TEST_F(Cli, BenchMeasuresHowCostScales) {
   ASSERT_EQ(document["cases"].size(), 1U);
   EXPECT_EQ(document["cases"][0]["warp_instructions"], 160 * 8 * 439);
   EXPECT_FALSE(document["cases"][0].contains("reference_ratio"));
+  const json& runs = document["cases"][0]["wall_seconds_of_runs"];
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(document["cases"][0]["wall_seconds"], std::min(runs[0].get<double>(), runs[1].get<double>()));
+  for (const json& more : document["cases"][0]["threads"]) EXPECT_EQ(more["wall_seconds_of_runs"].size(), 2U);
   for (const char* what : {"sms", "applications"}) {
     const json& table = document["scaling"][what];
     ASSERT_EQ(table.size(), 12U);  // three traces, four sizes each
