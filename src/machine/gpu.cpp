@@ -25,16 +25,16 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
       folded_(kMaxApps),
       recorder_(options.record, config_.sms * config_.sm.max_blocks),
       folded_stalls_(config_.sms, 0) {
-  for (std::uint32_t i = 0; i < config_.sms; ++i) {
-    sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
-  }
-  for (std::uint32_t i = 0; i < config_.l2.partitions; ++i) {
-    partitions_.push_back(std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_));
-  }
+  build_parts();
   if (options_.memory.on())
     for (const auto& sm : sms_) sm->set_memory_scheme(options_.memory);
-  for (const auto& sm : sms_) sm_boxes_.push_back(&sm->mailbox());
-  for (const auto& partition : partitions_) partition_boxes_.push_back(&partition->mailbox());
+  std::vector<SmMailbox*> sm_boxes;
+  std::vector<PartitionMailbox*> partition_boxes;
+  for (const auto& sm : sms_) sm_boxes.push_back(&sm->mailbox());
+  for (const auto& partition : partitions_) partition_boxes.push_back(&partition->mailbox());
+  requests_.emplace(partition_boxes, workers_.threads());
+  replies_.emplace(sm_boxes, workers_.threads());
+  for (std::uint32_t t = 0; t <= workers_.threads(); ++t) one_each_.push_back(t);
   next_.assign(sms_.size() + partitions_.size(), kNever);
   wants_records_.assign(sms_.size(), 0);
   sm_time_.assign(sms_.size(), 0);
@@ -51,8 +51,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
 Gpu::~Gpu() = default;
 
 void Gpu::drop_work() {
-  sm_boxes_.clear();
-  partition_boxes_.clear();
+  requests_.reset();
+  replies_.reset();
   sms_.clear();
   partitions_.clear();
   submitted_.clear();

@@ -15,6 +15,7 @@
 
 #include "l2/partition.hpp"
 #include "machine/config.hpp"
+#include "machine/exchange.hpp"
 #include "machine/recorder.hpp"
 #include "machine/statistics.hpp"
 #include "machine/workers.hpp"
@@ -154,9 +155,12 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] Cycle earliest_end(const policy::RunningKernel& kernel) const;
   void run_partitions(Cycle complete, Cycle end);
   void run_sms(const Span& span);
+  void build_parts();
   template <typename Work>
   void run_awake(const Work& work);
   void share_out(std::uint32_t first, std::uint32_t count);
+  template <typename Message>
+  void deliver(Exchange<Message>& exchange, Cycle* next);
   void run_sm(SmId sm, Cycle credits_known);
   void note_busy(SmId sm);
   void skip_idle(Cycle meeting, Cycle host_event);
@@ -186,8 +190,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   noc::Network network_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::vector<std::unique_ptr<l2::Partition>> partitions_;
-  std::vector<SmMailbox*> sm_boxes_;  // theirs
-  std::vector<PartitionMailbox*> partition_boxes_;
+  std::optional<Exchange<MemRequest>> requests_;
+  std::optional<Exchange<MemReply>> replies_;
   std::unique_ptr<policy::Policy> policy_;
   Options options_;
   Workers workers_;
@@ -208,6 +212,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::vector<std::uint32_t> awake_;      // parts to run now
   std::vector<std::uint32_t> run_order_;  // the same by the thread that runs them first,
   std::vector<std::uint32_t> bounds_;     // and where each thread's begin
+  std::vector<std::uint32_t> one_each_;   // bounds that give each thread one thing: 0, 1, ... threads
   std::mutex error_mutex_;
   std::exception_ptr error_;  // of the lowest part that failed in this window
   std::uint32_t error_part_ = 0;

@@ -51,9 +51,9 @@ struct Credit {
   std::uint16_t from = 0;  // partition or SM whose buffer it is
 };
 
-/// What a machine part leaves for the others during a window, and finds at its begin. The exchange
-/// distributes the outboxes in index order, so inboxes never depend on threads; but how much comes at once
-/// depends on who runs ahead, so receivers sort by time and source.
+/// What a machine part leaves for the others during a window, and finds at its begin (exchange.hpp brings it
+/// there). How much comes at once depends on who runs ahead, and how senders follow each other on the host's
+/// threads, so receivers sort by time and source; what one source has sent is in order.
 template <typename In, typename Out>
 struct Mailbox {
   std::vector<In> in;

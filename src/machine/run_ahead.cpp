@@ -14,6 +14,7 @@
 // The blocks that end are collected, and others dispatched, when all SMs have come that far.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "machine/gpu.hpp"
@@ -27,22 +28,8 @@ constexpr Cycle kWorthwhile = 48;
 /// What is booked in cycles relative to a run's begin has room for that many (sm::Scoreboard).
 constexpr Cycle kLongestRun = 1024;
 
-template <typename Message, typename Inbox>
-void deliver(std::vector<Message>& messages, Cycle* next, const Inbox& inbox) {
-  for (const Message& message : messages) {
-    const auto [part, box] = inbox(message);
-    box->push_back(message);
-    next[part] = std::min(next[part], message.time);
-  }
-  messages.clear();
-}
-
-// Nobody sleeps who waits for credits.
-template <typename Inbox>
-void deliver_credits(std::vector<Credit>& credits, const Inbox& inbox) {
-  for (const Credit& credit : credits) inbox(credit)->push_back(credit);
-  credits.clear();
-}
+/// Fewer senders' messages are delivered sooner by one thread.
+constexpr std::size_t kManySenders = 8;
 
 }  // namespace
 
@@ -156,22 +143,16 @@ void Gpu::run_partitions(Cycle complete, Cycle end) {
     }
   }
   share_out(static_cast<std::uint32_t>(sm_count), static_cast<std::uint32_t>(partitions_.size()));
-  run_awake([this, sm_count, complete, end](std::uint32_t k, std::uint32_t last) {
+  run_awake([this, sm_count, complete, end](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
     const auto at = [&](std::uint32_t i) -> l2::Partition& { return *partitions_[run_order_[i] - sm_count]; };
     if (k + 2 < last) at(k + 2).prefetch();
     if (k + 1 < last) at(k + 1).prefetch_further();
     const std::size_t p = run_order_[k] - sm_count;
     partition_next()[p] = partitions_[p]->run_ahead(entered_, complete, end);
     partition_time_[p] = partitions_[p]->done();
+    replies_->post(thread, partitions_[p]->mailbox(), next_.data());
   });
-  SmMailbox* const* const to = sm_boxes_.data();
-  for (const std::uint32_t part : awake_) {
-    PartitionMailbox& box = *partition_boxes_[part - sm_count];
-    deliver(box.out, next_.data(), [=](const MemReply& reply) {
-      return std::pair{reply.sm, &to[reply.sm]->in};
-    });
-    deliver_credits(box.credits_out, [=](const Credit& credit) { return &to[credit.to]->credits_in; });
-  }
+  deliver(*replies_, next_.data());
   entered_ = std::max(entered_, complete);
   replies_known_ = *std::min_element(partition_time_.begin(), partition_time_.end()) + network_.latency;
 }
@@ -193,7 +174,7 @@ void Gpu::run_sms(const Span& span) {
   }
   share_out(0, static_cast<std::uint32_t>(sms_.size()));
   const Cycle credits_known = entered_ + network_.latency;
-  run_awake([this, credits_known](std::uint32_t k, std::uint32_t last) {
+  run_awake([this, credits_known](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
     // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
     const auto at = [&](std::uint32_t i) -> sm::Sm& { return *sms_[run_order_[i]]; };
     if (k + 4 < last) at(k + 4).prefetch();
@@ -201,14 +182,22 @@ void Gpu::run_sms(const Span& span) {
     if (k + 2 < last) at(k + 2).prefetch_schedulers(sm_time_[run_order_[k + 2]]);
     if (k + 1 < last) at(k + 1).prefetch_warps(sm_time_[run_order_[k + 1]]);
     run_sm(static_cast<SmId>(run_order_[k]), credits_known);
+    requests_->post(thread, sms_[run_order_[k]]->mailbox(), partition_next());
   });
-  PartitionMailbox* const* const to = partition_boxes_.data();
-  for (const std::uint32_t i : awake_) {
-    SmMailbox& box = *sm_boxes_[i];
-    deliver(box.out, partition_next(), [=](const MemRequest& request) {
-      return std::pair{request.partition, &to[request.partition]->in};
-    });
-    deliver_credits(box.credits_out, [=](const Credit& credit) { return &to[credit.to]->credits_in; });
+  deliver(*requests_, partition_next());
+}
+
+/// What the awake parts have sent, each thread to the parts that it owns.
+template <typename Message>
+void Gpu::deliver(Exchange<Message>& exchange, Cycle* next) {
+  if (workers_.threads() == 1) return;
+  const auto to_owners = [&](std::uint32_t /*thread*/, std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t owner = first; owner < last; ++owner) exchange.deliver(owner, next);
+  };
+  if (awake_.size() < kManySenders) {
+    to_owners(0, 0, workers_.threads());
+  } else {
+    workers_.run(one_each_, to_owners);
   }
 }
 
@@ -217,19 +206,23 @@ void Gpu::run_sm(SmId id, Cycle credits_known) {
   sm::Sm& sm = *sms_[id];
   next_[id] = sm.run_ahead(sm_time_[id], sm_end_[id], credits_known);
   sm_time_[id] = sm.done();
-  blind_[id] = sm.lacks_credits() ? 1 : 0;
-  wants_records_[id] = sm.wants_records() ? 1 : 0;
+  // Sixty-four SMs' flags share a cache line of the host.
+  const std::uint8_t blind = sm.lacks_credits() ? 1 : 0;
+  if (blind_[id] != blind) blind_[id] = blind;
+  const std::uint8_t wants = sm.wants_records() ? 1 : 0;
+  if (wants_records_[id] != wants) wants_records_[id] = wants;
   if (!sm.finished_blocks().empty() && collect_at_[id] == kNever) collect_at_[id] = window_from(sm.done());
   if (busy_slots_ != 0) note_busy(id);
 }
 
-/// Runs work(k, last) for each place k of run_order_, on all threads; [k, last) are run by this thread.
+/// Runs work(thread, k, last) for each place k of run_order_, on all threads; [k, last) are run by this
+/// thread.
 template <typename Work>
 void Gpu::run_awake(const Work& work) {
-  workers_.run(bounds_, [this, &work](std::uint32_t first, std::uint32_t last) {
+  workers_.run(bounds_, [this, &work](std::uint32_t thread, std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t k = first; k < last; ++k) {
       try {
-        work(k, last);
+        work(thread, k, last);
       } catch (...) {
         const std::lock_guard lock(error_mutex_);
         if (error_ && error_part_ < run_order_[k]) continue;
@@ -241,6 +234,23 @@ void Gpu::run_awake(const Work& work) {
   if (error_) std::rethrow_exception(error_);
 }
 
+/// Each by the thread that will run it, for most of it is memory that is touched for the first time.
+void Gpu::build_parts() {
+  sms_.resize(config_.sms);
+  partitions_.resize(config_.l2.partitions);
+  const auto build = [this](std::uint32_t count, const auto& make) {
+    awake_.resize(count);
+    std::iota(awake_.begin(), awake_.end(), 0U);
+    share_out(0, count);
+    run_awake([&](std::uint32_t, std::uint32_t k, std::uint32_t) { make(run_order_[k]); });
+  };
+  build(config_.sms,
+        [this](std::uint32_t i) { sms_[i] = std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_); });
+  build(config_.l2.partitions, [this](std::uint32_t i) {
+    partitions_[i] = std::make_unique<l2::Partition>(config_, static_cast<PartitionId>(i), map_);
+  });
+}
+
 /// Gives each thread the same ones of the parts [first, first + count) every time, as far as they are awake.
 void Gpu::share_out(std::uint32_t first, std::uint32_t count) {
   const std::uint32_t threads = workers_.threads();
@@ -248,7 +258,7 @@ void Gpu::share_out(std::uint32_t first, std::uint32_t count) {
   bounds_.assign(1, 0);
   auto part = awake_.begin();
   for (std::uint32_t t = 1; t <= threads; ++t) {
-    part = std::lower_bound(part, awake_.end(), first + count * t / threads);
+    part = std::lower_bound(part, awake_.end(), first + first_owned(t, count, threads));
     bounds_.push_back(static_cast<std::uint32_t>(part - awake_.begin()));
   }
 }

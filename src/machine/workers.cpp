@@ -13,6 +13,11 @@ constexpr std::uint32_t kRange = 8;
 /// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
 constexpr unsigned kSpins = 2048;
 constexpr unsigned kYields = 64;
+/// Before a thread takes what another may soon: the state of a share's parts is in its owner's cache, and to
+/// fetch it takes nearly as long again as to run the part. So it leaves an owner the time to come, and to get
+/// to the last part of its share, if it is not held up.
+constexpr unsigned kPatience = 64;
+constexpr unsigned kLastPatience = 1024;
 
 void pause(unsigned round) {
   if (round >= kSpins) {
@@ -25,6 +30,15 @@ void pause(unsigned round) {
 }
 
 }  // namespace
+
+/// A share's word, taken apart.
+struct Workers::Claim {
+  explicit Claim(std::uint64_t at)
+      : generation(static_cast<std::uint32_t>(at >> 32U)),
+        first(static_cast<std::uint32_t>(at >> 16U & 0xffffU)),
+        end(static_cast<std::uint32_t>(at & 0xffffU)) {}
+  std::uint32_t generation, first, end;
+};
 
 Workers::Workers(unsigned threads) : shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
   for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, i] { helper(i); });
@@ -44,6 +58,7 @@ void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void
   done_.store(0, std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
   for (std::size_t t = 0; t + 1 < bounds.size(); ++t) {
+    shares_[t].begin.store(bounds[t], std::memory_order_relaxed);
     shares_[t].at.store(std::uint64_t{generation} << 32U | std::uint64_t{bounds[t]} << 16U | bounds[t + 1],
                         std::memory_order_release);
   }
@@ -55,23 +70,41 @@ void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void
 
 void Workers::take_ranges(unsigned self, std::uint32_t generation) {
   const auto count = static_cast<unsigned>(threads_.size()) + 1;
-  for (unsigned t = 0; t < count; ++t) take_ranges_of(shares_[(self + t) % count], generation);
+  while (take_range_of(self, shares_[self], generation)) {
+  }
+  for (unsigned t = 1; t < count; ++t) {
+    Share& share = shares_[(self + t) % count];
+    while (leave_to_owner(share, generation) && take_range_of(self, share, generation)) {
+    }
+  }
 }
 
-void Workers::take_ranges_of(Share& share, std::uint32_t generation) {
+/// Waits as long as its owner may come; false when nothing is left then.
+bool Workers::leave_to_owner(const Share& share, std::uint32_t generation) {
+  for (unsigned round = 0;; ++round) {
+    const Claim claim(share.at.load(std::memory_order_acquire));
+    if (claim.generation != generation || claim.first == claim.end) return false;
+    const bool untouched = claim.first == share.begin.load(std::memory_order_relaxed);
+    const unsigned patience = untouched ? kPatience : claim.first + 1 == claim.end ? kLastPatience : 0;
+    if (round >= patience) return true;
+    pause(round);
+  }
+}
+
+/// False when nothing is left.
+bool Workers::take_range_of(unsigned self, Share& share, std::uint32_t generation) {
   std::uint64_t at = share.at.load(std::memory_order_acquire);
-  while (at >> 32U == generation) {
-    const auto first = static_cast<std::uint32_t>(at >> 16U & 0xffffU);
-    const auto end = static_cast<std::uint32_t>(at & 0xffffU);
-    if (first == end) return;
+  while (true) {
+    const Claim claim(at);
+    if (claim.generation != generation || claim.first == claim.end) return false;
     // Ever smaller ones towards the end, so that all threads end together.
-    const std::uint32_t last = first + std::clamp((end - first) / 2, std::uint32_t{1}, kRange);
-    if (!share.at.compare_exchange_weak(at, at + (std::uint64_t{last - first} << 16U),
-                                        std::memory_order_acq_rel, std::memory_order_acquire))
+    const std::uint32_t count = std::clamp((claim.end - claim.first) / 2, std::uint32_t{1}, kRange);
+    if (!share.at.compare_exchange_weak(at, at + (std::uint64_t{count} << 16U), std::memory_order_acq_rel,
+                                        std::memory_order_acquire))
       continue;
-    call_(context_, first, last);
-    done_.fetch_add(last - first, std::memory_order_release);
-    at = share.at.load(std::memory_order_acquire);
+    call_(context_, self, claim.first, claim.first + count);
+    done_.fetch_add(count, std::memory_order_release);
+    return true;
   }
 }
 

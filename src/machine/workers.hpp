@@ -11,11 +11,16 @@
 
 namespace gpumux::machine {
 
+/// The first of `count` parts that thread t owns: it runs them unless others have nothing else to do.
+[[nodiscard]] inline std::uint32_t first_owned(std::uint32_t t, std::uint32_t count, std::uint32_t threads) {
+  return count * t / threads;
+}
+
 /// Windows are some microseconds long, so what is handed out must cost little and stay where it is: each
 /// thread has a share of its own, so that the state of its parts stays in its core's cache, and takes from
-/// the others' shares when that is done. A helper that comes late, because the host is busy, finds nothing
-/// to do and nobody waits for it. Which thread takes an index never shows in results: the parts share
-/// nothing during a window.
+/// the others' shares when that is done and they will not come to it soon. A helper that comes late, because
+/// the host is busy, finds nothing to do and nobody waits for it. Which thread takes an index never shows in
+/// results: the parts share nothing during a window.
 class Workers {
  public:
   /// threads - 1 helpers beside the caller.
@@ -26,33 +31,40 @@ class Workers {
 
   [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
-  /// Calls work(first, last) for disjoint ranges that make up [0, bounds.back()), and returns when all are
-  /// done. Thread t's share is [bounds[t], bounds[t + 1]); bounds has threads() + 1 entries, the first 0, the
-  /// last less than 65536. `work` must not throw.
+  /// Calls work(thread, first, last) for disjoint ranges that make up [0, bounds.back()), and returns when
+  /// all are done. Thread t's share is [bounds[t], bounds[t + 1]); bounds has threads() + 1 entries, the
+  /// first 0, the last less than 65536. `work` must not throw.
   template <typename Work>
   void run(std::span<const std::uint32_t> bounds, const Work& work) {
-    if (threads_.empty() || bounds.back() < 2) {
-      if (bounds.back() != 0) work(std::uint32_t{0}, bounds.back());
+    if (is_for_caller(bounds)) {
+      if (bounds.back() != 0) work(std::uint32_t{0}, std::uint32_t{0}, bounds.back());
       return;
     }
     start(
         bounds,
-        [](const void* context, std::uint32_t first, std::uint32_t last) {
-          (*static_cast<const Work*>(context))(first, last);
+        [](const void* context, std::uint32_t thread, std::uint32_t first, std::uint32_t last) {
+          (*static_cast<const Work*>(context))(thread, first, last);
         },
         &work);
   }
 
  private:
-  using Call = void (*)(const void*, std::uint32_t, std::uint32_t);
+  using Call = void (*)(const void*, std::uint32_t, std::uint32_t, std::uint32_t);
   /// Generation of the call (bits 32 to 63), next index (16 to 31), end: one word, so that a claim of a late
   /// helper fails.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> at{0};
+    std::atomic<std::uint32_t> begin{0};
   };
+  struct Claim;
+  [[nodiscard]] bool is_for_caller(std::span<const std::uint32_t> bounds) const {
+    if (threads_.empty() || bounds.back() == 0) return true;
+    return bounds.back() == 1 && (bounds[1] == 1 || sleepers_.load() != 0);
+  }
   void start(std::span<const std::uint32_t> bounds, Call call, const void* context);
   void take_ranges(unsigned self, std::uint32_t generation);
-  void take_ranges_of(Share& share, std::uint32_t generation);
+  bool take_range_of(unsigned self, Share& share, std::uint32_t generation);
+  [[nodiscard]] static bool leave_to_owner(const Share& share, std::uint32_t generation);
   void helper(unsigned self);
 
   std::vector<std::jthread> threads_;

@@ -93,6 +93,11 @@ Outcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness,
       box.in.push_back(traffic.requests[given]);
       next = std::min(next, traffic.requests[given].time);
     }
+    // Nor does it matter which SM's come first.
+    std::stable_sort(box.in.begin(), box.in.end(),
+                     [key = random()](const MemRequest& a, const MemRequest& b) {
+                       return ((a.sm ^ key) & 7U) < ((b.sm ^ key) & 7U);
+                     });
     if (stride == 0) {
       next = partition.run(now, to);
     } else {
