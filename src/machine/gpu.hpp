@@ -144,12 +144,14 @@ class Gpu final : public runtime::Device, public policy::Control {
     Cycle sms;         // how far SMs may go
     Cycle partitions;  // and partitions
     bool in_step;      // SMs go window by window
+    bool blocks_wait;  // an SM whose block ends may get another
   };
   /// Moves now() on by at least one window, to `meeting` at most, which is the next moment at which something
   /// from outside concerns the parts: then all have come as far.
   void run_parts(Cycle meeting);
   [[nodiscard]] Cycle next_meeting(Cycle limit, Cycle host_event, Cycle pause) const;
   [[nodiscard]] bool in_step() const;
+  [[nodiscard]] bool blocks_wait() const;
   [[nodiscard]] bool kernel_waits_for_slot() const;
   [[nodiscard]] Span span(Cycle meeting);
   [[nodiscard]] Cycle earliest_end(const policy::RunningKernel& kernel) const;
@@ -161,7 +163,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void share_out(std::uint32_t first, std::uint32_t count);
   template <typename Message>
   void deliver(Exchange<Message>& exchange, Cycle* next);
-  void run_sm(SmId sm, Cycle credits_known);
+  void run_sm(SmId sm, Cycle credits_known, bool blocks_wait);
   void note_busy(SmId sm);
   void skip_idle(Cycle meeting, Cycle host_event);
   [[nodiscard]] Cycle window_of(Cycle cycle) const { return cycle - cycle % network_.window; }
@@ -196,11 +198,12 @@ class Gpu final : public runtime::Device, public policy::Control {
   Options options_;
   Workers workers_;
 
-  Cycle now_ = 0;                         // where the hindmost SM's window begins
-  std::vector<Cycle> next_;               // by part (SMs, then partitions): when it can change by itself
-  std::vector<Cycle> sm_time_;            // simulated up to here, by SM
-  std::vector<Cycle> sm_end_;             // to be simulated up to here
-  std::vector<Cycle> collect_at_;         // by SM: the window before has ended blocks; kNever: none
+  Cycle now_ = 0;               // where the hindmost SM's window begins
+  std::vector<Cycle> next_;     // by part (SMs, then partitions): when it can change by itself
+  std::vector<Cycle> sm_time_;  // simulated up to here, by SM
+  std::vector<Cycle> sm_end_;   // to be simulated up to here
+  std::vector<Cycle>
+      collect_at_;  // by SM: from then on its ended blocks can be collected; kNever: it has none
   std::vector<std::uint8_t> blind_;       // by SM: waits for credits that are not known
   std::vector<Cycle> partition_time_;     // simulated up to here, by partition
   Cycle entered_ = 0;                     // requests before have entered the partitions

@@ -5,8 +5,8 @@
 //     lies behind the tags, DRAM and all replies included, follows for that long from the requests that have
 //     arrived, as long as there are reply credits (l2::Partition::run_ahead).
 //   - So an SM knows its replies for as long, and as it takes no blocks while it has room for none, it goes
-//     on until one of its blocks ends, or until it would need request credits of which it knows nothing
-//     (sm::Sm::run_ahead).
+//     on until one of its blocks ends while others wait for room, or until it would need request credits of
+//     which it knows nothing (sm::Sm::run_ahead).
 //   - A kernel does not end before the blocks that no SM has yet have been dispatched, nor before the
 //     instructions that its blocks are known to have left have been issued, those of the grid's last block
 //     included, nor before the data that they wait for has come.
@@ -51,6 +51,13 @@ bool Gpu::in_step() const {
   return kernel_waits_for_slot();
 }
 
+/// Until the next kernel comes, when all SMs meet.
+bool Gpu::blocks_wait() const {
+  return std::any_of(running_.begin(), running_.end(), [](const policy::RunningKernel& kernel) {
+    return kernel.blocks_dispatched < kernel.blocks_total;
+  });
+}
+
 /// It is free when the last request of its last kernel has been answered.
 bool Gpu::kernel_waits_for_slot() const {
   return !submitted_.empty() && submitted_.front().arrival <= now_ &&
@@ -88,7 +95,7 @@ void Gpu::note_busy(SmId sm) {
 }
 
 Gpu::Span Gpu::span(Cycle meeting) {
-  Span span{std::min(meeting, window_end(now_)), meeting, meeting, in_step()};
+  Span span{std::min(meeting, window_end(now_)), meeting, meeting, in_step(), blocks_wait()};
   std::uint32_t tails = 0;
   for (const policy::RunningKernel& kernel : running_)
     if (is_tail(kernel)) tails |= std::uint32_t{1} << kernel.slot;
@@ -162,7 +169,8 @@ void Gpu::run_sms(const Span& span) {
   awake_.clear();
   for (std::uint32_t i = 0; i < sms_.size(); ++i) {
     const Cycle time = sm_time_[i];
-    const Cycle end = std::min({known, collect_at_[i], time + kLongestRun});
+    Cycle end = std::min(known, time + kLongestRun);
+    if (span.blocks_wait) end = std::min(end, collect_at_[i]);
     if (end <= time) continue;
     if (time >= span.window && end < span.sms && end - time < kWorthwhile) continue;
     if (next_[i] < end || options_.no_skip) {
@@ -174,14 +182,14 @@ void Gpu::run_sms(const Span& span) {
   }
   share_out(0, static_cast<std::uint32_t>(sms_.size()));
   const Cycle credits_known = entered_ + network_.latency;
-  run_awake([this, credits_known](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
+  run_awake([this, credits_known, &span](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
     // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
     const auto at = [&](std::uint32_t i) -> sm::Sm& { return *sms_[run_order_[i]]; };
     if (k + 4 < last) at(k + 4).prefetch();
     if (k + 3 < last) at(k + 3).prefetch_state();
     if (k + 2 < last) at(k + 2).prefetch_schedulers(sm_time_[run_order_[k + 2]]);
     if (k + 1 < last) at(k + 1).prefetch_warps(sm_time_[run_order_[k + 1]]);
-    run_sm(static_cast<SmId>(run_order_[k]), credits_known);
+    run_sm(static_cast<SmId>(run_order_[k]), credits_known, span.blocks_wait);
     requests_->post(thread, sms_[run_order_[k]]->mailbox(), partition_next());
   });
   deliver(*requests_, partition_next());
@@ -202,16 +210,17 @@ void Gpu::deliver(Exchange<Message>& exchange, Cycle* next) {
 }
 
 /// On any thread.
-void Gpu::run_sm(SmId id, Cycle credits_known) {
+void Gpu::run_sm(SmId id, Cycle credits_known, bool blocks_wait) {
   sm::Sm& sm = *sms_[id];
-  next_[id] = sm.run_ahead(sm_time_[id], sm_end_[id], credits_known);
+  next_[id] = sm.run_ahead(sm_time_[id], sm_end_[id], credits_known, blocks_wait);
   sm_time_[id] = sm.done();
   // Sixty-four SMs' flags share a cache line of the host.
   const std::uint8_t blind = sm.lacks_credits() ? 1 : 0;
   if (blind_[id] != blind) blind_[id] = blind;
   const std::uint8_t wants = sm.wants_records() ? 1 : 0;
   if (wants_records_[id] != wants) wants_records_[id] = wants;
-  if (!sm.finished_blocks().empty() && collect_at_[id] == kNever) collect_at_[id] = window_from(sm.done());
+  if (!sm.finished_blocks().empty() && (collect_at_[id] == kNever || !blocks_wait))
+    collect_at_[id] = window_from(sm.done());
   if (busy_slots_ != 0) note_busy(id);
 }
 

@@ -85,8 +85,8 @@ Cycle Sm::run(Cycle begin, Cycle end) {
   return state_->run(begin, end, kNever);
 }
 
-Cycle Sm::run_ahead(Cycle begin, Cycle end, Cycle credits_known) {
-  state_->stops_at_ends = true;
+Cycle Sm::run_ahead(Cycle begin, Cycle end, Cycle credits_known, bool stop_at_ends) {
+  state_->stops_at_ends = stop_at_ends;
   return state_->run(begin, end, credits_known);
 }
 

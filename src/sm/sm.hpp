@@ -96,10 +96,10 @@ class Sm {
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
   /// without input (kNever: only a message or a block can wake it).
   Cycle run(Cycle begin, Cycle end);
-  /// The same, but ends earlier, at done(): at the end of the network's window in which a block has ended, so
-  /// that another may take its place; and where a request waits for credits and not all that come before are
-  /// known, from `credits_known` on.
-  Cycle run_ahead(Cycle begin, Cycle end, Cycle credits_known);
+  /// The same, but ends earlier, at done(): if it is to `stop_at_ends`, at the end of the network's window in
+  /// which a block has ended, so that another may take its place; and where a request waits for credits and
+  /// not all that come before are known, from `credits_known` on.
+  Cycle run_ahead(Cycle begin, Cycle end, Cycle credits_known, bool stop_at_ends);
   /// Simulated up to here.
   [[nodiscard]] Cycle done() const;
   /// run_ahead() ended for want of credits.
