@@ -253,6 +253,11 @@ int bench_command(const Arguments& args) {
   std::vector<unsigned> thread_runs = {threads};
   if (scaling)
     for (const unsigned more : thread_counts()) thread_runs.push_back(more);
+  if (const unsigned then = earlier ? earlier->value("repeats", 1U) : repeats; then != repeats) {
+    fmt::print(stderr,
+               "note: {} has the fastest of {} run{}, this the fastest of {}: compare with --repeat {}\n",
+               compare, then, then == 1 ? "" : "s", repeats, then);
+  }
   TraceFiles traces(blocks);
   ordered_json cases = ordered_json::array();
   fmt::print("{:<13} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9} {:>12}\n", "kernel", "machine", "seconds",

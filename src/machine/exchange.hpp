@@ -23,7 +23,10 @@ class Exchange {
   /// Of the receivers, thread t owns [first_owned(t), first_owned(t + 1)).
   template <typename Box>
   Exchange(const std::vector<Box*>& receivers, std::uint32_t threads)
-      : threads_(threads), posts_(std::size_t{threads} * threads), owner_(receivers.size()) {
+      : threads_(threads),
+        posted_(threads),
+        posts_(std::size_t{threads} * threads),
+        owner_(receivers.size()) {
     for (Box* box : receivers) receivers_.push_back({&box->in, &box->credits_in});
     const auto count = static_cast<std::uint32_t>(receivers.size());
     for (std::uint32_t t = 0; t < threads; ++t) {
@@ -40,6 +43,7 @@ class Exchange {
       bring(box.out, box.credits_out, next);
       return;
     }
+    posted_[thread].something = true;
     Post* const posts = &posts_[std::size_t{thread} * threads_];
     for (const Message& message : box.out) posts[owner_[receiver(message)]].messages.push_back(message);
     for (const Credit& credit : box.credits_out) posts[owner_[credit.to]].credits.push_back(credit);
@@ -56,7 +60,22 @@ class Exchange {
     }
   }
 
+  /// The same for all, on one thread.
+  void deliver_all(Cycle* next) {
+    for (std::uint32_t t = 0; t < threads_; ++t) {
+      if (!posted_[t].something) continue;
+      posted_[t].something = false;
+      for (std::uint32_t owner = 0; owner < threads_; ++owner) {
+        Post& post = posts_[std::size_t{t} * threads_ + owner];
+        bring(post.messages, post.credits, next);
+      }
+    }
+  }
+
  private:
+  struct alignas(64) Posted {
+    bool something = false;
+  };
   struct alignas(64) Post {
     std::vector<Message> messages;
     std::vector<Credit> credits;
@@ -78,7 +97,8 @@ class Exchange {
     std::vector<Credit>* credits;
   };
   std::uint32_t threads_;
-  std::vector<Post> posts_;  // [thread that ran the sender][owner of the receiver]
+  std::vector<Posted> posted_;  // by thread, since the last deliver_all()
+  std::vector<Post> posts_;     // [thread that ran the sender][owner of the receiver]
   std::vector<std::uint16_t> owner_;
   std::vector<Receiver> receivers_;
 };

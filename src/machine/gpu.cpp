@@ -220,7 +220,8 @@ bool Gpu::dispatch_in(Cycle start) {
 }
 
 bool Gpu::dispatch_to(SmId id, Cycle start) {
-  if (sm_time_[id] > now_) return false;  // it had no room, else it would not have gone ahead
+  // With room for a block that waits, it would not have gone ahead.
+  if (sm_time_[id] > now_) return false;
   sm::Sm& sm = *sms_[id];
   for (const KernelSlot slot : dispatch_order_) {
     policy::RunningKernel& kernel = running(slot);
@@ -250,7 +251,7 @@ void Gpu::kernel_begins(policy::RunningKernel& kernel, Cycle start) {
   const std::uint64_t records = slot.source->records(kernel.blocks_total - 1);
   if (records == 0) return;  // it may end at once
   // A scheduler issues one record a cycle at most.
-  slot.last_block_takes = config_.sm.block_launch_latency + records / config_.sm.schedulers;
+  slot.last_block_takes = config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }
 
 void Gpu::refill_streams() {

@@ -67,7 +67,7 @@ bool Gpu::kernel_waits_for_slot() const {
 /// The kernel does not end for so many cycles because of blocks that no SM has.
 Cycle Gpu::undispatched_take(const policy::RunningKernel& kernel) const {
   const std::uint64_t left = kernel.blocks_total - kernel.blocks_dispatched;
-  return left == 0 ? 0 : left / config_.runtime.blocks_per_cycle + slots_[kernel.slot].last_block_takes;
+  return left == 0 ? 0 : (left - 1) / config_.runtime.blocks_per_cycle + slots_[kernel.slot].last_block_takes;
 }
 
 /// A lower bound.
@@ -198,15 +198,14 @@ void Gpu::run_sms(const Span& span) {
 /// What the awake parts have sent, each thread to the parts that it owns.
 template <typename Message>
 void Gpu::deliver(Exchange<Message>& exchange, Cycle* next) {
-  if (workers_.threads() == 1) return;
-  const auto to_owners = [&](std::uint32_t /*thread*/, std::uint32_t first, std::uint32_t last) {
-    for (std::uint32_t owner = first; owner < last; ++owner) exchange.deliver(owner, next);
-  };
+  if (workers_.threads() == 1 || awake_.empty()) return;
   if (awake_.size() < kManySenders) {
-    to_owners(0, 0, workers_.threads());
-  } else {
-    workers_.run(one_each_, to_owners);
+    exchange.deliver_all(next);
+    return;
   }
+  workers_.run(one_each_, [&](std::uint32_t /*thread*/, std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t owner = first; owner < last; ++owner) exchange.deliver(owner, next);
+  });
 }
 
 /// On any thread.

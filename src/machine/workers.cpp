@@ -13,9 +13,9 @@ constexpr std::uint32_t kRange = 8;
 /// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
 constexpr unsigned kSpins = 2048;
 constexpr unsigned kYields = 64;
-/// Before a thread takes what another may soon: the state of a share's parts is in its owner's cache, and to
-/// fetch it takes nearly as long again as to run the part. So it leaves an owner the time to come, and to get
-/// to the last part of its share, if it is not held up.
+/// Before a thread takes what its owner may soon: the state of a share's parts is in the owner's cache, and
+/// to fetch it takes nearly as long again as to run the part. So an owner gets the time to come, and one that
+/// has come the time to get to the last part of its share.
 constexpr unsigned kPatience = 64;
 constexpr unsigned kLastPatience = 1024;
 
@@ -40,7 +40,10 @@ struct Workers::Claim {
   std::uint32_t generation, first, end;
 };
 
-Workers::Workers(unsigned threads) : shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
+Workers::Workers(unsigned threads)
+    // On fewer processors than threads, an owner may be away for long.
+    : patient_(threads <= std::thread::hardware_concurrency()),
+      shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
   for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, i] { helper(i); });
 }
 
@@ -58,7 +61,6 @@ void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void
   done_.store(0, std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
   for (std::size_t t = 0; t + 1 < bounds.size(); ++t) {
-    shares_[t].begin.store(bounds[t], std::memory_order_relaxed);
     shares_[t].at.store(std::uint64_t{generation} << 32U | std::uint64_t{bounds[t]} << 16U | bounds[t + 1],
                         std::memory_order_release);
   }
@@ -70,24 +72,27 @@ void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void
 
 void Workers::take_ranges(unsigned self, std::uint32_t generation) {
   const auto count = static_cast<unsigned>(threads_.size()) + 1;
+  shares_[self].owner_came.store(generation, std::memory_order_relaxed);
   while (take_range_of(self, shares_[self], generation)) {
   }
+  unsigned waited = patient_ ? 0 : kLastPatience;
   for (unsigned t = 1; t < count; ++t) {
     Share& share = shares_[(self + t) % count];
-    while (leave_to_owner(share, generation) && take_range_of(self, share, generation)) {
+    while (leave_to_owner(share, generation, waited) && take_range_of(self, share, generation)) {
     }
   }
 }
 
-/// Waits as long as its owner may come; false when nothing is left then.
-bool Workers::leave_to_owner(const Share& share, std::uint32_t generation) {
-  for (unsigned round = 0;; ++round) {
+/// Waits while its owner may come, `waited` rounds in all; false when nothing is left then.
+bool Workers::leave_to_owner(const Share& share, std::uint32_t generation, unsigned& waited) {
+  for (;; ++waited) {
     const Claim claim(share.at.load(std::memory_order_acquire));
     if (claim.generation != generation || claim.first == claim.end) return false;
-    const bool untouched = claim.first == share.begin.load(std::memory_order_relaxed);
-    const unsigned patience = untouched ? kPatience : claim.first + 1 == claim.end ? kLastPatience : 0;
-    if (round >= patience) return true;
-    pause(round);
+    unsigned patience = kPatience;
+    if (share.owner_came.load(std::memory_order_relaxed) == generation)
+      patience = claim.first + 1 == claim.end ? kLastPatience : 0;
+    if (waited >= patience) return true;
+    pause(waited);
   }
 }
 

@@ -19,8 +19,8 @@ namespace gpumux::machine {
 /// Windows are some microseconds long, so what is handed out must cost little and stay where it is: each
 /// thread has a share of its own, so that the state of its parts stays in its core's cache, and takes from
 /// the others' shares when that is done and they will not come to it soon. A helper that comes late, because
-/// the host is busy, finds nothing to do and nobody waits for it. Which thread takes an index never shows in
-/// results: the parts share nothing during a window.
+/// the host is busy, is waited for a microsecond or two and then finds nothing to do. Which thread takes an
+/// index never shows in results: the parts share nothing during a window.
 class Workers {
  public:
   /// threads - 1 helpers beside the caller.
@@ -54,7 +54,7 @@ class Workers {
   /// helper fails.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> at{0};
-    std::atomic<std::uint32_t> begin{0};
+    std::atomic<std::uint32_t> owner_came{0};  // the generation of its last call
   };
   struct Claim;
   [[nodiscard]] bool is_for_caller(std::span<const std::uint32_t> bounds) const {
@@ -64,10 +64,11 @@ class Workers {
   void start(std::span<const std::uint32_t> bounds, Call call, const void* context);
   void take_ranges(unsigned self, std::uint32_t generation);
   bool take_range_of(unsigned self, Share& share, std::uint32_t generation);
-  [[nodiscard]] static bool leave_to_owner(const Share& share, std::uint32_t generation);
+  [[nodiscard]] static bool leave_to_owner(const Share& share, std::uint32_t generation, unsigned& waited);
   void helper(unsigned self);
 
   std::vector<std::jthread> threads_;
+  bool patient_;
   std::unique_ptr<Share[]> shares_;
   alignas(64) std::atomic<std::uint32_t> generation_{0};
   std::atomic<unsigned> sleepers_{0};

@@ -110,9 +110,9 @@ class Policy {
   virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
   virtual void block_ended(Control&, const RunningKernel&, SmId) {}
   /// False: as things stand, block_ended() and kernel_fully_dispatched() read no probe of an SM or partition,
-  /// nor the time, and let no SM do more than before. Then the machine may simulate some SMs further ahead
-  /// than others, and tell later of blocks that have ended. May change its answer in kernel_arrived(),
-  /// kernel_ended() and epoch_ended() alone.
+  /// neither the time nor blocks_done, and let no SM do more than before. Then the machine may simulate some
+  /// SMs further ahead than others, and tell later, SM by SM, of blocks that have ended. May change its
+  /// answer in kernel_arrived(), kernel_ended() and epoch_ended() alone.
   [[nodiscard]] virtual bool watches_blocks(const Control&) const { return true; }
   /// Length of the policy's epoch in cycles; 0: epoch_ended() is never called.
   [[nodiscard]] virtual Cycle epoch() const { return 0; }

@@ -340,9 +340,10 @@ void Sm::State::check_finished(Block& block) {
 }
 
 Cycle Sm::State::busy_until(KernelSlot slot) const {
-  // A scheduler issues one record a cycle at most.
+  if (resident[slot] == 0) return 0;
+  // A scheduler issues one record a cycle at most; the first may issue now.
   const std::uint64_t left = supplied[slot] - counters[slot].warp_instructions;
-  return resident[slot] == 0 ? 0 : now_ + left / schedulers_count;
+  return left == 0 ? now_ : now_ + (left - 1) / schedulers_count;
 }
 
 void Sm::State::finish_blocks(Cycle now) {

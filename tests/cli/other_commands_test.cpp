@@ -151,6 +151,10 @@ TEST_F(Cli, BenchMeasuresHowCostScales) {
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(document["cases"][0]["wall_seconds"], std::min(runs[0].get<double>(), runs[1].get<double>()));
   for (const json& more : document["cases"][0]["threads"]) EXPECT_EQ(more["wall_seconds_of_runs"].size(), 2U);
+  const Outcome compared =
+      gpumux({"bench", "--repeat", "1", "--blocks", "160", "--only", "trace-compute", "--compare", file});
+  EXPECT_NE(compared.out.find(" speed, x"), std::string::npos) << compared.out;
+  EXPECT_NE(compared.err.find("compare with --repeat 2"), std::string::npos) << compared.err;
   for (const char* what : {"sms", "applications"}) {
     const json& table = document["scaling"][what];
     ASSERT_EQ(table.size(), 12U);  // three traces, four sizes each

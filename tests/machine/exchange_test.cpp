@@ -24,6 +24,7 @@ TEST_P(Exchanged, EachMessageComesOnceAndASendersKeepTheirOrder) {
   std::vector<PartitionMailbox*> receivers;
   for (PartitionMailbox& box : boxes) receivers.push_back(&box);
   Exchange<MemRequest> exchange(receivers, threads);
+  Workers workers(threads);
   std::mt19937 random(threads);
   std::array<Cycle, kReceivers> next{};
   std::uint32_t tag = 0;
@@ -48,10 +49,15 @@ TEST_P(Exchanged, EachMessageComesOnceAndASendersKeepTheirOrder) {
       exchange.post(static_cast<std::uint32_t>(random()) % threads, box, next.data());
       EXPECT_TRUE(box.out.empty() && box.credits_out.empty());
     }
-    std::vector<std::uint32_t> owners(threads);
-    std::iota(owners.begin(), owners.end(), 0U);
-    std::shuffle(owners.begin(), owners.end(), random);
-    for (const std::uint32_t owner : owners) exchange.deliver(owner, next.data());
+    if (round % 3 == 0) {
+      exchange.deliver_all(next.data());
+    } else {
+      std::vector<std::uint32_t> bounds(threads + 1);
+      std::iota(bounds.begin(), bounds.end(), 0U);
+      workers.run(bounds, [&](std::uint32_t, std::uint32_t first, std::uint32_t last) {
+        for (std::uint32_t owner = first; owner < last; ++owner) exchange.deliver(owner, next.data());
+      });
+    }
     for (std::uint32_t r = 0; r < kReceivers; ++r) {
       Cycle first = kNever;
       for (const MemRequest& request : sent[r]) first = std::min(first, request.time);
