@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -95,32 +96,19 @@ Measured measure(const Case& which, unsigned threads) {
 }
 
 Measured run_case(const Case& which, TraceFiles& traces, unsigned threads) {
-  if (which.traced) (void)traces.path(*which.traced, traces.blocks());  // made before the clock runs
-  return in_child(fmt::format("{} on {}", which.kernel, which.machine), [&] {
-    if (!which.traced) return measure(which, threads);
-    return run_trace(traces.path(*which.traced, traces.blocks()), 1, machine::load_machine(which.machine),
-                     "leftover", threads);
-  });
+  if (!which.traced) return measure(which, threads);
+  return run_trace(traces.path(*which.traced, traces.blocks()), 1, machine::load_machine(which.machine),
+                   "leftover", threads);
 }
 
-/// Runs of one case with one number of threads.
-struct Repeated {
-  Measured fastest;
-  std::vector<double> seconds;  // of each run
-};
-
-/// The numbers of threads take turns, so that what else the host does meets all alike.
+/// Each number of threads.
 std::vector<Repeated> repeat(const Case& which, TraceFiles& traces, const std::vector<unsigned>& threads,
                              unsigned repeats) {
-  std::vector<Repeated> runs(threads.size());
-  for (unsigned i = 0; i < repeats; ++i) {
-    for (std::size_t t = 0; t < threads.size(); ++t) {
-      const Measured now = run_case(which, traces, threads[t]);
-      if (i == 0 || now.wall_seconds < runs[t].fastest.wall_seconds) runs[t].fastest = now;
-      runs[t].seconds.push_back(now.wall_seconds);
-    }
-  }
-  return runs;
+  if (which.traced) (void)traces.path(*which.traced, traces.blocks());  // made before the clock runs
+  std::vector<std::function<Measured()>> works;
+  for (const unsigned count : threads)
+    works.emplace_back([&which, &traces, count] { return run_case(which, traces, count); });
+  return in_turns(fmt::format("{} on {}", which.kernel, which.machine), works, repeats);
 }
 
 ordered_json to_json(const Case& which, const TraceFiles& traces, const Repeated& runs) {

@@ -50,6 +50,19 @@ Measured in_child(const std::string& what, const std::function<Measured()>& work
   return measured;
 }
 
+std::vector<Repeated> in_turns(const std::string& what, const std::vector<std::function<Measured()>>& works,
+                               unsigned repeats) {
+  std::vector<Repeated> all(works.size());
+  for (unsigned i = 0; i < repeats; ++i) {
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      const Measured now = in_child(what, works[w]);
+      if (i == 0 || now.wall_seconds < all[w].fastest.wall_seconds) all[w].fastest = now;
+      all[w].seconds.push_back(now.wall_seconds);
+    }
+  }
+  return all;
+}
+
 TraceFiles::TraceFiles(std::uint32_t blocks) : blocks_(blocks) {
   std::string pattern = (std::filesystem::temp_directory_path() / "gpumux-bench-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr)

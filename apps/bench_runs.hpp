@@ -26,6 +26,17 @@ struct Measured {
 /// when the child does not end well; it has said why.
 [[nodiscard]] Measured in_child(const std::string& what, const std::function<Measured()>& work);
 
+struct Repeated {
+  Measured fastest;             // other work on the host only ever adds
+  std::vector<double> seconds;  // of each run
+};
+
+/// Runs each of `works` so many times in a process of its own. They take turns, so that what else the host
+/// does meets all alike. Throws what in_child() throws.
+[[nodiscard]] std::vector<Repeated> in_turns(const std::string& what,
+                                             const std::vector<std::function<Measured()>>& works,
+                                             unsigned repeats);
+
 /// Compact traces of the reference kernels in a temporary folder, for as long as it lives.
 class TraceFiles {
  public:

@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "bench_runs.hpp"
 #include "machine/config_file.hpp"
@@ -35,27 +37,26 @@ double nanoseconds_per_instruction(const Measured& m) {
 template <typename Counts, typename Measure>
 ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts, unsigned repeats,
                  const Measure& measure) {
+  std::vector<std::function<Measured()>> works;
+  for (const std::uint32_t count : counts)
+    works.emplace_back([&measure, kernel, count] { return measure(kernel, count); });
+  const std::vector<Repeated> runs =
+      in_turns(fmt::format("{} with other numbers of {}", trace::name(kernel), what), works, repeats);
   ordered_json entries = ordered_json::array();
-  double first = 0;
+  const double first = nanoseconds_per_instruction(runs.front().fastest);
   fmt::print("{:<14}", trace::name(kernel));
-  for (const std::uint32_t count : counts) {
-    Measured best;
-    for (unsigned i = 0; i < repeats; ++i) {
-      const Measured now = in_child(fmt::format("{} with {} {}", trace::name(kernel), count, what),
-                                    [&] { return measure(kernel, count); });
-      if (i == 0 || now.wall_seconds < best.wall_seconds) best = now;
-    }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const Measured& best = runs[i].fastest;
     const double cost = nanoseconds_per_instruction(best);
-    if (first == 0) first = cost;
     fmt::print(" {:>9.1f} (x{:.2f})", cost, cost / first);
-    std::fflush(stdout);
     entries.push_back({{"kernel", trace::name(kernel)},
-                       {what, count},
+                       {what, counts[i]},
                        {"nanoseconds_per_warp_instruction", cost},
                        {"ratio", cost / first},
                        {"peak_memory_bytes", best.peak_memory_bytes}});
   }
   fmt::print("\n");
+  std::fflush(stdout);
   return entries;
 }
 
