@@ -268,12 +268,13 @@ bool Gpu::collect_finished_blocks() {
   for (std::uint32_t i = 0; i < sms_.size(); ++i) {
     if (collect_at_[i] == kNever || sm_time_[i] > now_) continue;
     collect_at_[i] = kNever;
-    for (const sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
+    for (sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
       free_residencies_[i] |= std::uint64_t{1} << (block.residency - i * config_.sm.max_blocks);
       dispatch_possible_ = true;
       policy::RunningKernel& kernel = running(block.kernel);
       ++kernel.blocks_done;
       recorder_.block_ended(kernel, block.residency, block.time);
+      slots_[block.kernel].source->end_block(std::move(block.stream));
       policy_->block_ended(*this, kernel, static_cast<SmId>(i));
       if (kernel.blocks_done < kernel.blocks_total) continue;
       check_length(kernel, window_of(now_ - 1));

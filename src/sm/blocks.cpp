@@ -143,7 +143,10 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   std::size_t index = 0;
   while (blocks[index].resident) ++index;
   Block& block = blocks[index];
+  std::vector<std::uint16_t> slots = std::move(block.warps);  // to use its memory again
+  slots.clear();
   block = Block{};
+  block.warps = std::move(slots);
   block.resident = true;
   block.kernel = slot;
   block.app = kernel.app;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -85,31 +84,34 @@ struct LaunchState {
   std::optional<PathStore> paths;
   Placement placement;
   Address code_address = 0;
-  /// Sources of ended blocks by SM: their buffers lie in the cache of the thread that runs it.
-  std::map<SmId, std::vector<std::vector<WarpSource>>> free;
 };
 
+/// Serves one block after the other, so that a steady state allocates nothing.
 class TraceBlock final : public workload::BlockStream {
  public:
-  TraceBlock(std::shared_ptr<LaunchState> state, std::uint64_t index, std::uint32_t residency, SmId sm)
-      : BlockStream(state->launch.warps()), state_(std::move(state)), free_(state_->free[sm]) {
-    if (!free_.empty()) {
-      warps_ = std::move(free_.back());
-      free_.pop_back();
-    }
-    warps_.resize(state_->launch.warps());
-    for (WarpSource& warp : warps_) warp.path = nullptr;
+  TraceBlock(std::shared_ptr<LaunchState> state, SmId sm)
+      : BlockStream(state->launch.warps()), state_(std::move(state)), sm_(sm), warps_(streams_.size()) {}
+  ~TraceBlock() override { end(); }
+  TraceBlock(const TraceBlock&) = delete;
+  TraceBlock& operator=(const TraceBlock&) = delete;
+
+  [[nodiscard]] SmId sm() const { return sm_; }
+  /// Throws UserError when the trace is corrupt.
+  void begin(std::uint64_t index, std::uint32_t residency) {
+    std::fill(streams_.begin(), streams_.end(), WarpStream{});
     try {
       state_->prepare();
       start(index, residency);
     } catch (const CorruptTrace& corrupt) {
-      release();
       state_->trace->fail(corrupt);
     }
   }
-  ~TraceBlock() override { release(); }
-  TraceBlock(const TraceBlock&) = delete;
-  TraceBlock& operator=(const TraceBlock&) = delete;
+  void end() {
+    for (WarpSource& warp : warps_) {
+      if (warp.path != nullptr) PathStore::release(*warp.path);
+      warp.path = nullptr;
+    }
+  }
 
   void refill(std::uint32_t warp, std::uint32_t wanted) override {
     if (streams_[warp].finished) return;
@@ -139,14 +141,6 @@ class TraceBlock final : public workload::BlockStream {
       warp.memory.start(head.items, state_->placement.global + head.line,
                         state_->placement.local + row * launch.local_words - launch.local_low);
     }
-  }
-
-  void release() {
-    for (const WarpSource& warp : warps_) {
-      if (warp.path != nullptr) PathStore::release(*warp.path);
-    }
-    free_.push_back(std::move(warps_));
-    warps_.clear();
   }
 
   /// The stream points into the path's own records; only what belongs to memory is made for the warp.
@@ -195,7 +189,7 @@ class TraceBlock final : public workload::BlockStream {
   }
 
   std::shared_ptr<LaunchState> state_;
-  std::vector<std::vector<WarpSource>>& free_;  // of the state
+  SmId sm_;
   std::vector<WarpSource> warps_;
 };
 
@@ -237,11 +231,27 @@ class TraceKernel final : public workload::KernelSource {
   }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle) override {
-    return std::make_unique<TraceBlock>(state_, index, residency, sm);
+    if (sm >= free_.size()) free_.resize(sm + 1U);
+    std::unique_ptr<TraceBlock> block;
+    if (free_[sm].empty()) {
+      block = std::make_unique<TraceBlock>(state_, sm);
+    } else {
+      block = std::move(free_[sm].back());
+      free_[sm].pop_back();
+    }
+    block->begin(index, residency);
+    return block;
+  }
+  void end_block(std::unique_ptr<workload::BlockStream> stream) override {
+    std::unique_ptr<TraceBlock> block(static_cast<TraceBlock*>(stream.release()));
+    block->end();
+    free_[block->sm()].push_back(std::move(block));
   }
 
  private:
   std::shared_ptr<LaunchState> state_;
+  /// By the SM that they served: their buffers lie in the cache of the thread that runs it.
+  std::vector<std::vector<std::unique_ptr<TraceBlock>>> free_;
 };
 
 }  // namespace

@@ -111,6 +111,8 @@ class KernelSource {
   /// whole machine has: it places the block's local memory. `sm` is what %smid reads.
   virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                    Cycle now) = 0;
+  /// Gives back a block that has ended, which begin_block() may return again.
+  virtual void end_block(std::unique_ptr<BlockStream> block) { block.reset(); }
 };
 
 }  // namespace gpumux::workload
