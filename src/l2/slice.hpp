@@ -39,8 +39,8 @@ struct Shared {
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
   machine::PartitionCounters counters;
-  std::vector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
-  std::vector<machine::Credit>* credits = nullptr;
+  HugePageVector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
+  HugePageVector<machine::Credit>* credits = nullptr;
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
   std::uint32_t atomics = 0;       // in progress, of all slices

@@ -77,10 +77,10 @@ class Exchange {
     bool something = false;
   };
   struct alignas(64) Post {
-    std::vector<Message> messages;
-    std::vector<Credit> credits;
+    HugePageVector<Message> messages;
+    HugePageVector<Credit> credits;
   };
-  void bring(std::vector<Message>& messages, std::vector<Credit>& credits, Cycle* next) {
+  void bring(HugePageVector<Message>& messages, HugePageVector<Credit>& credits, Cycle* next) {
     for (const Message& message : messages) {
       const std::uint32_t to = receiver(message);
       receivers_[to].messages->push_back(message);
@@ -93,8 +93,8 @@ class Exchange {
   }
 
   struct Receiver {
-    std::vector<Message>* messages;
-    std::vector<Credit>* credits;
+    HugePageVector<Message>* messages;
+    HugePageVector<Credit>* credits;
   };
   std::uint32_t threads_;
   std::vector<Posted> posted_;  // by thread, since the last deliver_all()

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::machine {
@@ -56,10 +55,10 @@ struct Credit {
 /// threads, so receivers sort by time and source; what one source has sent is in order.
 template <typename In, typename Out>
 struct Mailbox {
-  std::vector<In> in;
-  std::vector<Credit> credits_in;
-  std::vector<Out> out;
-  std::vector<Credit> credits_out;
+  HugePageVector<In> in;
+  HugePageVector<Credit> credits_in;
+  HugePageVector<Out> out;
+  HugePageVector<Credit> credits_out;
 };
 using SmMailbox = Mailbox<MemReply, MemRequest>;
 using PartitionMailbox = Mailbox<MemRequest, MemReply>;

@@ -46,7 +46,7 @@ class InjectionPort {
   }
 
   /// From then on all credits before `known` have come.
-  void take_credits(std::vector<machine::Credit>& incoming, Cycle now, Cycle known,
+  void take_credits(HugePageVector<machine::Credit>& incoming, Cycle now, Cycle known,
                     const Pool<Request>& requests) {
     known_ = known;
     if (!incoming.empty()) collect(incoming, now);
@@ -62,7 +62,7 @@ class InjectionPort {
   [[nodiscard]] Cycle next() const { return next_; }
   /// Sends at most one packet at `now`, next() or later. Its request's record; nullptr: it could not.
   [[gnu::always_inline]] const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
-                                             std::vector<machine::MemRequest>& out) {
+                                             HugePageVector<machine::MemRequest>& out) {
     if (port_free_ > now) return nullptr;
     Fifo<std::uint32_t>* const queue = head(now, requests);
     if (queue == nullptr) return nullptr;
@@ -135,7 +135,7 @@ class InjectionPort {
               [](const machine::Credit& a, const machine::Credit& b) { return a.time < b.time; });
     sorted_ = true;
   }
-  void collect(std::vector<machine::Credit>& incoming, Cycle now) {
+  void collect(HugePageVector<machine::Credit>& incoming, Cycle now) {
     // Most ports are never short of credits: they are sorted and counted when one is.
     coming_.insert(coming_.end(), incoming.begin(), incoming.end());
     incoming.clear();
@@ -166,7 +166,7 @@ class InjectionPort {
   bool sorted_ = true;             // coming_, by time
   Fifo<std::uint32_t> misses_;
   Fifo<std::uint32_t> side_;
-  std::vector<machine::Credit> coming_;
+  HugePageVector<machine::Credit> coming_;
 };
 
 /// Replies leave the network through one port, a flit per NoC cycle, in order of (arrival, partition).
@@ -174,7 +174,7 @@ class EjectionPort {
  public:
   explicit EjectionPort(const noc::Network& network) : port_(network.clock) {}
 
-  void take(std::vector<machine::MemReply>& incoming, const Pool<Request>& requests) {
+  void take(HugePageVector<machine::MemReply>& incoming, const Pool<Request>& requests) {
     if (incoming.empty()) return;
     if (head_ > 256 || head_ == waiting_.size()) {
       waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
@@ -237,7 +237,7 @@ class EjectionPort {
   noc::Port port_;
   Cycle next_ = kNever;
   std::uint64_t next_tick_ = 0;  // the same in the port's ticks
-  std::vector<Waiting> waiting_;
+  HugePageVector<Waiting> waiting_;
   std::size_t head_ = 0;
 };
 

@@ -42,7 +42,7 @@ class Pool {
 
  private:
   HugePageVector<T> items_;
-  std::vector<std::uint32_t> free_;
+  HugePageVector<std::uint32_t> free_;
   std::uint32_t in_use_ = 0;
 };
 
@@ -68,12 +68,12 @@ class Fifo {
 
  private:
   void grow() {
-    std::vector<T> larger(items_.size() * 2);
+    HugePageVector<T> larger(items_.size() * 2);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = at(i);
     items_.swap(larger);
     head_ = 0;
   }
-  std::vector<T> items_ = std::vector<T>(16);
+  HugePageVector<T> items_ = HugePageVector<T>(16);
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

@@ -190,7 +190,7 @@ class TraceBlock final : public workload::BlockStream {
 
   std::shared_ptr<LaunchState> state_;
   SmId sm_;
-  std::vector<WarpSource> warps_;
+  HugePageVector<WarpSource> warps_;
 };
 
 class TraceKernel final : public workload::KernelSource {

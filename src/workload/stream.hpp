@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 
@@ -67,7 +68,7 @@ class BlockStream {
 
  protected:
   explicit BlockStream(std::uint32_t warps) : streams_(warps) {}
-  std::vector<WarpStream> streams_;
+  HugePageVector<WarpStream> streams_;
 };
 
 /// What a block needs of an SM.

@@ -62,7 +62,7 @@ TEST_P(Exchanged, EachMessageComesOnceAndASendersKeepTheirOrder) {
       Cycle first = kNever;
       for (const MemRequest& request : sent[r]) first = std::min(first, request.time);
       EXPECT_EQ(next[r], first);
-      std::vector<MemRequest>& in = boxes[r].in;
+      auto& in = boxes[r].in;
       ASSERT_EQ(in.size(), sent[r].size());
       std::stable_sort(in.begin(), in.end(),
                        [](const MemRequest& a, const MemRequest& b) { return a.sm < b.sm; });
