@@ -126,6 +126,7 @@ void Gpu::admit_kernels() {
     slot.app = submitted.context->app();
     slot.source = std::move(submitted.source);
     slot.refills_independently = slot.source->refills_independently();
+    slot.last_block_takes = least_time_of_last_block(*slot.source);
 
     policy::RunningKernel kernel;
     kernel.slot = id;
@@ -235,7 +236,7 @@ bool Gpu::dispatch_to(SmId id, Cycle start) {
     sm.launch_block(slot, residency,
                     slots_[slot].source->begin_block(kernel.blocks_dispatched, residency, id, start), start);
     recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
-    if (kernel.blocks_dispatched++ == 0) kernel_begins(kernel, start);
+    if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
     next_[id] = std::min(next_[id], start);
     wants_records_[id] = 1;
     if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
@@ -244,14 +245,12 @@ bool Gpu::dispatch_to(SmId id, Cycle start) {
   return false;
 }
 
-void Gpu::kernel_begins(policy::RunningKernel& kernel, Cycle start) {
-  kernel.first_block_cycle = start;
-  Slot& slot = slots_[kernel.slot];
-  if (!slot.refills_independently) return;  // SMs go in step with such a kernel
-  const std::uint64_t records = slot.source->records(kernel.blocks_total - 1);
-  if (records == 0) return;  // it may end at once
+Cycle Gpu::least_time_of_last_block(const workload::KernelSource& source) const {
+  if (!source.refills_independently()) return 0;  // SMs go in step with such a kernel
+  const std::uint64_t records = source.records(source.blocks() - 1);
+  if (records == 0) return 0;  // it may end at once
   // A scheduler issues one record a cycle at most.
-  slot.last_block_takes = config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
+  return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }
 
 void Gpu::refill_streams() {

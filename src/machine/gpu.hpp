@@ -127,7 +127,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void dispatch_blocks();
   bool dispatch_in(Cycle start);
   bool dispatch_to(SmId sm, Cycle start);
-  void kernel_begins(policy::RunningKernel& kernel, Cycle start);
+  [[nodiscard]] Cycle least_time_of_last_block(const workload::KernelSource& source) const;
   void refill_streams();
   bool collect_finished_blocks();
   void recycle_drained_slots();
