@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "dram/channel.hpp"
 #include "l2/approach.hpp"
 #include "l2/mshr.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "machine/messages.hpp"
 #include "machine/workers.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <tuple>
-#include <vector>
 
+#include "base/huge_pages.hpp"
 #include "machine/messages.hpp"
 #include "noc/network.hpp"
 #include "noc/port.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"

@@ -38,7 +38,7 @@ struct KernelContext {
 };
 
 /// A block that ended in the last window. Its stream is handed over with it: streams of an application share
-/// their source's buffers, so they are destroyed between windows alone, never by the threads that run SMs.
+/// their source's buffers, so they are given back between windows alone, never by the threads that run SMs.
 struct FinishedBlock {
   KernelSlot kernel;
   std::uint32_t residency;  // as given at launch

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/huge_pages.hpp"
 #include "trace/memory_source.hpp"
 #include "trace/record_source.hpp"
 
@@ -70,7 +71,7 @@ class BlockReader {
 struct LaunchState {
   LaunchState(std::shared_ptr<const Trace> the_trace, std::uint64_t index)
       : trace(std::move(the_trace)), launch(trace->launches()[index]), code(trace->code(launch)) {}
-  /// Reads the tables when the first block begins: a trace may have thousands of launches.
+  /// Reads the tables when the machine takes the kernel: a trace may have thousands of launches.
   void prepare() {
     if (paths) return;
     tables = read_tables(launch);

@@ -112,7 +112,8 @@ class KernelSource {
   /// whole machine has: it places the block's local memory. `sm` is what %smid reads.
   virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                    Cycle now) = 0;
-  /// Gives back a block that has ended, which begin_block() may return again.
+  /// Takes back a block of this source that has ended, which begin_block() may return again. Called between
+  /// windows, as that is. Blocks that do not come to their end are destroyed instead.
   virtual void end_block(std::unique_ptr<BlockStream> block) { block.reset(); }
 };
 
