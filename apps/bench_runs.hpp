@@ -63,7 +63,8 @@ class TraceFiles {
                                  unsigned threads);
 
 /// Cost of a warp instruction against the number of SMs and of applications that run together, printed; the
-/// same as JSON: {"sms": [...], "applications": [...]}. The fastest of `repeats` runs counts.
+/// same as JSON: {"sms": [...], "applications": [...], "applications_leftover": [...]}. The fastest of
+/// `repeats` runs counts.
 [[nodiscard]] nlohmann::ordered_json bench_scaling(TraceFiles& traces, unsigned repeats);
 
 }  // namespace gpumux::cli

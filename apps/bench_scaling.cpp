@@ -89,11 +89,16 @@ nlohmann::ordered_json bench_scaling(TraceFiles& traces, unsigned repeats) {
       kSmCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t sms) {
         return run_trace(traces.path(kernel, blocks_for(sms)), 1, sized_v100(sms), "leftover", 1);
       });
-  scaling["applications"] = table(
+  const auto applications = [&](const char* title, const char* policy) {
+    return table(title, "apps", kAppCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t apps) {
+      return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, policy, 1);
+    });
+  };
+  scaling["applications"] = applications(
       "Nanoseconds per warp instruction, v100, the same work split over applications that share SMs (even):",
-      "apps", kAppCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t apps) {
-        return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, "even", 1);
-      });
+      "even");
+  scaling["applications_leftover"] =
+      applications("The same, one application after the other as there is room (leftover):", "leftover");
   return scaling;
 }
 

@@ -56,6 +56,13 @@ class Programs {
     return true;
   }
 
+  /// Mask of those that have yet to end for the first time.
+  [[nodiscard]] std::uint32_t not_ended() const {
+    std::uint32_t apps = 0;
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      if (results_[i].completions == 0) apps |= std::uint32_t{1} << i;
+    return apps;
+  }
   [[nodiscard]] Cycle next_event() const {
     Cycle next = kNever;
     for (const auto& context : contexts_) next = std::min(next, context->next_event());
@@ -150,6 +157,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
       spec.progress(gpu.now());
       next_progress = gpu.now() + kProgressInterval;
     }
+    gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
     gpu.advance(limit, programs.next_event(), gpu.now() + kProgressInterval);
   }
 

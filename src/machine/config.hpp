@@ -147,7 +147,7 @@ struct RuntimeConfig {
   std::uint32_t max_concurrent_kernels = 32;
   std::uint32_t blocks_per_cycle = 1;  // dispatched by the whole GPU, at most one to an SM
   double copy_bytes_per_second = 0;    // host copies; 0: they take no time
-  bool copies_write_l2 = false;        // data copied to the device lies in L2 afterwards
+  bool copies_write_l2 = false;        // data copied to the device lies in L2, a launch latency later
   std::uint64_t max_warp_instructions =
       20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
   Cycle max_kernel_cycles = 200'000'000;  // core cycles of one kernel, then it counts as endless; 0: none

@@ -273,7 +273,7 @@ void add_memory(Fields& f) {
   number(f, "runtime.copy_bytes_per_second", GPUMUX_MEMBER(runtime.copy_bytes_per_second), 0, 1e15,
          "bytes per second", "of copies between host and device; 0: they take no time");
   flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),
-       "data copied to the device lies in L2 afterwards");
+       "data copied to the device lies in L2, from kernel_launch_latency after the copy");
   limit(f, "runtime.max_warp_instructions", GPUMUX_MEMBER(runtime.max_warp_instructions), "warp instructions",
         "of one warp, then its kernel counts as endless; 0: none, nor are loops searched that repeat "
         "themselves");

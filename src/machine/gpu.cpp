@@ -67,19 +67,29 @@ bool Gpu::idle() const {
 void Gpu::submit(runtime::Context& context, std::uint32_t stream,
                  std::unique_ptr<workload::KernelSource> kernel) {
   // Every launch has the same latency, so the queue stays in order of arrival.
-  submitted_.push_back({&context, stream, std::move(kernel), now_ + config_.runtime.kernel_launch_latency});
+  const Cycle arrival = now_ + config_.runtime.kernel_launch_latency;
+  GPUMUX_CHECK(arrival >= reached_);
+  submitted_.push_back({&context, stream, std::move(kernel), arrival});
 }
 
 void Gpu::copied_to_device(Address to, std::uint64_t bytes) {
   if (!config_.runtime.copies_write_l2 || bytes == 0) return;
-  for (std::uint64_t line = to / kLineBytes; line <= (to + bytes - 1) / kLineBytes; ++line) {
-    partitions_[map_.partition(line)]->preload_line(line);
+  // As long on their way as a launch, so that a kernel that follows finds them there.
+  copied_.push_back({to, bytes, now_ + config_.runtime.kernel_launch_latency});
+}
+
+void Gpu::admit_copies() {
+  for (; !copied_.empty() && copied_.front().arrival <= now_; copied_.pop_front()) {
+    const auto& [to, bytes, arrival] = copied_.front();
+    for (std::uint64_t line = to / kLineBytes; line <= (to + bytes - 1) / kLineBytes; ++line)
+      partitions_[map_.partition(line)]->preload_line(line);
   }
 }
 
 void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
   bool kernel_ended = false;
   while (!kernel_ended && now_ < limit && now_ < host_event && now_ < pause) {
+    admit_copies();
     admit_kernels();
     run_policy_epoch();
     run_policy_alarm();
@@ -98,7 +108,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
     if (!kernel_ended) skip_idle(meeting, host_event);
   }
-  settle_counters();
+  if (!someone_is_ahead()) settle_counters();
 }
 
 void Gpu::settle_counters() {
@@ -266,9 +276,14 @@ void Gpu::refill_streams() {
 bool Gpu::collect_finished_blocks() {
   bool kernel_ended = false;
   for (std::uint32_t i = 0; i < sms_.size(); ++i) {
-    if (collect_at_[i] == kNever || sm_time_[i] > now_) continue;
-    collect_at_[i] = kNever;
-    for (sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
+    const bool ahead = sm_time_[i] > now_;
+    if (collect_at_[i] == kNever || (ahead && next_end_ > now_)) continue;
+    const auto is_later = [&](const sm::FinishedBlock& block) {
+      return ahead && window_end(block.time) > now_;
+    };
+    std::vector<sm::FinishedBlock>& finished = sms_[i]->finished_blocks();
+    for (sm::FinishedBlock& block : finished) {
+      if (is_later(block)) continue;
       free_residencies_[i] |= std::uint64_t{1} << (block.residency - i * config_.sm.max_blocks);
       dispatch_possible_ = true;
       policy::RunningKernel& kernel = running(block.kernel);
@@ -287,7 +302,8 @@ bool Gpu::collect_finished_blocks() {
       slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
       kernel_ended = true;
     }
-    sms_[i]->finished_blocks().clear();
+    std::erase_if(finished, [&](const sm::FinishedBlock& block) { return !is_later(block); });
+    if (finished.empty()) collect_at_[i] = kNever;
   }
   return kernel_ended;
 }
@@ -430,6 +446,7 @@ void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
 }
 
 void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
+  if (order == dispatch_order_) return;
   dispatch_order_ = order;
   dispatch_possible_ = true;
 }

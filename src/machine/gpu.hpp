@@ -31,7 +31,7 @@ namespace gpumux::machine {
 /// joins the parts of the machine happens between windows in a fixed order:
 ///   kernels arrive and end -> policy -> block dispatch -> streams are refilled -> window -> messages.
 /// SMs and partitions run apart (on several threads), each as far ahead as what it knows of the others allows
-/// (run_ahead.cpp); now() is the window that all have reached. Windows in which nothing can happen are
+/// (run_ahead.cpp); now() is a window that all have reached. Windows in which nothing can happen are
 /// skipped.
 /// Invariant: no state that reaches a result depends on the number of threads, on skipping or on how far a
 /// part is ahead.
@@ -51,6 +51,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress. Throws
   /// SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
   void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
+  /// The caller reads no counters before all of these applications (a mask; 0: none) have no kernel left or
+  /// `limit` comes: until then some parts may be ahead when advance() returns. Without a call it may read
+  /// them each time.
+  void set_awaited(std::uint32_t apps) { awaited_ = apps; }
 
   /// What must hold between any two windows: every request sent is in the network, in a partition or on its
   /// way back, once. Throws InternalError.
@@ -102,6 +106,11 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::unique_ptr<workload::KernelSource> source;
     Cycle arrival;
   };
+  struct CopiedBytes {  // on their way to L2
+    Address to;
+    std::uint64_t bytes;
+    Cycle arrival;
+  };
   struct Slot {
     enum class State : std::uint8_t { Free, Running, Draining } state = State::Free;
     runtime::Context* context = nullptr;
@@ -114,6 +123,7 @@ class Gpu final : public runtime::Device, public policy::Control {
 
   /// Another kernel may run at once with those that do.
   [[nodiscard]] bool room_for_kernel() const;
+  void admit_copies();
   void admit_kernels();
   void run_policy_epoch();
   void run_policy_alarm();
@@ -154,7 +164,11 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] bool blocks_wait() const;
   [[nodiscard]] bool kernel_waits_for_slot() const;
   [[nodiscard]] Span span(Cycle meeting);
+  void run_span(const Span& span);
   [[nodiscard]] Cycle earliest_end(const policy::RunningKernel& kernel) const;
+  [[nodiscard]] bool ends_concern_host_alone() const;
+  [[nodiscard]] std::uint32_t tails_to_meet_at() const;
+  [[nodiscard]] Cycle next_end() const;
   void run_partitions(Cycle complete, Cycle end);
   void run_sms(const Span& span);
   void build_parts();
@@ -198,7 +212,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   Options options_;
   Workers workers_;
 
-  Cycle now_ = 0;               // where the hindmost SM's window begins
+  Cycle now_ = 0;               // of the host: kernels are admitted and blocks dispatched up to here
+  Cycle reached_ = 0;           // where the hindmost SM's window begins, which is now_ or later
+  Cycle next_end_ = kNever;     // the next kernel's end that is known, if it concerns the host alone
   std::vector<Cycle> next_;     // by part (SMs, then partitions): when it can change by itself
   std::vector<Cycle> sm_time_;  // simulated up to here, by SM
   std::vector<Cycle> sm_end_;   // to be simulated up to here
@@ -221,7 +237,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::uint32_t error_part_ = 0;
   std::vector<std::uint8_t> wants_records_;  // by SM: refill_streams() has to look at it
 
-  std::deque<Submitted> submitted_;  // in order of arrival
+  std::deque<Submitted> submitted_;       // in order of arrival
+  std::deque<CopiedBytes> copied_;        // in order of arrival
+  std::optional<std::uint32_t> awaited_;  // see set_awaited()
   std::vector<Slot> slots_;
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;

@@ -10,6 +10,8 @@
 //   - A kernel does not end before the blocks that no SM has yet have been dispatched, nor before the
 //     instructions that its blocks are known to have left have been issued, those of the grid's last block
 //     included, nor before the data that they wait for has come.
+//   - What the host does when a kernel has ended reaches the machine after the launch latency. So unless the
+//     policy or the caller looks at the SMs then, the host's clock alone stops at that end (Gpu::now_).
 // Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
 // The blocks that end are collected, and others dispatched, when all SMs have come that far.
 #include <algorithm>
@@ -37,6 +39,7 @@ Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
   Cycle next = std::min({host_event, pause, next_epoch_, std::max(alarm_, now_ + 1)});
   if (!submitted_.empty() && submitted_.front().arrival > now_)
     next = std::min(next, submitted_.front().arrival);
+  if (!copied_.empty()) next = std::min(next, copied_.front().arrival);
   return std::min(limit, window_from(next));
 }
 
@@ -96,9 +99,7 @@ void Gpu::note_busy(SmId sm) {
 
 Gpu::Span Gpu::span(Cycle meeting) {
   Span span{std::min(meeting, window_end(now_)), meeting, meeting, in_step(), blocks_wait()};
-  std::uint32_t tails = 0;
-  for (const policy::RunningKernel& kernel : running_)
-    if (is_tail(kernel)) tails |= std::uint32_t{1} << kernel.slot;
+  const std::uint32_t tails = tails_to_meet_at();
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
@@ -111,16 +112,72 @@ Gpu::Span Gpu::span(Cycle meeting) {
     for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) note_busy(static_cast<SmId>(sm));
   }
   busy_slots_ = tails;
+  if (tails == 0) return span;
+  Cycle first = kNever;
+  Cycle last = 0;
   for (const policy::RunningKernel& kernel : running_) {
-    if (!is_tail(kernel)) continue;
-    const Cycle end = std::max(span.window, window_of(earliest_end(kernel)));
-    span.sms = span.partitions = std::min(span.sms, end);
+    if ((tails >> kernel.slot & 1) == 0) continue;
+    const Cycle end = earliest_end(kernel);
+    first = std::min(first, end);
+    last = std::max(last, end);
   }
+  const Cycle end = std::max(span.window, window_of(ends_concern_host_alone() ? last : first));
+  span.sms = span.partitions = std::min(span.sms, end);
   return span;
 }
 
+/// Nothing that a kernel's end brings about reaches an SM or partition before the cycle that it has come to,
+/// and nobody reads counters then. Stays as it is while now_ < reached_.
+bool Gpu::ends_concern_host_alone() const {
+  return awaited_ && !policy_->watches_ends() && !options_.memory.on() && recorder_.next_sample() == kNever &&
+         config_.runtime.copy_bytes_per_second == 0 && config_.runtime.kernel_launch_latency >= most_ahead_ &&
+         (submitted_.empty() || submitted_.front().arrival > now_);
+}
+
+/// Kernels (mask) that may end soon, where all parts have to meet: at the end of each, or of the last of
+/// them, if with it the last awaited application may end.
+std::uint32_t Gpu::tails_to_meet_at() const {
+  std::uint32_t tails = 0;
+  if (!ends_concern_host_alone()) {
+    for (const policy::RunningKernel& kernel : running_)
+      if (is_tail(kernel)) tails |= std::uint32_t{1} << kernel.slot;
+    return tails;
+  }
+  std::uint32_t apps = 0;
+  for (const policy::RunningKernel& kernel : running_) {
+    if ((*awaited_ >> kernel.app & 1) == 0) continue;
+    if (!is_tail(kernel)) return 0;
+    tails |= std::uint32_t{1} << kernel.slot;
+    apps |= std::uint32_t{1} << kernel.app;
+  }
+  return apps == *awaited_ ? tails : 0;  // one that has no kernel has yet to launch its last
+}
+
+/// The end of the window in which a kernel's last block has ended, as far as the SMs have come.
+Cycle Gpu::next_end() const {
+  std::array<std::uint64_t, kMaxKernelSlots> ended{};
+  std::array<Cycle, kMaxKernelSlots> last{};
+  for (std::size_t i = 0; i < sms_.size(); ++i) {
+    if (collect_at_[i] == kNever) continue;
+    for (const sm::FinishedBlock& block : sms_[i]->finished_blocks()) {
+      ++ended[block.kernel];
+      last[block.kernel] = std::max(last[block.kernel], block.time);
+    }
+  }
+  Cycle next = kNever;
+  for (const policy::RunningKernel& kernel : running_)
+    if (kernel.blocks_done + ended[kernel.slot] == kernel.blocks_total)
+      next = std::min(next, window_end(last[kernel.slot]));
+  return next;
+}
+
 void Gpu::run_parts(Cycle meeting) {
-  const Span until = span(meeting);
+  if (now_ == reached_) run_span(span(meeting));
+  next_end_ = ends_concern_host_alone() ? next_end() : kNever;
+  now_ = std::min(reached_, next_end_);
+}
+
+void Gpu::run_span(const Span& until) {
   Cycle reached = now_;
   while (reached <= now_) {
     const Cycle complete = std::min(now_ + network_.latency, until.partitions);
@@ -133,8 +190,8 @@ void Gpu::run_parts(Cycle meeting) {
     reached = *std::min_element(sm_time_.begin(), sm_time_.end());
     if (reached < until.sms) reached = window_of(reached);
   }
-  now_ = reached;
-  if (now_ == until.partitions) run_partitions(now_, now_);
+  reached_ = reached;
+  if (reached == until.partitions) run_partitions(reached, reached);
 }
 
 /// Up to `end` at most, when all that arrives before `complete` is known.
@@ -273,13 +330,14 @@ void Gpu::share_out(std::uint32_t first, std::uint32_t count) {
 
 /// Moves on to the window in which something can happen.
 void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
-  if (options_.no_skip || dispatch_possible_) return;
+  if (options_.no_skip || dispatch_possible_ || now_ < reached_) return;
   const bool arrived = !submitted_.empty() && submitted_.front().arrival <= now_;
   if (arrived && room_for_kernel()) return;  // it is taken next
   Cycle next = *std::min_element(next_.begin(), next_.end());
   // Blocks are collected at the end of the window before, which is not skipped.
   for (const Cycle collect : collect_at_) next = std::min(next, collect == kNever ? kNever : collect - 1);
-  if (next == kNever && std::min({host_event, next_epoch_, alarm_}) == kNever &&
+  if (next_end_ != kNever) next = std::min(next, next_end_ - 1);
+  if (next == kNever && std::min({host_event, next_epoch_, alarm_}) == kNever && copied_.empty() &&
       (arrived || submitted_.empty()) && (!running_.empty() || arrived)) {
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now_, wait_report()));
@@ -287,7 +345,7 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   const Cycle to = std::min(meeting, next == kNever ? kNever : window_of(next));
   if (to == kNever || to <= now_) return;
   if (recorder_.next_sample() <= to) sample_skipped(to);
-  now_ = to;
+  now_ = reached_ = to;
   for (Cycle& time : sm_time_) time = std::max(time, to);
   for (Cycle& time : partition_time_) time = std::max(time, to);
   entered_ = std::max(entered_, to);

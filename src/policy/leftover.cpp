@@ -24,6 +24,7 @@ class Leftover final : public Policy {
   [[nodiscard]] bool watches_blocks(const Control& control) const override {
     return strict_ && control.kernels().size() > 1;
   }
+  [[nodiscard]] bool watches_ends() const override { return false; }
 
  private:
   // In dispatch order an SM takes a block of the oldest kernel whose block fits.

@@ -39,7 +39,7 @@ class Device {
   /// Context::kernel_ended(stream) is called.
   virtual void submit(Context& context, std::uint32_t stream,
                       std::unique_ptr<workload::KernelSource> kernel) = 0;
-  /// A host copy wrote [to, to + bytes).
+  /// A host copy wrote [to, to + bytes). L2 has it, if copies write there, after the launch latency.
   virtual void copied_to_device(Address to, std::uint64_t bytes) = 0;
 
  private:

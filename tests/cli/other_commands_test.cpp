@@ -155,7 +155,7 @@ TEST_F(Cli, BenchMeasuresHowCostScales) {
       gpumux({"bench", "--repeat", "1", "--blocks", "160", "--only", "trace-compute", "--compare", file});
   EXPECT_NE(compared.out.find(" speed, x"), std::string::npos) << compared.out;
   EXPECT_NE(compared.err.find("compare with --repeat 2"), std::string::npos) << compared.err;
-  for (const char* what : {"sms", "applications"}) {
+  for (const char* what : {"sms", "applications", "applications_leftover"}) {
     const json& table = document["scaling"][what];
     ASSERT_EQ(table.size(), 12U);  // three traces, four sizes each
     for (std::size_t i = 0; i < table.size(); ++i) {

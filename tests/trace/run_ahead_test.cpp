@@ -154,6 +154,22 @@ TEST_P(RunAheadOfOthers, TogetherUnderEachPolicy) {
 // Several kernels are near their ends at any time.
 TEST_P(RunAheadOfOthers, ManyTogether) { expect_same("v100", "even", 5, 0); }
 
+// Their ends concern the host alone (the launch latency is longer than what SMs are ahead by), until the last
+// application is about to end. With 256 cycles hardly; the applications begin again most often then.
+TEST_P(RunAheadOfOthers, ManyEndsThatConcernTheHostAlone) {
+  for (const std::uint32_t latency : {100U, 256U, 300U, 5000U}) {
+    experiment::RunSpec spec;
+    spec.machine = machine::load_machine("v100");
+    spec.machine.sms = 6;
+    spec.machine.sm.max_blocks = 4;
+    spec.machine.runtime.kernel_launch_latency = latency;
+    spec.policy = policy::parse_choice("leftover");
+    for (std::uint32_t i = 0; i < 5; ++i)
+      spec.apps.push_back(app(trace(10 * GetParam() + i), "trace " + std::to_string(i)));
+    expect_same(spec, std::to_string(latency) + " cycles to launch");
+  }
+}
+
 TEST_P(RunAheadOfOthers, WithFewCredits) {
   expect_same("v100", "leftover", 1, 6);
   expect_same("dai18-maxwell", "even", 2, 4);
