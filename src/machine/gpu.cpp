@@ -45,6 +45,11 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   busy_until_.assign(sms_.size() * kMaxKernelSlots, 0);
   network_is_fast_ = config_.clocks.noc > config_.clocks.core;
   most_ahead_ = partitions_[0]->lookahead(network_.latency) + 2 * network_.latency;
+  // A launch and a copy begin at once, and reach the machine after the launch latency; a timed copy may end,
+  // and a sample be due, before the cycle that the parts have come to.
+  ends_reach_no_part_ = config_.runtime.kernel_launch_latency >= most_ahead_ &&
+                        config_.runtime.copy_bytes_per_second == 0 && recorder_.next_sample() == kNever &&
+                        !options_.memory.on() && !policy_->watches_ends();
   if (policy_->epoch() > 0) next_epoch_ = policy_->epoch();
 }
 
@@ -68,7 +73,9 @@ void Gpu::submit(runtime::Context& context, std::uint32_t stream,
                  std::unique_ptr<workload::KernelSource> kernel) {
   // Every launch has the same latency, so the queue stays in order of arrival.
   const Cycle arrival = now_ + config_.runtime.kernel_launch_latency;
-  GPUMUX_CHECK(arrival >= reached_);
+  const auto passed = [arrival](Cycle time) { return time > arrival; };
+  GPUMUX_CHECK(std::none_of(sm_time_.begin(), sm_time_.end(), passed) &&
+               std::none_of(partition_time_.begin(), partition_time_.end(), passed));
   submitted_.push_back({&context, stream, std::move(kernel), arrival});
 }
 
@@ -446,7 +453,6 @@ void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
 }
 
 void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
-  if (order == dispatch_order_) return;
   dispatch_order_ = order;
   dispatch_possible_ = true;
 }

@@ -46,14 +46,15 @@ class Gpu final : public runtime::Device, public policy::Control {
   Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
 
-  /// Simulates at least one window, and goes on while nothing needs the host: stops at `limit`, when a
-  /// kernel has ended (Context::kernel_ended was called), at `host_event` (the next thing that host programs
-  /// do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress. Throws
-  /// SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
+  /// Moves now() on by at least one window, and goes on while nothing needs the host: stops at `limit`, when
+  /// a kernel has ended (Context::kernel_ended was called), at `host_event` (the next thing that host
+  /// programs do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress.
+  /// Throws SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
   void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
-  /// The caller reads no counters before all of these applications (a mask; 0: none) have no kernel left or
-  /// `limit` comes: until then some parts may be ahead when advance() returns. Without a call it may read
-  /// them each time.
+  /// The caller reads no counters before `limit`, or before all of these applications have ended (a mask; 0:
+  /// only at `limit`), each of which has a kernel that runs or is on its way; to be said again when one has
+  /// ended. Until then some parts may be ahead when advance() returns. Without a call it may read them each
+  /// time.
   void set_awaited(std::uint32_t apps) { awaited_ = apps; }
 
   /// What must hold between any two windows: every request sent is in the network, in a partition or on its
@@ -213,22 +214,23 @@ class Gpu final : public runtime::Device, public policy::Control {
   Workers workers_;
 
   Cycle now_ = 0;               // of the host: kernels are admitted and blocks dispatched up to here
-  Cycle reached_ = 0;           // where the hindmost SM's window begins, which is now_ or later
+  Cycle reached_ = 0;           // all SMs have come there (to that window), which is now_ or later
   Cycle next_end_ = kNever;     // the next kernel's end that is known, if it concerns the host alone
   std::vector<Cycle> next_;     // by part (SMs, then partitions): when it can change by itself
   std::vector<Cycle> sm_time_;  // simulated up to here, by SM
   std::vector<Cycle> sm_end_;   // to be simulated up to here
   std::vector<Cycle>
       collect_at_;  // by SM: from then on its ended blocks can be collected; kNever: it has none
-  std::vector<std::uint8_t> blind_;       // by SM: waits for credits that are not known
-  std::vector<Cycle> partition_time_;     // simulated up to here, by partition
-  Cycle entered_ = 0;                     // requests before have entered the partitions
-  Cycle replies_known_ = 0;               // all replies before this cycle are known
-  bool network_is_fast_ = false;          // an SM may send twice in a cycle: it must know all credits of it
-  Cycle most_ahead_ = 0;                  // an SM is never this many cycles before the others
-  std::uint32_t busy_slots_ = 0;          // mask of kernels whose busy_until_ is kept
-  std::vector<Cycle> busy_until_;         // [slot][sm]: not all the kernel's blocks there end before
-  std::vector<std::uint32_t> awake_;      // parts to run now
+  std::vector<std::uint8_t> blind_;    // by SM: waits for credits that are not known
+  std::vector<Cycle> partition_time_;  // simulated up to here, by partition
+  Cycle entered_ = 0;                  // requests before have entered the partitions
+  Cycle replies_known_ = 0;            // all replies before this cycle are known
+  bool network_is_fast_ = false;       // an SM may send twice in a cycle: it must know all credits of it
+  Cycle most_ahead_ = 0;               // no part is this many cycles before the hindmost SM, nor before now_
+  bool ends_reach_no_part_ = false;    // what kernels' ends bring about takes longer than most_ahead_
+  std::uint32_t busy_slots_ = 0;       // mask of kernels whose busy_until_ is kept
+  std::vector<Cycle> busy_until_;      // [slot][sm]: not all the kernel's blocks there end before
+  std::vector<std::uint32_t> awake_;   // parts to run now
   std::vector<std::uint32_t> run_order_;  // the same by the thread that runs them first,
   std::vector<std::uint32_t> bounds_;     // and where each thread's begin
   std::vector<std::uint32_t> one_each_;   // bounds that give each thread one thing: 0, 1, ... threads

@@ -13,7 +13,8 @@
 //   - What the host does when a kernel has ended reaches the machine after the launch latency. So unless the
 //     policy or the caller looks at the SMs then, the host's clock alone stops at that end (Gpu::now_).
 // Each call of run_parts() lets the partitions take what has arrived, then the SMs what has been answered.
-// The blocks that end are collected, and others dispatched, when all SMs have come that far.
+// The blocks that end are collected, and others dispatched, when all SMs have come that far; at the end of a
+// kernel those of SMs that are further, too, as far as they ended by then.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -126,12 +127,10 @@ Gpu::Span Gpu::span(Cycle meeting) {
   return span;
 }
 
-/// Nothing that a kernel's end brings about reaches an SM or partition before the cycle that it has come to,
-/// and nobody reads counters then. Stays as it is while now_ < reached_.
+/// Nor does one wait for a kernel's end to be admitted, or the caller for each to read counters. Changes at
+/// arrivals alone, so never while now_ < reached_.
 bool Gpu::ends_concern_host_alone() const {
-  return awaited_ && !policy_->watches_ends() && !options_.memory.on() && recorder_.next_sample() == kNever &&
-         config_.runtime.copy_bytes_per_second == 0 && config_.runtime.kernel_launch_latency >= most_ahead_ &&
-         (submitted_.empty() || submitted_.front().arrival > now_);
+  return ends_reach_no_part_ && awaited_ && (submitted_.empty() || submitted_.front().arrival > now_);
 }
 
 /// Kernels (mask) that may end soon, where all parts have to meet: at the end of each, or of the last of
@@ -165,14 +164,17 @@ Cycle Gpu::next_end() const {
     }
   }
   Cycle next = kNever;
-  for (const policy::RunningKernel& kernel : running_)
+  for (const policy::RunningKernel& kernel : running_) {
+    GPUMUX_DCHECK(kernel.blocks_total > 0);
     if (kernel.blocks_done + ended[kernel.slot] == kernel.blocks_total)
       next = std::min(next, window_end(last[kernel.slot]));
+  }
   return next;
 }
 
 void Gpu::run_parts(Cycle meeting) {
   if (now_ == reached_) run_span(span(meeting));
+  GPUMUX_DCHECK(reached_ <= meeting);
   next_end_ = ends_concern_host_alone() ? next_end() : kNever;
   now_ = std::min(reached_, next_end_);
 }

@@ -114,8 +114,8 @@ class Policy {
   /// SMs further ahead than others, and tell later, SM by SM, of blocks that have ended. May change its
   /// answer in kernel_arrived(), kernel_ended() and epoch_ended() alone.
   [[nodiscard]] virtual bool watches_blocks(const Control&) const { return true; }
-  /// False, throughout the run: kernel_ended() reads no probe of an SM or partition, and lets no SM do more
-  /// than before. Then the machine may have simulated some SMs further when it is called.
+  /// False, throughout the run: kernel_ended() reads no probe of an SM or partition, sets no alarm and lets
+  /// no SM do more than before. Then the machine may have simulated some SMs further when it is called.
   [[nodiscard]] virtual bool watches_ends() const { return true; }
   /// Length of the policy's epoch in cycles; 0: epoch_ended() is never called.
   [[nodiscard]] virtual Cycle epoch() const { return 0; }

@@ -108,7 +108,8 @@ class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<
   std::shared_ptr<const Trace> trace(std::uint32_t seed) {
     RandomKernels random(seed);
     write("kernelslist.g",
-          "MemcpyHtoD,0x00007f0100000000,4096\nkernel-1.traceg\nkernel-2.traceg\nkernel-3.traceg\n");
+          "MemcpyHtoD,0x7f010001000,4096\nkernel-1.traceg\nMemcpyHtoD,0x7f010004000,16384\n"
+          "kernel-2.traceg\nkernel-3.traceg\nMemcpyDtoH,0x7f010002000,8192\n");
     write("kernel-1.traceg", random.kernel(40, 30));
     write("kernel-2.traceg", random.kernel(3, 400));
     write("kernel-3.traceg", random.kernel(150, 4));
@@ -154,14 +155,17 @@ TEST_P(RunAheadOfOthers, TogetherUnderEachPolicy) {
 // Several kernels are near their ends at any time.
 TEST_P(RunAheadOfOthers, ManyTogether) { expect_same("v100", "even", 5, 0); }
 
-// Their ends concern the host alone (the launch latency is longer than what SMs are ahead by), until the last
-// application is about to end. With 256 cycles hardly; the applications begin again most often then.
+// Their ends concern the host alone, until the last application is about to end, when the launch latency is
+// at least what parts are ahead by at most: 183 cycles. What is copied between kernels takes an L2 that keeps
+// little.
 TEST_P(RunAheadOfOthers, ManyEndsThatConcernTheHostAlone) {
-  for (const std::uint32_t latency : {100U, 256U, 300U, 5000U}) {
+  for (const std::uint32_t latency : {100U, 182U, 183U, 184U, 300U, 5000U}) {
     experiment::RunSpec spec;
     spec.machine = machine::load_machine("v100");
     spec.machine.sms = 6;
     spec.machine.sm.max_blocks = 4;
+    spec.machine.l2.partitions = 8;
+    spec.machine.l2.slice_bytes = 3072;
     spec.machine.runtime.kernel_launch_latency = latency;
     spec.policy = policy::parse_choice("leftover");
     for (std::uint32_t i = 0; i < 5; ++i)
