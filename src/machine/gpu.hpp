@@ -29,7 +29,8 @@ namespace gpumux::machine {
 
 /// Time goes in windows as long as the network's latency, which begin at multiples of their length. What
 /// joins the parts of the machine happens between windows in a fixed order:
-///   kernels arrive and end -> policy -> block dispatch -> streams are refilled -> window -> messages.
+///   copies and kernels arrive -> policy -> block dispatch -> streams are refilled -> window -> messages ->
+///   kernels end.
 /// SMs and partitions run apart (on several threads), each as far ahead as what it knows of the others allows
 /// (run_ahead.cpp); now() is a window that all have reached. Windows in which nothing can happen are
 /// skipped.

@@ -127,8 +127,8 @@ Gpu::Span Gpu::span(Cycle meeting) {
   return span;
 }
 
-/// Nor does one wait for a kernel's end to be admitted, or the caller for each to read counters. Changes at
-/// arrivals alone, so never while now_ < reached_.
+/// Beside what holds throughout the run: no kernel waits for another's end to be admitted, and the caller has
+/// said at which ends it reads counters. Changes at arrivals alone, so never while now_ < reached_.
 bool Gpu::ends_concern_host_alone() const {
   return ends_reach_no_part_ && awaited_ && (submitted_.empty() || submitted_.front().arrival > now_);
 }
