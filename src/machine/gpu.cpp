@@ -36,7 +36,7 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   replies_.emplace(sm_boxes, workers_.threads());
   for (std::uint32_t t = 0; t <= workers_.threads(); ++t) one_each_.push_back(t);
   next_.assign(sms_.size() + partitions_.size(), kNever);
-  wants_records_.assign(sms_.size(), 0);
+  refill_at_.assign(sms_.size(), kNever);
   sm_time_.assign(sms_.size(), 0);
   sm_end_.assign(sms_.size(), 0);
   collect_at_.assign(sms_.size(), kNever);
@@ -255,7 +255,7 @@ bool Gpu::dispatch_to(SmId id, Cycle start) {
     recorder_.block_began(kernel, kernel.blocks_dispatched, residency, config_.sm.max_blocks, start);
     if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
     next_[id] = std::min(next_[id], start);
-    wants_records_[id] = 1;
+    refill_at_[id] = std::min(refill_at_[id], now_);
     if (kernel.blocks_dispatched == kernel.blocks_total) policy_->kernel_fully_dispatched(*this, kernel);
     return true;
   }
@@ -271,12 +271,18 @@ Cycle Gpu::least_time_of_last_block(const workload::KernelSource& source) const 
   return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }
 
+/// In the order of the windows in which they asked, then of SMs, however far ahead the others are.
 void Gpu::refill_streams() {
-  for (std::size_t i = 0; i < sms_.size(); ++i) {
-    if (wants_records_[i] == 0) continue;
+  refills_.clear();
+  for (std::uint32_t i = 0; i < sms_.size(); ++i)
+    if (refill_at_[i] <= now_) refills_.push_back(i);
+  std::stable_sort(refills_.begin(), refills_.end(),
+                   [this](std::uint32_t a, std::uint32_t b) { return refill_at_[a] < refill_at_[b]; });
+  for (const std::uint32_t i : refills_) {
+    GPUMUX_DCHECK(sm_time_[i] <= now_);
     if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1))
       next_[i] = std::min(next_[i], now_);
-    wants_records_[i] = sms_[i]->wants_records() ? 1 : 0;
+    refill_at_[i] = sms_[i]->waits_for_turn() ? window_end(now_) : kNever;
   }
 }
 

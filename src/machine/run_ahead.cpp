@@ -49,9 +49,6 @@ bool Gpu::in_step() const {
   if (options_.no_skip || network_is_fast_ || dispatch_possible_ || policy_->watches_blocks(*this))
     return true;
   if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) return true;  // one sets limits for all
-  // Emulated blocks may write what those of other SMs read, so their order matters.
-  for (const policy::RunningKernel& kernel : running_)
-    if (!slots_[kernel.slot].refills_independently) return true;
   return kernel_waits_for_slot();
 }
 
@@ -229,6 +226,7 @@ void Gpu::run_sms(const Span& span) {
   for (std::uint32_t i = 0; i < sms_.size(); ++i) {
     const Cycle time = sm_time_[i];
     Cycle end = std::min(known, time + kLongestRun);
+    end = std::min(end, refill_at_[i]);
     if (span.blocks_wait) end = std::min(end, collect_at_[i]);
     if (end <= time) continue;
     if (time >= span.window && end < span.sms && end - time < kWorthwhile) continue;
@@ -275,8 +273,7 @@ void Gpu::run_sm(SmId id, Cycle credits_known, bool blocks_wait) {
   // Sixty-four SMs' flags share a cache line of the host.
   const std::uint8_t blind = sm.lacks_credits() ? 1 : 0;
   if (blind_[id] != blind) blind_[id] = blind;
-  const std::uint8_t wants = sm.wants_records() ? 1 : 0;
-  if (wants_records_[id] != wants) wants_records_[id] = wants;
+  if (sm.waits_for_turn() && refill_at_[id] == kNever) refill_at_[id] = window_from(sm.done());
   if (!sm.finished_blocks().empty() && (collect_at_[id] == kNever || !blocks_wait))
     collect_at_[id] = window_from(sm.done());
   if (busy_slots_ != 0) note_busy(id);

@@ -167,6 +167,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   }
   block_order.push_back(static_cast<std::uint8_t>(index));
   wants_records = true;
+  if (!hot[slot].refills_independently) waits_for_turn = true;
   if (resident[slot]++ == 0) choose_carveout(start);
   if (memory_controlled && blocks_of_app[hot[slot].app]++ == 0) memory_arrived(hot[slot].app, start);
 
@@ -220,6 +221,7 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
   }
   bool wakes = false;
   if (least < records) {
+    const bool in_turn = !hot[block.kernel].refills_independently;  // the stream knows what is worth a turn
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const Warp& warp = warps[block.warps[w]];
       workload::WarpStream& stream = block.stream->stream(w);
@@ -228,7 +230,8 @@ bool Sm::State::refill(Block& block, std::uint32_t records) {
     }
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const workload::WarpStream& stream = block.stream->stream(w);
-      if (warps[block.warps[w]].alive && !stream.finished && stream.available() < kTopUp * records)
+      if (warps[block.warps[w]].alive && !stream.finished &&
+          (in_turn || stream.available() < kTopUp * records))
         block.stream->refill(w, kTopUp * records);
     }
     least = kNil;

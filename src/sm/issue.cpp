@@ -306,8 +306,13 @@ void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
 /// The warp has few records left.
 void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
   wants_records = blocks[warp.block].wants_records = true;
-  // While the SM's state is in this thread's cache.
-  if (hot[warp.kernel].refills_independently) stop = std::min(stop, now + 1);
+  if (hot[warp.kernel].refills_independently) {
+    stop = std::min(stop, now + 1);  // while the SM's state is in this thread's cache
+    return;
+  }
+  waits_for_turn = true;
+  if (stops_for_records) run_to = std::min(run_to, now - now % network.window + network.window);
+  stop = std::min(stop, run_to);
 }
 
 /// What issue leaves out: the end of the records, or few left, barriers and fences.

@@ -37,18 +37,19 @@ bool Sm::refill_streams(std::uint32_t records) {
     }
   }
   if (!state.wants_records) return false;
-  state.wants_records = false;
+  state.wants_records = state.waits_for_turn = false;
   bool wakes = false;
   for (const std::uint8_t index : state.block_order) {
     Block& block = state.blocks[index];
-    if (block.wants_records && !state.hot[block.kernel].refills_independently)
-      wakes = state.refill(block, records) || wakes;
+    const bool in_turn = !state.hot[block.kernel].refills_independently;
+    if (block.wants_records && in_turn) wakes = state.refill(block, records) || wakes;
     state.wants_records = state.wants_records || block.wants_records;
+    state.waits_for_turn = state.waits_for_turn || (block.wants_records && in_turn);
   }
   return wakes;
 }
 
-bool Sm::wants_records() const { return state_->wants_records; }
+bool Sm::waits_for_turn() const { return state_->waits_for_turn; }
 
 void Sm::flush_l1() { state_->flush_l1(); }
 
@@ -81,12 +82,13 @@ machine::MemoryClient Sm::memory_client(AppId app) const {
 }
 
 Cycle Sm::run(Cycle begin, Cycle end) {
-  state_->stops_at_ends = false;
+  state_->stops_at_ends = state_->stops_for_records = false;
   return state_->run(begin, end, kNever);
 }
 
 Cycle Sm::run_ahead(Cycle begin, Cycle end, Cycle credits_known, bool stop_at_ends) {
   state_->stops_at_ends = stop_at_ends;
+  state_->stops_for_records = true;
   return state_->run(begin, end, credits_known);
 }
 

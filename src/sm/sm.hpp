@@ -74,8 +74,9 @@ class Sm {
   /// had none left got some, so that the SM must be run from now on. Blocks of kernels that refill
   /// independently are left to run().
   bool refill_streams(std::uint32_t records);
-  /// A warp may have fewer records left than the last refill_streams() asked for: noted at launch and issue.
-  [[nodiscard]] bool wants_records() const;
+  /// A warp may have fewer records left than the last refill_streams() asked for, which refills it: noted at
+  /// launch and issue.
+  [[nodiscard]] bool waits_for_turn() const;
   [[nodiscard]] std::vector<FinishedBlock>& finished_blocks() { return finished_; }
   void flush_l1();
 

@@ -225,6 +225,7 @@ struct Sm::State {
   Cycle stop = 0;                                     // simulate() returns here,
   Cycle run_to = 0;                                   // and run()
   bool stops_at_ends = false;                         // at the end of the window in which a block ended
+  bool stops_for_records = false;                     // or is marked to be refilled in its turn
   Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these
@@ -276,6 +277,7 @@ struct Sm::State {
   std::array<Cycle, machine::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
   std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
   bool wants_records = false;   // a block is marked
+  bool waits_for_turn = false;  // one that refill_streams() refills
   bool some_refill_independently = false;
   bool refilled = false;  // a warp without records got some
   std::uint64_t progress = 0;

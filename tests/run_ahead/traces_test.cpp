@@ -1,6 +1,5 @@
 // Parts of the machine that are simulated ahead of each other give the figures of one that goes window by
-// window (Gpu::Options::no_skip), for any number of threads. Only traces let SMs go far ahead, so traces it
-// is.
+// window (Gpu::Options::no_skip), for any number of threads.
 #include <random>
 #include <tuple>
 

@@ -1,0 +1,189 @@
+// Emulated blocks that learn from each other in which order they run: SMs that go ahead of each other must be
+// refilled in the order of one that goes window by window (Gpu::Options::no_skip).
+#include <gtest/gtest.h>
+
+#include "experiment/run.hpp"
+#include "machine/config_file.hpp"
+
+namespace gpumux {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kWords = 1U << 16U;  // of `data`, which begins with counters
+
+const char* const kText = R"(
+.version 8.0
+.target sm_75
+.address_size 64
+
+// Each warp draws numbers; they say how long it goes on and which lines it reads.
+.visible .entry tickets(.param .u64 data)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<10>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r9, 0;
+ROUND:
+  atom.global.add.u32 %r1, [%rd1], 1;
+  and.b32 %r2, %r1, 127;
+  mul.lo.u32 %r3, %r1, 37;
+  and.b32 %r3, %r3, 1023;
+  mul.wide.u32 %rd2, %r3, 128;
+  add.s64 %rd3, %rd1, %rd2;
+LOOP:
+  ld.global.u32 %r4, [%rd3+128];
+  add.u32 %r5, %r5, %r4;
+  mul.lo.u32 %r5, %r5, %r5;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 160;
+  @%p1 bra LOOP;
+  add.u32 %r9, %r9, 1;
+  setp.lt.u32 %p2, %r9, 4;
+  @%p2 bra ROUND;
+  st.global.u32 [%rd3+128], %r5;
+  ret;
+}
+
+// Each block waits until the one before it has passed, which no other may be before.
+.visible .entry chain(.param .u64 data)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<10>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %tid.x;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra MEET;
+WAIT:
+  ld.volatile.global.u32 %r3, [%rd1+8];
+  setp.ne.u32 %p2, %r3, %r1;
+  @%p2 bra WAIT;
+  add.u32 %r4, %r1, 1;
+  st.volatile.global.u32 [%rd1+8], %r4;
+MEET:
+  bar.sync 0;
+  ret;
+}
+
+// Blocks of random length that do not look at each other.
+.visible .entry apart(.param .u64 data)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<10>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %ctaid.x;
+  mul.lo.u32 %r2, %r1, 811;
+  and.b32 %r2, %r2, 511;
+  mul.wide.u32 %rd2, %r2, 128;
+  add.s64 %rd3, %rd1, %rd2;
+LOOP:
+  ld.global.u32 %r4, [%rd3+128];
+  add.u32 %r5, %r5, %r4;
+  mul.lo.u32 %r5, %r5, %r5;
+  bar.sync 0;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 600;
+  @%p1 bra LOOP;
+  st.global.u32 [%rd3+131200], %r5;
+  ret;
+}
+)";
+
+/// Kernels side by side and one after the other.
+class Kernels final : public runtime::Application {
+ public:
+  Kernels(std::uint32_t first, std::vector<std::uint32_t>& left) : first_(first), left_(left) {}
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::uint32_t module = host.load_module(kText, "order.ptx");
+    const auto data = host.malloc<std::uint32_t>(kWords);
+    const auto launch = [&](const char* kernel, std::uint32_t blocks, runtime::StreamId stream) {
+      host.launch(module, kernel, {{blocks, 1, 1}, {kThreads, 1, 1}, 0, stream}, data);
+    };
+    const runtime::StreamId other = host.create_stream();
+    launch("tickets", 20 + 7 * first_, 0);
+    launch("apart", 16, other);
+    launch("tickets", 9, other);
+    launch("chain", 6, 0);
+    launch("tickets", 28, 0);
+    co_await host.synchronize();
+    // What blocks had drawn last lies where their last numbers say.
+    left_.resize(kWords);
+    host.from_device(left_, data);
+    co_await host.synchronize();
+  }
+
+ private:
+  std::uint32_t first_;
+  std::vector<std::uint32_t>& left_;
+};
+
+std::string figures(experiment::RunSpec spec, std::uint32_t apps) {
+  std::vector<std::vector<std::uint32_t>> left(apps);
+  for (std::uint32_t i = 0; i < apps; ++i) {
+    experiment::AppSpec app;
+    app.text = app.name = app.identity = "app " + std::to_string(i);
+    app.create = [i, &left](std::uint64_t) { return std::make_unique<Kernels>(i, left[i]); };
+    spec.apps.push_back(std::move(app));
+  }
+  const experiment::RunResult result = experiment::simulate(spec);
+  std::string text = std::to_string(result.cycles) + " cycles\n";
+  const auto add = [&](std::uint64_t value, const char* name) {
+    text += std::to_string(value) + " " + name + "\n";
+  };
+  for (const experiment::AppResult& app : result.apps) {
+    add(app.first_completion, "first completion");
+#define GPUMUX_FIELD(field, unit, description) add(app.counters.field, #field);
+    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+#define GPUMUX_FIELD(field, unit, description) add(result.schedulers.field, #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  for (const std::vector<std::uint32_t>& words : left) {
+    std::uint64_t hash = words.size();
+    for (const std::uint32_t word : words) hash = hash * 1099511628211U + word;
+    add(hash, "memory");
+  }
+  return text;
+}
+
+class EmulatedRunAheadOfOthers : public testing::TestWithParam<const char*> {
+ protected:
+  static void expect_same(const char* machine, std::uint32_t apps, Cycle series) {
+    experiment::RunSpec spec;
+    spec.machine = machine::load_machine(machine);
+    spec.machine.sms = 6;
+    spec.machine.sm.max_blocks = 4;
+    spec.policy = policy::parse_choice(GetParam());
+    for (const Cycle cycles : {Cycle{0}, Cycle{12'003}}) {
+      spec.cycles = cycles;
+      spec.no_skip = true;
+      spec.threads = 1;
+      spec.series = 0;
+      const std::string in_step = figures(spec, apps);
+      spec.no_skip = false;
+      EXPECT_EQ(in_step, figures(spec, apps)) << machine;
+      spec.threads = 3;
+      EXPECT_EQ(in_step, figures(spec, apps)) << machine << ", 3 threads";
+      spec.series = series;
+      EXPECT_EQ(in_step, figures(spec, apps)) << machine << ", sampled";
+    }
+  }
+};
+
+TEST_P(EmulatedRunAheadOfOthers, Alone) {
+  for (const char* machine : {"v100", "dai18-maxwell"}) expect_same(machine, 1, 1003);
+}
+
+TEST_P(EmulatedRunAheadOfOthers, Together) { expect_same("v100", 2, 517); }
+
+INSTANTIATE_TEST_SUITE_P(Policies, EmulatedRunAheadOfOthers, testing::Values("leftover", "even", "spatial"));
+
+}  // namespace
+}  // namespace gpumux
