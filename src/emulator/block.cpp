@@ -14,6 +14,12 @@ constexpr std::uint32_t kChunk = 192;
 /// A warp that others wait for at a barrier is run ahead of its consumption by at most this many records
 /// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
 constexpr std::uint32_t kAhead = 512;
+/// Where it makes no difference how far a warp is ahead (Program::warps_apart), it gets so many records, in
+/// so many words for memory, when it has less than half: an SM stops for each refill. What others have to
+/// execute up to a barrier may be longer; the warp that waits there must not lack its next record.
+constexpr std::uint32_t kDeep = 512;
+constexpr std::uint32_t kDeepWords = 2048;
+constexpr std::uint32_t kDeepToBarrier = 1 << 14;
 constexpr std::size_t kRowAlign = 64;
 /// A warp is watched for coming back to the same state after this many instructions, and again each time
 /// that number has doubled: rare enough to cost nothing, early enough to find `while (true);` soon.
@@ -326,9 +332,14 @@ void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
 void Block::refill(std::uint32_t index, std::uint32_t wanted) {
   Warp& warp = storage_->warps[index];
   workload::WarpStream& stream = streams_[index];
-  while (stream.available() < wanted && warp.status != WarpStatus::Done) {
+  const bool deep = launch_->program->warps_apart && stream.available() < kDeep / 2;
+  const auto has_enough = [&](std::uint32_t has) {
+    return has >= wanted && (!deep || has >= kDeep || warp.buffer->words() >= kDeepWords);
+  };
+  while (warp.status != WarpStatus::Done && !has_enough(stream.available())) {
+    const std::uint32_t has = stream.available();
     if (warp.status == WarpStatus::Running) {
-      run(warp, std::max(kChunk, wanted - stream.available()));
+      run(warp, has < wanted ? std::max(kChunk, wanted - has) : std::min(kChunk, kDeep - has));
     } else {
       let_others_run(warp);
       if (warp.status == WarpStatus::AtBarrier) return;
@@ -338,13 +349,17 @@ void Block::refill(std::uint32_t index, std::uint32_t wanted) {
 
 void Block::let_others_run(const Warp& stuck) {
   bool someone_runs = false;
+  const bool apart = launch_->program->warps_apart;
+  const std::uint32_t ahead = apart ? kDeepToBarrier : kAhead;
+  const std::uint32_t chunk = apart ? kChunk : kAhead;  // buffers get room for all of it
   for (std::uint32_t w = 0; w < launch_->warps; ++w) {
     Warp& other = storage_->warps[w];
     if (other.status != WarpStatus::Running) continue;
     someone_runs = true;
-    const std::uint32_t has = streams_[w].available();
-    if (has < kAhead) run(other, kAhead - has);
-    if (stuck.status != WarpStatus::AtBarrier) return;
+    while (other.status == WarpStatus::Running && streams_[w].available() < ahead) {
+      run(other, std::min(chunk, ahead - streams_[w].available()));
+      if (stuck.status != WarpStatus::AtBarrier) return;
+    }
   }
   if (!someone_runs && stuck.status == WarpStatus::AtBarrier) report_deadlock();
 }

@@ -82,6 +82,24 @@ bool is_pred_immediate(const Instruction& inst, std::size_t index) {
   }
 }
 
+/// Whether warps may by this learn how far others are, but for barriers, or show how far they are themselves.
+bool reaches_others(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Ld:
+    case Opcode::St:
+      // What is relaxed at GPU scope has become .cg.
+      return inst.is_volatile || inst.acquire_release || inst.cache == isa::CacheOp::CG ||
+             inst.cache == isa::CacheOp::CV;
+    case Opcode::Atom:
+      return inst.space != isa::Space::Shared || inst.acquire_release || inst.atomic == isa::AtomicOp::Cas ||
+             inst.atomic == isa::AtomicOp::Exch;
+    case Opcode::Red: return inst.acquire_release;
+    case Opcode::Membar: return inst.shift != 0;
+    case Opcode::Syscall: return inst.service != isa::Service::AssertFail;
+    default: return false;
+  }
+}
+
 class Decoder {
  public:
   Decoder(const ModuleData& module, const KernelInfo& kernel) : module_(module), function_(kernel.code) {
@@ -96,6 +114,7 @@ class Decoder {
       program_.ops.push_back(decode_one(function_.code[pc], program_.kernel->table[pc]));
     }
     program_.constant_bytes = constant_bytes_;
+    program_.warps_apart = std::none_of(function_.code.begin(), function_.code.end(), reaches_others);
     return std::move(program_);
   }
 

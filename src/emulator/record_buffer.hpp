@@ -43,6 +43,7 @@ class RecordBuffer {
   }
 
   [[nodiscard]] workload::ExecRecord* record_end() { return record_data_.get() + records_; }
+  [[nodiscard]] std::uint32_t words() const { return words_; }
   void records_added(std::uint32_t count) { records_ += count; }
 
   /// Room for a header and `transactions` words; keep() says how many were used.

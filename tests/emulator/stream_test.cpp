@@ -128,6 +128,64 @@ TEST(BankConflicts, CountDistinctWordsPerBank) {
   EXPECT_EQ(passes(128, 4, false, 0x7U), 3U);
 }
 
+/// Records that a warp has after a refill, when its kernel repeats `body` for long; its only instruction that
+/// may show how far other warps are.
+std::uint32_t ahead(const std::string& body) {
+  PtxRunner runner(R"(
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.visible .entry kernel(.param .u64 data)
+{
+  .shared .align 8 .b32 words[64];
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [data];
+  mov.u64 %rd2, words;
+LOOP:
+)" + body + R"(
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 4000;
+  @%p1 bra LOOP;
+  ret;
+}
+)");
+  const Address data = runner.device.memory.allocate(4096);
+  const auto source = runner.launch("kernel", {2, 1, 1}, {64, 1, 1}, {data});
+  const auto block = source->begin_block(0, 0, 0, 0);
+  workload::WarpStream& stream = block->stream(0);
+  block->refill(0, 9);
+  const std::uint32_t most = stream.available();
+  stream.next += most / 2;
+  block->refill(0, 9);
+  EXPECT_EQ(stream.available(), most / 2) << "is left until it has less than half";
+  return most;
+}
+
+TEST(Stream, IsLongWhereWarpsMeetAtBarriersAlone) {
+  for (const char* body :
+       {"add.u32 %r2, %r2, %r1;", "ld.global.u32 %r2, [%rd1];", "st.global.u32 [%rd1], %r2;", "bar.sync 0;",
+        "ld.global.nc.u32 %r2, [%rd1];", "red.global.add.u32 [%rd1], 1;", "membar.cta;",
+        "atom.shared.add.u32 %r2, [words], 1;", "ld.shared.u32 %r2, [words];"})
+    EXPECT_EQ(ahead(body), 512U) << body;
+}
+
+// A warp that waits for what another writes would wait for as many records as it is ahead.
+TEST(Stream, IsShortWhereWarpsMayWaitForEachOther) {
+  for (const char* body :
+       {"ld.volatile.global.u32 %r2, [%rd1];", "st.volatile.global.u32 [%rd1], %r2;",
+        "ld.volatile.u32 %r2, [%rd1];", "ld.volatile.shared.u32 %r2, [words];",
+        "ld.relaxed.gpu.global.u32 %r2, [%rd1];", "ld.acquire.gpu.global.u32 %r2, [%rd1];",
+        "st.release.gpu.global.u32 [%rd1], %r2;", "ld.global.cv.u32 %r2, [%rd1];",
+        "ld.global.cg.u32 %r2, [%rd1];", "atom.global.add.u32 %r2, [%rd1], 1;",
+        "atom.add.u32 %r2, [%rd1], 1;", "atom.shared.cas.b32 %r2, [words], 0, 1;",
+        "atom.shared.exch.b32 %r2, [words], 1;", "red.release.gpu.global.add.u32 [%rd1], 1;", "membar.gl;",
+        "fence.acq_rel.gpu;", "membar.sys;"})
+    EXPECT_EQ(ahead(body), 192U) << body;
+  EXPECT_EQ(ahead("{ .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call.uni (r), malloc, (n);"
+                  " ld.param.b64 %rd3, [r]; }"),
+            192U);
+}
+
 TEST(Stream, LocalMemoryIsInterleavedByWarp) {
   KernelBuilder k;
   k.function.local_bytes = 64;
