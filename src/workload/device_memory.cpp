@@ -48,6 +48,7 @@ DeviceMemory::DeviceMemory(AppId app, std::string owner)
                                     kReservedBytes, std::strerror(errno)));
   }
   host_ = static_cast<std::byte*>(range);
+  madvise(host_, kReservedBytes, MADV_HUGEPAGE);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(host_, kReservedBytes); }
