@@ -263,10 +263,9 @@ bool Gpu::dispatch_to(SmId id, Cycle start) {
 }
 
 Cycle Gpu::least_time_of_last_block(const workload::KernelSource& source) const {
-  if (!source.refills_independently()) return 0;  // SMs go in step with such a kernel
   GPUMUX_DCHECK(source.blocks() > 0);
   const std::uint64_t records = source.records(source.blocks() - 1);
-  if (records == 0) return 0;  // it may end at once
+  if (records == 0) return 0;  // it may end at once, or is emulated
   // A scheduler issues one record a cycle at most.
   return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
+#include <set>
 
 #include "emulator/addresses.hpp"
 #include "emulator/ptx_runner.hpp"
@@ -126,6 +128,51 @@ TEST(BankConflicts, CountDistinctWordsPerBank) {
   EXPECT_EQ(passes(0, 4, true), 32U);  // atomics on one word
   EXPECT_EQ(passes(4, 4, true), 1U);
   EXPECT_EQ(passes(128, 4, false, 0x7U), 3U);
+}
+
+/// As the rule says it.
+u32 counted_passes(const std::uint64_t* addresses, LaneMask lanes, u32 bytes, bool atomic, u32 banks) {
+  const u32 part = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+  u32 passes = 0;
+  for (u32 first = 0; first < 32; first += part) {
+    std::map<u32, std::multiset<std::uint64_t>> words;  // by bank
+    for (u32 lane = first; lane < first + part; ++lane) {
+      if ((lanes >> lane & 1) == 0) continue;
+      for (u32 byte = 0; byte < std::max(bytes, 4U); byte += 4) {
+        const std::uint64_t word = (addresses[lane] + byte) / 4;
+        std::multiset<std::uint64_t>& of_bank = words[static_cast<u32>(word % banks)];
+        if (atomic || of_bank.count(word) == 0) of_bank.insert(word);
+      }
+    }
+    std::size_t most = 0;
+    for (const auto& [bank, of_bank] : words) most = std::max(most, of_bank.size());
+    passes += static_cast<u32>(most);
+  }
+  return passes;
+}
+
+TEST(BankConflicts, AreThoseOfTheRule) {
+  std::mt19937 random(5);
+  const auto below = [&](u32 n) { return static_cast<u32>(random() % n); };
+  for (int i = 0; i < 20000; ++i) {
+    const u32 banks = 8U << below(3);
+    const u32 bytes = 1U << below(5);
+    const bool atomic = below(6) == 0;
+    const LaneMask lanes = below(2) == 0 ? kAllLanes : static_cast<LaneMask>(random());
+    const u32 base =
+        below(64) * (below(4) == 0 ? 4 : bytes);  // a trace's need not be multiples of their size
+    const u32 range = 1U << below(6);
+    const u32 stride = below(40);
+    const u32 pattern = below(3);
+    std::uint64_t addresses[32];
+    for (u32 lane = 0; lane < 32; ++lane) {
+      const u32 element = pattern == 0 ? below(range) : pattern == 1 ? lane * stride : lane / range;
+      addresses[lane] = base + element * bytes;
+    }
+    ASSERT_EQ(workload::shared_passes(addresses, lanes, bytes, atomic, banks),
+              counted_passes(addresses, lanes, bytes, atomic, banks))
+        << i << ": " << bytes << " bytes, " << banks << " banks, pattern " << pattern << ", range " << range;
+  }
 }
 
 /// Records that a warp has after a refill, when its kernel repeats `body` for long; its only instruction that
