@@ -271,7 +271,7 @@ void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
   const std::uint64_t first = warp.executed;
   execute(warp, limit, [&](const Op& op, std::uint32_t pc, LaneMask active) {
     if (pc == first_pc && active == first_active && warp.executed != first &&
-        std::memcmp(registers, first_registers.data(), bytes) == 0 &&
+        std::equal(first_registers.begin(), first_registers.end(), registers) &&
         std::equal(first_preds.begin(), first_preds.end(), warp.preds) &&
         std::equal(first_paths.begin(), first_paths.end(), warp.paths.begin(), warp.paths.end(), same_path)) {
       report_repetition(warp, pc, warp.executed - first);
