@@ -9,17 +9,18 @@
 namespace gpumux::emulator {
 namespace {
 
-/// Warp instructions that a call of refill() adds at least: amortises the cost of a call.
+/// Warp instructions that a warp gets at a time: amortises the cost of a call.
 constexpr std::uint32_t kChunk = 192;
 /// A warp that others wait for at a barrier is run ahead of its consumption by at most this many records
 /// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
 constexpr std::uint32_t kAhead = 512;
-/// Where it makes no difference how far a warp is ahead (Program::warps_apart), it gets so many records, in
-/// so many words for memory, when it has less than half: an SM stops for each refill. What others have to
-/// execute up to a barrier may be longer; the warp that waits there must not lack its next record.
+/// Where warps meet at barriers alone (Program::warps_apart), one gets so many records, in so many words for
+/// memory, when it has less than half: an SM stops for each refill.
 constexpr std::uint32_t kDeep = 512;
 constexpr std::uint32_t kDeepWords = 2048;
-constexpr std::uint32_t kDeepToBarrier = 1 << 14;
+/// And up to a barrier so many of either: a warp that waits there is not to lack its next record when it
+/// opens.
+constexpr std::uint32_t kDeepToBarrier = 4096;
 constexpr std::size_t kRowAlign = 64;
 /// A warp is watched for coming back to the same state after this many instructions, and again each time
 /// that number has doubled: rare enough to cost nothing, early enough to find `while (true);` soon.
@@ -334,7 +335,7 @@ void Block::refill(std::uint32_t index, std::uint32_t wanted) {
   workload::WarpStream& stream = streams_[index];
   const bool deep = launch_->program->warps_apart && stream.available() < kDeep / 2;
   const auto has_enough = [&](std::uint32_t has) {
-    return has >= wanted && (!deep || has >= kDeep || warp.buffer->words() >= kDeepWords);
+    return has >= wanted && (!deep || has >= kDeep || warp.buffer->words_left(stream) >= kDeepWords);
   };
   while (warp.status != WarpStatus::Done && !has_enough(stream.available())) {
     const std::uint32_t has = stream.available();
@@ -356,7 +357,8 @@ void Block::let_others_run(const Warp& stuck) {
     Warp& other = storage_->warps[w];
     if (other.status != WarpStatus::Running) continue;
     someone_runs = true;
-    while (other.status == WarpStatus::Running && streams_[w].available() < ahead) {
+    while (other.status == WarpStatus::Running && streams_[w].available() < ahead &&
+           (!apart || other.buffer->words_left(streams_[w]) < ahead)) {
       run(other, std::min(chunk, ahead - streams_[w].available()));
       if (stuck.status != WarpStatus::AtBarrier) return;
     }

@@ -82,19 +82,17 @@ bool is_pred_immediate(const Instruction& inst, std::size_t index) {
   }
 }
 
-/// Whether warps may by this learn how far others are, but for barriers, or show how far they are themselves.
+/// Whether warps may by this learn, or show, how far they are, so that one may wait for another without a
+/// barrier.
 bool reaches_others(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
     case Opcode::St:
-      // What is relaxed at GPU scope has become .cg.
-      return inst.is_volatile || inst.acquire_release || inst.cache == isa::CacheOp::CG ||
+      return inst.is_volatile || inst.acquire_release || inst.relaxed || inst.cache == isa::CacheOp::CG ||
              inst.cache == isa::CacheOp::CV;
-    case Opcode::Atom:
-      return inst.space != isa::Space::Shared || inst.acquire_release || inst.atomic == isa::AtomicOp::Cas ||
-             inst.atomic == isa::AtomicOp::Exch;
     case Opcode::Red: return inst.acquire_release;
-    case Opcode::Membar: return inst.shift != 0;
+    case Opcode::Atom:  // what it returns
+    case Opcode::Membar: return true;
     case Opcode::Syscall: return inst.service != isa::Service::AssertFail;
     default: return false;
   }

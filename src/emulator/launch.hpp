@@ -56,7 +56,7 @@ struct Program {
   std::uint32_t zeroed_from = 0;          // registers start here; before it: sink and special rows
   std::uint32_t num_preds = 0;            // with the constant true one and the sink
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
-  bool warps_apart = false;               // they meet at barriers and nowhere else
+  bool warps_apart = false;               // nothing shows them how far others are but barriers
 };
 
 /// Throws UserError at the instruction's place when the emulator does not support it.

@@ -43,7 +43,12 @@ class RecordBuffer {
   }
 
   [[nodiscard]] workload::ExecRecord* record_end() { return record_data_.get() + records_; }
-  [[nodiscard]] std::uint32_t words() const { return words_; }
+  /// Memory words that the machine has not consumed.
+  [[nodiscard]] std::uint32_t words_left(const workload::WarpStream& stream) const {
+    return stream.mem_next == nullptr
+               ? words_
+               : words_ - static_cast<std::uint32_t>(stream.mem_next - word_data_.get());
+  }
   void records_added(std::uint32_t count) { records_ += count; }
 
   /// Room for a header and `transactions` words; keep() says how many were used.
@@ -59,7 +64,8 @@ class RecordBuffer {
 
  private:
   // Odd numbers of cache lines: warps run in step, so buffers at multiples of a power of two would meet in
-  // the same sets of the host's caches. A refill fills the first size when no barrier makes a warp run ahead.
+  // the same sets of the host's caches. The first size is what a refill gives where warps may wait for each
+  // other.
   static constexpr std::uint32_t kPerLine = 8;
   static constexpr std::uint32_t kFirstRecords = 33 * kPerLine;
   static constexpr std::uint32_t kFirstWords = 9 * kPerLine;

@@ -283,6 +283,7 @@ struct Instruction {
   bool uniform = false;  // bra.uni, call.uni: never diverges
   bool is_volatile = false;
   bool acquire_release = false;  // ld.acquire, st.release, atom with semantics: ordered, bypasses L1
+  bool relaxed = false;          // ld.relaxed, st.relaxed: others may wait for it
   bool carry_in = false;
   bool carry_out = false;
   bool nan = false;  // min.NaN / max.NaN

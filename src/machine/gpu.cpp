@@ -270,15 +270,11 @@ Cycle Gpu::least_time_of_last_block(const workload::KernelSource& source) const 
   return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }
 
-/// In the order of the windows in which they asked, then of SMs, however far ahead the others are.
+/// The SMs that stopped at this window, however far ahead the others are.
 void Gpu::refill_streams() {
-  refills_.clear();
-  for (std::uint32_t i = 0; i < sms_.size(); ++i)
-    if (refill_at_[i] <= now_) refills_.push_back(i);
-  std::stable_sort(refills_.begin(), refills_.end(),
-                   [this](std::uint32_t a, std::uint32_t b) { return refill_at_[a] < refill_at_[b]; });
-  for (const std::uint32_t i : refills_) {
-    GPUMUX_DCHECK(sm_time_[i] <= now_);
+  for (std::size_t i = 0; i < sms_.size(); ++i) {
+    if (refill_at_[i] > now_) continue;
+    GPUMUX_DCHECK(refill_at_[i] == now_ && sm_time_[i] <= now_);
     if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1))
       next_[i] = std::min(next_[i], now_);
     refill_at_[i] = sms_[i]->waits_for_turn() ? window_end(now_) : kNever;

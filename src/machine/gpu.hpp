@@ -238,8 +238,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::mutex error_mutex_;
   std::exception_ptr error_;  // of the lowest part that failed in this window
   std::uint32_t error_part_ = 0;
-  std::vector<Cycle> refill_at_;        // by SM: it stops there, for refill_streams() to look at it; kNever
-  std::vector<std::uint32_t> refills_;  // due now
+  std::vector<Cycle> refill_at_;  // by SM: it stops there, for refill_streams() to look at it; or kNever
 
   std::deque<Submitted> submitted_;       // in order of arrival
   std::deque<CopiedBytes> copied_;        // in order of arrival

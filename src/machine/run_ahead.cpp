@@ -5,8 +5,9 @@
 //     lies behind the tags, DRAM and all replies included, follows for that long from the requests that have
 //     arrived, as long as there are reply credits (l2::Partition::run_ahead).
 //   - So an SM knows its replies for as long, and as it takes no blocks while it has room for none, it goes
-//     on until one of its blocks ends while others wait for room, or until it would need request credits of
-//     which it knows nothing (sm::Sm::run_ahead).
+//     on until one of its blocks ends while others wait for room, until a warp of an emulated kernel has few
+//     records left, or until it would need request credits of which it knows nothing (sm::Sm::run_ahead).
+//     Emulated blocks may write what others read, so they are refilled in the order of windows, then of SMs.
 //   - A kernel does not end before the blocks that no SM has yet have been dispatched, nor before the
 //     instructions that its blocks are known to have left have been issued, those of the grid's last block
 //     included, nor before the data that they wait for has come.
@@ -336,6 +337,8 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   // Blocks are collected at the end of the window before, which is not skipped.
   for (const Cycle collect : collect_at_) next = std::min(next, collect == kNever ? kNever : collect - 1);
   if (next_end_ != kNever) next = std::min(next, next_end_ - 1);
+  for (const Cycle refill : refill_at_)
+    if (refill > now_) next = std::min(next, refill);
   if (next == kNever && std::min({host_event, next_epoch_, alarm_}) == kNever && copied_.empty() &&
       (arrived || submitted_.empty()) && (!running_.empty() || arrived)) {
     throw SimulationFault(
@@ -343,6 +346,11 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   }
   const Cycle to = std::min(meeting, next == kNever ? kNever : window_of(next));
   if (to == kNever || to <= now_) return;
+  // In the window that is skipped. What cannot go on then, cannot before something happens.
+  refill_streams();
+  if (*std::min_element(next_.begin(), next_.end()) <= now_) return;
+  for (Cycle& refill : refill_at_)
+    if (refill < to) refill = to;
   if (recorder_.next_sample() <= to) sample_skipped(to);
   now_ = reached_ = to;
   for (Cycle& time : sm_time_) time = std::max(time, to);

@@ -34,6 +34,7 @@ void Parser::take_order(Statement& s) {
   const bool relaxed = !ordered && s.modifiers.take("relaxed");
   if (!ordered && !relaxed && !inst.is_volatile) s.modifiers.take("weak");
   inst.acquire_release = ordered;
+  inst.relaxed = relaxed;
   // What other blocks may write meanwhile is not read from L1.
   if (take_scope(s) && relaxed && inst.cache == CacheOp::None) inst.cache = CacheOp::CG;
 }

@@ -22,6 +22,9 @@ constexpr std::uint64_t kGap = 256;
 /// Freed blocks of this size or more are given back to the host at once.
 constexpr std::uint64_t kReturnBytes = std::uint64_t{1} << 20U;
 
+/// Allocations up to this size get huge pages, which are committed by 2 MB, wherever they are touched.
+constexpr std::uint64_t kMostHuge = std::uint64_t{1} << 28U;
+
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
@@ -48,7 +51,6 @@ DeviceMemory::DeviceMemory(AppId app, std::string owner)
                                     kReservedBytes, std::strerror(errno)));
   }
   host_ = static_cast<std::byte*>(range);
-  madvise(host_, kReservedBytes, MADV_HUGEPAGE);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(host_, kReservedBytes); }
@@ -96,6 +98,10 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (candidate < top_) {  // used before: its bytes may be stale
     const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
     std::memset(host(candidate), 0, stale_end - candidate);
+  }
+  if (bytes <= kMostHuge) {
+    const Address first = candidate / 4096 * 4096;
+    madvise(host(first), align_up(candidate + bytes, 4096) - first, MADV_HUGEPAGE);
   }
   allocations_.emplace(candidate, bytes);
   allocated_ += bytes;

@@ -13,7 +13,8 @@ namespace gpumux::workload {
 
 /// Device addresses of application i lie in [(i + 1) << 40, (i + 2) << 40), so lines of different
 /// applications never alias in shared caches. Translation is one addition: the range is backed by one
-/// lazily committed reservation of host memory.
+/// lazily committed reservation of host memory (by 2 MB in allocations of up to 256 MB, where the host has
+/// huge pages).
 ///
 /// Invariants: allocations do not overlap; bytes outside them are never read or written by a kernel
 /// (checked()). Not thread-safe: one application is emulated by one thread at a time.

@@ -211,26 +211,81 @@ LOOP:
 TEST(Stream, IsLongWhereWarpsMeetAtBarriersAlone) {
   for (const char* body :
        {"add.u32 %r2, %r2, %r1;", "ld.global.u32 %r2, [%rd1];", "st.global.u32 [%rd1], %r2;", "bar.sync 0;",
-        "ld.global.nc.u32 %r2, [%rd1];", "red.global.add.u32 [%rd1], 1;", "membar.cta;",
-        "atom.shared.add.u32 %r2, [words], 1;", "ld.shared.u32 %r2, [words];"})
+        "ld.global.nc.u32 %r2, [%rd1];", "red.global.add.u32 [%rd1], 1;", "red.shared.add.u32 [words], 1;",
+        "ld.shared.u32 %r2, [words];"})
     EXPECT_EQ(ahead(body), 512U) << body;
 }
 
 // A warp that waits for what another writes would wait for as many records as it is ahead.
 TEST(Stream, IsShortWhereWarpsMayWaitForEachOther) {
-  for (const char* body :
-       {"ld.volatile.global.u32 %r2, [%rd1];", "st.volatile.global.u32 [%rd1], %r2;",
-        "ld.volatile.u32 %r2, [%rd1];", "ld.volatile.shared.u32 %r2, [words];",
-        "ld.relaxed.gpu.global.u32 %r2, [%rd1];", "ld.acquire.gpu.global.u32 %r2, [%rd1];",
-        "st.release.gpu.global.u32 [%rd1], %r2;", "ld.global.cv.u32 %r2, [%rd1];",
-        "ld.global.cg.u32 %r2, [%rd1];", "atom.global.add.u32 %r2, [%rd1], 1;",
-        "atom.add.u32 %r2, [%rd1], 1;", "atom.shared.cas.b32 %r2, [words], 0, 1;",
-        "atom.shared.exch.b32 %r2, [words], 1;", "red.release.gpu.global.add.u32 [%rd1], 1;", "membar.gl;",
-        "fence.acq_rel.gpu;", "membar.sys;"})
+  for (const char* body : {"ld.volatile.global.u32 %r2, [%rd1];",
+                           "st.volatile.global.u32 [%rd1], %r2;",
+                           "ld.volatile.u32 %r2, [%rd1];",
+                           "ld.volatile.shared.u32 %r2, [words];",
+                           "ld.relaxed.gpu.global.u32 %r2, [%rd1];",
+                           "ld.relaxed.cta.global.u32 %r2, [%rd1];",
+                           "ld.relaxed.cta.shared.u32 %r2, [words];",
+                           "st.relaxed.cta.shared.u32 [words], %r2;",
+                           "atom.shared.add.u32 %r2, [words], 1;",
+                           "membar.cta;",
+                           "fence.acq_rel.cta;",
+                           "ld.acquire.gpu.global.u32 %r2, [%rd1];",
+                           "st.release.gpu.global.u32 [%rd1], %r2;",
+                           "ld.global.cv.u32 %r2, [%rd1];",
+                           "ld.global.cg.u32 %r2, [%rd1];",
+                           "atom.global.add.u32 %r2, [%rd1], 1;",
+                           "atom.add.u32 %r2, [%rd1], 1;",
+                           "atom.shared.cas.b32 %r2, [words], 0, 1;",
+                           "atom.shared.exch.b32 %r2, [words], 1;",
+                           "red.release.gpu.global.add.u32 [%rd1], 1;",
+                           "membar.gl;",
+                           "fence.acq_rel.gpu;",
+                           "membar.sys;"})
     EXPECT_EQ(ahead(body), 192U) << body;
   EXPECT_EQ(ahead("{ .param .b64 n; .param .b64 r; st.param.b64 [n], 16; call.uni (r), malloc, (n);"
                   " ld.param.b64 %rd3, [r]; }"),
             192U);
+}
+
+/// Records of a warp that 8000 times does `body`, after a refill of the other, which waits for it at a
+/// barrier.
+std::uint32_t awaited(const std::string& body) {
+  PtxRunner runner(R"(
+.visible .entry kernel(.param .u64 data)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 128;
+  add.s64 %rd2, %rd2, %rd1;
+  setp.lt.u32 %p2, %r2, 32;
+  @%p2 bra MEET;
+LOOP:
+)" + body + R"(
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 8000;
+  @%p1 bra LOOP;
+MEET:
+  bar.sync 0;
+  ret;
+}
+)");
+  const Address data = runner.device.memory.allocate(1U << 16U);
+  const auto source = runner.launch("kernel", {1, 1, 1}, {64, 1, 1}, {data});
+  const auto block = source->begin_block(0, 0, 0, 0);
+  block->refill(0, 9);
+  return block->stream(1).available();
+}
+
+TEST(Stream, OfAWarpThatOthersWaitForIsBounded) {
+  EXPECT_EQ(awaited("add.u32 %r3, %r3, %r1;"), 4096U);
+  EXPECT_EQ(awaited("ld.volatile.global.u32 %r3, [%rd2];"), 512U);
+  // 33 words for each store, one instruction of four.
+  const std::uint32_t scattered = awaited("st.global.u32 [%rd2], %r3;");
+  EXPECT_GE(scattered, 4 * 4096U / 33);
+  EXPECT_LT(scattered, 4 * 4096U / 33 + 192);
 }
 
 TEST(Stream, LocalMemoryIsInterleavedByWarp) {
