@@ -30,16 +30,12 @@ struct Outcome {
 /// Kernels whose code fixes the block: with another one their threads race for shared memory, or with another
 /// grid their blocks for the same elements.
 std::optional<Dim3> fixed_shape(const std::string& kernel) {
-  static const std::map<std::string, Dim3> shapes = {{"lud_diagonal", {16, 1, 1}},
-                                                     {"lud_perimeter", {32, 1, 1}},
-                                                     {"lud_internal", {16, 16, 1}},
-                                                     {"sgemm_nt", {16, 8, 1}},
-                                                     {"align_tiles", {16, 1, 1}},
-                                                     {"layerforward", {16, 16, 1}},
-                                                     {"adjust_weights", {16, 16, 1}},
-                                                     {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
-                                                     {"dynproc", {256, 1, 1}},
-                                                     {"calculate_temp", {16, 16, 1}}};
+  static const std::map<std::string, Dim3> shapes = {
+      {"lud_diagonal", {16, 1, 1}},    {"lud_perimeter", {32, 1, 1}},
+      {"lud_internal", {16, 16, 1}},   {"sgemm_nt", {16, 8, 1}},
+      {"align_tiles", {16, 1, 1}},     {"layerforward", {16, 16, 1}},
+      {"adjust_weights", {16, 16, 1}}, {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
+      {"dynproc", {256, 1, 1}},        {"calculate_temp", {16, 16, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
