@@ -3,6 +3,7 @@
 
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
+#include "tests/figures.hpp"
 
 namespace gpumux {
 namespace {
@@ -19,19 +20,7 @@ experiment::RunSpec pair_spec(const char* policy) {
 std::string figures(const experiment::RunSpec& spec) {
   experiment::RunResult result = experiment::simulate(spec);
   result.wall_seconds = 0;
-  std::string text = experiment::result_json(result, {1, 1}, {});
-#define GPUMUX_FIELD(field, unit, description) \
-  text += std::to_string(result.schedulers.field) + " " #field "\n";
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) \
-  text += std::to_string(result.partitions.field) + " " #field "\n";
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) text += std::to_string(result.gpu.field) + " " #field "\n";
-  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  return text;
+  return experiment::result_json(result, {1, 1}, {}) + gpumux::figures(result);
 }
 
 class Determinism : public testing::TestWithParam<const char*> {};

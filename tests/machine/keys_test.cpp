@@ -10,6 +10,7 @@
 #include "machine/config_file.hpp"
 #include "machine/config_file_fields.hpp"
 #include "sm/harness.hpp"
+#include "tests/figures.hpp"
 
 namespace gpumux {
 namespace {
@@ -67,17 +68,7 @@ std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
   } catch (const SimulationFault& fault) {
     return fault.what();
   }
-  std::string text = fmt::format("{} cycles", result.cycles);
-#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.gpu.field, #field);
-  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.partitions.field, #field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) text += fmt::format(" {} {}", result.schedulers.field, #field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  return text;
+  return figures(result);
 }
 
 struct Change {

@@ -4,6 +4,7 @@
 
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
+#include "tests/figures.hpp"
 
 namespace gpumux {
 namespace {
@@ -139,15 +140,14 @@ class Kernels final : public runtime::Application {
         launch("tickets", 6, 0);
         co_await host.synchronize(0);
       }
-      co_await host.synchronize();
-      co_return;
+    } else {
+      const runtime::StreamId other = host.create_stream();
+      launch("tickets", 20 + 7 * first_, 0);
+      launch("apart", 16, other);
+      launch("tickets", 9, other);
+      launch("chain", 6, 0);
+      launch("tickets", 28, 0);
     }
-    const runtime::StreamId other = host.create_stream();
-    launch("tickets", 20 + 7 * first_, 0);
-    launch("apart", 16, other);
-    launch("tickets", 9, other);
-    launch("chain", 6, 0);
-    launch("tickets", 28, 0);
     co_await host.synchronize();
     // What blocks had drawn last lies where their last numbers say.
     left_.resize(kWords);
@@ -169,27 +169,11 @@ std::string figures(experiment::RunSpec spec, std::uint32_t apps, bool slow) {
     app.create = [=, &left](std::uint64_t) { return std::make_unique<Kernels>(i, slow, left[i]); };
     spec.apps.push_back(std::move(app));
   }
-  const experiment::RunResult result = experiment::simulate(spec);
-  std::string text = std::to_string(result.cycles) + " cycles\n";
-  const auto add = [&](std::uint64_t value, const char* name) {
-    text += std::to_string(value) + " " + name + "\n";
-  };
-  for (const experiment::AppResult& app : result.apps) {
-    add(app.first_completion, "first completion");
-#define GPUMUX_FIELD(field, unit, description) add(app.counters.field, #field);
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-#define GPUMUX_FIELD(field, unit, description) add(result.schedulers.field, #field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
+  std::string text = gpumux::figures(experiment::simulate(spec));
   for (const std::vector<std::uint32_t>& words : left) {
     std::uint64_t hash = words.size();
     for (const std::uint32_t word : words) hash = hash * 1099511628211U + word;
-    add(hash, "memory");
+    text += std::to_string(hash) + " memory\n";
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
+#include "tests/figures.hpp"
 #include "tests/trace/trace_folder.hpp"
 
 namespace gpumux::trace::test {
@@ -81,26 +82,7 @@ experiment::AppSpec app(std::shared_ptr<const Trace> trace, const std::string& n
   return spec;
 }
 
-std::string figures(const experiment::RunSpec& spec) {
-  experiment::RunResult result = experiment::simulate(spec);
-  std::string text = std::to_string(result.cycles) + " cycles\n";
-  const auto add = [&](std::uint64_t value, const char* name) {
-    text += std::to_string(value) + " " + name + "\n";
-  };
-  for (const experiment::AppResult& a : result.apps) {
-    add(a.first_completion, "first completion");
-#define GPUMUX_FIELD(field, unit, description) add(a.counters.field, #field);
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-#define GPUMUX_FIELD(field, unit, description) add(result.schedulers.field, #field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  return text;
-}
+std::string figures(const experiment::RunSpec& spec) { return gpumux::figures(experiment::simulate(spec)); }
 
 class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<std::uint32_t> {
  protected:

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "experiment/run.hpp"
+
+namespace gpumux {
+
+/// All that a run has counted, a line for each figure, for comparison with another run.
+inline std::string figures(const experiment::RunResult& result) {
+  std::string text = std::to_string(result.cycles) + " cycles\n";
+  const auto add = [&](std::uint64_t value, const char* name) {
+    text += std::to_string(value) + " " + name + "\n";
+  };
+  for (const experiment::AppResult& app : result.apps) {
+    add(app.first_completion, "first completion");
+#define GPUMUX_FIELD(field, unit, description) add(app.counters.field, #field);
+    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+#define GPUMUX_FIELD(field, unit, description) add(result.gpu.field, #field);
+  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) add(result.schedulers.field, #field);
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
+  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return text;
+}
+
+}  // namespace gpumux
