@@ -182,8 +182,11 @@ class EjectionPort {
     }
     constexpr std::size_t kMany = 32;
     if (incoming.size() > kMany) {
-      for (const machine::MemReply& reply : incoming)
-        waiting_.push_back({reply, requests[reply.tag].partition});
+      constexpr std::size_t kAhead = 16;  // requests are fetched from the host's memory
+      for (std::size_t i = 0; i < incoming.size(); ++i) {
+        if (i + kAhead < incoming.size()) __builtin_prefetch(&requests[incoming[i + kAhead].tag], 1);
+        waiting_.push_back({incoming[i], requests[incoming[i].tag].partition});
+      }
       std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(head_), waiting_.end(),
                        [](const Waiting& a, const Waiting& b) {
                          return std::tuple(a.reply.time, a.partition) < std::tuple(b.reply.time, b.partition);

@@ -34,15 +34,27 @@ void Sm::State::send_requests(Cycle now) {
 
 /// What the next replies will touch, one thing after the other.
 [[gnu::always_inline]] inline void Sm::State::prefetch_replies() const {
-  constexpr std::size_t kAhead = 3;
-  const std::uint32_t later = ejection.coming(kAhead);
-  if (later != kNil) __builtin_prefetch(&requests[later], 1);
-  const std::uint32_t soon = ejection.coming(kAhead - 1);
-  if (soon != kNil) prefetch_target(requests[soon]);
-  const std::uint32_t next = ejection.coming(0);
-  if (next != kNil && requests[next].purpose == Purpose::L1Fill) {
-    const std::uint32_t waiter = l1.first_waiter(requests[next].target);
+  const auto request = [this](std::size_t n) -> const Request* {
+    const std::uint32_t tag = ejection.coming(n);
+    return tag == kNil ? nullptr : &requests[tag];
+  };
+  const auto first_op = [this](const Request& answered) {
+    if (answered.purpose == Purpose::L1Fill) return l1.first_waiter(answered.target);
+    return answered.purpose <= Purpose::Atomic ? answered.target : kNil;
+  };
+  if (const Request* const fifth = request(5)) __builtin_prefetch(fifth, 1);
+  if (const Request* const fourth = request(4)) prefetch_target(*fourth);
+  if (const Request* const second = request(2)) {
+    const std::uint32_t waiter = first_op(*second);
     if (waiter != kNil) __builtin_prefetch(&ops[waiter], 1);
+  }
+  if (const Request* const first = request(1)) {
+    const std::uint32_t waiter = first_op(*first);
+    if (waiter != kNil) prefetch_warp(ops[waiter].warp);
+  }
+  if (const Request* const next = request(0)) {
+    const std::uint32_t waiter = first_op(*next);
+    if (waiter != kNil) prefetch_records(warps[ops[waiter].warp]);
   }
 }
 

@@ -77,6 +77,17 @@ struct Sm::State {
       __builtin_prefetch(&ops[request.target], 1);
     }
   }
+  /// All that a memory instruction and its end touch of a warp,
+  [[gnu::always_inline]] void prefetch_warp(std::uint32_t slot) const {
+    __builtin_prefetch(&warps[slot], 1);
+    __builtin_prefetch(&warps[slot].mem_next, 1);
+    scoreboard.prefetch(slot);
+  }
+  /// and, when that is here, its next records.
+  [[gnu::always_inline]] static void prefetch_records(const Warp& warp) {
+    __builtin_prefetch(warp.next);
+    __builtin_prefetch(warp.mem_next);
+  }
   // kControl: with a memory scheme (memory_issue.cpp).
   template <bool kGreedy, bool kControl>
   Cycle simulate(Cycle begin);
