@@ -19,10 +19,11 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   // Predicated off, or a fence: takes its issue slot and nothing else.
   if (record.active == 0 || nothing) return;
 
-  const std::uint32_t index = ops.take();
-  MemoryOp& op = ops[index];
+  const std::uint32_t index = ops.take_stale();
+  MemoryOp& op = ops[index];  // field by field: the host is slow to copy what it has just put together
   op.inst = &inst;
   op.start = now + 1 + delay;
+  op.ready_at = 0;
   op.pc = record.pc;
   op.generation = warp.generation;
   op.warp = static_cast<std::uint16_t>(slot);
