@@ -181,6 +181,18 @@ bool TraceBuilder::find_shape(std::uint64_t& number) {
   return true;
 }
 
+namespace {
+
+void check_addresses(const TraceBuilder::Addresses& addresses, LaneMask mask, std::uint32_t bytes) {
+  for (; mask != 0; mask &= mask - 1) {
+    const Address at = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+    if (at > ~Address{0} - (bytes - 1))
+      throw BuildError{fmt::format("an access of {} bytes at 0x{:x} ends beyond 64 bits", bytes, at)};
+  }
+}
+
+}  // namespace
+
 void TraceBuilder::add_item(const SassInst& inst, const SassClass& what, LaneMask mask,
                             const Addresses& addresses) {
   access_.where = Where::None;
@@ -189,6 +201,7 @@ void TraceBuilder::add_item(const SassInst& inst, const SassClass& what, LaneMas
     access_.where = Where::Constant;  // the trace does not say where: as a hit of one word
     access_.passes.fill(1);
   } else if (inst.access_bytes != 0 && mask != 0) {
+    check_addresses(addresses, mask, inst.access_bytes);
     coalesce(access_, what.space, (what.flags & isa::kAtomic) != 0, header_.windows, addresses, mask,
              inst.access_bytes);
   }

@@ -33,12 +33,14 @@ std::string kernel_file(const LineReader& list, const fs::path& folder, const st
 ConvertSummary convert_folder(const std::string& path, Output& output) {
   fs::path folder = path;
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) folder = folder.parent_path();
-  const std::string list_path = (folder / "kernelslist.g").string();
-  if (!fs::exists(list_path, ignored)) {
-    throw UserError({path}, fs::exists(path, ignored) ? "is no trace folder: it has no kernelslist.g"
-                                                      : "there is no such trace folder");
+  if (!fs::is_directory(folder, ignored)) {
+    if (fs::exists(folder, ignored) && folder.filename() != "kernelslist.g")
+      throw UserError({path}, "is neither a trace folder nor its kernelslist.g");
+    if (!fs::exists(folder, ignored)) throw UserError({path}, "there is no such trace folder");
+    folder = folder.parent_path();
   }
+  const std::string list_path = (folder / "kernelslist.g").string();
+  if (!fs::exists(list_path, ignored)) throw UserError({path}, "is no trace folder: it has no kernelslist.g");
   LineReader list(list_path);
   TraceBuilder builder(output);
   TraceVersions versions;

@@ -21,6 +21,7 @@ class PlainFile final : public ByteSource {
     if (std::filesystem::is_directory(path_, ignored)) {
       throw UserError({path_}, "is a folder; a file was expected");
     }
+    if (std::filesystem::is_fifo(path_, ignored)) throw UserError({path_}, "is a pipe; a file was expected");
     file_ = std::fopen(path_.c_str(), "rb");
     if (file_ == nullptr) fail();
   }

@@ -107,7 +107,7 @@ std::shared_ptr<const Trace> Trace::open(const std::string& path) {
   const auto fail = [&path](const std::string& what) {
     throw UserError({path}, fmt::format("cannot be read ({})", what));
   };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) fail(std::strerror(errno));
   struct Close {
     int file;

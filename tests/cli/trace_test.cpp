@@ -1,4 +1,6 @@
 // Traces on the command line: convert, run alone and with others, inspect.
+#include <sys/stat.h>
+
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -108,6 +110,20 @@ TEST_F(TraceCommands, Inspect) {
   EXPECT_EQ(document["kernels"][0]["instruction_mix"]["sp"], 60);
 }
 
+// What is not UTF-8 is shown with replacement characters.
+TEST_F(TraceCommands, NamesOfAnyBytes) {
+  write_file_atomically(
+      path("t/kernel-1.traceg"),
+      "-kernel name = a\xff\n" + kernel_text(30).substr(sizeof("-kernel name = axpy\n") - 1));
+  EXPECT_EQ(gpumux({"inspect", "t"}).code, 0);
+  EXPECT_TRUE(nlohmann::json::accept(gpumux({"inspect", "t", "--json"}).out));
+  std::filesystem::rename(path("t"), path("t\xff"));
+  const Outcome run =
+      gpumux({"run", "--machine", "v100", "--baseline", "off", "t\xff", "--json", "run.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(nlohmann::json::accept(read_file(path("run.json"))));
+}
+
 TEST_F(TraceCommands, WrongUse) {
   const auto expect = [&](const std::vector<std::string>& args, const std::string& part) {
     const Outcome o = gpumux(args);
@@ -119,6 +135,10 @@ TEST_F(TraceCommands, WrongUse) {
   expect({"run", "t", "--grid", "1"}, "--grid is for kernels of PTX files; t is a trace");
   expect({"run", "none.gmt"}, "none.gmt: error: cannot be read");
   expect({"convert", "none", "-o", "x.gmt"}, "no such trace folder");
+  expect({"convert", "t/none", "-o", "x.gmt"}, "no such trace folder");
+  expect({"convert", "t/kernel-1.traceg", "-o", "x.gmt"}, "neither a trace folder nor its kernelslist.g");
+  ASSERT_EQ(::mkfifo(path("pipe.gmt").c_str(), 0600), 0);
+  expect({"run", "pipe.gmt"}, "no regular file");
   expect({"convert", "t", "-o", "x.bin"}, "must end in .gmt");
   expect({"convert", "t", "-o", "none/x.gmt"}, "there is no folder");
   expect({"inspect", "t", "--block", "32"}, "a trace has its own");

@@ -101,6 +101,25 @@ TEST_F(BadTrace, MixedVersions) {
   EXPECT_EQ(error(), "");
 }
 
+TEST_F(BadTrace, AccessesBeyondTheAddressSpace) {
+  const auto text_of = [&](const std::string& line) {
+    write_kernel(Header().text() + block(line + "0010 ffffffff 0 EXIT 0 0\n", 2));
+    return error();
+  };
+  const auto expect = [&](const std::string& line, const std::string& part) {
+    const std::string text = text_of(line);
+    EXPECT_EQ(text.find("kernel-1.traceg:"), 0U) << line << text;
+    EXPECT_NE(text.find(part), std::string::npos) << line << text;
+  };
+  expect("0000 00000001 1 R1 LDG.E 1 R2 16 1 0xfffffffffffffff8 0 0\n",
+         "an access of 16 bytes at 0xfffffffffffffff8 ends beyond 64 bits");
+  expect("0000 00000003 1 R1 LDG.E 1 R2 4 1 0x0 -2 0\n", "4 bytes at 0xfffffffffffffffe");
+  expect("0000 00000001 0 STG.E 2 R2 R3 8 0 0xfffffffffffffff9 0\n", "8 bytes at 0xfffffffffffffff9");
+  expect("0000 00000001 1 R1 LD.E 1 R2 8 1 0xfffffffffffffffc 0 0\n", "8 bytes");
+  expect("0000 00000001 1 R1 LDC 1 R2 8 1 0xfffffffffffffffc 0 0\n", "8 bytes");
+  EXPECT_EQ(text_of("0000 00000001 1 R1 LDG.E 1 R2 16 1 0xfffffffffffffff0 0 0\n"), "");
+}
+
 TEST_F(BadTrace, Blocks) {
   const std::string head = Header().text();
   const auto expect = [&](const std::string& blocks, const std::string& part) {
