@@ -148,16 +148,36 @@ ordered_json read_earlier(const std::string& path) {
   try {
     ordered_json document = ordered_json::parse(read_file(path));
     if (document.at("schema") != kSchema) throw UserError({path}, fmt::format("is no {} document", kSchema));
+    bool good = true;
+    // Files of before --repeat and --blocks have neither.
+    for (const char* count : {"threads", "repeats", "trace_blocks"})
+      good = good && (!document.contains(count) || (document.at(count).is_number_unsigned() &&
+                                                    document.at(count).get<std::uint64_t>() > 0));
     for (const ordered_json& entry : document.at("cases")) {
       (void)entry.at("kernel").get<std::string>();
       (void)entry.at("machine").get<std::string>();
-      (void)entry.at("warp_instructions_per_second").get<double>();
-      (void)entry.at("peak_memory_bytes").get<double>();
+      good = good && entry.at("warp_instructions_per_second").get<double>() > 0 &&
+             entry.at("peak_memory_bytes").get<double>() > 0;
     }
-    return document;
-  } catch (const ordered_json::exception&) {
-    throw UserError({path}, "is no result of `gpumux bench --json`");
+    if (good) return document;
+  } catch (const ordered_json::exception&) {  // said below
   }
+  throw UserError({path}, "is no result of `gpumux bench --json`");
+}
+
+/// Says what makes the two measurements' ratios mean something else.
+void note_differences(const ordered_json& earlier, const std::string& path, std::uint64_t threads,
+                      std::uint64_t repeats, std::uint64_t blocks) {
+  const auto note = [&](const char* key, std::uint64_t now, std::uint64_t unsaid, const char* option,
+                        const char* what) {
+    const std::uint64_t then = earlier.value(key, unsaid);
+    if (then == now) return;
+    fmt::print(stderr, "note: {} has {} {}, this {}: compare with {} {}\n", path, what, then, now, option,
+               then);
+  };
+  note("repeats", repeats, 1, "--repeat", "the fastest of so many runs:");
+  note("threads", threads, 1, "--threads", "host threads:");
+  note("trace_blocks", blocks, trace::kReferenceBlocks, "--blocks", "thread blocks of each trace:");
 }
 
 /// "x1.08 speed, x0.99 memory" against the same case of an earlier measurement; empty when it has none.
@@ -241,11 +261,7 @@ int bench_command(const Arguments& args) {
   std::vector<unsigned> thread_runs = {threads};
   if (scaling)
     for (const unsigned more : thread_counts()) thread_runs.push_back(more);
-  if (const unsigned then = earlier ? earlier->value("repeats", 1U) : repeats; then != repeats) {
-    fmt::print(stderr,
-               "note: {} has the fastest of {} run{}, this the fastest of {}: compare with --repeat {}\n",
-               compare, then, then == 1 ? "" : "s", repeats, then);
-  }
+  if (earlier) note_differences(*earlier, compare, threads, repeats, blocks);
   TraceFiles traces(blocks);
   ordered_json cases = ordered_json::array();
   fmt::print("{:<13} {:<14} {:>9} {:>10} {:>12} {:>14} {:>12} {:>9} {:>12}\n", "kernel", "machine", "seconds",
@@ -273,7 +289,7 @@ int bench_command(const Arguments& args) {
     document["reference_ratio_geometric_mean"] = *mean;
   }
   document["cases"] = cases;
-  if (scaling) document["scaling"] = bench_scaling(traces, repeats);
+  if (scaling) document["scaling"] = bench_scaling(traces, only, repeats);
   if (!json.empty()) {
     ResultFiles files;
     files.add(json, document.dump(2) + "\n");

@@ -64,7 +64,8 @@ class TraceFiles {
 
 /// Cost of a warp instruction against the number of SMs and of applications that run together, printed; the
 /// same as JSON: {"sms": [...], "applications": [...], "applications_leftover": [...]}. The fastest of
-/// `repeats` runs counts.
-[[nodiscard]] nlohmann::ordered_json bench_scaling(TraceFiles& traces, unsigned repeats);
+/// `repeats` runs counts. Of traces whose name, "trace-stream" for one, contains `only`.
+[[nodiscard]] nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only,
+                                                   unsigned repeats);
 
 }  // namespace gpumux::cli

@@ -61,13 +61,13 @@ ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts,
 }
 
 template <typename Counts, typename Measure>
-ordered_json table(const char* title, const char* what, const Counts& counts, unsigned repeats,
-                   const Measure& measure) {
+ordered_json table(const char* title, const char* what, const std::vector<ReferenceKernel>& kernels,
+                   const Counts& counts, unsigned repeats, const Measure& measure) {
   fmt::print("\n{}\n{:<14}", title, "trace");
   for (const std::uint32_t count : counts) fmt::print(" {:>17}", fmt::format("{} {}", count, what));
   fmt::print("\n");
   ordered_json all = ordered_json::array();
-  for (const ReferenceKernel kernel : trace::kReferenceKernels) {
+  for (const ReferenceKernel kernel : kernels) {
     for (ordered_json& entry : row(what, kernel, counts, repeats, measure)) all.push_back(std::move(entry));
   }
   return all;
@@ -75,24 +75,29 @@ ordered_json table(const char* title, const char* what, const Counts& counts, un
 
 }  // namespace
 
-nlohmann::ordered_json bench_scaling(TraceFiles& traces, unsigned repeats) {
+nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only, unsigned repeats) {
+  std::vector<ReferenceKernel> kernels;
+  for (const ReferenceKernel kernel : trace::kReferenceKernels)
+    if (fmt::format("trace-{}", trace::name(kernel)).find(only) != std::string::npos)
+      kernels.push_back(kernel);
   const machine::MachineConfig v100 = machine::load_machine("v100");
   const auto blocks_for = [&](std::uint32_t sms) { return traces.blocks() * sms / v100.sms; };
   // The files are made before anything is measured.
-  for (const ReferenceKernel kernel : trace::kReferenceKernels) {
+  for (const ReferenceKernel kernel : kernels) {
     for (const std::uint32_t sms : kSmCounts) (void)traces.path(kernel, blocks_for(sms));
     for (const std::uint32_t apps : kAppCounts) (void)traces.path(kernel, traces.blocks() / apps);
   }
   ordered_json scaling;
   scaling["sms"] = table(
       "Nanoseconds per warp instruction, v100 with other numbers of SMs, the same work for each SM:", "SMs",
-      kSmCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t sms) {
+      kernels, kSmCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t sms) {
         return run_trace(traces.path(kernel, blocks_for(sms)), 1, sized_v100(sms), "leftover", 1);
       });
   const auto applications = [&](const char* title, const char* policy) {
-    return table(title, "apps", kAppCounts, repeats, [&](ReferenceKernel kernel, std::uint32_t apps) {
-      return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, policy, 1);
-    });
+    return table(title, "apps", kernels, kAppCounts, repeats,
+                 [&](ReferenceKernel kernel, std::uint32_t apps) {
+                   return run_trace(traces.path(kernel, traces.blocks() / apps), apps, v100, policy, 1);
+                 });
   };
   scaling["applications"] = applications(
       "Nanoseconds per warp instruction, v100, the same work split over applications that share SMs (even):",

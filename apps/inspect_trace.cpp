@@ -88,7 +88,7 @@ void inspect_trace(const std::string& path, const machine::MachineConfig& machin
   std::map<std::string, std::size_t> same;  // what launches have in common -> index
   for (const trace::Launch& launch : opened->launches()) {
     ordered_json kernel = describe(*opened, launch, machine, disassemble);
-    const std::string key = kernel.dump();
+    const std::string key = kernel.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     const auto [found, added] = same.emplace(key, kernels.size());
     if (added) {
       kernels.push_back(std::move(kernel));
@@ -115,7 +115,7 @@ void inspect_trace(const std::string& path, const machine::MachineConfig& machin
                                    {"bytes_from_device", from_device},
                                    {"warp_instructions", opened->warp_instructions()},
                                    {"kernels", kernels}};
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print(

@@ -61,7 +61,8 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
                                         {"seed", spec.seed},
                                         {"ipc", ipc}};
   try {
-    write_file_atomically(path, entry.dump(2) + "\n");
+    write_file_atomically(path,
+                          entry.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } catch (const UserError&) {
   }
 }

@@ -31,7 +31,9 @@ std::string heading(const RunResult& result, const CounterValue& counter) {
 
 }  // namespace
 
-std::string json_text(const ordered_json& document) { return document.dump(2) + "\n"; }
+std::string json_text(const ordered_json& document) {
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
 
 ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);

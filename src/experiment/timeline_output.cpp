@@ -200,13 +200,14 @@ std::string join_timelines(const std::vector<std::string>& traces) {
       if (event.contains("tid"))
         event["tid"] = event["tid"].get<std::uint64_t>() + first * kThreadsPerProcess;
       if (event.at("name") == "process_sort_index") event["args"]["sort_index"] = first + process;
-      events += (events.empty() ? "" : ",\n") + event.dump();
+      events +=
+          (events.empty() ? "" : ",\n") + event.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     }
     first += most + 1;
   }
   return fmt::format(
       "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"runs\": {}}}, \"traceEvents\": [\n{}\n]}}\n",
-      runs.dump(), events);
+      runs.dump(-1, ' ', false, ordered_json::error_handler_t::replace), events);
 }
 
 }  // namespace gpumux::experiment

@@ -142,7 +142,7 @@ database::ResultRow read_result(std::string_view text) {
     row.antt = optional(metrics.at("antt"));
     row.stp = optional(metrics.at("stp"));
     row.fairness = optional(metrics.at("fairness"));
-    row.document = document.dump();
+    row.document = document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     for (const ordered_json& app : document.at("apps")) {
       row.apps.push_back({app.at("ipc").get<double>(), optional(app.at("ipc_isolated")),
                           optional(app.at("normalized_ipc")), app.at("completions").get<std::uint64_t>()});

@@ -1,5 +1,6 @@
 // list, inspect and the program's own options, from the outside.
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
@@ -131,6 +132,16 @@ TEST_F(Cli, BenchRefusesWhatContradicts) {
   EXPECT_EQ(gpumux({"bench", "--compare", "nothing.json"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--blocks", "1"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--repeat", "0"}).code, 2);
+  for (const char* damage :
+       {R"("repeats": "x")", R"("repeats": -1)", R"("threads": 0)", R"("trace_blocks": [])",
+        R"("cases": [{"kernel": "a", "machine": "b", "warp_instructions_per_second": 0,
+                                           "peak_memory_bytes": 1}])"}) {
+    const std::string file = path("damaged.json");
+    std::ofstream(file) << R"({"schema": "gpumux.bench/1", "cases": [], )" << damage << "}";
+    const Outcome damaged = gpumux({"bench", "--compare", file});
+    EXPECT_EQ(damaged.code, 2) << damage;
+    EXPECT_NE(damaged.err.find("is no result of `gpumux bench --json`"), std::string::npos) << damaged.err;
+  }
   const Outcome o = gpumux({"bench", "--only", "nosuch"});
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("trace-compute"), std::string::npos) << o.err;
@@ -155,9 +166,14 @@ TEST_F(Cli, BenchMeasuresHowCostScales) {
       gpumux({"bench", "--repeat", "1", "--blocks", "160", "--only", "trace-compute", "--compare", file});
   EXPECT_NE(compared.out.find(" speed, x"), std::string::npos) << compared.out;
   EXPECT_NE(compared.err.find("compare with --repeat 2"), std::string::npos) << compared.err;
+  const Outcome other = gpumux({"bench", "--repeat", "2", "--threads", "2", "--blocks", "161", "--only",
+                                "trace-compute", "--compare", file});
+  EXPECT_NE(other.err.find("compare with --threads 1"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("compare with --blocks 160"), std::string::npos) << other.err;
+  EXPECT_EQ(other.err.find("--repeat"), std::string::npos) << other.err;
   for (const char* what : {"sms", "applications", "applications_leftover"}) {
     const json& table = document["scaling"][what];
-    ASSERT_EQ(table.size(), 12U);  // three traces, four sizes each
+    ASSERT_EQ(table.size(), 4U);  // sizes, of the one trace that --only names
     for (std::size_t i = 0; i < table.size(); ++i) {
       EXPECT_GT(table[i]["nanoseconds_per_warp_instruction"], 0);
       EXPECT_GT(table[i]["peak_memory_bytes"], 0);
