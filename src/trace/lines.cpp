@@ -42,6 +42,11 @@ class PlainFile final : public ByteSource {
   std::FILE* file_ = nullptr;
 };
 
+/// What came before has been given.
+struct DamagedData {
+  const char* what;
+};
+
 class XzFile final : public ByteSource {
  public:
   explicit XzFile(const std::string& path) : path_(path), file_(path), in_(1U << 18U) {
@@ -54,6 +59,7 @@ class XzFile final : public ByteSource {
   XzFile(const XzFile&) = delete;
   XzFile& operator=(const XzFile&) = delete;
   std::size_t read(char* buffer, std::size_t size) override {
+    if (failed_ != LZMA_OK) fail(failed_);
     stream_.next_out = reinterpret_cast<std::uint8_t*>(buffer);
     stream_.avail_out = size;
     while (stream_.avail_out == size && !ended_) {
@@ -66,7 +72,8 @@ class XzFile final : public ByteSource {
       if (result == LZMA_STREAM_END) {
         ended_ = true;
       } else if (result != LZMA_OK) {
-        fail(result);
+        if (stream_.avail_out == size) fail(result);
+        failed_ = result;
       }
     }
     return size - stream_.avail_out;
@@ -74,11 +81,12 @@ class XzFile final : public ByteSource {
 
  private:
   [[noreturn]] void fail(lzma_ret result) const {
+    if (result == LZMA_BUF_ERROR) throw DamagedData{"the xz data ends too early"};
+    if (result == LZMA_DATA_ERROR) throw DamagedData{"the xz data is damaged"};
     const char* what = result == LZMA_FORMAT_ERROR     ? "it is not in xz format"
-                       : result == LZMA_BUF_ERROR      ? "the xz data ends too early"
                        : result == LZMA_MEMLIMIT_ERROR ? "it needs more than 1 GiB to decompress"
                        : result == LZMA_MEM_ERROR      ? "out of memory"
-                                                       : "the xz data is damaged";
+                                                       : "its kind of xz data is unknown";
     throw UserError({path_}, fmt::format("cannot be read: {}", what));
   }
   std::string path_;
@@ -87,6 +95,7 @@ class XzFile final : public ByteSource {
   lzma_stream stream_ = LZMA_STREAM_INIT;
   lzma_action action_ = LZMA_RUN;
   bool ended_ = false;
+  lzma_ret failed_ = LZMA_OK;
 };
 
 }  // namespace
@@ -96,6 +105,15 @@ LineReader::LineReader(std::string path) : path_(std::move(path)), buffer_(kBuff
     source_ = std::make_unique<XzFile>(path_);
   } else {
     source_ = std::make_unique<PlainFile>(path_);
+  }
+}
+
+std::size_t LineReader::read_more() {
+  try {
+    return source_->read(buffer_.data() + end_, buffer_.size() - end_);
+  } catch (const DamagedData& damage) {
+    ++number_;
+    fail(fmt::format("cannot be read: {}", damage.what));
   }
 }
 
@@ -113,7 +131,7 @@ bool LineReader::next(std::string_view& line) {
     end_ -= begin_;
     begin_ = 0;
     searched = end_;
-    const std::size_t got = source_->read(buffer_.data() + end_, buffer_.size() - end_);
+    const std::size_t got = read_more();
     drained_ = got == 0;
     end_ += got;
   }

@@ -22,7 +22,7 @@ class LineReader {
   /// A name that ends in .xz is decompressed. Throws UserError when the file cannot be read.
   explicit LineReader(std::string path);
   /// The next line without its end; false at the end of the file. The text lives until the next call. Throws
-  /// UserError for a line that is too long to be one, and for damaged compression.
+  /// UserError for a line that is too long to be one, and for damaged compression: at the line where it is.
   bool next(std::string_view& line);
   /// Of the line that next() gave last, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
@@ -31,6 +31,7 @@ class LineReader {
   [[noreturn]] void fail(const std::string& what, const char* at = nullptr) const;
 
  private:
+  std::size_t read_more();
   static constexpr std::size_t kBuffer = 1U << 20U;
   static constexpr std::size_t kLongest = 1U << 16U;
   std::string path_;

@@ -1,6 +1,8 @@
 // Hostile traces: one line with file and line, never a crash.
 #include <lzma.h>
 
+#include <algorithm>
+
 #include "base/hash.hpp"
 #include "tests/trace/trace_folder.hpp"
 #include "trace/format.hpp"
@@ -199,10 +201,29 @@ TEST_F(BadTrace, Compressed) {
   EXPECT_EQ(error(), "");
   write("kernelslist.g", "kernel-1.traceg\n");  // compressed after the list was made
   EXPECT_EQ(error(), "");
-  write("kernel-1.traceg.xz", good.substr(0, good.size() / 2));
-  EXPECT_NE(error().find("kernel-1.traceg.xz: error: cannot be read: the xz data ends too early"),
-            std::string::npos)
-      << error();
+  // At the line up to which it could be read.
+  const auto expect = [&](const std::string& compressed, std::size_t first, std::size_t last,
+                          const char* what) {
+    write("kernel-1.traceg.xz", compressed);
+    const std::string text = error();
+    constexpr std::string_view kFile = "kernel-1.traceg.xz:";
+    ASSERT_EQ(text.find(kFile), 0U) << text;
+    const std::size_t line = std::stoul(text.substr(kFile.size()));
+    EXPECT_GE(line, first) << text;
+    EXPECT_LE(line, last) << text;
+    EXPECT_NE(text.find(std::string(": error: cannot be read: ") + what), std::string::npos) << text;
+  };
+  expect(good.substr(0, good.size() / 2), 1, 24, "the xz data ends too early");
+  const std::string longer = reference_text(ReferenceKernel::Diverge, 16);
+  const auto lines = static_cast<std::size_t>(std::count(longer.begin(), longer.end(), '\n'));
+  const std::string compressed = xz(longer);
+  expect(compressed.substr(0, compressed.size() * 3 / 4), lines / 2, lines * 7 / 8,
+         "the xz data ends too early");
+  // Its check lies before the index, whose size in words is in the footer's fifth byte.
+  std::string with_other_check = compressed;
+  const std::size_t index = (static_cast<unsigned char>(compressed[compressed.size() - 8]) + 1U) * 4;
+  with_other_check[compressed.size() - 12 - index - 1] ^= 0x55;
+  expect(with_other_check, lines + 1, lines + 1, "the xz data is damaged");
   write("kernel-1.traceg.xz", "no xz at all");
   EXPECT_NE(error().find("it is not in xz format"), std::string::npos) << error();
   std::string damaged = good;
