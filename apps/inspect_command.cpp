@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -216,7 +217,7 @@ int inspect_command(const Arguments& args) {
                              {"file", program.file},         {"sm", module->module.sm},
                              {"machine", machine.name},      {"kernels", kernels}};
     if (row != nullptr) document["table2"] = table2_json(*row, machine);
-    fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", dump_json(document, 2));
     return 0;
   }
   fmt::print("{} ({}, compiled for sm_{})\n", program.name, program.file, module->module.sm);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "inspect_mix.hpp"
 #include "trace/application.hpp"
@@ -88,7 +89,7 @@ void inspect_trace(const std::string& path, const machine::MachineConfig& machin
   std::map<std::string, std::size_t> same;  // what launches have in common -> index
   for (const trace::Launch& launch : opened->launches()) {
     ordered_json kernel = describe(*opened, launch, machine, disassemble);
-    const std::string key = kernel.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    const std::string key = dump_json(kernel);
     const auto [found, added] = same.emplace(key, kernels.size());
     if (added) {
       kernels.push_back(std::move(kernel));
@@ -115,7 +116,7 @@ void inspect_trace(const std::string& path, const machine::MachineConfig& machin
                                    {"bytes_from_device", from_device},
                                    {"warp_instructions", opened->warp_instructions()},
                                    {"kernels", kernels}};
-    fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", dump_json(document, 2));
     return;
   }
   fmt::print(

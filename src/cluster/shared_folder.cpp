@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -28,10 +29,6 @@ constexpr const char* kPartial = "partial";
 constexpr const char* kSubmissionSchema = "gpumux.tasks/2";
 constexpr const char* kResultSchema = "gpumux.task-result/2";
 constexpr std::string_view kEnd = ".json";
-
-std::string dump(const ordered_json& document) {
-  return document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
 
 /// Names in a folder without their end; files that are being written, and strangers', are left out.
 std::vector<std::string> names_in(const std::string& folder) {
@@ -162,13 +159,13 @@ void SharedFolder::put(const Submission& submission) const {
     }
     tasks.push_back(std::move(runs));
   }
-  publish(submission_path(submission.name), dump({{"schema", kSubmissionSchema},
-                                                  {"name", submission.name},
-                                                  {"program", submission.program},
-                                                  {"file", submission.file},
-                                                  {"scale", submission.scale},
-                                                  {"text", submission.text},
-                                                  {"tasks", std::move(tasks)}}));
+  publish(submission_path(submission.name), dump_json({{"schema", kSubmissionSchema},
+                                                       {"name", submission.name},
+                                                       {"program", submission.program},
+                                                       {"file", submission.file},
+                                                       {"scale", submission.scale},
+                                                       {"text", submission.text},
+                                                       {"tasks", std::move(tasks)}}));
   (void)make_parts();  // nobody removes them any more
 }
 
@@ -211,11 +208,11 @@ std::vector<Submission> SharedFolder::submissions() const {
 
 void SharedFolder::put(const TaskResult& result) const {
   const std::string path = result_path(result.name);
-  const std::string bytes = dump({{"schema", kResultSchema},
-                                  {"run", result.name},
-                                  {"good", result.good},
-                                  {"exit_code", result.exit_code},
-                                  {"text", result.text}});
+  const std::string bytes = dump_json({{"schema", kResultSchema},
+                                       {"run", result.name},
+                                       {"good", result.good},
+                                       {"exit_code", result.exit_code},
+                                       {"text", result.text}});
   // Never makes the folder: who has removed it wants no result.
   if (const int reason = write_whole(path, bytes); reason != 0) {
     throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "database/schema.hpp"
@@ -166,7 +167,7 @@ void export_json(Connection& connection, const Sink& sink) {
     }
     run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));
     // Names of files need not be UTF-8.
-    sink(separator + run.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    sink(separator + dump_json(run));
     separator = ",\n";
   }
   sink("\n]}\n");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -61,8 +62,7 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
                                         {"seed", spec.seed},
                                         {"ipc", ipc}};
   try {
-    write_file_atomically(path,
-                          entry.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    write_file_atomically(path, dump_json(entry, 2) + "\n");
   } catch (const UserError&) {
   }
 }

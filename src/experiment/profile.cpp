@@ -10,6 +10,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -173,7 +174,7 @@ void write_point(const std::string& path, const std::string& key, const RunSpec&
       {"whole", speed_json(point.whole)},
       {"kernels", std::move(kernels)}};
   try {
-    write_file_atomically(path, entry.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_file_atomically(path, dump_json(entry, 2) + "\n");
   } catch (const UserError&) {
   }
 }
@@ -303,7 +304,7 @@ std::string profile_document(const RunSpec& spec, Cycle cycles,
                                  {"cycles", cycles},
                                  {"columns", {"warp_ipc_per_sm", "thread_ipc_per_sm"}},
                                  {"apps", std::move(apps)}};
-  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dump_json(document, 2) + "\n";
 }
 
 }  // namespace gpumux::experiment

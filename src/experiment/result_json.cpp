@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dump_json.hpp"
 #include "base/text.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
@@ -31,9 +32,7 @@ std::string heading(const RunResult& result, const CounterValue& counter) {
 
 }  // namespace
 
-std::string json_text(const ordered_json& document) {
-  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
+std::string json_text(const ordered_json& document) { return dump_json(document, 2) + "\n"; }
 
 ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -82,8 +83,7 @@ std::string with_series(std::string text, const ordered_json& series) {
   const auto scope = [](const ordered_json& counters, const std::string& indent) {
     std::string out;
     for (const auto& [name, samples] : counters.items()) {
-      out += fmt::format("{}\n{}  {}: {}", out.empty() ? "" : ",", indent,
-                         ordered_json(name).dump(-1, ' ', false, ordered_json::error_handler_t::replace),
+      out += fmt::format("{}\n{}  {}: {}", out.empty() ? "" : ",", indent, dump_json(ordered_json(name)),
                          samples.dump());
     }
     return fmt::format("{{{}\n{}}}", out, indent);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "experiment/series_output.hpp"
 
@@ -26,9 +27,7 @@ constexpr std::uint32_t kFirstSm = kGpu + 1;
 constexpr std::uint32_t kThreadsPerProcess = 1024;
 
 /// Names of files and kernels need not be UTF-8.
-std::string quoted(const std::string& text) {
-  return ordered_json(text).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return dump_json(ordered_json(text)); }
 
 std::string dimensions(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
 
@@ -200,14 +199,13 @@ std::string join_timelines(const std::vector<std::string>& traces) {
       if (event.contains("tid"))
         event["tid"] = event["tid"].get<std::uint64_t>() + first * kThreadsPerProcess;
       if (event.at("name") == "process_sort_index") event["args"]["sort_index"] = first + process;
-      events +=
-          (events.empty() ? "" : ",\n") + event.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+      events += (events.empty() ? "" : ",\n") + dump_json(event);
     }
     first += most + 1;
   }
   return fmt::format(
       "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"runs\": {}}}, \"traceEvents\": [\n{}\n]}}\n",
-      runs.dump(-1, ' ', false, ordered_json::error_handler_t::replace), events);
+      dump_json(runs), events);
 }
 
 }  // namespace gpumux::experiment

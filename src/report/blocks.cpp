@@ -1,6 +1,7 @@
 #include "report/blocks.hpp"
 
 #include <fmt/format.h>
+#include "base/dump_json.hpp"
 
 #include <cmath>
 
@@ -33,7 +34,7 @@ std::string Column::json() const {
 
 void Blocks::add(std::string name, const nlohmann::ordered_json& value) {
   // Names of files need not be UTF-8.
-  add(std::move(name), value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  add(std::move(name), dump_json(value));
 }
 
 std::string Blocks::html() const {

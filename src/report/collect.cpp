@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "database/schema.hpp"
 #include "database/workload_class.hpp"
@@ -152,8 +153,7 @@ class Collector {
     ordered_json list = ordered_json::array({ordered_json::array()});
     known.index(list[0].dump());
     for (Row row = 0; row < run_count_; ++row) {
-      const std::int64_t index =
-          known.index(values[row].dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+      const std::int64_t index = known.index(dump_json(values[row]));
       if (index == static_cast<std::int64_t>(list.size())) list.push_back(values[row]);
       column.set(row, index);
     }

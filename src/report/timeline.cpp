@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "report/base64.hpp"
 
@@ -91,8 +92,7 @@ class Packer {
       ordered_json arguments = *found;
       if (core_mhz_ && phase == "X") take_cycles(arguments, span);
       if (!arguments.empty()) {
-        span.arguments =
-            arguments_.index(arguments.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+        span.arguments = arguments_.index(dump_json(arguments));
       }
     }
     if (!(span.duration >= 0)) fail("an event ends before it begins");
@@ -145,7 +145,7 @@ class Packer {
                                      {"category", column(all, &Span::category)},
                                      {"arguments", column(all, &Span::arguments)}}},
                                    {"counters", counters}};
-    return document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return dump_json(document);
   }
 
   [[noreturn]] void fail(const std::string& what) const {

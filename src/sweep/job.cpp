@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
@@ -125,7 +126,7 @@ std::string perform(const experiment::RunSpec& spec, const std::vector<double>& 
                       {"series", std::move(series)}};
   if (result.timeline) all["timeline"] = experiment::timeline_json(result, spec.machine.clocks.core);
   // Names of files need not be UTF-8.
-  return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return dump_json(all);
 }
 
 database::ResultRow read_result(std::string_view text) {
@@ -142,7 +143,7 @@ database::ResultRow read_result(std::string_view text) {
     row.antt = optional(metrics.at("antt"));
     row.stp = optional(metrics.at("stp"));
     row.fairness = optional(metrics.at("fairness"));
-    row.document = document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    row.document = dump_json(document);
     for (const ordered_json& app : document.at("apps")) {
       row.apps.push_back({app.at("ipc").get<double>(), optional(app.at("ipc_isolated")),
                           optional(app.at("normalized_ipc")), app.at("completions").get<std::uint64_t>()});

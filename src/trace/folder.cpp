@@ -34,9 +34,9 @@ ConvertSummary convert_folder(const std::string& path, Output& output) {
   fs::path folder = path;
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    if (fs::exists(folder, ignored) && folder.filename() != "kernelslist.g")
-      throw UserError({path}, "is neither a trace folder nor its kernelslist.g");
     if (!fs::exists(folder, ignored)) throw UserError({path}, "there is no such trace folder");
+    if (folder.filename() != "kernelslist.g")
+      throw UserError({path}, "is neither a trace folder nor its kernelslist.g");
     folder = folder.parent_path();
   }
   const std::string list_path = (folder / "kernelslist.g").string();

@@ -139,6 +139,9 @@ TEST_F(TraceCommands, WrongUse) {
   expect({"convert", "t/kernel-1.traceg", "-o", "x.gmt"}, "neither a trace folder nor its kernelslist.g");
   ASSERT_EQ(::mkfifo(path("pipe.gmt").c_str(), 0600), 0);
   expect({"run", "pipe.gmt"}, "no regular file");
+  std::filesystem::create_directories(path("p"));
+  ASSERT_EQ(::mkfifo(path("p/kernelslist.g").c_str(), 0600), 0);
+  expect({"convert", "p", "-o", "x.gmt"}, "is a pipe");
   expect({"convert", "t", "-o", "x.bin"}, "must end in .gmt");
   expect({"convert", "t", "-o", "none/x.gmt"}, "there is no folder");
   expect({"inspect", "t", "--block", "32"}, "a trace has its own");
