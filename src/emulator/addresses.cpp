@@ -164,10 +164,18 @@ void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byt
   const char* name = space == isa::Space::Const || space == isa::Space::Param ? "constant"
                      : space == isa::Space::Local                             ? "local"
                                                                               : "shared";
+  if (space == isa::Space::Local) {
+    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+      const u32 lane = static_cast<u32>(std::countr_zero(rest));
+      if (!valid(a.at[lane])) warp.block->check_stack(warp, lane);
+    }
+  }
   find_fault(a, warp, lanes, bytes, align, kind, name, valid, [&](u64 at) {
     if (size == 0) return fmt::format("the {} is empty", what);
     if (at >= size)
-      return fmt::format("{} after the end of the {}, {}", count_bytes(at - size), what, count_bytes(size));
+      return fmt::format("{} the end of the {}, {}",
+                         at == size ? "just after" : count_bytes(at - size) + " after", what,
+                         count_bytes(size));
     return fmt::format("reaches beyond the end of the {}, {}", what, count_bytes(size));
   });
 }

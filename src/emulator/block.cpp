@@ -1,10 +1,12 @@
 #include "emulator/block.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "emulator/addresses.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -112,14 +114,106 @@ std::string Block::thread_text(const Warp& warp, std::uint32_t lane) const {
 
 std::string Block::place_text(std::uint32_t pc) const {
   const isa::Function& function = launch_->program->kernel->code;
-  const std::string& file = module().compiled->module.file;
-  return fmt::format("pc {} ({}:{})", pc, file.substr(file.rfind('/') + 1), function.code[pc].line);
+  return fmt::format("pc {} ({})", pc, module().compiled->module.place(function.code[pc].line));
 }
 
 void Block::fault(const Warp& warp, std::uint32_t lane, const std::string& what) const {
   throw SimulationFault(fmt::format("error: {}: kernel {}: {}, {}, {}", module().app_name,
                                     launch_->program->kernel->code.name, what, thread_text(warp, lane),
                                     place_text(warp.pc)));
+}
+
+void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
+  const isa::Function& function = launch_->program->kernel->code;
+  const auto depth =
+      std::count_if(warp.paths.begin(), warp.paths.end(), [](const PathEntry& p) { return p.caller; });
+  if (depth == 0 || !function.physical) return;
+  // The frame of the function that runs begins where the stack pointer, register 0 of kernels with calls,
+  // points.
+  const std::uint64_t size = std::uint64_t{launch_->local_words} * 4;
+  std::uint32_t pointer = 0;
+  std::memcpy(&pointer, warp.base[0] + launch_->program->zeroed_from + lane * 4, 4);
+  const isa::Instruction& inst = function.code[warp.pc];
+  const bool by_pointer = inst.src[0].kind == isa::Operand::Kind::Reg32 && inst.src[0].reg == 0;
+  if (pointer < size && !by_pointer) return;
+  fault(warp, lane,
+        fmt::format("stack overflow: calls nest {} deep, and a thread has {} bytes of local memory and stack",
+                    depth, size));
+}
+
+namespace {
+
+/// "lane 3", "lanes 0, 2 and 8 to 31".
+std::string lanes_text(LaneMask lanes) {
+  std::vector<std::string> parts;
+  for (std::uint32_t lane = 0; lane < kWarpSize;) {
+    if (((lanes >> lane) & 1U) == 0) {
+      ++lane;
+      continue;
+    }
+    std::uint32_t end = lane;
+    while (end < kWarpSize && ((lanes >> end) & 1U) != 0) ++end;
+    parts.push_back(end - lane == 1 ? fmt::format("{}", lane) : fmt::format("{} to {}", lane, end - 1));
+    lane = end;
+  }
+  std::string text = std::popcount(lanes) == 1 ? "lane " : "lanes ";
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ", parts[i]);
+  return text;
+}
+
+}  // namespace
+
+/// "; lane 0 waits for them at pc 12 (a.ptx:60)" of the lanes on other paths than the running one.
+std::string Block::waiting_lanes(const Warp& warp) const {
+  std::string text;
+  LaneMask rest = warp.alive & ~warp.active;
+  for (auto path = warp.paths.rbegin(); path != warp.paths.rend() && rest != 0; ++path) {
+    const LaneMask lanes = path->lanes & rest;
+    if (lanes == 0) continue;
+    rest &= ~lanes;
+    text += fmt::format("; {} wait{} for them at {}", lanes_text(lanes), std::popcount(lanes) == 1 ? "s" : "",
+                        place_text(path->pc));
+  }
+  return text;
+}
+
+std::string Block::watched_memory(Warp& warp) {
+  Address loaded = 0;
+  Address locked = 0;
+  try {  // the simulation is over: what this changes does not matter any more
+    execute(warp, kWatched, [&](const Op& op, std::uint32_t pc, LaneMask active) {
+      const isa::Opcode opcode = op.inst->op;
+      const LaneMask lanes = active & warp.pred(op.guard);
+      const bool global = op.inst->space == isa::Space::Global || op.inst->space == isa::Space::Generic;
+      if (lanes == 0 || !global || (opcode != isa::Opcode::Ld && opcode != isa::Opcode::Atom)) return true;
+      warp.pc = pc;
+      Addresses addresses;
+      make_addresses(addresses, warp, op, lanes);
+      const Address address = addresses.at[std::countr_zero(lanes)];
+      (opcode == isa::Opcode::Atom ? locked : loaded) = address;
+      return true;
+    });
+  } catch (const std::exception&) {
+    return "";
+  }
+  const Address address = locked != 0 ? locked : loaded;
+  if (address == 0) return "";
+  return fmt::format("0x{:x}, {}", address, memory().describe(address));
+}
+
+std::string Block::whereabouts(std::uint32_t index) {
+  Warp& warp = storage_->warps[index];
+  if (warp.status == WarpStatus::Done) return "";
+  const std::string who = fmt::format("warp {} of block {}: ", index, triple(ctaid_));
+  if (warp.status == WarpStatus::AtBarrier)
+    return fmt::format("{}at barrier {}, {}", who, warp.barrier, place_text(warp.pc));
+  const std::string lanes = lanes_text(warp.active);
+  const std::string place = place_text(warp.pc);
+  const std::string waiting = waiting_lanes(warp);
+  const std::string memory = watched_memory(warp);
+  return fmt::format("{}{} at {}{}{}{}", who, lanes, place,
+                     memory.empty() ? "" : ", looking again and again at ", memory, waiting);
 }
 
 namespace {
@@ -453,18 +547,19 @@ void Block::report_deadlock() const {
 }
 
 void Block::report_endless(const Warp& warp) const {
-  throw SimulationFault(fmt::format(
-      "error: {}: kernel {}: endless: warp {} of block {} has executed {} instructions without an end, {}",
-      module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_), warp.executed,
-      place_text(warp.pc)));
+  throw SimulationFault(
+      fmt::format("error: {}: kernel {}: endless: warp {} of block {} has executed {} instructions without "
+                  "an end, {} at {}{}",
+                  module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_),
+                  warp.executed, lanes_text(warp.active), place_text(warp.pc), waiting_lanes(warp)));
 }
 
 void Block::report_repetition(const Warp& warp, std::uint32_t pc, std::uint64_t period) const {
   throw SimulationFault(
       fmt::format("error: {}: kernel {}: endless: warp {} of block {} comes back to the same state every {} "
-                  "instruction{} and reads no memory on the way, {}",
+                  "instruction{} and reads no memory on the way, {} at {}{}",
                   module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_), period,
-                  period == 1 ? "" : "s", place_text(pc)));
+                  period == 1 ? "" : "s", lanes_text(warp.active), place_text(pc), waiting_lanes(warp)));
 }
 
 }  // namespace gpumux::emulator

@@ -73,6 +73,10 @@ class Block final : public workload::BlockStream {
   /// Throws SimulationFault: "error: APP: kernel K: WHAT, thread ... of block ..., pc ...".
   [[noreturn]] void fault(const Warp& warp, std::uint32_t lane, const std::string& what) const;
 
+  /// Of a lane whose access to local memory is invalid: faults with a stack overflow when it is one.
+  void check_stack(const Warp& warp, std::uint32_t lane) const;
+  [[nodiscard]] std::string whereabouts(std::uint32_t warp) override;
+
   /// The warp arrives at a barrier; opens it when it was the last.
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
               bool waits);
@@ -89,6 +93,10 @@ class Block final : public workload::BlockStream {
   void watch_for_repetition(Warp& warp, std::uint32_t limit);
   void try_open(std::uint32_t barrier);
   void let_others_run(const Warp& stuck);
+  /// "0x10000001000 (the variable lock)" of the memory that a running warp looks at again and again; "":
+  /// none.
+  [[nodiscard]] std::string watched_memory(Warp& warp);
+  [[nodiscard]] std::string waiting_lanes(const Warp& warp) const;
   [[noreturn]] void report_deadlock() const;
   [[noreturn]] void report_endless(const Warp& warp) const;
   [[noreturn]] void report_repetition(const Warp& warp, std::uint32_t pc, std::uint64_t period) const;

@@ -111,7 +111,7 @@ void call(Warp& warp, const Op& op, LaneMask lanes) {
       const u32 target = function[lane] < table.size() ? table[function[lane]] : kNoTarget;
       if (target == kNoTarget) {
         warp.block->fault(warp, lane,
-                          fmt::format("call through the invalid function pointer 0x{:x}", function[lane]));
+                          fmt::format("call through 0x{:x}, which is no function's address", function[lane]));
       }
       Side* side = std::find_if(sides, sides + count, [&](const Side& s) { return s.pc == target; });
       if (side == sides + count) sides[count++] = {target, 0};

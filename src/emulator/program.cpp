@@ -14,6 +14,7 @@
 #include "emulator/block.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/windows.hpp"
+#include "ptx/limits.hpp"
 #include "ptx/parse.hpp"
 
 namespace gpumux::emulator {
@@ -31,6 +32,17 @@ std::string stem(const std::string& file) {
   const std::size_t dot = name.rfind('.');
   if (dot != std::string::npos && dot != 0) name.resize(dot);
   return name;
+}
+
+/// "FILE:LINE:COLUMN: error: kernel NAME: WHAT" of a message without the kernel.
+std::string with_kernel(std::string message, const std::string& kernel) {
+  constexpr std::string_view kError = "error: ";
+  const std::size_t at = message.find(kError);
+  const std::string name = fmt::format("kernel {}: ", kernel);
+  if (at == std::string::npos ||
+      message.compare(at + kError.size(), name.size() - 2, name, 0, name.size() - 2) == 0)
+    return message;
+  return message.insert(at + kError.size(), name);
 }
 
 /// The address that a pointer in initialised memory gets: generic ones carry the space's window.
@@ -70,8 +82,9 @@ class KernelLaunch final : public workload::KernelSource {
   [[nodiscard]] std::string describe_pc(std::uint32_t pc) const override {
     const isa::Function& code = data_->program->kernel->code;
     if (pc >= code.code.size()) return fmt::format("{}+{}", code.name, pc);
-    return fmt::format("{}+{} {}", code.name, pc,
-                       isa::to_text(data_->module->compiled->module, code, code.code[pc]));
+    const isa::Module& module = data_->module->compiled->module;
+    return fmt::format("{}+{} {}, {}", code.name, pc, isa::to_text(module, code, code.code[pc]),
+                       module.place(code.code[pc].line));
   }
   [[nodiscard]] Address code_address() const override { return data_->code_address; }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
@@ -99,12 +112,20 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
   const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
   if (const auto found = cache.find(key); found != cache.end()) return found->second;
   auto compiled = std::make_shared<CompiledModule>();
-  compiled->module = ptx::parse(ptx_text, file);
+  compiled->module = ptx::parse_by_function(ptx_text, file);
   for (const isa::Function& function : compiled->module.functions) {
     if (!function.is_kernel) continue;
     KernelInfo info;
-    info.code = ptx::compile(compiled->module, function, options);
-    info.table = isa::make_static_table(info.code);
+    try {
+      info.code = ptx::compile(compiled->module, function, options);
+      info.table = isa::make_static_table(info.code);
+    } catch (const UserError& error) {
+      info = {};
+      info.code.name = function.name;
+      info.code.where = function.where;
+      info.code.is_kernel = true;
+      info.error = with_kernel(error.what(), function.name);
+    }
     compiled->kernels.emplace(function.name, std::move(info));
   }
   cache.emplace(key, compiled);
@@ -134,8 +155,10 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   // Addresses first: initial values may point at symbols that follow.
   for (const Symbol& symbol : module.symbols) {
     Address address = symbol.address;
-    if (symbol.kind == Symbol::Kind::Global)
+    if (symbol.kind == Symbol::Kind::Global) {
       address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
+      if (!symbol.in_function) memory.name(address, fmt::format("the variable {}", symbol.name));
+    }
     if (symbol.kind == Symbol::Kind::Const && data.const_bank.size() < symbol.address + symbol.bytes) {
       data.const_bank.resize(symbol.address + symbol.bytes, '\0');
     }
@@ -199,6 +222,7 @@ void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
 
 std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& kernel, LaunchConfig config,
                                                              const workload::BlockMetadata& metadata) {
+  kernel.check();
   const isa::Function& function = kernel.code;
   const std::string who = fmt::format("{}: kernel {}", impl_->data->compiled->module.file, function.name);
   if (config.parameters.size() != function.param_bytes) {
@@ -231,9 +255,15 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->config = std::move(config);
   data->threads = static_cast<std::uint32_t>(threads);
   data->warps = (data->threads + kWarpSize - 1) / kWarpSize;
-  data->shared_bytes = data->config.dynamic_shared_bytes == 0
-                           ? function.shared_bytes
-                           : program->dynamic_shared_base + data->config.dynamic_shared_bytes;
+  const std::uint64_t shared =
+      data->config.dynamic_shared_bytes == 0
+          ? function.shared_bytes
+          : std::uint64_t{program->dynamic_shared_base} + data->config.dynamic_shared_bytes;
+  if (shared > ptx::kMaxSharedBytes) {
+    throw UserError(fmt::format("{}: {} bytes of shared memory, {} of them dynamic; at most {} can be had",
+                                who, shared, data->config.dynamic_shared_bytes, ptx::kMaxSharedBytes));
+  }
+  data->shared_bytes = static_cast<std::uint32_t>(shared);
   data->local_words = (function.local_bytes + 3) / 4;
   data->resources = {data->threads, metadata.registers_per_thread, metadata.shared_bytes};
   if (metadata.registers_per_thread == 0) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/types.hpp"
 #include "isa/instruction.hpp"
 #include "isa/timing_class.hpp"
@@ -28,6 +29,13 @@ class PrintSink {
 struct KernelInfo {
   isa::Function code;                  // final, physical (or virtual for differential tests)
   std::vector<isa::StaticInst> table;  // parallel to code.code
+  std::string error;                   // why it could not be compiled, as a whole message; empty: it was
+
+  /// Throws UserError when it could not be compiled; what else it holds is then its name and parameters
+  /// alone.
+  void check() const {
+    if (!error.empty()) throw UserError::from_line(error);
+  }
 };
 
 /// Immutable compiled module, shared by all applications that load the same PTX.
@@ -36,7 +44,8 @@ struct CompiledModule {
   std::map<std::string, KernelInfo> kernels;
 };
 
-/// Parses and compiles all kernels. Cached by content within the process (thread-safe).
+/// Parses and compiles all kernels; what is wrong with one of them is in its `error`. Cached by content
+/// within the process (thread-safe).
 [[nodiscard]] std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text,
                                                                    const std::string& file,
                                                                    const ptx::CompileOptions& options);
@@ -48,6 +57,8 @@ struct LaunchConfig {
   std::string parameters;  // the constant bank: param_bytes bytes laid out by Function::params
   std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
   std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32
+  std::uint64_t heap_bytes = std::uint64_t{8}
+                             << 20U;  // for malloc in kernels, of the application's all together
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.

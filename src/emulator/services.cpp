@@ -1,4 +1,5 @@
 // The run time's services on the device: printf, assert, malloc and free.
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <string>
@@ -62,8 +63,11 @@ void read_generic(const Warp& warp, u32 lane, u64 address, void* to, u32 bytes) 
       }
       break;
   }
-  block.fault(warp, lane,
-              fmt::format("invalid read of {} bytes at 0x{:x} by a run-time service", bytes, address));
+  const Instruction& inst = block.launch().program->kernel->code.code[warp.pc];
+  block.fault(
+      warp, lane,
+      fmt::format("invalid read of {} byte{} at 0x{:x} by {} ({})", bytes, bytes == 1 ? "" : "s", address,
+                  inst.service == Service::Vprintf ? "printf" : "assert", block.memory().describe(address)));
 }
 
 std::string read_string(const Warp& warp, u32 lane, u64 address) {
@@ -175,14 +179,25 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
     const std::size_t begin = i++;
     Conversion c;
     while (i < format.size() && kFlags.find(format[i]) != std::string_view::npos) c.flags += format[i++];
+    // Widths beyond what the device's buffer holds would only fill the host's memory.
     const auto number = [&] {
+      constexpr std::int64_t kWidest = 1 << 20;
+      std::int64_t value = 0;
       if (i < format.size() && format[i] == '*') {
         ++i;
-        c.flags += std::to_string(static_cast<i32>(arguments.next(4)));
-        return;
+        value = static_cast<i32>(arguments.next(4));
+        c.flags += std::to_string(value);
+      } else {
+        for (; i < format.size() && std::isdigit(static_cast<unsigned char>(format[i])) != 0; ++i) {
+          value = std::min(10 * value + (format[i] - '0'), kWidest + 1);
+          c.flags += format[i];
+        }
       }
-      while (i < format.size() && std::isdigit(static_cast<unsigned char>(format[i])) != 0)
-        c.flags += format[i++];
+      if (value > kWidest || value < -kWidest) {
+        warp.block->fault(
+            warp, lane,
+            fmt::format("printf with a field wider than the {} bytes of the device's buffer", kWidest));
+      }
     };
     number();
     if (i < format.size() && format[i] == '.') {
@@ -250,10 +265,10 @@ void malloc_service(Warp& warp, const Op& op, LaneMask lanes) {
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const u64 bytes = warp.src<u64>(op, 0)[lane];
-    try {
-      result[lane] = warp.block->memory().allocate(bytes);
+    try {  // without room the null pointer, as on the device
+      result[lane] = warp.block->memory().allocate_heap(bytes, warp.block->launch().config.heap_bytes);
     } catch (const SimulationFault&) {
-      result[lane] = 0;  // out of memory: the null pointer, as on the device
+      result[lane] = 0;
     }
   }
   merge(warp.dst<u64>(op), result, lanes);
@@ -263,11 +278,10 @@ void free_service(Warp& warp, const Op& op, LaneMask lanes) {
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const u64 address = warp.src<u64>(op, 0)[lane];
-    try {
-      warp.block->memory().free(address);
-    } catch (const SimulationFault&) {
-      warp.block->fault(warp, lane, fmt::format("free of 0x{:x}, which malloc did not give", address));
-    }
+    if (warp.block->memory().free_heap(address)) continue;
+    warp.block->fault(warp, lane,
+                      fmt::format("free of 0x{:x}, which is no block of malloc's ({})", address,
+                                  warp.block->memory().describe(address)));
   }
 }
 

@@ -48,10 +48,23 @@ void shfl(Warp& warp, const Op& op, LaneMask lanes) {
   warp.set_pred(op.pred_dst[0], inside, lanes);
 }
 
-/// The lanes that take part: those that run and that the mask of the lowest one names.
-LaneMask members(const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
-  if (op.inst->src[which].kind == Operand::Kind::None) return lanes;
-  return lanes & warp.src<u32>(op, which)[std::countr_zero(lanes)];
+/// Calls body(lanes, members) for each group of lanes that vote, match or reduce together: those of `lanes`
+/// with the same member mask, and those of them that it names. Nearly always all lanes have one mask.
+template <class Body>
+void for_each_group(const Warp& warp, const Op& op, u32 which, LaneMask lanes, Body body) {
+  if (op.inst->src[which].kind == Operand::Kind::None) {  // the forms without .sync
+    body(lanes, lanes);
+    return;
+  }
+  const auto* masks = warp.src<u32>(op, which);
+  while (lanes != 0) {
+    const LaneMask mask = masks[std::countr_zero(lanes)];
+    LaneMask group = 0;
+    for (u32 i = 0; i < kWarpSize; ++i) group |= (masks[i] == mask ? 1U : 0U) << i;
+    group &= lanes;
+    body(group, group & mask);
+    lanes &= ~group;
+  }
 }
 
 void broadcast(Warp& warp, const Op& op, u32 value, LaneMask lanes) {
@@ -60,55 +73,55 @@ void broadcast(Warp& warp, const Op& op, u32 value, LaneMask lanes) {
 }
 
 void vote(Warp& warp, const Op& op, LaneMask lanes) {
-  const LaneMask part = members(warp, op, 1, lanes);
-  const LaneMask holds = warp.pred(op.pred_src[0]) & part;
-  bool result = false;
-  switch (op.inst->vote) {
-    case VoteMode::Ballot: broadcast(warp, op, holds, lanes); return;
-    case VoteMode::All: result = holds == part; break;
-    case VoteMode::Any: result = holds != 0; break;
-    default: result = holds == 0 || holds == part; break;
-  }
-  warp.set_pred(op.pred_dst[0], result ? kAllLanes : 0, lanes);
+  const LaneMask predicate = warp.pred(op.pred_src[0]);
+  for_each_group(warp, op, 1, lanes, [&](LaneMask group, LaneMask members) {
+    const LaneMask holds = predicate & members;
+    bool result = false;
+    switch (op.inst->vote) {
+      case VoteMode::Ballot: broadcast(warp, op, holds, group); return;
+      case VoteMode::All: result = holds == members; break;
+      case VoteMode::Any: result = holds != 0; break;
+      default: result = holds == 0 || holds == members; break;
+    }
+    warp.set_pred(op.pred_dst[0], result ? kAllLanes : 0, group);
+  });
 }
 
 template <class T>
-void match(Warp& warp, const Op& op, LaneMask lanes) {
-  auto* d = warp.dst<u32>(op);
+void match_all(Warp& warp, const Op& op, LaneMask lanes) {
   const auto* a = warp.src<T>(op, 0);
-  const LaneMask part = members(warp, op, 1, lanes);
-  if (op.inst->match == MatchMode::All) {
+  for_each_group(warp, op, 1, lanes, [&](LaneMask group, LaneMask members) {
     bool same = true;
-    const T first = a[std::countr_zero(lanes)];
-    for (u32 i = 0; i < kWarpSize; ++i) same = same && ((part & (1U << i)) == 0 || a[i] == first);
-    broadcast(warp, op, same ? part : 0, lanes);
-    warp.set_pred(op.pred_dst[0], same ? kAllLanes : 0, lanes);
-    return;
-  }
+    const T first = members == 0 ? T{0} : a[std::countr_zero(members)];
+    for (u32 i = 0; i < kWarpSize; ++i) same = same && ((members & (1U << i)) == 0 || a[i] == first);
+    broadcast(warp, op, same ? members : 0, group);
+    warp.set_pred(op.pred_dst[0], same ? kAllLanes : 0, group);
+  });
+}
+
+template <class T>
+void match_any(Warp& warp, const Op& op, LaneMask lanes) {
+  const auto* a = warp.src<T>(op, 0);
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
     LaneMask equal = 0;
     for (u32 k = 0; k < kWarpSize; ++k) equal |= (a[k] == a[i] ? 1U : 0U) << k;
-    result[i] = equal & part;
+    result[i] = equal;
   }
-  merge(d, result, lanes);
+  for_each_group(warp, op, 1, lanes, [&](LaneMask group, LaneMask members) {
+    for (LaneMask rest = group; rest != 0; rest &= rest - 1) result[std::countr_zero(rest)] &= members;
+  });
+  merge(warp.dst<u32>(op), result, lanes);
 }
 
-void redux(Warp& warp, const Op& op, LaneMask lanes) {
-  const auto* a = warp.src<u32>(op, 0);
-  const LaneMask part = members(warp, op, 1, lanes);
-  const bool is_signed = isa::is_signed(op.inst->type);
-  u32 result = 0;
-  bool first = true;
-  for (LaneMask rest = part; rest != 0; rest &= rest - 1) {
-    const u32 value = a[std::countr_zero(rest)];
-    if (first) {
-      result = value;
-      first = false;
-      continue;
-    }
+u32 reduce(const Instruction& inst, const u32* values, LaneMask members) {
+  if (members == 0) return 0;
+  const bool is_signed = isa::is_signed(inst.type);
+  u32 result = values[std::countr_zero(members)];
+  for (LaneMask rest = members & (members - 1); rest != 0; rest &= rest - 1) {
+    const u32 value = values[std::countr_zero(rest)];
     const bool less = is_signed ? static_cast<i32>(value) < static_cast<i32>(result) : value < result;
-    switch (op.inst->atomic) {
+    switch (inst.atomic) {
       case AtomicOp::Add: result += value; break;
       case AtomicOp::Min: result = less ? value : result; break;
       case AtomicOp::Max: result = less ? result : value; break;
@@ -118,7 +131,14 @@ void redux(Warp& warp, const Op& op, LaneMask lanes) {
       default: break;
     }
   }
-  broadcast(warp, op, result, lanes);
+  return result;
+}
+
+void redux(Warp& warp, const Op& op, LaneMask lanes) {
+  const auto* a = warp.src<u32>(op, 0);
+  for_each_group(warp, op, 1, lanes, [&](LaneMask group, LaneMask members) {
+    broadcast(warp, op, reduce(*op.inst, a, members), group);
+  });
 }
 
 void nothing(Warp&, const Op&, LaneMask) {}
@@ -137,7 +157,11 @@ Handler select_warp_op(const Instruction& inst) {
       }
       return nullptr;
     case Opcode::Vote: return inst.vote == VoteMode::None ? nullptr : &vote;
-    case Opcode::Match: return isa::width_bits(inst.type) == 64 ? &match<u64> : &match<u32>;
+    case Opcode::Match: {
+      const bool wide = isa::width_bits(inst.type) == 64;
+      if (inst.match == MatchMode::All) return wide ? &match_all<u64> : &match_all<u32>;
+      return wide ? &match_any<u64> : &match_any<u32>;
+    }
     case Opcode::Redux: return inst.type == Type::F32 ? nullptr : &redux;
     case Opcode::Activemask:
       return [](Warp& warp, const Op& op, LaneMask lanes) { broadcast(warp, op, lanes, lanes); };

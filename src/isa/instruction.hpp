@@ -351,6 +351,7 @@ struct Function {
   std::string name;
   bool is_kernel = false;
   SourceLocation where;
+  std::string error;  // why its body cannot be used, as a whole message; empty: it can. Then `code` is empty
   std::vector<Param> params;                  // of a kernel, laid out in the constant bank
   std::vector<std::uint32_t> argument_slots;  // of a device function: slots of its parameters
   std::vector<std::uint32_t> result_slots;
@@ -373,6 +374,15 @@ struct Function {
   bool uses_dynamic_shared = false;
 };
 
+/// From this line of the PTX on, instructions come from a line of a source file (.loc).
+struct SourceLine {
+  std::uint32_t ptx_line = 0;
+  std::uint32_t file = 0;         // number that .file gives it
+  std::uint32_t line = 0;         // 0: not known, as at the begin of a function
+  std::uint32_t caller_file = 0;  // where the compiler has inlined it
+  std::uint32_t caller_line = 0;  // 0: it has not
+};
+
 struct Module {
   std::string file;
   std::uint32_t version_major = 0;
@@ -381,8 +391,13 @@ struct Module {
   std::vector<Symbol> symbols;
   std::vector<Function> functions;
   std::string const_bank;  // initial bytes of the .const space, symbols at `address`
+  std::vector<std::pair<std::uint32_t, std::string>> source_files;  // by number
+  std::vector<SourceLine> source_lines;                             // by ptx_line
 
   [[nodiscard]] const Function* find(const std::string& name) const;
+  /// "scale.cu:12, scale.ptx:34" of a line of the PTX, "scale.cu:12 > helper.cuh:3, scale.ptx:34" of one that
+  /// was inlined; the PTX's alone where it says no more. File names without folders.
+  [[nodiscard]] std::string place(std::uint32_t ptx_line) const;
 };
 
 /// Text of one instruction in the disassembly's syntax.

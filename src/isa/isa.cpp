@@ -207,4 +207,21 @@ const Function* Module::find(const std::string& function_name) const {
   return found == functions.end() ? nullptr : &*found;
 }
 
+std::string Module::place(std::uint32_t ptx_line) const {
+  const auto name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  std::string here = fmt::format("{}:{}", name(file), ptx_line);
+  const auto after =
+      std::upper_bound(source_lines.begin(), source_lines.end(), ptx_line,
+                       [](std::uint32_t line, const SourceLine& s) { return line < s.ptx_line; });
+  if (after == source_lines.begin() || std::prev(after)->line == 0) return here;
+  const SourceLine& source = *std::prev(after);
+  const auto text = [&](std::uint32_t number, std::uint32_t line, const char* end) {
+    for (const auto& [known, path] : source_files) {
+      if (known == number && line != 0) return fmt::format("{}:{}{}", name(path), line, end);
+    }
+    return std::string();
+  };
+  return text(source.caller_file, source.caller_line, " > ") + text(source.file, source.line, ", ") + here;
+}
+
 }  // namespace gpumux::isa

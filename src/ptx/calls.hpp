@@ -16,16 +16,60 @@ namespace gpumux::ptx {
 /// Stands for the function's own frame in Operand::reg of Kind::Symbol until lower_slots().
 inline constexpr std::uint32_t kFrameSymbol = 0xffff'fff0U;
 
-/// `function` with its direct calls to functions that do not call themselves replaced by their bodies,
-/// and calls of vprintf, malloc, free and __assertfail turned into Syscall (their slots still in
-/// memory form: Syscall::call is the call site). Local symbols have become symbol kFrameSymbol with the
-/// offset in the frame of `function`. Throws UserError for calls to functions that do not exist.
-[[nodiscard]] isa::Function inline_calls(const isa::Module& module, const isa::Function& function);
+/// A body of more instructions than this, with all that is inlined into it, is inlined only where the module
+/// calls it once. Else code doubles at each level of calls.
+inline constexpr std::size_t kLargestRepeatedBody = 4000;
+/// No call is inlined that would make a function longer than this.
+inline constexpr std::size_t kLargestInlinedCode = 60'000;
 
-/// Functions that `function` (inlined) calls for real, directly or through pointers: module indices,
-/// ascending, closed under calls of their own.
-[[nodiscard]] std::vector<std::uint32_t> real_callees(const isa::Module& module,
-                                                      const isa::Function& function);
+/// Who calls whom in a module, over direct calls.
+class CallGraph {
+ public:
+  explicit CallGraph(const isa::Module& module);
+
+  [[nodiscard]] const isa::Module& module() const { return *module_; }
+  /// The callee of a call site of `function`, or kNoTarget where it is not of this module (or not known).
+  [[nodiscard]] std::uint32_t callee(std::uint32_t function, std::uint32_t site) const {
+    return callees_[function][site];
+  }
+  /// Whether its calls are inlined, where they still have room.
+  [[nodiscard]] bool inlines(std::uint32_t function) const {
+    return !recursive_[function] && (sizes_[function] <= kLargestRepeatedBody || sites_[function] == 1);
+  }
+  [[nodiscard]] bool calls_itself(std::uint32_t function) const { return recursive_[function]; }
+  /// All functions, each behind those that it calls; those that call each other in any order.
+  [[nodiscard]] const std::vector<std::uint32_t>& callees_first() const { return callees_first_; }
+  /// Instructions of the function's body with what is inlined into it; kEndless at most.
+  [[nodiscard]] std::size_t inlined_size(std::uint32_t function) const { return sizes_[function]; }
+  static constexpr std::size_t kEndless = std::size_t{1} << 40U;
+
+ private:
+  void find_recursion();
+  void find_sizes();
+
+  const isa::Module* module_;
+  std::vector<std::vector<std::uint32_t>> callees_;  // by function and call site
+  std::vector<std::uint32_t> callees_first_;         // functions, each behind those that it calls
+  std::vector<std::size_t> sites_;                   // by function: calls of it in the module
+  std::vector<bool> recursive_;
+  std::vector<std::size_t> sizes_;
+};
+
+/// The function at `index` with direct calls to functions that do not call themselves replaced by their
+/// bodies, as long as the two bounds above allow, and calls of vprintf, malloc, free and __assertfail turned
+/// into Syscall (their slots still in memory form: Syscall::call is the call site). Local symbols have become
+/// symbol kFrameSymbol with the offset in the frame of `function`. Throws UserError for calls to functions
+/// that do not exist.
+[[nodiscard]] isa::Function inline_calls(const CallGraph& graph, std::uint32_t index);
+
+/// A function that is called for real, with its own calls inlined.
+struct RealCallee {
+  std::uint32_t index = isa::kNoTarget;  // in the module
+  isa::Function function;
+};
+/// Functions that `function` (inlined) calls for real, directly or through pointers, in the order of the
+/// module, closed under calls of their own.
+[[nodiscard]] std::vector<RealCallee> real_callees(const CallGraph& graph, const isa::Function& function);
 
 /// In a program with real calls, 32-bit register 0 of each function is the stack pointer: the local
 /// address of the function's frame.

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "ptx/allocate.hpp"
 #include "ptx/calls.hpp"
 #include "ptx/expand.hpp"
 #include "ptx/flow.hpp"
 #include "ptx/if_convert.hpp"
+#include "ptx/limits.hpp"
 #include "ptx/optimize.hpp"
 #include "ptx/schedule.hpp"
 #include "ptx/unroll.hpp"
@@ -70,13 +73,54 @@ void make_physical(Unit& unit, std::uint32_t limit, bool stack) {
   allocate_registers(unit.graph, unit.function, limit, stack);
 }
 
+/// Bytes of stack that calls from the kernel, units[0], need beyond its own frame. With recursion or function
+/// pointers nobody knows how deep they nest: then the largest frame and kStackReserveBytes.
+std::uint64_t stack_bytes(const std::vector<Unit>& units, const Module& module, const CallGraph& calls) {
+  const auto frame = [&](std::size_t unit) {
+    return (std::uint64_t{units[unit].function.local_bytes} + 15U) / 16U * 16U;
+  };
+  std::vector<std::uint32_t> unit_of(module.functions.size(), isa::kNoTarget);
+  std::uint64_t largest = 0;
+  bool known = true;
+  for (std::size_t i = 1; i < units.size(); ++i) {
+    unit_of[units[i].module_index] = static_cast<std::uint32_t>(i);
+    largest = std::max(largest, std::uint64_t{units[i].function.local_bytes});
+    known = known && !calls.calls_itself(units[i].module_index);
+  }
+  std::vector<std::vector<std::uint32_t>> callees(units.size());
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    for (const Block& block : units[i].graph.blocks) {
+      for (const Instruction& inst : block.code) {
+        if (inst.op != Opcode::Call) continue;
+        const std::string& name = units[i].function.calls[inst.call].callee;
+        known = known && !name.empty();
+        if (!name.empty()) callees[i].push_back(unit_of[function_index(module, name)]);
+      }
+    }
+  }
+  if (!known) return largest + kStackReserveBytes;
+  std::vector<std::uint64_t> depth(units.size(), 0);  // with a unit's own frame
+  for (const std::uint32_t index : calls.callees_first()) {
+    const std::uint32_t unit = unit_of[index];
+    if (unit == isa::kNoTarget) continue;
+    for (const std::uint32_t callee : callees[unit]) depth[unit] = std::max(depth[unit], depth[callee]);
+    depth[unit] += frame(unit);
+  }
+  return *std::max_element(depth.begin(), depth.end());
+}
+
 /// Puts the units' code behind each other and resolves calls.
-Function link(std::vector<Unit>& units, const Module& module) {
+Function link(std::vector<Unit>& units, const Module& module, const CallGraph& calls) {
+  const bool has_calls =
+      std::any_of(units[0].graph.blocks.begin(), units[0].graph.blocks.end(), [](const Block& b) {
+        return std::any_of(b.code.begin(), b.code.end(),
+                           [](const Instruction& i) { return i.op == Opcode::Call; });
+      });
+  const std::uint64_t stack = has_calls ? stack_bytes(units, module, calls) : 0;
   Function result = std::move(units[0].function);
   std::vector<std::uint32_t> entry(module.functions.size(), isa::kNoTarget);
   std::vector<Instruction> code;
   std::vector<std::vector<std::uint32_t>> tables;
-  std::uint32_t frames = 0;
   for (std::size_t i = 0; i < units.size(); ++i) {
     Function& part = i == 0 ? result : units[i].function;
     const std::uint32_t base = static_cast<std::uint32_t>(code.size());
@@ -92,15 +136,21 @@ Function link(std::vector<Unit>& units, const Module& module) {
       code.push_back(inst);
     }
     tables.insert(tables.end(), part.branch_tables.begin(), part.branch_tables.end());
-    frames = std::max(frames, part.local_bytes);
     result.num_reg32 = std::max(result.num_reg32, part.num_reg32);
     result.num_reg64 = std::max(result.num_reg64, part.num_reg64);
     result.num_pred = std::max(result.num_pred, part.num_pred);
   }
   const std::uint32_t call_table = static_cast<std::uint32_t>(tables.size());
-  if (units.size() > 1) {
+  if (has_calls) {
     tables.push_back(entry);
-    result.local_bytes = (result.local_bytes + 15U) / 16U * 16U + frames + kStackReserveBytes;
+    const std::uint64_t bytes = (std::uint64_t{result.local_bytes} + 15U) / 16U * 16U + stack;
+    result.local_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, ~0U));
+  }
+  if (result.local_bytes > kMaxLocalBytes) {
+    throw UserError(
+        result.where,
+        fmt::format("kernel {} needs {} bytes of local memory and stack per thread; at most {} can be had",
+                    result.name, result.local_bytes, kMaxLocalBytes));
   }
   for (Instruction& inst : code) {
     if (inst.op != Opcode::Call) continue;
@@ -121,15 +171,19 @@ Function link(std::vector<Unit>& units, const Module& module) {
 }  // namespace
 
 Function compile(const Module& module, const Function& kernel, const CompileOptions& options) {
+  if (!kernel.error.empty()) throw UserError::from_line(kernel.error);
+  const CallGraph calls(module);
+  std::uint32_t index = 0;
+  while (&module.functions[index] != &kernel) ++index;
   std::vector<Unit> units(1);
-  units[0].function = inline_calls(module, kernel);
+  units[0].function = inline_calls(calls, index);
   const bool has_calls = std::any_of(units[0].function.code.begin(), units[0].function.code.end(),
                                      [](const Instruction& inst) { return inst.op == Opcode::Call; });
   if (has_calls) {
-    for (const std::uint32_t index : real_callees(module, units[0].function)) {
+    for (RealCallee& callee : real_callees(calls, units[0].function)) {
       Unit unit;
-      unit.module_index = index;
-      unit.function = inline_calls(module, module.functions[index]);
+      unit.module_index = callee.index;
+      unit.function = std::move(callee.function);
       units.push_back(std::move(unit));
     }
   }
@@ -142,7 +196,7 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
     if (options.optimize > 0) make_physical(unit, limit, has_calls);
     if (has_calls) finish_frame(unit.graph, unit.function);
   }
-  return link(units, module);
+  return link(units, module, calls);
 }
 
 }  // namespace gpumux::ptx

@@ -1,5 +1,7 @@
 // Inlining of device functions.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "ptx/calls.hpp"
@@ -23,9 +25,6 @@ std::uint32_t function_index(const Module& module, const std::string& name) {
 
 namespace {
 
-/// A body larger than this is called for real when it is called more than once from one function.
-constexpr std::size_t kLargestRepeatedBody = 4000;
-
 Service service_of(const std::string& name) {
   if (name == "vprintf") return Service::Vprintf;
   if (name == "malloc") return Service::Malloc;
@@ -34,36 +33,17 @@ Service service_of(const std::string& name) {
   return Service::None;
 }
 
-/// True when `from` reaches `to` over direct calls.
-bool calls_into(const Module& module, std::uint32_t from, std::uint32_t to) {
-  std::vector<bool> seen(module.functions.size(), false);
-  std::vector<std::uint32_t> work{from};
-  while (!work.empty()) {
-    const std::uint32_t index = work.back();
-    work.pop_back();
-    for (const Instruction& inst : module.functions[index].code) {
-      if (inst.op != Opcode::Call) continue;
-      const std::uint32_t callee = function_index(module, module.functions[index].calls[inst.call].callee);
-      if (callee == to) return true;
-      if (callee != isa::kNoTarget && !seen[callee]) {
-        seen[callee] = true;
-        work.push_back(callee);
-      }
-    }
-  }
-  return false;
-}
+/// What a real call counts for in the size of a body: it saves and restores registers.
+constexpr std::size_t kRealCallSize = 64;
 
 class Inliner {
  public:
-  Inliner(const Module& module, const Function& root) : module_(module), out_(root) {
+  Inliner(const CallGraph& graph, std::uint32_t index)
+      : graph_(graph), module_(graph.module()), root_(index), out_(module_.functions[index]) {
+    const Function& root = module_.functions[root_];
     out_.code.clear();
-    root_ = isa::kNoTarget;
-    for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
-      if (&module.functions[i] == &root || module.functions[i].name == root.name) root_ = i;
-    }
     std::uint32_t frame = 0;
-    for (const Symbol& symbol : module.symbols) {
+    for (const Symbol& symbol : module_.symbols) {
       if (symbol.kind == Symbol::Kind::Local && symbol.in_function && symbol.function == root_) {
         frame = std::max(frame, static_cast<std::uint32_t>(symbol.address + symbol.bytes));
       }
@@ -72,20 +52,24 @@ class Inliner {
     out_.local_bytes = own_frame_;
   }
 
-  Function run(const Function& root) {
+  Function run() {
+    const Function& root = module_.functions[root_];
     Context context;
+    context.function = root_;
     context.frame_bytes = own_frame_;
     context.is_root = true;
     std::vector<std::uint32_t> slots(root.slots.size());
     for (std::uint32_t i = 0; i < slots.size(); ++i) slots[i] = i;
     context.slots = std::move(slots);
     splice(root, context);
+    out_.calls = std::move(sites_);
     return std::move(out_);
   }
 
  private:
   struct Context {
     std::uint32_t reg32 = 0, reg64 = 0, pred = 0, label = 0, table = 0, call = 0;
+    std::uint32_t function = 0;     // whose body it is
     std::uint32_t frame = 0;        // where the body's own frame starts
     std::uint32_t frame_bytes = 0;  // and how long it is
     std::uint32_t end_label = 0;
@@ -147,14 +131,13 @@ class Inliner {
     for (std::uint32_t& slot : here.results) slot = context.slots[slot];
     std::uint32_t callee = isa::kNoTarget;
     if (!site.callee.empty()) {
-      callee = function_index(module_, site.callee);
+      callee = graph_.callee(context.function, inst.call);
       const Service service = service_of(site.callee);
       if (callee == isa::kNoTarget && service != Service::None) {
         inst.op = Opcode::Syscall;
         inst.service = service;
       } else if (callee == isa::kNoTarget) {
-        throw UserError({body.where.file, inst.line, inst.column},
-                        "call to '" + site.callee + "', which this module does not define");
+        fail_undefined({body.where.file, inst.line, inst.column}, site.callee);
       } else if (module_.functions[callee].argument_slots.size() != site.arguments.size() ||
                  module_.functions[callee].result_slots.size() != site.results.size()) {
         throw UserError({body.where.file, inst.line, inst.column},
@@ -171,24 +154,33 @@ class Inliner {
     out_.code.push_back(inst);
   }
 
+  [[noreturn]] void fail_undefined(const SourceLocation& where, const std::string& callee) const {
+    for (const Function& function : module_.functions) {
+      if (function.name == callee && !function.error.empty()) throw UserError::from_line(function.error);
+    }
+    // The device run time that nvcc -rdc=true calls for kernels launched by kernels.
+    if (callee.starts_with("__cudaCDP2") || callee.starts_with("cudaLaunchDevice") ||
+        callee.starts_with("cudaGetParameterBuffer")) {
+      throw UserError(where,
+                      "'" + callee + "': dynamic parallelism (kernels launched by kernels) is not supported");
+    }
+    throw UserError(where, "call to '" + callee + "', which this module does not define");
+  }
+
   std::uint32_t add_site(isa::CallSite site) {
     sites_.push_back(std::move(site));
-    out_.calls = sites_;
     return static_cast<std::uint32_t>(sites_.size() - 1);
   }
 
-  bool can_inline(std::uint32_t callee) {
-    if (calls_into(module_, callee, callee)) return false;
-    expanded_.resize(module_.functions.size(), false);
-    const bool again = expanded_[callee];
-    expanded_[callee] = true;
-    return !again || module_.functions[callee].code.size() <= kLargestRepeatedBody;
+  bool can_inline(std::uint32_t callee) const {
+    return graph_.inlines(callee) && out_.code.size() + graph_.inlined_size(callee) <= kLargestInlinedCode;
   }
 
   void expand(std::uint32_t callee, const isa::CallSite& here, const Instruction& inst,
               const Context& outer) {
     const Function& body = module_.functions[callee];
     Context context;
+    context.function = callee;
     context.reg32 = out_.num_reg32;
     context.reg64 = out_.num_reg64;
     context.pred = out_.num_pred;
@@ -238,48 +230,137 @@ class Inliner {
     out_.code.push_back(end);
   }
 
+  const CallGraph& graph_;
   const Module& module_;
-  Function out_;
   std::uint32_t root_;
+  Function out_;
   std::uint32_t own_frame_ = 0;
   std::vector<isa::CallSite> sites_;
-  std::vector<bool> expanded_;
 };
 
 }  // namespace
 
-Function inline_calls(const Module& module, const Function& function) {
-  Inliner inliner(module, function);
-  return inliner.run(function);
+CallGraph::CallGraph(const Module& module)
+    : module_(&module),
+      callees_(module.functions.size()),
+      sites_(module.functions.size(), 0),
+      recursive_(module.functions.size(), false),
+      sizes_(module.functions.size(), 0) {
+  std::unordered_map<std::string_view, std::uint32_t> defined;  // looked up only
+  for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
+    if (!module.functions[i].code.empty()) defined.emplace(module.functions[i].name, i);
+  }
+  for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
+    for (const isa::CallSite& site : module.functions[i].calls) {
+      const auto found = defined.find(site.callee);
+      callees_[i].push_back(found == defined.end() ? isa::kNoTarget : found->second);
+      if (found != defined.end()) ++sites_[found->second];
+    }
+  }
+  find_recursion();
+  find_sizes();
 }
 
-std::vector<std::uint32_t> real_callees(const Module& module, const Function& function) {
-  std::vector<bool> wanted(module.functions.size(), false);
-  std::vector<Function> work{function};
-  const auto want = [&](std::uint32_t index) {
-    if (wanted[index] || module.functions[index].is_kernel || module.functions[index].code.empty()) return;
-    wanted[index] = true;
-    work.push_back(inline_calls(module, module.functions[index]));
+void CallGraph::find_recursion() {
+  // Tarjan's strongly connected components, without recursion of our own: calls may nest deeply.
+  constexpr std::uint32_t kUnseen = ~0U;
+  struct Visit {
+    std::uint32_t function;
+    std::size_t next;  // of its calls
   };
-  while (!work.empty()) {
-    const Function current = std::move(work.back());
-    work.pop_back();
-    for (const Instruction& inst : current.code) {
-      if (inst.op != Opcode::Call) continue;
-      const std::string& callee = current.calls[inst.call].callee;
-      if (!callee.empty()) {
-        want(function_index(module, callee));
+  std::vector<std::uint32_t> number(callees_.size(), kUnseen);
+  std::vector<std::uint32_t> low(callees_.size(), 0);
+  std::vector<bool> open(callees_.size(), false);
+  std::vector<std::uint32_t> component;
+  std::vector<Visit> visits;
+  std::uint32_t numbers = 0;
+  const auto enter = [&](std::uint32_t function) {
+    number[function] = low[function] = numbers++;
+    open[function] = true;
+    component.push_back(function);
+    visits.push_back({function, 0});
+  };
+  for (std::uint32_t root = 0; root < callees_.size(); ++root) {
+    if (number[root] == kUnseen) enter(root);
+    while (!visits.empty()) {
+      Visit& visit = visits.back();
+      const std::uint32_t function = visit.function;
+      if (visit.next < callees_[function].size()) {
+        const std::uint32_t callee = callees_[function][visit.next++];
+        if (callee == isa::kNoTarget) continue;
+        if (callee == function) recursive_[function] = true;
+        if (number[callee] == kUnseen) {
+          enter(callee);
+        } else if (open[callee]) {
+          low[function] = std::min(low[function], number[callee]);
+        }
         continue;
       }
-      for (const Symbol& symbol : module.symbols) {  // any function whose address is taken
-        if (symbol.kind == Symbol::Kind::Function) want(symbol.function);
+      visits.pop_back();
+      if (!visits.empty()) {
+        const std::uint32_t caller = visits.back().function;
+        low[caller] = std::min(low[caller], low[function]);
+      }
+      if (low[function] != number[function]) continue;
+      const bool several = component.back() != function;
+      while (true) {
+        const std::uint32_t member = component.back();
+        component.pop_back();
+        open[member] = false;
+        if (several) recursive_[member] = true;
+        callees_first_.push_back(member);
+        if (member == function) break;
       }
     }
   }
-  std::vector<std::uint32_t> result;
-  for (std::uint32_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) result.push_back(i);
+}
+
+void CallGraph::find_sizes() {
+  for (const std::uint32_t function : callees_first_) {
+    std::size_t size = module_->functions[function].code.size();
+    for (const std::uint32_t callee : callees_[function]) {
+      if (callee != isa::kNoTarget) size += inlines(callee) ? sizes_[callee] : kRealCallSize;
+    }
+    sizes_[function] = std::min(size, kEndless);
   }
+}
+
+Function inline_calls(const CallGraph& graph, std::uint32_t index) {
+  Inliner inliner(graph, index);
+  return inliner.run();
+}
+
+std::vector<RealCallee> real_callees(const CallGraph& graph, const Function& function) {
+  const Module& module = graph.module();
+  std::vector<bool> wanted(module.functions.size(), false);
+  std::vector<RealCallee> result;
+  const auto want = [&](std::uint32_t index) {
+    if (wanted[index] || module.functions[index].is_kernel || module.functions[index].code.empty()) return;
+    wanted[index] = true;
+    result.push_back({index, inline_calls(graph, index)});
+  };
+  const auto look = [&](const Function& caller) {
+    std::vector<std::uint32_t> callees;  // `want` moves what `caller` may be part of
+    bool pointers = false;
+    for (const Instruction& inst : caller.code) {
+      if (inst.op != Opcode::Call) continue;
+      const std::string& callee = caller.calls[inst.call].callee;
+      if (callee.empty()) {
+        pointers = true;
+      } else {
+        callees.push_back(function_index(module, callee));
+      }
+    }
+    for (const std::uint32_t callee : callees) want(callee);
+    if (!pointers) return;
+    for (const Symbol& symbol : module.symbols) {  // any function whose address is taken
+      if (symbol.kind == Symbol::Kind::Function) want(symbol.function);
+    }
+  };
+  look(function);
+  for (std::size_t i = 0; i < result.size(); ++i) look(result[i].function);
+  std::sort(result.begin(), result.end(),
+            [](const RealCallee& a, const RealCallee& b) { return a.index < b.index; });
   return result;
 }
 

@@ -8,7 +8,8 @@
 
 namespace gpumux::ptx {
 
-Parser::Parser(std::string_view text, const std::string& file) : file_(file), tokens_(tokenize(text, file)) {
+Parser::Parser(std::string_view text, const std::string& file, bool by_function)
+    : file_(file), by_function_(by_function), tokens_(tokenize(text, file)) {
   module_.file = file;
 }
 
@@ -111,22 +112,29 @@ bool Parser::skip_debug_directive() {
   if (token.kind != Token::Kind::Dot) return false;
   if (token.text == "file") {
     next();
-    expect_integer("a file number");
+    const std::uint64_t number = expect_integer("a file number");
     if (peek().kind != Token::Kind::String) fail(peek(), "expected a file name in quotes after .file");
-    next();
+    module_.source_files.emplace_back(static_cast<std::uint32_t>(number), next().text);
     while (accept(',')) expect_integer("a time stamp or size");
     return true;
   }
   if (token.text == "loc") {
-    next();
-    for (const char* what : {"a file number", "a line", "a column"}) expect_integer(what);
+    const std::uint32_t at = next().line;
+    const std::uint64_t file = expect_integer("a file number");
+    const std::uint64_t line = expect_integer("a line");
+    expect_integer("a column");
+    module_.source_lines.push_back(
+        {at, static_cast<std::uint32_t>(file), static_cast<std::uint32_t>(line), 0, 0});
     while (accept(',')) {
       const Token word = expect_name("function_name or inlined_at");
       if (word.text == "function_name") {
         expect_name("a label of the debug strings");
         if (accept('+')) expect_integer("an offset");
       } else if (word.text == "inlined_at") {
-        for (const char* what : {"a file number", "a line", "a column"}) expect_integer(what);
+        isa::SourceLine& inlined = module_.source_lines.back();
+        inlined.caller_file = static_cast<std::uint32_t>(expect_integer("a file number"));
+        inlined.caller_line = static_cast<std::uint32_t>(expect_integer("a line"));
+        expect_integer("a column");
       } else {
         fail(word, fmt::format("'{}' is not part of .loc", word.text));
       }
@@ -265,6 +273,10 @@ void Parser::finish() {
   lay_out_shared(module_);
 }
 
-isa::Module parse(std::string_view text, const std::string& file) { return Parser(text, file).run(); }
+isa::Module parse(std::string_view text, const std::string& file) { return Parser(text, file, false).run(); }
+
+isa::Module parse_by_function(std::string_view text, const std::string& file) {
+  return Parser(text, file, true).run();
+}
 
 }  // namespace gpumux::ptx

@@ -36,4 +36,8 @@ namespace gpumux::ptx {
 /// malformed or not supported, naming the construct.
 [[nodiscard]] isa::Module parse(std::string_view text, const std::string& file);
 
+/// The same, but what is wrong inside a function's body is kept in Function::error, so that the others can be
+/// used.
+[[nodiscard]] isa::Module parse_by_function(std::string_view text, const std::string& file);
+
 }  // namespace gpumux::ptx

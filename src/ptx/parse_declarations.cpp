@@ -4,15 +4,13 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "ptx/limits.hpp"
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
 namespace {
 
 constexpr std::uint64_t kMaxVariableBytes = std::uint64_t{1} << 40U;
-constexpr std::uint64_t kMaxConstBytes = 65536;
-constexpr std::uint64_t kMaxSharedBytes = 256 * 1024;
-constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
 constexpr std::uint64_t kMaxParamBytes = 32764;  // of a kernel, since PTX 8.1
 constexpr unsigned kMaxNesting = 16;
 

@@ -104,9 +104,51 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   open_scope();
   declare_parameters(signature);
   signatures_[key] = std::move(signature);
-  parse_body();
-  finish_function();
+  const std::size_t begin = pos_;
+  module_.source_lines.push_back({name.line, 0, 0, 0, 0});
+  try {
+    parse_body();
+    finish_function();
+  } catch (const UserError& error) {
+    if (!by_function_) throw;
+    drop_body(error);
+    pos_ = begin;
+    skip_body();
+  }
   function_ = nullptr;
+}
+
+void Parser::drop_body(const UserError& error) {
+  const auto index = static_cast<std::uint32_t>(function_ - module_.functions.data());
+  spoil(index, error);
+  std::erase_if(calls_, [&](const CallCheck& check) { return check.function == index; });
+  scopes_.clear();
+  labels_.clear();
+  label_uses_.clear();
+  carry_ = {};
+}
+
+void Parser::spoil(std::uint32_t index, const UserError& error) {
+  Function& function = module_.functions[index];
+  function.error = error.what();
+  function.code.clear();
+  function.calls.clear();
+  function.branch_tables.clear();
+  function.labels.clear();
+}
+
+void Parser::skip_body() {
+  const Token begin = peek();
+  std::size_t depth = 0;
+  do {
+    if (peek().kind == Token::Kind::End) {
+      fail(peek(), fmt::format("the body of '{}', begun in line {}, has no end; '}}' is missing",
+                               function_->name, begin.line));
+    }
+    if (peek().is('{')) ++depth;
+    if (peek().is('}')) --depth;
+    next();
+  } while (depth > 0);
 }
 
 void Parser::declare_parameters(const Signature& signature) {
@@ -343,26 +385,36 @@ void Parser::finish_function() {
 
 void Parser::check_calls() {
   for (const CallCheck& check : calls_) {
-    const Function& caller = module_.functions[check.function];
-    const isa::CallSite& call = caller.calls[check.call];
-    const auto callee = signatures_.find(call.callee);
-    if (callee == signatures_.end()) continue;  // an alias of a function that is not in this file
-    const auto compare = [&](const std::vector<std::uint32_t>& given, const std::vector<ParamShape>& wanted,
-                             const char* what) {
-      if (given.size() != wanted.size()) {
-        fail(check.at, fmt::format("'{}' takes {} {}{}, {} given", call.callee, wanted.size(), what,
-                                   wanted.size() == 1 ? "" : "s", given.size()));
-      }
-      for (std::size_t i = 0; i < given.size(); ++i) {
-        if (caller.slots[given[i]].bytes != wanted[i].bytes) {
-          fail(check.at, fmt::format("{} {} of '{}' has {} bytes, {} given", what, i + 1, call.callee,
-                                     wanted[i].bytes, caller.slots[given[i]].bytes));
-        }
-      }
-    };
-    compare(call.arguments, callee->second.arguments, "parameter");
-    compare(call.results, callee->second.results, "result");
+    try {
+      check_call(check);
+    } catch (const UserError& error) {
+      if (!by_function_) throw;
+      if (module_.functions[check.function].error.empty()) spoil(check.function, error);
+    }
   }
+}
+
+void Parser::check_call(const CallCheck& check) const {
+  const Function& caller = module_.functions[check.function];
+  if (!caller.error.empty()) return;
+  const isa::CallSite& call = caller.calls[check.call];
+  const auto callee = signatures_.find(call.callee);
+  if (callee == signatures_.end()) return;  // an alias of a function that is not in this file
+  const auto compare = [&](const std::vector<std::uint32_t>& given, const std::vector<ParamShape>& wanted,
+                           const char* what) {
+    if (given.size() != wanted.size()) {
+      fail(check.at, fmt::format("'{}' takes {} {}{}, {} given", call.callee, wanted.size(), what,
+                                 wanted.size() == 1 ? "" : "s", given.size()));
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (caller.slots[given[i]].bytes != wanted[i].bytes) {
+        fail(check.at, fmt::format("{} {} of '{}' has {} bytes, {} given", what, i + 1, call.callee,
+                                   wanted[i].bytes, caller.slots[given[i]].bytes));
+      }
+    }
+  };
+  compare(call.arguments, callee->second.arguments, "parameter");
+  compare(call.results, callee->second.results, "result");
 }
 
 }  // namespace gpumux::ptx

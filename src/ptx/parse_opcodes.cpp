@@ -162,19 +162,52 @@ const std::vector<std::string>& known_modifiers() {
 }
 
 const std::vector<std::string>& unsupported_modifiers() {
-  static const std::vector<std::string> kKnown = split(
-      "b128 b1024 f32x2 tf32 e4m3 e5m2 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
-      "satfinite xorsign abs rs L2::cache_hint scaled shared::cluster pack s4 u4 b4x16 tex surf tensor",
-      ' ');
+  static const std::vector<std::string> kKnown =
+      split("satfinite xorsign abs rs L2::cache_hint scaled pack s4 u4 b4x16 tex surf tensor", ' ');
   return kKnown;
+}
+
+/// Modifiers that stand for something larger that is not there.
+struct FeatureModifiers {
+  std::string_view words;
+  std::string_view what;
+};
+constexpr FeatureModifiers kFeatureModifiers[] = {
+    {"e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 e5m2x4", "fp8 (8-bit floating point)"},
+    {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
+    {"tf32", "the type tf32"},
+    {"b128 b1024", "access to 128 bits and more as one value"},
+    {"f32x2", "arithmetic on pairs of f32"},
+};
+
+std::string_view feature_of(std::string_view modifier) {
+  for (const FeatureModifiers& feature : kFeatureModifiers) {
+    const auto words = split(feature.words, ' ');
+    if (std::find(words.begin(), words.end(), modifier) != words.end()) return feature.what;
+  }
+  return {};
 }
 
 }  // namespace
 
-void Parser::check_modifier(const Statement& s, const Token& modifier) const {
+void Parser::check_modifiers(const Statement& s) const {
+  for (const Modifiers::Item& item : s.modifiers.items()) {
+    if (std::find(known_modifiers().begin(), known_modifiers().end(), item.token.text) !=
+        known_modifiers().end())
+      continue;
+    // A feature's name says more than the modifiers that come along with it.
+    for (const Modifiers::Item& other : s.modifiers.items()) {
+      if (const std::string_view feature = feature_of(other.token.text); !feature.empty()) {
+        fail(other.token, fmt::format("'{}': {} is not supported", opcode_text(s), feature));
+      }
+    }
+    refuse_modifier(s, item.token);
+  }
+}
+
+void Parser::refuse_modifier(const Statement& s, const Token& modifier) const {
   const std::string text(modifier.text);
   const std::vector<std::string>& known = known_modifiers();
-  if (std::find(known.begin(), known.end(), text) != known.end()) return;
   const std::vector<std::string>& others = unsupported_modifiers();
   if (std::find(others.begin(), others.end(), text) != others.end()) {
     fail(modifier, fmt::format("modifier '.{}' of '{}' is not supported", text, opcode_text(s)));
@@ -254,7 +287,7 @@ void Parser::parse_instruction() {
     unknown_opcode(s.opcode);
   }
   while (peek().kind == Token::Kind::Dot) s.modifiers.add(next());
-  for (const Modifiers::Item& item : s.modifiers.items()) check_modifier(s, item.token);
+  check_modifiers(s);
   const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
   if (!is_call) {
     s.args = parse_args();

@@ -282,9 +282,23 @@ Operand Parser::special_register(const Arg& arg, Type type) {
     return Operand::special(entry.special);
   }
   if (full.starts_with("%reserved_smem_offset_")) return reserved_shared(arg, full, type);
-  for (const char* prefix : {"%cluster", "%nclusterid", "%is_explicit_cluster", "%envreg", "%pm",
-                             "%aggr_smem_size", "%current_graph_exec"}) {
-    if (full.starts_with(prefix)) fail(arg.at, fmt::format("special register '{}' is not supported", full));
+  struct Feature {
+    std::string_view prefix;
+    std::string_view name;
+  };
+  static constexpr Feature kFeatures[] = {
+      {"%envreg", "grid-wide synchronisation (this_grid() of cooperative groups)"},
+      {"%cluster", "thread block clusters"},
+      {"%nclusterid", "thread block clusters"},
+      {"%is_explicit_cluster", "thread block clusters"},
+      {"%pm", "performance counters"},
+      {"%aggr_smem_size", "the aggregate size of shared memory"},
+      {"%current_graph_exec", "launching graphs from the device"},
+  };
+  for (const Feature& feature : kFeatures) {
+    if (!full.starts_with(feature.prefix)) continue;
+    fail(arg.at, fmt::format("'{}': {} {} not supported", full, feature.name,
+                             feature.name.ends_with('s') && feature.prefix != "%envreg" ? "are" : "is"));
   }
   std::vector<std::string> known;
   for (const SpecialName& entry : kSpecials) known.emplace_back(entry.name);

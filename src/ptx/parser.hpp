@@ -146,7 +146,8 @@ struct Signature {
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file);
+  /// `by_function`: as parse_by_function().
+  Parser(std::string_view text, const std::string& file, bool by_function);
   isa::Module run();
 
  private:
@@ -233,7 +234,8 @@ class Parser {
 
   // --- opcodes ---------------------------------------------------------------------------------------
   static Handler find_handler(std::string_view opcode);
-  void check_modifier(const Statement& s, const Token& modifier) const;
+  void check_modifiers(const Statement& s) const;
+  [[noreturn]] void refuse_modifier(const Statement& s, const Token& modifier) const;
   [[noreturn]] void unknown_opcode(const Token& opcode) const;
   void finish_modifiers(Statement& s) const;
   Type want_type(Statement& s, TypeSet allowed);
@@ -313,7 +315,14 @@ class Parser {
     std::uint32_t call = 0;
   };
 
+  /// The function in work has no body because of this.
+  void drop_body(const UserError& error);
+  void spoil(std::uint32_t function, const UserError& error);
+  void skip_body();
+  void check_call(const CallCheck& check) const;
+
   std::string file_;
+  bool by_function_;
   std::vector<Token> tokens_;
   std::size_t pos_ = 0;
   isa::Module module_;

@@ -14,6 +14,10 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "ptx/limits.hpp"
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
@@ -118,6 +122,11 @@ void lay_out_shared(isa::Module& module) {
       }
     }
     bytes = round_up(bytes, dynamic_align);
+    if (bytes > kMaxSharedBytes) {
+      throw UserError(function.where,
+                      fmt::format("the .shared variables of {} need {} bytes; at most {} can be had",
+                                  function.name, bytes, kMaxSharedBytes));
+    }
     function.shared_bytes = static_cast<std::uint32_t>(bytes);
     if (!function.is_kernel) continue;
     for (const std::uint32_t index : needs[f]) {

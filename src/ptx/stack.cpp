@@ -17,6 +17,24 @@ using isa::Type;
 
 namespace {
 
+/// Per block, the registers that some path from the entry to its begin assigns. One that nothing has assigned
+/// yet holds nothing that a call could destroy, though the guarded definitions that follow make it look live.
+std::vector<BitSet> assigned_at_begin(const FlowGraph& graph, const RegisterSpace& space) {
+  std::vector<BitSet> assigned(graph.blocks.size(), BitSet(space.size()));
+  const std::vector<BlockId> order = reverse_post_order(graph);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BlockId id : order) {
+      BitSet after = assigned[id];
+      for (const Instruction& inst : graph.blocks[id].code) {
+        for_each_def(inst, [&](const Operand& operand) { after.set(space.index(operand)); });
+      }
+      for (const BlockId next : successors(graph, id)) changed = assigned[next].merge(after) || changed;
+    }
+  }
+  return assigned;
+}
+
 bool only_exits(const Block& block) {
   return block.code.size() == 1 && !block.code[0].guard && block.code[0].op == Opcode::Exit;
 }
@@ -81,6 +99,7 @@ void lower_returns(FlowGraph& graph, bool is_root) {
 void save_registers(FlowGraph& graph, Function& function) {
   const RegisterSpace space(function);
   const Liveness live(graph, space);
+  std::vector<BitSet> assigned = assigned_at_begin(graph, space);
   std::map<std::uint32_t, std::uint32_t> place;  // register -> offset in the frame
   const std::uint32_t stack_pointer = space.index(Operand::reg32(kStackPointer));
   std::vector<Instruction> code;
@@ -114,12 +133,13 @@ void save_registers(FlowGraph& graph, Function& function) {
     for (std::size_t i = 0; i < block.code.size(); ++i) {
       const Instruction& inst = block.code[i];
       if (inst.op != Opcode::Call) {
+        for_each_def(inst, [&](const Operand& operand) { assigned[id].set(space.index(operand)); });
         code.push_back(inst);
         continue;
       }
       std::vector<std::uint32_t> across;
       after[i].for_each([&](std::uint32_t reg) {
-        if (reg != stack_pointer) across.push_back(reg);
+        if (reg != stack_pointer && assigned[id].test(reg)) across.push_back(reg);
       });
       for (const std::uint32_t reg : across) {
         Operand value = space.operand(reg);

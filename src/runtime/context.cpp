@@ -168,6 +168,8 @@ std::uint32_t Context::load_module(std::string_view ptx_text, const std::string&
 
 Address Context::malloc_bytes(std::uint64_t bytes) { return memory_->allocate(bytes); }
 
+void Context::name_buffer(Address buffer, const std::string& name) { memory_->name(buffer, name); }
+
 void Context::free(Address address) { memory_->free(address); }
 
 void Context::copy_to_device(Address to, std::span<const std::byte> from, StreamId id) {
@@ -244,6 +246,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.parameters = std::move(parameters);
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
+  config.heap_bytes = device_.config().runtime.heap_bytes;
   const auto metadata = metadata_.find(kernel);
   std::unique_ptr<workload::KernelSource> source = loaded.launch(
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);

@@ -42,6 +42,7 @@ class Context final : public Host {
   std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override;
   Address malloc_bytes(std::uint64_t bytes) override;
   using Host::free;
+  void name_buffer(Address buffer, const std::string& name) override;
   void free(Address address) override;
   void copy_to_device(Address to, std::span<const std::byte> from, StreamId stream) override;
   void copy_from_device(std::span<std::byte> to, Address from, StreamId stream) override;

@@ -95,6 +95,8 @@ class Host {
 
   virtual Address malloc_bytes(std::uint64_t bytes) = 0;
   virtual void free(Address address) = 0;
+  /// What messages about wrong accesses call a buffer, such as "--arg 1 (x.bin)".
+  virtual void name_buffer(Address /*buffer*/, const std::string& /*name*/) {}
   /// The bytes are taken at the call; they arrive in stream order.
   virtual void copy_to_device(Address to, std::span<const std::byte> from, StreamId stream) = 0;
   /// The bytes are there after the stream was synchronised; `to` must live until then.

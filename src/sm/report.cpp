@@ -53,6 +53,21 @@ const char* text(Purpose purpose) {
 
 }  // namespace
 
+std::string Sm::State::whereabouts(KernelSlot slot, std::uint32_t most) {
+  std::string text;
+  for (const std::uint8_t index : block_order) {
+    Block& block = blocks[index];
+    if (block.kernel != slot || !block.stream) continue;
+    for (std::uint32_t w = 0; w < block.stream->warps() && most > 0; ++w) {
+      const std::string where = block.stream->whereabouts(w);
+      if (where.empty()) continue;
+      text += where + '\n';
+      --most;
+    }
+  }
+  return text;
+}
+
 std::string Sm::State::describe_waits(const WaitNames& names) const {
   std::string out;
   const auto block_text = [&](const Block& block) {

@@ -109,6 +109,8 @@ void Sm::reset_counters(KernelSlot slot) {
 
 machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
 
+std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_->whereabouts(slot, most); }
+
 std::string Sm::describe_waits(const WaitNames& names) const { return state_->describe_waits(names); }
 
 std::uint64_t Sm::progress() const { return state_->progress; }

@@ -133,6 +133,8 @@ class Sm {
   /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5
   /// (slot 9) waits for memory data of register 7 at pc 12 (k+12 ld.global.f32 ...)".
   [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;
+  /// Where the kernel's warps here are, a line for each of `most` at most. Ends the use of their streams.
+  [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
   /// A number that changes whenever anything makes progress (an issue, a reply).
   [[nodiscard]] std::uint64_t progress() const;
   /// Credits scheduler and stall cycles of an SM that was left asleep up to `until`, as if it had run.

@@ -209,6 +209,7 @@ struct Sm::State {
   // --- report.cpp -------------------------------------------------------------------------------
   [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
   [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
+  [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
   void check_drained(bool credits_home) const;
 
   machine::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }

@@ -19,6 +19,7 @@ namespace {
 constexpr Address kFirstOffset = 4096;
 /// At least this many bytes between two allocations, so that running off an end is noticed.
 constexpr std::uint64_t kGap = 256;
+constexpr std::uint64_t kLeastReserved = std::uint64_t{1} << 28U;
 /// Freed blocks of this size or more are given back to the host at once.
 constexpr std::uint64_t kReturnBytes = std::uint64_t{1} << 20U;
 
@@ -44,16 +45,25 @@ std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
 
 DeviceMemory::DeviceMemory(AppId app, std::string owner)
     : base_((Address{app} + 1) << 40U), owner_(std::move(owner)), host_(nullptr), top_(base_ + kFirstOffset) {
-  void* range = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const auto reserve = [this] {
+    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                0);
+  };
+  void* range = reserve();
+  while (range == MAP_FAILED && reserved_ > kLeastReserved) {
+    reserved_ /= 2;
+    range = reserve();
+  }
   if (range == MAP_FAILED) {
-    throw InternalError(fmt::format("cannot reserve {} bytes of address space for device memory: {}",
-                                    kReservedBytes, std::strerror(errno)));
+    throw UserError(
+        fmt::format("no {} MiB of address space for an application's device memory ({}); a limit such "
+                    "as `ulimit -v` is too low",
+                    reserved_ >> 20U, std::strerror(errno)));
   }
   host_ = static_cast<std::byte*>(range);
 }
 
-DeviceMemory::~DeviceMemory() { munmap(host_, kReservedBytes); }
+DeviceMemory::~DeviceMemory() { munmap(host_, reserved_); }
 
 std::string DeviceMemory::error() const {
   return owner_.empty() ? "error: " : fmt::format("error: app {}: ", owner_);
@@ -74,12 +84,22 @@ Address DeviceMemory::place_local(std::uint64_t block_bytes) {
   return range;
 }
 
+void DeviceMemory::fail_full(std::uint64_t wanted) const {
+  if (reserved_ < kReservedBytes) {
+    throw UserError(fmt::format(
+        "{}: {} bytes wanted, {} bytes allocated, and this system gave {} MiB of address "
+        "space alone; a limit such as `ulimit -v` is too low",
+        owner_.empty() ? "device memory" : "app " + owner_, wanted, allocated_, reserved_ >> 20U));
+  }
+  throw SimulationFault(
+      error() + fmt::format("out of device memory: {} bytes wanted, {} bytes allocated", wanted, allocated_));
+}
+
 Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (bytes == 0) return 0;
-  const Address end_of_range = base_ + kReservedBytes;
-  if (bytes > kReservedBytes - kFirstOffset - 2 * kGap) {
-    throw SimulationFault(error() + fmt::format("out of device memory: {} bytes wanted, {} bytes allocated",
-                                                bytes, allocated_));
+  const Address end_of_range = base_ + reserved_;
+  if (bytes > reserved_ - kFirstOffset - 2 * kGap) {
+    fail_full(bytes);
   }
   // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
   Address candidate = base_ + kFirstOffset;
@@ -92,13 +112,13 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
     candidate = align_up(start + size + kGap, kAllocationAlign);
   }
   if (!found && candidate + bytes + kGap > end_of_range) {
-    throw SimulationFault(error() + fmt::format("out of device memory: {} bytes wanted, {} bytes allocated",
-                                                bytes, allocated_));
+    fail_full(bytes);
   }
   if (candidate < top_) {  // used before: its bytes may be stale
     const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
     std::memset(host(candidate), 0, stale_end - candidate);
   }
+  freed_.erase(freed_.lower_bound(candidate), freed_.lower_bound(candidate + bytes));
   if (bytes <= kMostHuge) {
     const Address first = candidate / 4096 * 4096;
     madvise(host(first), align_up(candidate + bytes, 4096) - first, MADV_HUGEPAGE);
@@ -123,14 +143,58 @@ void DeviceMemory::free(Address address) {
     if (last > first) madvise(host(first), last - first, MADV_DONTNEED);
   }
   allocated_ -= found->second;
+  note_freed(address, found->second);
   allocations_.erase(found);
+  names_.erase(address);
   hot_begin_ = 1;
   hot_end_ = 0;
+}
+
+void DeviceMemory::note_freed(Address address, std::uint64_t bytes) {
+  constexpr std::size_t kRemembered = 1024;
+  freed_[address] = bytes;
+  freed_order_.push_back(address);
+  if (freed_order_.size() <= kRemembered) return;
+  freed_.erase(freed_order_.front());
+  freed_order_.pop_front();
+}
+
+Address DeviceMemory::allocate_heap(std::uint64_t bytes, std::uint64_t limit) {
+  if (bytes == 0 || bytes > limit || heap_bytes_ + align_up(bytes, kHeapAlign) > limit) return 0;
+  const Address address = allocate(bytes);
+  heap_.emplace(address, align_up(bytes, kHeapAlign));
+  heap_bytes_ += align_up(bytes, kHeapAlign);
+  return address;
+}
+
+bool DeviceMemory::free_heap(Address address) {
+  if (address == 0) return true;
+  const auto found = heap_.find(address);
+  if (found == heap_.end()) return false;
+  heap_bytes_ -= found->second;
+  heap_.erase(found);
+  free(address);
+  return true;
+}
+
+void DeviceMemory::name(Address allocation, std::string name) { names_[allocation] = std::move(name); }
+
+std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
+  const auto name = names_.find(start);
+  const std::string size = fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  if (name != names_.end()) return fmt::format("{}, {} at 0x{:x}", name->second, size, start);
+  return fmt::format("the {} of {} at 0x{:x}", heap_.contains(start) ? "block of malloc" : "allocation", size,
+                     start);
 }
 
 void DeviceMemory::free_all() {
   if (top_ > base_) madvise(host_, align_up(top_ - base_, 4096), MADV_DONTNEED);
   allocations_.clear();
+  names_.clear();
+  heap_.clear();
+  heap_bytes_ = 0;
+  freed_.clear();
+  freed_order_.clear();
   allocated_ = 0;
   top_ = base_ + kFirstOffset;
   hot_begin_ = 1;
@@ -179,22 +243,34 @@ std::string DeviceMemory::describe(Address address) const {
   const auto bytes_text = [](std::uint64_t bytes) {
     return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   };
+  const auto into = [&](std::uint64_t bytes) {
+    return bytes == 0 ? "the start of" : bytes_text(bytes) + " into";
+  };
+  constexpr Address kNullPage = 65536;
+  if (address == 0) return "a null pointer";
+  if (address < kNullPage) return fmt::format("{} after a null pointer", bytes_text(address));
+  if (address < base_ || address >= base_ + reserved_) return "no address that this application was given";
+  if (auto freed = freed_.upper_bound(address); freed != freed_.begin()) {
+    const auto& [start, size] = *--freed;
+    if (address < start + size) {
+      return fmt::format("{} a block of {} at 0x{:x} that was freed", into(address - start), bytes_text(size),
+                         start);
+    }
+  }
   const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
     const auto& [start, size] = *std::prev(after);
-    if (address < start + size) {
-      return fmt::format("{} into the allocation of {} at 0x{:x}", bytes_text(address - start),
-                         bytes_text(size), start);
-    }
+    if (address < start + size) return fmt::format("{} {}", into(address - start), text_of(start, size));
     // Blame the nearer of the two neighbours.
     if (after == allocations_.end() || address - (start + size) <= after->first - address) {
-      return fmt::format("{} after the end of the allocation of {} at 0x{:x}",
-                         bytes_text(address - (start + size)), bytes_text(size), start);
+      const std::uint64_t beyond = address - (start + size);
+      return fmt::format("{} the end of {}", beyond == 0 ? "just after" : bytes_text(beyond) + " after",
+                         text_of(start, size));
     }
   }
   if (after != allocations_.end()) {
-    return fmt::format("{} before the allocation of {} at 0x{:x}", bytes_text(after->first - address),
-                       bytes_text(after->second), after->first);
+    return fmt::format("{} before {}", bytes_text(after->first - address),
+                       text_of(after->first, after->second));
   }
   return "no allocation exists";
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -20,7 +21,8 @@ namespace gpumux::workload {
 /// (checked()). Not thread-safe: one application is emulated by one thread at a time.
 class DeviceMemory {
  public:
-  static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;  // 64 GiB of addresses
+  /// Of addresses, 64 GiB; where the system gives less, the largest power of two down to 256 MiB.
+  static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;
   static constexpr std::uint32_t kAllocationAlign = 256;
   /// Generic-address windows (CUDA's layout in spirit): outside every application's range.
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
@@ -43,7 +45,8 @@ class DeviceMemory {
   /// size has a range of its own, with room for 2^14 blocks (for fewer where a block takes over 16 MiB).
   Address place_local(std::uint64_t block_bytes);
 
-  /// `owner`: the application's name, for messages; may be empty.
+  /// `owner`: the application's name, for messages; may be empty. Throws UserError when no addresses are to
+  /// be had.
   explicit DeviceMemory(AppId app, std::string owner = {});
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -55,6 +58,14 @@ class DeviceMemory {
   /// Frees what allocate() gave. Throws SimulationFault for any other address but 0.
   void free(Address address);
   void free_all();
+  /// The same for what a kernel's malloc and free do: all such blocks together have at most `limit` bytes,
+  /// each rounded up to kHeapAlign. 0 when there is no room.
+  Address allocate_heap(std::uint64_t bytes, std::uint64_t limit);
+  /// False when `address` is neither 0 nor the start of a block of the heap.
+  [[nodiscard]] bool free_heap(Address address);
+  static constexpr std::uint64_t kHeapAlign = 16;
+  /// What messages call an allocation, such as "--arg 1 (x.bin)".
+  void name(Address allocation, std::string name);
 
   /// True when [address, address + bytes) lies inside one allocation.
   [[nodiscard]] bool valid(Address address, std::uint64_t bytes) const {
@@ -69,20 +80,30 @@ class DeviceMemory {
   void read(Address from, std::span<std::byte> to) const;
   void fill(Address to, std::byte value, std::uint64_t bytes);
 
-  /// "0x...: 4 bytes after the end of the allocation of 1024 bytes at 0x..." for error messages.
+  /// "4 bytes after the end of the allocation of 1024 bytes at 0x...", with its name, "a null pointer", "8
+  /// bytes into a block of 64 bytes at 0x... that was freed": for error messages.
   [[nodiscard]] std::string describe(Address address) const;
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
   [[nodiscard]] Address base() const { return base_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
 
  private:
+  [[noreturn]] void fail_full(std::uint64_t wanted) const;
+  void note_freed(Address address, std::uint64_t bytes);
+  [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
   bool valid_slow(Address address, std::uint64_t bytes) const;
   /// "error: app NAME: " or "error: ".
   [[nodiscard]] std::string error() const;
   Address base_;
   std::string owner_;
   std::byte* host_;
+  std::uint64_t reserved_ = kReservedBytes;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
+  std::map<Address, std::string> names_;          // of some of them
+  std::map<Address, std::uint64_t> heap_;         // those of kernels, with the bytes that count
+  std::uint64_t heap_bytes_ = 0;
+  std::map<Address, std::uint64_t> freed_;  // start -> bytes, of the last ones, where nothing lives since
+  std::deque<Address> freed_order_;
   std::uint64_t allocated_ = 0;
   Address top_;  // first address never allocated
   std::uint64_t constants_placed_ = 0;

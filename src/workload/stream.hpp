@@ -63,6 +63,9 @@ class BlockStream {
   /// order over blocks and warps, so that results do not depend on threads; for a source that refills
   /// independently, by the thread that runs the block's SM, while other blocks are refilled by others.
   virtual void refill(std::uint32_t warp, std::uint32_t wanted) = 0;
+  /// Where a warp that has not ended is, with what it waits for, for the report of an endless kernel; may be
+  /// empty. Nothing may be refilled afterwards.
+  [[nodiscard]] virtual std::string whereabouts(std::uint32_t /*warp*/) { return {}; }
   [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }
   [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(streams_.size()); }
 

@@ -425,7 +425,7 @@ TEST(Blocks, RepetitionIsProvenEarly) {
   const std::string once = message("LOOP:\n  bra.uni LOOP;\n");
   EXPECT_NE(
       once.find("error: test: kernel kernel: endless: warp 0 of block (0,0,0) comes back to the same state "
-                "every 1 instruction and reads no memory on the way, pc "),
+                "every 1 instruction and reads no memory on the way, lanes 0 to 31 at pc "),
       std::string::npos)
       << once;
   EXPECT_NE(message("LOOP:\n  st.global.u32 [%rd1], %r1;\n  red.global.add.u32 [%rd1], 1;\n  bra.uni LOOP;\n")

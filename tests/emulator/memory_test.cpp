@@ -404,27 +404,25 @@ TEST(Faults, EveryKindIsOneLine) {
             "end of the "
             "allocation of 512 bytes at 0x10000001000), thread (1,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("mov.u64 %rd5, 0; ld.global.u32 %r2, [%rd5]; st.global.u32 [%rd4], %r2; ret;"),
-            "error: test: kernel kernel: invalid global read of 4 bytes at 0x0 (1099511631872 bytes before "
-            "the allocation "
-            "of 512 bytes at 0x10000001000), thread (0,0,0) of block (0,0,0)");
+            "error: test: kernel kernel: invalid global read of 4 bytes at 0x0 (a null pointer), thread "
+            "(0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of(".shared .align 4 .b8 s[64]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.s32 %r2, %r2, %r3;"
                      "st.shared.u32 [%r2], %r1; ret;"),
-            "error: test: kernel kernel: invalid shared write of 4 bytes at 0x40 (0 bytes after the end of "
+            "error: test: kernel kernel: invalid shared write of 4 bytes at 0x40 (just after the end of "
             "the shared "
             "memory of the block, 64 bytes), thread (16,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("atom.global.add.u32 %r2, [%rd3+512], 1; st.global.u32 [%rd4], %r2; ret;", 1),
-            "error: test: kernel kernel: invalid global atomic access of 4 bytes at 0x10000001200 (0 bytes "
+            "error: test: kernel kernel: invalid global atomic access of 4 bytes at 0x10000001200 (just "
             "after the end "
             "of the allocation of 512 bytes at 0x10000001000), thread (0,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("setp.eq.u32 %p1, %r1, 5; @%p1 trap; ret;"),
             "error: test: kernel kernel: trap, thread (5,0,0) of block (0,0,0)");
   EXPECT_EQ(fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; st.u32 [%rd6], %r1; ret;"),
             "error: test: kernel kernel: write to the kernel's parameters, thread (0,0,0) of block (0,0,0)");
-  EXPECT_EQ(
-      fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; ld.u32 %r2, [%rd6+8];"
-               "st.global.u32 [%rd4], %r2; ret;"),
-      "error: test: kernel kernel: invalid constant read of 4 bytes at 0x10 (0 bytes after the end of the "
-      "kernel's parameters, 16 bytes), thread (0,0,0) of block (0,0,0)");
+  EXPECT_EQ(fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; ld.u32 %r2, [%rd6+8];"
+                     "st.global.u32 [%rd4], %r2; ret;"),
+            "error: test: kernel kernel: invalid constant read of 4 bytes at 0x10 (just after the end of the "
+            "kernel's parameters, 16 bytes), thread (0,0,0) of block (0,0,0)");
   EXPECT_NE(fault_of("mov.b64 %rd5, b; cvta.param.u64 %rd6, %rd5; atom.add.u32 %r2, [%rd6], 1;"
                      "st.global.u32 [%rd4], %r2; ret;"),
             "");

@@ -56,7 +56,7 @@ TEST(Program, OutOfBoundsReadNamesEverything) {
   EXPECT_EQ(
       message,
       fmt::format(
-          "error: test: kernel kernel: invalid global read of 4 bytes at 0x{:x} (0 bytes after the end "
+          "error: test: kernel kernel: invalid global read of 4 bytes at 0x{:x} (just after the end "
           "of the allocation of 1024 bytes at 0x{:x}), thread (0,0,0) of block (2,0,0), pc 7 (test.ptx:8)",
           pa + 1024, pa));
 }

@@ -98,7 +98,8 @@ TEST(Printf, ABadFormatPointerIsAFault) {
   ret;
 }
 )");
-  EXPECT_NE(runner.fault_of("kernel", {1, 1, 1}, {1, 1, 1}, {}).find("invalid read of 1 bytes at 0x40"),
+  EXPECT_NE(runner.fault_of("kernel", {1, 1, 1}, {1, 1, 1}, {})
+                .find("invalid read of 1 byte at 0x40 by printf (64 bytes after a null pointer)"),
             std::string::npos);
 }
 

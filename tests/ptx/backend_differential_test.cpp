@@ -35,7 +35,8 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
       {"lud_internal", {16, 16, 1}},   {"sgemm_nt", {16, 8, 1}},
       {"align_tiles", {16, 1, 1}},     {"layerforward", {16, 16, 1}},
       {"adjust_weights", {16, 16, 1}}, {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
-      {"dynproc", {256, 1, 1}},        {"calculate_temp", {16, 16, 1}}};
+      {"dynproc", {256, 1, 1}},        {"calculate_temp", {16, 16, 1}},
+      {"sort_block", {128, 1, 1}},     {"sort_tile", {256, 1, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }

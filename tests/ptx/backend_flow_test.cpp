@@ -1,10 +1,15 @@
 // Control-flow graphs, post-dominators, inlining, allocation: hand-worked cases and hostile inputs.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstring>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/hash.hpp"
+#include "emulator/program.hpp"
 #include "ptx/allocate.hpp"
 #include "ptx/calls.hpp"
 #include "ptx/compile.hpp"
@@ -13,6 +18,7 @@
 #include "ptx/optimize.hpp"
 #include "ptx/parse.hpp"
 #include "ptx/schedule.hpp"
+#include "workload/device_memory.hpp"
 
 namespace gpumux::ptx {
 namespace {
@@ -346,6 +352,78 @@ TEST(Compile, TwiceGivesTheSameCode) {
   for (std::size_t i = 0; i < one.code.size(); ++i) {
     EXPECT_EQ(one.code[i].op, two.code[i].op);
     EXPECT_TRUE(one.code[i].dst == two.code[i].dst && one.code[i].src == two.code[i].src);
+  }
+}
+
+/// Functions f0 to fN, each of which calls the next twice; the last adds one. `local` bytes of frame each.
+std::string doubling_calls(int levels, int local = 0) {
+  const auto function = [&](int level, const std::string& body) {
+    const std::string frame = local == 0 ? "" : fmt::format(".local .align 8 .b8 d[{}];", local);
+    return fmt::format(
+        ".func (.param .b32 o) f{}(.param .b32 i) {{ .reg .b32 %a; .reg .b64 %d; {} ld.param.u32 %a,[i]; {} "
+        "st.param.b32 [o],%a; ret; }}\n",
+        level, frame, body);
+  };
+  const auto call = [](int level) {
+    return fmt::format(
+        "{{ .param .b32 x; .param .b32 y; st.param.b32 [x],%a; call.uni (y),f{},(x); ld.param.b32 %a,[y]; "
+        "}} ",
+        level);
+  };
+  std::string text = function(levels, "add.u32 %a,%a,1;");
+  for (int level = levels - 1; level >= 0; --level)
+    text += function(level, call(level + 1) + call(level + 1));
+  return text;
+}
+
+constexpr const char* kCallsF0 = R"(ld.param.u64 %rd1,[p]; ld.param.u32 %r1,[n];
+    { .param .b32 x; .param .b32 y; st.param.b32 [x],%r1; call.uni (y),f0,(x); ld.param.b32 %r1,[y]; }
+    st.global.u32 [%rd1],%r1; ret;)";
+
+TEST(Inline, DoublingCallsAreBounded) {
+  const auto few = compile_text(kernel_text(kCallsF0, doubling_calls(5)), 1);
+  EXPECT_EQ(count(few, Opcode::Call), 0U);
+  for (const int levels : {16, 60}) {
+    const auto many = compile_text(kernel_text(kCallsF0, doubling_calls(levels)), 0);
+    EXPECT_GT(count(many, Opcode::Call), 0U);
+    EXPECT_LT(many.code.size(), 60'000U + static_cast<std::size_t>(levels) * 4000) << levels;
+  }
+}
+
+TEST(Inline, RealCallsComputeWhatInlinedOnesDo) {
+  for (const int optimize : {0, 1}) {
+    workload::DeviceMemory memory(0);
+    const Address out = memory.allocate(4);
+    const std::string text = kernel_text(kCallsF0, doubling_calls(16, 64));
+    emulator::LoadedModule module(emulator::compile_module(text, "doubling.ptx", {.optimize = optimize}),
+                                  memory, 0, nullptr);
+    emulator::LaunchConfig config;
+    config.block = {32, 1, 1};
+    config.max_warp_instructions = 100'000'000;
+    config.parameters.resize(12);
+    std::memcpy(config.parameters.data(), &out, 8);
+    const std::uint32_t seven = 7;
+    std::memcpy(config.parameters.data() + 8, &seven, 4);
+    emulator::run_functionally(*module.launch(*module.find("k"), config));
+    std::uint32_t result = 0;
+    memory.read(out, std::as_writable_bytes(std::span(&result, 1)));
+    EXPECT_EQ(result, 7U + 65536U);
+  }
+}
+
+TEST(Inline, StackHoldsTheDeepestCalls) {
+  // Every level has 4096 bytes of its own, more in all than any reserve: two of them can be seen in the
+  // frames.
+  const auto code = compile_text(kernel_text(kCallsF0, doubling_calls(16, 4096)), 0);
+  ASSERT_GT(count(code, Opcode::Call), 0U);
+  EXPECT_GE(code.local_bytes, 17U * 4096U);
+  EXPECT_LT(code.local_bytes, 18U * 4096U + 17U * 256U);
+  // Beyond what a thread can have, the kernel is refused by name.
+  try {
+    compile_text(kernel_text(kCallsF0, doubling_calls(16, 40'000)), 0);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("kernel k needs"), std::string::npos) << error.what();
   }
 }
 

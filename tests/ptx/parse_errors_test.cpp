@@ -1,6 +1,7 @@
 // Malformed input: the whole error line, with the place and what would be right.
 #include <gtest/gtest.h>
 
+#include "ptx/compile.hpp"
 #include "ptx/parse.hpp"
 
 namespace gpumux {
@@ -59,8 +60,12 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"cvt.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.rn.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.rn.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.f32.f64 %f1, %fd1;", "a.ptx:12:1: error: 'cvt.f32.f64' needs .rn, .rz, .rm or .rp"},
-      {"cvt.rn.tf32.f32 %r1, %f1;",
-       "a.ptx:12:7: error: modifier '.tf32' of 'cvt.rn.tf32.f32' is not supported"},
+      {"cvt.rn.tf32.f32 %r1, %f1;", "a.ptx:12:7: error: 'cvt.rn.tf32.f32': the type tf32 is not supported"},
+      {"cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;",
+       "a.ptx:12:17: error: 'cvt.rn.satfinite.e4m3x2.f32': fp8 (8-bit floating point) is not supported"},
+      {"mov.u32 %r1, %envreg2;",
+       "a.ptx:12:14: error: '%envreg2': grid-wide synchronisation (this_grid() of cooperative groups) is not "
+       "supported"},
       {"setp.s32 %p1, %r1, %r2;", "a.ptx:12:1: error: 'setp.s32' lacks a comparison"},
       {"setp.lo.s32 %p1, %r1, %r2;",
        "a.ptx:12:1: error: this comparison is not possible for .s32 in 'setp.lo.s32'"},
@@ -102,7 +107,7 @@ TEST(ParseErrors, StatementsOfAKernel) {
        "a.ptx:12:14: error: special register '%clock64' has 64 bits, but .u32 is wanted here"},
       {"mov.u32 %r1, %laneidd;", "a.ptx:12:14: error: unknown register '%laneidd'; did you mean '%laneid'?"},
       {"mov.u32 %r1, %cluster_ctaid.x;",
-       "a.ptx:12:14: error: special register '%cluster_ctaid.x' is not supported"},
+       "a.ptx:12:14: error: '%cluster_ctaid.x': thread block clusters are not supported"},
       {"mov.b64 %rd1, {%r1, %r2, %r3};", "a.ptx:12:15: error: a vector of 3 elements does not make one .b64"},
       {"mov.b32 %r1, {%r2, %r3};", "a.ptx:12:15: error: register '%r2' is .b32, but .b16 is wanted here"},
       {"bra nowhere;", "a.ptx:12:5: error: unknown label 'nowhere'"},
@@ -237,6 +242,83 @@ TEST(ParseErrors, ModuleLevel) {
             "a.ptx:4:23: error: section without an end; '}' is missing");
   EXPECT_EQ(after_header(".entry k() .reqnctapercluster 2 { ret; }"),
             "a.ptx:4:12: error: thread block clusters (.reqnctapercluster) are not supported");
+}
+
+/// A module of three kernels and two functions, of which `bad`, `bad_function` and `bad_call` have faults.
+const std::string kMixed = std::string(kHeader) + R"(.visible .func bad_function()
+{
+  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];
+  ret;
+}
+.visible .func takes(.param .b64 a)
+{
+  ret;
+}
+.visible .entry good()
+{
+  ret;
+}
+.visible .entry bad()
+{
+  {
+    frobnicate;
+  }
+  ret;
+}
+.visible .entry bad_call()
+{
+  .param .b32 slot;
+  call.uni takes, (slot);
+  ret;
+}
+.visible .entry calls_bad()
+{
+  call.uni bad_function;
+  ret;
+}
+)";
+
+TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
+  const isa::Module module = ptx::parse_by_function(kMixed, "a.ptx");
+  const auto error = [&](const std::string& name) {
+    for (const isa::Function& f : module.functions) {
+      if (f.name == name) return f.error;
+    }
+    return std::string("there is none");
+  };
+  EXPECT_EQ(error("good"), "");
+  EXPECT_EQ(error("takes"), "");
+  EXPECT_EQ(error("calls_bad"), "");
+  EXPECT_EQ(error("bad_function"), "a.ptx:6:3: error: 'tex.1d.v4.f32.s32': textures are not supported");
+  EXPECT_EQ(error("bad"), "a.ptx:20:5: error: expected an instruction, found 'frobnicate'");
+  EXPECT_EQ(error("bad_call"), "a.ptx:27:12: error: parameter 1 of 'takes' has 8 bytes, 4 given");
+  for (const isa::Function& f : module.functions) EXPECT_EQ(f.code.empty(), !f.error.empty()) << f.name;
+  // The whole module fails at its first fault.
+  EXPECT_EQ(error_of(kMixed), error("bad_function"));
+}
+
+TEST(ParseByFunction, CompilesWhatDoesNotNeedTheFaulty) {
+  const isa::Module module = ptx::parse_by_function(kMixed, "a.ptx");
+  for (const isa::Function& f : module.functions) {
+    if (!f.is_kernel) continue;
+    std::string error;
+    try {
+      EXPECT_FALSE(ptx::compile(module, f, {}).code.empty());
+    } catch (const UserError& e) {
+      error = e.what();
+    }
+    const std::string expected =
+        f.name == "calls_bad" ? "a.ptx:6:3: error: 'tex.1d.v4.f32.s32': textures are not supported" : f.error;
+    EXPECT_EQ(error, expected) << f.name;
+  }
+}
+
+TEST(ParseByFunction, WhatEndsTheFileEndsTheParse) {
+  for (const char* text :
+       {".entry k() { frobnicate; ", ".entry k() { frobnicate; } }", ".entry k( { ret; }"}) {
+    EXPECT_THROW(static_cast<void>(ptx::parse_by_function(std::string(kHeader) + text, "a.ptx")), UserError)
+        << text;
+  }
 }
 
 }  // namespace
