@@ -1,11 +1,40 @@
 #include "base/error.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 namespace gpumux {
 
 std::string SourceLocation::text() const {
   if (line == 0) return file;
   if (column == 0) return fmt::format("{}:{}", file, line);
   return fmt::format("{}:{}:{}", file, line, column);
+}
+
+std::string bounded(const std::string& message) {
+  constexpr std::size_t kMost = 2000;
+  constexpr std::size_t kFront = 1200;
+  constexpr std::size_t kBack = 400;
+  if (message.size() <= kMost) return message;
+  // Not inside a character of UTF-8.
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
+  std::string out;
+  for (std::size_t at = 0; at <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', at), message.size());
+    const std::string_view line = std::string_view(message).substr(at, end - at);
+    if (at != 0) out += '\n';
+    at = end + 1;
+    if (line.size() <= kMost) {
+      out += line;
+      continue;
+    }
+    std::size_t front = kFront;
+    std::size_t back = line.size() - kBack;
+    while (front > 0 && !begins(line[front])) --front;
+    while (back < line.size() && !begins(line[back])) ++back;
+    out += fmt::format("{} [... {} bytes ...] {}", line.substr(0, front), back - front, line.substr(back));
+  }
+  return out;
 }
 
 void fail_check(const char* condition, const char* file, int line) {

@@ -20,20 +20,30 @@ struct SourceLocation {
   [[nodiscard]] std::string text() const;
 };
 
+/// A message without lines that fill screens: of those of more than 2000 bytes, which quote a large input,
+/// the middle is left out.
+[[nodiscard]] std::string bounded(const std::string& message);
+
 /// The user's input is wrong (exit code 2). what() is the whole line that is shown:
 /// `file:line:column: error: what is wrong, and what would be right`.
 class UserError : public std::runtime_error {
  public:
-  explicit UserError(const std::string& message) : std::runtime_error("error: " + message) {}
+  explicit UserError(const std::string& message) : std::runtime_error(bounded("error: " + message)) {}
   UserError(const SourceLocation& where, const std::string& message)
-      : std::runtime_error(where.text() + ": error: " + message) {}
+      : std::runtime_error(bounded(where.text() + ": error: " + message)) {}
+  /// One whose whole line stands already: what() of another.
+  [[nodiscard]] static UserError from_line(const std::string& line) { return {line, Whole{}}; }
+
+ private:
+  struct Whole {};
+  UserError(const std::string& line, Whole) : std::runtime_error(line) {}
 };
 
 /// The simulated program is at fault (exit code 3): a wrong access, a trap, a deadlock, an endless
 /// kernel, a wrong result. what() is one line, or several for a watchdog report.
 class SimulationFault : public std::runtime_error {
  public:
-  explicit SimulationFault(const std::string& message) : std::runtime_error(message) {}
+  explicit SimulationFault(const std::string& message) : std::runtime_error(bounded(message)) {}
 };
 
 /// A fault of gpumux itself (exit code 1).

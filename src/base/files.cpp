@@ -7,27 +7,38 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/temporary_file.hpp"
 #include "base/text.hpp"
 
 namespace gpumux {
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::uint64_t most) {
   std::error_code ignored;
+  const bool has_size = std::filesystem::is_regular_file(path, ignored);
+  if (most == 0) most = has_size ? ~std::uint64_t{0} : kMostText;
   if (std::filesystem::is_directory(path, ignored)) {
     throw UserError({path}, "is a folder; a file was expected");
   }
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (in) bytes << in.rdbuf();
+  std::string bytes;
+  std::vector<char> part(1 << 16);
+  while (in && bytes.size() <= most) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    bytes.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
   if (!in.is_open() || in.bad()) {
     throw UserError({path}, fmt::format("cannot be read ({})", std::strerror(errno)));
   }
-  return std::move(bytes).str();
+  if (bytes.size() > most) {
+    throw UserError({path}, fmt::format("has more than {} bytes{}", most,
+                                        has_size ? "" : ", or no end; the name of a file was expected"));
+  }
+  return bytes;
 }
 
 namespace {
@@ -90,8 +101,9 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
     if (!write_to(*target.descriptor, bytes)) fail(errno);
     return;
   }
-  const std::string written =
-      target.replaceable ? fmt::format("{}.tmp.{}", target.path.string(), ::getpid()) : path;
+  std::optional<TemporaryName> temporary;
+  if (target.replaceable) temporary.emplace(fmt::format("{}.tmp.{}", target.path.string(), ::getpid()));
+  const std::string written = temporary ? temporary->path() : path;
   std::ofstream out(written, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();

@@ -1,14 +1,20 @@
 // Reading and writing whole files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace gpumux {
 
-/// The file's bytes. Throws UserError that names the path when it cannot be read.
-[[nodiscard]] std::string read_file(const std::string& path);
+/// What people write by hand is smaller; so is every PTX file that a compiler makes.
+inline constexpr std::uint64_t kMostText = std::uint64_t{256} << 20U;
+
+/// The file's bytes. Throws UserError that names the path when it cannot be read, or has more than `most`
+/// bytes, as what has no end (a device, a pipe) has: 0 is no limit for files, and kMostText for anything
+/// else.
+[[nodiscard]] std::string read_file(const std::string& path, std::uint64_t most = kMostText);
 
 /// The file that a new one of this name takes the place of by rename(): `path`, or what it leads to as a
 /// link. Nothing when it is a device, a pipe or a terminal: these are written to.

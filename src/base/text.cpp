@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -106,6 +107,26 @@ std::optional<double> parse_double(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  if (const auto whole = parse_uint(text)) return whole;
+  double factor = 1;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'K': factor = 1e3; break;
+      case 'M': factor = 1e6; break;
+      case 'G': factor = 1e9; break;
+      default: break;
+    }
+    if (factor > 1) text.remove_suffix(1);
+  }
+  const std::optional<double> value = parse_double(text);
+  constexpr double kMost = 1e18;
+  if (!value || !(*value >= 0) || *value * factor > kMost) return std::nullopt;
+  const double count = *value * factor;
+  if (count != std::floor(count)) return std::nullopt;
+  return static_cast<std::uint64_t>(count);
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {

@@ -24,7 +24,7 @@ class Pipe {
  public:
   Pipe() {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw InternalError(fmt::format("no pipe for a command ({})", std::strerror(errno)));
+      throw UserError(fmt::format("no pipe for a command ({})", std::strerror(errno)));
     }
   }
   ~Pipe() {
@@ -85,8 +85,7 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed == ENOENT || failed == EACCES || failed == ENOTDIR) return std::nullopt;
-  if (failed != 0)
-    throw InternalError(fmt::format("no process for {} ({})", words[0], std::strerror(failed)));
+  if (failed != 0) throw UserError(fmt::format("no process for {} ({})", words[0], std::strerror(failed)));
 
   in.close_read();
   out.close_write();

@@ -117,8 +117,8 @@ class Follower {
         known->second.claim = std::move(claim);
         continue;
       }
-      if (!claim.failed_baseline.empty()) {
-        keep_failure(claim, {1, fmt::format("its isolated baseline failed: {}", claim.failed_baseline)});
+      if (claim.baseline_failure) {
+        keep_failure(claim, *claim.baseline_failure);
         continue;
       }
       Open run{std::move(claim), 0, std::nullopt, ""};

@@ -11,6 +11,7 @@
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "database/damage.hpp"
 #include "database/schema.hpp"
 
 namespace gpumux::database {
@@ -90,7 +91,7 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
 
 void export_csv(Connection& connection, const Sink& sink) {
   const ReadTransaction snapshot(connection);
-  check_schema(connection);
+  check_readable(connection);
   std::vector<std::string> cells = {
       "hash",        "machine",      "overrides",      "policy",           "seed",
       "cycle_limit", "state",        "cycles",         "weighted_speedup", "antt",
@@ -118,14 +119,19 @@ void export_csv(Connection& connection, const Sink& sink) {
     for (std::size_t i = 0; i < first_counter; ++i) cells[i] = cell(rows, static_cast<int>(i));
     for (std::size_t i = first_counter; i < cells.size(); ++i) cells[i].clear();
     values.bind(rows.integer(static_cast<int>(first_counter))).bind(rows.integer(13));
-    while (values.step()) cells[columns.at(values.integer(0))] = fmt::format("{}", values.integer(1));
+    while (values.step()) {
+      const auto column = columns.find(values.integer(0));
+      if (column == columns.end())
+        throw ContentError(fmt::format("there is no counter {}", values.integer(0)));
+      cells[column->second] = fmt::format("{}", values.integer(1));
+    }
     sink(fmt::format("{}\n", fmt::join(cells, ",")));
   }
 }
 
 void export_json(Connection& connection, const Sink& sink) {
   const ReadTransaction snapshot(connection);
-  check_schema(connection);
+  const bool has_series = check_readable(connection) >= kSeriesVersion;
   sink("{\"schema\": \"gpumux.results/1\", \"runs\": [");
   Statement overrides =
       connection.prepare("SELECT key, value FROM overrides WHERE run_id = ? ORDER BY position");
@@ -135,9 +141,11 @@ void export_json(Connection& connection, const Sink& sink) {
   Statement counters = connection.prepare(
       "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id "
       "WHERE m.run_id = ? ORDER BY m.app, m.counter_id");
-  Statement series = connection.prepare(
-      "SELECT s.app, c.scope, c.name, s.samples, s.interval FROM series s JOIN counters c "
-      "ON c.id = s.counter_id WHERE s.run_id = ? ORDER BY s.app < 0, s.app, s.counter_id");
+  std::optional<Statement> series;
+  if (has_series)
+    series = connection.prepare(
+        "SELECT s.app, c.scope, c.name, s.samples, s.interval FROM series s JOIN counters c "
+        "ON c.id = s.counter_id WHERE s.run_id = ? ORDER BY s.app < 0, s.app, s.counter_id");
   Statement rows = connection.prepare(
       "SELECT r.id, r.hash, r.state, m.name, r.policy, r.seed, r.cycle_limit, r.program, r.exit_code, "
       "r.error, "
@@ -160,9 +168,13 @@ void export_json(Connection& connection, const Sink& sink) {
       run["error"] = rows.text(9);
     }
     if (rows.text(2) == "done") {
-      run["result"] = result_document(rows.text(11), rows.optional_real(12));
+      try {
+        run["result"] = result_document(rows.text(11), rows.optional_real(12));
+      } catch (const nlohmann::json::exception& error) {
+        throw ContentError(fmt::format("the result of run {} is no JSON ({})", id, error.what()));
+      }
       run["counters"] = counters_json(counters, id);
-      ordered_json samples = series_json(series, id, run["apps"].size());
+      ordered_json samples = series ? series_json(*series, id, run["apps"].size()) : ordered_json();
       if (!samples.is_null()) run["result"]["series"] = std::move(samples);
     }
     run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));

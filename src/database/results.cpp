@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "database/damage.hpp"
 #include "database/schema.hpp"
 
 namespace gpumux::database {
@@ -41,6 +42,7 @@ ResultStore::ResultStore(const std::string& path) : connection_(path, Access::Cr
 
 ResultStore::~ResultStore() {
   try {  // what cannot be given back is taken over
+    connection_.wait_for_others(1);
     connection_.prepare("DELETE FROM claims WHERE host = ? AND pid = ? AND started = ?")
         .bind(self_.host)
         .bind(self_.pid)
@@ -302,12 +304,15 @@ Claim ResultStore::take(const OpenRun& run, std::int64_t now) {
       .bind(now)
       .run();
   Statement baselines = connection_.prepare(
-      "SELECT a.app, b.state, b.error, i.ipc FROM apps a JOIN runs b ON b.id = a.isolated_run_id "
+      "SELECT a.app, b.state, b.error, i.ipc, b.exit_code FROM apps a JOIN runs b ON b.id = "
+      "a.isolated_run_id "
       "JOIN apps i ON i.run_id = b.id WHERE a.run_id = ? ORDER BY a.position");
   baselines.bind(claim.id);
   while (baselines.step()) {
-    if (baselines.text(1) == "failed" && claim.failed_baseline.empty()) {
-      claim.failed_baseline = fmt::format("{}: {}", baselines.text(0), baselines.text(2));
+    if (baselines.text(1) == "failed" && !claim.baseline_failure) {
+      claim.baseline_failure = {
+          static_cast<int>(baselines.integer(4)),
+          fmt::format("error: its isolated baseline failed: {}: {}", baselines.text(0), baselines.text(2))};
     }
     claim.isolated.push_back(baselines.real(3));
   }
@@ -415,9 +420,10 @@ void ResultStore::check_same(RunId run, const ResultRow& result) {
   for (const CounterRow& counter : result.counters) {
     const bool found = query.bind(run).bind(counter.app).bind(counter_id(counter)).step();
     if (!found || query.integer(0) != signed_value(counter.value)) {
-      throw InternalError(fmt::format(
-          "{}: run {} was done again, for its series or timeline, and {} of {} is {} instead of {}",
-          connection_.path(), run, counter.name, counter.app, counter.value, found ? query.text(0) : "none"));
+      throw ContentError(
+          fmt::format("run {} was done again, for its series or timeline, and {} of {} is {} instead of the "
+                      "{} that was kept",
+                      run, counter.name, counter.app, counter.value, found ? query.text(0) : "nothing"));
     }
     while (query.step()) {
     }

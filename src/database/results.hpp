@@ -100,7 +100,8 @@ struct Claim {
   RunId id = 0;
   std::size_t index = 0;         // in the plan
   std::vector<double> isolated;  // IPC of each application's baseline; empty: it has none
-  std::string failed_baseline;   // the first baseline that failed, with its error; empty: none
+  /// Of the first baseline that failed: its exit code, and an error that says so.
+  std::optional<FailureRow> baseline_failure;
 };
 
 /// One process's view. All calls throw UserError when the database cannot be read or written; what was
@@ -128,8 +129,10 @@ class ResultStore {
   [[nodiscard]] std::vector<Claim> claim(std::size_t most);
   /// To be called at least every third of kLeaseSeconds while there are claims.
   void heartbeat();
+  /// Throws UserError when the file was deleted or moved: what ends now would be lost.
+  void check_in_place() const { connection_.check_in_place(); }
   /// False: another process took the claim over, and its result stands. Of a run that was done, series and
-  /// timeline alone are kept; throws InternalError when its counters are not the same as before.
+  /// timeline alone are kept; throws ContentError when its counters are not the same as before.
   bool finish(RunId run, const ResultRow& result);
   /// A run that was done stays so, and counts as failed for this process alone.
   bool fail(RunId run, const FailureRow& failure);

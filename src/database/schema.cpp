@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "base/error.hpp"
 
 namespace gpumux::database {
@@ -148,10 +151,49 @@ void check_header(const Connection& connection, const Header& header, std::size_
   if (header.application_id != kApplicationId && !(header.empty && header.version == 0)) {
     throw UserError(where, "is a database of something else than gpumux; name another file");
   }
+  if (header.version < 0) {
+    throw UserError(where, fmt::format("is damaged: it has schema version {}", header.version));
+  }
   if (header.version > static_cast<std::int64_t>(newest)) {
     throw UserError(where,
                     fmt::format("has schema version {}; this gpumux knows up to {}: use a newer gpumux",
                                 header.version, newest));
+  }
+}
+
+/// Columns by table.
+std::map<std::string, std::string> tables(Connection& connection) {
+  std::map<std::string, std::string> found;
+  Statement query = connection.prepare(
+      "SELECT t.name, group_concat(c.name) FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = "
+      "'table' AND t.name NOT LIKE 'sqlite_%' GROUP BY t.name");
+  while (query.step()) found[query.text(0)] = query.text(1);
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::string> missing_in_schema(Connection& connection) {
+  const std::int64_t version = connection.value("PRAGMA user_version");
+  Connection right = Connection::in_memory();
+  for (std::int64_t i = 0; i < version && i < kSchemaVersion; ++i)
+    right.execute(migrations()[static_cast<std::size_t>(i)]);
+  const std::map<std::string, std::string> found = tables(connection);
+  for (const auto& [name, columns] : tables(right)) {
+    const auto table = found.find(name);
+    if (table == found.end()) return fmt::format("there is no table {}", name);
+    if (table->second != columns)
+      return fmt::format("table {} has the columns {} instead of {}", name, table->second, columns);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+void check_tables(Connection& connection) {
+  if (const auto missing = missing_in_schema(connection)) {
+    throw UserError({connection.path()},
+                    fmt::format("is damaged: {}; `sqlite3 FILE .recover` saves what can be read", *missing));
   }
 }
 
@@ -165,12 +207,13 @@ Migrations migrations() {
 void migrate(Connection& connection, Migrations steps) {
   // Nothing of a stranger's file is changed, not even its journal.
   check_header(connection, consistent_header(connection), steps.size());
-  connection.execute("PRAGMA journal_mode = WAL");
+  connection.use_write_ahead_log();
   connection.execute("PRAGMA synchronous = FULL");
   connection.execute("PRAGMA foreign_keys = ON");
   connection.execute("PRAGMA temp_store = MEMORY");
   if (const Header now = consistent_header(connection);
       now.application_id == kApplicationId && now.version == static_cast<std::int64_t>(steps.size())) {
+    if (steps.data() == migrations().data()) check_tables(connection);
     return;
   }
   Transaction transaction(connection);
@@ -185,21 +228,13 @@ void migrate(Connection& connection, Migrations steps) {
   transaction.commit();
 }
 
-void check_schema(Connection& connection) {
-  const Header header = read_header(connection);
-  check_header(connection, header, kSchemaVersion);
-  if (header.version != kSchemaVersion) {
-    throw UserError({connection.path()},
-                    fmt::format("has schema version {}, which `gpumux sweep` brings to {}", header.version,
-                                kSchemaVersion));
-  }
-}
-
-void check_readable(Connection& connection) {
+std::int64_t check_readable(Connection& connection) {
   const Header header = read_header(connection);
   check_header(connection, header, kSchemaVersion);
   if (header.version < 1)
     throw UserError({connection.path()}, "is empty; name a database that `gpumux sweep` made");
+  check_tables(connection);
+  return header.version;
 }
 
 }  // namespace gpumux::database

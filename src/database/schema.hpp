@@ -2,7 +2,9 @@
 // column.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 
 #include "database/sqlite.hpp"
 
@@ -10,6 +12,8 @@ namespace gpumux::database {
 
 /// PRAGMA user_version of the databases that this program writes.
 inline constexpr int kSchemaVersion = 2;
+/// The first version with series and timelines.
+inline constexpr int kSeriesVersion = 2;
 /// PRAGMA application_id: "gpmx".
 inline constexpr int kApplicationId = 0x67706d78;
 
@@ -21,11 +25,11 @@ using Migrations = std::span<const char* const>;
 /// write-ahead log on. Throws UserError for a database of something else, and for one of a newer schema.
 void migrate(Connection& connection, Migrations steps = migrations());
 
-/// Throws UserError unless the database has exactly this program's schema.
-void check_schema(Connection& connection);
+/// The first table or column of the database's schema version that is not there; nothing when all are.
+[[nodiscard]] std::optional<std::string> missing_in_schema(Connection& connection);
 
 /// Throws UserError unless this is a results database of this program's schema or an older one: for readers
-/// that do without what older ones lack.
-void check_readable(Connection& connection);
+/// that do without what older ones lack. Returns its version.
+std::int64_t check_readable(Connection& connection);
 
 }  // namespace gpumux::database

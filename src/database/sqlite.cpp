@@ -4,8 +4,14 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -26,6 +32,46 @@ std::string immutable_uri(const std::string& path) {
     }
   }
   return uri + "?immutable=1";
+}
+
+/// "it ends after 1000 of 8192 bytes", by the header's size of a page and their number; or nothing.
+std::optional<std::string> truncation(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::array<unsigned char, 32> header{};
+  if (!in.read(reinterpret_cast<char*>(header.data()), header.size())) return std::nullopt;
+  const std::uint64_t page = header[16] == 0 && header[17] == 1 ? 65536U : header[16] * 256U + header[17];
+  std::uint64_t pages = 0;
+  for (std::size_t i = 28; i < 32; ++i) pages = pages * 256 + header[i];
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  if (error || bytes >= page * pages) return std::nullopt;
+  return fmt::format("it ends after {} of {} bytes", bytes, page * pages);
+}
+
+/// What SQLite's own check finds first.
+std::string corruption(sqlite3* handle, const std::string& path) {
+  const std::string said = sqlite3_errmsg(handle);
+  if (const auto cut = truncation(path)) return *cut;
+  std::string found;
+  const auto keep = [](void* to, int, char** values, char**) {
+    std::string line = values[0] == nullptr ? "" : values[0];
+    if (line.starts_with("***") && line.find('\n') != std::string::npos) line.erase(0, line.find('\n') + 1);
+    *static_cast<std::string*>(to) = line.substr(0, line.find('\n'));
+    return 0;
+  };
+  sqlite3_exec(handle, "PRAGMA quick_check(1)", keep, &found, nullptr);
+  return found.empty() || found == "ok" ? said : found;
+}
+
+/// Throws UserError when the file or its folder, where the write-ahead log lies, cannot be written.
+void check_writable(const std::string& path, const fs::path& folder) {
+  const std::string place = folder.empty() ? "." : folder.string();
+  for (const std::string& what : {path, place}) {
+    if (::access(what.c_str(), W_OK) == 0) continue;
+    if (errno == EROFS) throw UserError({path}, "cannot be written: it is on a read-only file system");
+    throw UserError({path}, what == path ? "cannot be written: no permission"
+                                         : fmt::format("cannot be written: no permission in {}", place));
+  }
 }
 
 }  // namespace
@@ -114,6 +160,25 @@ std::optional<std::int64_t> Statement::optional_integer(int column) const {
   return is_null(column) ? std::nullopt : std::optional<std::int64_t>(integer(column));
 }
 
+Connection::Connection() : path_(":memory:") {
+  if (sqlite3_open_v2(path_.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, nullptr) !=
+      SQLITE_OK)
+    fail();
+  opening_ = false;
+}
+
+void Connection::wait_for_others(int seconds) {
+  busy_seconds_ = seconds;
+  sqlite3_busy_timeout(handle_, seconds * 1000);
+}
+
+void Connection::check_in_place() const {
+  int moved = 0;
+  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
+    throw UserError({path_}, "was deleted or moved while it was in use: nothing more can be kept in it");
+  }
+}
+
 Connection::Connection(std::string path, Access access, int busy_seconds) : path_(std::move(path)) {
   if (path_.empty()) throw UserError("the name of the database is empty");
   std::error_code ignored;
@@ -128,6 +193,7 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
     throw UserError(
         {path_}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
   }
+  if (access != Access::Read && fs::exists(path_, ignored)) check_writable(path_, folder);
   // "./" keeps names such as :memory: and file:x from meaning something else.
   const std::string name = path_.starts_with('/') ? path_ : "./" + path_;
   const auto open = [&](const std::string& what, int flags) {
@@ -136,18 +202,26 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
     return sqlite3_open_v2(what.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE, nullptr) == SQLITE_OK;
   };
   try {
-    const int flags = access == Access::Read    ? SQLITE_OPEN_READONLY
-                      : access == Access::Write ? SQLITE_OPEN_READWRITE
-                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (!open(name, flags)) fail();
-    sqlite3_busy_timeout(handle_, busy_seconds * 1000);
-    if (access == Access::Read &&
-        sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) {
-      const int code = sqlite3_errcode(handle_) & 0xff;
-      const bool cannot_share = code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
-      if (!cannot_share || fs::exists(path_ + "-wal", ignored)) fail();
-      if (!open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)) fail();
+    // Who can write also removes the -wal and -shm that readers need, as the last to close them.
+    const int create = access == Access::Create ? SQLITE_OPEN_CREATE : 0;
+    if (!open(name, SQLITE_OPEN_READWRITE | create)) fail();
+    wait_for_others(busy_seconds);
+    if (access == Access::Read) {
+      execute("PRAGMA query_only = ON");
+      if (sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) {
+        const int code = sqlite3_errcode(handle_) & 0xff;
+        if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) fail();
+        std::error_code none;
+        if (const auto bytes = fs::file_size(path_ + "-wal", none); !none && bytes > 0) {
+          throw UserError(
+              {path_},
+              "cannot be read here: its newest rows are in the -wal file beside it, which takes a "
+              "folder that can be written; copy both files to one");
+        }
+        if (!open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)) fail();
+      }
     }
+    opening_ = false;
   } catch (...) {
     sqlite3_close(handle_);
     throw;
@@ -158,6 +232,15 @@ Connection::~Connection() { sqlite3_close_v2(handle_); }
 
 void Connection::execute(const char* sql) {
   if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+}
+
+void Connection::use_write_ahead_log() {
+  // While others do the same, SQLite says at once that the file is busy: it does not wait for this by itself.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(busy_seconds_);
+  while (sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    if ((sqlite3_errcode(handle_) & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= until) fail();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 std::int64_t Connection::value(std::string_view sql) {
@@ -190,12 +273,18 @@ void Connection::fail() const {
     case SQLITE_AUTH:
       throw UserError(where, fmt::format("cannot be opened ({})",
                                          reason == 0 ? sqlite3_errmsg(handle_) : std::strerror(reason)));
-    case SQLITE_NOTADB: throw UserError(where, "is no SQLite database");
-    case SQLITE_CORRUPT: throw UserError(where, "is damaged; `sqlite3 FILE .recover` saves what can be read");
+    case SQLITE_NOTADB: throw UserError(where, "is no SQLite database, or its first bytes are damaged");
+    case SQLITE_CORRUPT:
+      throw UserError(where, fmt::format("is damaged: {}; `sqlite3 FILE .recover` saves what can be read",
+                                         corruption(handle_, path_)));
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: throw UserError(where, "is locked by another program");
+    case SQLITE_LOCKED:
+      throw UserError(where, fmt::format("is locked by another program; given up after {} s", busy_seconds_));
     case SQLITE_NOMEM: throw std::bad_alloc();
-    default: throw InternalError(fmt::format("{}: SQLite: {}", path_, sqlite3_errmsg(handle_)));
+    default:
+      // Of a file's first bytes SQLite says little else: that its format is one of the future, for example.
+      if (opening_) throw UserError(where, fmt::format("is damaged: {}", sqlite3_errmsg(handle_)));
+      throw InternalError(fmt::format("{}: SQLite: {}", path_, sqlite3_errmsg(handle_)));
   }
 }
 

@@ -58,6 +58,9 @@ class Statement {
   int next_parameter_ = 1;
 };
 
+/// A database that another program holds locked is given up after so long.
+inline constexpr int kBusySeconds = 60;
+
 enum class Access { Read, Write, Create };
 
 /// A connection to one file. Not to be used by two threads, nor after a fork by the child.
@@ -65,14 +68,22 @@ class Connection {
  public:
   /// Throws UserError when the file cannot be opened, or, but for Create, does not exist. Waits up to
   /// `busy_seconds` for other processes' transactions.
-  Connection(std::string path, Access access, int busy_seconds = 60);
+  Connection(std::string path, Access access, int busy_seconds = kBusySeconds);
+  /// An empty database that is nowhere else.
+  [[nodiscard]] static Connection in_memory() { return Connection(); }
   ~Connection();
+  /// From now on, waits so long for other processes' transactions.
+  void wait_for_others(int seconds);
+  /// Throws UserError when the file was deleted or moved since it was opened: what is written goes nowhere.
+  void check_in_place() const;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] Statement prepare(std::string_view sql) { return {*this, sql}; }
   /// One or more statements without parameters.
   void execute(const char* sql);
+  /// Turns write-ahead logging on, in the file, for everyone.
+  void use_write_ahead_log();
   /// The one value of a query such as a PRAGMA.
   [[nodiscard]] std::int64_t value(std::string_view sql);
   [[nodiscard]] std::int64_t last_row_id() const;
@@ -83,8 +94,11 @@ class Connection {
  private:
   friend class Statement;
   friend class Transaction;
+  Connection();
   std::string path_;
   sqlite3* handle_ = nullptr;
+  int busy_seconds_ = 0;
+  bool opening_ = true;  // the constructor runs
 };
 
 /// Takes the write lock at once, so that what is read is what is changed; rolls back unless committed. One

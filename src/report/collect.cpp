@@ -11,6 +11,7 @@
 
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
+#include "base/toml_text.hpp"
 #include "database/schema.hpp"
 #include "database/workload_class.hpp"
 #include "report/timeline.hpp"
@@ -40,8 +41,11 @@ class Dictionary {
 /// SMs of a machine file that says all of a machine; nothing when it does not.
 std::optional<std::int64_t> sms(const std::string& machine) {
   try {
+    check_toml_characters(machine, "machine");
     return toml::parse(std::string_view(machine))["sms"].value<std::int64_t>();
   } catch (const toml::parse_error&) {
+    return std::nullopt;
+  } catch (const UserError&) {
     return std::nullopt;
   }
 }

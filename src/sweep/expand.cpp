@@ -231,7 +231,7 @@ SweepPlan expand(SweepFile file) {
       for (std::size_t p = 0; p < policies.size(); ++p) {
         const policy::PolicyChoice& policy = policies[p];
         located(file.policies[p].where,
-                [&] { policy::check_memory_scheme(policy, machine.config, workload.size()); });
+                [&] { policy::check_choice(policy, machine.config, workload.size()); });
         for (const std::uint64_t seed : file.seeds) {
           experiment::RunSpec spec;
           spec.machine = machine.config;

@@ -8,6 +8,8 @@
 
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
+#include "database/damage.hpp"
+#include "experiment/cache.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
 #include "experiment/result_json.hpp"
@@ -43,7 +45,7 @@ class Counters {
   [[nodiscard]] const Value& at(const char* scope, std::int64_t app, const char* name) const {
     const auto found = values_.find({scope, app, name});
     if (found == values_.end())
-      throw InternalError(fmt::format("a result has no counter {} of {} {}", name, scope, app));
+      throw database::ContentError(fmt::format("a result has no counter {} of {} {}", name, scope, app));
     return found->second;
   }
 
@@ -170,6 +172,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
     return counters.at(scope, app, name);
   };
   result.machine = spec.machine.name;
+  result.sms = spec.machine.sms;
   result.policy = spec.policy.text;
   result.cycles = row.cycles;
   result.seed = spec.seed;

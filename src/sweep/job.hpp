@@ -27,7 +27,7 @@ struct StoredRun {
   std::vector<double> isolated;
   experiment::Metrics metrics;
 };
-/// Throws InternalError when the row has not all counters. Its timeline is left as text in the row.
+/// Throws ContentError when the row has not all counters. Its timeline is left as text in the row.
 [[nodiscard]] StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow& row);
 
 }  // namespace gpumux::sweep

@@ -10,12 +10,8 @@
 namespace gpumux::sweep {
 
 std::string machine_hash(const machine::MachineConfig& machine) {
-  machine::MachineConfig acting = machine;
-  acting.description.clear();
-  acting.source.clear();
-  acting.variant_of.clear();
   ContentHash hash;
-  hash.add(machine::to_toml(acting));
+  hash.add(machine::acting_toml(machine));
   return hash.hex();
 }
 

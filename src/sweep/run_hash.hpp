@@ -9,7 +9,8 @@
 
 namespace gpumux::sweep {
 
-/// Of everything of a machine that acts, and of its name, which results say; its description does not count.
+/// Of everything of a machine that acts: names and descriptions do not count, so a copy of a machine file is
+/// the same machine. Results say the name under which it ran first.
 [[nodiscard]] std::string machine_hash(const machine::MachineConfig& machine);
 
 /// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see effective_machine),

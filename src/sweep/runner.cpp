@@ -26,6 +26,7 @@ class Runner {
       const bool more = start_workers();
       if (jobs_.empty() && !more && store_.counts().pending == 0) break;
       wait(more);
+      store_.check_in_place();
       collect();
       if (Clock::now() - last_heartbeat_ > kHeartbeat) {
         store_.heartbeat();
@@ -53,8 +54,8 @@ class Runner {
     while (jobs_.size() < options_.jobs) {
       std::optional<database::Claim> claim = store_.claim();
       if (!claim) return false;
-      if (!claim->failed_baseline.empty()) {
-        keep_failure(*claim, {1, fmt::format("its isolated baseline failed: {}", claim->failed_baseline)});
+      if (claim->baseline_failure) {
+        keep_failure(*claim, *claim->baseline_failure);
         continue;
       }
       const SweepRun& run = plan_.runs[claim->index];

@@ -13,21 +13,19 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/exit_code.hpp"
+#include "base/temporary_file.hpp"
 #include "base/text.hpp"
 
 namespace gpumux::sweep {
 namespace {
 
 // The first byte of what a child says.
-constexpr char kGood = '+';
-constexpr char kUserFault = '2';
-constexpr char kProgramFault = '3';
-constexpr char kOurFault = '1';
+constexpr char kGood = '+';  // otherwise the digit of the exit code
 
 bool write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -42,22 +40,21 @@ bool write_all(int to, std::string_view bytes) {
 std::string perform(const Worker::Work& work) {
   try {
     return kGood + work();
-  } catch (const UserError& error) {
-    return kUserFault + std::string(error.what());
-  } catch (const SimulationFault& error) {
-    return kProgramFault + std::string(error.what());
-  } catch (const std::bad_alloc&) {
-    return kOurFault + std::string("error: out of memory");
-  } catch (const std::exception& error) {
-    return kOurFault + fmt::format("internal error: {}", error.what());
+  } catch (...) {
+    const Failure failure = current_failure();
+    return static_cast<char>('0' + failure.exit_code) + failure.text;
   }
 }
 
 [[noreturn]] void be_child(const Worker::Work& work, pid_t parent, int pipe, int errors) {
   // Ctrl-C reaches the whole group of processes; the parent decides.
   std::signal(SIGINT, SIG_IGN);
-  for (const int signal : {SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  forget_temporaries();
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    std::signal(signal, SIG_DFL);
+    remove_temporaries_on(signal);  // of the cache
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);  // it died before it could be watched
   const int nothing = ::open("/dev/null", O_RDWR);
   if (nothing >= 0) {
@@ -85,7 +82,7 @@ std::string last_line(int file) {
 Worker::Worker(const Work& work) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw InternalError(fmt::format("no pipe for a worker ({})", std::strerror(errno)));
+    throw UserError(fmt::format("no pipe for a worker ({}); fewer --jobs need fewer", std::strerror(errno)));
   }
   errors_ = ::memfd_create("worker", MFD_CLOEXEC);  // without it, crashes say less
   std::fflush(nullptr);                             // or the child would print it again
@@ -98,7 +95,8 @@ Worker::Worker(const Work& work) {
   if (child_ < 0) {
     ::close(pipe_);
     if (errors_ >= 0) ::close(errors_);
-    throw InternalError(fmt::format("no process for a worker ({})", std::strerror(reason)));
+    throw UserError(
+        fmt::format("no process for a worker ({}); fewer --jobs need fewer", std::strerror(reason)));
   }
   ::fcntl(pipe_, F_SETFL, O_NONBLOCK);
 }
@@ -120,10 +118,26 @@ Worker& Worker::operator=(Worker&& other) noexcept {
 }
 
 Worker::~Worker() {
-  if (child_ > 0) ::kill(child_, SIGKILL);
-  reap();
+  end_child();
   if (pipe_ >= 0) ::close(pipe_);
   if (errors_ >= 0) ::close(errors_);
+}
+
+/// With some time to remove what it was writing.
+void Worker::end_child() {
+  constexpr int kTries = 100;
+  if (child_ <= 0) return;
+  ::kill(child_, SIGTERM);
+  for (int i = 0; i < kTries; ++i) {
+    const pid_t ended = ::waitpid(child_, &status_, WNOHANG);
+    if (ended == child_ || (ended < 0 && errno != EINTR)) {
+      child_ = -1;
+      return;
+    }
+    ::usleep(2000);
+  }
+  ::kill(child_, SIGKILL);
+  reap();
 }
 
 void Worker::reap() {
@@ -150,13 +164,18 @@ bool Worker::read() {
 
 WorkerOutcome Worker::outcome() {
   WorkerOutcome outcome;
-  outcome.exit_code = kOurFault - '0';
+  outcome.exit_code = kOurFault;
   if (WIFSIGNALED(status_)) {
     const int signal = WTERMSIG(status_);
     outcome.was_killed = signal == SIGKILL || signal == SIGTERM;
+    // These come from others: the system when memory runs out, a limit of the user's, somebody.
+    const bool from_outside = outcome.was_killed || signal == SIGXCPU || signal == SIGHUP;
+    if (from_outside) outcome.exit_code = kUserFault;
     const std::string said = last_line(errors_);
-    outcome.text = fmt::format("internal error: the worker was ended by signal {} ({}){}{}", signal,
-                               ::strsignal(signal), said.empty() ? "" : ": ", said);
+    outcome.text =
+        fmt::format("{}: the worker was ended by signal {} ({}){}{}{}",
+                    from_outside ? "error" : "internal error", signal, ::strsignal(signal),
+                    signal == SIGKILL ? ", perhaps for want of memory" : "", said.empty() ? "" : ": ", said);
     return outcome;
   }
   if (WEXITSTATUS(status_) != 0 || received_.empty()) {

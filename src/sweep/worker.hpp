@@ -20,8 +20,7 @@ class Worker {
  public:
   using Work = std::function<std::string()>;
 
-  /// Forks. The calling process must have one thread. Throws InternalError when there is no process to be
-  /// had.
+  /// Forks. The calling process must have one thread. Throws UserError when there is no process to be had.
   explicit Worker(const Work& work);
   /// Kills the child if it still runs.
   ~Worker();
@@ -36,6 +35,7 @@ class Worker {
   [[nodiscard]] WorkerOutcome outcome();
 
  private:
+  void end_child();
   void reap();
 
   pid_t child_ = -1;

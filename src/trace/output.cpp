@@ -27,8 +27,8 @@ FileOutput::FileOutput(std::string path) : path_(std::move(path)) {
   const std::optional<std::string> target = replaceable(path_);
   if (!target) throw UserError({path_}, "is a device or a pipe; the name of a file was expected");
   target_ = *target;
-  temporary_ = fmt::format("{}.tmp.{}", target_, ::getpid());
-  file_ = std::fopen(temporary_.c_str(), "wb");
+  temporary_.emplace(fmt::format("{}.tmp.{}", target_, ::getpid()));
+  file_ = std::fopen(temporary_->path().c_str(), "wb");
   if (file_ == nullptr) fail();
   write(std::string(kHeaderBytes, '\0'));
 }
@@ -36,7 +36,7 @@ FileOutput::FileOutput(std::string path) : path_(std::move(path)) {
 FileOutput::~FileOutput() {
   if (file_ == nullptr) return;
   (void)std::fclose(file_);
-  (void)std::remove(temporary_.c_str());
+  (void)std::remove(temporary_->path().c_str());
 }
 
 void FileOutput::write(std::string_view bytes) {
@@ -47,9 +47,9 @@ void FileOutput::close(std::string_view header) {
   if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
   write(header);
   std::FILE* file = std::exchange(file_, nullptr);
-  if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+  if (std::fclose(file) != 0 || std::rename(temporary_->path().c_str(), target_.c_str()) != 0) {
     const int reason = errno;
-    (void)std::remove(temporary_.c_str());
+    (void)std::remove(temporary_->path().c_str());
     errno = reason;
     fail();
   }

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/temporary_file.hpp"
 #include "trace/format.hpp"
 
 namespace gpumux::trace {
@@ -55,7 +57,7 @@ class FileOutput final : public Output {
   [[noreturn]] void fail() const;
   std::string path_;
   std::string target_;  // of the rename
-  std::string temporary_;
+  std::optional<TemporaryName> temporary_;
   std::FILE* file_ = nullptr;
 };
 

@@ -132,7 +132,7 @@ TEST_F(Results, ARunWaitsForItsBaseline) {
   const std::optional<Claim> shared = store.claim();
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->isolated, std::vector<double>{4.0});
-  EXPECT_EQ(shared->failed_baseline, "");
+  EXPECT_FALSE(shared->baseline_failure);
 }
 
 TEST_F(Results, AFailureIsKeptUntilItIsRetried) {
@@ -142,7 +142,9 @@ TEST_F(Results, AFailureIsKeptUntilItIsRetried) {
   EXPECT_TRUE(store.fail(store.claim()->id, {3, "error: trap"}));
   const std::optional<Claim> shared = store.claim();
   ASSERT_TRUE(shared);
-  EXPECT_EQ(shared->failed_baseline, "app: error: trap");
+  ASSERT_TRUE(shared->baseline_failure);
+  EXPECT_EQ(shared->baseline_failure->error, "error: its isolated baseline failed: app: error: trap");
+  EXPECT_EQ(shared->baseline_failure->exit_code, 3);
   EXPECT_TRUE(store.fail(shared->id, {1, "baseline"}));
   ASSERT_EQ(store.failures().size(), 2U);
   EXPECT_EQ(store.failures()[0].first, 0U);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 
 #include "base/error.hpp"
@@ -96,7 +97,7 @@ TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
     Connection connection(db(), Access::Create);
     migrate(connection, {});  // version 0
   }
-  EXPECT_EQ(export_error(db()), db() + ": error: has schema version 0, which `gpumux sweep` brings to 2");
+  EXPECT_EQ(export_error(db()), db() + ": error: is empty; name a database that `gpumux sweep` made");
   EXPECT_EQ(open_error(db()), "");
   EXPECT_EQ(export_error(db()), "");
 }
@@ -116,9 +117,9 @@ TEST_F(Schema, AnotherProgramsDatabaseIsRefused) {
 
 TEST_F(Schema, WhatIsNoDatabaseIsRefused) {
   write_file_atomically(db(), std::string(5000, 'x'));
-  expect_refused("is no SQLite database");
+  expect_refused("is no SQLite database, or its first bytes are damaged");
   write_file_atomically(db(), "policy = 3\n");
-  expect_refused("is no SQLite database");
+  expect_refused("is no SQLite database, or its first bytes are damaged");
 }
 
 TEST_F(Schema, PathsThatCannotBe) {
@@ -172,11 +173,25 @@ TEST_F(Schema, WithoutPermissionItIsReadAndNotWritten) {
                               fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec;
   fs::permissions(folder_, kLook);
   EXPECT_EQ(as_anyone([&] { return export_error(db()) + "exported"; }), "exported");
-  EXPECT_EQ(as_anyone([&] { return open_error(db()); }),
-            db() + ": error: cannot be written: it is read-only");
+  EXPECT_EQ(as_anyone([&] { return open_error(db()); }), db() + ": error: cannot be written: no permission");
   EXPECT_EQ(as_anyone([&] { return open_error(folder_ + "/new"); }),
             folder_ + "/new: error: cannot be made: no permission in " + folder_);
   fs::permissions(folder_, kLook | fs::perms::owner_write);
+}
+
+TEST_F(Schema, ALockedDatabaseIsGivenUpAfterItsTime) {
+  { ResultStore store(db()); }
+  Connection holder(db(), Access::Write);
+  const Transaction lock(holder);
+  Connection other(db(), Access::Write, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    const Transaction second(other);
+    FAIL() << "it was not locked";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), db() + ": error: is locked by another program; given up after 1 s");
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
 }
 
 TEST_F(Schema, ADamagedDatabaseIsOneError) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "database/damage.hpp"
 #include "database/export.hpp"
 #include "database/results.hpp"
 #include "database/schema.hpp"
@@ -173,7 +174,7 @@ TEST_F(SeriesStore, AnotherResultIsAnErrorAndChangesNothing) {
   store.plan({wanting("a", 500)}, false);
   ResultRow other = with_series(500);
   other.counters[1].value = 10;
-  EXPECT_THROW((void)store.finish(store.claim().value().id, other), InternalError);
+  EXPECT_THROW((void)store.finish(store.claim().value().id, other), ContentError);
   EXPECT_EQ(number("SELECT count(*) FROM series"), 0);
   EXPECT_EQ(number("SELECT max(value) FROM metrics"), 9);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "database/damage.hpp"
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
 #include "sweep/job.hpp"
@@ -85,7 +86,7 @@ TEST_F(SweepSeries, AStoredRunIsTheRunThatWasSimulated) {
   }
   database::ResultRow row = store.result(0).value();
   row.counters.pop_back();
-  EXPECT_THROW((void)stored_run(with.runs[0].spec, row), InternalError);
+  EXPECT_THROW((void)stored_run(with.runs[0].spec, row), database::ContentError);
   EXPECT_FALSE(store.result(99));
 }
 

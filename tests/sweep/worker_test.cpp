@@ -45,7 +45,8 @@ TEST(Worker, GivesBackErrorsOfEveryKind) {
   EXPECT_EQ(failure([]() -> std::string { throw UserError("wrong"); }, 2), "error: wrong");
   EXPECT_EQ(failure([]() -> std::string { throw SimulationFault("error: trap"); }, 3), "error: trap");
   EXPECT_EQ(failure([]() -> std::string { throw InternalError("bug"); }, 1), "internal error: bug");
-  EXPECT_EQ(failure([]() -> std::string { throw std::bad_alloc(); }, 1), "error: out of memory");
+  EXPECT_EQ(failure([]() -> std::string { throw std::bad_alloc(); }, 2),
+            "error: out of memory: the system, or a limit such as `ulimit -v`, gives no more");
   EXPECT_EQ(failure([]() -> std::string { ::_exit(0); }, 1),
             "internal error: the worker exited with 0 and no result");
   EXPECT_EQ(failure([]() -> std::string { ::_exit(9); }, 1),
@@ -73,6 +74,8 @@ TEST(Worker, BeingKilledIsToldFromACrash) {
   });
   EXPECT_FALSE(o.good);
   EXPECT_TRUE(o.was_killed);
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_EQ(o.text, "error: the worker was ended by signal 9 (Killed), perhaps for want of memory");
 }
 
 TEST(Worker, IsKilledWithItsOwner) {

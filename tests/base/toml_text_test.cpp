@@ -1,0 +1,39 @@
+#include "base/toml_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace gpumux {
+namespace {
+
+std::string error_of(std::string_view text) {
+  try {
+    check_toml_characters(text, "a.toml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TomlText, StringsAndCommentsMayHaveAnyCharacter) {
+  EXPECT_EQ(error_of("a = \"\u00fc\" # \u00fc\nb = '\u00fc'\n"), "");
+  EXPECT_EQ(error_of(R"(a = "\"ü" )"), "");
+  EXPECT_EQ(error_of("a = \"\"\"\n\u00fc \\\"\"\"\"\"\nb = '''\u00fc''''\nc = 1\n"), "");
+  EXPECT_EQ(error_of("\xef\xbb\xbf"
+                     "a = 1\n"),
+            "");
+}
+
+TEST(TomlText, NothingElseDoes) {
+  EXPECT_EQ(error_of("\u00fc = 1"),
+            "a.toml:1:1: error: a character outside ASCII belongs into quotes or a comment");
+  EXPECT_EQ(error_of("a = 1\nb = \u00a0\n").substr(0, 11), "a.toml:2:5:");
+  EXPECT_EQ(error_of("a = \"never closed\n\u00fc").substr(0, 11), "a.toml:2:1:");
+  EXPECT_EQ(error_of("a = '\\'\u00fc").substr(0, 11), "a.toml:1:8:");
+}
+
+}  // namespace
+}  // namespace gpumux
