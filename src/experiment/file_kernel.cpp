@@ -101,6 +101,8 @@ class FileKernelApplication final : public runtime::Application {
       const KernelArgument& argument = prepared_->arguments[i];
       if (!argument.is_buffer || argument.same != 0) continue;
       buffers[i] = host.malloc_bytes(argument.bytes);
+      const std::string& file = argument.input_path.empty() ? argument.output_path : argument.input_path;
+      host.name_buffer(buffers[i], fmt::format("--arg {}{}", i + 1, file.empty() ? "" : " (" + file + ")"));
       // New memory of a device is zeroed.
       if (argument.content.empty()) continue;
       host.copy_to_device(buffers[i], std::as_bytes(std::span(argument.content)), 0);
@@ -241,6 +243,24 @@ bool split_kernel(std::string_view text, std::string& path, std::string& kernel)
   return true;
 }
 
+void refuse_other_files(std::string_view text) {
+  std::string_view path = text;
+  const auto ends = [&](std::string_view ending) {
+    if (text.ends_with(ending)) return true;
+    const std::size_t at = text.rfind(std::string(ending) + ":");
+    if (at == std::string_view::npos) return false;
+    path = text.substr(0, at + ending.size());
+    return true;
+  };
+  if (ends(".cu"))
+    throw UserError({std::string(path)}, "is CUDA source; `nvcc -ptx -arch=sm_75 -lineinfo` makes PTX of it");
+  for (const char* ending : {".cubin", ".fatbin", ".o", ".so", ".exe"}) {
+    if (ends(ending))
+      throw UserError({std::string(path)},
+                      "is compiled code; `cuobjdump -ptx` prints the PTX that it may hold");
+  }
+}
+
 FileKernel file_kernel(const FileKernelSpec& spec) {
   const auto fail = [&](const std::string& message) { throw UserError(spec.text + ": " + message); };
   auto prepared = std::make_shared<Prepared>();
@@ -252,6 +272,7 @@ FileKernel file_kernel(const FileKernelSpec& spec) {
   std::vector<std::string> known;
   for (const auto& [name, info] : module->kernels) known.push_back(name);
   p.kernel = find_symbol("kernel", spec.kernel, known, spec.path);
+  module->kernels.at(p.kernel).check();
   const isa::Function& function = module->kernels.at(p.kernel).code;
   if (spec.grid.empty() || spec.block.empty()) {
     fail(fmt::format("needs {} after it", spec.grid.empty() ? "--grid X[,Y[,Z]]" : "--block X[,Y[,Z]]"));

@@ -60,6 +60,10 @@ struct FileKernel {
 /// "file.ptx:kernel" split at the last ':' after ".ptx"; false when the text is no such thing.
 [[nodiscard]] bool split_kernel(std::string_view text, std::string& path, std::string& kernel);
 
+/// Throws UserError for what people have instead of PTX (CUDA source, compiled code; a ":KERNEL" after it is
+/// ignored), saying how they come to it.
+void refuse_other_files(std::string_view path);
+
 /// "16", "16,8" or "16,8,2" (each at least 1). `what` is the option's name, for messages.
 [[nodiscard]] Dim3 parse_dim3(std::string_view what, std::string_view text);
 

@@ -1,7 +1,6 @@
 // Isolated baselines, kept in a folder of small files named after the content of everything that determines
 // them, so that an entry is never stale: another simulator, machine, input or limit has another name.
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
+#include "experiment/cache.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 
@@ -25,7 +25,7 @@ std::string cache_key(const RunSpec& spec) {
   ContentHash hash;
   hash.add(kSchema);
   hash.add(embedded::simulator_sources);  // another simulator may find another figure
-  hash.add(machine::to_toml(spec.machine));
+  hash.add(machine::acting_toml(spec.machine));
   hash.add(spec.apps.front().identity);
   hash.add(spec.policy.warps);
   hash.add(spec.seed);
@@ -82,14 +82,17 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   return isolated;
 }
 
-std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder) {
+std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder,
+                                  const ProgressOf& progress) {
   std::vector<double> ipcs;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
-    const RunSpec isolated = isolated_run(spec, i);
+    RunSpec isolated = isolated_run(spec, i);
+    if (progress) isolated.progress = progress(spec.apps[i].text);
     const std::string key = cache_folder.empty() ? "" : cache_key(isolated);
-    const std::string path = (fs::path(cache_folder) / "isolated" / (key + ".json")).string();
+    const std::string path = cache_path(cache_folder, kIsolatedKind, key);
     std::optional<double> ipc;
     if (!cache_folder.empty()) ipc = read_entry(path, key);
+    if (ipc) mark_used(path);
     if (!ipc) {
       ipc = simulate(isolated).apps.front().ipc();
       if (!cache_folder.empty()) write_entry(path, key, isolated, *ipc);
@@ -97,17 +100,6 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
     ipcs.push_back(*ipc);
   }
   return ipcs;
-}
-
-std::string default_cache_folder() {
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (std::string folder = variable("GPUMUX_CACHE"); !folder.empty()) return folder;
-  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/gpumux";
-  if (const std::string folder = variable("HOME"); !folder.empty()) return folder + "/.cache/gpumux";
-  return "";
 }
 
 }  // namespace gpumux::experiment

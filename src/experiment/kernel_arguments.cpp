@@ -187,7 +187,7 @@ class ArgumentReader {
     if (const NumberInfo* type = find_number(kind)) return scalar(*type, rest);
     if (kind == "bytes") {
       KernelArgument argument;
-      argument.scalar = read_file(resolve(rest));
+      argument.scalar = read_file(resolve(rest), kMostParameter);
       return argument;
     }
     if (kind == "same") return same(rest);
@@ -195,6 +195,9 @@ class ArgumentReader {
   }
 
  private:
+  /// Of all parameters of a kernel together, on the newest GPUs.
+  static constexpr std::uint64_t kMostParameter = 32764;
+
   [[noreturn]] void bad(const std::string& why) const {
     throw UserError(fmt::format("{} {}: {}", option_, text_, why));
   }
@@ -265,13 +268,14 @@ class ArgumentReader {
       }
     }
     if (input.empty()) bad("a file name must follow, such as in:x.bin or in:f32=x.txt");
-    argument.content = read_input(resolve(input), shape);
+    argument.input_path = resolve(input);
+    argument.content = read_input(argument.input_path, shape);
     argument.bytes = argument.content.size();
     return argument;
   }
 
   [[nodiscard]] std::string read_input(const std::string& path, const std::optional<Shape>& shape) const {
-    std::string content = read_file(path);
+    std::string content = read_file(path, 0);
     if (is_text_file(path)) {
       if (!shape) bad("a .txt file holds numbers and needs their type, such as in:f32=x.txt");
       content = from_lines(*shape->type, path, content);

@@ -16,6 +16,7 @@ struct KernelArgument {
   std::string content;      // of a buffer at the start; empty: zeroes
   std::uint64_t bytes = 0;  // of a buffer
   bool is_buffer = false;
+  std::string input_path;            // of a buffer's content; empty: none
   std::string output_path;           // empty: not written
   const NumberInfo* type = nullptr;  // of a number or a buffer's elements; nullptr: not said
   std::uint32_t same = 0;            // the buffer of argument `same` (1: the first), `offset` bytes into it

@@ -55,6 +55,7 @@ Applications make_apps(const std::vector<AppArguments>& arguments, const std::st
     // A folder may have the name of an application (dai18/...); ./NAME is then the folder.
     const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
     const bool is_trace = !builtin && trace::is_trace(trace_path);
+    if (!builtin && !is_trace) refuse_other_files(a.app);
     for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
                                         {"--block", !a.block.empty()},
                                         {"--shared", !a.shared.empty()},

@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
+#include "experiment/cache.hpp"
 #include "machine/config_file.hpp"
 
 namespace gpumux::experiment {
@@ -104,14 +105,10 @@ Point simulate_point(const RunSpec& alone, std::uint32_t cap) {
   return point;
 }
 
-/// Without what labels it alone.
 std::string acting(const RunSpec& spec) {
   machine::MachineConfig machine = spec.machine;
-  machine.description.clear();
-  machine.source.clear();
-  machine.variant_of.clear();
   if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
-  return machine::to_toml(machine);
+  return machine::acting_toml(machine);
 }
 
 std::string point_key(const RunSpec& alone, std::uint32_t cap) {
@@ -182,8 +179,11 @@ void write_point(const std::string& path, const std::string& key, const RunSpec&
 Point point_of(const RunSpec& alone, std::uint32_t cap, const std::string& cache_folder) {
   if (cache_folder.empty()) return simulate_point(alone, cap);
   const std::string key = point_key(alone, cap);
-  const std::string path = (fs::path(cache_folder) / "profiles" / (key + ".json")).string();
-  if (std::optional<Point> known = read_point(path, key)) return std::move(*known);
+  const std::string path = cache_path(cache_folder, kProfileKind, key);
+  if (std::optional<Point> known = read_point(path, key)) {
+    mark_used(path);
+    return std::move(*known);
+  }
   Point point = simulate_point(alone, cap);
   write_point(path, key, alone, cap, point);
   return point;

@@ -13,7 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void add_counters(ordered_json& to, const machine::KernelCounters& counters) {
+/// Null where the whole is nothing.
+ordered_json share(double part, double whole) {
+  return whole == 0 ? ordered_json(nullptr) : ordered_json(part / whole);
+}
+
+void add_counters(ordered_json& to, const machine::KernelCounters& counters, double sm_cycles) {
   to["warp_instructions"] = counters.warp_instructions;
   to["thread_instructions"] = counters.thread_instructions;
   to["memory_instructions"] = counters.memory_instructions;
@@ -21,6 +26,7 @@ void add_counters(ordered_json& to, const machine::KernelCounters& counters) {
                {"misses", counters.l1_misses},
                {"reservation_failures", counters.reservation_failures()}};
   to["lsu_stall_cycles"] = counters.lsu_stall_cycles;
+  to["lsu_stall_share"] = share(static_cast<double>(counters.lsu_stall_cycles), sm_cycles);
   to["blocks_completed"] = counters.blocks_completed;
 }
 
@@ -43,11 +49,13 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   ordered_json document;
   document["schema"] = "gpumux.result/1";
   document["machine"] = result.machine;
+  document["sms"] = result.sms;
   document["policy"] = result.policy;
   document["cycles"] = result.cycles;
   document["seed"] = result.seed;
   document["wall_seconds"] = result.wall_seconds;
 
+  const double sm_cycles = static_cast<double>(result.cycles) * result.sms;
   document["apps"] = ordered_json::array();
   std::uint64_t completions = 0;
   for (std::size_t i = 0; i < result.apps.size(); ++i) {
@@ -55,13 +63,14 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     ordered_json entry;
     entry["app"] = app.app;
     entry["ipc"] = app.ipc();
+    entry["ipc_per_sm"] = share(app.ipc(), result.sms);
     entry["ipc_isolated"] = i < isolated.size() ? ordered_json(isolated[i]) : ordered_json(nullptr);
     entry["normalized_ipc"] =
         i < metrics.normalized_ipc.size() ? optional_json(metrics.normalized_ipc[i]) : ordered_json(nullptr);
     entry["completions"] = app.completions;
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
-    add_counters(entry, app.counters);
+    add_counters(entry, app.counters, sm_cycles);
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
@@ -71,8 +80,9 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   gpu["ipc"] = result.cycles == 0
                    ? 0.0
                    : static_cast<double>(result.gpu.thread_instructions) / static_cast<double>(result.cycles);
+  gpu["ipc_per_sm"] = share(gpu["ipc"].get<double>(), result.sms);
   gpu["completions"] = completions;
-  add_counters(gpu, result.gpu);
+  add_counters(gpu, result.gpu, sm_cycles);
   gpu["dram_bandwidth_utilization"] = result.dram_bandwidth_utilization;
   gpu["alu_utilization"] = result.alu_utilization;
 #define GPUMUX_FIELD(field, unit, description) gpu["scheduler_cycles"][#field] = result.schedulers.field;

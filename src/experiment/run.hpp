@@ -75,6 +75,7 @@ struct AppResult {
 
 struct RunResult {
   std::string machine;
+  std::uint32_t sms = 0;  // of the machine
   std::string policy;
   Cycle cycles = 0;
   std::uint64_t seed = 0;
@@ -110,11 +111,12 @@ struct Metrics {
 /// scheduler, the same inputs (simulate() gives application i the seed + i), and the whole GPU, which the
 /// left-over policy gives to whoever is alone.
 [[nodiscard]] RunSpec isolated_run(const RunSpec& spec, std::size_t index);
+/// What RunSpec::progress is to be for the run of an application alone.
+using ProgressOf = std::function<std::function<void(Cycle)>(const std::string& app)>;
 /// IPC of each application alone on the same machine with the same cycle limit, seed and warp scheduler:
 /// from the cache when it holds them, else simulated and kept. An empty folder name keeps nothing.
-[[nodiscard]] std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder);
-/// $GPUMUX_CACHE, else $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux.
-[[nodiscard]] std::string default_cache_folder();
+[[nodiscard]] std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder,
+                                                const ProgressOf& progress = {});
 
 /// The document of `--json`, schema gpumux.result/1, with `series` when the run has one.
 [[nodiscard]] std::string result_json(const RunResult& result, const std::vector<double>& isolated,

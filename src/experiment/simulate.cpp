@@ -109,7 +109,7 @@ void check_apps(const RunSpec& spec) {
     throw UserError(
         fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
   }
-  policy::check_memory_scheme(spec.policy, spec.machine, spec.apps.size());
+  policy::check_choice(spec.policy, spec.machine, spec.apps.size());
 }
 
 }  // namespace
@@ -163,6 +163,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
 
   RunResult result;
   result.machine = spec.machine.name;
+  result.sms = spec.machine.sms;
   result.policy = spec.policy.text;
   result.seed = spec.seed;
   result.cycles = gpu.now();

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "base/toml_text.hpp"
 
 namespace gpumux::experiment {
 
 toml::table TomlReader::parse(std::string_view text) const {
   try {
+    check_toml_characters(text, file_);
     return toml::parse(text, std::string_view(file_));
   } catch (const toml::parse_error& error) {
     throw UserError(place(error.source()), std::string(error.description()));

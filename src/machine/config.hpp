@@ -150,6 +150,7 @@ struct RuntimeConfig {
   bool copies_write_l2 = false;        // data copied to the device lies in L2, a launch latency later
   std::uint64_t max_warp_instructions =
       20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
+  std::uint32_t heap_bytes = 8U << 20U;   // for malloc in the kernels of one application
   Cycle max_kernel_cycles = 200'000'000;  // core cycles of one kernel, then it counts as endless; 0: none
 };
 

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/toml_text.hpp"
 #include "embedded/machines.hpp"
 #include "machine/config_file_fields.hpp"
 
@@ -286,6 +287,7 @@ void read_named(Loading& loading, const std::string& name, const SourceLocation&
 
 void read_text(Loading& loading, std::string_view text, const std::string& file, int depth) {
   toml::table root;
+  check_toml_characters(text, file);
   try {
     root = toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {
@@ -389,6 +391,13 @@ std::string to_toml(const MachineConfig& config) {
     out += fmt::format("{} = {}\n", field.name(), field_text(field, config));
   }
   return out;
+}
+
+std::string acting_toml(const MachineConfig& config) {
+  MachineConfig acting = config;
+  for (std::string* label : {&acting.name, &acting.description, &acting.source, &acting.variant_of})
+    label->clear();
+  return to_toml(acting);
 }
 
 }  // namespace gpumux::machine

@@ -31,8 +31,10 @@ struct Override {
 /// Names of the presets, sorted.
 [[nodiscard]] std::vector<std::string> machine_names();
 /// The whole configuration as TOML that load_machine() reads back to the same value: what `inspect`
-/// prints, and what caches hash.
+/// prints.
 [[nodiscard]] std::string to_toml(const MachineConfig& config);
+/// The same without name and descriptions, which label it alone: what caches hash.
+[[nodiscard]] std::string acting_toml(const MachineConfig& config);
 
 /// Blocks of a kernel that fit on one empty SM, and which resource binds.
 struct Occupancy {

@@ -11,7 +11,10 @@ namespace gpumux::machine {
 namespace {
 
 using Fields = std::vector<Field>;
-constexpr double kMaxSize = 1U << 30U;
+// Far beyond what is built, and no more than a host's memory can hold the state of.
+constexpr double kMaxSmStore = 1U << 24U;        // shared memory, L1
+constexpr double kMaxReadOnlyCache = 1U << 20U;  // instruction and constant cache
+constexpr double kMaxSlice = 1U << 28U;
 constexpr double kMaxCycles = 1e6;
 constexpr double kMaxLatency = 8192;  // of the SM: sm/scoreboard.hpp counts ready cycles in 15 bits
 
@@ -74,7 +77,8 @@ void add_sm(Fields& f) {
   count(f, "sm.registers", GPUMUX_MEMBER(sm.registers), 1024, 1 << 20, "32-bit registers", "register file");
   count(f, "sm.register_allocation_unit", GPUMUX_MEMBER(sm.register_allocation_unit), 1, 4096,
         "32-bit registers", "a warp's registers are rounded up to this");
-  size(f, "sm.shared_size", GPUMUX_MEMBER(sm.shared_bytes), 0, kMaxSize, "shared memory that blocks may use");
+  size(f, "sm.shared_size", GPUMUX_MEMBER(sm.shared_bytes), 0, kMaxSmStore,
+       "shared memory that blocks may use");
   size(f, "sm.shared_allocation_unit", GPUMUX_MEMBER(sm.shared_allocation_unit), 1, 65536,
        "a block's shared memory is rounded up to this");
   count(f, "sm.schedulers", GPUMUX_MEMBER(sm.schedulers), 1, 4, "schedulers", "warp schedulers");
@@ -148,17 +152,18 @@ void add_caches(Fields& f) {
   count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxLatency, "core cycles",
         "conflict-free access to use");
 
-  size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxSize, "instruction cache; 0: perfect");
+  size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxReadOnlyCache, "instruction cache; 0: perfect");
   count(f, "icache.ways", GPUMUX_MEMBER(icache.ways), 1, 1024, "ways", "associativity");
   size(f, "icache.line_size", GPUMUX_MEMBER(icache.line_bytes), 16, 1024, "line");
   size(f, "icache.instruction_size", GPUMUX_MEMBER(icache.instruction_bytes), 4, 32, "one instruction");
 
-  size(f, "constant.size", GPUMUX_MEMBER(constant.bytes), 0, kMaxSize, "constant cache; 0: perfect");
+  size(f, "constant.size", GPUMUX_MEMBER(constant.bytes), 0, kMaxReadOnlyCache, "constant cache; 0: perfect");
   count(f, "constant.ways", GPUMUX_MEMBER(constant.ways), 1, 1024, "ways", "associativity");
   size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), 16, 1024, "line");
   count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxLatency, "core cycles", "hit to use");
 
-  size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSize, "L1 data cache per SM, 128-byte lines");
+  size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSmStore,
+       "L1 data cache per SM, 128-byte lines");
   count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");
   flag(f, "l1.sectored", GPUMUX_MEMBER(l1.sectored), "32-byte sectors are fetched and counted, not lines");
   text(f, "l1.index", GPUMUX_MEMBER(l1.index), {"xor", "linear"}, "set index function");
@@ -175,14 +180,14 @@ void add_caches(Fields& f) {
   flag(f, "l1.flush_at_kernel_start", GPUMUX_MEMBER(l1.flush_at_kernel_start),
        "empty the L1 when a kernel starts");
   flag(f, "l1.caches_global", GPUMUX_MEMBER(l1.caches_global), "false: global loads skip L1");
-  size(f, "l1.unified_size", GPUMUX_MEMBER(l1.unified_bytes), 0, kMaxSize,
+  size(f, "l1.unified_size", GPUMUX_MEMBER(l1.unified_bytes), 0, kMaxSmStore,
        "one array for L1 and shared memory; 0: separate");
   f.push_back({"l1.shared_carveouts",
                "bytes",
                "sizes that the shared part of a unified array may have, ascending",
                Field::Member<std::vector<std::uint32_t>>(GPUMUX_MEMBER(l1.shared_carveouts)),
                0,
-               kMaxSize,
+               kMaxSmStore,
                {}});
 }
 
@@ -199,7 +204,7 @@ void add_memory(Fields& f) {
   count(f, "l2.partitions", GPUMUX_MEMBER(l2.partitions), 1, 128, "partitions",
         "memory partitions: L2 slices with one DRAM channel");
   count(f, "l2.slices_per_partition", GPUMUX_MEMBER(l2.slices_per_partition), 1, 16, "slices", "L2 slices");
-  size(f, "l2.slice_size", GPUMUX_MEMBER(l2.slice_bytes), kLineBytes, kMaxSize, "one slice, 128-byte lines");
+  size(f, "l2.slice_size", GPUMUX_MEMBER(l2.slice_bytes), kLineBytes, kMaxSlice, "one slice, 128-byte lines");
   count(f, "l2.ways", GPUMUX_MEMBER(l2.ways), 1, 4096, "ways", "associativity");
   flag(f, "l2.sectored", GPUMUX_MEMBER(l2.sectored), "32-byte sectors are fetched and counted, not lines");
   text(f, "l2.index", GPUMUX_MEMBER(l2.index), {"linear", "xor", "ipoly"}, "set index function");
@@ -274,6 +279,8 @@ void add_memory(Fields& f) {
          "bytes per second", "of copies between host and device; 0: they take no time");
   flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),
        "data copied to the device lies in L2, from kernel_launch_latency after the copy");
+  size(f, "runtime.heap_size", GPUMUX_MEMBER(runtime.heap_bytes), 0, 0xf000'0000U,
+       "for malloc in the kernels of one application (cudaLimitMallocHeapSize)");
   limit(f, "runtime.max_warp_instructions", GPUMUX_MEMBER(runtime.max_warp_instructions), "warp instructions",
         "of one warp, then its kernel counts as endless; 0: none, nor are loops searched that repeat "
         "themselves");

@@ -301,6 +301,7 @@ bool Gpu::collect_finished_blocks() {
       policy_->block_ended(*this, kernel, static_cast<SmId>(i));
       if (kernel.blocks_done < kernel.blocks_total) continue;
       check_length(kernel, window_of(now_ - 1));
+      recorder_.check_length();
       const policy::RunningKernel ended = kernel;
       std::erase_if(running_, [&](const policy::RunningKernel& k) { return k.slot == ended.slot; });
       std::erase(dispatch_order_, ended.slot);
@@ -337,10 +338,18 @@ void Gpu::check_length(const policy::RunningKernel& kernel, Cycle end) const {
   if (limit == 0 || kernel.blocks_dispatched == 0) return;
   // A kernel may begin and end inside one window, after the cycle that is asked about.
   if (end <= kernel.first_block_cycle || end - kernel.first_block_cycle <= limit) return;
+  const std::string waits = wait_report();
+  constexpr std::size_t kMostWarps = 4;
+  std::string where;
+  for (const auto& sm : sms_) {
+    const auto named = static_cast<std::size_t>(std::count(where.begin(), where.end(), '\n'));
+    if (named >= kMostWarps) break;
+    where += sm->whereabouts(kernel.slot, static_cast<std::uint32_t>(kMostWarps - named));
+  }
   throw SimulationFault(
       fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
-                  "(runtime.max_kernel_cycles)\n{}",
-                  slots_[kernel.slot].context->name(), kernel.name, limit, wait_report()));
+                  "(runtime.max_kernel_cycles)\n{}{}",
+                  slots_[kernel.slot].context->name(), kernel.name, limit, where, waits));
 }
 
 void Gpu::watch(Cycle end) {

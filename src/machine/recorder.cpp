@@ -25,10 +25,10 @@ Recorder::Recorder(const Options& options, std::uint32_t block_places) : options
 }
 
 void Recorder::sample(Cycle now, Series::Sample total) {
-  constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
-  if (series_.samples.size() == kMaxSamples) {
-    throw UserError(fmt::format("series {}: the run has more than {} intervals; choose longer ones",
-                                series_.interval, kMaxSamples));
+  if (series_.samples.size() == kMaxSamples) {  // said when a kernel ends: before, it may be endless
+    too_many_ = true;
+    next_sample_ = kNever;
+    return;
   }
   Series::Sample added;
   for (std::size_t i = 0; i < total.apps.size(); ++i)
@@ -39,6 +39,12 @@ void Recorder::sample(Cycle now, Series::Sample total) {
   series_.end = now;
   total_ = std::move(total);
   next_sample_ = now + series_.interval;
+}
+
+void Recorder::check_length() const {
+  if (!too_many_) return;
+  throw UserError(fmt::format("series {}: the run has more than {} intervals; choose longer ones",
+                              series_.interval, kMaxSamples));
 }
 
 void Recorder::sample_stalls(Cycle now, const std::vector<std::uint64_t>& total) {

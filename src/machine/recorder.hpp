@@ -24,9 +24,11 @@ class Recorder {
   [[nodiscard]] unsigned apps() const { return options_.apps; }
   /// The end of the interval that is being simulated; kNever: none is.
   [[nodiscard]] Cycle next_sample() const { return next_sample_; }
-  /// `total`: the counters at cycle `now` since the begin of the run. Throws UserError for too many
-  /// intervals.
+  /// `total`: the counters at cycle `now` since the begin of the run. Beyond kMaxSamples none is kept.
   void sample(Cycle now, Series::Sample total);
+  /// Throws UserError when there were more intervals than are kept.
+  void check_length() const;
+  static constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
   /// Samples want sample_stalls() as well, just before them.
   [[nodiscard]] bool wants_stalls() const { return options_.timeline && options_.series_interval != 0; }
   /// `total`: cycles that the load/store unit of each SM has stalled since the begin of the run.
@@ -48,6 +50,7 @@ class Recorder {
   Series series_;
   Series::Sample total_;  // at the end of the last interval
   Cycle next_sample_ = kNever;
+  bool too_many_ = false;
   Timeline timeline_;
   std::vector<std::uint32_t> block_at_;  // by place: index into the timeline's blocks
   struct Launched {

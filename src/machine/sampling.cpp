@@ -47,6 +47,7 @@ std::vector<std::uint64_t> Gpu::lsu_stalls() const {
 void Gpu::end_series() {
   const Series& series = recorder_.series();
   if (series.interval != 0 && series.end < now_) sample(now_);
+  recorder_.check_length();
 }
 
 }  // namespace gpumux::machine

@@ -1,6 +1,9 @@
 #include "machine/workers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -44,10 +47,22 @@ Workers::Workers(unsigned threads)
     // On fewer processors than threads, an owner may be away for long.
     : patient_(threads <= std::thread::hardware_concurrency()),
       shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
-  for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, i] { helper(i); });
+  try {
+    for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this, i] { helper(i); });
+  } catch (const std::system_error& error) {
+    const std::size_t made = threads_.size() + 1;
+    end_helpers();
+    throw UserError(fmt::format("no thread {} of {} ({}); fewer --threads need fewer", made + 1, threads,
+                                error.code().message()));
+  } catch (...) {
+    end_helpers();
+    throw;
+  }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { end_helpers(); }
+
+void Workers::end_helpers() {
   stop_.store(true);
   generation_.fetch_add(1);
   generation_.notify_all();

@@ -23,7 +23,7 @@ namespace gpumux::machine {
 /// index never shows in results: the parts share nothing during a window.
 class Workers {
  public:
-  /// threads - 1 helpers beside the caller.
+  /// threads - 1 helpers beside the caller. Throws UserError when the system gives no more threads.
   explicit Workers(unsigned threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -65,6 +65,7 @@ class Workers {
   void take_ranges(unsigned self, std::uint32_t generation);
   bool take_range_of(unsigned self, Share& share, std::uint32_t generation);
   [[nodiscard]] static bool leave_to_owner(const Share& share, std::uint32_t generation, unsigned& waited);
+  void end_helpers();
   void helper(unsigned self);
 
   std::vector<std::jthread> threads_;

@@ -12,6 +12,7 @@
 // bandwidth, and back-pressure that arrives up to one loop later. See docs/deviations.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "machine/config.hpp"
@@ -38,8 +39,10 @@ struct Network {
   std::uint32_t reply_credits;
   std::uint32_t output_buffer_flits;  // behind each ejection port
 
+  /// At least one, also of a packet without header and data: a port is held for a time, and what is sent in a
+  /// cycle arrives later.
   [[nodiscard]] std::uint8_t flits(std::uint32_t data_bytes) const {
-    return static_cast<std::uint8_t>((header_bytes + data_bytes + flit_bytes - 1) / flit_bytes);
+    return static_cast<std::uint8_t>(std::max(1U, (header_bytes + data_bytes + flit_bytes - 1) / flit_bytes));
   }
   /// Core cycles that a port needs for a packet that finds it idle at the start of a cycle, rounded up.
   /// Sequences of packets are booked with noc::Port, which keeps the fractions.

@@ -1,32 +1,44 @@
 // Even intra-SM sharing: every kernel may use an equal part of each SM's registers, shared memory, threads
-// and block slots.
+// and block slots; with `shares`, a part in proportion to its application's share.
 // Source: the even split that intra-SM proposals compare with (dai18 section 1, wang17 section 2.3).
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "machine/config_file.hpp"
-#include "policy/policy.hpp"
+#include "policy/settings.hpp"
 
 namespace gpumux::policy {
 namespace {
 
+constexpr std::uint32_t kMostShare = 1000;
+
 class Even final : public Policy {
  public:
+  explicit Even(std::vector<std::uint32_t> shares) : shares_(std::move(shares)) {}
+
+  void check(const machine::MachineConfig&, std::size_t apps) const override {
+    if (!shares_.empty() && shares_.size() != apps)
+      throw UserError(fmt::format("policy even: shares= has {} numbers, and there are {} applications",
+                                  shares_.size(), apps));
+  }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
  private:
-  static void divide(Control& control) {
-    const auto kernels = static_cast<std::uint32_t>(control.kernels().size());
-    if (kernels == 0) return;
-    machine::SmConfig part = control.config().sm;
-    part.max_threads /= kernels;
-    part.max_warps /= kernels;
-    part.max_blocks /= kernels;
-    part.registers /= kernels;
-    part.shared_bytes /= kernels;
+  [[nodiscard]] std::uint64_t share(AppId app) const { return shares_.empty() ? 1 : shares_[app]; }
+
+  void divide(Control& control) const {
+    std::uint64_t all = 0;
+    for (const RunningKernel& kernel : control.kernels()) all += share(kernel.app);
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {
+      machine::SmConfig part = control.config().sm;
+      for (std::uint32_t* amount :
+           {&part.max_threads, &part.max_warps, &part.max_blocks, &part.registers, &part.shared_bytes})
+        *amount = static_cast<std::uint32_t>(*amount * share(kernel.app) / all);
       const std::uint32_t fit =
           machine::occupancy(part, kernel.resources.threads, kernel.resources.registers_per_thread,
                              kernel.resources.shared_bytes)
@@ -40,13 +52,18 @@ class Even final : public Policy {
     }
     control.set_dispatch_order(order);
   }
+
+  std::vector<std::uint32_t> shares_;  // by application; empty: equal ones
 };
 
 const bool registered = register_policy(
     {"even",
      "every SM's registers, shared memory, threads and block slots divided evenly among kernels",
-     {},
-     [](const Settings&) -> std::unique_ptr<Policy> { return std::make_unique<Even>(); }});
+     {{"shares", "parts of the applications, in their order, 1 to 1000 each: 3/1 [equal ones]"}},
+     [](const Settings& settings) -> std::unique_ptr<Policy> {
+       const SettingReader read("even", settings);
+       return std::make_unique<Even>(read.parts("shares", kMostShare));
+     }});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -99,6 +99,8 @@ struct Report {
 class Policy {
  public:
   virtual ~Policy() = default;
+  /// Throws UserError when the settings are impossible for so many applications on the machine.
+  virtual void check(const machine::MachineConfig&, std::size_t) const {}
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}
@@ -157,6 +159,9 @@ struct PolicyChoice {
 /// spaces.
 [[nodiscard]] std::string canonical_text(const PolicyChoice& choice);
 [[nodiscard]] std::unique_ptr<Policy> create(const PolicyChoice& choice);
+/// Throws UserError when the choice, its policy or its memory scheme, is impossible for so many applications
+/// on the machine.
+void check_choice(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps);
 
 // --- level `memory`: memory_level.cpp ----------------------------------------------------------------
 struct MemorySchemeInfo {

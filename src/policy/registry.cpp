@@ -143,6 +143,11 @@ std::string canonical_text(const PolicyChoice& choice) {
   return text;
 }
 
+void check_choice(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps) {
+  create(choice)->check(config, apps);
+  check_memory_scheme(choice, config, apps);
+}
+
 std::unique_ptr<Policy> create(const PolicyChoice& choice) {
   return find(choice.name).create(choice.settings);
 }

@@ -43,6 +43,18 @@ std::string SettingReader::choice(const std::string& key, const std::string& fal
   fail(key, fmt::format("{}", fmt::join(choices, " or ")));
 }
 
+std::vector<std::uint32_t> SettingReader::parts(const std::string& key, std::uint32_t most) const {
+  std::vector<std::uint32_t> list;
+  if (!has(key)) return list;
+  for (const std::string& part : split(text(key, ""), '/')) {
+    const auto value = parse_uint(part);
+    if (!value || *value < 1 || *value > most)
+      fail(key, fmt::format("a whole number from 1 to {} for each application, such as 3/1", most));
+    list.push_back(static_cast<std::uint32_t>(*value));
+  }
+  return list;
+}
+
 ProfileRequest profile_request(const SettingReader& read, ProfileRequest::Depth depth) {
   ProfileRequest request;
   request.depth = depth;

@@ -23,6 +23,8 @@ class SettingReader {
   [[nodiscard]] double real(const std::string& key, double fallback, double least, double most) const;
   [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
                                    const std::vector<std::string>& choices) const;
+  /// "3/1": one whole number per application, in their order; empty when the key is not given.
+  [[nodiscard]] std::vector<std::uint32_t> parts(const std::string& key, std::uint32_t most) const;
   [[noreturn]] void fail(const std::string& key, std::string_view what) const;
 
  private:

@@ -1,17 +1,34 @@
 // Spatial multitasking: the SMs are divided evenly among the kernels. Smart Even (the default): a kernel that
-// needs fewer SMs than its share (a small grid, or the end of one) gives the rest to the others.
-// Source: chimera15 section 4; dai18 section 1 ("Spatial", which is the plain division).
+// needs fewer SMs than its share (a small grid, or the end of one) gives the rest to the others. With `sms`,
+// each application has so many SMs of its own, which its kernels divide evenly. Source: chimera15 section 4;
+// dai18 section 1 ("Spatial", which is the plain division).
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "policy/settings.hpp"
 
 namespace gpumux::policy {
 namespace {
 
+constexpr std::uint32_t kMostSms = 1024;  // of any machine
+
 class Spatial final : public Policy {
  public:
-  explicit Spatial(bool smart) : smart_(smart) {}
+  Spatial(bool smart, std::vector<std::uint32_t> of_apps) : smart_(smart), of_apps_(std::move(of_apps)) {}
 
+  void check(const machine::MachineConfig& config, std::size_t apps) const override {
+    if (of_apps_.empty()) return;
+    if (of_apps_.size() != apps)
+      throw UserError(fmt::format("policy spatial: sms= has {} numbers, and there are {} applications",
+                                  of_apps_.size(), apps));
+    std::uint64_t all = 0;
+    for (const std::uint32_t sms : of_apps_) all += sms;
+    if (all > config.sms)
+      throw UserError(
+          fmt::format("policy spatial: sms= gives away {} SMs, and {} has {}", all, config.name, config.sms));
+  }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   // Near the end of a grid its need drops; the check costs a few comparisons per ended block.
@@ -63,6 +80,23 @@ class Spatial final : public Policy {
     return share;
   }
 
+  // The SMs of each application among its kernels, the oldest first where they do not divide.
+  [[nodiscard]] std::vector<std::uint32_t> own_shares(const std::vector<RunningKernel>& kernels) const {
+    std::vector<std::uint32_t> share(kernels.size(), 0);
+    for (std::size_t app = 0; app < of_apps_.size(); ++app) {
+      std::vector<std::size_t> own;
+      for (std::size_t i = 0; i < kernels.size(); ++i)
+        if (kernels[i].app == app) own.push_back(i);
+      std::uint32_t left = of_apps_[app];
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        const auto open = static_cast<std::uint32_t>(own.size() - k);
+        share[own[k]] = (left + open - 1) / open;
+        left -= share[own[k]];
+      }
+    }
+    return share;
+  }
+
   // SMs keep their kernel where they can, so that a new division moves as few of them as possible; a kernel
   // that has to give some away keeps those with the most of its blocks, so that little has to drain. (When a
   // kernel ends and its application launches the next at once, the other one has not spread yet.)
@@ -70,7 +104,7 @@ class Spatial final : public Policy {
     const std::vector<RunningKernel>& kernels = control.kernels();
     const std::uint32_t sms = control.config().sms;
     owner_.resize(sms, kNobody);
-    const std::vector<std::uint32_t> share = shares(kernels, sms);
+    const std::vector<std::uint32_t> share = of_apps_.empty() ? shares(kernels, sms) : own_shares(kernels);
     std::vector<std::uint32_t> wanted(machine::kMaxKernelSlots, 0);
     std::vector<KernelSlot> order;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -112,6 +146,7 @@ class Spatial final : public Policy {
   }
 
   bool smart_;
+  std::vector<std::uint32_t> of_apps_;  // SMs of each application; empty: divided evenly
   static constexpr std::uint32_t kNobody = 0xffff'ffffU;
   std::vector<std::uint32_t> owner_;  // by SM: kernel slot
   std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(machine::kMaxKernelSlots, 0);
@@ -122,10 +157,16 @@ const bool registered = register_policy(
      "SMs divided evenly among kernels (chimera15, dai18)",
      {{"surplus",
        "SMs of a kernel that needs fewer than its part, being small or near its end: share: they go to the "
-       "others (Smart Even); keep: they stay empty [share]"}},
+       "others (Smart Even); keep: they stay empty [share]"},
+      {"sms",
+       "SMs of each application, in their order: 12/4; what one does not need stays empty [divided evenly]"}},
      [](const Settings& settings) -> std::unique_ptr<Policy> {
        const SettingReader read("spatial", settings);
-       return std::make_unique<Spatial>(read.choice("surplus", "share", {"share", "keep"}) == "share");
+       std::vector<std::uint32_t> sms = read.parts("sms", kMostSms);
+       const bool smart = read.choice("surplus", "share", {"share", "keep"}) == "share";
+       if (!sms.empty() && read.has("surplus"))
+         read.fail("sms", "given without surplus: SMs of one application never go to another");
+       return std::make_unique<Spatial>(smart && sms.empty(), std::move(sms));
      }});
 
 }  // namespace

@@ -15,6 +15,7 @@ RunResult sample() {
   result.machine = "dai18-maxwell";
   result.policy = "even,warps=lrr";
   result.cycles = 3000;
+  result.sms = 2;
   result.seed = 7;
   result.wall_seconds = 0.1;
   result.dram_bandwidth_utilization = 1.0 / 3;
@@ -64,6 +65,8 @@ TEST(ResultJson, HasTheContractsKeys) {
   EXPECT_EQ(app["l1d"]["misses"], 5);
   EXPECT_EQ(app["l1d"]["reservation_failures"], 15);
   EXPECT_EQ(app["lsu_stall_cycles"], 15);
+  EXPECT_EQ(app["ipc_per_sm"].get<double>(), 1000.0 / 3000.0 / 2);
+  EXPECT_EQ(app["lsu_stall_share"].get<double>(), 15.0 / (3000.0 * 2));
   EXPECT_EQ(app["blocks_completed"], 6);
   const json& gpu = document["gpu"];
   for (const char* key : {"ipc", "warp_instructions", "thread_instructions", "completions", "l1d",

@@ -179,6 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "sm.schedulers=0", "it must be 1 to 4"},
         Contradiction{"dai18-maxwell", "unit.sp.count=6", "cannot be private"},
         Contradiction{"dai18-maxwell", "unit.sp.count=0", "it must be 1 to"},
+        Contradiction{"dai18-maxwell", "constant.size=1G", "it must be 0 to 1048576 bytes"},
+        Contradiction{"dai18-maxwell", "l2.slice_size=1G", "it must be 128 to 268435456 bytes"},
         Contradiction{"dai18-maxwell", "l1.size=25K", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "l1.size=36K", "48 sets; index \"xor\" needs a power of two"},
         Contradiction{"dai18-maxwell", "l1.latency=0", "it must be 1 to"},

@@ -186,7 +186,7 @@ TEST(Endless, GridsAreFoundAtOnce) {
       EXPECT_LT(std::stoul(text.substr(begin.size())), blocks);
       EXPECT_EQ(text.substr(other),
                 ",0,0) comes back to the same state every 1 instruction and reads no memory on the way, "
-                "pc 0 (one.ptx:13)");
+                "lanes 0 to 31 at pc 0 (one.ptx:13)");
     }
   }
 }

@@ -148,8 +148,11 @@ TEST(Series, TooManyIntervalsAreAnError) {
   for (Cycle now = 3; now <= 300'000; now += 3) recorder.sample(now, {});
   EXPECT_EQ(recorder.series().samples.size(), 100'000U);
   EXPECT_EQ(recorder.next_sample(), 300'003U);
+  recorder.check_length();
+  recorder.sample(300'003, {});
+  EXPECT_EQ(recorder.next_sample(), kNever);
   try {
-    recorder.sample(300'003, {});
+    recorder.check_length();
     FAIL();
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(), "error: series 3: the run has more than 100000 intervals; choose longer ones");

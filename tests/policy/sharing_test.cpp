@@ -109,6 +109,39 @@ TEST(Spatial, AnApplicationThatLaunchesAgainAtOnceFindsItsSmsAgain) {
   }
 }
 
+TEST(Spatial, GivesEachApplicationItsOwnSms) {
+  FakeControl control(16);
+  const auto policy = make("spatial:sms=11/4");
+  const KernelSlot first = control.arrive(*policy, kBlock, 1, 0);
+  EXPECT_EQ(control.sms_serving(first), 11U) << "it is alone, and the others' SMs stay empty";
+  const KernelSlot other = control.arrive(*policy, kBlock, 10000, 1);
+  const KernelSlot second = control.arrive(*policy, kBlock, 10000, 0);  // of the first application
+  EXPECT_EQ(control.sms_serving(first), 6U);
+  EXPECT_EQ(control.sms_serving(second), 5U);
+  EXPECT_EQ(control.sms_serving(other), 4U);
+  for (std::uint32_t sm = 0; sm < 16; ++sm) {
+    const auto serves = [&](KernelSlot slot) { return control.limit(sm, slot) > 0 ? 1 : 0; };
+    EXPECT_LE(serves(first) + serves(second) + serves(other), 1) << "SM " << sm;
+  }
+  EXPECT_NO_THROW(policy->check(control.config_, 2));
+  EXPECT_THROW(policy->check(control.config_, 3), UserError);
+  EXPECT_THROW(make("spatial:sms=12/5")->check(control.config_, 2), UserError);
+  for (const char* bad :
+       {"spatial:sms=0/4", "spatial:sms=", "spatial:sms=3/", "spatial:sms=8/8,surplus=keep"})
+    EXPECT_THROW(make(bad), UserError) << bad;
+}
+
+TEST(Even, DividesByShares) {
+  FakeControl control(2);  // 1536 threads, 8 blocks, 32768 registers
+  const auto policy = make("even:shares=3/1");
+  const KernelSlot a = control.arrive(*policy, kBlock, 100, 0);
+  EXPECT_EQ(control.limit(0, a), 6U);
+  const KernelSlot b = control.arrive(*policy, kBlock, 100, 1);
+  EXPECT_EQ(control.limit(0, a), 4U);  // 1152 threads
+  EXPECT_EQ(control.limit(1, b), 1U);  // 384 threads
+  EXPECT_THROW(policy->check(control.config_, 3), UserError);
+}
+
 TEST(Even, HalvesEachSm) {
   FakeControl control(2);  // 1536 threads, 8 blocks, 32768 registers, 48 KB
   const auto policy = make("even");
