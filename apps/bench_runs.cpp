@@ -12,24 +12,27 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/exit_code.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::cli {
 
 Measured in_child(const std::string& what, const std::function<Measured()>& work) {
   std::array<int, 2> pipe{};
-  if (::pipe(pipe.data()) != 0) throw InternalError("bench: no pipe");
+  if (::pipe(pipe.data()) != 0) throw UserError(fmt::format("bench: no pipe ({})", std::strerror(errno)));
   std::fflush(nullptr);
   const pid_t child = ::fork();
-  if (child < 0) throw InternalError("bench: no child process");
+  if (child < 0) throw UserError(fmt::format("bench: no child process ({})", std::strerror(errno)));
   if (child == 0) {
     ::close(pipe[0]);
     int code = 1;
     try {
       const Measured measured = work();
       code = ::write(pipe[1], &measured, sizeof measured) == sizeof measured ? 0 : 1;
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "bench {}: {}\n", what, error.what());
+    } catch (...) {
+      const Failure failure = current_failure();
+      fmt::print(stderr, "bench {}: {}\n", what, failure.text);
+      code = failure.exit_code;
     }
     ::_exit(code);
   }
@@ -44,8 +47,11 @@ Measured in_child(const std::string& what, const std::function<Measured()>& work
   struct rusage usage {};
   while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  if (got != sizeof measured || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  if (got != sizeof measured || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    const bool for_want = WIFEXITED(status) ? WEXITSTATUS(status) != kOurFault : WTERMSIG(status) == SIGKILL;
+    if (for_want) throw UserError(fmt::format("bench: {} did not finish", what));
     throw InternalError(fmt::format("bench: {} did not finish", what));
+  }
   measured.peak_memory_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   return measured;
 }

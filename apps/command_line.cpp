@@ -6,12 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/temporary_file.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 
@@ -102,6 +104,8 @@ void ResultFiles::write() const {
   std::vector<std::pair<const File*, std::string>> targets;
   for (const File& file : files_)
     if (const auto target = replaceable(file.path)) targets.emplace_back(&file, *target);
+  std::deque<TemporaryName> temporaries;  // which do not move
+  for (const auto& [file, target] : targets) temporaries.emplace_back(target + suffix);
   std::error_code error;
   try {
     for (const auto& [file, target] : targets) {

@@ -24,6 +24,7 @@ int task_command(const Arguments& args);
 int export_command(const Arguments& args);
 int reproduce_command(const Arguments& args);
 int report_command(const Arguments& args);
+int cache_command(const Arguments& args);
 
 /// Plus the signal's number: the exit code of a command that a signal stopped in good order, as shells give
 /// it to those that a signal ended.

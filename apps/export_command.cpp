@@ -11,7 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/temporary_file.hpp"
 #include "commands.hpp"
+#include "database/damage.hpp"
 #include "database/export.hpp"
 
 namespace gpumux::cli {
@@ -22,7 +24,8 @@ class Output {
  public:
   explicit Output(std::string path) : path_(std::move(path)), target_(replaceable(path_)) {
     ResultFiles::check(path_);
-    written_ = target_ ? fmt::format("{}.part.{}", *target_, ::getpid()) : path_;
+    if (target_) temporary_.emplace(fmt::format("{}.part.{}", *target_, ::getpid()));
+    written_ = temporary_ ? temporary_->path() : path_;
     file_ = std::fopen(written_.c_str(), target_ ? "wb" : "ab");
     if (file_ == nullptr) fail();
   }
@@ -49,6 +52,7 @@ class Output {
   }
   std::string path_;
   std::optional<std::string> target_;  // of the rename
+  std::optional<TemporaryName> temporary_;
   std::string written_;
   std::FILE* file_ = nullptr;
   bool done_ = false;
@@ -64,23 +68,30 @@ int export_command(const Arguments& args) {
   bool json = false;
   app.add_option("DB", db, "database of `gpumux sweep`")->required();
   app.add_option("FILE", file, "written at once when it is complete [standard output]");
-  app.add_flag("--csv", csv, "one line per application of each run");
-  app.add_flag("--json", json, "one object per run, with its whole result");
+  app.add_flag("--csv", csv, "one line per application of each run [when FILE ends in .csv]");
+  app.add_flag("--json", json, "one object per run, with its whole result [when FILE ends in .json]");
   if (!parse(app, args)) return 0;
-  if (csv == json) throw UserError("export needs one of --csv and --json");
+  if (!csv && !json) {  // as the file's name says
+    csv = file.ends_with(".csv");
+    json = file.ends_with(".json");
+  }
+  if (csv == json)
+    throw UserError("export needs one of --csv and --json, or a FILE that ends in .csv or .json");
   check_apart({file}, {db});
   database::Connection connection(db, database::Access::Read);
   const auto write = csv ? database::export_csv : database::export_json;
   if (file.empty()) {
-    write(connection, [](std::string_view text) {
-      if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-        throw UserError("standard output cannot be written");
-      }
+    database::reading(db, [&] {
+      write(connection, [](std::string_view text) {
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+          throw UserError(fmt::format("standard output cannot be written ({})", std::strerror(errno)));
+        }
+      });
     });
     return 0;
   }
   Output output(file);
-  write(connection, [&](std::string_view text) { output.write(text); });
+  database::reading(db, [&] { write(connection, [&](std::string_view text) { output.write(text); }); });
   output.finish();
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -81,6 +82,9 @@ Program file_program(const std::string& text) {
 ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel,
                       const machine::MachineConfig& machine) {
   const isa::Function& code = kernel.code;
+  if (!kernel.error.empty()) {
+    return {{"kernel", code.name}, {"cpp_name", experiment::cpp_name(code.name)}, {"error", kernel.error}};
+  }
   const ptx::CodeFigures figures = ptx::figures(code);
   const workload::BlockMetadata& metadata = subject.metadata;
   const std::uint32_t registers =
@@ -118,6 +122,10 @@ void print_kernel(const ordered_json& k) {
   const auto cpp_name = k["cpp_name"].get<std::string>();
   fmt::print("\n{}\n", cpp_name);
   if (cpp_name != symbol) fmt::print("  in the PTX     {}\n", symbol);
+  if (k.contains("error")) {
+    fmt::print("  cannot be compiled: {}\n", k["error"].get<std::string>());
+    return;
+  }
   fmt::print("  registers      {} per thread\n", whole("registers"));
   if (k.contains("registers_allocated")) {
     fmt::print("                 (metadata; allocation needed {})\n", whole("registers_allocated"));
@@ -167,6 +175,7 @@ int inspect_command(const Arguments& args) {
 
   const machine::MachineConfig machine = machine::load_machine(machine_name, set);
   const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
+  if (!builtin) experiment::refuse_other_files(subject);
   if (!builtin && trace::is_trace(subject)) {
     if (!(block.empty() && shared.empty())) {
       throw UserError("--block and --shared are for kernels of PTX files; a trace has its own");
@@ -186,6 +195,8 @@ int inspect_command(const Arguments& args) {
     for (const std::string& name : known) program.subjects.push_back({name, {}, {}, 0, {}});
   }
   if (program.subjects.empty()) throw UserError({program.file}, "has no kernel (.entry)");
+  const bool some_work = std::any_of(module->kernels.begin(), module->kernels.end(),
+                                     [](const auto& kernel) { return kernel.second.error.empty(); });
 
   ordered_json kernels = ordered_json::array();
   for (Subject& s : program.subjects) {
@@ -200,6 +211,7 @@ int inspect_command(const Arguments& args) {
       s.dynamic_shared_bytes = static_cast<std::uint32_t>(*bytes);
     }
     const emulator::KernelInfo& kernel = module->kernels.at(s.kernel);
+    if (program.subjects.size() == 1 || !some_work) kernel.check();
     ordered_json described = describe(s, kernel, machine);
     if (disassemble && json) {
       ordered_json lines = ordered_json::array();

@@ -1,18 +1,21 @@
-// gpumux list machines|policies|apps|experiments [--json]
+// gpumux list machines|policies|apps|experiments [NAME] [--json|--toml]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "embedded/usual_runs.txt.hpp"
 #include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/library.hpp"
 #include "runtime/application.hpp"
 #include "sweep/expand.hpp"
+#include "usual_runs.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -58,17 +61,14 @@ ordered_json memory_schemes_json() {
   return list;
 }
 
-/// The measured run of an application (benchmarks/usual_runs.txt); null when it was not measured.
-ordered_json usual_run(const std::string& app) {
-  for (const std::string& line : split(embedded::usual_runs, '\n')) {
-    const std::vector<std::string> words = split(line, ' ');
-    if (words.size() != 5 || words[0] != app) continue;
-    return {{"machine", words[1]},
-            {"cycles", std::stoull(words[2])},
-            {"warp_instructions", std::stoull(words[3])},
-            {"seconds", std::stod(words[4])}};
-  }
-  return nullptr;
+/// Null when it was not measured.
+ordered_json usual_run_json(const std::string& app) {
+  const std::optional<UsualRun> run = usual_run(app);
+  if (!run) return nullptr;
+  return {{"machine", run->machine},
+          {"cycles", run->cycles},
+          {"warp_instructions", run->warp_instructions},
+          {"seconds", run->seconds}};
 }
 
 ordered_json apps_json() {
@@ -96,7 +96,7 @@ ordered_json apps_json() {
                     {"ptx", info.ptx_file},
                     {"parameters", params},
                     {"kernels", kernels},
-                    {"usual_run", usual_run(info.name)}});
+                    {"usual_run", usual_run_json(info.name)}});
   }
   return list;
 }
@@ -148,6 +148,10 @@ void print_policies(const ordered_json& list) {
       fmt::print("{:<12}   :{}=  {}\n", "", key, description.get<std::string>());
     }
   }
+}
+
+/// What every policy takes besides its own settings.
+void print_levels() {
   fmt::print("{:<12} {}\n", "all",
              "take ,warps=gto or ,warps=lrr, the warp scheduler instead of the machine's,");
   fmt::print("{:<12} {}\n", "",
@@ -198,15 +202,40 @@ void print_experiments(const ordered_json& list) {
   }
 }
 
+/// The machine with every key's value, as a file that `--machine` takes.
+void print_toml(const std::string& name) {
+  std::fputs(machine::to_toml(machine::load_machine(name)).c_str(), stdout);
+}
+
+/// Leaves the entry of this name alone. Throws UserError when there is none.
+void keep_named(ordered_json& list, const std::string& what, const std::string& name) {
+  std::vector<std::string> known;
+  for (const ordered_json& entry : list) known.push_back(entry["name"].get<std::string>());
+  const auto at = std::find(known.begin(), known.end(), name);
+  if (at == known.end()) throw UserError(unknown_choice(what, name, known));
+  list = ordered_json::array({list[static_cast<std::size_t>(at - known.begin())]});
+}
+
 }  // namespace
 
 int list_command(const Arguments& args) {
   CLI::App app("Lists what gpumux has built in.", "gpumux list");
   std::string what;
+  std::string name;
   bool json = false;
+  bool toml = false;
   app.add_option("WHAT", what, "machines, policies, apps or experiments")->required();
-  app.add_flag("--json", json, "as a JSON document");
+  app.add_option("NAME", name, "only this one; with --toml, a machine file too");
+  CLI::Option* json_option = app.add_flag("--json", json, "as a JSON document");
+  app.add_flag("--toml", toml, "a machine with all keys, what it inherits resolved: a file for --machine")
+      ->excludes(json_option);
   if (!parse(app, args)) return 0;
+  if (toml) {
+    if (what != "machines" || name.empty())
+      throw UserError("--toml prints one machine: gpumux list machines NAME --toml");
+    print_toml(name);
+    return 0;
+  }
   const std::vector<std::string> known = {"machines", "policies", "apps", "experiments"};
   ordered_json list;
   if (what == "machines") {
@@ -220,6 +249,7 @@ int list_command(const Arguments& args) {
   } else {
     throw UserError(unknown_choice("list", what, known));
   }
+  if (!name.empty()) keep_named(list, what == "policies" ? "policy" : what.substr(0, what.size() - 1), name);
   if (json) {
     ordered_json document = {{"schema", "gpumux.list/1"}, {what, list}};
     if (what == "policies") document["memory_schemes"] = memory_schemes_json();
@@ -228,6 +258,7 @@ int list_command(const Arguments& args) {
     print_machines(list);
   } else if (what == "policies") {
     print_policies(list);
+    if (name.empty()) print_levels();
   } else if (what == "experiments") {
     print_experiments(list);
   } else {

@@ -1,27 +1,33 @@
 // gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 fine; 1 a fault of gpumux itself;
 // 2 the user's input is wrong; 3 the simulated program is at fault.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
-#include <exception>
-#include <new>
+#include <cstring>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "base/exit_code.hpp"
+#include "base/temporary_file.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "commit.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kVersion = "gpumux " GPUMUX_VERSION;  // from CMakeLists.txt
+constexpr const char* kVersion = "gpumux " GPUMUX_VERSION GPUMUX_COMMIT;  // from CMakeLists.txt
 
 constexpr const char* kUsage =
     R"(gpumux simulates how GPU kernels behave when they share a GPU.
 
   gpumux run APP...              simulate applications together (or WORKLOAD.toml)
-  gpumux list WHAT               machines, policies, apps or experiments
+  gpumux list WHAT [NAME]        machines, policies, apps or experiments; a machine --toml
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels
   gpumux profile APP... -o FILE  scalability curves of applications alone, for policies that need them
@@ -30,20 +36,24 @@ constexpr const char* kUsage =
   gpumux export DB --csv|--json  what a database holds
   gpumux reproduce WHAT --db DB  experiments: our numbers beside the papers'
   gpumux report DB -o FILE.html  a database as a page of tables and charts
+  gpumux cache                   what is kept of runs alone: shows, limits or clears it
   gpumux bench                   measure the speed of the simulation
   gpumux --version
 
-`gpumux COMMAND --help` shows the options of a command.
+`gpumux help COMMAND` shows the options of a command.
 )";
 
 int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
-        "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert or "
-        "bench "
-        "(see gpumux --help)");
+        "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert, "
+        "cache or bench (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
+  if (command == "help" && !args.empty()) {
+    if (args.front() == "help" || args.front().starts_with('-')) args = {"--help"};
+    return dispatch({args.front(), "--help"});
+  }
   if (command == "--help" || command == "-h" || command == "help") {
     std::fputs(kUsage, stdout);
     return 0;
@@ -62,10 +72,11 @@ int dispatch(Arguments args) {
   if (command == "export") return export_command(args);
   if (command == "reproduce") return reproduce_command(args);
   if (command == "report") return report_command(args);
+  if (command == "cache") return cache_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",     "list",  "inspect", "profile",
-                                          "convert", "sweep", "export",  "reproduce",
-                                          "report",  "bench", "--help",  "--version"};
+  const std::vector<std::string> known = {"run",   "list",   "inspect",   "profile", "convert",
+                                          "sweep", "export", "reproduce", "report",  "cache",
+                                          "bench", "--help", "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 
@@ -73,28 +84,44 @@ void print_error(const std::string& text) {
   fmt::print(stderr, "{}\n", error_line(text, wants_colour(STDERR_FILENO)));
 }
 
+/// A closed standard stream would lend its number to the first file that is opened, and what is printed would
+/// go there. With these in its place, reading finds an end, and printing to standard output fails.
+void fill_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
+      (void)!::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+/// What was printed may be in a buffer still.
+void finish_output() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return;
+  throw UserError(fmt::format("standard output cannot be written{}",
+                              errno == 0 ? "" : fmt::format(" ({})", std::strerror(errno))));
+}
+
 }  // namespace
 }  // namespace gpumux::cli
 
 int main(int argc, char** argv) {
-  constexpr int kOurFault = 1;
-  constexpr int kUserFault = 2;
-  constexpr int kProgramFault = 3;
+  using namespace gpumux;
+  cli::fill_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
+  remove_temporaries_on_signals();
   try {
-    const int code = gpumux::cli::dispatch({argv + 1, argv + argc});
-    if (std::fflush(stdout) != 0) throw gpumux::UserError("standard output cannot be written");
+    const int code = cli::dispatch({argv + 1, argv + argc});
+    cli::finish_output();
     return code;
-  } catch (const gpumux::UserError& error) {
-    gpumux::cli::print_error(error.what());
-    return kUserFault;
-  } catch (const gpumux::SimulationFault& error) {
-    gpumux::cli::print_error(error.what());
-    return kProgramFault;
-  } catch (const std::bad_alloc&) {
-    gpumux::cli::print_error("error: out of memory");
-    return kOurFault;
-  } catch (const std::exception& error) {
-    gpumux::cli::print_error(fmt::format("internal error: {}", error.what()));
-    return kOurFault;
+  } catch (...) {
+    Failure failure = current_failure();
+    // What prints does not know where to.
+    constexpr std::string_view kPrinting = "error: cannot write to file";
+    if (failure.text.starts_with(kPrinting) && std::ferror(stdout) != 0)
+      failure.text.replace(0, kPrinting.size(), "error: standard output cannot be written");
+    cli::print_error(failure.text);
+    return failure.exit_code;
   }
 }

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/profile.hpp"
 #include "machine/config_file.hpp"

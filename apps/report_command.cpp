@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "database/damage.hpp"
 #include "report/page.hpp"
 
 namespace gpumux::cli {
@@ -25,7 +26,7 @@ int report_command(const Arguments& args) {
   check_apart({file}, read);
   database::Connection connection(db, database::Access::Read);
   ResultFiles files;
-  files.add(file, report::report(connection, reproductions));
+  database::reading(db, [&] { files.add(file, report::report(connection, reproductions)); });
   files.write();
   return 0;
 }

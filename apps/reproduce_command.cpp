@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "database/damage.hpp"
 #include "database/results.hpp"
 #include "experiment/result_json.hpp"
 #include "reproduce/library.hpp"
@@ -40,6 +40,7 @@ struct Options {
   unsigned jobs = processors();
   bool retry_failed = false;
   bool quiet = false;
+  ProgressMode progress = ProgressMode::Auto;
 };
 
 bool read_options(const Arguments& args, Options& options) {
@@ -56,7 +57,11 @@ bool read_options(const Arguments& args, Options& options) {
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
-  return parse(app, args);
+  std::string progress = "auto";
+  app.add_option("--progress", progress, kProgressHelp);
+  if (!parse(app, args)) return false;
+  options.progress = progress_mode(progress, options.quiet);
+  return true;
 }
 
 /// An experiment and what it needs; no plan where it does not have the scale.
@@ -85,6 +90,36 @@ std::vector<Task> read_tasks(std::vector<reproduce::Experiment> experiments, con
   return tasks;
 }
 
+/// False when a signal stopped it. `exit_code`: of the gravest failure, or of the signal.
+bool work_off(const Options& options, const std::vector<Task>& tasks,
+              std::vector<reproduce::ExperimentResult>& results, int& exit_code) {
+  database::ResultStore store(options.db);
+  std::set<std::string> planned;  // sweeps: experiments may share one
+  for (const Task& task : tasks) {
+    if (!task.plan) {
+      results.push_back(reproduce::not_measured(task.experiment, options.scale));
+      continue;
+    }
+    const sweep::SweepPlan& plan = *task.plan;
+    const std::string file = std::filesystem::path(plan.file.path).filename().string();
+    const bool is_new = planned.insert(plan.file.path).second;
+    store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
+               options.retry_failed && is_new);
+    const SweepOutcome outcome = run_sweep(store, plan, options.jobs, options.progress);
+    if (outcome.stopped) {
+      exit_code = outcome.exit_code;
+      return false;
+    }
+    if (outcome.exit_code != 0)
+      exit_code = exit_code == 0 ? outcome.exit_code : std::min(exit_code, outcome.exit_code);
+    database::Connection connection(options.db, database::Access::Read);
+    database::reading(options.db, [&] {
+      results.push_back(reproduce::measure(task.experiment, plan, reproduce::read_records(connection, plan)));
+    });
+  }
+  return true;
+}
+
 }  // namespace
 
 int reproduce_command(const Arguments& args) {
@@ -98,28 +133,11 @@ int reproduce_command(const Arguments& args) {
   reproduce::Chosen chosen = reproduce::choose(options.what);
   const std::vector<Task> tasks = read_tasks(std::move(chosen.experiments), options.scale);
 
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
-  database::ResultStore store(options.db);
   int exit_code = 0;
-  std::set<std::string> planned;  // sweeps: experiments may share one
+  bool stopped = false;
   std::vector<reproduce::ExperimentResult> results;
-  for (const Task& task : tasks) {
-    if (!task.plan) {
-      results.push_back(reproduce::not_measured(task.experiment, options.scale));
-      continue;
-    }
-    const sweep::SweepPlan& plan = *task.plan;
-    const std::string file = std::filesystem::path(plan.file.path).filename().string();
-    const bool is_new = planned.insert(plan.file.path).second;
-    store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
-               options.retry_failed && is_new);
-    const SweepOutcome outcome = run_sweep(store, plan, options.jobs, options.quiet);
-    if (outcome.stopped) return outcome.exit_code;
-    if (outcome.exit_code != 0)
-      exit_code = exit_code == 0 ? outcome.exit_code : std::min(exit_code, outcome.exit_code);
-    database::Connection connection(options.db, database::Access::Read);
-    results.push_back(reproduce::measure(task.experiment, plan, reproduce::read_records(connection, plan)));
-  }
+  database::guarded(options.db, [&] { stopped = !work_off(options, tasks, results, exit_code); });
+  if (stopped) return exit_code;
 
   const reproduce::WriteUp all = reproduce::write_up(options.scale, std::move(results), chosen.papers);
   if (!options.json.empty()) files.add(options.json, experiment::json_text(reproduce::write_up_json(all)));

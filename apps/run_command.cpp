@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/run.hpp"
@@ -60,6 +61,7 @@ struct Options {
   std::string baseline = "auto";
   bool verify = false;
   bool quiet = false;
+  ProgressMode progress = ProgressMode::Auto;
   bool no_skip = false;
   std::string json;
   std::string stats;
@@ -72,9 +74,10 @@ struct Options {
 /// Nothing for an empty text. (CLI11 would take -1 for a large unsigned number.)
 std::optional<std::uint64_t> whole_number(const char* option, const std::string& text, std::uint64_t low) {
   if (text.empty()) return std::nullopt;
-  const std::optional<std::uint64_t> value = parse_uint(text);
+  const std::optional<std::uint64_t> value = parse_count(text);
   if (!value || *value < low || *value > (1ULL << 60U)) {
-    throw UserError(fmt::format("{} '{}' must be a whole number of at least {}", option, text, low));
+    throw UserError(fmt::format("{} '{}' must be a whole number of at least {}, such as 500000, 5e5 or 500K",
+                                option, text, low));
   }
   return value;
 }
@@ -95,18 +98,25 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
       "--machine", machine, fmt::format("preset or machine file [{}]", experiment::kDefaultMachine));
   app.add_option(
          "--policy", options.policies,
-         fmt::format("sharing policy with its settings [{}]; may be repeated", experiment::kDefaultPolicy))
+         fmt::format(
+             "sharing policy with its settings [{}]; several are separated by commas or repeated; all: each "
+             "that is built in",
+             experiment::kDefaultPolicy))
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--seed", seed, "of the inputs [1]")->check(not_empty);
-  app.add_option("--cycles", cycles, "core cycles to simulate")->check(not_empty);
+  app.add_option("--cycles", cycles, "core cycles to simulate, such as 500000, 5e5 or 500K")
+      ->check(not_empty);
   app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
   app.add_option("--baseline", options.baseline, "auto: also run each application alone (cached); off")
       ->check(CLI::IsMember({"auto", "off"}));
   app.add_flag("--verify", options.verify, "check the results of every completed run");
-  app.add_option("--json", options.json, "write the result to this file")->check(not_empty);
+  app.add_option(
+         "--json", options.json,
+         "write the result to this file, of several policies a list; -: to standard output, and no table")
+      ->check(not_empty);
   app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV")
       ->check(not_empty);
   app.add_option("--series", series,
@@ -122,6 +132,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   app.add_option("--db", options.db, "keep runs and baselines in this database, and take from it what it has")
       ->check(not_empty);
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
+  std::string progress = "auto";
+  app.add_option("--progress", progress, kProgressHelp);
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
   std::vector<std::string> value_options;
@@ -132,6 +144,7 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   apps = take_apps(args, value_options);
   if (!parse(app, args)) return false;
   if (*machine_option) options.machine = machine;
+  options.progress = progress_mode(progress, options.quiet);
   options.seed = whole_number("--seed", seed, 0);
   options.cycles = whole_number("--cycles", cycles, 1);
   options.series = whole_number("--series", series, 1);
@@ -162,7 +175,7 @@ std::string read_workload_file(const std::string& path, Options& options,
 /// Progress of one simulation after another.
 class Progress {
  public:
-  explicit Progress(bool quiet) : line_(quiet) {}
+  explicit Progress(ProgressMode mode) : line_(mode) {}
   /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
   /// looks.
   [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
@@ -185,7 +198,7 @@ class Progress {
 
 std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
                             const std::vector<policy::PolicyChoice>& policies) {
-  Progress progress(options.quiet);
+  Progress progress(options.progress);
   if (!options.db.empty()) {
     return stored_reports(options.db, spec, policies, options.set,
                           [&](const std::string& name) { return progress.line(name, spec.cycles); });
@@ -206,8 +219,9 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
     } else if (options.baseline == "auto") {
       const auto [known, missing] = baselines.try_emplace(choice.warps);
       if (missing) {
-        spec.progress = progress.line("alone", spec.cycles);
-        known->second = experiment::isolated_ipcs(spec, experiment::default_cache_folder());
+        known->second = experiment::isolated_ipcs(
+            spec, experiment::default_cache_folder(),
+            [&](const std::string& app) { return progress.line(fmt::format("{} alone", app), spec.cycles); });
       }
       report.isolated = known->second;
     }
@@ -221,12 +235,59 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
   return reports;
 }
 
+constexpr const char* kStandardOutput = "-";
+
+/// One document, or a list of as many as there are policies.
+std::string results_json(const std::vector<Report>& reports) {
+  std::string text;
+  for (const Report& report : reports) {
+    std::string document = experiment::result_json(report.result, report.isolated, report.metrics);
+    if (reports.size() == 1) return document;
+    while (!document.empty() && document.back() == '\n') document.pop_back();
+    text += (text.empty() ? "[" : ",\n") + document;
+  }
+  return text + "]\n";
+}
+
+/// The policies of "even,ws-dmil" and "even,warps=lrr,ws:window=5000": what a comma separates is a setting
+/// when it has a '=' and no ':' before it.
+std::vector<std::string> expand_policies(const std::vector<std::string>& texts) {
+  std::vector<std::string> policies;
+  for (const std::string& text : texts) {
+    bool first = true;
+    for (const std::string& part : split(text, ',')) {
+      const std::size_t equals = part.find('=');
+      const bool is_setting = equals != std::string::npos && part.find(':') > equals;
+      if (first || !is_setting) {
+        policies.push_back(part);
+      } else {
+        policies.back() += "," + part;
+      }
+      first = false;
+    }
+  }
+  std::vector<std::string> all;
+  for (const std::string& text : policies) {
+    if (text != "all") {
+      all.push_back(text);
+      continue;
+    }
+    for (const policy::PolicyInfo& info : policy::policies()) all.push_back(info.name);
+  }
+  return all;
+}
+
 void write_results(const Options& options, const std::vector<Report>& reports,
                    const experiment::Applications& apps) {
   ResultFiles files;
   const Report& first = reports.front();
   if (!options.json.empty()) {
-    files.add(options.json, experiment::result_json(first.result, first.isolated, first.metrics));
+    const std::string json = results_json(reports);
+    if (options.json == kStandardOutput) {
+      std::fputs(json.c_str(), stdout);
+    } else {
+      files.add(options.json, json);
+    }
   }
   if (!options.stats.empty()) {
     files.add(options.stats, options.stats.ends_with(".csv") ? experiment::stats_csv(first.result)
@@ -284,14 +345,15 @@ int run_command(Arguments args) {
   spec.machine = machine::load_machine(options.machine.value_or(experiment::kDefaultMachine), options.set);
   std::vector<policy::PolicyChoice> policies;
   if (options.policies.empty()) options.policies = {experiment::kDefaultPolicy};
-  for (const std::string& text : options.policies) policies.push_back(policy::parse_choice(text));
-  if (policies.size() > 1 && !(options.json.empty() && options.stats.empty())) {
-    throw UserError("--json and --stats describe one run; give one --policy");
+  for (const std::string& text : expand_policies(options.policies))
+    policies.push_back(policy::parse_choice(text));
+  if (policies.size() > 1 && !options.stats.empty()) {
+    throw UserError("--stats describes one run; give one --policy, or --json, which makes a list of several");
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
   for (const policy::PolicyChoice& choice : policies)
-    policy::check_memory_scheme(choice, spec.machine, spec.apps.size());
+    policy::check_choice(choice, spec.machine, spec.apps.size());
   spec.seed = options.seed.value_or(1);
   spec.cycles = options.cycles.value_or(0);
   spec.threads = options.threads;
@@ -302,7 +364,9 @@ int run_command(Arguments args) {
   spec.series =
       options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);
   std::vector<std::string> written;
-  for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline}) {
+  const bool to_standard_output = options.json == kStandardOutput;
+  for (const std::string& path : {to_standard_output ? std::string() : options.json, options.stats,
+                                  options.series_csv, options.timeline}) {
     if (!path.empty()) written.push_back(path);
   }
   for (const auto& outputs : apps.outputs)
@@ -314,7 +378,7 @@ int run_command(Arguments args) {
   const machine::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
-  if (!options.quiet) {
+  if (!options.quiet && !to_standard_output) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),

@@ -36,6 +36,12 @@ std::string verified_line(bool verified) {
   return verified ? "verified: every completed run matched its reference\n" : "";
 }
 
+/// What the columns mean that a newcomer could take for something else.
+std::string words_line(const experiment::RunResult& result, std::string_view more) {
+  return fmt::format("IPC: thread instructions per core cycle of all {} SMs\n{}words: docs/glossary.md\n",
+                     result.sms, more);
+}
+
 /// What the policy has decided, where it divides SMs.
 std::string partition_line(const experiment::RunResult& result) {
   std::string out;
@@ -67,15 +73,16 @@ std::string run_text(const Report& report, const View& view) {
   const experiment::RunResult& r = report.result;
   std::string out = fmt::format("{}, policy {}: {} cycles in {:.2f} s\n\n", machine_line(r), r.policy,
                                 r.cycles, r.wall_seconds);
-  Table table({"app", "IPC", "isolated", "normalized", "completed", "warp instr.", "blocks", "L1 misses",
-               "LSU stalls"},
+  Table table({"app", "IPC", "per SM", "isolated", "normalized", "completed", "warp instr.", "blocks",
+               "L1 misses", "LSU stalls"},
               1);
   for (std::size_t i = 0; i < r.apps.size(); ++i) {
     const machine::KernelCounters& c = r.apps[i].counters;
-    table.add({r.apps[i].app, number(r.apps[i].ipc(), 2), number(isolated_of(report, i), 2),
-               number(normalized_of(report, i), 4), fmt::format("{}", r.apps[i].completions),
-               fmt::format("{}", c.warp_instructions), fmt::format("{}", c.blocks_completed),
-               percent(c.l1_misses, c.l1_accesses), fmt::format("{}", c.lsu_stall_cycles)});
+    table.add({r.apps[i].app, number(r.apps[i].ipc(), 2), number(r.apps[i].ipc() / r.sms, 2),
+               number(isolated_of(report, i), 2), number(normalized_of(report, i), 4),
+               fmt::format("{}", r.apps[i].completions), fmt::format("{}", c.warp_instructions),
+               fmt::format("{}", c.blocks_completed), percent(c.l1_misses, c.l1_accesses),
+               percent(c.lsu_stall_cycles, r.cycles * r.sms)});
   }
   out += table.text(view.width, view.colour);
 
@@ -87,9 +94,11 @@ std::string run_text(const Report& report, const View& view) {
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);
   out += fmt::format(
-      "GPU: IPC {:.2f}, ALUs {:.1f}% busy, DRAM bandwidth {:.1f}% used, L2 misses {}, row hits {}\n", ipc,
-      100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization, percent(p.l2_misses, p.l2_accesses),
-      percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
+      "GPU: IPC {:.2f} ({:.2f} per SM), ALUs {:.1f}% busy, DRAM bandwidth {:.1f}% used, L2 misses {}, row "
+      "hits {}\n",
+      ipc, ipc / r.sms, 100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization,
+      percent(p.l2_misses, p.l2_accesses), percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
+  out += words_line(r, "LSU stalls: share of SM cycles; ");
   return out + source_lines({&report, 1}) + verified_line(view.verified);
 }
 
@@ -111,7 +120,8 @@ std::string comparison_text(const std::vector<Report>& reports, const View& view
                  first ? number(m.stp, 4) : "", first ? number(m.fairness, 4) : ""});
     }
   }
-  return out + table.text(view.width, view.colour) + source_lines(reports) + verified_line(view.verified);
+  return out + table.text(view.width, view.colour) + "\n" + words_line(reports.front().result, "") +
+         source_lines(reports) + verified_line(view.verified);
 }
 
 }  // namespace gpumux::cli

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/exit_code.hpp"
 #include "base/text.hpp"
+#include "database/damage.hpp"
 #include "database/results.hpp"
 #include "machine/config_file_fields.hpp"
 #include "sweep/expand.hpp"
@@ -41,14 +42,11 @@ std::string hash_of(const experiment::RunSpec& spec) {
 
 /// Throws it as the error that it was.
 [[noreturn]] void rethrow(const database::FailureRow& failure) {
-  constexpr int kUserFault = 2;
-  constexpr int kProgramFault = 3;
   if (failure.exit_code == kProgramFault) throw SimulationFault(failure.error);
-  constexpr std::string_view kPrefix = "error: ";
+  if (failure.exit_code == kUserFault) throw UserError::from_line(failure.error);
+  constexpr std::string_view kPrefix = "internal error: ";  // which is put before it again
   const std::string_view text = failure.error;
-  if (failure.exit_code == kUserFault && text.starts_with(kPrefix))
-    throw UserError(std::string(text.substr(kPrefix.size())));
-  throw InternalError(failure.error);
+  throw InternalError(std::string(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text));
 }
 
 class StoredRuns {
@@ -78,8 +76,7 @@ class StoredRuns {
     simulated_.insert(claim.index);
     database::ResultRow row;
     try {
-      if (!claim.failed_baseline.empty())
-        throw SimulationFault(fmt::format("error: its isolated baseline failed: {}", claim.failed_baseline));
+      if (claim.baseline_failure) rethrow(*claim.baseline_failure);
       experiment::RunSpec spec = run.spec;
       const std::string name =
           run.is_baseline ? fmt::format("alone: {}", spec.apps.front().text) : spec.policy.text;
@@ -89,22 +86,18 @@ class StoredRuns {
         beat();
       };
       row = sweep::read_result(sweep::perform(spec, claim.isolated));
-    } catch (const UserError& error) {
-      fail(claim, 2, error);
-    } catch (const SimulationFault& error) {
-      fail(claim, 3, error);
-    } catch (const std::exception& error) {
-      fail(claim, 1, error);
+    } catch (const std::exception&) {
+      const Failure failure = current_failure();
+      (void)store_.fail(claim.id, {failure.exit_code, failure.text});
+      throw;
     }
     (void)store_.finish(claim.id, row);
   }
-  /// Inside a handler.
-  [[noreturn]] void fail(const database::Claim& claim, int code, const std::exception& error) {
-    (void)store_.fail(claim.id, {code, error.what()});
-    throw;
-  }
   void beat() {
     const auto now = std::chrono::steady_clock::now();
+    if (now - last_look_ < std::chrono::seconds(1)) return;
+    last_look_ = now;
+    store_.check_in_place();
     if (now - last_beat_ < std::chrono::seconds(database::kLeaseSeconds / 6)) return;
     last_beat_ = now;
     store_.heartbeat();
@@ -115,22 +108,14 @@ class StoredRuns {
   const std::function<std::function<void(Cycle)>(const std::string&)>& progress_;
   std::set<std::size_t> simulated_;
   std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_look_ = last_beat_;
 };
 
-}  // namespace
+using ProgressOf = std::function<std::function<void(Cycle)>(const std::string& name)>;
 
-std::vector<Report> stored_reports(
-    const std::string& database, const experiment::RunSpec& spec,
-    const std::vector<policy::PolicyChoice>& policies, const std::vector<std::string>& set,
-    const std::function<std::function<void(Cycle)>(const std::string& name)>& progress) {
-  std::vector<experiment::RunSpec> specs;
-  for (const policy::PolicyChoice& policy : policies) {
-    specs.push_back(spec);
-    specs.back().policy = policy;
-    specs.back().policy.text = policy::canonical_text(policy);
-  }
+std::vector<Report> reports_of(const std::string& database, const std::vector<experiment::RunSpec>& specs,
+                               const std::vector<std::string>& set, const ProgressOf& progress) {
   const sweep::SweepPlan plan = sweep::plan_runs(specs, overrides_of(set));
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
   database::ResultStore store(database);
   store.plan(sweep::planned_rows(plan), true);
   StoredRuns runs(store, plan, progress);
@@ -145,13 +130,31 @@ std::vector<Report> stored_reports(
     const auto index = static_cast<std::size_t>(found - plan.runs.begin());
     const std::optional<database::ResultRow> row = store.result(index);
     GPUMUX_CHECK(row.has_value());
-    sweep::StoredRun stored = sweep::stored_run(wanted, *row);
+    sweep::StoredRun stored;
+    database::reading(database, [&] { stored = sweep::stored_run(wanted, *row); });
     Report report{std::move(stored.result), std::move(stored.isolated), std::move(stored.metrics), {}, {}};
     if (wanted.series == 0) report.result.series = {};
     if (wanted.timeline) report.timeline = row->timeline.value_or("");
     if (!runs.simulated(index)) report.taken_from = database;
     reports.push_back(std::move(report));
   }
+  return reports;
+}
+
+}  // namespace
+
+std::vector<Report> stored_reports(
+    const std::string& database, const experiment::RunSpec& spec,
+    const std::vector<policy::PolicyChoice>& policies, const std::vector<std::string>& set,
+    const std::function<std::function<void(Cycle)>(const std::string& name)>& progress) {
+  std::vector<experiment::RunSpec> specs;
+  for (const policy::PolicyChoice& policy : policies) {
+    specs.push_back(spec);
+    specs.back().policy = policy;
+    specs.back().policy.text = policy::canonical_text(policy);
+  }
+  std::vector<Report> reports;
+  database::guarded(database, [&] { reports = reports_of(database, specs, set, progress); });
   return reports;
 }
 

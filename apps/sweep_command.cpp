@@ -14,10 +14,12 @@
 #include "base/hash.hpp"
 #include "cluster/follow.hpp"
 #include "commands.hpp"
+#include "database/damage.hpp"
 #include "database/results.hpp"
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
 #include "sweep/runner.hpp"
+#include "sweep_dry_run.hpp"
 #include "sweep_run.hpp"
 #include "terminal.hpp"
 
@@ -40,13 +42,16 @@ class SignalsNoted {
   SignalsNoted() {
     struct sigaction action {};
     action.sa_handler = note_signal;
-    for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
   }
   ~SignalsNoted() {
-    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
   }
   SignalsNoted(const SignalsNoted&) = delete;
   SignalsNoted& operator=(const SignalsNoted&) = delete;
+
+ private:
+  std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 std::string progress_text(const sweep::Progress& p) {
@@ -94,7 +99,9 @@ struct Options {
   std::string shared;  // the user's, which holds our own folder
   unsigned jobs = processors();
   bool retry_failed = false;
+  bool dry_run = false;
   bool quiet = false;
+  ProgressMode progress = ProgressMode::Auto;
   bool slurm = false;
   bool cancel = false;
   double poll = 5;  // seconds
@@ -138,7 +145,11 @@ bool read_options(const Arguments& args, Options& options) {
   app.add_option("--scale", options.scale, "one of the file's scales, such as quick or paper");
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
+  app.add_flag("--dry-run", options.dry_run,
+               "say how many runs there are, how many the database has, and about how long the others take");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
+  std::string progress = "auto";
+  app.add_option("--progress", progress, kProgressHelp);
   cluster::FollowOptions& cluster = options.cluster;
   const char* group = "On a cluster (docs/cluster.md)";
   app.add_flag("--slurm", options.slurm, "run as job arrays of Slurm")->group(group);
@@ -165,6 +176,7 @@ bool read_options(const Arguments& args, Options& options) {
                "end the jobs of this database in the shared folder, and run nothing")
       ->group(group);
   if (!parse(app, args)) return false;
+  options.progress = progress_mode(progress, options.quiet);
   read_cluster_options(app, options);
   return true;
 }
@@ -177,13 +189,17 @@ unsigned processors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs, bool quiet,
-                       const cluster::FollowOptions* cluster) {
+SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan, unsigned jobs,
+                       ProgressMode progress, const cluster::FollowOptions* cluster) {
   sweep::RunnerOptions runner;
   runner.jobs = jobs;
   runner.stop = &stop_signal;
-  ProgressLine line(quiet);
-  if (line.shown()) runner.progress = [&](const sweep::Progress& p) { line.show(progress_text(p)); };
+  ProgressLine line(progress);
+  if (line.shown()) {
+    runner.progress = [&](const sweep::Progress& p) {
+      if (line.rewrites() || line.due()) line.show(progress_text(p));  // the runner asks once a second
+    };
+  }
   SweepOutcome outcome;
   {
     const SignalsNoted signals;
@@ -224,14 +240,19 @@ int sweep_command(const Arguments& args) {
     return 0;
   }
   const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
-  database::ResultStore store(options.db);
+  if (options.dry_run) {
+    std::fputs(dry_run_text(plan, options.db, options.jobs).c_str(), stdout);
+    return 0;
+  }
   const std::string file = std::filesystem::path(options.file).filename().string();
-  store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
-             options.retry_failed);
-
-  const SweepOutcome outcome =
-      run_sweep(store, plan, options.jobs, options.quiet, options.slurm ? &options.cluster : nullptr);
+  SweepOutcome outcome;
+  database::guarded(options.db, [&] {
+    database::ResultStore store(options.db);
+    store.plan({plan.file.name, plan.file.scale, file, plan.file.text}, sweep::planned_rows(plan),
+               options.retry_failed);
+    outcome =
+        run_sweep(store, plan, options.jobs, options.progress, options.slurm ? &options.cluster : nullptr);
+  });
   const sweep::Progress& progress = outcome.progress;
   const database::Counts& counts = progress.counts;
   if (!options.quiet) {

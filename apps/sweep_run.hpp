@@ -4,6 +4,7 @@
 #include "cluster/follow.hpp"
 #include "database/results.hpp"
 #include "sweep/runner.hpp"
+#include "terminal.hpp"
 
 namespace gpumux::cli {
 
@@ -13,11 +14,10 @@ struct SweepOutcome {
   bool stopped = false;  // by a signal; said so on standard error
 };
 
-/// Works off what `store` has planned, and reports failures on standard error; unless `quiet`, with a line of
-/// progress on a terminal there. `cluster`: not on this computer but there. Throws UserError when the
-/// database cannot be written.
+/// Works off what `store` has planned, and reports failures on standard error, where `progress` says how far
+/// it is. `cluster`: not on this computer but there. Throws UserError when the database cannot be written.
 [[nodiscard]] SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& plan,
-                                     unsigned jobs, bool quiet,
+                                     unsigned jobs, ProgressMode progress,
                                      const cluster::FollowOptions* cluster = nullptr);
 
 /// Processors that this process may use.

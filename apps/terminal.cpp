@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/error.hpp"
+
 namespace gpumux::cli {
 namespace {
 
@@ -96,18 +98,35 @@ std::string time_left(double elapsed_seconds, double done) {
   return fmt::format(", {} left", duration(elapsed_seconds * (1 - done) / done));
 }
 
-ProgressLine::ProgressLine(bool quiet) : shown_(!quiet && can_control(STDERR_FILENO)) {}
+ProgressMode progress_mode(const std::string& text, bool quiet) {
+  if (text != "auto" && text != "plain" && text != "off")
+    throw UserError(fmt::format("--progress '{}' must be auto, plain or off", text));
+  if (quiet || text == "off") return ProgressMode::Off;
+  return text == "plain" ? ProgressMode::Plain : ProgressMode::Auto;
+}
+
+ProgressLine::ProgressLine(ProgressMode mode, std::chrono::milliseconds interval) : mode_(mode) {
+  if (mode_ == ProgressMode::Auto)
+    mode_ = can_control(STDERR_FILENO) ? ProgressMode::Line : ProgressMode::Plain;
+  interval_ = mode_ == ProgressMode::Plain ? interval : std::chrono::milliseconds(100);
+  if (mode_ == ProgressMode::Plain) next_ = std::chrono::steady_clock::now() + interval_;
+}
 
 bool ProgressLine::due() {
-  if (!shown_) return false;
+  if (!shown()) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return false;
-  next_ = now + std::chrono::milliseconds(100);
+  next_ = now + interval_;
   return true;
 }
 
 void ProgressLine::show(std::string_view text) {
-  if (!shown_) return;
+  if (!shown()) return;
+  if (mode_ == ProgressMode::Plain) {
+    fmt::print(stderr, "{}\n", text);
+    std::fflush(stderr);
+    return;
+  }
   const std::size_t width = terminal_width(STDERR_FILENO).value_or(80);
   const std::string line = shortened(text, width > 1 ? width - 1 : 1);  // the last column would wrap
   fmt::print(stderr, "{}{}", kEraseLine, line);

@@ -31,21 +31,36 @@ enum class Style { Bold, Dim, Red, Yellow };
 /// ", 1:05 left" from how much of the work is done (0 to 1); empty while that says little.
 [[nodiscard]] std::string time_left(double elapsed_seconds, double done);
 
-/// A line on standard error that is rewritten, on a terminal and nowhere else.
+/// How commands say how far they are, on standard error.
+enum class ProgressMode {
+  Auto,   // Line on a terminal, else Plain
+  Line,   // one line that is rewritten
+  Plain,  // a line of its own every 30 seconds: for logs
+  Off
+};
+inline constexpr const char* kProgressHelp =
+    "auto: a line on a terminal, else a line every 30 s; plain: the latter; off [auto]";
+/// Of --progress. Throws UserError.
+[[nodiscard]] ProgressMode progress_mode(const std::string& text, bool quiet);
+
 class ProgressLine {
  public:
-  explicit ProgressLine(bool quiet);
+  static constexpr std::chrono::seconds kPlainInterval{30};
+  /// `interval`: between plain lines, and before the first.
+  explicit ProgressLine(ProgressMode mode, std::chrono::milliseconds interval = kPlainInterval);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  [[nodiscard]] bool shown() const { return shown_; }
-  /// True at most ten times a second: it is time for another show().
+  [[nodiscard]] bool shown() const { return mode_ != ProgressMode::Off; }
+  [[nodiscard]] bool rewrites() const { return mode_ == ProgressMode::Line; }
+  /// True at most ten times a second, or as often as plain lines come: it is time for another show().
   [[nodiscard]] bool due();
   void show(std::string_view text);
   void clear();
 
  private:
-  bool shown_;
+  ProgressMode mode_;
+  std::chrono::milliseconds interval_;
   bool dirty_ = false;
   std::chrono::steady_clock::time_point next_{};
 };

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"GlobalRead",
               "global_read",
               with(with(kThreeBlocks, {"--arg", "zero:i32[64]"}), kBuffer),
-              {"invalid global read of 4 bytes at 0x", "0 bytes after the end of the allocation of 256 bytes",
+              {"invalid global read of 4 bytes at 0x", "just after the end of --arg 1, 256 bytes at 0x",
                "thread (0,0,0) of block (2,0,0)", "pc ", "faults.ptx:"}},
         Fault{"GlobalWrite",
               "global_write",
@@ -121,6 +121,97 @@ TEST_F(ProgramAtFault, EndlessByCyclesSaysWhereItsWarpsAre) {
       << o.err;
   EXPECT_NE(o.err.find(" (endless+"), std::string::npos) << "the instruction's text: " << o.err;
   expect_no_result();
+}
+
+struct SourceLine {
+  const char* name;
+  const char* kernel;
+  std::vector<std::string> args;
+  std::vector<std::string> parts;
+};
+
+void PrintTo(const SourceLine& fault, std::ostream* out) { *out << fault.name; }
+
+class SourceLines : public CliTest, public testing::WithParamInterface<SourceLine> {};
+
+TEST_P(SourceLines, SaysWhatAStrangerWantsToKnow) {
+  const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/source_lines.ptx";
+  Args args = {"run", file + ":" + GetParam().kernel, "--grid", "1", "--baseline", "off"};
+  args.insert(args.end(), {"--set", "sms=2", "--set", "runtime.max_kernel_cycles=20000"});
+  const Outcome o = gpumux(with(args, GetParam().args));
+  EXPECT_EQ(o.code, 3) << o.err;
+  for (const std::string& part : GetParam().parts)
+    EXPECT_NE(o.err.find(part), std::string::npos) << part << " is not in " << o.err;
+}
+
+const Args kOneThread = {"--block", "1", "--arg", "zero:i32[64]"};
+const Args kWarp = {"--block", "32", "--arg", "zero:i32[64]"};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SourceLines,
+    testing::Values(
+        SourceLine{"UseAfterFree",
+                   "use_after_free",
+                   kWarp,
+                   {"(16 bytes into a block of 64 bytes at 0x", " that was freed)",
+                    "(source_lines.cu:12, source_lines.ptx:"}},
+        SourceLine{"DoubleFree",
+                   "double_free",
+                   kOneThread,
+                   {"free of 0x", "(the start of a block of 64 bytes at 0x", " that was freed)",
+                    "source_lines.cu:18, "}},
+        SourceLine{"InlinedFromAHeader",
+                   "atomic_beyond",
+                   with(kWarp, {"--arg", "i32:64"}),
+                   {"(just after the end of --arg 1, 256 bytes at 0x", "(source_lines.cu:23 > "}},
+        SourceLine{"StackOverflow",
+                   "recurses",
+                   kWarp,
+                   {"stack overflow: calls nest ", " bytes of local memory and stack", "source_lines.cu:"}},
+        SourceLine{"WildCall",
+                   "wild_call",
+                   with(kWarp, {"--arg", "u64:12345"}),
+                   {"call through 0x3039, which is no function's address", "source_lines.cu:45, "}},
+        SourceLine{"LockInAWarp",
+                   "lock_in_warp",
+                   kWarp,
+                   {"endless: it has run for more than 20000 cycles (runtime.max_kernel_cycles)\nwarp 0 of "
+                    "block (0,0,0): "
+                    "lanes 1 to 31 at pc ",
+                    "source_lines.cu:49", ", looking again and again at 0x",
+                    ", the start of the variable lock, 4 bytes at", "; lane 0 waits for them at pc "}},
+        SourceLine{"WidePrint",
+                   "wide_print",
+                   kOneThread,
+                   {"printf with a field wider than the 1048576 bytes of the device's buffer",
+                    "source_lines.cu:58, "}},
+        SourceLine{"NamedFile",
+                   "atomic_beyond",
+                   {"--block", "32", "--arg", "out:i32[8]=y.bin", "--arg", "i32:8"},
+                   {"(just after the end of --arg 1 (y.bin), 32 bytes at 0x"}}),
+    [](const auto& fault) { return std::string(fault.param.name); });
+
+TEST_F(ProgramAtFault, EndlessIsSaidBeforeTooManyIntervals) {
+  const Outcome o = run("endless", with(kOneWarp, {"--set", "runtime.max_kernel_cycles=400000", "--timeline",
+                                                   "t.json", "--series", "3"}));
+  EXPECT_EQ(o.code, 3) << o.err;
+  EXPECT_NE(o.err.find("endless: it has run for more than 400000 cycles"), std::string::npos) << o.err;
+  EXPECT_FALSE(exists("t.json"));
+  expect_no_result();
+}
+
+TEST_F(ProgramAtFault, TheHeapHasTheBytesThatTheMachineSays) {
+  const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/source_lines.ptx";
+  const auto blocks_of = [&](const char* heap) {
+    const Outcome o =
+        gpumux({"run", file + ":all_of_the_heap", "--grid", "1", "--block", "1", "--arg", "out:i32[1]=y.txt",
+                "--set", "sms=2", "--set", std::string("runtime.heap_size=") + heap});
+    EXPECT_EQ(o.code, 0) << o.err;
+    return read_file(path("y.txt"));
+  };
+  EXPECT_EQ(blocks_of("8M"), "8\n");  // CUDA's default
+  EXPECT_EQ(blocks_of("3M"), "3\n");
+  EXPECT_EQ(blocks_of("1000K"), "0\n");
 }
 
 // A barrier of the whole grid works while all blocks are resident, and never opens when they are not.

@@ -108,5 +108,16 @@ TEST_F(FullDisk, ASweepKeepsWhatItHasAndGoesOnWhenThereIsRoom) {
   EXPECT_EQ(number("disk/b.sqlite", "SELECT count(*) FROM claims"), 0);
 }
 
+TEST_F(FullDisk, AReadOnlyMountIsCalledSo) {
+  make_room(20'000);
+  ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "disk/b.sqlite", "--jobs", "2"}).code, 0);
+  ASSERT_EQ(::mount("none", path("disk").c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const Outcome sweep = gpumux({"sweep", "s.toml", "--db", "disk/b.sqlite"});
+  EXPECT_EQ(sweep.code, 2);
+  EXPECT_EQ(sweep.err, "disk/b.sqlite: error: cannot be written: it is on a read-only file system\n");
+  EXPECT_EQ(gpumux({"export", "disk/b.sqlite", "b.csv"}).code, 0);
+  EXPECT_EQ(gpumux({"report", "disk/b.sqlite", "-o", "b.html"}).code, 0);
+}
+
 }  // namespace
 }  // namespace gpumux::test

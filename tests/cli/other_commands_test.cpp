@@ -1,5 +1,7 @@
 // list, inspect and the program's own options, from the outside.
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -51,6 +53,55 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   }
 }
 
+TEST_F(Cli, ListsOneByItsName) {
+  const json apps = json::parse(gpumux({"list", "apps", "kmeans", "--json"}).out)["apps"];
+  ASSERT_EQ(apps.size(), 1U);
+  EXPECT_EQ(apps[0]["name"], "kmeans");
+  EXPECT_TRUE(gpumux({"list", "policies", "even"}).out.starts_with("even "));
+  EXPECT_NE(gpumux({"list", "apps", "kmean"}).err.find("did you mean 'kmeans'?"), std::string::npos);
+
+  // A machine with all keys is a machine: the same one.
+  const Outcome toml = gpumux({"list", "machines", "dai18-maxwell", "--toml"});
+  EXPECT_EQ(toml.code, 0) << toml.err;
+  write_file_atomically(path("copy.toml"), toml.out);
+  EXPECT_EQ(gpumux({"list", "machines", "./copy.toml", "--toml"}).out, toml.out);
+  EXPECT_EQ(gpumux({"list", "apps", "kmeans", "--toml"}).code, 2);
+  EXPECT_EQ(gpumux({"run", "add", "stream", "--cycles", "2K", "--quiet"}).code, 0);
+  const std::string before = gpumux({"cache"}).out;
+  EXPECT_EQ(gpumux({"run", "add", "stream", "--cycles", "2K", "--quiet", "--machine", "./copy.toml"}).code,
+            0);
+  EXPECT_EQ(gpumux({"cache"}).out, before) << "baselines of the copy are those of the machine";
+}
+
+TEST_F(Cli, ShowsLimitsAndClearsTheCache) {
+  const auto entries = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> args = {"cache", "--json"};
+    args.insert(args.end(), options.begin(), options.end());
+    const Outcome o = gpumux(args);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return json::parse(o.out);
+  };
+  EXPECT_EQ(entries({})["isolated"]["entries"], 0);
+  EXPECT_EQ(gpumux({"run", "add", "stream", "stencil", "--cycles", "2K", "--quiet"}).code, 0);
+  const json full = entries({});
+  EXPECT_EQ(full["isolated"]["entries"], 3);
+  write_file_atomically(path("cache/isolated/mine.json"), "{}");
+  // What was used last stays.
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(path("cache/isolated")))
+    if (file.path().filename() != "mine.json") files.push_back(file.path());
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (std::size_t i = 0; i < files.size(); ++i)
+    std::filesystem::last_write_time(files[i], now - std::chrono::hours(i));
+  const json limited = entries({"--limit", "300"});
+  EXPECT_EQ(limited["removed"], 2);
+  EXPECT_TRUE(std::filesystem::exists(files[0]));
+  EXPECT_EQ(entries({"--clear"})["isolated"]["entries"], 0);
+  EXPECT_TRUE(exists("cache/isolated/mine.json")) << "what is no entry stays";
+  EXPECT_EQ(gpumux({"cache", "--limit", "much"}).code, 2);
+  EXPECT_EQ(gpumux({"cache", "--limit", "1K", "--clear"}).code, 2);
+}
+
 TEST_F(Cli, InspectsAUsersKernel) {
   const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
   const Outcome o = gpumux({"inspect", file + ":scale", "--block", "256", "--json", "--disassemble"});
@@ -70,6 +121,52 @@ TEST_F(Cli, InspectsAUsersKernel) {
   for (const auto& [name, count] : kernel["instruction_mix"].items()) mix += count.get<std::size_t>();
   EXPECT_EQ(mix, kernel["instructions"].get<std::size_t>());
   EXPECT_EQ(json::parse(gpumux({"inspect", file, "--json"}).out)["kernels"].size(), 4U);
+}
+
+TEST_F(Cli, AKernelThatCannotBeCompiledLeavesTheOthers) {
+  write_file_atomically(path("mixed.ptx"),
+                        ".version 9.0\n.target sm_90\n.address_size 64\n"
+                        ".visible .entry fine() { ret; }\n"
+                        ".visible .entry grid() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; ret; }\n"
+                        ".visible .entry copies() { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+                        "  cp.async.ca.shared.global [%r1], [%rd1], 16; ret; }\n");
+  const Outcome all = gpumux({"inspect", "mixed.ptx"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_NE(all.out.find("cannot be compiled: mixed.ptx:5:56: error: kernel grid: '%envreg2': grid-wide "
+                         "synchronisation (this_grid() of cooperative groups) is not supported"),
+            std::string::npos)
+      << all.out;
+  EXPECT_NE(all.out.find("kernel copies: 'cp.async.ca.shared.global': asynchronous copies are not supported"),
+            std::string::npos)
+      << all.out;
+  const json described = json::parse(gpumux({"inspect", "mixed.ptx", "--json"}).out)["kernels"];
+  ASSERT_EQ(described.size(), 3U);
+  for (const json& kernel : described) EXPECT_EQ(kernel.contains("error"), kernel["kernel"] != "fine");
+  EXPECT_EQ(gpumux({"run", "mixed.ptx:fine", "--grid", "1", "--block", "32"}).code, 0);
+  for (const char* command : {"run", "inspect"}) {
+    std::vector<std::string> args = {command, "mixed.ptx:grid", "--block", "32"};
+    if (args[0] == "run") args.insert(args.end(), {"--grid", "1"});
+    const Outcome bad = gpumux(args);
+    EXPECT_EQ(bad.code, 2);
+    EXPECT_EQ(bad.err.find("mixed.ptx:5:56: error: kernel grid: '%envreg2': grid-wide"), 0U) << bad.err;
+    EXPECT_EQ(lines(bad.err), 1U);
+  }
+}
+
+// A packet without header and data took no time on the network, and no reply came when the L2 took one cycle.
+TEST_F(Cli, MachinesOfTheLeastLatenciesComeToAnEnd) {
+  for (const char* header : {"0", "1", "8"}) {
+    for (const char* latency : {"1", "2"}) {
+      for (const char* network : {"1", "8"}) {
+        const Outcome o =
+            gpumux({"run", "add", "--cycles", "20000", "--baseline", "off", "--set", "sms=2", "--set",
+                    std::string("noc.header_size=") + header, "--set", std::string("l2.latency=") + latency,
+                    "--set", std::string("noc.latency=") + network, "--set", "l1.latency=1", "--set",
+                    "dram.fixed_latency=0"});
+        EXPECT_EQ(o.code, 0) << header << " " << latency << " " << network << ": " << o.err;
+      }
+    }
+  }
 }
 
 TEST_F(Cli, ShowsTable2BesideOurs) {

@@ -31,17 +31,20 @@ class CliTest : public testing::Test {
     command.append(" '").append(text).append("'");
   }
   /// Runs the program inside the test's folder.
-  [[nodiscard]] Outcome gpumux(const std::vector<std::string>& args) const {
+  [[nodiscard]] Outcome gpumux(const std::vector<std::string>& args) const { return in_shell("", args); }
+  /// After other commands of a shell, such as "ulimit -n 4; ", with redirections of its own.
+  [[nodiscard]] Outcome in_shell(const std::string& before, const std::vector<std::string>& args,
+                                 const std::string& after = ">stdout.log </dev/null") const {
     std::string command = "cd";
     append_quoted(command, folder_);
-    command += " && GPUMUX_CACHE=cache";
+    command += " && rm -f stdout.log && export GPUMUX_CACHE=cache && exec 2>stderr.log && { " + before;
     append_quoted(command, GPUMUX_PROGRAM);
     for (const std::string& arg : args) append_quoted(command, arg);
-    command += " >stdout.log 2>stderr.log </dev/null";
+    command += " " + after + "; }";
     const int status = std::system(command.c_str());
     Outcome outcome;
     if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-    outcome.out = read_file(folder_ + "/stdout.log");
+    if (std::filesystem::exists(folder_ + "/stdout.log")) outcome.out = read_file(folder_ + "/stdout.log");
     outcome.err = read_file(folder_ + "/stderr.log");
     return outcome;
   }

@@ -117,6 +117,37 @@ void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
 
 class WrongInput : public CliTest, public testing::WithParamInterface<Wrong> {};
 
+TEST_F(Run, SeveralPoliciesMakeAListOfResults) {
+  const std::vector<std::string> run = {"run", "add", "--set", "sms=2", "--baseline", "off", "--cycles"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return gpumux(more);
+  };
+  const Outcome both =
+      with({"2e3", "--policy", "even,warps=lrr,ws:window=5000", "--policy", "spatial", "--json", "-"});
+  ASSERT_EQ(both.code, 0) << both.err;
+  const json list = json::parse(both.out);
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0]["policy"], "even,warps=lrr");
+  EXPECT_EQ(list[1]["policy"], "ws:window=5000");
+  EXPECT_EQ(list[2]["policy"], "spatial");
+  for (const json& result : list) EXPECT_EQ(result["cycles"], 2000);
+  // Each is what it is alone.
+  json alone = json::parse(with({"2K", "--policy", "spatial", "--json", "-"}).out);
+  json last = list[2];
+  for (json* result : {&alone, &last}) result->erase("wall_seconds");
+  EXPECT_EQ(alone, last);
+  ASSERT_EQ(with({"0.002M", "--policy", "all", "--json", "all.json"}).code, 0);
+  const json all = json::parse(read_file(path("all.json")));
+  EXPECT_EQ(all.size(), json::parse(gpumux({"list", "policies", "--json"}).out)["policies"].size());
+}
+
+TEST_F(Run, HelpOfACommandIsItsHelp) {
+  EXPECT_EQ(gpumux({"help", "sweep"}).out, gpumux({"sweep", "--help"}).out);
+  EXPECT_EQ(gpumux({"help"}).out, gpumux({"--help"}).out);
+  EXPECT_EQ(gpumux({"help", "help"}).out, gpumux({"--help"}).out);
+}
+
 TEST_P(WrongInput, IsOneLineAndLeavesNoResult) {
   std::vector<std::string> args = GetParam().args;
   for (std::string& arg : args) {
@@ -156,7 +187,13 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Seed", {"run", "add", "--seed", "-1"}, "--seed"},
         Wrong{"Threads", {"run", "add", "--threads", "0"}, "--threads"},
         Wrong{"Baseline", {"run", "add", "--baseline", "on"}, "--baseline"},
-        Wrong{"TwoPolicies", {"run", "add", "--policy", "even", "--policy", "spatial"}, "give one --policy"},
+        Wrong{"TwoPolicies",
+              {"run", "add", "--policy", "even,spatial", "--stats", "s.csv"},
+              "give one --policy"},
+        Wrong{"CyclesWithAPart", {"run", "add", "--cycles", "1.5"}, "such as 500000, 5e5 or 500K"},
+        Wrong{"InspectSource", {"inspect", "k.cu"}, "k.cu: error: is CUDA source; `nvcc -ptx"},
+        Wrong{"InspectCubin", {"inspect", "k.cubin"}, "`cuobjdump -ptx` prints the PTX"},
+        Wrong{"HelpOfNoCommand", {"help", "rum"}, "did you mean 'run'?"},
         Wrong{
             "SymbolOfBuiltIn", {"run", "add", "--symbol", "a=i32:4"}, "--symbol is for kernels of PTX files"},
         Wrong{"GridOfBuiltIn", {"run", "add", "--grid", "4"}, "--grid is for kernels of PTX files"},

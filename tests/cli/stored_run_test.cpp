@@ -132,8 +132,10 @@ TEST_F(StoredRun, AFaultIsKeptWithItsErrorAndTriedAgain) {
 }
 
 TEST_F(StoredRun, WhatCannotBe) {
-  expect_error(pair({"--series", "0"}), "error: --series '0' must be a whole number of at least 1");
-  expect_error(pair({"--series", "many"}), "error: --series 'many' must be a whole number of at least 1");
+  expect_error(pair({"--series", "0"}),
+               "error: --series '0' must be a whole number of at least 1, such as 500000, 5e5 or 500K");
+  expect_error(pair({"--series", "many"}),
+               "error: --series 'many' must be a whole number of at least 1, such as 500000, 5e5 or 500K");
   expect_error(pair({"--timeline", "none/t.json"}),
                "none/t.json: error: cannot be written: there is no folder none");
   expect_error(pair({"--timeline", "t.json", "--series-csv", "t.json"}),

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "program.hpp"
 #include "table.hpp"
 
@@ -27,6 +28,28 @@ TEST(Texts, AreShortenedInTheirMiddle) {
   EXPECT_EQ(cli::columns("äöü"), 3U);
   for (std::size_t width = 0; width < 12; ++width)
     EXPECT_LE(cli::columns(cli::shortened("aäböcüdßeé", width)), width);
+}
+
+TEST(Progress, PlainLinesComeAtTheirInterval) {
+  testing::internal::CaptureStderr();
+  cli::ProgressLine line(cli::ProgressMode::Plain, std::chrono::milliseconds(20));
+  EXPECT_TRUE(line.shown());
+  EXPECT_FALSE(line.due());  // not at once: short runs print none
+  ::usleep(25'000);
+  EXPECT_TRUE(line.due());
+  EXPECT_FALSE(line.due());
+  line.show("3 of 9 runs done");
+  line.clear();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "3 of 9 runs done\n");
+}
+
+TEST(Progress, ModesByTheirNames) {
+  EXPECT_EQ(cli::progress_mode("auto", false), cli::ProgressMode::Auto);
+  EXPECT_EQ(cli::progress_mode("plain", false), cli::ProgressMode::Plain);
+  EXPECT_EQ(cli::progress_mode("plain", true), cli::ProgressMode::Off);
+  EXPECT_EQ(cli::progress_mode("off", false), cli::ProgressMode::Off);
+  EXPECT_FALSE(cli::ProgressLine(cli::ProgressMode::Off).shown());
+  EXPECT_THROW((void)cli::progress_mode("often", false), UserError);
 }
 
 TEST(Texts, DurationsAndTimeLeft) {
