@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "database/export.hpp"
 #include "database/sqlite.hpp"
+#include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"

@@ -20,6 +20,22 @@ _LIST_KEYS = ("args", "symbols")
 class Result(dict):
     """The document that `gpumux run --json` writes (gpumux.result/1), as a dict."""
 
+    def __str__(self):
+        """What `gpumux run` prints of it, in short; repr() has all of the document."""
+        def number(value, digits):
+            return "-" if value is None else f"{value:.{digits}f}"
+
+        rows = [["app", "IPC", "isolated", "normalized", "completed"]]
+        rows += [[app["app"], number(app["ipc"], 2), number(app["ipc_isolated"], 2), number(app["normalized_ipc"], 4),
+                  str(app["completions"])] for app in self["apps"]]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+                 for row in rows]
+        metrics = self["metrics"]
+        return "\n".join([f"machine {self['machine']}, seed {self['seed']}, policy {self['policy']}: {self['cycles']} cycles", "",
+                          *lines, "", f"weighted speedup {number(metrics['weighted_speedup'], 4)}, ANTT {number(metrics['antt'], 4)}, "
+                          f"STP {number(metrics['stp'], 4)}, fairness {number(metrics['fairness'], 4)}"])
+
     def to_frame(self):
         """A pandas DataFrame with a row per application: what was run, metrics, counters."""
         import pandas
