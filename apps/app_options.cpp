@@ -52,7 +52,8 @@ std::vector<experiment::AppArguments> take_apps(Arguments& args,
       rest.push_back(token);
       if (contains(value_options, token) && i + 1 < args.size()) rest.push_back(args[++i]);
     } else {
-      apps.push_back({token, "", "", "", {}, {}});
+      apps.emplace_back();
+      apps.back().app = token;
     }
   }
   args = std::move(rest);

@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "emulator/program.hpp"
-#include "experiment/file_kernel.hpp"
+#include "experiment/file_program.hpp"
 #include "experiment/symbol_name.hpp"
 #include "inspect_mix.hpp"
 #include "machine/config_file.hpp"

@@ -14,6 +14,7 @@
 #include "experiment/make_app.hpp"
 #include "experiment/profile.hpp"
 #include "machine/config_file.hpp"
+#include "run_progress.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -52,8 +53,10 @@ int profile_command(Arguments args) {
       ->check(CLI::Range(1, 256));
   app.add_option("-o,--output", file, "the profile, a JSON file")->required();
   app.add_flag("--quiet", quiet, "print nothing but errors");
+  std::string progress_text = "auto";
+  app.add_option("--progress", progress_text, kProgressHelp);
   const std::vector<experiment::AppArguments> apps =
-      take_apps(args, {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o"});
+      take_apps(args, {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o", "--progress"});
   if (!parse(app, args)) return 0;
   if (apps.empty()) throw UserError("profile needs at least one APP, such as hotspot (see gpumux list apps)");
 
@@ -68,8 +71,14 @@ int profile_command(Arguments args) {
   request.depth = policy::ProfileRequest::Depth::Curve;
   request.cycles = whole_number("--cycles", cycles, kLeastCycles);
   ResultFiles::check(file);
-  const std::vector<policy::AppProfile> made =
-      experiment::profiles(spec, request, experiment::default_cache_folder());
+  Progress progress(progress_mode(progress_text, quiet));
+  std::vector<policy::AppProfile> made;
+  for (const experiment::AppSpec& one : spec.apps) {
+    experiment::RunSpec alone = spec;
+    alone.apps = {one};
+    alone.progress = progress.line(fmt::format("{} alone", one.text), request.cycles);
+    made.push_back(experiment::profiles(alone, request, experiment::default_cache_folder()).front());
+  }
   ResultFiles files;
   files.add(file, experiment::profile_document(spec, request.cycles, made));
   files.write();

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -21,6 +20,7 @@
 #include "experiment/timeline_output.hpp"
 #include "experiment/workload_file.hpp"
 #include "machine/config_file.hpp"
+#include "run_progress.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
 #include "table2_text.hpp"
@@ -171,30 +171,6 @@ std::string read_workload_file(const std::string& path, Options& options,
   apps = std::move(workload.apps);
   return workload.folder;
 }
-
-/// Progress of one simulation after another.
-class Progress {
- public:
-  explicit Progress(ProgressMode mode) : line_(mode) {}
-  /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
-  /// looks.
-  [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
-    if (!line_.shown()) return {};
-    return [this, what, limit, begin = Clock::now(), last = Cycle{0}](Cycle now) mutable {
-      if (now < last) begin = Clock::now();  // the next run
-      last = now;
-      if (!line_.due()) return;
-      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      const double done = limit == 0 ? 0 : static_cast<double>(now) / static_cast<double>(limit);
-      const std::string of = limit == 0 ? "" : fmt::format(" of {}", limit);
-      line_.show(fmt::format("{}: cycle {}{}{}", what, now, of, time_left(seconds, done)));
-    };
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  ProgressLine line_;
-};
 
 std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
                             const std::vector<policy::PolicyChoice>& policies) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -15,6 +17,7 @@
 #include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/run.hpp"
+#include "experiment/timeline_output.hpp"
 #include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 
@@ -23,63 +26,103 @@ namespace py = pybind11;
 namespace gpumux::python {
 namespace {
 
-/// Every key is known: the Python side checks them.
-experiment::AppArguments arguments(const std::map<std::string, std::string>& texts,
-                                   const std::map<std::string, std::vector<std::string>>& lists) {
-  const auto text = [&texts](const char* key) {
-    const auto found = texts.find(key);
-    return found == texts.end() ? std::string() : found->second;
-  };
-  const auto list = [&lists](const char* key) {
-    const auto found = lists.find(key);
-    return found == lists.end() ? std::vector<std::string>() : found->second;
-  };
-  return {text("app"), text("grid"), text("block"), text("shared"), list("args"), list("symbols")};
+/// Of dictionaries whose keys the Python side has checked.
+template <typename Value>
+Value item(const py::dict& from, const char* key) {
+  return from.contains(key) ? from[key].cast<Value>() : Value();
 }
 
-using AppInput =
-    std::pair<std::map<std::string, std::string>, std::map<std::string, std::vector<std::string>>>;
+template <typename Launch>
+void read_launch(const py::dict& from, Launch& launch) {
+  launch.grid = item<std::string>(from, "grid");
+  launch.block = item<std::string>(from, "block");
+  launch.shared = item<std::string>(from, "shared");
+  launch.args = item<std::vector<std::string>>(from, "args");
+  launch.symbols = item<std::vector<std::string>>(from, "symbols");
+}
 
-/// The document of `gpumux run --json`. Called with Python's lock held, which is given up while it simulates.
-std::string run(const std::vector<AppInput>& apps, const std::string& machine,
-                const std::vector<std::string>& set, const std::string& policy, std::uint64_t cycles,
-                std::uint64_t seed, unsigned threads, bool baseline, bool verify) {
-  const py::gil_scoped_release release;
+experiment::AppArguments arguments(const py::dict& from) {
+  experiment::AppArguments app;
+  app.app = item<std::string>(from, "app");
+  read_launch(from, app);
+  for (const auto& [name, argument] : item<std::map<std::string, std::string>>(from, "buffers"))
+    app.buffers.emplace_back(name, argument);
+  for (const py::dict& part : item<std::vector<py::dict>>(from, "launches")) {
+    experiment::LaunchArguments& launch = app.launches.emplace_back();
+    launch.kernel = item<std::string>(part, "kernel");
+    read_launch(part, launch);
+    launch.stream = item<std::uint64_t>(part, "stream");
+    launch.after = item<std::vector<std::uint64_t>>(part, "after");
+  }
+  if (from.contains("repeat")) app.repeat = from["repeat"].cast<std::uint64_t>();
+  for (const auto& [path, content] : item<std::map<std::string, py::bytes>>(from, "files"))
+    app.files.emplace(path, std::string(content));
+  return app;
+}
+
+/// What the Python side calls files that are arrays.
+constexpr std::string_view kArrays = "array:";
+
+/// The document of `gpumux run --json`, the timeline (None without one), and for each application of kernels
+/// of files whether it has ended and the contents of its output arrays. Gives up Python's lock while it
+/// simulates.
+py::tuple run(const py::list& apps, const std::string& machine, const std::vector<std::string>& set,
+              const std::string& policy, std::uint64_t cycles, std::uint64_t seed, unsigned threads,
+              bool baseline, bool verify, std::uint64_t series, bool timeline) {
   std::vector<experiment::AppArguments> list;
-  for (const auto& [texts, lists] : apps) list.push_back(arguments(texts, lists));
-  const experiment::Applications made = experiment::make_apps(list, "", verify);
-  for (const auto& outputs : made.outputs) {
-    if (outputs->paths.empty()) continue;
-    throw UserError(
-        fmt::format("a run from Python writes no files, but an argument names {}: use zero: for out:, and "
-                    "in: for inout:",
-                    outputs->paths.front()));
+  for (const py::handle app : apps) list.push_back(arguments(app.cast<py::dict>()));
+  std::string document;
+  std::optional<std::string> trace;
+  experiment::Applications made;
+  {
+    const py::gil_scoped_release release;
+    made = experiment::make_apps(list, "", verify);
+    for (const auto& outputs : made.outputs) {
+      for (const std::string& path : outputs->paths) {
+        if (path.starts_with(kArrays)) continue;
+        throw UserError(
+            fmt::format("a run from Python writes no files, but an argument names {}: use Out(array) "
+                        "or zero: for out:, and InOut(array) or in: for inout:",
+                        path));
+      }
+    }
+    experiment::RunSpec spec;
+    spec.machine = machine::load_machine(machine, set);
+    spec.apps = made.specs;
+    spec.policy = policy::parse_choice(policy);
+    spec.seed = seed;
+    spec.cycles = cycles;
+    spec.threads = threads;
+    spec.verify = verify;
+    spec.series = series;
+    spec.timeline = timeline;
+    spec.device_output = false;
+    spec.cache_folder = experiment::default_cache_folder();
+    spec.progress = [](Cycle) {  // now and then: has the user pressed Ctrl-C?
+      const py::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    };
+    const experiment::RunResult result = experiment::simulate(spec);
+    std::vector<double> shared;
+    for (const experiment::AppResult& app : result.apps) shared.push_back(app.ipc());
+    std::vector<double> isolated;
+    experiment::Metrics metrics;
+    if (baseline) {
+      isolated =
+          shared.size() == 1 ? shared : experiment::isolated_ipcs(spec, experiment::default_cache_folder());
+      metrics = experiment::metrics(shared, isolated);
+    }
+    document = experiment::result_json(result, isolated, metrics);
+    if (timeline) trace = experiment::timeline_json(result, spec.machine.clocks.core);
   }
-  experiment::RunSpec spec;
-  spec.machine = machine::load_machine(machine, set);
-  spec.apps = made.specs;
-  spec.policy = policy::parse_choice(policy);
-  spec.seed = seed;
-  spec.cycles = cycles;
-  spec.threads = threads;
-  spec.verify = verify;
-  spec.device_output = false;
-  spec.cache_folder = experiment::default_cache_folder();
-  spec.progress = [](Cycle) {  // now and then: has the user pressed Ctrl-C?
-    const py::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  };
-  const experiment::RunResult result = experiment::simulate(spec);
-  std::vector<double> shared;
-  for (const experiment::AppResult& app : result.apps) shared.push_back(app.ipc());
-  std::vector<double> isolated;
-  experiment::Metrics metrics;
-  if (baseline) {
-    isolated =
-        shared.size() == 1 ? shared : experiment::isolated_ipcs(spec, experiment::default_cache_folder());
-    metrics = experiment::metrics(shared, isolated);
+  py::list outputs;
+  for (const auto& of_app : made.outputs) {
+    py::dict contents;
+    for (const experiment::KernelOutputs::File& file : of_app->files)
+      contents[py::str(file.path)] = py::bytes(file.content);
+    outputs.append(py::make_tuple(of_app->complete, std::move(contents)));
   }
-  return experiment::result_json(result, isolated, metrics);
+  return py::make_tuple(document, trace, std::move(outputs));
 }
 
 template <typename Export>
@@ -103,7 +146,8 @@ PYBIND11_MODULE(_core, module) {
   py::register_exception<InternalError>(module, "InternalError", PyExc_RuntimeError);
   (void)error;
   module.def("run", &python::run, py::arg("apps"), py::arg("machine"), py::arg("set"), py::arg("policy"),
-             py::arg("cycles"), py::arg("seed"), py::arg("threads"), py::arg("baseline"), py::arg("verify"));
+             py::arg("cycles"), py::arg("seed"), py::arg("threads"), py::arg("baseline"), py::arg("verify"),
+             py::arg("series"), py::arg("timeline"));
   module.def("export_csv",
              [](const std::string& path) { return python::exported(path, database::export_csv); });
   module.def("export_json",

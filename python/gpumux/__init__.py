@@ -2,23 +2,27 @@
 
 import io
 import json
-import os
 import re
+import warnings
 
 from . import _core
+from ._arguments import Application, In, InOut, Out, flag, settings, text, whole
 from ._core import Error, InternalError, SimulationFault, __version__, apps, machines, policies
 
-__all__ = ["Error", "InternalError", "Result", "SimulationFault", "apps", "load", "machines", "policies", "run"]
+__all__ = ["Error", "In", "InOut", "InternalError", "Out", "Result", "SimulationFault", "apps", "load", "machines", "policies",
+           "run"]
 
-for _error in (Error, InternalError, SimulationFault):
-    _error.__module__ = __name__
-
-_TEXT_KEYS = ("app", "grid", "block", "shared")
-_LIST_KEYS = ("args", "symbols")
+for _name in (Error, InternalError, SimulationFault, In, InOut, Out):
+    _name.__module__ = __name__
 
 
 class Result(dict):
-    """The document that `gpumux run --json` writes (gpumux.result/1), as a dict."""
+    """The document that `gpumux run --json` writes (gpumux.result/1), as a dict.
+
+    timeline  the Chrome trace of a run with timeline=True, as a dict: json.dump() of it is a file for viewers
+    """
+
+    timeline = None
 
     def __str__(self):
         """What `gpumux run` prints of it, in short; repr() has all of the document."""
@@ -50,13 +54,47 @@ class Result(dict):
         return pandas.DataFrame(rows)
 
 
+    def series(self, scope="apps"):
+        """A pandas DataFrame of a run with series=N: what each interval added to each counter.
+
+        scope     "apps": a row per interval and application; "gpu", "schedulers" or "partitions": a row per interval
+        Column begin is the interval's first core cycle.
+        """
+        if scope not in ("apps", "gpu", "schedulers", "partitions"):
+            raise Error(f"scope is 'apps', 'gpu', 'schedulers' or 'partitions', not {scope!r}")
+        if "series" not in self:
+            raise Error("this run has no series; give series=N to run(), the core cycles of an interval")
+        return _series_frame(self["series"], scope, [app["app"] for app in self["apps"]])
+
+
+def _series_frame(series, scope, names, **columns):
+    import pandas
+
+    frames = []
+    for position, counters in enumerate(series["apps"] if scope == "apps" else [series[scope]]):
+        frame = pandas.DataFrame(counters)
+        place = {**columns, "begin": [k * series["interval"] for k in range(len(frame))]}
+        if scope == "apps":
+            place.update(position=position, app=names[position])
+        for at, (name, value) in enumerate(place.items()):
+            frame.insert(at, name, value)
+        frames.append(frame)
+    return pandas.concat(frames, ignore_index=True)
+
+
 def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None, seed=1, threads=1, baseline=True,
-        verify=False):
+        verify=False, series=None, timeline=False):
     """Simulates applications that share a GPU, and gives back a Result.
 
     apps      one application or a list of them. Each is a text as `gpumux run` takes it ("hotspot:size=256",
               "trace.gmt"), or a dict for a kernel of a PTX file:
-              {"app": "k.ptx:scale", "grid": 64, "block": [16, 16], "shared": 0, "args": ["zero:f32[64]"], "symbols": []}
+              {"app": "k.ptx:scale", "grid": 64, "block": [16, 16], "shared": 0, "args": [x, Out(y), numpy.float32(2)]}
+              or for several that share buffers, in order or in streams:
+              {"app": "chain", "buffers": {"x": x, "y": Out(y)}, "repeat": 1, "launches": [
+               {"kernel": "k.ptx:scale", "grid": 64, "block": 256, "args": ["buffer:x", "buffer:y"], "stream": 0, "after": []}]}
+              args, buffers and symbols are texts as --arg takes them ("zero:f32[64]", "f32:2"), numbers with a type
+              (numpy.float32(2)) and arrays: In(x) or x is copied to the GPU, Out(y) has the kernel's result after the
+              run, InOut(z) both. Arrays are whatever has Python's buffer protocol, such as numpy's
     machine   a preset's name or a machine file
     policy    a sharing policy with its settings
     cycles    core cycles; None: until every application has ended once
@@ -64,15 +102,27 @@ def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None,
     threads   host threads; results never depend on them
     baseline  also run each application alone, for normalized IPC and the metrics; kept in the cache of `gpumux run`
     verify    check the results of every completed run
+    series    core cycles of an interval in which all counters are sampled: Result.series()
+    timeline  Result.timeline is a Chrome trace of kernels, blocks and (with series) counters
 
     Raises Error (a ValueError) for wrong input, SimulationFault when a simulated program is at fault. Other Python threads
     run meanwhile; Ctrl-C ends it with KeyboardInterrupt.
     """
-    many = apps if isinstance(apps, (list, tuple)) else [apps]
-    return Result(json.loads(_core.run(
-        apps=[_app(app) for app in many], machine=os.fspath(machine), set=_settings(set or {}), policy=policy,
-        cycles=0 if cycles is None else _whole("cycles", cycles, 1), seed=_whole("seed", seed, 0),
-        threads=_whole("threads", threads, 1, 256), baseline=bool(baseline), verify=bool(verify))))
+    many = [Application(app) for app in (apps if isinstance(apps, (list, tuple)) else [apps])]
+    document, trace, outputs = _core.run(
+        apps=[app.fields for app in many], machine=text("machine", machine), set=settings({} if set is None else set),
+        policy=text("policy", policy), cycles=0 if cycles is None else whole("cycles", cycles, 1), seed=whole("seed", seed, 0),
+        threads=whole("threads", threads, 1, 256), baseline=flag("baseline", baseline), verify=flag("verify", verify),
+        series=0 if series is None else whole("series", series, 1), timeline=flag("timeline", timeline))
+    for app, (complete, contents) in zip((app for app in many if app.is_program), outputs):
+        if complete:
+            app.fill(contents)
+        elif app.outputs:
+            warnings.warn(f"{app.fields['app']} did not end within {cycles} cycles: its arrays are as they were", stacklevel=2)
+    result = Result(json.loads(document))
+    if trace is not None:
+        result.timeline = json.loads(trace)
+    return result
 
 
 def load(path, rows="apps"):
@@ -80,15 +130,17 @@ def load(path, rows="apps"):
 
     rows="apps"   a row per application of each run, with its metrics and counters
     rows="runs"   a row per run, with those of the whole GPU, its schedulers and memory partitions
+    rows="series" a row per interval of each application of each run that has a series
 
     Changed keys of the machine are columns such as "set.l1.size". Runs that failed or are pending have no numbers.
     """
     import pandas
 
+    path = text("path", path)
     if rows == "apps":
-        text = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "app", "error")}
+        types = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "app", "error")}
         # An application may be called "NA"; what is empty is missing.
-        frame = pandas.read_csv(io.StringIO(_core.export_csv(os.fspath(path))), dtype=text, keep_default_na=False,
+        frame = pandas.read_csv(io.StringIO(_core.export_csv(path)), dtype=types, keep_default_na=False,
                                 na_values=[""], float_precision="round_trip")
         overrides = [dict(part.split("=", 1) for part in re.split(r" (?=[A-Za-z_][\w.]*=)", value)) if isinstance(value, str) else {}
                      for value in frame.pop("overrides")]
@@ -98,8 +150,17 @@ def load(path, rows="apps"):
                          [changed.get(key) for changed in overrides])
         return frame
     if rows == "runs":
-        return pandas.DataFrame([_run_row(entry) for entry in json.loads(_core.export_json(os.fspath(path)))["runs"]])
-    raise Error(f"rows is 'apps' or 'runs', not {rows!r}")
+        return pandas.DataFrame([_run_row(entry) for entry in json.loads(_core.export_json(path))["runs"]])
+    if rows == "series":
+        frames = [_series_frame(entry["result"]["series"], "apps", [app["app"] for app in entry["apps"]],
+                                **{key: entry[key] for key in ("hash", "machine")},
+                                **{"set." + key: value for key, value in entry["overrides"].items()}, policy=entry["policy"],
+                                seed=entry["seed"])
+                  for entry in json.loads(_core.export_json(path))["runs"] if "series" in entry.get("result", {})]
+        if not frames:
+            raise Error(f"{path}: no run has a series; `series = 1000` in a sweep's file keeps them")
+        return pandas.concat(frames, ignore_index=True)
+    raise Error(f"rows is 'apps', 'runs' or 'series', not {rows!r}")
 
 
 def _run_row(entry):
@@ -128,38 +189,3 @@ def _flat(table, prefix=""):
         else:
             flat[prefix + key] = value
     return flat
-
-
-def _app(app):
-    if isinstance(app, (str, os.PathLike)):
-        return {"app": os.fspath(app)}, {}
-    if not isinstance(app, dict) or "app" not in app:
-        raise Error(f"an application is a text or a dict with 'app', not {app!r}")
-    texts, lists = {}, {}
-    for key, value in app.items():
-        if key in _TEXT_KEYS:
-            texts[key] = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        elif key in _LIST_KEYS:
-            if isinstance(value, str) or not all(isinstance(part, str) for part in value):
-                raise Error(f"{key!r} of an application is a list of texts, not {value!r}")
-            lists[key] = list(value)
-        else:
-            raise Error(f"unknown key {key!r} of an application; known: {', '.join(_TEXT_KEYS + _LIST_KEYS)}")
-    return texts, lists
-
-
-def _settings(settings):
-    def text(value):
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, (list, tuple)):
-            return "[" + ",".join(map(text, value)) + "]"
-        return str(value)
-
-    return [f"{key}={text(value)}" for key, value in settings.items()]
-
-
-def _whole(name, value, low, high=2**60):
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise Error(f"{name} must be a whole number from {low} to {high}, not {value!r}")
-    return value

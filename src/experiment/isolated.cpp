@@ -74,7 +74,6 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.apps = {spec.apps[index]};
   const std::string& warps = spec.policy.warps;
   isolated.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
-  isolated.seed = spec.seed + index;
   isolated.verify = false;
   isolated.series = 0;
   isolated.timeline = false;
@@ -86,6 +85,15 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
                                   const ProgressOf& progress) {
   std::vector<double> ipcs;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+    const auto same = [&](std::size_t earlier) {
+      return spec.apps[earlier].identity == spec.apps[i].identity;
+    };
+    std::size_t first = 0;
+    while (!same(first)) ++first;
+    if (first < i) {
+      ipcs.push_back(ipcs[first]);
+      continue;
+    }
     RunSpec isolated = isolated_run(spec, i);
     if (progress) isolated.progress = progress(spec.apps[i].text);
     const std::string key = cache_folder.empty() ? "" : cache_key(isolated);

@@ -167,8 +167,9 @@ constexpr const char* kTypes = "i8, u8, i16, u16, i32, u32, i64, u64, f32, f64";
 
 class ArgumentReader {
  public:
-  ArgumentReader(const std::string& option, const std::string& text, const std::string& folder)
-      : option_(option), text_(text), folder_(folder) {}
+  ArgumentReader(const std::string& option, const std::string& text, const std::string& folder,
+                 const std::map<std::string, std::string>& in_memory)
+      : option_(option), text_(text), folder_(folder), in_memory_(in_memory) {}
 
   [[nodiscard]] KernelArgument read() const {
     const std::string& text = text_;
@@ -187,7 +188,7 @@ class ArgumentReader {
     if (const NumberInfo* type = find_number(kind)) return scalar(*type, rest);
     if (kind == "bytes") {
       KernelArgument argument;
-      argument.scalar = read_file(resolve(rest), kMostParameter);
+      argument.scalar = content_of(rest, kMostParameter);
       return argument;
     }
     if (kind == "same") return same(rest);
@@ -269,13 +270,19 @@ class ArgumentReader {
     }
     if (input.empty()) bad("a file name must follow, such as in:x.bin or in:f32=x.txt");
     argument.input_path = resolve(input);
-    argument.content = read_input(argument.input_path, shape);
+    argument.content = read_input(input, shape);
     argument.bytes = argument.content.size();
     return argument;
   }
 
-  [[nodiscard]] std::string read_input(const std::string& path, const std::optional<Shape>& shape) const {
-    std::string content = read_file(path, 0);
+  [[nodiscard]] std::string content_of(const std::string& file, std::uint64_t most) const {
+    const auto found = in_memory_.find(file);
+    return found != in_memory_.end() ? found->second : read_file(resolve(file), most);
+  }
+
+  [[nodiscard]] std::string read_input(const std::string& file, const std::optional<Shape>& shape) const {
+    std::string content = content_of(file, 0);
+    const std::string path = resolve(file);
     if (is_text_file(path)) {
       if (!shape) bad("a .txt file holds numbers and needs their type, such as in:f32=x.txt");
       content = from_lines(*shape->type, path, content);
@@ -294,19 +301,21 @@ class ArgumentReader {
   }
 
   [[nodiscard]] std::string resolve(const std::string& path) const {
-    if (folder_.empty() || path.starts_with('/')) return path;
+    if (in_memory_.contains(path) || folder_.empty() || path.starts_with('/')) return path;
     return (std::filesystem::path(folder_) / path).string();
   }
 
   const std::string& option_;
   const std::string& text_;
   const std::string& folder_;
+  const std::map<std::string, std::string>& in_memory_;
 };
 
 }  // namespace
 
-KernelArgument read_argument(const std::string& option, const std::string& text, const std::string& folder) {
-  return ArgumentReader(option, text, folder).read();
+KernelArgument read_argument(const std::string& option, const std::string& text, const std::string& folder,
+                             const std::map<std::string, std::string>& in_memory) {
+  return ArgumentReader(option, text, folder, in_memory).read();
 }
 
 void check_parameter(const std::string& kernel, std::size_t index, const std::string& text,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "isa/instruction.hpp"
@@ -23,10 +24,11 @@ struct KernelArgument {
   std::uint64_t offset = 0;
 };
 
-/// Reads one argument and its file; relative paths are relative to `folder`. `option` is "--arg" or
-/// "--symbol NAME", for messages. Throws UserError.
+/// Reads one argument and its file, which may be one of `in_memory`; relative paths are relative to `folder`.
+/// `option` is "--arg" or "--symbol NAME", for messages. Throws UserError.
 [[nodiscard]] KernelArgument read_argument(const std::string& option, const std::string& text,
-                                           const std::string& folder);
+                                           const std::string& folder,
+                                           const std::map<std::string, std::string>& in_memory);
 
 /// Throws unless the argument can be passed as this parameter, the `index`th from 0. `kernel` is for
 /// messages.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/located.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::experiment {
@@ -19,63 +20,109 @@ AppSpec trace_app(const std::string& text, const std::string& path) {
   return app;
 }
 
+std::string in_folder(const std::string& path, const std::string& folder) {
+  if (folder.empty() || path.starts_with('/')) return path;
+  return (std::filesystem::path(folder) / path).string();
+}
+
+/// A launch of a kernel of a file: what is the same of one alone and of one of several.
+template <typename Arguments>
+FileKernelSpec kernel_spec(const std::string& text, const Arguments& a, const AppArguments& app,
+                           const std::string& folder) {
+  FileKernelSpec kernel;
+  if (!split_kernel(text, kernel.path, kernel.kernel)) {
+    refuse_other_files(text);
+    throw UserError(fmt::format("'{}' is no kernel of a PTX file; write FILE.ptx:KERNEL", text));
+  }
+  kernel.path = in_folder(kernel.path, folder);
+  kernel.text = text;
+  kernel.grid = a.grid;
+  kernel.block = a.block;
+  kernel.shared = a.shared;
+  kernel.args = a.args;
+  kernel.symbols = a.symbols;
+  kernel.folder = folder;
+  kernel.files = app.files;
+  return kernel;
+}
+
+FileProgram program_of(const AppArguments& a, const std::string& folder) {
+  FileProgramSpec program;
+  program.text = a.app;
+  program.folder = folder;
+  program.buffers = a.buffers;
+  program.repeat = a.repeat;
+  program.files = a.files;
+  if (a.app.find(".ptx") != std::string::npos ||
+      runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr) {
+    throw UserError(fmt::format("'app' of an application with launches is a name for results, and '{}' is {}",
+                                a.app, a.app.find(".ptx") != std::string::npos ? "a file" : "built in"));
+  }
+  for (const LaunchArguments& launch : a.launches) {
+    FileKernelSpec kernel =
+        launch.where.file.empty()
+            ? kernel_spec(launch.kernel, launch, a, folder)
+            : located(launch.where, [&] { return kernel_spec(launch.kernel, launch, a, folder); });
+    kernel.where = launch.where;
+    kernel.stream = launch.stream;
+    kernel.after = launch.after;
+    program.launches.push_back(std::move(kernel));
+  }
+  return file_program(program);
+}
+
+void add_app(const AppArguments& a, const std::string& folder, bool verify, Applications& apps) {
+  if (std::string path, kernel; !a.launches.empty() || split_kernel(a.app, path, kernel)) {
+    if (verify) {
+      throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
+    }
+    FileProgram made =
+        a.launches.empty() ? file_kernel(kernel_spec(a.app, a, a, folder)) : program_of(a, folder);
+    apps.specs.push_back(std::move(made.app));
+    apps.outputs.push_back(std::move(made.outputs));
+    return;
+  }
+  if (a.app.ends_with(".ptx")) {
+    throw UserError(
+        fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
+  }
+  const std::string trace_path = in_folder(a.app, folder);
+  // A folder may have the name of an application (dai18/...); ./NAME is then the folder.
+  const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
+  const bool is_trace = !builtin && trace::is_trace(trace_path);
+  if (!builtin && !is_trace) refuse_other_files(a.app);
+  for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
+                                      {"--block", !a.block.empty()},
+                                      {"--shared", !a.shared.empty()},
+                                      {"--arg", !a.args.empty()},
+                                      {"--symbol", !a.symbols.empty()}}) {
+    if (!given) continue;
+    if (is_trace)
+      throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));
+    throw UserError(
+        fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
+                    a.app, a.app.substr(0, a.app.find(':'))));
+  }
+  if (is_trace) {
+    if (verify) {
+      throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
+    }
+    apps.specs.push_back(trace_app(a.app, trace_path));
+    return;
+  }
+  apps.specs.push_back(builtin_app(a.app));
+}
+
 }  // namespace
 
 Applications make_apps(const std::vector<AppArguments>& arguments, const std::string& folder, bool verify) {
   Applications apps;
   for (const AppArguments& a : arguments) {
-    FileKernelSpec kernel;
-    if (split_kernel(a.app, kernel.path, kernel.kernel)) {
-      if (verify) {
-        throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
-      }
-      kernel.text = a.app;
-      kernel.grid = a.grid;
-      kernel.block = a.block;
-      kernel.shared = a.shared;
-      kernel.args = a.args;
-      kernel.symbols = a.symbols;
-      kernel.folder = folder;
-      if (!folder.empty() && !kernel.path.starts_with('/')) {
-        kernel.path = (std::filesystem::path(folder) / kernel.path).string();
-      }
-      FileKernel made = file_kernel(kernel);
-      apps.specs.push_back(std::move(made.app));
-      apps.outputs.push_back(std::move(made.outputs));
-      continue;
+    if (a.where.file.empty()) {
+      add_app(a, folder, verify, apps);
+    } else {
+      located(a.where, [&] { add_app(a, folder, verify, apps); });
     }
-    if (a.app.ends_with(".ptx")) {
-      throw UserError(
-          fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
-    }
-    std::string trace_path = a.app;
-    if (!folder.empty() && !a.app.starts_with('/')) {
-      trace_path = (std::filesystem::path(folder) / a.app).string();
-    }
-    // A folder may have the name of an application (dai18/...); ./NAME is then the folder.
-    const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
-    const bool is_trace = !builtin && trace::is_trace(trace_path);
-    if (!builtin && !is_trace) refuse_other_files(a.app);
-    for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
-                                        {"--block", !a.block.empty()},
-                                        {"--shared", !a.shared.empty()},
-                                        {"--arg", !a.args.empty()},
-                                        {"--symbol", !a.symbols.empty()}}) {
-      if (!given) continue;
-      if (is_trace)
-        throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));
-      throw UserError(
-          fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
-                      a.app, a.app.substr(0, a.app.find(':'))));
-    }
-    if (is_trace) {
-      if (verify) {
-        throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
-      }
-      apps.specs.push_back(trace_app(a.app, trace_path));
-      continue;
-    }
-    apps.specs.push_back(builtin_app(a.app));
   }
   return apps;
 }

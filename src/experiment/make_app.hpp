@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/file_kernel.hpp"
+#include "experiment/file_program.hpp"
 #include "experiment/run.hpp"
 #include "experiment/workload_file.hpp"
 
@@ -14,7 +14,7 @@ namespace gpumux::experiment {
 
 struct Applications {
   std::vector<AppSpec> specs;
-  std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of kernels of PTX files
+  std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of applications of PTX files
 };
 
 /// Reads every file that the applications name. Relative paths are relative to `folder`; empty: the current

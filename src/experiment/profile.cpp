@@ -294,7 +294,7 @@ std::string profile_document(const RunSpec& spec, Cycle cycles,
       kernels.push_back({{"kernel", kernel.kernel}, {"points", points_json(kernel)}});
     apps.push_back({{"app", spec.apps[i].text},
                     {"identity", app_text(spec.apps[i])},
-                    {"seed", spec.seed + i},
+                    {"seed", spec.seed},
                     {"whole", points_json(profiles[i].whole)},
                     {"kernels", std::move(kernels)}});
   }

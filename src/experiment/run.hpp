@@ -108,8 +108,8 @@ struct Metrics {
 [[nodiscard]] Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated);
 
 /// The run of application `index` alone that is its baseline: the same machine, cycle limit and warp
-/// scheduler, the same inputs (simulate() gives application i the seed + i), and the whole GPU, which the
-/// left-over policy gives to whoever is alone.
+/// scheduler, the same inputs (every application makes them from the run's seed, wherever it stands), and the
+/// whole GPU, which the left-over policy gives to whoever is alone.
 [[nodiscard]] RunSpec isolated_run(const RunSpec& spec, std::size_t index);
 /// What RunSpec::progress is to be for the run of an application alone.
 using ProgressOf = std::function<std::function<void(Cycle)>(const std::string& app)>;

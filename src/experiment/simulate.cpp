@@ -27,7 +27,7 @@ class Programs {
     for (std::size_t i = 0; i < spec.apps.size(); ++i) {
       const AppSpec& app = spec.apps[i];
       contexts_.push_back(std::make_unique<runtime::Context>(static_cast<AppId>(i), app.name,
-                                                             app.create(spec.seed + i), gpu, spec.verify,
+                                                             app.create(spec.seed), gpu, spec.verify,
                                                              spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
       started_.push_back(0);

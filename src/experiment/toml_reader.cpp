@@ -69,21 +69,85 @@ std::string TomlReader::dimensions(const toml::node& node, const char* key) cons
   return out;
 }
 
+std::vector<std::uint64_t> TomlReader::wholes(const toml::node& node, const char* key,
+                                              std::int64_t low) const {
+  if (!node.is_array()) return {whole(node, key, low)};
+  std::vector<std::uint64_t> values;
+  for (const toml::node& part : *node.as_array()) values.push_back(whole(part, key, low));
+  return values;
+}
+
+template <typename Launch>
+bool TomlReader::launch_key(const toml::key& key, const toml::node& value, Launch& launch) const {
+  if (key == "grid") {
+    launch.grid = dimensions(value, "grid");
+  } else if (key == "block") {
+    launch.block = dimensions(value, "block");
+  } else if (key == "shared") {
+    launch.shared = value.is_integer() ? fmt::format("{}", whole(value, "shared", 0)) : text(value, "shared");
+  } else if (key == "args") {
+    launch.args = texts(value, "args");
+  } else if (key == "symbols") {
+    launch.symbols = texts(value, "symbols");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+LaunchArguments TomlReader::launch(const toml::node& node) const {
+  static const std::vector<std::string> kKeys = {"kernel", "grid",    "block",  "shared",
+                                                 "args",   "symbols", "stream", "after"};
+  if (!node.is_table()) fail(node, "each of 'launches' must be a table: [[apps.launches]]");
+  LaunchArguments launch;
+  launch.where = place(node.source());
+  for (const auto& [key, value] : *node.as_table()) {
+    check_key(key, kKeys, "key in [[apps.launches]]");
+    if (launch_key(key, value, launch)) continue;
+    if (key == "kernel") launch.kernel = text(value, "kernel");
+    if (key == "stream") launch.stream = whole(value, "stream", 0);
+    if (key == "after") launch.after = wholes(value, "after", 1);
+  }
+  if (launch.kernel.empty()) fail(node, "a launch needs 'kernel', such as kernel = \"k.ptx:scale\"");
+  return launch;
+}
+
+void TomlReader::check_program(const toml::table& table, const AppArguments& app) const {
+  // An application of several kernels has keys of one kernel in its launches; one without has no buffers.
+  for (const auto& [key, value] : table) {
+    const bool of_launch =
+        key == "grid" || key == "block" || key == "shared" || key == "args" || key == "symbols";
+    const bool of_program = key == "buffers" || key == "repeat";
+    if (!app.launches.empty() && of_launch)
+      fail(value, fmt::format("'{}' belongs to each of 'launches' here", key.str()));
+    if (app.launches.empty() && of_program)
+      fail(value, fmt::format("'{}' is for applications with 'launches'", key.str()));
+  }
+}
+
 AppArguments TomlReader::app(const toml::table& table, const std::vector<std::string>& more) const {
-  std::vector<std::string> known = {"app", "grid", "block", "shared", "args", "symbols"};
+  std::vector<std::string> known = {"app",     "grid",    "block",    "shared", "args",
+                                    "symbols", "buffers", "launches", "repeat"};
   known.insert(known.end(), more.begin(), more.end());
   AppArguments app;
+  app.where = place(table.source());
   for (const auto& [key, value] : table) {
     check_key(key, known, "key in [[apps]]");
+    if (launch_key(key, value, app)) continue;
     if (key == "app") app.app = text(value, "app");
-    if (key == "grid") app.grid = dimensions(value, "grid");
-    if (key == "block") app.block = dimensions(value, "block");
-    if (key == "shared") {
-      app.shared = value.is_integer() ? fmt::format("{}", whole(value, "shared", 0)) : text(value, "shared");
+    if (key == "repeat") app.repeat = whole(value, "repeat", 1);
+    if (key == "buffers") {
+      if (!value.is_table()) fail(value, "'buffers' must be a table: buffers = {x = \"zero:f32[64]\"}");
+      for (const auto& [name, buffer] : *value.as_table())
+        app.buffers.emplace_back(std::string(name.str()), text(buffer, "buffers"));
     }
-    if (key == "args") app.args = texts(value, "args");
-    if (key == "symbols") app.symbols = texts(value, "symbols");
+    if (key == "launches") {
+      if (!value.is_array() || value.as_array()->empty())
+        fail(value, "'launches' must be a list of tables: [[apps.launches]]");
+      for (const toml::node& part : *value.as_array()) app.launches.push_back(launch(part));
+    }
   }
+  check_program(table, app);
   return app;
 }
 

@@ -31,10 +31,18 @@ class TomlReader {
   /// true or false.
   [[nodiscard]] bool flag(const toml::node& node, const char* key) const;
   [[nodiscard]] std::vector<std::string> texts(const toml::node& node, const char* key) const;
+  /// At least `low` each; a single one may stand without its list.
+  [[nodiscard]] std::vector<std::uint64_t> wholes(const toml::node& node, const char* key,
+                                                  std::int64_t low) const;
   /// The options of an application; keys of `more` are the caller's. Does not require 'app'.
   [[nodiscard]] AppArguments app(const toml::table& table, const std::vector<std::string>& more = {}) const;
 
  private:
+  /// What a kernel's launch has wherever it stands; false: the key is none of it.
+  template <typename Launch>
+  bool launch_key(const toml::key& key, const toml::node& value, Launch& launch) const;
+  [[nodiscard]] LaunchArguments launch(const toml::node& node) const;
+  void check_program(const toml::table& table, const AppArguments& app) const;
   /// 16, [16, 8] or "16,8".
   [[nodiscard]] std::string dimensions(const toml::node& node, const char* key) const;
 

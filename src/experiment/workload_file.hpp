@@ -2,21 +2,43 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/error.hpp"
 
 namespace gpumux::experiment {
 
-/// An APP and the options that bind to it, not yet checked against what exists.
-struct AppArguments {
-  std::string app;  // "hotspot:size=256", "k.ptx:scale"
+/// A launch of an application of several kernels; docs/workloads.md.
+struct LaunchArguments {
+  std::string kernel;  // "k.ptx:scale"
   std::string grid;
   std::string block;
   std::string shared;
   std::vector<std::string> args;
   std::vector<std::string> symbols;
+  std::uint64_t stream = 0;
+  std::vector<std::uint64_t> after;  // launches that end before it begins; 1 is the first
+  SourceLocation where;              // of a file; empty: there is none
+};
+
+/// An APP and the options that bind to it, not yet checked against what exists.
+struct AppArguments {
+  std::string app;  // "hotspot:size=256", "k.ptx:scale"; with launches, a name for results
+  std::string grid;
+  std::string block;
+  std::string shared;
+  std::vector<std::string> args;
+  std::vector<std::string> symbols;
+  std::vector<std::pair<std::string, std::string>> buffers;  // that its launches share: name, argument
+  std::vector<LaunchArguments> launches;     // empty: the app is one kernel, or none of a file
+  std::uint64_t repeat = 1;                  // rounds of the launches
+  std::map<std::string, std::string> files;  // contents of files that are not on disk, by path
+  SourceLocation where;                      // of a file; empty: there is none
 };
 
 /// Where neither a file nor an option says otherwise.

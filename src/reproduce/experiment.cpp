@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <set>
 
+#include "base/located.hpp"
 #include "base/text.hpp"
 #include "reproduce/experiment_sweep.hpp"
 #include "reproduce/quantity_reader.hpp"
 #include "reproduce/template_reader.hpp"
-#include "sweep/located.hpp"
 
 namespace gpumux::reproduce {
 namespace {
 
 using experiment::TomlReader;
-using sweep::located;
 
 class Reader {
  public:

@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/located.hpp"
 #include "base/text.hpp"
 #include "machine/config_file_fields.hpp"
 #include "policy/policy.hpp"
-#include "sweep/located.hpp"
 #include "sweep/sweep_table.hpp"
 
 namespace gpumux::reproduce {
 namespace {
 
 using experiment::TomlReader;
-using sweep::located;
 namespace fs = std::filesystem;
 
 void add_once(std::vector<std::string>& list, const std::string& text) {

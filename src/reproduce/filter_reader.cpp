@@ -5,14 +5,13 @@
 
 #include <algorithm>
 
+#include "base/located.hpp"
 #include "base/text.hpp"
-#include "sweep/located.hpp"
 
 namespace gpumux::reproduce {
 namespace {
 
 using experiment::TomlReader;
-using sweep::located;
 
 class FilterReader {
  public:

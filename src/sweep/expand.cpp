@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/located.hpp"
 #include "experiment/make_app.hpp"
 #include "machine/config_file.hpp"
 #include "machine/config_file_fields.hpp"
-#include "sweep/located.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {

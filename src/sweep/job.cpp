@@ -94,7 +94,7 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
     row.timeline = run.spec.timeline;
     for (std::size_t i = 0; i < run.spec.apps.size(); ++i) {
       const experiment::AppSpec& app = run.spec.apps[i];
-      row.apps.push_back({app.text, app.identity, run.spec.seed + i,
+      row.apps.push_back({app.text, app.identity, run.spec.seed,
                           run.baselines.empty() ? "" : plan.runs[run.baselines[i]].hash});
     }
     rows.push_back(std::move(row));

@@ -102,7 +102,7 @@ TEST_F(Reproduce, ListsExperimentsWithTheirSizes) {
   const json list = json::parse(gpumux({"list", "experiments", "--json"}).out)["experiments"];
   ASSERT_GE(list.size(), 3U);
   EXPECT_EQ(list[0]["name"], "basics/sharing");
-  EXPECT_EQ(list[0]["scales"]["quick"]["runs"], 390);
+  EXPECT_EQ(list[0]["scales"]["quick"]["runs"], 378);
   EXPECT_EQ(list[0]["scales"]["paper"]["cycles"], 2000000);
   EXPECT_GT(list[0]["scales"]["quick"]["usual_seconds"], 0) << "run experiments/measure.sh";
   EXPECT_NE(gpumux({"list", "experiments"}).out.find("basics/sharing"), std::string::npos);

@@ -16,7 +16,7 @@ combine = "pairs"
 cycles = 1000
 set.sms = 2
 )";
-constexpr std::size_t kRuns = 4 + 2 * 3;  // baselines (of two first and two second applications), pairs
+constexpr std::size_t kRuns = 3 + 2 * 3;  // baselines, pairs
 
 /// Tasks note that they begin, and wait for the file `go`.
 constexpr const char* kWaitingProgram = R"(#!/bin/sh

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "experiment/file_kernel.hpp"
+#include "experiment/file_program.hpp"
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 #include "temporary_folder.hpp"
@@ -54,9 +54,39 @@ TEST_F(Isolated, EqualsARunAlone) {
   RunSpec alone = spec_;
   alone.apps = {spec_.apps[1]};
   alone.policy = policy::parse_choice("sequential");
-  alone.seed = spec_.seed + 1;
   EXPECT_EQ(simulate(alone).apps[0].ipc(), ipcs[1]);
   EXPECT_GT(ipcs[0], 0);
+}
+
+TEST_F(Isolated, EqualApplicationsHaveOneBaselineWhereverTheyStand) {
+  RunSpec twice = spec_;
+  twice.apps = {spec_.apps[0], spec_.apps[0], spec_.apps[1]};
+  const std::vector<double> ipcs = isolated_ipcs(twice, folder_);
+  EXPECT_EQ(entries().size(), 2U);
+  EXPECT_EQ(ipcs[0], ipcs[1]);
+  std::swap(twice.apps[0], twice.apps[2]);
+  const std::vector<double> turned = isolated_ipcs(twice, folder_);
+  EXPECT_EQ(entries().size(), 2U);
+  EXPECT_EQ(turned, (std::vector<double>{ipcs[2], ipcs[1], ipcs[0]}));
+}
+
+TEST_F(Isolated, InputsDoNotDependOnThePlace) {
+  // bfs walks a graph that the seed makes: its instructions tell whether it was the same one.
+  RunSpec run;
+  run.machine = machine::load_machine("dai18-maxwell", {"sms=4"});
+  run.policy = policy::parse_choice("spatial");
+  const auto instructions_of_bfs = [&](std::vector<AppSpec> apps, std::size_t place) {
+    run.apps = std::move(apps);
+    const RunResult result = simulate(run);
+    EXPECT_EQ(result.apps[place].completions, 1U);
+    return result.apps[place].counters.thread_instructions;
+  };
+  const AppSpec bfs = builtin_app("bfs:nodes=1024");
+  const AppSpec add = builtin_app("add:blocks=4");
+  const std::uint64_t alone = instructions_of_bfs({bfs}, 0);
+  EXPECT_EQ(instructions_of_bfs({add, bfs}, 1), alone);
+  run.seed = 7;
+  EXPECT_NE(instructions_of_bfs({add, bfs}, 1), alone);
 }
 
 TEST_F(Isolated, IsKeptAndFoundAgain) {

@@ -48,6 +48,39 @@ shared = "4K"
   EXPECT_EQ(w.apps[2].shared, "4K");
 }
 
+TEST(WorkloadFile, HasApplicationsOfSeveralKernels) {
+  const WorkloadFile w = parse_workload(R"(
+[[apps]]
+app = "chain"
+repeat = 4
+buffers = {x = "zero:f32[64]", y = "out:f32[64]=y.bin"}
+[[apps.launches]]
+kernel = "k.ptx:scale"
+grid = 2
+block = 32
+args = ["buffer:x", "buffer:y"]
+[[apps.launches]]
+kernel = "l.ptx:shift"
+grid = 1
+block = 64
+stream = 2
+after = 1
+)",
+                                        "folder/w.toml");
+  ASSERT_EQ(w.apps.size(), 1U);
+  const AppArguments& app = w.apps[0];
+  EXPECT_EQ(app.repeat, 4U);
+  ASSERT_EQ(app.buffers.size(), 2U);
+  EXPECT_EQ(app.buffers[1], (std::pair<std::string, std::string>{"y", "out:f32[64]=y.bin"}));
+  ASSERT_EQ(app.launches.size(), 2U);
+  EXPECT_EQ(app.launches[0].args, (std::vector<std::string>{"buffer:x", "buffer:y"}));
+  EXPECT_EQ(app.launches[0].stream, 0U);
+  EXPECT_EQ(app.launches[1].kernel, "l.ptx:shift");
+  EXPECT_EQ(app.launches[1].stream, 2U);
+  EXPECT_EQ(app.launches[1].after, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(app.launches[1].where.text(), "folder/w.toml:11:1");
+}
+
 TEST(WorkloadFile, LeavesOpenWhatItDoesNotSay) {
   const WorkloadFile w = parse_workload("[[apps]]\napp = \"add\"\n", "w.toml");
   EXPECT_FALSE(w.machine);
@@ -79,6 +112,15 @@ TEST(WorkloadFile, PointsAtWhatIsWrong) {
   starts("[[apps]]\napp = \"add\"\ngrid = 0\n",
          "w.toml:3:8: error: 'grid' must be a whole number of at least 1");
   starts("[[apps]]\napp = 5\n", "w.toml:2:7: error: 'app' must be a text");
+  starts("[[apps]]\napp = \"a\"\nlaunches = []\n", "w.toml:3:12: error: 'launches' must be a list of tables");
+  starts("[[apps]]\napp = \"a\"\ngrid = 1\nlaunches = [{kernel = \"k.ptx:s\"}]\n",
+         "w.toml:3:8: error: 'grid' belongs to each of 'launches' here");
+  starts("[[apps]]\napp = \"k.ptx:s\"\nrepeat = 2\n",
+         "w.toml:3:10: error: 'repeat' is for applications with 'launches'");
+  starts("[[apps]]\napp = \"a\"\nlaunches = [{grid = 1}]\n", "w.toml:3:13: error: a launch needs 'kernel'");
+  starts("[[apps]]\napp = \"a\"\nlaunches = [{kernel = \"k.ptx:s\", strem = 1}]\n",
+         "w.toml:3:34: error: unknown key in [[apps.launches]] 'strem'; did you mean 'stream'?");
+  starts("[[apps]]\napp = \"a\"\nbuffers = [1]\n", "w.toml:3:11: error: 'buffers' must be a table");
   starts("cycles = 0\n", "w.toml:1:10: error: 'cycles' must be a whole number of at least 1");
   starts("cycles = \"many\"\n", "w.toml:1:10: error: 'cycles' must be a whole number");
   starts("set = \"sms=4\"\n", "w.toml:1:7: error: 'set' must be a list of texts");

@@ -2,6 +2,7 @@
 # Installs into a folder, moves it, and uses all that is there: install.sh BUILD_FOLDER
 set -euo pipefail
 build=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 fail() { echo "install.sh: $*" >&2; exit 1; }
@@ -52,5 +53,21 @@ if [[ -d $root/lib/python3/dist-packages/gpumux ]]; then
 import gpumux
 assert "hotspot" in gpumux.apps()
 assert gpumux.run("add", cycles=2000, set={"sms": 2}, baseline=False)["cycles"] == 2000'
+fi
+# The same from `pip install .`, of this build.
+if [[ -f $build/python/gpumux/__init__.py ]] && /usr/bin/python3 -m pip --version >/dev/null 2>&1; then
+  /usr/bin/python3 -m pip install --quiet --no-deps --no-index --disable-pip-version-check --root-user-action ignore \
+    --target "$place/pip" --config-settings "build-dir=$build" "$source"
+  PYTHONPATH=$place/pip /usr/bin/python3 -c '
+import gpumux, importlib.metadata
+assert gpumux.__version__ == importlib.metadata.version("gpumux")
+assert gpumux.run("add", cycles=2000, set={"sms": 2}, baseline=False)["cycles"] == 2000
+assert gpumux.__file__.startswith("'"$place"'/pip/")'
+  PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c '
+import sys, tarfile
+sys.path.insert(0, "'"$source"'/python")
+import build_backend
+name = build_backend.build_sdist(".")
+assert name.removesuffix(".tar.gz") + "/PKG-INFO" in tarfile.open(name).getnames()'
 fi
 echo "installed, moved and used"

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import unittest
 
+import numpy
 import pandas
 
 import gpumux
@@ -90,7 +91,29 @@ class Run(Folder):
             (dict(apps=["add"], threads=True), "threads must be a whole number"),
             (dict(apps=[3]), "a text or a dict"),
             (dict(apps=[{"app": "add", "grd": 1}]), "unknown key 'grd'"),
-            (dict(apps=[{"app": KERNEL, "args": "i32:1"}]), "a list of texts"),
+            (dict(apps=[{"app": KERNEL, "args": "i32:1"}]), "'args' is a list of texts, arrays"),
+            (dict(apps=[{"app": KERNEL, "args": [5]}]), 'args[0] is a text, an array or a number with a type, such as "i32:5"'),
+            (dict(apps=[{"app": KERNEL, "args": [numpy.zeros(0)]}]), "args[0]: the array is empty"),
+            (dict(apps=[{"app": KERNEL, "args": [numpy.zeros((4, 4))[:, 1]]}]), "args[0]: the array is not contiguous"),
+            (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(b"abc")]}]), "args[0]: the array is read-only"),
+            (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(numpy.int32(5))]}]), "args[0]: Out is for arrays"),
+            (dict(apps=[{"app": KERNEL, "grid": 1.5}]), "'grid' is a whole number, a list of up to three or a text, not 1.5"),
+            (dict(apps=[{"app": 5}]), "app must be a text, not 5"),
+            (dict(apps=[{"app": "a", "launches": 5}]), "'launches' of an application is a list of dicts"),
+            (dict(apps=[{"app": "a", "launches": [{}]}]), "a launch is a dict with 'kernel'"),
+            (dict(apps=[{"app": "a", "launches": [{"kernel": KERNEL, "strem": 1}]}]), "unknown key 'strem' of a launch"),
+            (dict(apps=[{"app": "a", "launches": [{"kernel": KERNEL, "stream": -1}]}]), "stream must be a whole number"),
+            (dict(apps=[{"app": "a", "grid": 1, "launches": [{"kernel": KERNEL}]}]), "'grid' belongs to each of 'launches'"),
+            (dict(apps=[{"app": KERNEL, "repeat": 2}]), "'repeat' is for applications with 'launches'"),
+            (dict(apps=[{"app": "a", "buffers": [], "launches": [{"kernel": KERNEL}]}]), "'buffers' of an application is a dict"),
+            (dict(apps=["add"], policy=5), "policy must be a text, not 5"),
+            (dict(apps=["add"], machine=None), "machine must be a text, not None"),
+            (dict(apps=["add"], set=["sms=4"]), 'set must be a dict such as {"l1.size": "48K"}, not'),
+            (dict(apps=["add"], set={"sms": None}), "set: the value of sms is a text, a number"),
+            (dict(apps=["add"], set={5: 1}), "a key of set must be a text, not 5"),
+            (dict(apps=["add"], verify="no"), "verify must be True or False, not 'no'"),
+            (dict(apps=["add"], series=0), "series must be a whole number from 1"),
+            (dict(apps=["add"], timeline=1), "timeline must be True or False, not 1"),
             (dict(apps=[{"app": "add", "grid": 1}]), "--grid is for kernels"),
             (dict(apps=[{"app": KERNEL, "grid": 1, "block": 32,
                          "args": ["out:f32[32]=x.bin", "zero:f32[32]", "f32:2", "u32:32"]}]), "writes no files"),
@@ -101,6 +124,58 @@ class Run(Folder):
                     gpumux.run(**arguments)
                 self.assertIn(part, str(caught.exception))
                 self.assertIsInstance(caught.exception, ValueError)
+
+    def test_arrays_go_in_and_out(self):
+        x = numpy.arange(64, dtype=numpy.float32) * 0.25
+        y = numpy.full(64, 7, dtype=numpy.float32)
+        kernel = {"app": KERNEL, "grid": 2, "block": 32, "args": [x, gpumux.Out(y), numpy.float32(1.1), numpy.uint32(64)]}
+        gpumux.run(kernel, set={"sms": 1})
+        self.assertTrue((y == x * numpy.float32(1.1)).all())
+        # A result of 2D, in place, in a buffer that is no numpy array, and a scalar of Python's array.
+        both = x.reshape(8, 8).copy()
+        kernel["args"] = [gpumux.InOut(both), "same:1", "f32:2", numpy.uint32(64)]
+        gpumux.run(kernel, set={"sms": 1})
+        self.assertTrue((both == x.reshape(8, 8) * 2).all())
+        raw = bytearray(256)
+        kernel["args"] = [gpumux.In(x.tobytes()), gpumux.Out(raw), "f32:1", "u32:64"]
+        gpumux.run(kernel, set={"sms": 1})
+        self.assertEqual(bytes(raw), x.tobytes())
+
+    def test_arrays_of_a_kernel_that_does_not_end_stay_as_they_were(self):
+        y = numpy.full(64, 7, dtype=numpy.float32)
+        kernel = {"app": KERNEL, "grid": 2, "block": 32, "args": ["zero:f32[64]", gpumux.Out(y), "f32:1", "u32:64"]}
+        with self.assertWarnsRegex(UserWarning, "did not end within 20 cycles"):
+            gpumux.run(kernel, set={"sms": 1}, cycles=20)
+        self.assertTrue((y == 7).all())
+
+    def test_several_kernels_share_buffers(self):
+        x = numpy.arange(64, dtype=numpy.float32)
+        z = numpy.zeros(64, dtype=numpy.float32)
+        launch = {"kernel": KERNEL, "grid": 2, "block": 32}
+        chain = {"app": "chain", "buffers": {"x": gpumux.InOut(x), "z": gpumux.Out(z)}, "repeat": 3, "launches": [
+            {**launch, "args": ["buffer:x", "buffer:x", numpy.float32(2), numpy.uint32(64)]},
+            {**launch, "args": ["buffer:x", "buffer:z", "f32:10", "u32:64"], "stream": 1, "after": 1}]}
+        result = gpumux.run([chain, "add:blocks=1"], set={"sms": 2})
+        self.assertEqual(result["apps"][0]["app"], "chain")
+        self.assertTrue((x == numpy.arange(64) * 8).all())
+        self.assertTrue((z == x * 10).all())
+
+    def test_series_and_timeline(self):
+        result = gpumux.run(["add", "stream"], policy="even", cycles=1000, set={"sms": 2}, series=300, timeline=True)
+        frame = result.series()
+        self.assertEqual(list(frame["begin"]), [0, 300, 600, 900] * 2)
+        self.assertEqual(list(frame["app"]), ["add"] * 4 + ["stream"] * 4)
+        for position, app in enumerate(result["apps"]):
+            self.assertEqual(frame[frame["position"] == position]["warp_instructions"].sum(), app["warp_instructions"])
+        self.assertEqual(len(result.series("gpu")), 4)
+        self.assertIn("issued", result.series("schedulers"))
+        with self.assertRaisesRegex(gpumux.Error, "scope is 'apps'"):
+            result.series("sms")
+        with self.assertRaisesRegex(gpumux.Error, "this run has no series"):
+            gpumux.run("add", cycles=600, set={"sms": 2}).series()
+        self.program("run", "add", "stream", "--policy", "even", "--cycles", "1000", "--set", "sms=2", "--series", "300",
+                     "--timeline", "t.json", "--quiet")
+        self.assertEqual(result.timeline, json.loads((self.folder / "t.json").read_text()))
 
     def test_a_program_at_fault_is_another_error(self):
         kernel = {"app": KERNEL, "grid": 64, "block": 64, "args": ["zero:f32[1]", "zero:f32[1]", "f32:2", "u32:999999"]}
@@ -188,6 +263,18 @@ class Load(Folder):
             self.assertEqual(row["set.sms"], run["overrides"]["sms"])
         self.assertIn("add + NA", set(frame["apps"]))
 
+    def test_series(self):
+        with self.assertRaisesRegex(gpumux.Error, "no run has a series"):
+            gpumux.load(self.db, rows="series")
+        (self.folder / "w.toml").write_text("series = 250\n" + SWEEP)
+        self.program("sweep", "w.toml", "--db", "w.sqlite", "--quiet")
+        frame = gpumux.load(self.folder / "w.sqlite", rows="series")
+        runs = gpumux.load(self.folder / "w.sqlite", rows="apps")
+        self.assertEqual(sorted(frame["begin"].unique()), [0, 250, 500])
+        sums = frame.groupby(["hash", "position"])["l1_misses"].sum()
+        for row in runs.to_dict("records"):
+            self.assertEqual(sums[(row["hash"], row["position"])], row["l1_misses"])
+
     def test_what_is_no_database_is_an_error(self):
         (self.folder / "x").write_text("no database, though a long enough text to have been one of them" * 20)
         for path in ("none.sqlite", "x", "."):
@@ -195,6 +282,8 @@ class Load(Folder):
                 gpumux.load(self.folder / path)
         with self.assertRaises(gpumux.Error):
             gpumux.load(self.db, rows="columns")
+        with self.assertRaisesRegex(gpumux.Error, "path must be a text, not 5"):
+            gpumux.load(5)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ class Measure : public testing::Test {
   void SetUp() override {
     plan_ = sweep::expand(
         *experiment("[[quantity]]\nname = \"a\"\nof = \"cycles\"\nreduce = \"mean\"\n").find_scale("quick"));
-    ASSERT_EQ(plan_.runs.size(), 4U + 6U);
+    ASSERT_EQ(plan_.runs.size(), 3U + 6U);
     records_.resize(plan_.runs.size());
     std::size_t pair = 0;
     for (std::size_t i = 0; i < plan_.runs.size(); ++i) {

@@ -212,7 +212,8 @@ TEST_P(EmulatedRunAheadOfOthers, Together) { expect_same("v100", 2, 517); }
 // skipped because nothing else happens, at whose end a kernel arrives.
 TEST_P(EmulatedRunAheadOfOthers, WhileAWarpWaits) { expect_same("v100", 1, 1003, true); }
 
-INSTANTIATE_TEST_SUITE_P(Policies, EmulatedRunAheadOfOthers, testing::Values("leftover", "even", "spatial"));
+INSTANTIATE_TEST_SUITE_P(Policies, EmulatedRunAheadOfOthers, testing::Values("leftover", "even", "spatial"),
+                         [](const auto& policy) { return std::string(policy.param); });
 
 }  // namespace
 }  // namespace gpumux

@@ -196,7 +196,8 @@ TEST_P(RunAheadOfOthers, WithShortBlocksToDispatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U),
+                         [](const auto& seed) { return fmt::format("seed_{}", seed.param); });
 
 }  // namespace
 }  // namespace gpumux::trace::test

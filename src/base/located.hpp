@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace gpumux::sweep {
+namespace gpumux {
 
 /// What make() gives. A UserError of it that has no place of its own gets `where`.
 template <typename Make>
@@ -21,4 +21,4 @@ auto located(const SourceLocation& where, const Make& make) {
   }
 }
 
-}  // namespace gpumux::sweep
+}  // namespace gpumux

@@ -1,5 +1,5 @@
 // A user's kernel: arguments in every form, files in and out, and errors that name what is wrong.
-#include "experiment/file_kernel.hpp"
+#include "experiment/file_program.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ std::string message_of(const FileKernelSpec& s) {
   return "";
 }
 
-RunResult run(const FileKernel& kernel) {
+RunResult run(const FileProgram& kernel) {
   RunSpec run;
   run.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
   run.policy = policy::parse_choice("leftover");
@@ -62,7 +62,7 @@ std::vector<float> ramp(std::size_t n) {
 
 TEST(FileKernel, RunsOnRawFiles) {
   write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
-  const FileKernel kernel = file_kernel(
+  const FileProgram kernel = file_kernel(
       spec("scale", {"in:" + temporary("x.bin"), "out:f32[64]=" + temporary("y.bin"), "f32:-1.5", "i32:50"}));
   EXPECT_FALSE(kernel.outputs->complete);
   const RunResult result = run(kernel);
@@ -79,7 +79,7 @@ TEST(FileKernel, ReadsAndWritesTextFiles) {
   write_file_atomically(temporary("x.txt"), "1\n0.1\n\n-2e3\n  16777216\ninf\n");
   FileKernelSpec s = spec(
       "scale", {"in:f32[5]=" + temporary("x.txt"), "out:f32[5]=" + temporary("y.txt"), "f32:1", "i32:5"});
-  const FileKernel kernel = file_kernel(s);
+  const FileProgram kernel = file_kernel(s);
   (void)run(kernel);
   EXPECT_EQ(kernel.outputs->files.at(0).content, "1\n0.1\n-2000\n16777216\ninf\n");
 }
@@ -91,7 +91,7 @@ TEST(FileKernel, PassesStructuresByValueAndUpdatesInPlace) {
                                     "bytes:" + temporary("by.bin")});
   s.grid = "1";
   s.block = "4";
-  const FileKernel kernel = file_kernel(s);
+  const FileProgram kernel = file_kernel(s);
   (void)run(kernel);
   EXPECT_EQ(kernel.outputs->files.at(0).content, "1000\n1001\n994\n2147483646\n");
 }
@@ -172,7 +172,7 @@ std::vector<std::string> weigh_args() {
 TEST(FileKernel, SetsAndReadsVariablesOfTheModule) {
   write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
   write_file_atomically(temporary("factors.bin"), bytes_of(std::vector<float>{10, 20, 30, 40}));
-  const FileKernel kernel =
+  const FileProgram kernel =
       file_kernel(with_symbols("weigh", weigh_args(),
                                {"factors=in:" + temporary("factors.bin"), "offset=i32:-1",
                                 "launches=out:u32[1]=" + temporary("count.txt")}));
@@ -187,7 +187,7 @@ TEST(FileKernel, AShorterContentFillsTheBeginningOfAVariable) {
   write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
   write_file_atomically(temporary("two.bin"), bytes_of(std::vector<float>{10, 20}));
   write_file_atomically(temporary("count.txt"), "100\n");
-  const FileKernel kernel = file_kernel(
+  const FileProgram kernel = file_kernel(
       with_symbols("deep::weigh", weigh_args(),
                    {"factors=in:" + temporary("two.bin"),
                     "launches=inout:u32=" + temporary("count.txt") + "," + temporary("counted.txt")}));
@@ -226,11 +226,11 @@ TEST(FileKernel, SaysWhatIsWrongWithItsVariables) {
 TEST(FileKernel, PassesABufferTwiceAndFromItsMiddle) {
   write_file_atomically(temporary("eight.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n");
   const std::string buffer = "inout:f32=" + temporary("eight.txt") + "," + temporary("out.txt");
-  const FileKernel kernel = file_kernel(with_symbols("strided<float, 2>", {buffer, "same:1"}, {}));
+  const FileProgram kernel = file_kernel(with_symbols("strided<float, 2>", {buffer, "same:1"}, {}));
   (void)run(kernel);
   EXPECT_EQ(kernel.outputs->files.at(0).content, "1\n3\n5\n7\n5\n6\n7\n8\n");
-  const FileKernel shifted = file_kernel(with_symbols("strided<float,1>", {"same:2+8", buffer}, {}));
-  const FileKernel upper = file_kernel(with_symbols("strided<float,1>", {"same:2+16", buffer}, {}));
+  const FileProgram shifted = file_kernel(with_symbols("strided<float,1>", {"same:2+8", buffer}, {}));
+  const FileProgram upper = file_kernel(with_symbols("strided<float,1>", {"same:2+16", buffer}, {}));
   (void)run(upper);
   EXPECT_EQ(upper.outputs->files.at(0).content, "1\n2\n3\n4\n1\n2\n3\n4\n");
   EXPECT_NE(shifted.app.identity, upper.app.identity);
@@ -287,9 +287,137 @@ TEST(FileKernel, SaysWhatIsWrongWithItsLaunch) {
 
 TEST(FileKernel, AWrongAccessIsTheProgramsFault) {
   FileKernelSpec s = spec("outside", {"zero:i32[1]"});
-  const FileKernel kernel = file_kernel(s);
+  const FileProgram kernel = file_kernel(s);
   EXPECT_THROW((void)run(kernel), SimulationFault);
   EXPECT_FALSE(kernel.outputs->complete);
+}
+
+/// scale(x, y, a, n): y = a * x.
+FileKernelSpec scale(const std::string& from, const std::string& to, const std::string& factor) {
+  return spec("scale", {from, to, "f32:" + factor, "i32:64"});
+}
+
+FileProgramSpec program(std::vector<FileKernelSpec> launches) {
+  FileProgramSpec s;
+  s.text = "chain";
+  s.buffers = {{"x", "in:f32=" + temporary("x.bin")},
+               {"y", "zero:f32[64]"},
+               {"z", "out:f32[64]=" + temporary("z.bin")}};
+  s.launches = std::move(launches);
+  return s;
+}
+
+std::vector<float> output_of(const FileProgram& program) {
+  EXPECT_TRUE(program.outputs->complete);
+  EXPECT_EQ(program.outputs->files.size(), 1U);
+  std::vector<float> values(program.outputs->files.at(0).content.size() / sizeof(float));
+  std::memcpy(values.data(), program.outputs->files.at(0).content.data(), values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> times(float factor) {
+  std::vector<float> values = ramp(64);
+  for (float& value : values) value *= factor;
+  return values;
+}
+
+TEST(FileProgram, LaunchesOfAStreamRunInOrderAndShareBuffers) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const FileProgram chain =
+      file_program(program({scale("buffer:x", "buffer:y", "2"), scale("buffer:y", "buffer:z", "3")}));
+  const RunResult result = run(chain);
+  EXPECT_EQ(result.apps[0].app, "chain");
+  EXPECT_EQ(output_of(chain), times(6));
+}
+
+TEST(FileProgram, RoundsFollowEachOther) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  FileProgramSpec s = program({scale("buffer:x", "buffer:x", "2"), scale("buffer:x", "buffer:z", "1")});
+  s.launches[1].stream = 1;
+  s.launches[1].after = {1};
+  s.repeat = 3;
+  const FileProgram rounds = file_program(s);
+  const RunResult result = run(rounds);
+  EXPECT_EQ(output_of(rounds), times(8));
+  EXPECT_EQ(result.apps[0].counters.blocks_completed, 2U * 2U * 3U);
+}
+
+TEST(FileProgram, StreamsRunSideBySideUnlessOneWaits) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const auto cycles = [](std::uint64_t stream, std::vector<std::uint64_t> after) {
+    FileProgramSpec s = program({scale("buffer:x", "buffer:y", "2"), scale("buffer:x", "buffer:z", "3")});
+    s.launches[1].stream = stream;
+    s.launches[1].after = std::move(after);
+    const FileProgram made = file_program(s);
+    const Cycle end = run(made).cycles;
+    EXPECT_EQ(output_of(made), times(3));
+    return end;
+  };
+  const Cycle in_order = cycles(0, {});
+  EXPECT_EQ(cycles(1, {1}), in_order);
+  EXPECT_LT(cycles(1, {}), in_order);
+}
+
+TEST(FileProgram, KernelsOfSeveralFilesAndOffsets) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  FileKernelSpec strided = spec("strided<float, 1>", {"buffer:z", "buffer:y+128"});
+  strided.path = source("symbols.ptx");
+  const FileProgram both = file_program(program({scale("buffer:x", "buffer:y", "1"), strided}));
+  EXPECT_NO_THROW((void)run(both));
+  EXPECT_NE(both.app.identity, file_program(program({scale("buffer:x", "buffer:y", "1")})).app.identity);
+}
+
+TEST(FileProgram, FilesMayBeInMemory) {
+  FileProgramSpec s = program({scale("buffer:x", "buffer:z", "2")});
+  s.buffers[0].second = "in:f32[64]=array:0";
+  s.buffers[2].second = "out:f32[64]=array:1";
+  s.files = {{"array:0", bytes_of(ramp(64))}};
+  const FileProgram made = file_program(s);
+  (void)run(made);
+  EXPECT_EQ(made.outputs->files.at(0).path, "array:1");
+  EXPECT_EQ(output_of(made), times(2));
+}
+
+TEST(FileProgram, SaysWhatIsWrong) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const auto message = [](const FileProgramSpec& s) {
+    try {
+      (void)file_program(s);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto has = [&](const FileProgramSpec& s, const std::string& part) {
+    EXPECT_NE(message(s).find(part), std::string::npos) << message(s);
+  };
+  has(program({scale("buffer:q", "buffer:y", "2")}), "--arg buffer:q: unknown buffer 'q'; known: x, y, z");
+  has(program({scale("buffer:", "buffer:y", "2")}), "write buffer:NAME or buffer:NAME+BYTES");
+  has(program({scale("buffer:x+257", "buffer:y", "2")}), "the buffer x has 256 bytes");
+  has(program(
+          {scale("buffer:x", "buffer:y", "2"), spec("scale", {"buffer:x", "buffer:y", "buffer:z", "i32:1"})}),
+      "is no pointer");
+  FileProgramSpec s = program({scale("buffer:x", "buffer:y", "2"), scale("buffer:x", "buffer:y", "2")});
+  EXPECT_EQ(message(s), "");
+  s.launches[1].after = {2};
+  s.launches[1].where = {"w.toml", 7, 1};
+  has(s,
+      "w.toml:7:1: error: kernel.ptx:scale: 'after' 2 is no earlier launch; the first is 1, and this is 2");
+  s.launches[1].after = {};
+  s.launches[1].stream = 128;
+  has(s, "stream 128 is not one of 0 to 127");
+  s.launches[1].stream = 0;
+  s.repeat = 100'000;
+  has(s, "100000 rounds of 2 launches are more than 100000");
+  s.repeat = 1;
+  s.buffers[1].second = "i32:5";
+  has(s, "buffer y: 'i32:5' is no buffer");
+  s.buffers[1].second = "same:1";
+  has(s, "is no buffer");
+  s.buffers[1] = {"a b", "zero:f32[64]"};
+  has(s, "a buffer's name has no spaces");
+  s.buffers[1] = {"y", "out:f32[64]=" + temporary("z.bin")};
+  has(s, "two buffers are written to it");
 }
 
 TEST(FileKernel, NamesSplitAtTheKernel) {

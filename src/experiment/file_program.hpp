@@ -1,17 +1,25 @@
-// A user's own kernel as an application: `file.ptx:kernel` with --grid, --block, --shared and --arg.
+// A user's own kernels as an application: one, `file.ptx:kernel` with --grid, --block, --shared and --arg, or
+// several that share buffers, in order and in streams (a workload file's `launches`).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/types.hpp"
 #include "experiment/run.hpp"
 
 namespace gpumux::experiment {
 
-/// What the command line or a workload file says about one kernel of a file.
+/// Contents of files that are in memory and not on disk, by path; those of the disk are not asked then.
+using FilesInMemory = std::map<std::string, std::string>;
+
+/// What the command line or a workload file says about one launch of a kernel of a file.
 struct FileKernelSpec {
   std::string path;                  // of the PTX
   std::string kernel;                // its name in the PTX or in C++, see symbol_name.hpp
@@ -21,7 +29,13 @@ struct FileKernelSpec {
   std::string shared;                // dynamic shared memory, bytes or "4K"; empty: 0
   std::vector<std::string> args;     // one per parameter, see below
   std::vector<std::string> symbols;  // "NAME=ARG", NAME a variable of the module
-  std::string folder;  // relative paths of the arguments are relative to it; empty: the current one
+  std::string folder;    // relative paths of the arguments are relative to it; empty: the current one
+  FilesInMemory files;   // that the arguments name
+  SourceLocation where;  // of launches of a program: what is wrong without a place of its own is there
+
+  // Of launches of a program:
+  std::uint64_t stream = 0;
+  std::vector<std::uint64_t> after;  // launches that end before it begins; 1 is the first
 };
 
 // Arguments. TYPE is one of i8 u8 i16 u16 i32 u32 i64 u64 f32 f64.
@@ -34,10 +48,22 @@ struct FileKernelSpec {
 //   inout:TYPE[N]=IN,OUT     a buffer from IN, written to OUT (TYPE alone, or nothing, as for `in`)
 //   zero:TYPE[N]             a zeroed buffer
 //   same:K, same:K+BYTES     the buffer of argument K again (1: the first), or from BYTES into it
+//   buffer:NAME[+BYTES]      a buffer of the program, or from BYTES into it
 // Of a variable (symbols) they give the content before the launch; `out` and `inout` also write its content
 // after the run. A content that is shorter than the variable fills its beginning.
 
-/// The output buffers of a kernel's first completed run.
+/// Several kernels that share buffers. The launches of a stream run in order, those of different streams side
+/// by side; each of `repeat` rounds begins when the one before has ended.
+struct FileProgramSpec {
+  std::string text;  // its name in results
+  std::string folder;
+  std::vector<std::pair<std::string, std::string>> buffers;  // name, and in, out, inout or zero as above
+  std::vector<FileKernelSpec> launches;
+  std::uint64_t repeat = 1;
+  FilesInMemory files;
+};
+
+/// The output buffers of a program's first completed run.
 struct KernelOutputs {
   struct File {
     std::string path;
@@ -45,17 +71,19 @@ struct KernelOutputs {
   };
   std::vector<std::string> paths;  // known from the start
   std::vector<File> files;         // filled by the run
-  bool complete = false;           // false: the kernel has not completed once
+  bool complete = false;           // false: the program has not completed once
 };
 
-struct FileKernel {
+struct FileProgram {
   AppSpec app;
   std::shared_ptr<KernelOutputs> outputs;
 };
 
-/// Reads and checks everything: the PTX, that it has the kernel, dimensions, number and types of the
+/// Reads and checks everything: the PTX, that it has the kernels, dimensions, number and types of the
 /// arguments, input files. Throws UserError.
-[[nodiscard]] FileKernel file_kernel(const FileKernelSpec& spec);
+[[nodiscard]] FileProgram file_program(const FileProgramSpec& spec);
+/// A program of one launch.
+[[nodiscard]] FileProgram file_kernel(const FileKernelSpec& spec);
 
 /// "file.ptx:kernel" split at the last ':' after ".ptx"; false when the text is no such thing.
 [[nodiscard]] bool split_kernel(std::string_view text, std::string& path, std::string& kernel);

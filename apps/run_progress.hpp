@@ -1,0 +1,39 @@
+// How far simulations are, for commands that make one after another.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/types.hpp"
+#include "terminal.hpp"
+
+namespace gpumux::cli {
+
+/// Progress of one simulation after another.
+class Progress {
+ public:
+  explicit Progress(ProgressMode mode) : line_(mode) {}
+  /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
+  /// looks.
+  [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
+    if (!line_.shown()) return {};
+    return [this, what, limit, begin = Clock::now(), last = Cycle{0}](Cycle now) mutable {
+      if (now < last) begin = Clock::now();  // the next run
+      last = now;
+      if (!line_.due()) return;
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double done = limit == 0 ? 0 : static_cast<double>(now) / static_cast<double>(limit);
+      const std::string of = limit == 0 ? "" : fmt::format(" of {}", limit);
+      line_.show(fmt::format("{}: cycle {}{}{}", what, now, of, time_left(seconds, done)));
+    };
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  ProgressLine line_;
+};
+
+}  // namespace gpumux::cli

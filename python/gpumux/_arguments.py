@@ -1,0 +1,212 @@
+"""What Python gives to kernels: texts as on the command line, arrays, numbers with a type."""
+
+import os
+
+from ._core import Error
+
+_LAUNCH_TEXTS = ("grid", "block", "shared")
+_APP_KEYS = ("app", *_LAUNCH_TEXTS, "args", "symbols", "buffers", "launches", "repeat")
+_LAUNCH_KEYS = ("kernel", *_LAUNCH_TEXTS, "args", "symbols", "stream", "after")
+_NAMES = {("i", 1): "i8", ("u", 1): "u8", ("i", 2): "i16", ("u", 2): "u16", ("i", 4): "i32", ("u", 4): "u32",
+          ("i", 8): "i64", ("u", 8): "u64", ("f", 4): "f32", ("f", 8): "f64"}
+
+
+class In:
+    """A buffer with the content of an array: anything with Python's buffer protocol, such as numpy's. An array
+    alone is the same."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class Out:
+    """A zeroed buffer of the array's size. After the run the array has its content."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class InOut:
+    """A buffer with the content of the array, which has the buffer's content after the run."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class Application:
+    """One application as the core takes it, and the arrays that its first completed run fills."""
+
+    def __init__(self, app):
+        self.outputs = {}  # by the name that the core knows
+        self._files = {}
+        if isinstance(app, (str, os.PathLike)):
+            self.fields = {"app": os.fspath(app)}
+            self.is_program = False
+            return
+        if not isinstance(app, dict) or "app" not in app:
+            raise Error(f"an application is a text or a dict with 'app', not {_shown(app)}")
+        _check_keys(app, _APP_KEYS, "an application")
+        self.fields = self._launch(app) | {"app": _text("app", app["app"])}
+        if "buffers" in app:
+            if not isinstance(app["buffers"], dict):
+                raise Error(f"'buffers' of an application is a dict of arrays and texts, not {_shown(app['buffers'])}")
+            self.fields["buffers"] = {_text("a buffer's name", name): self._argument(f"buffer {name}", value)
+                                      for name, value in app["buffers"].items()}
+        if "repeat" in app:
+            self.fields["repeat"] = whole("repeat", app["repeat"], 1)
+        if "launches" in app:
+            if not isinstance(app["launches"], (list, tuple)) or not app["launches"]:
+                raise Error(f"'launches' of an application is a list of dicts with 'kernel', not {_shown(app['launches'])}")
+            self.fields["launches"] = [self._program_launch(launch) for launch in app["launches"]]
+            for key in (*_LAUNCH_TEXTS, "args", "symbols"):
+                if key in app:
+                    raise Error(f"{key!r} belongs to each of 'launches' here")
+        else:
+            for key in ("buffers", "repeat"):
+                if key in app:
+                    raise Error(f"{key!r} is for applications with 'launches'")
+        self.fields["files"] = self._files
+        self.is_program = "launches" in app or ".ptx:" in self.fields["app"]
+
+    def fill(self, contents):
+        """After the run: `contents` by the core's names."""
+        for name, array in self.outputs.items():
+            memoryview(array).cast("B")[:] = contents[name]
+
+    def _program_launch(self, launch):
+        if not isinstance(launch, dict) or "kernel" not in launch:
+            raise Error(f"a launch is a dict with 'kernel', not {_shown(launch)}")
+        _check_keys(launch, _LAUNCH_KEYS, "a launch")
+        fields = self._launch(launch) | {"kernel": _text("kernel", launch["kernel"])}
+        if "stream" in launch:
+            fields["stream"] = whole("stream", launch["stream"], 0)
+        if "after" in launch:
+            after = launch["after"] if isinstance(launch["after"], (list, tuple)) else [launch["after"]]
+            fields["after"] = [whole("after", number, 1) for number in after]
+        return fields
+
+    def _launch(self, given):
+        fields = {}
+        for key in _LAUNCH_TEXTS:
+            if key not in given:
+                continue
+            value = given[key]
+            parts = value if isinstance(value, (list, tuple)) and key != "shared" else [value]
+            if not all(isinstance(part, (str, int)) and not isinstance(part, bool) for part in parts):
+                raise Error(f"{key!r} is a whole number{'' if key == 'shared' else ', a list of up to three'} or a text, "
+                            f"not {_shown(value)}")
+            fields[key] = ",".join(map(str, parts))
+        if "args" in given:
+            if not isinstance(given["args"], (list, tuple)):
+                raise Error(f"'args' is a list of texts, arrays and numbers with a type, not {_shown(given['args'])}")
+            fields["args"] = [self._argument(f"args[{i}]", value) for i, value in enumerate(given["args"])]
+        if "symbols" in given:
+            symbols = given["symbols"]
+            if isinstance(symbols, dict):
+                fields["symbols"] = [f"{_text('a symbol', name)}={self._argument(f'symbols[{name!r}]', value)}"
+                                     for name, value in symbols.items()]
+            elif isinstance(symbols, (list, tuple)) and all(isinstance(part, str) for part in symbols):
+                fields["symbols"] = list(symbols)
+            else:
+                raise Error(f"'symbols' is a list of texts or a dict of values, not {_shown(symbols)}")
+        return fields
+
+    def _argument(self, where, value):
+        """The text that stands for it, as on the command line; contents are files in memory."""
+        if isinstance(value, str):
+            return value
+        wrapped = isinstance(value, (In, Out, InOut))
+        array = value.array if wrapped else value
+        try:
+            view = memoryview(array)
+        except TypeError:
+            raise Error(f"{where} is a text, an array or a number with a type, such as \"i32:5\" or numpy.int32(5), not "
+                        f"{_shown(array)}") from None
+        if view.ndim == 0:
+            if wrapped:
+                raise Error(f"{where}: {type(value).__name__} is for arrays, not for {_shown(array)}")
+            return self._scalar(view)
+        if view.nbytes == 0:
+            raise Error(f"{where}: the array is empty")
+        if not view.c_contiguous:
+            raise Error(f"{where}: the array is not contiguous; numpy.ascontiguousarray() makes one that is")
+        if isinstance(value, (Out, InOut)):
+            if view.readonly:
+                raise Error(f"{where}: the array is read-only")
+            out = self._name()
+            self.outputs[out] = array
+            if isinstance(value, Out):
+                return f"out:u8[{view.nbytes}]={out}"
+            return f"inout:u8[{view.nbytes}]={self._content(view)},{out}"
+        return f"in:u8[{view.nbytes}]={self._content(view)}"
+
+    def _scalar(self, view):
+        kind = {"?": "u"}.get(view.format, "f" if view.format in "efdg" else "u" if view.format.isupper() else "i")
+        name = _NAMES.get((kind, view.itemsize)) if len(view.format) == 1 else None
+        if name is None:  # float16, a structure, ...: its bytes
+            return f"bytes:{self._content(view)}"
+        value = view[()]
+        return f"{name}:{float(value)!r}" if kind == "f" else f"{name}:{int(value)}"
+
+    def _content(self, view):
+        name = self._name()
+        self._files[name] = view.tobytes()
+        return name
+
+    def _name(self):
+        return f"array:{len(self._files) + len(self.outputs)}"
+
+
+def whole(name, value, low, high=2**60):
+    """A whole number: numpy's are taken, too."""
+    try:
+        number = None if isinstance(value, bool) else value.__index__()
+    except AttributeError:
+        number = None
+    if number is None or not low <= number <= high:
+        raise Error(f"{name} must be a whole number from {low} to {high}, not {_shown(value)}")
+    return number
+
+
+def text(name, value):
+    """A text or a path."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise Error(f"{name} must be a text, not {_shown(value)}")
+    return os.fspath(value)
+
+
+_text = text
+
+
+def flag(name, value):
+    if not isinstance(value, bool):
+        raise Error(f"{name} must be True or False, not {_shown(value)}")
+    return value
+
+
+def settings(given):
+    """{"l1.size": "48K"} as `--set` has it."""
+    if not isinstance(given, dict):
+        raise Error(f'set must be a dict such as {{"l1.size": "48K"}}, not {_shown(given)}')
+
+    def shown(key, value):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (list, tuple)):
+            return "[" + ",".join(shown(key, part) for part in value) + "]"
+        if isinstance(value, (str, int, float)) or hasattr(value, "__index__"):
+            return str(value)
+        raise Error(f"set: the value of {key} is a text, a number, a truth value or a list of them, not {_shown(value)}")
+
+    return [f"{text('a key of set', key)}={shown(key, value)}" for key, value in given.items()]
+
+
+def _check_keys(given, known, what):
+    for key in given:
+        if key not in known:
+            raise Error(f"unknown key {key!r} of {what}; known: {', '.join(known)}")
+
+
+def _shown(value):
+    shown = repr(value)
+    return shown if len(shown) <= 100 else f"{shown[:60]}... ({type(value).__name__})"
