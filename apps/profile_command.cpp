@@ -55,8 +55,9 @@ int profile_command(Arguments args) {
   app.add_flag("--quiet", quiet, "print nothing but errors");
   std::string progress_text = "auto";
   app.add_option("--progress", progress_text, kProgressHelp);
-  const std::vector<experiment::AppArguments> apps =
-      take_apps(args, {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o", "--progress"});
+  const std::vector<experiment::AppArguments> apps = take_apps(
+      args,
+      {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o", "--progress"});
   if (!parse(app, args)) return 0;
   if (apps.empty()) throw UserError("profile needs at least one APP, such as hotspot (see gpumux list apps)");
 
@@ -71,13 +72,15 @@ int profile_command(Arguments args) {
   request.depth = policy::ProfileRequest::Depth::Curve;
   request.cycles = whole_number("--cycles", cycles, kLeastCycles);
   ResultFiles::check(file);
-  Progress progress(progress_mode(progress_text, quiet));
   std::vector<policy::AppProfile> made;
-  for (const experiment::AppSpec& one : spec.apps) {
-    experiment::RunSpec alone = spec;
-    alone.apps = {one};
-    alone.progress = progress.line(fmt::format("{} alone", one.text), request.cycles);
-    made.push_back(experiment::profiles(alone, request, experiment::default_cache_folder()).front());
+  {
+    Progress progress(progress_mode(progress_text, quiet));
+    for (const experiment::AppSpec& one : spec.apps) {
+      experiment::RunSpec alone = spec;
+      alone.apps = {one};
+      alone.progress = progress.line(fmt::format("{} alone", one.text), request.cycles);
+      made.push_back(experiment::profiles(alone, request, experiment::default_cache_folder()).front());
+    }
   }
   ResultFiles files;
   files.add(file, experiment::profile_document(spec, request.cycles, made));

@@ -280,9 +280,9 @@ void write_results(const Options& options, const std::vector<Report>& reports,
     files.add(options.timeline, experiment::join_timelines(traces));
   }
   for (const auto& outputs : apps.outputs) {
-    if (!outputs->complete && !outputs->paths.empty()) {
+    for (std::size_t i = 0; !outputs->complete && i < outputs->paths.size(); ++i) {
       fmt::print(stderr, "note: {} was not written: the kernel did not end within the cycle limit\n",
-                 outputs->paths.front());
+                 outputs->paths[i]);
     }
     for (const experiment::KernelOutputs::File& file : outputs->files) files.add(file.path, file.content);
   }

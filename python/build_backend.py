@@ -1,11 +1,12 @@
 """The hooks of PEP 517 for `pip install .`: builds the extension module with CMake and packs it as a wheel.
 
 It needs nothing but Python's own library, so that it works without a network, and what the C++ build needs (`./dev
-python` installs it on Debian). `-C build-dir=FOLDER` uses a CMake build folder that is there already.
+python` installs it on Debian). `--config-settings build-dir=FOLDER` uses a CMake build folder that is there already.
 """
 
 import base64
 import hashlib
+import io
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -25,11 +27,13 @@ def version():
 
 
 def metadata():
-    lines = ["Metadata-Version: 2.1", "Name: gpumux", f"Version: {version()}",
-             "Summary: How GPU kernels behave when they share a GPU: a cycle-level simulator", "License: Apache-2.0",
-             "Requires-Python: >=3.9", "Provides-Extra: tables", "Requires-Dist: pandas; extra == 'tables'",
-             "Description-Content-Type: text/markdown", "", (ROOT / "README.md").read_text()]
-    return "\n".join(lines)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version()}", f"Summary: {project['description']}",
+             f"License: {project['license']['text']}", f"Requires-Python: {project['requires-python']}"]
+    for extra, packages in project["optional-dependencies"].items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {package}; extra == '{extra}'" for package in packages]
+    return "\n".join([*lines, "Description-Content-Type: text/markdown", "", (ROOT / project["readme"]).read_text()])
 
 
 def build_extension(folder):
@@ -54,7 +58,15 @@ def record_line(name, content):
 
 def wheel_tag():
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    return f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+    abi = python + ("t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "")
+    return f"{python}-{abi}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+
+
+def add(wheel, path, content):
+    entry = zipfile.ZipInfo(path)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (0o755 if path.endswith(".so") else 0o644) << 16
+    wheel.writestr(entry, content)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -70,20 +82,22 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         record = ""
         for path, content in files.items():
-            wheel.writestr(path, content)
             record += record_line(path, content)
-        wheel.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+            add(wheel, path, content)
+        add(wheel, f"{info}/RECORD", (record + f"{info}/RECORD,,\n").encode())
     return name
 
 
 def build_sdist(sdist_directory, config_settings=None):
+    if not (ROOT / ".git").exists():
+        raise SystemExit("error: a source distribution is made of a git checkout")
     name = f"gpumux-{version()}"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
     with tarfile.open(pathlib.Path(sdist_directory) / f"{name}.tar.gz", "w:gz") as archive:
         for file in filter(None, files):
             archive.add(ROOT / file, f"{name}/{file}")
-        content = pathlib.Path(sdist_directory) / "PKG-INFO"
-        content.write_text(metadata())
-        archive.add(content, f"{name}/PKG-INFO")
-        content.unlink()
+        content = metadata().encode()
+        entry = tarfile.TarInfo(f"{name}/PKG-INFO")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
     return f"{name}.tar.gz"

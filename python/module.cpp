@@ -50,6 +50,7 @@ experiment::AppArguments arguments(const py::dict& from) {
   for (const py::dict& part : item<std::vector<py::dict>>(from, "launches")) {
     experiment::LaunchArguments& launch = app.launches.emplace_back();
     launch.kernel = item<std::string>(part, "kernel");
+    launch.where.file = item<std::string>(part, "place");
     read_launch(part, launch);
     launch.stream = item<std::uint64_t>(part, "stream");
     launch.after = item<std::vector<std::uint64_t>>(part, "after");

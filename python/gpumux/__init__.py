@@ -5,8 +5,9 @@ import json
 import re
 import warnings
 
+from . import _arguments as _given
 from . import _core
-from ._arguments import Application, In, InOut, Out, flag, settings, text, whole
+from ._arguments import In, InOut, Out
 from ._core import Error, InternalError, SimulationFault, __version__, apps, machines, policies
 
 __all__ = ["Error", "In", "InOut", "InternalError", "Out", "Result", "SimulationFault", "apps", "load", "machines", "policies",
@@ -108,12 +109,12 @@ def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None,
     Raises Error (a ValueError) for wrong input, SimulationFault when a simulated program is at fault. Other Python threads
     run meanwhile; Ctrl-C ends it with KeyboardInterrupt.
     """
-    many = [Application(app) for app in (apps if isinstance(apps, (list, tuple)) else [apps])]
+    many = [_given.Application(app) for app in (apps if isinstance(apps, (list, tuple)) else [apps])]
     document, trace, outputs = _core.run(
-        apps=[app.fields for app in many], machine=text("machine", machine), set=settings({} if set is None else set),
-        policy=text("policy", policy), cycles=0 if cycles is None else whole("cycles", cycles, 1), seed=whole("seed", seed, 0),
-        threads=whole("threads", threads, 1, 256), baseline=flag("baseline", baseline), verify=flag("verify", verify),
-        series=0 if series is None else whole("series", series, 1), timeline=flag("timeline", timeline))
+        apps=[app.fields for app in many], machine=_given.text("machine", machine), set=_given.settings({} if set is None else set),
+        policy=_given.text("policy", policy), cycles=0 if cycles is None else _given.whole("cycles", cycles, 1), seed=_given.whole("seed", seed, 0),
+        threads=_given.whole("threads", threads, 1, 256), baseline=_given.flag("baseline", baseline), verify=_given.flag("verify", verify),
+        series=0 if series is None else _given.whole("series", series, 1), timeline=_given.flag("timeline", timeline))
     for app, (complete, contents) in zip((app for app in many if app.is_program), outputs):
         if complete:
             app.fill(contents)
@@ -136,7 +137,7 @@ def load(path, rows="apps"):
     """
     import pandas
 
-    path = text("path", path)
+    path = _given.text("path", path)
     if rows == "apps":
         types = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "app", "error")}
         # An application may be called "NA"; what is empty is missing.

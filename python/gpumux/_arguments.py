@@ -1,6 +1,8 @@
 """What Python gives to kernels: texts as on the command line, arrays, numbers with a type."""
 
+import operator
 import os
+import struct
 
 from ._core import Error
 
@@ -9,6 +11,9 @@ _APP_KEYS = ("app", *_LAUNCH_TEXTS, "args", "symbols", "buffers", "launches", "r
 _LAUNCH_KEYS = ("kernel", *_LAUNCH_TEXTS, "args", "symbols", "stream", "after")
 _NAMES = {("i", 1): "i8", ("u", 1): "u8", ("i", 2): "i16", ("u", 2): "u16", ("i", 4): "i32", ("u", 4): "u32",
           ("i", 8): "i64", ("u", 8): "u64", ("f", 4): "f32", ("f", 8): "f64"}
+
+
+_CODES = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}
 
 
 class In:
@@ -40,24 +45,25 @@ class Application:
         self.outputs = {}  # by the name that the core knows
         self._files = {}
         if isinstance(app, (str, os.PathLike)):
-            self.fields = {"app": os.fspath(app)}
+            self.fields = {"app": text("an application", app)}
             self.is_program = False
             return
         if not isinstance(app, dict) or "app" not in app:
             raise Error(f"an application is a text or a dict with 'app', not {_shown(app)}")
         _check_keys(app, _APP_KEYS, "an application")
-        self.fields = self._launch(app) | {"app": _text("app", app["app"])}
+        self.fields = self._launch(app) | {"app": text("app", app["app"])}
         if "buffers" in app:
             if not isinstance(app["buffers"], dict):
                 raise Error(f"'buffers' of an application is a dict of arrays and texts, not {_shown(app['buffers'])}")
-            self.fields["buffers"] = {_text("a buffer's name", name): self._argument(f"buffer {name}", value)
+            self.fields["buffers"] = {text("a buffer's name", name): self._argument(f"buffer {name}", value)
                                       for name, value in app["buffers"].items()}
         if "repeat" in app:
             self.fields["repeat"] = whole("repeat", app["repeat"], 1)
         if "launches" in app:
             if not isinstance(app["launches"], (list, tuple)) or not app["launches"]:
                 raise Error(f"'launches' of an application is a list of dicts with 'kernel', not {_shown(app['launches'])}")
-            self.fields["launches"] = [self._program_launch(launch) for launch in app["launches"]]
+            self.fields["launches"] = [self._program_launch(f"launches[{i}]", launch)
+                                       for i, launch in enumerate(app["launches"])]
             for key in (*_LAUNCH_TEXTS, "args", "symbols"):
                 if key in app:
                     raise Error(f"{key!r} belongs to each of 'launches' here")
@@ -73,11 +79,11 @@ class Application:
         for name, array in self.outputs.items():
             memoryview(array).cast("B")[:] = contents[name]
 
-    def _program_launch(self, launch):
+    def _program_launch(self, place, launch):
         if not isinstance(launch, dict) or "kernel" not in launch:
-            raise Error(f"a launch is a dict with 'kernel', not {_shown(launch)}")
+            raise Error(f"{place}: a launch is a dict with 'kernel', not {_shown(launch)}")
         _check_keys(launch, _LAUNCH_KEYS, "a launch")
-        fields = self._launch(launch) | {"kernel": _text("kernel", launch["kernel"])}
+        fields = self._launch(launch, place + " ") | {"kernel": text("kernel", launch["kernel"]), "place": place}
         if "stream" in launch:
             fields["stream"] = whole("stream", launch["stream"], 0)
         if "after" in launch:
@@ -85,43 +91,50 @@ class Application:
             fields["after"] = [whole("after", number, 1) for number in after]
         return fields
 
-    def _launch(self, given):
+    def _launch(self, given, place=""):
         fields = {}
         for key in _LAUNCH_TEXTS:
             if key not in given:
                 continue
             value = given[key]
             parts = value if isinstance(value, (list, tuple)) and key != "shared" else [value]
-            if not all(isinstance(part, (str, int)) and not isinstance(part, bool) for part in parts):
-                raise Error(f"{key!r} is a whole number{'' if key == 'shared' else ', a list of up to three'} or a text, "
+            parts = [part if isinstance(part, str) else _index(part) for part in parts]
+            if None in parts:
+                raise Error(f"{place}{key!r} is a whole number{'' if key == 'shared' else ', a list of up to three'} or a text, "
                             f"not {_shown(value)}")
-            fields[key] = ",".join(map(str, parts))
+            fields[key] = text(key, ",".join(map(str, parts)))
         if "args" in given:
             if not isinstance(given["args"], (list, tuple)):
-                raise Error(f"'args' is a list of texts, arrays and numbers with a type, not {_shown(given['args'])}")
-            fields["args"] = [self._argument(f"args[{i}]", value) for i, value in enumerate(given["args"])]
+                raise Error(f"{place}'args' is a list of texts, arrays and numbers with a type, not {_shown(given['args'])}")
+            fields["args"] = [self._argument(f"{place}args[{i}]", value) for i, value in enumerate(given["args"])]
         if "symbols" in given:
             symbols = given["symbols"]
             if isinstance(symbols, dict):
-                fields["symbols"] = [f"{_text('a symbol', name)}={self._argument(f'symbols[{name!r}]', value)}"
+                fields["symbols"] = [f"{text('a symbol', name)}={self._argument(f'{place}symbols[{name!r}]', value)}"
                                      for name, value in symbols.items()]
             elif isinstance(symbols, (list, tuple)) and all(isinstance(part, str) for part in symbols):
-                fields["symbols"] = list(symbols)
+                fields["symbols"] = [text("a symbol", part) for part in symbols]
             else:
-                raise Error(f"'symbols' is a list of texts or a dict of values, not {_shown(symbols)}")
+                raise Error(f"{place}'symbols' is a list of texts or a dict of values, not {_shown(symbols)}")
         return fields
 
     def _argument(self, where, value):
         """The text that stands for it, as on the command line; contents are files in memory."""
         if isinstance(value, str):
-            return value
+            if "=array:" in value or ",array:" in value or ":array:" in value:
+                raise Error(f"{where}: files whose names begin with array: are arrays of Python; write ./array: for others")
+            return text(where, value)
         wrapped = isinstance(value, (In, Out, InOut))
         array = value.array if wrapped else value
         try:
             view = memoryview(array)
-        except TypeError:
+        except (TypeError, ValueError, BufferError):
             raise Error(f"{where} is a text, an array or a number with a type, such as \"i32:5\" or numpy.int32(5), not "
                         f"{_shown(array)}") from None
+        if "O" in view.format:
+            raise Error(f"{where}: an array of Python objects has no bytes that a kernel could use")
+        if ">" in view.format or "!" in view.format:
+            raise Error(f"{where}: the bytes of its numbers are in the order of another computer; array.astype(...) turns them")
         if view.ndim == 0:
             if wrapped:
                 raise Error(f"{where}: {type(value).__name__} is for arrays, not for {_shown(array)}")
@@ -133,6 +146,8 @@ class Application:
         if isinstance(value, (Out, InOut)):
             if view.readonly:
                 raise Error(f"{where}: the array is read-only")
+            if any(array is other for other in self.outputs.values()):
+                raise Error(f"{where}: the array has the content of another buffer, too; give each its own")
             out = self._name()
             self.outputs[out] = array
             if isinstance(value, Out):
@@ -141,12 +156,13 @@ class Application:
         return f"in:u8[{view.nbytes}]={self._content(view)}"
 
     def _scalar(self, view):
-        kind = {"?": "u"}.get(view.format, "f" if view.format in "efdg" else "u" if view.format.isupper() else "i")
-        name = _NAMES.get((kind, view.itemsize)) if len(view.format) == 1 else None
+        code = view.format.lstrip("@=<")
+        kind = {"?": "u"}.get(code, "f" if code in "efdg" else "u" if code.isupper() else "i")
+        name = _NAMES.get((kind, view.itemsize)) if len(code) == 1 else None
         if name is None:  # float16, a structure, ...: its bytes
             return f"bytes:{self._content(view)}"
-        value = view[()]
-        return f"{name}:{float(value)!r}" if kind == "f" else f"{name}:{int(value)}"
+        value, = struct.unpack(f"={_CODES[name]}", view.tobytes())
+        return f"{name}:{value!r}"
 
     def _content(self, view):
         name = self._name()
@@ -159,26 +175,34 @@ class Application:
 
 def whole(name, value, low, high=2**60):
     """A whole number: numpy's are taken, too."""
-    try:
-        number = None if isinstance(value, bool) else value.__index__()
-    except AttributeError:
-        number = None
+    number = _index(value)
     if number is None or not low <= number <= high:
         raise Error(f"{name} must be a whole number from {low} to {high}, not {_shown(value)}")
     return number
 
 
+def _index(value):
+    """None when it is no whole number."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
 def text(name, value):
     """A text or a path."""
-    if not isinstance(value, (str, os.PathLike)):
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise Error(f"{name} must be a text, not {_shown(value)}")
-    return os.fspath(value)
-
-
-_text = text
+    value = os.fspath(value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Error(f"{name} is no valid Unicode text: {_shown(value)}") from None
+    return value
 
 
 def flag(name, value):
+    """True or False."""
     if not isinstance(value, bool):
         raise Error(f"{name} must be True or False, not {_shown(value)}")
     return value

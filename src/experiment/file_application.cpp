@@ -14,7 +14,8 @@ namespace {
 
 class FileApplication final : public runtime::Application {
  public:
-  explicit FileApplication(std::shared_ptr<const PreparedProgram> program) : program_(std::move(program)) {}
+  FileApplication(std::shared_ptr<const PreparedProgram> program, bool keep_outputs)
+      : program_(std::move(program)), keep_outputs_(keep_outputs) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     const PreparedProgram& p = *program_;
@@ -123,19 +124,21 @@ class FileApplication final : public runtime::Application {
   /// The first run that ends gives the outputs; later ones repeat it.
   void keep(const Results& results) const {
     KernelOutputs& outputs = *program_->outputs;
-    if (outputs.complete) return;
+    if (!keep_outputs_ || outputs.complete) return;
     outputs.complete = true;
     for (const auto& [argument, bytes] : results)
       outputs.files.push_back({argument->output_path, output_content(*argument, bytes)});
   }
 
   std::shared_ptr<const PreparedProgram> program_;
+  bool keep_outputs_;
 };
 
 }  // namespace
 
-std::unique_ptr<runtime::Application> make_application(std::shared_ptr<const PreparedProgram> program) {
-  return std::make_unique<FileApplication>(std::move(program));
+std::unique_ptr<runtime::Application> make_application(std::shared_ptr<const PreparedProgram> program,
+                                                       bool keep_outputs) {
+  return std::make_unique<FileApplication>(std::move(program), keep_outputs);
 }
 
 }  // namespace gpumux::experiment

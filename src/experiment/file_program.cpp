@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
@@ -77,7 +79,7 @@ class Reader {
 
   [[nodiscard]] FileProgram read() {
     for (const auto& [name, argument] : spec_.buffers) add_named_buffer(name, argument);
-    if (spec_.repeat * spec_.launches.size() > kMostLaunches) {
+    if (spec_.repeat > kMostLaunches / std::max<std::size_t>(spec_.launches.size(), 1)) {
       throw UserError(fmt::format("{}: {} rounds of {} launches are more than {}", spec_.text, spec_.repeat,
                                   spec_.launches.size(), kMostLaunches));
     }
@@ -89,13 +91,15 @@ class Reader {
         located(launch.where, [&] { add_launch(launch); });
       }
     }
+    inputs_.add(spec_.repeat);
     identity_ += fmt::format("args {}", inputs_.hex());
     FileProgram result;
     result.outputs = program_.outputs;
     result.app.text = result.app.name = spec_.text;
     result.app.identity = std::move(identity_);
     const auto shared = std::make_shared<const PreparedProgram>(std::move(program_));
-    result.app.create = [shared](std::uint64_t) { return make_application(shared); };
+    result.app.create = [shared](std::uint64_t) { return make_application(shared, true); };
+    result.app.create_aside = [shared](std::uint64_t) { return make_application(shared, false); };
     return result;
   }
 
@@ -108,11 +112,16 @@ class Reader {
     std::vector<std::optional<std::size_t>> own_buffers;
   };
 
+  [[nodiscard]] const FilesInMemory& files() const {
+    static const FilesInMemory kNone;
+    return spec_.files == nullptr ? kNone : *spec_.files;
+  }
+
   void add_named_buffer(const std::string& name, const std::string& text) {
     const std::string option = fmt::format("buffer {}", name);
-    if (name.empty() || name.find_first_of("+:=, ") != std::string::npos)
+    if (name.empty() || name.find_first_of("+:=, \t\r\n") != std::string::npos)
       throw UserError(fmt::format("{}: a buffer's name has no spaces and none of + : = ,", option));
-    KernelArgument value = read_argument(option, text, spec_.folder, spec_.files);
+    KernelArgument value = read_argument(option, text, spec_.folder, files());
     if (!value.is_buffer || value.same != 0)
       throw UserError(fmt::format("{}: '{}' is no buffer; write in:, out:, inout: or zero:", option, text));
     names_.emplace_back(name);
@@ -149,13 +158,20 @@ class Reader {
     inputs_.add(argument.bytes);
     inputs_.add(argument.same);
     inputs_.add(argument.offset);
+    inputs_.add(argument.output_path.empty() ? 0 : 1);  // a copy back takes time on some machines
   }
 
-  /// The module of the file, read once.
+  /// The module of the file, read once however its path is written.
   std::size_t module_of(const std::string& path) {
-    for (std::size_t i = 0; i < program_.modules.size(); ++i)
-      if (program_.modules[i].path == path) return i;
+    std::error_code ignored;
+    for (std::size_t i = 0; i < program_.modules.size(); ++i) {
+      const std::string& known = program_.modules[i].path;
+      if (known == path || std::filesystem::equivalent(known, path, ignored)) return i;
+    }
     program_.modules.push_back({path, read_file(path)});
+    ContentHash code;
+    code.add(program_.modules.back().ptx);
+    identity_ += fmt::format("ptx {} ", code.hex());
     compiled_.push_back(emulator::compile_module(program_.modules.back().ptx, path, {}));
     return compiled_.size() - 1;
   }
@@ -181,12 +197,10 @@ class Reader {
     read_symbols(context);
     order(spec, launch);
 
-    ContentHash code;
-    code.add(program_.modules[launch.module].ptx);
     const Dim3& grid = launch.spec.grid;
     const Dim3& block = launch.spec.block;
     identity_ +=
-        fmt::format("ptx {} kernel {} grid {},{},{} block {},{},{} shared {} ", code.hex(), launch.kernel,
+        fmt::format("kernel {} of {} grid {},{},{} block {},{},{} shared {} ", launch.kernel, launch.module,
                     grid.x, grid.y, grid.z, block.x, block.y, block.z, launch.spec.shared_bytes);
     program_.launches.push_back(std::move(launch));
   }
@@ -195,6 +209,7 @@ class Reader {
                       PreparedProgram::Launch& launch) {
     const FileKernelSpec& spec = context.spec;
     std::vector<KernelArgument> arguments;
+    inputs_.add(spec.args.size());
     for (std::size_t i = 0; i < spec.args.size(); ++i) {
       PreparedProgram::Argument place;
       place.offset = params[i].offset;
@@ -209,16 +224,21 @@ class Reader {
         place.buffer_offset = named.offset;
         arguments.push_back(std::move(pointer));
       } else {
-        KernelArgument argument = read_argument("--arg", spec.args[i], spec.folder, spec.files);
+        KernelArgument argument = read_argument("--arg", spec.args[i], spec.folder, files());
         check_parameter(spec.text, i, spec.args[i], argument, params[i]);
         hash(argument);
         place.scalar = argument.scalar;
+        KernelArgument pointer;  // what the others may refer to: the content stays with the buffer
+        pointer.is_buffer = argument.is_buffer;
+        pointer.bytes = argument.bytes;
+        pointer.same = argument.same;
+        pointer.offset = argument.offset;
         if (argument.is_buffer && argument.same == 0) {
-          place.buffer = add_buffer(fmt::format("--arg {}", i + 1), "--arg " + spec.args[i], argument);
+          place.buffer =
+              add_buffer(fmt::format("--arg {}", i + 1), "--arg " + spec.args[i], std::move(argument));
           context.own_buffers.back() = place.buffer;
         }
-        argument.content.clear();
-        arguments.push_back(std::move(argument));
+        arguments.push_back(std::move(pointer));
       }
       launch.arguments.push_back(std::move(place));
     }
@@ -241,20 +261,23 @@ class Reader {
   [[nodiscard]] std::size_t named_buffer(const std::string& argument, const BufferName& named) {
     const auto found = std::find(names_.begin(), names_.end(), named.name);
     if (found == names_.end()) {
-      throw UserError(fmt::format("--arg {}: {}", argument,
-                                  names_.empty() ? std::string("there are no buffers; name them in 'buffers'")
-                                                 : unknown_choice("buffer", named.name, names_)));
+      throw UserError(fmt::format(
+          "--arg {}: {}", argument,
+          names_.empty() ? std::string("there is no such buffer; a workload file's 'buffers' names them")
+                         : unknown_choice("buffer", named.name, names_)));
     }
     const auto index = static_cast<std::size_t>(found - names_.begin());
     const std::uint64_t bytes = program_.buffers[index].value.bytes;
     if (named.offset > bytes)
       throw UserError(fmt::format("--arg {}: the buffer {} has {} bytes", argument, named.name, bytes));
+    inputs_.add("buffer");
     inputs_.add(index);
     inputs_.add(named.offset);
     return index;
   }
 
   void read_symbols(const Context& context) {
+    inputs_.add(context.spec.symbols.size());
     const isa::Module& module = context.module;
     const FileKernelSpec& spec = context.spec;
     std::vector<std::string> known;
@@ -279,13 +302,17 @@ class Reader {
       argument.name = find_symbol("variable", text.substr(0, equals), known, spec.path);
       for (const PreparedProgram::Symbol& earlier : program_.symbols)
         if (earlier.module == argument.module && earlier.name == argument.name) fail("it is set twice");
-      argument.value = read_argument(option, value, spec.folder, spec.files);
+      argument.value = read_argument(option, value, spec.folder, files());
       const auto symbol =
           std::find_if(module.symbols.begin(), module.symbols.end(),
                        [&](const isa::Symbol& s) { return s.name == argument.name && is_variable(s); });
       if (argument.value.same != 0) fail("same: is for --arg; a variable is no parameter");
       const std::uint64_t bytes =
           argument.value.is_buffer ? argument.value.bytes : argument.value.scalar.size();
+      if (argument.value.is_buffer && argument.value.content.empty() && argument.value.output_path.empty() &&
+          bytes <= symbol->bytes) {
+        argument.value.content.assign(bytes, '\0');  // zero: of a variable that the module gives a value
+      }
       if (bytes > symbol->bytes) {
         fail(fmt::format("the variable has {} bytes; this has {}", symbol->bytes, bytes));
       }
@@ -305,8 +332,10 @@ class Reader {
       throw UserError(
           fmt::format("{}: stream {} is not one of 0 to {}", spec.text, spec.stream, kMostStreams - 1));
     }
-    launch.spec.stream = static_cast<runtime::StreamId>(spec.stream);
-    program_.streams = std::max(program_.streams, launch.spec.stream + 1);
+    const auto known = std::find(streams_.begin(), streams_.end(), spec.stream);
+    launch.spec.stream = static_cast<runtime::StreamId>(known - streams_.begin());
+    if (known == streams_.end()) streams_.push_back(spec.stream);
+    program_.streams = static_cast<std::uint32_t>(streams_.size());
     for (const std::uint64_t number : spec.after) {
       if (number == 0 || number > program_.launches.size()) {
         throw UserError(fmt::format("{}: 'after' {} is no earlier launch; the first is 1, and this is {}",
@@ -314,9 +343,8 @@ class Reader {
       }
       launch.after.push_back(number - 1);
     }
-    if (spec_.launches.size() == 1 && spec_.repeat == 1) return;
-    inputs_.add(spec.stream);
-    inputs_.add(spec_.repeat);
+    inputs_.add(launch.spec.stream);
+    inputs_.add(spec.after.size());
     for (const std::uint64_t number : spec.after) inputs_.add(number);
   }
 
@@ -324,6 +352,7 @@ class Reader {
   PreparedProgram program_;
   std::vector<std::shared_ptr<const emulator::CompiledModule>> compiled_;  // of program_.modules
   std::vector<std::string> names_;                                         // of the first buffers
+  std::vector<std::uint64_t> streams_ = {0};                               // as the launches call them
   std::uint64_t buffer_bytes_ = 0;
   std::string identity_;
   ContentHash inputs_;

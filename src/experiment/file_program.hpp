@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,24 +12,17 @@
 #include "base/error.hpp"
 #include "base/types.hpp"
 #include "experiment/run.hpp"
+#include "experiment/workload_file.hpp"
 
 namespace gpumux::experiment {
 
-/// Contents of files that are in memory and not on disk, by path; those of the disk are not asked then.
-using FilesInMemory = std::map<std::string, std::string>;
-
-/// What the command line or a workload file says about one launch of a kernel of a file.
-struct FileKernelSpec {
-  std::string path;                  // of the PTX
-  std::string kernel;                // its name in the PTX or in C++, see symbol_name.hpp
-  std::string text;                  // "k.ptx:scale"
-  std::string grid;                  // "16", "16,8", "16,8,2"; required
-  std::string block;                 // required
-  std::string shared;                // dynamic shared memory, bytes or "4K"; empty: 0
-  std::vector<std::string> args;     // one per parameter, see below
-  std::vector<std::string> symbols;  // "NAME=ARG", NAME a variable of the module
+/// What the command line or a workload file says about one launch of a kernel of a file; grid and block are
+/// required.
+struct FileKernelSpec : KernelOptions {
+  std::string path;      // of the PTX
+  std::string kernel;    // its name in the PTX or in C++, see symbol_name.hpp
+  std::string text;      // "k.ptx:scale"
   std::string folder;    // relative paths of the arguments are relative to it; empty: the current one
-  FilesInMemory files;   // that the arguments name
   SourceLocation where;  // of launches of a program: what is wrong without a place of its own is there
 
   // Of launches of a program:
@@ -49,8 +41,9 @@ struct FileKernelSpec {
 //   zero:TYPE[N]             a zeroed buffer
 //   same:K, same:K+BYTES     the buffer of argument K again (1: the first), or from BYTES into it
 //   buffer:NAME[+BYTES]      a buffer of the program, or from BYTES into it
-// Of a variable (symbols) they give the content before the launch; `out` and `inout` also write its content
-// after the run. A content that is shorter than the variable fills its beginning.
+// Of a variable (symbols) they give the content before the first launch; `out` and `inout` also write its
+// content after the run, and `out` leaves what the module itself gives it. A content that is shorter than the
+// variable fills its beginning. Launches of one file share its variables.
 
 /// Several kernels that share buffers. The launches of a stream run in order, those of different streams side
 /// by side; each of `repeat` rounds begins when the one before has ended.
@@ -60,10 +53,12 @@ struct FileProgramSpec {
   std::vector<std::pair<std::string, std::string>> buffers;  // name, and in, out, inout or zero as above
   std::vector<FileKernelSpec> launches;
   std::uint64_t repeat = 1;
-  FilesInMemory files;
+  const FilesInMemory* files =
+      nullptr;  // that arguments may name; nullptr: none. Read by file_program() alone
 };
 
-/// The output buffers of a program's first completed run.
+/// The output buffers of a program's first completed run. Runs beside the run that was asked for (baselines,
+/// profiles) leave them alone: AppSpec::create_aside.
 struct KernelOutputs {
   struct File {
     std::string path;

@@ -69,9 +69,15 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
 
 }  // namespace
 
+AppSpec AppSpec::aside() const {
+  AppSpec app = *this;
+  if (create_aside) app.create = create_aside;
+  return app;
+}
+
 RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
-  isolated.apps = {spec.apps[index]};
+  isolated.apps = {spec.apps[index].aside()};
   const std::string& warps = spec.policy.warps;
   isolated.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
   isolated.verify = false;

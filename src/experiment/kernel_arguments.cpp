@@ -176,9 +176,9 @@ class ArgumentReader {
     const std::size_t colon = text.find(':');
     const std::string kind = text.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
-    static const std::vector<std::string> kKinds = {"i8",  "u8",   "i16",   "u16", "i32", "u32",
-                                                    "i64", "u64",  "f32",   "f64", "in",  "inout",
-                                                    "out", "zero", "bytes", "same"};
+    static const std::vector<std::string> kKinds = {"i8",  "u8",   "i16",   "u16",  "i32",   "u32",
+                                                    "i64", "u64",  "f32",   "f64",  "in",    "inout",
+                                                    "out", "zero", "bytes", "same", "buffer"};
     if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
       bad(unknown_choice("kind of argument", kind, kKinds));
     }
@@ -192,6 +192,7 @@ class ArgumentReader {
       return argument;
     }
     if (kind == "same") return same(rest);
+    if (kind == "buffer") bad("passes a buffer of a program to a kernel; it is no value");
     return buffer(kind, rest);
   }
 

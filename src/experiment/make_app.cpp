@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -26,9 +27,7 @@ std::string in_folder(const std::string& path, const std::string& folder) {
 }
 
 /// A launch of a kernel of a file: what is the same of one alone and of one of several.
-template <typename Arguments>
-FileKernelSpec kernel_spec(const std::string& text, const Arguments& a, const AppArguments& app,
-                           const std::string& folder) {
+FileKernelSpec kernel_spec(const std::string& text, const KernelOptions& options, const std::string& folder) {
   FileKernelSpec kernel;
   if (!split_kernel(text, kernel.path, kernel.kernel)) {
     refuse_other_files(text);
@@ -36,14 +35,22 @@ FileKernelSpec kernel_spec(const std::string& text, const Arguments& a, const Ap
   }
   kernel.path = in_folder(kernel.path, folder);
   kernel.text = text;
-  kernel.grid = a.grid;
-  kernel.block = a.block;
-  kernel.shared = a.shared;
-  kernel.args = a.args;
-  kernel.symbols = a.symbols;
+  static_cast<KernelOptions&>(kernel) = options;
   kernel.folder = folder;
-  kernel.files = app.files;
   return kernel;
+}
+
+/// Names are shown in tables.
+void check_name(const AppArguments& a) {
+  const bool is_file = a.app.find(".ptx") != std::string::npos;
+  if (is_file || runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr) {
+    throw UserError(fmt::format("'app' of an application with launches is a name for results, and '{}' is {}",
+                                a.app, is_file ? "a file" : "built in"));
+  }
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (a.app.empty() || std::any_of(a.app.begin(), a.app.end(), is_control))
+    throw UserError(
+        "'app' of an application with launches is a name for results: not empty, and on one line");
 }
 
 FileProgram program_of(const AppArguments& a, const std::string& folder) {
@@ -52,17 +59,15 @@ FileProgram program_of(const AppArguments& a, const std::string& folder) {
   program.folder = folder;
   program.buffers = a.buffers;
   program.repeat = a.repeat;
-  program.files = a.files;
-  if (a.app.find(".ptx") != std::string::npos ||
-      runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr) {
-    throw UserError(fmt::format("'app' of an application with launches is a name for results, and '{}' is {}",
-                                a.app, a.app.find(".ptx") != std::string::npos ? "a file" : "built in"));
+  program.files = &a.files;
+  if (a.launches.empty()) {
+    program.launches = {kernel_spec(a.app, a, folder)};
+    return file_program(program);
   }
+  check_name(a);
   for (const LaunchArguments& launch : a.launches) {
-    FileKernelSpec kernel =
-        launch.where.file.empty()
-            ? kernel_spec(launch.kernel, launch, a, folder)
-            : located(launch.where, [&] { return kernel_spec(launch.kernel, launch, a, folder); });
+    const auto spec = [&] { return kernel_spec(launch.kernel, launch, folder); };
+    FileKernelSpec kernel = launch.where.file.empty() ? spec() : located(launch.where, spec);
     kernel.where = launch.where;
     kernel.stream = launch.stream;
     kernel.after = launch.after;
@@ -76,8 +81,7 @@ void add_app(const AppArguments& a, const std::string& folder, bool verify, Appl
     if (verify) {
       throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
     }
-    FileProgram made =
-        a.launches.empty() ? file_kernel(kernel_spec(a.app, a, a, folder)) : program_of(a, folder);
+    FileProgram made = program_of(a, folder);
     apps.specs.push_back(std::move(made.app));
     apps.outputs.push_back(std::move(made.outputs));
     return;

@@ -39,7 +39,7 @@ struct PreparedProgram {
   struct Launch {
     std::size_t module = 0;
     std::string kernel;
-    runtime::LaunchSpec spec;  // its stream is one of the file's
+    runtime::LaunchSpec spec;  // its stream is an index: 0 is the host's default stream
     std::vector<Argument> arguments;
     std::uint32_t param_bytes = 0;
     std::vector<std::size_t> after;  // earlier launches
@@ -51,11 +51,12 @@ struct PreparedProgram {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   std::uint64_t repeat = 1;
-  std::uint32_t streams = 1;  // those of the launches are below it
+  std::uint32_t streams = 1;  // as many as the launches use, and stream 0
   std::shared_ptr<KernelOutputs> outputs;
 };
 
+/// `keep_outputs`: its first run that ends fills PreparedProgram::outputs, if none has.
 [[nodiscard]] std::unique_ptr<runtime::Application> make_application(
-    std::shared_ptr<const PreparedProgram> program);
+    std::shared_ptr<const PreparedProgram> program, bool keep_outputs);
 
 }  // namespace gpumux::experiment

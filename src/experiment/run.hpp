@@ -22,7 +22,11 @@ struct AppSpec {
   std::string text;      // as typed: "hotspot:size=256", "k.ptx:scale"
   std::string name;      // "hotspot", "k.ptx:scale"
   std::string identity;  // everything that determines its behaviour: parameters, content of its files
-  std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)> create;
+  using Create = std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)>;
+  Create create;
+  /// For runs beside the one that was asked for, whose output files nobody wants. Empty: as create.
+  Create create_aside;
+  [[nodiscard]] AppSpec aside() const;
 };
 
 /// A built-in application by "name" or "name:key=value,...". Throws UserError.

@@ -139,7 +139,7 @@ AppArguments TomlReader::app(const toml::table& table, const std::vector<std::st
     if (key == "buffers") {
       if (!value.is_table()) fail(value, "'buffers' must be a table: buffers = {x = \"zero:f32[64]\"}");
       for (const auto& [name, buffer] : *value.as_table())
-        app.buffers.emplace_back(std::string(name.str()), text(buffer, "buffers"));
+        app.buffers.emplace_back(std::string(name.str()), text(buffer, std::string(name.str()).c_str()));
     }
     if (key == "launches") {
       if (!value.is_array() || value.as_array()->empty())

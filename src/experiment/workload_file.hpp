@@ -13,32 +13,34 @@
 
 namespace gpumux::experiment {
 
-/// A launch of an application of several kernels; docs/workloads.md.
-struct LaunchArguments {
+/// What the options of a kernel of a file say; docs/workloads.md and file_program.hpp.
+struct KernelOptions {
+  std::string grid;                  // "16", "16,8", "16,8,2"
+  std::string block;                 // likewise
+  std::string shared;                // dynamic shared memory, bytes or "4K"; empty: 0
+  std::vector<std::string> args;     // one per parameter
+  std::vector<std::string> symbols;  // "NAME=ARG", NAME a variable of the module
+};
+
+/// Contents of files that are in memory and not on disk, by path.
+using FilesInMemory = std::map<std::string, std::string>;
+
+/// A launch of an application of several kernels.
+struct LaunchArguments : KernelOptions {
   std::string kernel;  // "k.ptx:scale"
-  std::string grid;
-  std::string block;
-  std::string shared;
-  std::vector<std::string> args;
-  std::vector<std::string> symbols;
   std::uint64_t stream = 0;
   std::vector<std::uint64_t> after;  // launches that end before it begins; 1 is the first
   SourceLocation where;              // of a file; empty: there is none
 };
 
 /// An APP and the options that bind to it, not yet checked against what exists.
-struct AppArguments {
+struct AppArguments : KernelOptions {
   std::string app;  // "hotspot:size=256", "k.ptx:scale"; with launches, a name for results
-  std::string grid;
-  std::string block;
-  std::string shared;
-  std::vector<std::string> args;
-  std::vector<std::string> symbols;
   std::vector<std::pair<std::string, std::string>> buffers;  // that its launches share: name, argument
-  std::vector<LaunchArguments> launches;     // empty: the app is one kernel, or none of a file
-  std::uint64_t repeat = 1;                  // rounds of the launches
-  std::map<std::string, std::string> files;  // contents of files that are not on disk, by path
-  SourceLocation where;                      // of a file; empty: there is none
+  std::vector<LaunchArguments> launches;  // empty: the app is one kernel, or none of a file
+  std::uint64_t repeat = 1;               // rounds of the launches
+  FilesInMemory files;                    // that arguments may name
+  SourceLocation where;                   // of a file; empty: there is none
 };
 
 /// Where neither a file nor an option says otherwise.

@@ -279,7 +279,7 @@ TEST_F(Sweep, TheSweepsOfTheRepositoryAreGood) {
     ::kill(child, SIGTERM);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(count(), 390);
+    EXPECT_EQ(count(), 378);
   }
 }
 

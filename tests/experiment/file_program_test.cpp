@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "experiment/profile.hpp"
 #include "machine/config_file.hpp"
 #include "temporary_folder.hpp"
 
@@ -371,11 +373,83 @@ TEST(FileProgram, FilesMayBeInMemory) {
   FileProgramSpec s = program({scale("buffer:x", "buffer:z", "2")});
   s.buffers[0].second = "in:f32[64]=array:0";
   s.buffers[2].second = "out:f32[64]=array:1";
-  s.files = {{"array:0", bytes_of(ramp(64))}};
+  const FilesInMemory files = {{"array:0", bytes_of(ramp(64))}};
+  s.files = &files;
   const FileProgram made = file_program(s);
   (void)run(made);
   EXPECT_EQ(made.outputs->files.at(0).path, "array:1");
   EXPECT_EQ(output_of(made), times(2));
+}
+
+TEST(FileProgram, TheIdentityTellsProgramsApart) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const FileKernelSpec k = scale("buffer:x", "buffer:y", "2");
+  std::map<std::string, std::string> seen;  // identity -> what has it
+  const auto is_new = [&](const char* what, const FileProgramSpec& s) {
+    const auto [known, inserted] = seen.emplace(file_program(s).app.identity, what);
+    EXPECT_TRUE(inserted) << what << " has the identity of " << known->second;
+  };
+  is_new("three launches", program({k, k, k}));
+  FileProgramSpec s = program({k, k, k});
+  s.launches[1].stream = s.launches[2].stream = 1;
+  is_new("two streams", s);
+  s.launches[1].after = {1};
+  is_new("the second waits", s);
+  s.launches[1].after = {};
+  s.launches[2].after = {1};
+  is_new("the third waits", s);
+  s.repeat = 2;
+  is_new("two rounds", s);
+  s = program({k, k, k});
+  s.buffers[2].second = "zero:f32[64]";
+  is_new("nothing is read back", s);
+  s.launches[1].args[1] = "buffer:z";
+  is_new("another buffer", s);
+  s.launches[1].args[1] = "buffer:z+128";
+  is_new("its second half", s);
+  // A copy of the module has variables of its own; the same file by another path has not.
+  write_file_atomically(temporary("copy.ptx"), read_file(source("kernel.ptx")));
+  s = program({k, k, k});
+  s.launches[1].path = temporary("copy.ptx");
+  is_new("a copied module", s);
+  s.launches[1].path = std::string(GPUMUX_SOURCE_DIR) + "/tests/../tests/experiment/kernel.ptx";
+  EXPECT_TRUE(seen.contains(file_program(s).app.identity));
+  // What streams are called does not matter.
+  s = program({k, k, k});
+  s.launches[1].stream = s.launches[2].stream = 7;
+  s.launches[2].after = {1};
+  s.repeat = 2;
+  EXPECT_EQ(seen[file_program(s).app.identity], "two rounds");
+}
+
+TEST(FileProgram, BaselinesAndProfilesLeaveOutputsAlone) {
+  write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
+  const FileProgram made = file_program(program({scale("buffer:x", "buffer:z", "2")}));
+  RunSpec run;
+  run.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+  run.policy = policy::parse_choice("ws");
+  run.apps = {made.app, builtin_app("add:blocks=1")};
+  (void)isolated_ipcs(run, "");
+  policy::ProfileRequest request;
+  request.depth = policy::ProfileRequest::Depth::Curve;
+  request.cycles = 5000;
+  (void)profiles(run, request, "");
+  EXPECT_FALSE(made.outputs->complete);
+  EXPECT_TRUE(made.outputs->files.empty());
+  (void)simulate(run);
+  EXPECT_EQ(output_of(made), times(2));
+}
+
+TEST(FileProgram, ZeroGivesAVariableWithAValueZeroes) {
+  write_file_atomically(temporary("four.txt"), "1\n2\n3\n4\n");
+  const auto with =
+      [](const std::vector<std::string>& symbols) {  // weigh() adds offset, which the module sets
+        const FileProgram kernel = file_kernel(with_symbols("weigh", weigh_args(), symbols));
+        (void)run(kernel);
+        return kernel.outputs->files.at(0).content;
+      };
+  EXPECT_EQ(with({"offset=zero:i32[1]"}), with({"offset=i32:0"}));
+  EXPECT_NE(with({"offset=zero:i32[1]"}), with({}));
 }
 
 TEST(FileProgram, SaysWhatIsWrong) {
@@ -409,6 +483,8 @@ TEST(FileProgram, SaysWhatIsWrong) {
   s.launches[1].stream = 0;
   s.repeat = 100'000;
   has(s, "100000 rounds of 2 launches are more than 100000");
+  s.repeat = (std::uint64_t{1} << 63U) + 1;
+  has(s, "rounds of 2 launches are more than 100000");
   s.repeat = 1;
   s.buffers[1].second = "i32:5";
   has(s, "buffer y: 'i32:5' is no buffer");

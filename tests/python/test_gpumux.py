@@ -19,6 +19,7 @@ import gpumux
 
 PROGRAM = os.environ["GPUMUX_PROGRAM"]
 KERNEL = os.path.join(os.environ["GPUMUX_SOURCE_DIR"], "tests/experiment/kernel.ptx") + ":scale"
+TWICE = numpy.zeros(4)
 SWEEP = """
 policies = ["even", "spatial"]
 apps = ["add", {name = "NA", app = "stream"}]
@@ -98,6 +99,19 @@ class Run(Folder):
             (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(b"abc")]}]), "args[0]: the array is read-only"),
             (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(numpy.int32(5))]}]), "args[0]: Out is for arrays"),
             (dict(apps=[{"app": KERNEL, "grid": 1.5}]), "'grid' is a whole number, a list of up to three or a text, not 1.5"),
+            (dict(apps=[{"app": KERNEL, "args": [numpy.array([None, 5])]}]), "args[0]: an array of Python objects"),
+            (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(numpy.zeros(4, ">f4"))]}]), "args[0]: the bytes of its numbers"),
+            (dict(apps=[{"app": KERNEL, "args": [numpy.array(2, ">f4")]}]), "args[0]: the bytes of its numbers"),
+            (dict(apps=[{"app": KERNEL, "args": [numpy.array(["2026-01-01"], "M8[D]")]}]), "args[0] is a text, an array"),
+            (dict(apps=[{"app": KERNEL, "args": ["in:array:0"]}]), "args[0]: files whose names begin with array:"),
+            (dict(apps=[{"app": KERNEL, "args": [gpumux.Out(TWICE), gpumux.Out(TWICE)]}]), "args[1]: the array has the content"),
+            (dict(apps=["hot\udc80spot"]), "an application is no valid Unicode text"),
+            (dict(apps=[b"hotspot"]), "a text or a dict"),
+            (dict(apps=["add"], cycles=numpy.array([1, 2])), "cycles must be a whole number"),
+            (dict(apps=["add"], cycles=int), "cycles must be a whole number"),
+            (dict(apps=[{"app": "a", "buffers": {}, "launches": [{"kernel": KERNEL, "grid": 1, "block": 1, "args": [
+                "buffer:x", "buffer:x", "f32:1", "u32:1"]}]}]), "launches[0]: error: --arg buffer:x: there is no such buffer"),
+            (dict(apps=[{"app": "a\nb", "launches": [{"kernel": KERNEL}]}]), "not empty, and on one line"),
             (dict(apps=[{"app": 5}]), "app must be a text, not 5"),
             (dict(apps=[{"app": "a", "launches": 5}]), "'launches' of an application is a list of dicts"),
             (dict(apps=[{"app": "a", "launches": [{}]}]), "a launch is a dict with 'kernel'"),
@@ -136,6 +150,7 @@ class Run(Folder):
         kernel["args"] = [gpumux.InOut(both), "same:1", "f32:2", numpy.uint32(64)]
         gpumux.run(kernel, set={"sms": 1})
         self.assertTrue((both == x.reshape(8, 8) * 2).all())
+        kernel["grid"] = numpy.int64(2)
         raw = bytearray(256)
         kernel["args"] = [gpumux.In(x.tobytes()), gpumux.Out(raw), "f32:1", "u32:64"]
         gpumux.run(kernel, set={"sms": 1})
@@ -147,6 +162,14 @@ class Run(Folder):
         with self.assertWarnsRegex(UserWarning, "did not end within 20 cycles"):
             gpumux.run(kernel, set={"sms": 1}, cycles=20)
         self.assertTrue((y == 7).all())
+
+    def test_baselines_fill_no_arrays(self):
+        y = numpy.full(64, 7, dtype=numpy.float32)
+        kernel = {"app": KERNEL, "grid": 2, "block": 32, "args": ["zero:f32[64]", gpumux.Out(y), "f32:1", "u32:64"]}
+        for _cache in ("empty", "filled"):  # alone the kernel ends
+            with self.assertWarnsRegex(UserWarning, "did not end within 2000 cycles"):
+                gpumux.run(["hotspot", kernel], policy="sequential", set={"sms": 1}, cycles=2000)
+            self.assertTrue((y == 7).all())
 
     def test_several_kernels_share_buffers(self):
         x = numpy.arange(64, dtype=numpy.float32)
