@@ -20,6 +20,7 @@
 #include "experiment/run.hpp"
 #include "machine/config_file.hpp"
 #include "runtime/application.hpp"
+#include "terminal.hpp"
 #include "trace/reference.hpp"
 
 namespace gpumux::cli {
@@ -172,8 +173,8 @@ void note_differences(const ordered_json& earlier, const std::string& path, std:
                         const char* what) {
     const std::uint64_t then = earlier.value(key, unsaid);
     if (then == now) return;
-    fmt::print(stderr, "note: {} has {} {}, this {}: compare with {} {}\n", path, what, then, now, option,
-               then);
+    say(fmt::format("note: {} has {} {}, this {}: compare with {} {}\n", path, what, then, now, option,
+                    then));
   };
   note("repeats", repeats, 1, "--repeat", "the fastest of so many runs:");
   note("threads", threads, 1, "--threads", "host threads:");

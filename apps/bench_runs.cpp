@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/exit_code.hpp"
+#include "terminal.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::cli {
@@ -31,7 +32,7 @@ Measured in_child(const std::string& what, const std::function<Measured()>& work
       code = ::write(pipe[1], &measured, sizeof measured) == sizeof measured ? 0 : 1;
     } catch (...) {
       const Failure failure = current_failure();
-      fmt::print(stderr, "bench {}: {}\n", what, failure.text);
+      say(fmt::format("bench {}: {}\n", what, failure.text));
       code = failure.exit_code;
     }
     ::_exit(code);

@@ -15,6 +15,7 @@
 #include "reproduce/library.hpp"
 #include "runtime/application.hpp"
 #include "sweep/expand.hpp"
+#include "terminal.hpp"
 #include "usual_runs.hpp"
 
 namespace gpumux::cli {
@@ -195,7 +196,7 @@ void print_experiments(const ordered_json& list) {
       fmt::print("{:<18}   {}: {} runs", "", scale, size["runs"].get<std::size_t>());
       if (!size["cycles"].is_null()) fmt::print(" of {} cycles", size["cycles"].get<std::uint64_t>());
       if (!size["usual_seconds"].is_null()) {
-        fmt::print(", usually {:.2g} s of one core", size["usual_seconds"].get<double>());
+        fmt::print(", usually {} of one core", duration(size["usual_seconds"].get<double>()));
       }
       fmt::print("\n");
     }

@@ -80,9 +80,7 @@ int dispatch(Arguments args) {
   throw UserError(unknown_choice("command", command, known));
 }
 
-void print_error(const std::string& text) {
-  fmt::print(stderr, "{}\n", error_line(text, wants_colour(STDERR_FILENO)));
-}
+void print_error(const std::string& text) { say(error_line(text, wants_colour(STDERR_FILENO)) + "\n"); }
 
 /// A closed standard stream would lend its number to the first file that is opened, and what is printed would
 /// go there. With these in its place, reading finds an end, and printing to standard output fails.

@@ -281,8 +281,8 @@ void write_results(const Options& options, const std::vector<Report>& reports,
   }
   for (const auto& outputs : apps.outputs) {
     for (std::size_t i = 0; !outputs->complete && i < outputs->paths.size(); ++i) {
-      fmt::print(stderr, "note: {} was not written: the kernel did not end within the cycle limit\n",
-                 outputs->paths[i]);
+      say(fmt::format("note: {} was not written: the kernel did not end within the cycle limit\n",
+                      outputs->paths[i]));
     }
     for (const experiment::KernelOutputs::File& file : outputs->files) files.add(file.path, file.content);
   }
@@ -311,10 +311,12 @@ int run_command(Arguments args) {
   std::vector<experiment::AppArguments> app_arguments;
   if (!read_options(std::move(args), options, app_arguments)) return 0;
   std::string folder;
+  std::string workload_file;
   if (app_arguments.front().app.ends_with(".toml")) {
     if (app_arguments.size() != 1)
       throw UserError("a workload file names all its applications; give it alone");
-    folder = read_workload_file(app_arguments.front().app, options, app_arguments);
+    workload_file = app_arguments.front().app;
+    folder = read_workload_file(workload_file, options, app_arguments);
   }
 
   experiment::RunSpec spec;
@@ -348,7 +350,20 @@ int run_command(Arguments args) {
   for (const auto& outputs : apps.outputs)
     written.insert(written.end(), outputs->paths.begin(), outputs->paths.end());
   for (const std::string& path : written) ResultFiles::check(path);
-  check_apart(written, {options.db});
+  std::vector<std::string> inputs = {options.db, workload_file};
+  if (const std::string& name = options.machine.value_or(""); name.ends_with(".toml")) inputs.push_back(name);
+  for (const experiment::AppArguments& app : app_arguments) {
+    const auto add = [&](const std::string& text) {
+      std::string file = text;
+      if (std::string path, kernel; experiment::split_kernel(text, path, kernel)) file = path;
+      if (file.find('/') == std::string::npos && file.find('.') == std::string::npos) return;  // built in
+      inputs.push_back(
+          folder.empty() || file.starts_with('/') ? file : (std::filesystem::path(folder) / file).string());
+    };
+    if (app.launches.empty()) add(app.app);
+    for (const experiment::LaunchArguments& launch : app.launches) add(launch.kernel);
+  }
+  check_apart(written, inputs);
   if (!options.db.empty()) check_database(options, apps);
 
   const machine::MachineConfig machine = spec.machine;

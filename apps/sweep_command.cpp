@@ -85,10 +85,10 @@ int report_failures(const sweep::SweepPlan& plan,
     if (i < kShown) {
       const std::string line = fmt::format("failed: {}: {}", run_text(plan.runs[index]),
                                            failure.error.substr(0, failure.error.find('\n')));
-      fmt::print(stderr, "{}\n", error_line(line, wants_colour(STDERR_FILENO)));
+      say(fmt::format("{}\n", error_line(line, wants_colour(STDERR_FILENO))));
     }
   }
-  if (failures.size() > kShown) fmt::print(stderr, "failed: and {} more\n", failures.size() - kShown);
+  if (failures.size() > kShown) say(fmt::format("failed: and {} more\n", failures.size() - kShown));
   return code;
 }
 

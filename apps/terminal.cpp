@@ -98,6 +98,11 @@ std::string time_left(double elapsed_seconds, double done) {
   return fmt::format(", {} left", duration(elapsed_seconds * (1 - done) / done));
 }
 
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 ProgressMode progress_mode(const std::string& text, bool quiet) {
   if (text != "auto" && text != "plain" && text != "off")
     throw UserError(fmt::format("--progress '{}' must be auto, plain or off", text));
@@ -123,14 +128,12 @@ bool ProgressLine::due() {
 void ProgressLine::show(std::string_view text) {
   if (!shown()) return;
   if (mode_ == ProgressMode::Plain) {
-    fmt::print(stderr, "{}\n", text);
-    std::fflush(stderr);
+    say(fmt::format("{}\n", text));
     return;
   }
   const std::size_t width = terminal_width(STDERR_FILENO).value_or(80);
   const std::string line = shortened(text, width > 1 ? width - 1 : 1);  // the last column would wrap
-  fmt::print(stderr, "{}{}", kEraseLine, line);
-  std::fflush(stderr);
+  say(kEraseLine + line);
   dirty_ = true;
 }
 

@@ -31,6 +31,9 @@ enum class Style { Bold, Dim, Red, Yellow };
 /// ", 1:05 left" from how much of the work is done (0 to 1); empty while that says little.
 [[nodiscard]] std::string time_left(double elapsed_seconds, double done);
 
+/// To standard error. Where nobody can read it (a full disk, say), what it says is lost, and nothing else.
+void say(const std::string& text);
+
 /// How commands say how far they are, on standard error.
 enum class ProgressMode {
   Auto,   // Line on a terminal, else Plain

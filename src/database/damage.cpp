@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -62,6 +63,8 @@ std::optional<std::string> find_damage(const std::string& path) {
   try {
     Connection connection(path, Access::Read, 1);
     return find_in(connection);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;  // that nobody knows
   } catch (const std::exception& error) {
     const std::string text = error.what();
     const std::string start = path + ": error: ";

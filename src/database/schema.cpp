@@ -190,6 +190,16 @@ std::optional<std::string> missing_in_schema(Connection& connection) {
 
 namespace {
 
+/// A database of an earlier version has that version's tables and no others.
+void check_version(Connection& connection, std::int64_t version) {
+  Connection right = Connection::in_memory();
+  for (std::int64_t i = 0; i < version; ++i) right.execute(migrations()[static_cast<std::size_t>(i)]);
+  if (tables(connection) == tables(right)) return;
+  throw UserError(
+      {connection.path()},
+      fmt::format("is damaged: it says that it has schema version {}, and has other tables", version));
+}
+
 void check_tables(Connection& connection) {
   if (const auto missing = missing_in_schema(connection)) {
     throw UserError({connection.path()},
@@ -219,6 +229,7 @@ void migrate(Connection& connection, Migrations steps) {
   Transaction transaction(connection);
   const Header header = read_header(connection);  // another process may have been first
   check_header(connection, header, steps.size());
+  if (!header.empty && steps.data() == migrations().data()) check_version(connection, header.version);
   for (std::size_t i = static_cast<std::size_t>(header.version); i < steps.size(); ++i) {
     connection.execute(steps[i]);
   }
@@ -231,8 +242,10 @@ void migrate(Connection& connection, Migrations steps) {
 std::int64_t check_readable(Connection& connection) {
   const Header header = read_header(connection);
   check_header(connection, header, kSchemaVersion);
-  if (header.version < 1)
+  if (header.version < 1) {
+    check_version(connection, 0);
     throw UserError({connection.path()}, "is empty; name a database that `gpumux sweep` made");
+  }
   check_tables(connection);
   return header.version;
 }

@@ -175,6 +175,10 @@ void Connection::wait_for_others(int seconds) {
 void Connection::check_in_place() const {
   int moved = 0;
   if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
+    // Its log would be taken for that of a database that comes to this name later, such as a backup.
+    std::error_code ignored;
+    for (const char* companion : {"-wal", "-shm"})
+      if (!fs::exists(path_, ignored)) fs::remove(path_ + companion, ignored);
     throw UserError({path_}, "was deleted or moved while it was in use: nothing more can be kept in it");
   }
 }

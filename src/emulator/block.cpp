@@ -135,7 +135,10 @@ void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
   std::memcpy(&pointer, warp.base[0] + launch_->program->zeroed_from + lane * 4, 4);
   const isa::Instruction& inst = function.code[warp.pc];
   const bool by_pointer = inst.src[0].kind == isa::Operand::Kind::Reg32 && inst.src[0].reg == 0;
-  if (pointer < size && !by_pointer) return;
+  const auto behind = std::find_if(function.frames.begin(), function.frames.end(),
+                                   [&](const auto& part) { return part.first > warp.pc; });
+  const std::uint64_t frame = behind == function.frames.begin() ? 0 : std::prev(behind)->second;
+  if (pointer + frame <= size && !by_pointer) return;
   fault(warp, lane,
         fmt::format("stack overflow: calls nest {} deep, and a thread has {} bytes of local memory and stack",
                     depth, size));

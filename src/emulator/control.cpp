@@ -5,6 +5,7 @@
 
 #include "emulator/block.hpp"
 #include "emulator/lanes.hpp"
+#include "emulator/windows.hpp"
 
 namespace gpumux::emulator {
 
@@ -108,7 +109,8 @@ void call(Warp& warp, const Op& op, LaneMask lanes) {
     const auto* function = warp.src<u64>(op, 0);
     for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
-      const u32 target = function[lane] < table.size() ? table[function[lane]] : kNoTarget;
+      const u64 index = function_at(function[lane]);
+      const u32 target = index < table.size() ? table[index] : kNoTarget;
       if (target == kNoTarget) {
         warp.block->fault(warp, lane,
                           fmt::format("call through 0x{:x}, which is no function's address", function[lane]));

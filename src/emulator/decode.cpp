@@ -8,6 +8,7 @@
 #include "emulator/block.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/launch.hpp"
+#include "emulator/windows.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -176,7 +177,7 @@ class Decoder {
   std::uint64_t symbol_value(const Operand& operand) const {
     const Symbol& symbol = module_.compiled->module.symbols[operand.reg];
     if (symbol.kind == Symbol::Kind::ExternShared) return program_.dynamic_shared_base + operand.imm;
-    if (symbol.kind == Symbol::Kind::Function) return symbol.function;
+    if (symbol.kind == Symbol::Kind::Function) return function_address(symbol.function);
     return module_.symbol_address[operand.reg] + operand.imm;
   }
 

@@ -48,7 +48,7 @@ std::string with_kernel(std::string message, const std::string& kernel) {
 /// The address that a pointer in initialised memory gets: generic ones carry the space's window.
 std::uint64_t pointer_value(const ModuleData& data, const Symbol::Relocation& relocation) {
   const Symbol& symbol = data.compiled->module.symbols[relocation.symbol];
-  if (symbol.kind == Symbol::Kind::Function) return symbol.function;
+  if (symbol.kind == Symbol::Kind::Function) return function_address(symbol.function);
   std::uint64_t value = data.symbol_address[relocation.symbol] + relocation.addend;
   if (relocation.generic) {
     if (symbol.kind == Symbol::Kind::Const) value += window_of(isa::Space::Const);

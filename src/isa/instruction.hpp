@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -363,6 +364,9 @@ struct Function {
   std::uint32_t num_reg32 = 0;      // virtual counts; after allocation num_reg32 is the number of
   std::uint32_t num_reg64 = 0;      // 32-bit registers and num_reg64 is 0
   std::uint32_t num_pred = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      frames;  // with real calls: first pc and frame in bytes
+               // of the kernel and of each function behind it
   bool physical = false;
   bool final = false;  // labels removed, targets are pcs, reconverge is set
   std::uint32_t param_bytes = 0;

@@ -125,6 +125,8 @@ Function link(std::vector<Unit>& units, const Module& module, const CallGraph& c
     Function& part = i == 0 ? result : units[i].function;
     const std::uint32_t base = static_cast<std::uint32_t>(code.size());
     if (i != 0) entry[units[i].module_index] = base;
+    const std::uint32_t frame = (part.local_bytes + 15U) / 16U * 16U;
+    if (has_calls) result.frames.emplace_back(base, frame);
     emit_flow(units[i].graph, part, base);
     for (Instruction& inst : part.code) {
       if (inst.op == Opcode::BrxIdx) inst.call += static_cast<std::uint32_t>(tables.size());

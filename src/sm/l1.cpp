@@ -17,7 +17,7 @@ L1::L1(const machine::L1Config& config)
   power_of_two_ = std::has_single_bit(sets_);
   max_ways_ = std::max(ways_, config.unified_bytes / (sets_ * kLineBytes));
   if (std::size_t{sets_} * max_ways_ >= kNone)
-    throw UserError("l1: more than 65534 lines; choose a smaller l1.bytes or unified_bytes");
+    throw UserError("l1: more than 65534 lines; choose a smaller l1.size");
   lines_.resize(std::size_t{sets_} * max_ways_);
   sets_of_lines_.resize(sets_);
   for (std::size_t i = lines_.size(); i-- > 0;) {

@@ -133,6 +133,35 @@ TEST_F(ExitCodes, StandardOutputThatCannotBeWritten) {
   EXPECT_EQ(read_file(path("a.json")).front(), '{');
 }
 
+TEST_F(ExitCodes, StandardErrorThatCannotBeWrittenLosesOnlyWords) {
+  for (const char* redirect : {"2>/dev/full", "2>&-", ">/dev/full 2>/dev/full"}) {
+    EXPECT_EQ(in_shell("", {"run", "nosuch"}, redirect).code, 2) << redirect;
+    EXPECT_EQ(in_shell("", {"list", "machines"}, redirect).code, std::string(redirect)[0] == '2' ? 0 : 2)
+        << redirect;
+    EXPECT_EQ(
+        in_shell("", {"run", kKernel + ":outside", "--grid", "1", "--block", "1", "--arg", "zero:i32[1]"},
+                 redirect)
+            .code,
+        3)
+        << redirect;
+  }
+}
+
+TEST_F(ExitCodes, ResultsThatWouldTakeThePlaceOfInputs) {
+  write_file_atomically(path("w.toml"), "[[apps]]\napp = \"add\"\n");
+  write_file_atomically(path("m.toml"), gpumux({"list", "machines", "v100", "--toml"}).out);
+  write_file_atomically(path("k.ptx"), read_file(kKernel));
+  const std::string before = read_file(path("k.ptx"));
+  expect_2(gpumux({"run", "w.toml", "--json", "./w.toml"}),
+           "w.toml: error: would be overwritten by a result");
+  expect_2(gpumux({"run", "add", "--machine", "m.toml", "--json", "m.toml"}),
+           "m.toml: error: would be overwritten");
+  expect_2(gpumux({"run", "k.ptx:scale", "--grid", "1", "--block", "32", "--arg", "zero:f32[32]", "--arg",
+                   "out:f32[32]=k.ptx", "--arg", "f32:1", "--arg", "i32:32"}),
+           "k.ptx: error: would be overwritten");
+  EXPECT_EQ(read_file(path("k.ptx")), before);
+}
+
 TEST_F(ExitCodes, AClosedPipeIsQuiet) {
   const Outcome o = in_shell("", {"list", "apps"}, "| true");
   EXPECT_EQ(o.code, 0);

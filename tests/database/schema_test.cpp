@@ -108,6 +108,17 @@ TEST_F(Schema, ANewerDatabaseIsRefused) {
   expect_refused("has schema version 7; this gpumux knows up to 2: use a newer gpumux");
 }
 
+TEST_F(Schema, AVersionThatItsTablesAreNotOfIsDamage) {
+  { ResultStore store(db()); }
+  for (const int version : {1, 0}) {
+    Connection(db(), Access::Write).execute(fmt::format("PRAGMA user_version = {}", version).c_str());
+    const std::string error = fmt::format(
+        "{}: error: is damaged: it says that it has schema version {}, and has other tables", db(), version);
+    EXPECT_EQ(open_error(db()), error);
+    if (version == 0) EXPECT_EQ(export_error(db()), error);
+  }
+}
+
 TEST_F(Schema, AnotherProgramsDatabaseIsRefused) {
   Connection(db(), Access::Create).execute("CREATE TABLE songs (name TEXT)");
   expect_refused("is a database of something else than gpumux; name another file");

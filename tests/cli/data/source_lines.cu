@@ -59,4 +59,33 @@ __global__ void wide_print(int* y) {
   y[0] = 1;
 }
 
+typedef int (*Function)(int);
+__device__ int plus_one(int x) { return x + 1; }
+__device__ Function functions[2] = {plus_one, nullptr};
+__global__ void calls_null(int* y, int at) {
+  y[at] = functions[at](41);  // line 66
+}
+__global__ void first_is_null(int* y) { y[0] = functions[0] == nullptr ? 1 : functions[0](41); }
+
+// Its frame is used through an index that only the run knows.
+__device__ __noinline__ int deeper_by_index(int n, volatile int* p) {
+  int a[32];
+  for (int i = 0; i < 32; ++i) a[(i * 7 + n) & 31] = p[i] + n;
+  int r = n > 1000000 ? 0 : deeper_by_index(n + 1, p);
+  for (int i = 0; i < 32; ++i) r += a[(i * n) & 31];
+  return r;
+}
+__global__ void recurses_by_index(int* y) { y[threadIdx.x] = deeper_by_index(0, y); }
+
+// Beyond its array, with room for calls: no stack overflow.
+__device__ __noinline__ int beyond(int n, volatile int* p) {
+  int a[32];
+  for (int i = 0; i < 32; ++i) a[(i * 7 + n) & 31] = p[i] + n;
+  a[p[0] + 100000] = 5;
+  int r = n == 0 ? 0 : beyond(n - 1, p);
+  for (int i = 0; i < 32; ++i) r += a[(i * n) & 31];
+  return r;
+}
+__global__ void beyond_an_array(int* y) { y[threadIdx.x] = beyond(3, y); }
+
 }  // extern "C"
