@@ -115,7 +115,9 @@ TEST_F(Schema, AVersionThatItsTablesAreNotOfIsDamage) {
     const std::string error = fmt::format(
         "{}: error: is damaged: it says that it has schema version {}, and has other tables", db(), version);
     EXPECT_EQ(open_error(db()), error);
-    if (version == 0) EXPECT_EQ(export_error(db()), error);
+    if (version == 0) {
+      EXPECT_EQ(export_error(db()), error);
+    }
   }
 }
 
