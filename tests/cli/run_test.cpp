@@ -100,11 +100,11 @@ TEST_F(Run, TakesAWorkloadFile) {
                             kKernel +
                             ":scale\"\ngrid = 1\nblock = 32\nargs = [\"in:f32=x.txt\", "
                             "\"out:f32[2]=y.txt\", \"f32:3\", \"i32:2\"]\n");
-  const Outcome o = gpumux({"run", "w/w.toml", "--cycles", "4000", "--json", "a.json"});
+  const Outcome o = gpumux({"run", "w/w.toml", "--cycles", "40000", "--json", "a.json"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(read_file(path("w/y.txt")), "3\n6\n");
   EXPECT_EQ(result("a.json")["policy"], "even");
-  EXPECT_EQ(result("a.json")["cycles"], 4000);  // the option wins
+  EXPECT_EQ(result("a.json")["cycles"], 40000);  // the option wins
 }
 
 struct Wrong {

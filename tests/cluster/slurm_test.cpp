@@ -135,17 +135,17 @@ TEST_F(Slurm, UndisturbedTheRowsAreThoseOfALocalSweep) {
   const Outcome o = gpumux(arguments({"--runs-per-task", "2", "--array-size", "2", "--partition", "main"}));
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.err, "");
-  EXPECT_EQ(o.out.find("small: 10 runs: 10 done, 0 failed; 10 of them now, in "), 0U) << o.out;
+  EXPECT_EQ(o.out.find("small: 9 runs: 9 done, 0 failed; 9 of them now, in "), 0U) << o.out;
   expect_all_rows();
-  EXPECT_EQ(arrays().size(), 1 + 2U);  // 4 baselines, and 6 runs, four to an array
+  EXPECT_EQ(arrays().size(), 1 + 2U);  // 3 baselines, and 6 runs, four to an array
   const Outcome again = gpumux(arguments());
   EXPECT_EQ(again.code, 0);
-  EXPECT_EQ(again.out.find("small: 10 runs: 10 done, 0 failed; 0 of them now, in "), 0U) << again.out;
+  EXPECT_EQ(again.out.find("small: 9 runs: 9 done, 0 failed; 0 of them now, in "), 0U) << again.out;
   EXPECT_EQ(arrays().size(), 1 + 2U);
 }
 
 TEST_F(Slurm, WhatAKilledTaskLostIsSubmittedAgain) {
-  const pid_t sweep = start_waiting(4);
+  const pid_t sweep = start_waiting(3);
   for (const pid_t task : {begun()[0], begun()[2]}) ::kill(task, SIGKILL);
   ASSERT_TRUE(soon([&] { return begun().size() == 6; }));  // two again
   go();
@@ -164,7 +164,7 @@ TEST_F(Slurm, WhatIsLostAgainAndAgainFails) {
   EXPECT_EQ(number("SELECT count(*) FROM runs WHERE state = 'failed'"), static_cast<std::int64_t>(kRuns));
   o = gpumux(arguments());
   EXPECT_EQ(o.code, 1);  // kept as they are
-  EXPECT_EQ(o.out.find("small: 10 runs: 0 done, 10 failed; 0 of them now, in "), 0U) << o.out;
+  EXPECT_EQ(o.out.find("small: 9 runs: 0 done, 9 failed; 0 of them now, in "), 0U) << o.out;
   o = gpumux(arguments({"--retry-failed"}));
   EXPECT_EQ(o.code, 0) << o.err;
   expect_all_rows();
@@ -190,7 +190,7 @@ TEST_F(Slurm, AControllerThatForgetsLosesNothing) {
 }
 
 TEST_F(Slurm, AControllerThatIsKilledWhileTasksRunLosesNothing) {
-  const pid_t sweep = start_waiting(4);
+  const pid_t sweep = start_waiting(3);
   const auto saved = [&] {
     return exists("slurm/state/job_state") &&
            read_file(path("slurm/state/job_state")).find(*arrays().begin()) != std::string::npos;
@@ -229,7 +229,7 @@ TEST_F(Slurm, ANodeThatGoesDownLosesNothing) {
 TEST_F(Slurm, AKilledSubmitterGoesOnWhereItWas) {
   const std::vector<std::string> words = arguments({"--program", path("waiting"), "--runs-per-task", "1"});
   // Before and after its jobs have begun, and when they have ended without it.
-  for (const std::size_t tasks : {0U, 4U, 4U}) {
+  for (const std::size_t tasks : {0U, 3U, 3U}) {
     const pid_t sweep = start(words);
     ASSERT_TRUE(soon([&] { return exists("r.sqlite.slurm/results") && begun().size() >= tasks; }));
     ::kill(sweep, SIGKILL);
@@ -244,9 +244,9 @@ TEST_F(Slurm, AKilledSubmitterGoesOnWhereItWas) {
 }
 
 TEST_F(Slurm, AnInterruptLeavesTheJobsAndCancelEndsThem) {
-  interrupt(start_waiting(4));
+  interrupt(start_waiting(3));
   EXPECT_EQ(read_file(path("stderr.log")),
-            "stopped; the same command goes on with the 4 tasks that stay with Slurm, and with --cancel ends "
+            "stopped; the same command goes on with the 3 tasks that stay with Slurm, and with --cancel ends "
             "them\n");
   EXPECT_EQ(number("SELECT count(*) FROM claims"), 0);
   EXPECT_NE(SlurmDaemons::output("squeue --noheader --states=running"), "");
@@ -259,7 +259,7 @@ TEST_F(Slurm, AnInterruptLeavesTheJobsAndCancelEndsThem) {
 
 // Nothing knows of their submissions any more, and they are there before the runs are submitted again.
 TEST_F(Slurm, ResultsWithoutASubmissionCount) {
-  interrupt(start_waiting(4));
+  interrupt(start_waiting(3));
   go();
   ASSERT_TRUE(soon(queue_is_empty));
   for (const auto& entry : std::filesystem::directory_iterator(path("r.sqlite.slurm/submissions"))) {
@@ -271,7 +271,7 @@ TEST_F(Slurm, ResultsWithoutASubmissionCount) {
 }
 
 TEST_F(Slurm, CancelRemovesTheResults) {
-  interrupt(start_waiting(4));
+  interrupt(start_waiting(3));
   go();
   ASSERT_TRUE(soon(queue_is_empty));
   EXPECT_EQ(gpumux(arguments({"--cancel"})).out, "1 job arrays cancelled\n");
@@ -280,7 +280,7 @@ TEST_F(Slurm, CancelRemovesTheResults) {
 
 // The hash of a run does not tell whether its series is wanted.
 TEST_F(Slurm, ASeriesThatIsWantedLaterIsThere) {
-  interrupt(start_waiting(4));
+  interrupt(start_waiting(3));
   write_file_atomically(path("s.toml"), std::string("series = 100\n") + kSweep);
   go();
   const Outcome o = gpumux(arguments());
