@@ -20,10 +20,10 @@ constexpr Address window_of(isa::Space space) {
   }
 }
 
-/// What a pointer to the function of this index holds.
-constexpr Address function_address(std::uint32_t index) { return index; }
-/// The index again.
-constexpr Address function_at(Address address) { return address; }
+/// What a pointer to the function of this index holds: never null, as the device's own pointers.
+constexpr Address function_address(std::uint32_t index) { return (Address{index} + 1) * 16; }
+/// The index again, or one that no function has.
+constexpr Address function_at(Address address) { return address % 16 == 0 ? address / 16 - 1 : ~Address{0}; }
 
 /// The space of a generic address; anything outside the windows is global.
 constexpr isa::Space space_of(Address address) {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "ptx/calls.hpp"
+#include "ptx/frame_marks.hpp"
 
 namespace gpumux::ptx {
 
@@ -122,6 +123,15 @@ bool replace_uses(Instruction& inst, const Operand& reg, Visit fresh) {
   return used;
 }
 
+/// Where to load what `next` reads: a call's target before the stack pointer moves to the called function's
+/// frame.
+std::vector<Instruction>::iterator end_of_own_frame(std::vector<Instruction>& code, const Instruction& next) {
+  if (next.op != Opcode::Call) return code.end();
+  const auto adjust = std::find_if(code.rbegin(), code.rend(),
+                                   [](const Instruction& inst) { return inst.target == kFrameSize; });
+  return adjust == code.rend() ? code.end() : std::prev(adjust.base());
+}
+
 }  // namespace
 
 void Spiller::spill_one(const Operand& reg) {
@@ -167,7 +177,7 @@ void Spiller::spill_one(const Operand& reg) {
       if (reads) {
         Instruction load = source != nullptr ? origin : access(Opcode::Ld, inst, fresh);
         load.dst[0] = fresh;
-        code.push_back(load);
+        code.insert(end_of_own_frame(code, inst), load);
       }
       replace_uses(inst, reg, [&] { return fresh; });
       for_each_def(inst, [&](Operand& dst) {

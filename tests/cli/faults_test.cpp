@@ -172,6 +172,14 @@ INSTANTIATE_TEST_SUITE_P(
                    "wild_call",
                    with(kWarp, {"--arg", "u64:12345"}),
                    {"call through 0x3039, which is no function's address", "source_lines.cu:45, "}},
+        SourceLine{"NullCall",
+                   "calls_null",
+                   with(kOneThread, {"--arg", "i32:1"}),
+                   {"call through 0x0, which is no function's address", "source_lines.cu:66, "}},
+        SourceLine{"StackOverflowInAnArray",
+                   "recurses_by_index",
+                   with(kWarp, {"--set", "runtime.max_kernel_cycles=400000"}),
+                   {"stack overflow: calls nest ", " bytes of local memory and stack", "source_lines.cu:"}},
         SourceLine{"BeyondAnArray",
                    "beyond_an_array",
                    kWarp,
@@ -194,6 +202,15 @@ INSTANTIATE_TEST_SUITE_P(
                    {"--block", "32", "--arg", "out:i32[8]=y.bin", "--arg", "i32:8"},
                    {"(just after the end of --arg 1 (y.bin), 32 bytes at 0x"}}),
     [](const auto& fault) { return std::string(fault.param.name); });
+
+TEST_F(ProgramAtFault, NoFunctionIsNull) {
+  const std::string kernel =
+      std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/source_lines.ptx:first_is_null";
+  const Outcome o =
+      gpumux({"run", kernel, "--grid", "1", "--block", "1", "--arg", "out:i32[1]=y.txt", "--set", "sms=1"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(read_file(path("y.txt")), "42\n");
+}
 
 TEST_F(ProgramAtFault, EndlessIsSaidBeforeTooManyIntervals) {
   const Outcome o = run("endless", with(kOneWarp, {"--set", "runtime.max_kernel_cycles=400000", "--timeline",
