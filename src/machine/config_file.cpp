@@ -324,6 +324,10 @@ void apply_override(Loading& loading, const std::string& text, const SourceLocat
   if (index < 0) {
     std::vector<std::string> all;
     for (const Field& field : fields()) all.push_back(field.key);
+    if (is_table(canonical(key))) {
+      throw UserError(where, fmt::format("'{}' is a table of keys; set one of {}.{}", key, key,
+                                         fmt::join(keys_inside(canonical(key)), fmt::format(", {}.", key))));
+    }
     // Naming all of some 150 keys would bury the message: those of the table, or the tables.
     const std::size_t dot = key.rfind('.');
     const std::string table = canonical(dot == std::string::npos ? "" : key.substr(0, dot));

@@ -1,6 +1,7 @@
 // Values that are each possible and together not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <initializer_list>
 
@@ -9,6 +10,8 @@
 
 namespace gpumux::machine {
 namespace {
+
+constexpr std::uint64_t kMaxCaches = 1U << 30U;  // bytes of one level: each line takes memory of the host
 
 class Checker {
  public:
@@ -106,6 +109,14 @@ void Checker::l1() const {
   require(l1.index == "linear" || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
           fmt::format("l1.size = {} in {} ways makes {} sets; index \"{}\" needs a power of two", l1.bytes,
                       l1.ways, sets, l1.index));
+  constexpr std::uint32_t kMaxLines = 65534;  // sm/l1.hpp counts lines in 16 bits
+  const std::uint32_t largest = std::max(l1.bytes, l1.unified_bytes);
+  require(
+      largest / kLineBytes <= kMaxLines, {"l1.size", "l1.unified_size"},
+      fmt::format("an L1 of {} bytes has {} lines; at most {}", largest, largest / kLineBytes, kMaxLines));
+  const std::uint64_t stores = std::uint64_t{config_.sms} * largest;
+  require(stores <= kMaxCaches, {"sms", "l1.size", "l1.unified_size"},
+          fmt::format("the L1 caches of {} SMs are {} bytes; at most {}", config_.sms, stores, kMaxCaches));
   require((l1.unified_bytes == 0) == l1.shared_carveouts.empty(), {"l1.unified_size", "l1.shared_carveouts"},
           l1.unified_bytes == 0 ? "l1.shared_carveouts needs l1.unified_size, the array that is split"
                                 : "l1.unified_size needs l1.shared_carveouts, the possible splits");
@@ -160,6 +171,10 @@ void Checker::l2() const {
       {"l2.partitions", "l2.slices_per_partition", "l2.partition_hash"},
       fmt::format("l2.partitions x l2.slices_per_partition = {}; partition_hash \"{}\" needs a power of two",
                   slices, l2.partition_hash));
+  require(slices * std::uint64_t{l2.slice_bytes} <= kMaxCaches,
+          {"l2.partitions", "l2.slices_per_partition", "l2.slice_size"},
+          fmt::format("{} slices of l2.slice_size = {} are {} bytes; at most {}", slices, l2.slice_bytes,
+                      slices * std::uint64_t{l2.slice_bytes}, kMaxCaches));
   require(std::has_single_bit(l2.interleave_bytes), {"l2.interleave_size"},
           fmt::format("l2.interleave_size = {} is no power of two", l2.interleave_bytes));
 }

@@ -156,6 +156,17 @@ TEST(MachineFile, ACircleOfBasesEnds) {
   EXPECT_THROW((void)load_machine(path), UserError);
 }
 
+TEST(MachineFile, CachesTogetherAreBounded) {
+  try {
+    (void)load_machine("dai18-maxwell", {"sms=1024", "l1.size=2M", "l1.ways=16"});
+    FAIL() << "took 2 GB of lines";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "--set l1.size=2M: error: the L1 caches of 1024 SMs are 2147483648 bytes; at most 1073741824");
+  }
+}
+
 struct Contradiction {
   const char* machine;
   const char* override_text;
@@ -181,7 +192,11 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "unit.sp.count=0", "it must be 1 to"},
         Contradiction{"dai18-maxwell", "constant.size=1G", "it must be 0 to 1048576 bytes"},
         Contradiction{"dai18-maxwell", "l2.slice_size=1G", "it must be 128 to 268435456 bytes"},
-        Contradiction{"dai18-maxwell", "l1.size=25K", "no whole number of sets"},
+        Contradiction{"dai18-maxwell", "l2.slice_size=256M", "16 slices of l2.slice_size = 268435456 are "},
+        Contradiction{"dai18-maxwell", "l1.size=12M", "98304 lines; at most 65534"},
+        Contradiction{"dai18-maxwell", "l1=48K", "'l1' is a table of keys; set one of l1.size, l1.ways, "},
+        Contradiction{"dai18-maxwell", "sm.l1=48K", "'sm.l1' is a table of keys; set one of sm.l1.size, "},
+        Contradiction{"dai18-maxwell", "l1.size=25k", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "l1.size=36K", "48 sets; index \"xor\" needs a power of two"},
         Contradiction{"dai18-maxwell", "l1.latency=0", "it must be 1 to"},
         Contradiction{"dai18-maxwell", "l1.shared_carveouts=0,8K", "needs l1.unified_size"},
