@@ -247,6 +247,8 @@ int bench_command(const Arguments& args) {
   std::string only;
   app.add_option("--only", only, "only kernels whose name contains this");
   if (!parse(app, args)) return 0;
+  if (json == kStandardOutput)
+    throw UserError("bench prints its table to standard output; give --json the name of a file");
   if (!json.empty()) ResultFiles::check(json);
   std::optional<ordered_json> earlier;
   if (!compare.empty()) earlier = read_earlier(compare);

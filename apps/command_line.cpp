@@ -65,7 +65,7 @@ void check_apart(const std::vector<std::string>& results, const std::vector<std:
   };
   std::set<std::string> taken;
   for (const std::string& path : results) {
-    if (!path.empty() && replaceable(path) && !taken.insert(name(path)).second)
+    if (!path.empty() && (path == kStandardOutput || replaceable(path)) && !taken.insert(name(path)).second)
       throw UserError({path}, "would be written twice; give each result its own file");
   }
   for (const std::string& path : read) {
@@ -78,11 +78,13 @@ void check_apart(const std::vector<std::string>& results, const std::vector<std:
 
 void ResultFiles::check(const std::string& path) {
   if (path.empty()) throw UserError("the name of a result file is empty");
+  if (path == kStandardOutput) return;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) throw UserError({path}, "is a folder; a file name was expected");
   if (!replaceable(path)) {
     if (::access(path.c_str(), W_OK) == 0) return;
-    throw UserError({path}, "cannot be written: no permission");
+    throw UserError({path}, errno == EROFS ? "cannot be written: it is on a read-only file system"
+                                           : "cannot be written: no permission");
   }
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -90,6 +92,7 @@ void ResultFiles::check(const std::string& path) {
     throw UserError({path}, fmt::format("cannot be written: there is no folder {}", folder.string()));
   }
   if (::access(folder.c_str(), W_OK) != 0) {
+    if (errno == EROFS) throw UserError({path}, "cannot be written: it is on a read-only file system");
     throw UserError({path}, fmt::format("cannot be written: no permission in {}", folder.string()));
   }
 }
@@ -102,8 +105,10 @@ void ResultFiles::write() const {
   // All contents reach the disk before the first name appears.
   const std::string suffix = fmt::format(".part.{}", ::getpid());
   std::vector<std::pair<const File*, std::string>> targets;
-  for (const File& file : files_)
+  for (const File& file : files_) {
+    if (file.path == kStandardOutput) continue;
     if (const auto target = replaceable(file.path)) targets.emplace_back(&file, *target);
+  }
   std::deque<TemporaryName> temporaries;  // which do not move
   for (const auto& [file, target] : targets) temporaries.emplace_back(target + suffix);
   std::error_code error;
@@ -124,8 +129,13 @@ void ResultFiles::write() const {
     for (const auto& [file, target] : targets) fs::remove(target + suffix, ignored);
     throw;
   }
-  for (const File& file : files_)
-    if (!replaceable(file.path)) write_file_atomically(file.path, file.content);
+  for (const File& file : files_) {
+    if (file.path == kStandardOutput) {
+      std::fwrite(file.content.data(), 1, file.content.size(), stdout);  // looked at when the command ends
+    } else if (!replaceable(file.path)) {
+      write_file_atomically(file.path, file.content);
+    }
+  }
 }
 
 }  // namespace gpumux::cli

@@ -38,6 +38,9 @@ inline constexpr int kEndedBySignal = 128;
 /// companions too. Empty names are none.
 void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read);
 
+/// As the name of a result file: standard output. What a command prints there otherwise is left out then.
+inline constexpr const char* kStandardOutput = "-";
+
 /// Result files of a command: they appear together at the end, or not at all.
 class ResultFiles {
  public:

@@ -77,10 +77,10 @@ int export_command(const Arguments& args) {
   }
   if (csv == json)
     throw UserError("export needs one of --csv and --json, or a FILE that ends in .csv or .json");
-  check_apart({file}, {db});
+  if (file != kStandardOutput) check_apart({file}, {db});
   database::Connection connection(db, database::Access::Read);
   const auto write = csv ? database::export_csv : database::export_json;
-  if (file.empty()) {
+  if (file.empty() || file == kStandardOutput) {
     database::reading(db, [&] {
       write(connection, [](std::string_view text) {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {

@@ -85,7 +85,7 @@ int profile_command(Arguments args) {
   ResultFiles files;
   files.add(file, experiment::profile_document(spec, request.cycles, made));
   files.write();
-  if (quiet) return 0;
+  if (quiet || file == kStandardOutput) return 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
     for (const policy::KernelProfile& kernel : made[i].kernels) {
       fmt::print("{}: {}: IPC per SM with 1 to {} blocks:", spec.apps[i].text, kernel.kernel,

@@ -143,7 +143,8 @@ int reproduce_command(const Arguments& args) {
   if (!options.json.empty()) files.add(options.json, experiment::json_text(reproduce::write_up_json(all)));
   if (!options.markdown.empty()) files.add(options.markdown, reproduce::write_up_markdown(all));
   files.write();
-  if (!options.quiet) std::fputs(reproduce::write_up_text(all).c_str(), stdout);
+  const bool text = options.json != kStandardOutput && options.markdown != kStandardOutput;
+  if (!options.quiet && text) std::fputs(reproduce::write_up_text(all).c_str(), stdout);
   return exit_code;
 }
 

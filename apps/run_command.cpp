@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -211,8 +212,6 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
   return reports;
 }
 
-constexpr const char* kStandardOutput = "-";
-
 /// One document, or a list of as many as there are policies.
 std::string results_json(const std::vector<Report>& reports) {
   std::string text;
@@ -258,12 +257,7 @@ void write_results(const Options& options, const std::vector<Report>& reports,
   ResultFiles files;
   const Report& first = reports.front();
   if (!options.json.empty()) {
-    const std::string json = results_json(reports);
-    if (options.json == kStandardOutput) {
-      std::fputs(json.c_str(), stdout);
-    } else {
-      files.add(options.json, json);
-    }
+    files.add(options.json, results_json(reports));
   }
   if (!options.stats.empty()) {
     files.add(options.stats, options.stats.ends_with(".csv") ? experiment::stats_csv(first.result)
@@ -342,11 +336,9 @@ int run_command(Arguments args) {
   spec.series =
       options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);
   std::vector<std::string> written;
-  const bool to_standard_output = options.json == kStandardOutput;
-  for (const std::string& path : {to_standard_output ? std::string() : options.json, options.stats,
-                                  options.series_csv, options.timeline}) {
+  for (const std::string& path : {options.json, options.stats, options.series_csv, options.timeline})
     if (!path.empty()) written.push_back(path);
-  }
+  const auto to_standard_output = std::count(written.begin(), written.end(), kStandardOutput);
   for (const auto& outputs : apps.outputs)
     written.insert(written.end(), outputs->paths.begin(), outputs->paths.end());
   for (const std::string& path : written) ResultFiles::check(path);
@@ -369,7 +361,7 @@ int run_command(Arguments args) {
   const machine::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
-  if (!options.quiet && !to_standard_output) {
+  if (!options.quiet && to_standard_output == 0) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),

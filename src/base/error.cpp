@@ -37,6 +37,21 @@ std::string bounded(const std::string& message) {
   return out;
 }
 
+std::string one_line(std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return bounded(line);
+}
+
 void fail_check(const char* condition, const char* file, int line) {
   throw InternalError(fmt::format("{}:{}: internal check failed: {}", file, line, condition));
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace gpumux {
@@ -24,19 +25,23 @@ struct SourceLocation {
 /// the middle is left out.
 [[nodiscard]] std::string bounded(const std::string& message);
 
-/// The user's input is wrong (exit code 2). what() is the whole line that is shown:
+/// The same on one line that a terminal can show: control characters, which names may have, as `\n` or
+/// `\x1b`.
+[[nodiscard]] std::string one_line(std::string_view message);
+
+/// The user's input is wrong (exit code 2). what() is the one whole line that is shown:
 /// `file:line:column: error: what is wrong, and what would be right`.
 class UserError : public std::runtime_error {
  public:
-  explicit UserError(const std::string& message) : std::runtime_error(bounded("error: " + message)) {}
+  explicit UserError(const std::string& message) : std::runtime_error(one_line("error: " + message)) {}
   UserError(const SourceLocation& where, const std::string& message)
-      : std::runtime_error(bounded(where.text() + ": error: " + message)) {}
+      : std::runtime_error(one_line(where.text() + ": error: " + message)) {}
   /// One whose whole line stands already: what() of another.
   [[nodiscard]] static UserError from_line(const std::string& line) { return {line, Whole{}}; }
 
  private:
   struct Whole {};
-  UserError(const std::string& line, Whole) : std::runtime_error(line) {}
+  UserError(const std::string& line, Whole) : std::runtime_error(one_line(line)) {}
 };
 
 /// The simulated program is at fault (exit code 3): a wrong access, a trap, a deadlock, an endless

@@ -114,6 +114,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   double factor = 1;
   if (!text.empty()) {
     switch (text.back()) {
+      case 'k':
       case 'K': factor = 1e3; break;
       case 'M': factor = 1e6; break;
       case 'G': factor = 1e9; break;
@@ -133,6 +134,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   unsigned shift = 0;
   if (!text.empty()) {
     switch (text.back()) {
+      case 'k':
       case 'K': shift = 10; break;
       case 'M': shift = 20; break;
       case 'G': shift = 30; break;

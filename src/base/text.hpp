@@ -25,10 +25,11 @@ namespace gpumux {
 /// Whole-text conversions: nothing when any character is left over or the value does not fit.
 [[nodiscard]] std::optional<std::int64_t> parse_int(std::string_view text);    // 10, -3, 0x1f
 [[nodiscard]] std::optional<std::uint64_t> parse_uint(std::string_view text);  // 10, 0x1f
-/// Whole numbers as people write large ones: 500000, 0x10, 1e6, 2.5e6, 500K, 1M, 2G (thousands, not 1024s).
+/// Whole numbers as people write large ones: 500000, 0x10, 1e6, 2.5e6, 500K, 500k, 1M, 2G (thousands, not
+/// 1024s).
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
 [[nodiscard]] std::optional<double> parse_double(std::string_view text);
-/// Bytes with an optional binary suffix: "48K", "2M", "1G", "4096".
+/// Bytes with an optional binary suffix: "48K", "48k", "2M", "1G", "4096".
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// A field of a line of CSV, in quotes where it needs them (RFC 4180).

@@ -194,6 +194,7 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
   }
   if (access == Access::Create && !fs::exists(path_, ignored) &&
       ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    if (errno == EROFS) throw UserError({path_}, "cannot be made: it would be on a read-only file system");
     throw UserError(
         {path_}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
   }

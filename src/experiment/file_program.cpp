@@ -393,12 +393,14 @@ void refuse_other_files(std::string_view text) {
     path = text.substr(0, at + ending.size());
     return true;
   };
-  if (ends(".cu"))
-    throw UserError({std::string(path)}, "is CUDA source; `nvcc -ptx -arch=sm_75 -lineinfo` makes PTX of it");
+  const auto refuse = [&](const char* why) {
+    std::error_code ignored;
+    const std::string file(path);
+    throw UserError({file}, std::filesystem::exists(file, ignored) ? why : "does not exist");
+  };
+  if (ends(".cu")) refuse("is CUDA source; `nvcc -ptx -arch=sm_75 -lineinfo` makes PTX of it");
   for (const char* ending : {".cubin", ".fatbin", ".o", ".so", ".exe"}) {
-    if (ends(ending))
-      throw UserError({std::string(path)},
-                      "is compiled code; `cuobjdump -ptx` prints the PTX that it may hold");
+    if (ends(ending)) refuse("is compiled code; `cuobjdump -ptx` prints the PTX that it may hold");
   }
 }
 

@@ -30,6 +30,7 @@ TEST(Text, NumbersMustFillTheWholeText) {
 
 TEST(Text, BytesTakeBinarySuffixes) {
   EXPECT_EQ(parse_bytes("48K"), 48U * 1024);
+  EXPECT_EQ(parse_bytes("48k"), 48U * 1024);
   EXPECT_EQ(parse_bytes("2M"), 2U << 20U);
   EXPECT_EQ(parse_bytes("77"), 77U);
   EXPECT_FALSE(parse_bytes("K"));

@@ -53,5 +53,17 @@ TEST(Bounded, LongLinesLoseTheirMiddle) {
   EXPECT_NE(cut.find(" bytes ...] \u00fc"), std::string::npos);
 }
 
+TEST(UserErrors, AreOneBoundedLine) {
+  const std::string lines(100'000, '\n');
+  EXPECT_STREQ(UserError("a\tb\x1b[31m\nc").what(), "error: a\\x09b\\x1b[31m\\nc");
+  EXPECT_STREQ(UserError({"x\ny", 3, 4}, "c\xc3\xbc").what(), "x\\ny:3:4: error: c\xc3\xbc");
+  for (const UserError& error :
+       {UserError(lines), UserError({lines}, "what"), UserError::from_line(lines + "error")}) {
+    const std::string said = error.what();
+    EXPECT_EQ(said.find('\n'), std::string::npos);
+    EXPECT_LT(said.size(), 2100U);
+  }
+}
+
 }  // namespace
 }  // namespace gpumux

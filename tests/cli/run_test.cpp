@@ -142,6 +142,36 @@ TEST_F(Run, SeveralPoliciesMakeAListOfResults) {
   EXPECT_EQ(all.size(), json::parse(gpumux({"list", "policies", "--json"}).out)["policies"].size());
 }
 
+TEST_F(Run, OneResultMayGoToStandardOutput) {
+  const std::vector<std::string> run = {"run",  "add",      "--set",    "sms=2",
+                                        "--db", "a.sqlite", "--policy", "even"};
+  const auto output_of = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    const Outcome o = gpumux(more);
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_FALSE(exists("-"));
+    return o.out;
+  };
+  for (const char* option : {"--stats", "--series-csv", "--json"}) {
+    const std::string file = path(std::string("file") + option);
+    (void)output_of({option, file});
+    EXPECT_EQ(output_of({option, "-"}), read_file(file)) << option;
+  }
+  const Outcome two = gpumux({"run", "add", "--set", "sms=2", "--json", "-", "--stats", "-"});
+  EXPECT_EQ(two.code, 2);
+  EXPECT_NE(two.err.find("-: error: would be written twice"), std::string::npos) << two.err;
+  EXPECT_EQ(gpumux({"export", "a.sqlite", "-", "--csv"}).out.substr(0, 5), "hash,");
+  EXPECT_EQ(gpumux({"report", "a.sqlite", "-o", "-"}).out.substr(0, 9), "<!doctype");
+  EXPECT_NE(gpumux({"bench", "--json", "-"}).err.find("give --json the name of a file"), std::string::npos);
+}
+
+TEST_F(Run, SourceAndCompiledCodeAreNamed) {
+  for (const char* name : {"k.cu", "k.cubin"}) write_file_atomically(path(name), "x");
+  EXPECT_NE(gpumux({"inspect", "k.cu"}).err.find("k.cu: error: is CUDA source; `nvcc -ptx"),
+            std::string::npos);
+  EXPECT_NE(gpumux({"inspect", "k.cubin"}).err.find("`cuobjdump -ptx` prints the PTX"), std::string::npos);
+}
+
 TEST_F(Run, HelpOfACommandIsItsHelp) {
   EXPECT_EQ(gpumux({"help", "sweep"}).out, gpumux({"sweep", "--help"}).out);
   EXPECT_EQ(gpumux({"help"}).out, gpumux({"--help"}).out);
@@ -191,8 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"run", "add", "--policy", "even,spatial", "--stats", "s.csv"},
               "give one --policy"},
         Wrong{"CyclesWithAPart", {"run", "add", "--cycles", "1.5"}, "such as 500000, 5e5 or 500K"},
-        Wrong{"InspectSource", {"inspect", "k.cu"}, "k.cu: error: is CUDA source; `nvcc -ptx"},
-        Wrong{"InspectCubin", {"inspect", "k.cubin"}, "`cuobjdump -ptx` prints the PTX"},
+        Wrong{"InspectSource", {"inspect", "k.cu"}, "k.cu: error: does not exist"},
         Wrong{"HelpOfNoCommand", {"help", "rum"}, "did you mean 'run'?"},
         Wrong{
             "SymbolOfBuiltIn", {"run", "add", "--symbol", "a=i32:4"}, "--symbol is for kernels of PTX files"},
