@@ -12,13 +12,13 @@
 #include <optional>
 #include <thread>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "bench_runs.hpp"
 #include "commands.hpp"
 #include "embedded/bench.ptx.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "runtime/application.hpp"
 #include "terminal.hpp"
 #include "trace/reference.hpp"
@@ -85,7 +85,7 @@ constexpr std::array<Case, 9> kCases = {{{"trace-compute", "v100", trace::Refere
 
 Measured measure(const Case& which, unsigned threads) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(which.machine);
+  spec.machine = arch::load_machine(which.machine);
   spec.policy = policy::parse_choice("leftover");
   spec.threads = threads;
   experiment::AppSpec app;
@@ -98,7 +98,7 @@ Measured measure(const Case& which, unsigned threads) {
 
 Measured run_case(const Case& which, TraceFiles& traces, unsigned threads) {
   if (!which.traced) return measure(which, threads);
-  return run_trace(traces.path(*which.traced, traces.blocks()), 1, machine::load_machine(which.machine),
+  return run_trace(traces.path(*which.traced, traces.blocks()), 1, arch::load_machine(which.machine),
                    "leftover", threads);
 }
 

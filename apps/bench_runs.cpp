@@ -92,7 +92,7 @@ const std::string& TraceFiles::path(trace::ReferenceKernel kernel, std::uint32_t
   return path;
 }
 
-Measured run_trace(const std::string& path, std::uint32_t copies, const machine::MachineConfig& machine,
+Measured run_trace(const std::string& path, std::uint32_t copies, const arch::MachineConfig& machine,
                    const std::string& policy, unsigned threads) {
   const auto begin = std::chrono::steady_clock::now();
   experiment::RunSpec spec;

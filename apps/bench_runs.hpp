@@ -59,7 +59,7 @@ class TraceFiles {
 /// Runs `copies` applications of one trace together until the last has ended, in this process. Reading the
 /// trace is part of the time.
 [[nodiscard]] Measured run_trace(const std::string& path, std::uint32_t copies,
-                                 const machine::MachineConfig& machine, const std::string& policy,
+                                 const arch::MachineConfig& machine, const std::string& policy,
                                  unsigned threads);
 
 /// Cost of a warp instruction against the number of SMs and of applications that run together, printed; the

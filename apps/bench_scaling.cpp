@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "arch/config_file.hpp"
 #include "bench_runs.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -22,8 +22,8 @@ constexpr std::array<std::uint32_t, 4> kAppCounts = {1, 2, 4, 8};
 
 /// v100 with another number of SMs and at least as many memory partitions for each of them; its hashes need a
 /// power of two.
-machine::MachineConfig sized_v100(std::uint32_t sms) {
-  machine::MachineConfig config = machine::load_machine("v100");
+arch::MachineConfig sized_v100(std::uint32_t sms) {
+  arch::MachineConfig config = arch::load_machine("v100");
   config.l2.partitions = std::bit_ceil((config.l2.partitions * sms + config.sms - 1) / config.sms);
   config.sms = sms;
   return config;
@@ -80,7 +80,7 @@ nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only
   for (const ReferenceKernel kernel : trace::kReferenceKernels)
     if (fmt::format("trace-{}", trace::name(kernel)).find(only) != std::string::npos)
       kernels.push_back(kernel);
-  const machine::MachineConfig v100 = machine::load_machine("v100");
+  const arch::MachineConfig v100 = arch::load_machine("v100");
   const auto blocks_for = [&](std::uint32_t sms) { return traces.blocks() * sms / v100.sms; };
   // The files are made before anything is measured.
   for (const ReferenceKernel kernel : kernels) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "arch/config_file.hpp"
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -16,7 +17,6 @@
 #include "experiment/file_program.hpp"
 #include "experiment/symbol_name.hpp"
 #include "inspect_mix.hpp"
-#include "machine/config_file.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
 #include "table2_text.hpp"
@@ -80,7 +80,7 @@ Program file_program(const std::string& text) {
 }
 
 ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel,
-                      const machine::MachineConfig& machine) {
+                      const arch::MachineConfig& machine) {
   const isa::Function& code = kernel.code;
   if (!kernel.error.empty()) {
     return {{"kernel", code.name}, {"cpp_name", experiment::cpp_name(code.name)}, {"error", kernel.error}};
@@ -173,7 +173,7 @@ int inspect_command(const Arguments& args) {
   app.add_flag("--json", json, "as a JSON document");
   if (!parse(app, args)) return 0;
 
-  const machine::MachineConfig machine = machine::load_machine(machine_name, set);
+  const arch::MachineConfig machine = arch::load_machine(machine_name, set);
   const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
   if (!builtin) experiment::refuse_other_files(subject);
   if (!builtin && trace::is_trace(subject)) {

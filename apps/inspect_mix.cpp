@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "machine/config_file.hpp"
+#include "arch/config_file.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -79,9 +79,9 @@ ordered_json instruction_mix(const std::vector<isa::StaticInst>& table,
 
 ordered_json dimensions_json(const Dim3& d) { return {d.x, d.y, d.z}; }
 
-ordered_json occupancy_json(const machine::MachineConfig& machine, std::uint32_t threads,
+ordered_json occupancy_json(const arch::MachineConfig& machine, std::uint32_t threads,
                             std::uint32_t registers, std::uint32_t shared_bytes) {
-  const machine::Occupancy o = machine::occupancy(machine.sm, threads, registers, shared_bytes);
+  const arch::Occupancy o = arch::occupancy(machine.sm, threads, registers, shared_bytes);
   const std::uint32_t warps = (threads + kWarpSize - 1) / kWarpSize;
   return {{"machine", machine.name},
           {"blocks_per_sm", o.blocks},

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
-#include "machine/config.hpp"
 
 namespace gpumux::cli {
 
@@ -16,13 +16,11 @@ namespace gpumux::cli {
 [[nodiscard]] nlohmann::ordered_json instruction_mix(const std::vector<isa::StaticInst>& table,
                                                      const std::vector<std::uint64_t>* weights = nullptr);
 [[nodiscard]] nlohmann::ordered_json dimensions_json(const Dim3& d);
-[[nodiscard]] nlohmann::ordered_json occupancy_json(const machine::MachineConfig& machine,
-                                                    std::uint32_t threads, std::uint32_t registers,
-                                                    std::uint32_t shared_bytes);
+[[nodiscard]] nlohmann::ordered_json occupancy_json(const arch::MachineConfig& machine, std::uint32_t threads,
+                                                    std::uint32_t registers, std::uint32_t shared_bytes);
 /// The last lines of a kernel's text: "instruction_mix", "grid", "block" and "occupancy" of `kernel`.
 void print_mix_launch_occupancy(const nlohmann::ordered_json& kernel);
 /// `inspect` of a trace. Throws UserError.
-void inspect_trace(const std::string& path, const machine::MachineConfig& machine, bool disassemble,
-                   bool json);
+void inspect_trace(const std::string& path, const arch::MachineConfig& machine, bool disassemble, bool json);
 
 }  // namespace gpumux::cli

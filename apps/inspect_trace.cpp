@@ -37,7 +37,7 @@ std::vector<std::uint64_t> executed_counts(const trace::Trace& opened, const tra
 }
 
 ordered_json describe(const trace::Trace& opened, const trace::Launch& launch,
-                      const machine::MachineConfig& machine, bool disassemble) {
+                      const arch::MachineConfig& machine, bool disassemble) {
   const trace::Code& code = opened.code(launch);
   const std::vector<std::uint64_t> counts = executed_counts(opened, launch);
   const auto threads = static_cast<std::uint32_t>(launch.block.count());
@@ -82,8 +82,7 @@ void print_kernel(const ordered_json& k) {
 
 }  // namespace
 
-void inspect_trace(const std::string& path, const machine::MachineConfig& machine, bool disassemble,
-                   bool json) {
+void inspect_trace(const std::string& path, const arch::MachineConfig& machine, bool disassemble, bool json) {
   const auto opened = trace::load_trace(path);
   ordered_json kernels = ordered_json::array();
   std::map<std::string, std::size_t> same;  // what launches have in common -> index

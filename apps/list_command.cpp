@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/library.hpp"
 #include "runtime/application.hpp"
@@ -25,8 +25,8 @@ using nlohmann::ordered_json;
 
 ordered_json machines_json() {
   ordered_json list = ordered_json::array();
-  for (const std::string& name : machine::machine_names()) {
-    const machine::MachineConfig m = machine::load_machine(name);
+  for (const std::string& name : arch::machine_names()) {
+    const arch::MachineConfig m = arch::load_machine(name);
     list.push_back(
         {{"name", name},
          {"description", m.description},
@@ -205,7 +205,7 @@ void print_experiments(const ordered_json& list) {
 
 /// The machine with every key's value, as a file that `--machine` takes.
 void print_toml(const std::string& name) {
-  std::fputs(machine::to_toml(machine::load_machine(name)).c_str(), stdout);
+  std::fputs(arch::to_toml(arch::load_machine(name)).c_str(), stdout);
 }
 
 /// Leaves the entry of this name alone. Throws UserError when there is none.

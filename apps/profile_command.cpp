@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "app_options.hpp"
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/profile.hpp"
-#include "machine/config_file.hpp"
 #include "run_progress.hpp"
 
 namespace gpumux::cli {
@@ -62,7 +62,7 @@ int profile_command(Arguments args) {
   if (apps.empty()) throw UserError("profile needs at least one APP, such as hotspot (see gpumux list apps)");
 
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(machine, set);
+  spec.machine = arch::load_machine(machine, set);
   spec.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
   spec.seed = whole_number("--seed", seed, 0);
   spec.threads = threads;

@@ -24,9 +24,11 @@ int report_command(const Arguments& args) {
   std::vector<std::string> read = reproductions;
   read.push_back(db);
   check_apart({file}, read);
-  database::Connection connection(db, database::Access::Read);
   ResultFiles files;
-  database::reading(db, [&] { files.add(file, report::report(connection, reproductions)); });
+  {  // closed before it is written: whoever reads standard output may end the program
+    database::Connection connection(db, database::Access::Read);
+    database::reading(db, [&] { files.add(file, report::report(connection, reproductions)); });
+  }
   files.write();
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app_options.hpp"
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
@@ -20,7 +21,6 @@
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
 #include "experiment/workload_file.hpp"
-#include "machine/config_file.hpp"
 #include "run_progress.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
@@ -314,7 +314,7 @@ int run_command(Arguments args) {
   }
 
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(options.machine.value_or(experiment::kDefaultMachine), options.set);
+  spec.machine = arch::load_machine(options.machine.value_or(experiment::kDefaultMachine), options.set);
   std::vector<policy::PolicyChoice> policies;
   if (options.policies.empty()) options.policies = {experiment::kDefaultPolicy};
   for (const std::string& text : expand_policies(options.policies))
@@ -358,7 +358,7 @@ int run_command(Arguments args) {
   check_apart(written, inputs);
   if (!options.db.empty()) check_database(options, apps);
 
-  const machine::MachineConfig machine = spec.machine;
+  const arch::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   write_results(options, reports, apps);
   if (!options.quiet && to_standard_output == 0) {

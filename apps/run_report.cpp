@@ -77,7 +77,7 @@ std::string run_text(const Report& report, const View& view) {
                "L1 misses", "LSU stalls"},
               1);
   for (std::size_t i = 0; i < r.apps.size(); ++i) {
-    const machine::KernelCounters& c = r.apps[i].counters;
+    const arch::KernelCounters& c = r.apps[i].counters;
     table.add({r.apps[i].app, number(r.apps[i].ipc(), 2), number(r.apps[i].ipc() / r.sms, 2),
                number(isolated_of(report, i), 2), number(normalized_of(report, i), 4),
                fmt::format("{}", r.apps[i].completions), fmt::format("{}", c.warp_instructions),
@@ -90,7 +90,7 @@ std::string run_text(const Report& report, const View& view) {
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
                      number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
   out += partition_line(r);
-  const machine::PartitionCounters& p = r.partitions;
+  const arch::PartitionCounters& p = r.partitions;
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);
   out += fmt::format(

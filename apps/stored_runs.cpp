@@ -8,12 +8,12 @@
 #include <set>
 #include <thread>
 
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/exit_code.hpp"
 #include "base/text.hpp"
 #include "database/damage.hpp"
 #include "database/results.hpp"
-#include "machine/config_file_fields.hpp"
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
 #include "sweep/run_hash.hpp"
@@ -27,8 +27,8 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
   for (const std::string& text : set) {
     const std::size_t equals = text.find('=');
     std::string key(trim(std::string_view(text).substr(0, equals)));
-    if (const int field = machine::find_field(key); field >= 0)
-      key = machine::fields()[static_cast<std::size_t>(field)].key;
+    if (const int field = arch::find_field(key); field >= 0)
+      key = arch::fields()[static_cast<std::size_t>(field)].key;
     std::erase_if(overrides, [&](const auto& other) { return other.first == key; });
     overrides.emplace_back(std::move(key), trim(std::string_view(text).substr(equals + 1)));
   }

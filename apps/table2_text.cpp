@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "arch/config_file.hpp"
 #include "database/workload_class.hpp"
-#include "machine/config_file.hpp"
 #include "table.hpp"
 
 namespace gpumux::cli {
@@ -24,9 +24,9 @@ std::string percent(double value) { return fmt::format("{:.1f}%", value); }
 
 }  // namespace
 
-Table2Occupancy table2_occupancy(const benchmarks::Table2Row& row, const machine::MachineConfig& machine) {
-  const machine::SmConfig& sm = machine.sm;
-  const double blocks = machine::occupancy(sm, row.threads, row.registers, row.shared_bytes).blocks;
+Table2Occupancy table2_occupancy(const benchmarks::Table2Row& row, const arch::MachineConfig& machine) {
+  const arch::SmConfig& sm = machine.sm;
+  const double blocks = arch::occupancy(sm, row.threads, row.registers, row.shared_bytes).blocks;
   const auto share = [&](std::uint64_t of_block, std::uint64_t of_sm) {
     return of_sm == 0 ? 0.0 : 100.0 * blocks * static_cast<double>(of_block) / static_cast<double>(of_sm);
   };
@@ -35,8 +35,8 @@ Table2Occupancy table2_occupancy(const benchmarks::Table2Row& row, const machine
           share(1, sm.max_blocks)};
 }
 
-Table2Measures table2_measures(const experiment::RunResult& run, const machine::MachineConfig& machine) {
-  const machine::KernelCounters& c = run.apps.front().counters;
+Table2Measures table2_measures(const experiment::RunResult& run, const arch::MachineConfig& machine) {
+  const arch::KernelCounters& c = run.apps.front().counters;
   Table2Measures result;
   result.compute_per_memory = quotient(c.warp_instructions - c.memory_instructions, c.memory_instructions);
   result.requests_per_memory = quotient(c.l1_accesses, c.memory_instructions - c.shared_accesses);
@@ -51,7 +51,7 @@ const benchmarks::Table2Row* table2_row(const std::string& app) {
   return benchmarks::dai18_row(std::string_view(app).substr(0, app.find(':')));
 }
 
-std::string table2_text(const benchmarks::Table2Row& row, const machine::MachineConfig& machine,
+std::string table2_text(const benchmarks::Table2Row& row, const arch::MachineConfig& machine,
                         const experiment::RunResult* run, std::optional<std::size_t> width, bool colour) {
   Table table({"dai18 Table 2", "RF_oc", "SMEM_oc", "Thread_oc", "TB_oc", "Cinst/Minst", "Req/Minst",
                "L1 miss", "L1 rsfail", "LSU stalls", "type"},
@@ -71,7 +71,7 @@ std::string table2_text(const benchmarks::Table2Row& row, const machine::Machine
   return table.text(width, colour);
 }
 
-ordered_json table2_json(const benchmarks::Table2Row& row, const machine::MachineConfig& machine) {
+ordered_json table2_json(const benchmarks::Table2Row& row, const arch::MachineConfig& machine) {
   const Table2Occupancy o = table2_occupancy(row, machine);
   return {{"ours",
            {{"registers_percent", o.registers},

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "arch/config.hpp"
 #include "benchmarks/dai18_table2.hpp"
 #include "experiment/run.hpp"
-#include "machine/config.hpp"
 
 namespace gpumux::cli {
 
@@ -19,7 +19,7 @@ struct Table2Occupancy {
   double blocks = 0;
 };
 [[nodiscard]] Table2Occupancy table2_occupancy(const benchmarks::Table2Row& row,
-                                               const machine::MachineConfig& machine);
+                                               const arch::MachineConfig& machine);
 
 /// What a run alone measured. Nothing where it is a quotient by zero.
 struct Table2Measures {
@@ -33,17 +33,17 @@ struct Table2Measures {
   char type = 'C';                    // M above database::kMemoryStallShare
 };
 [[nodiscard]] Table2Measures table2_measures(const experiment::RunResult& run,
-                                             const machine::MachineConfig& machine);
+                                             const arch::MachineConfig& machine);
 
 /// The row of a built-in application's text ("dai18/bp:inputs=512"); nullptr for others.
 [[nodiscard]] const benchmarks::Table2Row* table2_row(const std::string& app);
 
 /// Two lines under a heading. `run`: nullptr leaves ours of the measured columns out.
-[[nodiscard]] std::string table2_text(const benchmarks::Table2Row& row, const machine::MachineConfig& machine,
+[[nodiscard]] std::string table2_text(const benchmarks::Table2Row& row, const arch::MachineConfig& machine,
                                       const experiment::RunResult* run, std::optional<std::size_t> width,
                                       bool colour);
 /// {"ours": {...}, "paper": {...}} with occupancies as percent.
 [[nodiscard]] nlohmann::ordered_json table2_json(const benchmarks::Table2Row& row,
-                                                 const machine::MachineConfig& machine);
+                                                 const arch::MachineConfig& machine);
 
 }  // namespace gpumux::cli

@@ -1,22 +1,78 @@
-# A header with the content hash of the simulator's sources (ROOT/src/FOLDERS) and of each benchmark's folder, so
-# that results kept by an earlier program are used again exactly where nothing that they depend on has changed.
+# A header with content hashes of sources, so that results kept by an earlier program are used again exactly where nothing
+# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, of each benchmark's folder.
+# Comments do not count. A policy's hash is that of the file that registers it and of the files of src/policy that this
+# one includes, themselves or over others; they are no part of the simulator's, unless registry.cpp or memory_level.cpp
+# include them.
+
+cmake_minimum_required(VERSION 3.25)
+
+# What is behind a `//` that begins a line, or follows code after two spaces, is a comment.
 function(content_hash out)
-  set(text "")
+  set(all "")
   foreach(file ${ARGN})
-    file(SHA256 ${file} hash)
+    file(READ ${file} text)
+    string(REGEX REPLACE "\n[ \t]*//[^\n]*" "" text "\n${text}")
+    string(REGEX REPLACE "  //[^\n]*" "" text "${text}")
+    string(SHA256 hash "${text}")
     file(RELATIVE_PATH name ${ROOT} ${file})
-    string(APPEND text "${name} ${hash}\n")
+    string(APPEND all "${name} ${hash}\n")
   endforeach()
-  string(SHA256 hash "${text}")
+  string(SHA256 hash "${all}")
   string(SUBSTRING ${hash} 0 32 hash)
   set(${out} ${hash} PARENT_SCOPE)
 endfunction()
 
+# The files, and all of src/policy that they need: headers, and where these are implemented. A header without a .cpp of its
+# name is implemented by files that include it.
+file(GLOB policy_files ${ROOT}/src/policy/*.cpp ${ROOT}/src/policy/*.hpp)
+function(with_what_they_include out)
+  set(found "")
+  set(new ${ARGN})
+  while(new)
+    list(POP_FRONT new file)
+    if(file IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${file})
+    file(STRINGS ${file} includes REGEX "^#include \"policy/")
+    foreach(line ${includes})
+      string(REGEX REPLACE "^#include \"policy/([a-z0-9_]+)\\.hpp\".*" "\\1" name "${line}")
+      list(APPEND new ${ROOT}/src/policy/${name}.hpp)
+      if(EXISTS ${ROOT}/src/policy/${name}.cpp)
+        list(APPEND new ${ROOT}/src/policy/${name}.cpp)
+      elseif(NOT name STREQUAL "policy" AND NOT name STREQUAL "profile")
+        foreach(user ${policy_files})
+          file(STRINGS ${user} uses REGEX "^#include \"policy/${name}\\.hpp\"")
+          if(uses AND user MATCHES "\\.cpp$")
+            list(APPEND new ${user})
+          endif()
+        endforeach()
+      endif()
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+with_what_they_include(common ${ROOT}/src/policy/registry.cpp ${ROOT}/src/policy/memory_level.cpp)
+set(policies "")
+foreach(file ${policy_files})
+  file(STRINGS ${file} registers REGEX "register_policy\\(")
+  if(registers AND file MATCHES "\\.cpp$" AND NOT file MATCHES "/registry\\.cpp$")
+    with_what_they_include(files ${file})
+    content_hash(hash ${files})
+    get_filename_component(name ${file} NAME)
+    string(APPEND policies "    {\"${name}\", \"${hash}\"},\n")
+  endif()
+endforeach()
+
 string(REPLACE "," ";" FOLDERS ${FOLDERS})
-set(files)
+set(files ${common})
 foreach(folder ${FOLDERS})
-  file(GLOB found ${ROOT}/src/${folder}/*.cpp ${ROOT}/src/${folder}/*.hpp)
-  list(APPEND files ${found})
+  if(NOT folder STREQUAL "policy")
+    file(GLOB found ${ROOT}/src/${folder}/*.cpp ${ROOT}/src/${folder}/*.hpp)
+    list(APPEND files ${found})
+  endif()
 endforeach()
 content_hash(simulator ${files})
 
@@ -35,6 +91,8 @@ endforeach()
 file(WRITE ${OUTPUT} "#pragma once\n#include <string_view>\n#include <utility>\nnamespace gpumux::embedded {
 inline constexpr std::string_view program_version = \"${VERSION}\";
 inline constexpr std::string_view simulator_sources = \"${simulator}\";
+/// By the file of src/policy that registers the policy.
+inline constexpr std::pair<std::string_view, std::string_view> policy_sources[] = {\n${policies}};
 /// By folder of benchmarks/.
 inline constexpr std::pair<std::string_view, std::string_view> benchmark_sources[] = {\n${entries}};
 }  // namespace gpumux::embedded\n")

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "database/export.hpp"
 #include "database/sqlite.hpp"
@@ -18,7 +19,6 @@
 #include "experiment/make_app.hpp"
 #include "experiment/run.hpp"
 #include "experiment/timeline_output.hpp"
-#include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 
 namespace py = pybind11;
@@ -88,7 +88,7 @@ py::tuple run(const py::list& apps, const std::string& machine, const std::vecto
       }
     }
     experiment::RunSpec spec;
-    spec.machine = machine::load_machine(machine, set);
+    spec.machine = arch::load_machine(machine, set);
     spec.apps = made.specs;
     spec.policy = policy::parse_choice(policy);
     spec.seed = seed;
@@ -153,7 +153,7 @@ PYBIND11_MODULE(_core, module) {
              [](const std::string& path) { return python::exported(path, database::export_csv); });
   module.def("export_json",
              [](const std::string& path) { return python::exported(path, database::export_json); });
-  module.def("machines", &machine::machine_names);
+  module.def("machines", &arch::machine_names);
   module.def("policies", [] {
     std::vector<std::string> names;
     for (const policy::PolicyInfo& info : policy::policies()) names.push_back(info.name);

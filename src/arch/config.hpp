@@ -1,4 +1,4 @@
-// Every parameter of a machine. Machine files (machines/*.toml) fill it; see machine/config_file.hpp.
+// Every parameter of a machine. Machine files (machines/*.toml) fill it; see arch/config_file.hpp.
 // Latencies and bandwidths are in cycles of the clock that the comment names.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 struct ClocksConfig {  // MHz
   double core = 1400;
@@ -180,4 +180,4 @@ struct MachineConfig {
   }
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -1,4 +1,4 @@
-#include "machine/config_file.hpp"
+#include "arch/config_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/toml_text.hpp"
 #include "embedded/machines.hpp"
-#include "machine/config_file_fields.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 namespace {
 
 constexpr int kMaxBaseDepth = 8;
@@ -83,6 +83,7 @@ std::uint64_t whole_number(const Field& field, const toml::node& node, const Sou
 }
 
 void check_choice(const Field& field, const SourceLocation& where, const std::string& value) {
+  if (!is_one_line(value)) throw UserError(where, fmt::format("'{}' must be on one line", field.key));
   if (field.choices.empty()) return;
   for (const std::string& choice : field.choices) {
     if (choice == value) return;
@@ -404,4 +405,4 @@ std::string acting_toml(const MachineConfig& config) {
   return to_toml(acting);
 }
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

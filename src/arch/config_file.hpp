@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/error.hpp"
-#include "machine/config.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 /// One change of a machine: the text as `--set` takes it, and the place that messages name.
 struct Override {
@@ -45,4 +45,4 @@ struct Occupancy {
 [[nodiscard]] Occupancy occupancy(const SmConfig& sm, std::uint32_t threads,
                                   std::uint32_t registers_per_thread, std::uint32_t shared_bytes);
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <initializer_list>
+#include <utility>
 
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
-#include "machine/config_file_fields.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 namespace {
 
 constexpr std::uint64_t kMaxCaches = 1U << 30U;  // bytes of one level: each line takes memory of the host
@@ -69,6 +70,12 @@ void Checker::sm() const {
   require(std::has_single_bit(config_.shared.banks), {"shared.banks"},
           fmt::format("shared.banks = {} is no power of two", config_.shared.banks));
   const InstructionCacheConfig& icache = config_.icache;
+  const ConstantCacheConfig& constant = config_.constant;
+  for (const auto& [key, bytes] : {std::pair{"icache.line_size", icache.line_bytes},
+                                   std::pair{"constant.line_size", constant.line_bytes}}) {
+    require(kLineBytes % bytes == 0, {key},
+            fmt::format("{} = {} does not divide the {} bytes of a line of memory", key, bytes, kLineBytes));
+  }
   require(icache.bytes % (icache.ways * icache.line_bytes) == 0,
           {"icache.size", "icache.ways", "icache.line_size"},
           fmt::format("icache.size = {} is no whole number of sets of {} ways x {} bytes", icache.bytes,
@@ -76,7 +83,6 @@ void Checker::sm() const {
   require(icache.line_bytes % icache.instruction_bytes == 0, {"icache.line_size", "icache.instruction_size"},
           fmt::format("icache.line_size = {} is no whole number of instructions of {} bytes",
                       icache.line_bytes, icache.instruction_bytes));
-  const ConstantCacheConfig& constant = config_.constant;
   require(constant.bytes % (constant.ways * constant.line_bytes) == 0,
           {"constant.size", "constant.ways", "constant.line_size"},
           fmt::format("constant.size = {} is no whole number of sets of {} ways x {} bytes", constant.bytes,
@@ -226,4 +232,4 @@ void check_consistency(const MachineConfig& config, const Provenance& provenance
   checker.dram();
 }
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -1,13 +1,13 @@
-#include "machine/config_file_fields.hpp"
+#include "arch/config_file_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
 
-#include "machine/messages.hpp"
+#include "arch/messages.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 namespace {
 
 using Fields = std::vector<Field>;
@@ -154,12 +154,12 @@ void add_caches(Fields& f) {
 
   size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxReadOnlyCache, "instruction cache; 0: perfect");
   count(f, "icache.ways", GPUMUX_MEMBER(icache.ways), 1, 1024, "ways", "associativity");
-  size(f, "icache.line_size", GPUMUX_MEMBER(icache.line_bytes), 16, 1024, "line");
+  size(f, "icache.line_size", GPUMUX_MEMBER(icache.line_bytes), kSectorBytes, kLineBytes, "line");
   size(f, "icache.instruction_size", GPUMUX_MEMBER(icache.instruction_bytes), 4, 32, "one instruction");
 
   size(f, "constant.size", GPUMUX_MEMBER(constant.bytes), 0, kMaxReadOnlyCache, "constant cache; 0: perfect");
   count(f, "constant.ways", GPUMUX_MEMBER(constant.ways), 1, 1024, "ways", "associativity");
-  size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), 16, 1024, "line");
+  size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), kSectorBytes, kLineBytes, "line");
   count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxLatency, "core cycles", "hit to use");
 
   size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSmStore,
@@ -172,7 +172,7 @@ void add_caches(Fields& f) {
   text(f, "l1.write", GPUMUX_MEMBER(l1.write), {"evict", "through"},
        "write-evict, or write-through where a hit updates the line; neither allocates");
   count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65534, "entries", "outstanding lines");
-  count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 1024, "requests",
+  count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 255, "requests",
         "per MSHR entry, the first included");
   count(f, "l1.miss_queue", GPUMUX_MEMBER(l1.miss_queue), 1, 1024, "requests", "waiting for the network");
   count(f, "l1.latency", GPUMUX_MEMBER(l1.latency), 1, kMaxLatency, "core cycles", "hit to use");
@@ -214,7 +214,7 @@ void add_memory(Fields& f) {
        "which slice of which partition an interleave unit goes to");
   size(f, "l2.interleave_size", GPUMUX_MEMBER(l2.interleave_bytes), kLineBytes, 65536,
        "consecutive bytes that stay in one slice");
-  count(f, "l2.mshr_entries", GPUMUX_MEMBER(l2.mshr_entries), 1, 65536, "entries",
+  count(f, "l2.mshr_entries", GPUMUX_MEMBER(l2.mshr_entries), 1, 65534, "entries",
         "outstanding lines per slice");
   count(f, "l2.mshr_merges", GPUMUX_MEMBER(l2.mshr_merges), 1, 1024, "requests",
         "per MSHR entry, the first included");
@@ -414,4 +414,4 @@ std::string fields_markdown() {
   return out;
 }
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

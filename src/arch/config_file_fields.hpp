@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "machine/config.hpp"
+#include "arch/config.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 struct Field {
   template <typename T>
@@ -63,4 +63,4 @@ void check_consistency(const MachineConfig& config, const Provenance& provenance
 /// The table of all keys in Markdown, as docs/machines.md holds it.
 [[nodiscard]] std::string fields_markdown();
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

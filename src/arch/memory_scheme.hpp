@@ -8,7 +8,7 @@
 
 #include "base/types.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 /// No limit on memory instructions in flight.
 inline constexpr std::uint32_t kNoMemoryLimit = 0xffff'ffffU;
@@ -66,4 +66,4 @@ struct MemoryClient {
   std::uint32_t ways = 0;                      // granted (UCP)
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -6,7 +6,7 @@
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 /// Index of a running kernel within the machine; reused once a kernel has ended and drained.
 using KernelSlot = std::uint8_t;
@@ -64,4 +64,4 @@ struct Mailbox {
 using SmMailbox = Mailbox<MemReply, MemRequest>;
 using PartitionMailbox = Mailbox<MemRequest, MemReply>;
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

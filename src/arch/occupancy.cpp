@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
-#include "machine/config_file.hpp"
+#include "arch/config_file.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 namespace {
 
 std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; }
@@ -41,4 +41,4 @@ Occupancy occupancy(const SmConfig& sm, std::uint32_t threads, std::uint32_t reg
   return result;
 }
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "arch/statistics.hpp"
 #include "base/types.hpp"
-#include "machine/statistics.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 /// Interval k covers the core cycles [k * interval, (k + 1) * interval); the last one ends with the run. The
 /// sums over all intervals are the counters at the end of the run.
@@ -22,4 +22,4 @@ struct Series {
   std::vector<Sample> samples;
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstdint>
 
-#include "machine/messages.hpp"
+#include "arch/messages.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 // X(field, unit, description)
 #define GPUMUX_KERNEL_COUNTERS(X)                                                        \
@@ -113,4 +113,4 @@ struct PartitionCounters {
   }
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -7,7 +7,7 @@
 
 #include "base/types.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 
 /// All times are core cycles since the begin of the run; kNever: not before its end.
 struct Timeline {
@@ -49,4 +49,4 @@ struct Timeline {
   std::uint64_t blocks_left_out = 0;
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -147,6 +147,13 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return *value << shift;
 }
 
+bool is_one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";

@@ -32,6 +32,9 @@ namespace gpumux {
 /// Bytes with an optional binary suffix: "48K", "48k", "2M", "1G", "4096".
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
+/// Without control characters: fit for a name, which tables and messages show on one line.
+[[nodiscard]] bool is_one_line(std::string_view text);
+
 /// A field of a line of CSV, in quotes where it needs them (RFC 4180).
 [[nodiscard]] std::string csv_field(std::string_view text);
 

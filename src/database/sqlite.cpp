@@ -199,6 +199,9 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
         {path_}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
   }
   if (access != Access::Read && fs::exists(path_, ignored)) check_writable(path_, folder);
+  // Who may not write it cannot remove the -wal and -shm that readers make. Without a log nobody has it open.
+  const bool only_read =
+      access == Access::Read && ::access(path_.c_str(), W_OK) != 0 && !fs::exists(path_ + "-wal", ignored);
   // "./" keeps names such as :memory: and file:x from meaning something else.
   const std::string name = path_.starts_with('/') ? path_ : "./" + path_;
   const auto open = [&](const std::string& what, int flags) {
@@ -209,9 +212,11 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
   try {
     // Who can write also removes the -wal and -shm that readers need, as the last to close them.
     const int create = access == Access::Create ? SQLITE_OPEN_CREATE : 0;
-    if (!open(name, SQLITE_OPEN_READWRITE | create)) fail();
+    if (only_read ? !open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+                  : !open(name, SQLITE_OPEN_READWRITE | create))
+      fail();
     wait_for_others(busy_seconds);
-    if (access == Access::Read) {
+    if (access == Access::Read && !only_read) {
       execute("PRAGMA query_only = ON");
       if (sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) {
         const int code = sqlite3_errcode(handle_) & 0xff;

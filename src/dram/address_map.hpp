@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "arch/config.hpp"
 #include "base/types.hpp"
-#include "machine/config.hpp"
 #include "noc/divider.hpp"
 #include "noc/partition_map.hpp"
 
@@ -18,7 +18,7 @@ namespace gpumux::dram {
 /// equal addresses of two applications lie in different banks.
 class AddressMap {
  public:
-  explicit AddressMap(const machine::DramConfig& config)
+  explicit AddressMap(const arch::DramConfig& config)
       : by_chunk_(config.row_bytes >= 2 * kLineBytes ? 2 : 1),
         by_groups_(config.bank_groups),
         by_row_chunks_(config.row_bytes / kLineBytes / by_chunk_.divisor()),

@@ -13,7 +13,7 @@ namespace gpumux::dram {
 
 namespace {
 
-void validate(const machine::DramConfig& c) {
+void validate(const arch::DramConfig& c) {
   const auto require = [](bool holds, const char* text) {
     if (!holds) throw UserError(text);
   };
@@ -38,7 +38,7 @@ void validate(const machine::DramConfig& c) {
 
 }  // namespace
 
-Channel::Channel(const machine::DramConfig& c, bool reads_by_sector)
+Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
     : map_((validate(c), c)),
       capacity_(c.queue),
       return_capacity_(c.return_queue),
@@ -305,7 +305,7 @@ void Channel::prefetch() const {
   prefetch_lines(group_banks_.data(), group_banks_.data() + group_banks_.size());
 }
 
-void Channel::count(machine::PartitionCounters& counters) const {
+void Channel::count(arch::PartitionCounters& counters) const {
   const std::uint64_t bursts = read_bursts_ + write_bursts_;
   counters.dram_reads = read_bursts_;
   counters.dram_writes = write_bursts_;

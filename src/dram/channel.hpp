@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "arch/config.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "dram/address_map.hpp"
-#include "machine/config.hpp"
-#include "machine/messages.hpp"
-#include "machine/statistics.hpp"
 
 namespace gpumux::dram {
 
@@ -26,7 +26,7 @@ struct Request {
   std::uint8_t sectors = 0;  // moved; one column command per burst that they touch
   bool write = false;
   AppId app = 0;
-  machine::KernelSlot kernel = 0;
+  arch::KernelSlot kernel = 0;
 };
 
 enum class CommandKind : std::uint8_t { Read, Write, Activate, Precharge, Refresh };
@@ -64,7 +64,7 @@ class Channel {
  public:
   /// `reads_by_sector`: the cache above is sectored. Throws UserError for sizes or timing that no channel can
   /// have.
-  explicit Channel(const machine::DramConfig& config, bool reads_by_sector = false);
+  explicit Channel(const arch::DramConfig& config, bool reads_by_sector = false);
 
   [[nodiscard]] bool full() const { return used_ >= capacity_; }
   /// Free places: as many requests are taken, if they are small.
@@ -103,7 +103,7 @@ class Channel {
   /// Loads the banks and the queue into the host's cache.
   void prefetch() const;
   /// Sets the dram_* counters.
-  void count(machine::PartitionCounters& counters) const;
+  void count(arch::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
   [[nodiscard]] std::string describe(const std::string& name) const;
@@ -125,7 +125,7 @@ class Channel {
     bool write;
     bool started;  // a read that holds its place in the return queue
     AppId app;
-    machine::KernelSlot kernel;
+    arch::KernelSlot kernel;
   };
   struct alignas(64) Bank {  // found by a shift
     std::uint64_t open_row = kClosed;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "arch/config_file.hpp"
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -13,19 +14,21 @@
 #include "embedded/sources.hpp"
 #include "experiment/cache.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
+#include "experiment/sources.hpp"
 
 namespace gpumux::experiment {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kSchema = "gpumux.isolated/1";
+constexpr const char* kPolicy = "leftover";
 
 std::string cache_key(const RunSpec& spec) {
   ContentHash hash;
   hash.add(kSchema);
   hash.add(embedded::simulator_sources);  // another simulator may find another figure
-  hash.add(machine::acting_toml(spec.machine));
+  hash.add(policy_sources(kPolicy));
+  hash.add(arch::acting_toml(spec.machine));
   hash.add(spec.apps.front().identity);
   hash.add(spec.policy.warps);
   hash.add(spec.seed);
@@ -79,7 +82,8 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
   isolated.apps = {spec.apps[index].aside()};
   const std::string& warps = spec.policy.warps;
-  isolated.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
+  isolated.policy =
+      policy::parse_choice(warps.empty() ? kPolicy : fmt::format("{},warps={}", kPolicy, warps));
   isolated.verify = false;
   isolated.series = 0;
   isolated.timeline = false;

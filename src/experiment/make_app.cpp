@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/located.hpp"
+#include "base/text.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::experiment {
@@ -47,8 +47,7 @@ void check_name(const AppArguments& a) {
     throw UserError(fmt::format("'app' of an application with launches is a name for results, and '{}' is {}",
                                 a.app, is_file ? "a file" : "built in"));
   }
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (a.app.empty() || std::any_of(a.app.begin(), a.app.end(), is_control))
+  if (a.app.empty() || !is_one_line(a.app))
     throw UserError(
         "'app' of an application with launches is a name for results: not empty, and on one line");
 }

@@ -9,11 +9,11 @@ using nlohmann::ordered_json;
 namespace {
 
 ordered_json limit_json(std::uint32_t limit) {
-  return limit == machine::kNoMemoryLimit ? ordered_json(nullptr) : ordered_json(limit);
+  return limit == arch::kNoMemoryLimit ? ordered_json(nullptr) : ordered_json(limit);
 }
 
 std::uint32_t limit_of(const ordered_json& value) {
-  return value.is_null() ? machine::kNoMemoryLimit : value.get<std::uint32_t>();
+  return value.is_null() ? arch::kNoMemoryLimit : value.get<std::uint32_t>();
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ std::uint32_t limit_of(const ordered_json& value) {
 MemoryReport memory_report(const machine::Gpu& gpu, AppId app) {
   MemoryReport report;
   for (std::uint32_t sm = 0; sm < gpu.config().sms; ++sm) {
-    const machine::MemoryClient client = gpu.memory_client(static_cast<SmId>(sm), app);
+    const arch::MemoryClient client = gpu.memory_client(static_cast<SmId>(sm), app);
     report.peak_in_flight = std::max(report.peak_in_flight, client.peak);
     report.lowest_limit = std::min(report.lowest_limit, client.lowest_limit);
     report.limit_updates += client.limit_updates;

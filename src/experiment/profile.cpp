@@ -10,13 +10,13 @@
 #include <optional>
 #include <system_error>
 
+#include "arch/config_file.hpp"
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
 #include "experiment/cache.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux::experiment {
 namespace {
@@ -58,7 +58,7 @@ class Alone final : public policy::Policy {
   void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
       control.set_block_limit(static_cast<SmId>(sm), kernel.slot, cap_);
-    std::vector<machine::KernelSlot> order;
+    std::vector<arch::KernelSlot> order;
     for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
     control.set_dispatch_order(order);
   }
@@ -78,7 +78,7 @@ class Alone final : public policy::Policy {
     sum.cycles += control.now() - kernel.first_block_cycle;
     sum.most = kernel.max_blocks_per_sm;
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      const machine::KernelCounters& counters = control.counters(static_cast<SmId>(sm), kernel.slot);
+      const arch::KernelCounters& counters = control.counters(static_cast<SmId>(sm), kernel.slot);
       sum.warp_instructions += counters.warp_instructions;
       sum.thread_instructions += counters.thread_instructions;
     }
@@ -106,9 +106,9 @@ Point simulate_point(const RunSpec& alone, std::uint32_t cap) {
 }
 
 std::string acting(const RunSpec& spec) {
-  machine::MachineConfig machine = spec.machine;
+  arch::MachineConfig machine = spec.machine;
   if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
-  return machine::acting_toml(machine);
+  return arch::acting_toml(machine);
 }
 
 std::string point_key(const RunSpec& alone, std::uint32_t cap) {

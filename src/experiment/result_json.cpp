@@ -18,7 +18,7 @@ ordered_json share(double part, double whole) {
   return whole == 0 ? ordered_json(nullptr) : ordered_json(part / whole);
 }
 
-void add_counters(ordered_json& to, const machine::KernelCounters& counters, double sm_cycles) {
+void add_counters(ordered_json& to, const arch::KernelCounters& counters, double sm_cycles) {
   to["warp_instructions"] = counters.warp_instructions;
   to["thread_instructions"] = counters.thread_instructions;
   to["memory_instructions"] = counters.memory_instructions;
@@ -119,7 +119,7 @@ std::string_view scope_name(CounterValue::Scope scope) {
 std::vector<CounterValue> counters(const RunResult& result) {
   using Scope = CounterValue::Scope;
   std::vector<CounterValue> all;
-  const auto kernel = [&](Scope scope, std::size_t app, const machine::KernelCounters& c) {
+  const auto kernel = [&](Scope scope, std::size_t app, const arch::KernelCounters& c) {
 #define GPUMUX_FIELD(field, unit, description) \
   all.push_back({scope, app, #field, c.field, unit, description});
     GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "machine/config.hpp"
-#include "machine/series.hpp"
-#include "machine/statistics.hpp"
-#include "machine/timeline.hpp"
+#include "arch/config.hpp"
+#include "arch/series.hpp"
+#include "arch/statistics.hpp"
+#include "arch/timeline.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
 
@@ -36,7 +36,7 @@ struct AppSpec {
 [[nodiscard]] bool audit_by_default();
 
 struct RunSpec {
-  machine::MachineConfig machine;
+  arch::MachineConfig machine;
   std::vector<AppSpec> apps;
   policy::PolicyChoice policy;
   std::uint64_t seed = 1;
@@ -58,14 +58,14 @@ struct RunSpec {
 /// What the memory scheme did for one application.
 struct MemoryReport {
   std::uint32_t peak_in_flight = 0;                                   // memory instructions on one SM
-  std::uint32_t lowest_limit = machine::kNoMemoryLimit;               // of any SM at any time
+  std::uint32_t lowest_limit = arch::kNoMemoryLimit;                  // of any SM at any time
   std::uint64_t limit_updates = 0, quota_rounds = 0;                  // of all SMs
   std::vector<std::uint32_t> limits, requests_per_instruction, ways;  // by SM, at the end of the run
 };
 
 struct AppResult {
   std::string app;
-  machine::KernelCounters counters;  // sums over SMs and kernels
+  arch::KernelCounters counters;  // sums over SMs and kernels
   std::uint64_t completions = 0;
   Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
   Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
@@ -85,13 +85,13 @@ struct RunResult {
   std::uint64_t seed = 0;
   double wall_seconds = 0;
   std::vector<AppResult> apps;
-  machine::KernelCounters gpu;
-  machine::SchedulerCounters schedulers;
-  machine::PartitionCounters partitions;
+  arch::KernelCounters gpu;
+  arch::SchedulerCounters schedulers;
+  arch::PartitionCounters partitions;
   double dram_bandwidth_utilization = 0;  // bytes moved / (peak bytes per second x simulated time)
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
-  machine::Series series;                 // of RunSpec::series
-  std::optional<machine::Timeline> timeline;
+  arch::Series series;                    // of RunSpec::series
+  std::optional<arch::Timeline> timeline;
   policy::Report policy_report;
 };
 

@@ -11,8 +11,8 @@
 namespace gpumux::experiment {
 namespace {
 
-using machine::KernelCounters;
-using machine::Series;
+using arch::KernelCounters;
+using arch::Series;
 using nlohmann::ordered_json;
 using Scope = CounterValue::Scope;
 

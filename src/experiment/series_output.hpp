@@ -16,7 +16,7 @@ struct CounterSeries {
   CounterValue counter;                // its value is the sum
   std::vector<std::uint64_t> samples;  // one per interval, from cycle 0
 };
-/// Every counter of machine/statistics.hpp that is sampled, in the order of counters(); empty when the run
+/// Every counter of arch/statistics.hpp that is sampled, in the order of counters(); empty when the run
 /// has no series.
 [[nodiscard]] std::vector<CounterSeries> counter_series(const RunResult& result);
 

@@ -90,7 +90,7 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   }
   result.schedulers = gpu.scheduler_counters();
   result.partitions = gpu.partition_counters();
-  const machine::MachineConfig& config = spec.machine;
+  const arch::MachineConfig& config = spec.machine;
   const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
   double units = 0;
   for (const isa::Unit unit : {isa::Unit::Sp, isa::Unit::Int, isa::Unit::Dp, isa::Unit::Sfu}) {
@@ -134,14 +134,14 @@ RunResult simulate(const RunSpec& spec) {
 RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy) {
   check_apps(spec);
   const auto begin = std::chrono::steady_clock::now();
-  machine::MachineConfig config = spec.machine;
+  arch::MachineConfig config = spec.machine;
   if (!spec.policy.warps.empty()) config.sm.warp_scheduler = spec.policy.warps;
 
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
-  const machine::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
+  const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
   machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record, memory});
   Programs programs(spec, gpu);
   struct DropWork {

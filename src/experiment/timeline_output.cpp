@@ -16,7 +16,7 @@
 namespace gpumux::experiment {
 namespace {
 
-using machine::Timeline;
+using arch::Timeline;
 using nlohmann::ordered_json;
 
 // Process numbers, also the order of the viewer's list.

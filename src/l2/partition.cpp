@@ -15,7 +15,7 @@ namespace gpumux::l2 {
 
 namespace {
 
-void validate(const machine::L2Config& c) {
+void validate(const arch::L2Config& c) {
   const auto require = [](bool holds, const char* text) {
     if (!holds) throw UserError(text);
   };
@@ -58,7 +58,7 @@ struct Partition::State {
   static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
   static constexpr Cycle kLongestWheel = 4096;
   static constexpr Cycle kPrefetched = 8;  // cycles: what they need is fetched before they begin
-  State(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
+  State(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared((validate(config.l2), config), id, map),
         fixed_latency(config.dram.fixed_latency),
         slice_count(config.l2.slices_per_partition),
@@ -74,7 +74,7 @@ struct Partition::State {
     for (std::uint32_t i = 0; i < config.l2.slices_per_partition; ++i) slices.emplace_back(config, i, shared);
   }
 
-  Cycle read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin);
+  Cycle read_mailbox(arch::PartitionMailbox& mailbox, Cycle begin);
   /// Takes the requests that arrive before `end` as far as there is room.
   void enter(Cycle end);
   [[nodiscard]] bool nobody_waits_outside() const {
@@ -96,7 +96,7 @@ struct Partition::State {
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
   void take_credits();
-  Cycle run(machine::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end);
+  Cycle run(arch::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end);
   Slice& wake_stalled_slice();
 
   Shared shared;
@@ -115,7 +115,7 @@ struct Partition::State {
   Cycle channel_core = kNever;
 };
 
-Partition::Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
+Partition::Partition(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
     : state_(std::make_unique<State>(config, id, map)),
       slices_(state_->slices.data()),
       slice_count_(state_->slice_count) {
@@ -126,7 +126,7 @@ Partition::Partition(const machine::MachineConfig& config, PartitionId id, const
 Partition::~Partition() = default;
 
 // Takes what lies within the wheels' span. Returns the time of the earliest message that was left.
-Cycle Partition::State::read_mailbox(machine::PartitionMailbox& mailbox, Cycle begin) {
+Cycle Partition::State::read_mailbox(arch::PartitionMailbox& mailbox, Cycle begin) {
   while (credits.next() < begin) take_credits();
   const Cycle limit = begin + arrivals.span();
   Cycle left = kNever;
@@ -265,7 +265,7 @@ void Partition::prefetch_further() const {
   for (const Slice& slice : s.slices) slice.prefetch_queues();
 }
 
-Cycle Partition::State::run(machine::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end) {
+Cycle Partition::State::run(arch::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end) {
   for (const Slice& slice : slices) slice.prefetch_heads(std::min(end, begin + kPrefetched));
   // Credits may have come while there was nothing to do. Each of their cycles counts (take_credits()).
   Cycle first = std::min(begin, credits.next());
@@ -371,7 +371,7 @@ void Partition::preload_line(std::uint64_t line) {
   state_->slices[place.slice].preload(place, space, static_cast<AppId>(space > 0 ? space - 1 : 0));
 }
 
-const machine::PartitionCounters& Partition::counters() const {
+const arch::PartitionCounters& Partition::counters() const {
   state_->shared.channel.count(state_->shared.counters);
   return state_->shared.counters;
 }

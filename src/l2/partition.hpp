@@ -7,22 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "machine/config.hpp"
-#include "machine/messages.hpp"
-#include "machine/statistics.hpp"
+#include "arch/config.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
 #include "noc/partition_map.hpp"
 
 namespace gpumux::l2 {
 
-using machine::Credit;
-using machine::MemReply;
-using machine::MemRequest;
+using arch::Credit;
+using arch::MemReply;
+using arch::MemRequest;
 
 class Slice;
 
 class Partition {
  public:
-  Partition(const machine::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
+  Partition(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
   ~Partition();
   Partition(const Partition&) = delete;
   Partition& operator=(const Partition&) = delete;
@@ -48,13 +48,13 @@ class Partition {
   void prefetch() const;
   void prefetch_further() const;
 
-  /// Messages, see machine::Mailbox; incoming requests are served in order of (time, SM, order).
-  machine::PartitionMailbox& mailbox() { return mailbox_; }
+  /// Messages, see arch::Mailbox; incoming requests are served in order of (time, SM, order).
+  arch::PartitionMailbox& mailbox() { return mailbox_; }
 
   /// Data that a host copy left in L2 (RuntimeConfig::copies_write_l2); between windows.
   void preload_line(std::uint64_t line);
 
-  [[nodiscard]] const machine::PartitionCounters& counters() const;
+  [[nodiscard]] const arch::PartitionCounters& counters() const;
   [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;
@@ -69,7 +69,7 @@ class Partition {
   std::unique_ptr<State> state_;
   const Slice* slices_;  // the state's, to find them without it
   std::uint32_t slice_count_;
-  machine::PartitionMailbox mailbox_;
+  arch::PartitionMailbox mailbox_;
 };
 
 }  // namespace gpumux::l2

@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/messages.hpp"
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
-#include "machine/messages.hpp"
 
 namespace gpumux::l2 {
 
-using machine::KernelSlot;
-using machine::RequestKind;
+using arch::KernelSlot;
+using arch::RequestKind;
 
 using RequestIndex = std::uint32_t;
 inline constexpr RequestIndex kNoRequest = ~RequestIndex{0};
@@ -23,7 +23,7 @@ struct alignas(64) Request {     // one cache line
   std::uint32_t tag = 0;   // the SM's own
   SmId sm = 0;
   std::uint16_t mshr = 0;  // while it waits for a fill
-  // In the order of machine::MemRequest, copied together.
+  // In the order of arch::MemRequest, copied together.
   KernelSlot kernel = 0;
   AppId app = 0;
   RequestKind kind = RequestKind::Read;

@@ -9,7 +9,7 @@ namespace gpumux::l2 {
 
 // Members that are `inline` here have one or two callers, in this file, on the way of every request.
 
-Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
+Shared::Shared(const arch::MachineConfig& config, PartitionId partition,
                const noc::PartitionMap& partition_map)
     : id(partition),
       map(partition_map),
@@ -23,7 +23,7 @@ Shared::Shared(const machine::MachineConfig& config, PartitionId partition,
   next.fill(kNever);
 }
 
-Slice::Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared)
+Slice::Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& shared)
     : s_(shared),
       index_(index),
       sectored_(config.l2.sectored),
@@ -573,7 +573,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
     sectors = request.sectors;
     bytes = units_bytes(sectors);
   }
-  machine::MemReply answer;
+  arch::MemReply answer;
   answer.tag = request.tag;
   answer.sm = request.sm;
   answer.kind = request.kind;
@@ -593,7 +593,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   }
 }
 
-inline void Slice::send(machine::MemReply answer, Cycle ready) {
+inline void Slice::send(arch::MemReply answer, Cycle ready) {
   s_.reply_credits -= answer.flits;
   const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
   answer.time = booking.last + s_.network.latency;

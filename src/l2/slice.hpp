@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "arch/config.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
 #include "base/huge_pages.hpp"
 #include "dram/channel.hpp"
 #include "l2/approach.hpp"
 #include "l2/mshr.hpp"
 #include "l2/request.hpp"
 #include "l2/tags.hpp"
-#include "machine/config.hpp"
-#include "machine/messages.hpp"
-#include "machine/statistics.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
 #include "noc/port.hpp"
@@ -23,7 +23,7 @@ namespace gpumux::l2 {
 
 /// What the slices of a partition share.
 struct Shared {
-  Shared(const machine::MachineConfig& config, PartitionId partition, const noc::PartitionMap& partition_map);
+  Shared(const arch::MachineConfig& config, PartitionId partition, const noc::PartitionMap& partition_map);
 
   PartitionId id;
   const noc::PartitionMap& map;
@@ -39,9 +39,9 @@ struct Shared {
   std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
-  machine::PartitionCounters counters;
-  HugePageVector<machine::MemReply>* replies = nullptr;  // the partition's mailbox
-  HugePageVector<machine::Credit>* credits = nullptr;
+  arch::PartitionCounters counters;
+  HugePageVector<arch::MemReply>* replies = nullptr;  // the partition's mailbox
+  HugePageVector<arch::Credit>* credits = nullptr;
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
   std::uint32_t atomics = 0;       // in progress, of all slices
@@ -68,7 +68,7 @@ struct Shared {
 ///   - A place of the output queue is free again when the reply's first flit enters the injection port.
 class Slice {
  public:
-  Slice(const machine::MachineConfig& config, std::uint32_t index, Shared& shared);
+  Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& shared);
 
   /// A request's last flit is at the ejection port at its `time`. In order of (time, SM). step() has been
   /// called for all L2 cycles before, or there is room whatever it does.
@@ -155,7 +155,7 @@ class Slice {
   void start_atomic(RequestIndex index, std::uint64_t tick);
   void finish_atomics(std::uint64_t tick);
   void reply(RequestIndex index, std::uint64_t tick);
-  void send(machine::MemReply reply, Cycle ready);
+  void send(arch::MemReply reply, Cycle ready);
   [[nodiscard]] bool output_full(std::uint64_t tick);
   [[nodiscard]] bool miss_room(std::uint32_t entries) const {
     return misses_.empty() || misses_.size() + entries <= miss_capacity_;
@@ -215,7 +215,7 @@ class Slice {
   noc::Port injection_;
   Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
   struct Unsent {
-    machine::MemReply reply;
+    arch::MemReply reply;
     Cycle ready;
   };
   Ring<Unsent> unsent_;  // replies without credits

@@ -4,7 +4,7 @@
 
 namespace gpumux::l2 {
 
-Tags::Tags(const machine::L2Config& config)
+Tags::Tags(const arch::L2Config& config)
     : ways_(config.ways),
       stride_((config.ways + kLanes - 1) / kLanes * kLanes),
       tags_(std::size_t{noc::l2_sets(config)} * stride_, 0),

@@ -9,9 +9,9 @@
 #include <immintrin.h>
 #endif
 
+#include "arch/config.hpp"
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
-#include "machine/config.hpp"
 
 namespace gpumux::l2 {
 
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kNoWay = ~std::uint32_t{0};
 /// waits for a fill (on-miss allocation) is pinned: it is no victim.
 class Tags {
  public:
-  explicit Tags(const machine::L2Config& config);
+  explicit Tags(const arch::L2Config& config);
 
   struct Line {
     std::uint8_t valid = 0;        // sectors

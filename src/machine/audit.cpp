@@ -24,7 +24,7 @@ void Gpu::check_conservation() const {
   check(out == found, "requests that wait for a reply, and those that will give one", out, found);
 
   for (unsigned app = 0; app < kMaxApps; ++app) {
-    const KernelCounters counters = app_counters(static_cast<AppId>(app));
+    const arch::KernelCounters counters = app_counters(static_cast<AppId>(app));
     sent += counters.requests_sent;
     check(counters.lsu_stall_cycles == counters.reservation_failures(), "LSU stalls, and their causes",
           counters.lsu_stall_cycles, counters.reservation_failures());
@@ -33,7 +33,7 @@ void Gpu::check_conservation() const {
     check(counters.l1_hits_pending <= counters.l1_misses, "merged L1 misses, and all of them",
           counters.l1_hits_pending, counters.l1_misses);
   }
-  const PartitionCounters memory = partition_counters();
+  const arch::PartitionCounters memory = partition_counters();
   check(memory.requests <= sent, "requests taken and sent", memory.requests, sent);
   check(memory.replies <= memory.requests, "replies and requests", memory.replies, memory.requests);
   check(memory.l2_misses <= memory.l2_accesses, "L2 misses and accesses", memory.l2_misses,
@@ -66,18 +66,18 @@ void Gpu::check_drained() {
   for (const auto& sm : sms_) sm->check_drained(true);
   for (const auto& partition : partitions_) partition->check_drained();
 
-  KernelCounters sms;
+  arch::KernelCounters sms;
   for (unsigned app = 0; app < kMaxApps; ++app) sms.add(app_counters(static_cast<AppId>(app)));
-  const PartitionCounters memory = partition_counters();
+  const arch::PartitionCounters memory = partition_counters();
   check(memory.requests == sms.requests_sent, "requests taken and sent", memory.requests, sms.requests_sent);
   check(memory.replies == sms.requests_sent, "replies and requests", memory.replies, sms.requests_sent);
   check(memory.atomics == sms.atomics, "atomic operations performed and asked for", memory.atomics,
         sms.atomics);
-  const SchedulerCounters schedulers = scheduler_counters();
+  const arch::SchedulerCounters schedulers = scheduler_counters();
   check(config_.sm.issue_interval == 1 ? schedulers.issued == sms.warp_instructions
                                        : schedulers.issued >= sms.warp_instructions,
         "issue cycles and instructions", schedulers.issued, sms.warp_instructions);
-  const DramConfig& dram = config_.dram;
+  const arch::DramConfig& dram = config_.dram;
   if (dram.REFI == 0 && dram.write_high_watermark == 0) {  // else a row may be closed unused
     const std::uint64_t columns = memory.dram_reads + memory.dram_writes;
     check(memory.dram_row_hits + memory.dram_activates == columns,

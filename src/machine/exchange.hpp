@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/messages.hpp"
 #include "base/huge_pages.hpp"
-#include "machine/messages.hpp"
 #include "machine/workers.hpp"
 
 namespace gpumux::machine {
 
-[[nodiscard]] inline std::uint32_t receiver(const MemRequest& request) { return request.partition; }
-[[nodiscard]] inline std::uint32_t receiver(const MemReply& reply) { return reply.sm; }
+[[nodiscard]] inline std::uint32_t receiver(const arch::MemRequest& request) { return request.partition; }
+[[nodiscard]] inline std::uint32_t receiver(const arch::MemReply& reply) { return reply.sm; }
 
 /// From SMs to partitions, or back. Each thread keeps what the parts that it runs have sent, by the thread
 /// that owns the receiver: so a message moves from core to core at most once, in a row with others. A
@@ -47,7 +47,7 @@ class Exchange {
     posted_[thread].something = true;
     Post* const posts = &posts_[std::size_t{thread} * threads_];
     for (const Message& message : box.out) posts[owner_[receiver(message)]].messages.push_back(message);
-    for (const Credit& credit : box.credits_out) posts[owner_[credit.to]].credits.push_back(credit);
+    for (const arch::Credit& credit : box.credits_out) posts[owner_[credit.to]].credits.push_back(credit);
     box.out.clear();
     box.credits_out.clear();
   }
@@ -79,23 +79,23 @@ class Exchange {
   };
   struct alignas(64) Post {
     HugePageVector<Message> messages;
-    HugePageVector<Credit> credits;
+    HugePageVector<arch::Credit> credits;
   };
-  void bring(HugePageVector<Message>& messages, HugePageVector<Credit>& credits, Cycle* next) {
+  void bring(HugePageVector<Message>& messages, HugePageVector<arch::Credit>& credits, Cycle* next) {
     for (const Message& message : messages) {
       const std::uint32_t to = receiver(message);
       receivers_[to].messages->push_back(message);
       next[to] = std::min(next[to], message.time);
     }
     // Nobody sleeps who waits for credits.
-    for (const Credit& credit : credits) receivers_[credit.to].credits->push_back(credit);
+    for (const arch::Credit& credit : credits) receivers_[credit.to].credits->push_back(credit);
     messages.clear();
     credits.clear();
   }
 
   struct Receiver {
     HugePageVector<Message>* messages;
-    HugePageVector<Credit>* credits;
+    HugePageVector<arch::Credit>* credits;
   };
   std::uint32_t threads_;
   std::vector<Posted> posted_;  // by thread, since the last deliver_all()

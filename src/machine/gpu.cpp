@@ -3,21 +3,21 @@
 #include <algorithm>
 #include <bit>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
-#include "machine/config_file.hpp"
 #include "runtime/context.hpp"
 
 namespace gpumux::machine {
 
-Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options)
+Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options)
     : config_(config),
       map_(config_.l2),
       network_(config_),
       policy_(std::move(policy)),
       options_(options),
       workers_(options.threads),
-      slots_(kMaxKernelSlots),
-      block_limit_(config_.sms, std::vector<std::uint32_t>(kMaxKernelSlots, 0)),
+      slots_(arch::kMaxKernelSlots),
+      block_limit_(config_.sms, std::vector<std::uint32_t>(arch::kMaxKernelSlots, 0)),
       free_residencies_(config_.sms, config_.sm.max_blocks >= 64
                                          ? ~std::uint64_t{0}
                                          : (std::uint64_t{1} << config_.sm.max_blocks) - 1),
@@ -28,8 +28,8 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   build_parts();
   if (options_.memory.on())
     for (const auto& sm : sms_) sm->set_memory_scheme(options_.memory);
-  std::vector<SmMailbox*> sm_boxes;
-  std::vector<PartitionMailbox*> partition_boxes;
+  std::vector<arch::SmMailbox*> sm_boxes;
+  std::vector<arch::PartitionMailbox*> partition_boxes;
   for (const auto& sm : sms_) sm_boxes.push_back(&sm->mailbox());
   for (const auto& partition : partitions_) partition_boxes.push_back(&partition->mailbox());
   requests_.emplace(partition_boxes, workers_.threads());
@@ -42,7 +42,7 @@ Gpu::Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Op
   collect_at_.assign(sms_.size(), kNever);
   blind_.assign(sms_.size(), 0);
   partition_time_.assign(partitions_.size(), 0);
-  busy_until_.assign(sms_.size() * kMaxKernelSlots, 0);
+  busy_until_.assign(sms_.size() * arch::kMaxKernelSlots, 0);
   network_is_fast_ = config_.clocks.noc > config_.clocks.core;
   most_ahead_ = partitions_[0]->lookahead(network_.latency) + 2 * network_.latency;
   // A launch and a copy begin at once, and reach the machine after the launch latency; a timed copy may end,
@@ -108,7 +108,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     } else {
       run_to_samples(meeting);
     }
-    if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) broadcast_memory_limits();
+    if (options_.memory.limit == arch::MemoryScheme::Limit::DynamicGlobal) broadcast_memory_limits();
     kernel_ended = collect_finished_blocks();
     recycle_drained_slots();
     watch(now_);
@@ -124,7 +124,8 @@ void Gpu::settle_counters() {
 }
 
 bool Gpu::room_for_kernel() const {
-  return running_.size() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, kMaxKernelSlots) &&
+  return running_.size() <
+             std::min<std::size_t>(config_.runtime.max_concurrent_kernels, arch::kMaxKernelSlots) &&
          std::any_of(slots_.begin(), slots_.end(),  // none: the others still drain
                      [](const Slot& s) { return s.state == Slot::State::Free; });
 }
@@ -136,7 +137,7 @@ void Gpu::admit_kernels() {
     Submitted submitted = std::move(submitted_.front());
     submitted_.pop_front();
     Slot& slot = *free_slot;
-    const auto id = static_cast<KernelSlot>(free_slot - slots_.begin());
+    const auto id = static_cast<arch::KernelSlot>(free_slot - slots_.begin());
     slot.state = Slot::State::Running;
     slot.context = submitted.context;
     slot.stream = submitted.stream;
@@ -241,7 +242,7 @@ bool Gpu::dispatch_to(SmId id, Cycle start) {
   // With room for a block that waits, it would not have gone ahead.
   if (sm_time_[id] > now_) return false;
   sm::Sm& sm = *sms_[id];
-  for (const KernelSlot slot : dispatch_order_) {
+  for (const arch::KernelSlot slot : dispatch_order_) {
     policy::RunningKernel& kernel = running(slot);
     if (kernel.blocks_dispatched == kernel.blocks_total) continue;
     if (sm.resident_blocks(slot) >= block_limit_[id][slot] || !sm.fits(kernel.resources)) continue;
@@ -321,10 +322,10 @@ void Gpu::recycle_drained_slots() {
   for (std::size_t id = 0; id < slots_.size(); ++id) {
     Slot& slot = slots_[id];
     if (slot.state != Slot::State::Draining) continue;
-    const auto kernel = static_cast<KernelSlot>(id);
+    const auto kernel = static_cast<arch::KernelSlot>(id);
     if (!std::all_of(sms_.begin(), sms_.end(), [&](const auto& sm) { return sm->drained(kernel); })) continue;
     for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
-      const KernelCounters& counters = sms_[sm]->counters(kernel);
+      const arch::KernelCounters& counters = sms_[sm]->counters(kernel);
       folded_[slot.app].add(counters);
       folded_stalls_[sm] += counters.lsu_stall_cycles;
       sms_[sm]->reset_counters(kernel);
@@ -383,11 +384,11 @@ std::string Gpu::wait_report() const {
                           waiting.source->name());
   }
   sm::WaitNames names;
-  names.block = [this](KernelSlot slot, std::uint32_t residency) {
+  names.block = [this](arch::KernelSlot slot, std::uint32_t residency) {
     const Slot& s = slots_[slot];
     return fmt::format("{}: kernel {} block {}", s.context->name(), s.source->name(), block_at_[residency]);
   };
-  names.pc = [this](KernelSlot slot, std::uint32_t pc) { return slots_[slot].source->describe_pc(pc); };
+  names.pc = [this](arch::KernelSlot slot, std::uint32_t pc) { return slots_[slot].source->describe_pc(pc); };
   std::string waits;
   for (const auto& sm : sms_) waits += sm->describe_waits(names);
   for (const auto& partition : partitions_) waits += partition->describe_waits();
@@ -402,30 +403,30 @@ std::string Gpu::wait_report() const {
   return report;
 }
 
-policy::RunningKernel& Gpu::running(KernelSlot slot) {
+policy::RunningKernel& Gpu::running(arch::KernelSlot slot) {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [&](const policy::RunningKernel& k) { return k.slot == slot; });
   GPUMUX_CHECK(found != running_.end());
   return *found;
 }
 
-KernelCounters Gpu::app_counters(AppId app) const {
-  KernelCounters sum = folded_[app];
+arch::KernelCounters Gpu::app_counters(AppId app) const {
+  arch::KernelCounters sum = folded_[app];
   for (std::size_t id = 0; id < slots_.size(); ++id) {
     if (slots_[id].state == Slot::State::Free || slots_[id].app != app) continue;
-    for (const auto& sm : sms_) sum.add(sm->counters(static_cast<KernelSlot>(id)));
+    for (const auto& sm : sms_) sum.add(sm->counters(static_cast<arch::KernelSlot>(id)));
   }
   return sum;
 }
 
-SchedulerCounters Gpu::scheduler_counters() const {
-  SchedulerCounters sum;
+arch::SchedulerCounters Gpu::scheduler_counters() const {
+  arch::SchedulerCounters sum;
   for (const auto& sm : sms_) sum.add(sm->scheduler_counters());
   return sum;
 }
 
-PartitionCounters Gpu::partition_counters() const {
-  PartitionCounters sum;
+arch::PartitionCounters Gpu::partition_counters() const {
+  arch::PartitionCounters sum;
   for (const auto& partition : partitions_) sum.add(partition->counters());
   return sum;
 }
@@ -434,46 +435,46 @@ PartitionCounters Gpu::partition_counters() const {
 // Policy::watches_blocks().
 void Gpu::expect_meeting() const { GPUMUX_CHECK(!someone_is_ahead()); }
 
-std::uint32_t Gpu::resident_blocks(SmId sm, KernelSlot kernel) const {
+std::uint32_t Gpu::resident_blocks(SmId sm, arch::KernelSlot kernel) const {
   expect_meeting();
   return sms_[sm]->resident_blocks(kernel);
 }
 
-const KernelCounters& Gpu::counters(SmId sm, KernelSlot kernel) const {
+const arch::KernelCounters& Gpu::counters(SmId sm, arch::KernelSlot kernel) const {
   expect_meeting();
   sms_[sm]->settle(now_);  // stalls of an SM that sleeps
   return sms_[sm]->counters(kernel);
 }
 
-const PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
+const arch::PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
   expect_meeting();
   return partitions_[partition]->counters();
 }
 
-SchedulerCounters Gpu::scheduler_counters(SmId sm) const {
+arch::SchedulerCounters Gpu::scheduler_counters(SmId sm) const {
   expect_meeting();
   sms_[sm]->settle(now_);
   return sms_[sm]->scheduler_counters();
 }
 
-void Gpu::set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) {
+void Gpu::set_block_limit(SmId sm, arch::KernelSlot kernel, std::uint32_t blocks) {
   expect_meeting();
   block_limit_[sm][kernel] = blocks;
   dispatch_possible_ = true;
 }
 
-void Gpu::set_dispatch_order(const std::vector<KernelSlot>& order) {
+void Gpu::set_dispatch_order(const std::vector<arch::KernelSlot>& order) {
   dispatch_order_ = order;
   dispatch_possible_ = true;
 }
 
-void Gpu::set_may_issue(SmId sm, KernelSlot kernel, bool allowed) {
+void Gpu::set_may_issue(SmId sm, arch::KernelSlot kernel, bool allowed) {
   expect_meeting();
   sms_[sm]->set_may_issue(kernel, allowed);
   next_[sm] = std::min(next_[sm], now_);
 }
 
-void Gpu::set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) {
+void Gpu::set_issue_quota(SmId sm, arch::KernelSlot kernel, std::uint32_t instructions) {
   expect_meeting();
   sms_[sm]->set_issue_quota(kernel, instructions);
   next_[sm] = std::min(next_[sm], now_);

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "arch/config.hpp"
+#include "arch/statistics.hpp"
 #include "l2/partition.hpp"
-#include "machine/config.hpp"
 #include "machine/exchange.hpp"
 #include "machine/recorder.hpp"
-#include "machine/statistics.hpp"
 #include "machine/workers.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
@@ -42,9 +42,9 @@ class Gpu final : public runtime::Device, public policy::Control {
     unsigned threads = 1;
     bool no_skip = false;
     Recorder::Options record;
-    MemoryScheme memory;
+    arch::MemoryScheme memory;
   };
-  Gpu(const MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
+  Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
 
   /// Moves now() on by at least one window, and goes on while nothing needs the host: stops at `limit`, when
@@ -70,17 +70,17 @@ class Gpu final : public runtime::Device, public policy::Control {
   void drop_work();
   /// No kernel submitted, running or draining.
   [[nodiscard]] bool idle() const;
-  [[nodiscard]] KernelCounters app_counters(AppId app) const;
+  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const;
   /// After the last advance(), once: samples the last interval, which may be a short one.
   void end_series();
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
   /// After the last advance(): what the policy says of the run.
   [[nodiscard]] policy::Report policy_report() const { return policy_->report(*this); }
-  [[nodiscard]] SchedulerCounters scheduler_counters() const;
-  [[nodiscard]] PartitionCounters partition_counters() const;
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
+  [[nodiscard]] arch::PartitionCounters partition_counters() const;
 
   // runtime::Device
-  [[nodiscard]] const MachineConfig& config() const override { return config_; }
+  [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return now_; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override;
@@ -88,17 +88,17 @@ class Gpu final : public runtime::Device, public policy::Control {
 
   // policy::Control
   [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override { return running_; }
-  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override;
-  [[nodiscard]] const KernelCounters& counters(SmId sm, KernelSlot kernel) const override;
-  [[nodiscard]] const PartitionCounters& partition_counters(PartitionId partition) const override;
-  [[nodiscard]] MemoryClient memory_client(SmId sm, AppId app) const override {
+  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, arch::KernelSlot kernel) const override;
+  [[nodiscard]] const arch::KernelCounters& counters(SmId sm, arch::KernelSlot kernel) const override;
+  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId partition) const override;
+  [[nodiscard]] arch::MemoryClient memory_client(SmId sm, AppId app) const override {
     return sms_[sm]->memory_client(app);
   }
-  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override;
-  void set_dispatch_order(const std::vector<KernelSlot>& order) override;
-  [[nodiscard]] SchedulerCounters scheduler_counters(SmId sm) const override;
-  void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) override;
-  void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override;
+  void set_block_limit(SmId sm, arch::KernelSlot kernel, std::uint32_t blocks) override;
+  void set_dispatch_order(const std::vector<arch::KernelSlot>& order) override;
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters(SmId sm) const override;
+  void set_may_issue(SmId sm, arch::KernelSlot kernel, bool allowed) override;
+  void set_issue_quota(SmId sm, arch::KernelSlot kernel, std::uint32_t instructions) override;
   void set_alarm(Cycle cycle) override { alarm_ = cycle; }
 
  private:
@@ -201,15 +201,15 @@ class Gpu final : public runtime::Device, public policy::Control {
   void check_length(const policy::RunningKernel& kernel, Cycle now) const;
   /// All kernels, and what their warps and requests wait for: one line each, of a long list the first.
   [[nodiscard]] std::string wait_report() const;
-  [[nodiscard]] policy::RunningKernel& running(KernelSlot slot);
+  [[nodiscard]] policy::RunningKernel& running(arch::KernelSlot slot);
 
-  const MachineConfig config_;
+  const arch::MachineConfig config_;
   noc::PartitionMap map_;
   noc::Network network_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::vector<std::unique_ptr<l2::Partition>> partitions_;
-  std::optional<Exchange<MemRequest>> requests_;
-  std::optional<Exchange<MemReply>> replies_;
+  std::optional<Exchange<arch::MemRequest>> requests_;
+  std::optional<Exchange<arch::MemReply>> replies_;
   std::unique_ptr<policy::Policy> policy_;
   Options options_;
   Workers workers_;
@@ -246,7 +246,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   std::vector<Slot> slots_;
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
-  std::vector<KernelSlot> dispatch_order_;
+  std::vector<arch::KernelSlot> dispatch_order_;
   std::vector<std::vector<std::uint32_t>> block_limit_;  // [sm][slot]
   std::vector<std::uint64_t> free_residencies_;          // [sm] mask of free block places
   std::vector<std::uint64_t> block_at_;                  // [residency] index in its grid
@@ -255,7 +255,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   Cycle next_epoch_ = kNever;
   std::array<std::uint32_t, kMaxApps> broadcast_limits_{};  // that all SMs have; 0: none yet
   Cycle alarm_ = kNever;                                    // of the policy
-  std::vector<KernelCounters> folded_;                      // by app: counters of recycled slots
+  std::vector<arch::KernelCounters> folded_;                // by app: counters of recycled slots
   Recorder recorder_;
   std::uint64_t last_progress_ = 0;
   Cycle last_progress_cycle_ = 0;

@@ -24,13 +24,13 @@ Recorder::Recorder(const Options& options, std::uint32_t block_places) : options
   if (options.timeline) block_at_.assign(block_places, kLeftOut);
 }
 
-void Recorder::sample(Cycle now, Series::Sample total) {
+void Recorder::sample(Cycle now, arch::Series::Sample total) {
   if (series_.samples.size() == kMaxSamples) {  // said when a kernel ends: before, it may be endless
     too_many_ = true;
     next_sample_ = kNever;
     return;
   }
-  Series::Sample added;
+  arch::Series::Sample added;
   for (std::size_t i = 0; i < total.apps.size(); ++i)
     added.apps.push_back(since(total.apps[i], total_.apps[i]));
   added.schedulers = since(total.schedulers, total_.schedulers);
@@ -54,7 +54,8 @@ void Recorder::sample_stalls(Cycle now, const std::vector<std::uint64_t>& total)
     StallsOfSm& of = stalls_of_[sm];
     const std::uint64_t stalled = total[sm] - of.total;
     of.total = total[sm];
-    if (static_cast<double>(stalled) <= Timeline::kStallShare * static_cast<double>(now - begin)) continue;
+    if (static_cast<double>(stalled) <= arch::Timeline::kStallShare * static_cast<double>(now - begin))
+      continue;
     if (of.last == kNoStall || timeline_.stalls[of.last].end != begin) {
       of.last = timeline_.stalls.size();
       timeline_.stalls.push_back({static_cast<SmId>(sm), begin, begin, 0});
@@ -76,9 +77,9 @@ void Recorder::kernel_arrived(const policy::RunningKernel& kernel, const workloa
 void Recorder::block_began(const policy::RunningKernel& kernel, std::uint64_t index, std::uint32_t place,
                            std::uint32_t places_per_sm, Cycle begin) {
   if (!options_.timeline) return;
-  Timeline::Kernel& launch = timeline_.kernels[kernel.arrival];
+  arch::Timeline::Kernel& launch = timeline_.kernels[kernel.arrival];
   launch.first_block = std::min(launch.first_block, begin);
-  if (timeline_.blocks.size() == Timeline::kMaxBlocks) {
+  if (timeline_.blocks.size() == arch::Timeline::kMaxBlocks) {
     ++timeline_.blocks_left_out;
     block_at_[place] = kLeftOut;
     return;

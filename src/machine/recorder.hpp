@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/series.hpp"
-#include "machine/timeline.hpp"
+#include "arch/series.hpp"
+#include "arch/timeline.hpp"
 #include "policy/policy.hpp"
 #include "workload/stream.hpp"
 
@@ -25,7 +25,7 @@ class Recorder {
   /// The end of the interval that is being simulated; kNever: none is.
   [[nodiscard]] Cycle next_sample() const { return next_sample_; }
   /// `total`: the counters at cycle `now` since the begin of the run. Beyond kMaxSamples none is kept.
-  void sample(Cycle now, Series::Sample total);
+  void sample(Cycle now, arch::Series::Sample total);
   /// Throws UserError when there were more intervals than are kept.
   void check_length() const;
   static constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
@@ -41,17 +41,17 @@ class Recorder {
                    std::uint32_t places_per_sm, Cycle begin);
   void block_ended(const policy::RunningKernel& kernel, std::uint32_t place, Cycle end);
 
-  [[nodiscard]] const Series& series() const { return series_; }
-  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] const arch::Series& series() const { return series_; }
+  [[nodiscard]] const arch::Timeline& timeline() const { return timeline_; }
 
  private:
   static constexpr std::uint32_t kLeftOut = 0xffff'ffffU;
   Options options_;
-  Series series_;
-  Series::Sample total_;  // at the end of the last interval
+  arch::Series series_;
+  arch::Series::Sample total_;  // at the end of the last interval
   Cycle next_sample_ = kNever;
   bool too_many_ = false;
-  Timeline timeline_;
+  arch::Timeline timeline_;
   std::vector<std::uint32_t> block_at_;  // by place: index into the timeline's blocks
   struct Launched {
     std::uint64_t blocks_done = 0;

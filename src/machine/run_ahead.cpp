@@ -49,7 +49,8 @@ Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
 bool Gpu::in_step() const {
   if (options_.no_skip || network_is_fast_ || dispatch_possible_ || policy_->watches_blocks(*this))
     return true;
-  if (options_.memory.limit == MemoryScheme::Limit::DynamicGlobal) return true;  // one sets limits for all
+  if (options_.memory.limit == arch::MemoryScheme::Limit::DynamicGlobal)
+    return true;  // one sets limits for all
   return kernel_waits_for_slot();
 }
 
@@ -82,7 +83,7 @@ Cycle Gpu::earliest_end(const policy::RunningKernel& kernel) const {
 void Gpu::note_busy(SmId sm) {
   const sm::Sm& part = *sms_[sm];
   for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
-    const auto slot = static_cast<KernelSlot>(std::countr_zero(slots));
+    const auto slot = static_cast<arch::KernelSlot>(std::countr_zero(slots));
     Cycle busy = part.busy_until(slot);
     // Through the network, the L2's pipeline, and the network again.
     const Cycle read = part.last_read(slot);
@@ -152,8 +153,8 @@ std::uint32_t Gpu::tails_to_meet_at() const {
 
 /// The end of the window in which a kernel's last block has ended, as far as the SMs have come.
 Cycle Gpu::next_end() const {
-  std::array<std::uint64_t, kMaxKernelSlots> ended{};
-  std::array<Cycle, kMaxKernelSlots> last{};
+  std::array<std::uint64_t, arch::kMaxKernelSlots> ended{};
+  std::array<Cycle, arch::kMaxKernelSlots> last{};
   for (std::size_t i = 0; i < sms_.size(); ++i) {
     if (collect_at_[i] == kNever) continue;
     for (const sm::FinishedBlock& block : sms_[i]->finished_blocks()) {

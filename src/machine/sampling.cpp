@@ -23,7 +23,7 @@ void Gpu::sample_skipped(Cycle until) {
 void Gpu::sample(Cycle now) {
   for (const auto& sm : sms_) sm->settle(now);
   for (const auto& partition : partitions_) partition->settle(now);
-  Series::Sample total;
+  arch::Series::Sample total;
   for (unsigned app = 0; app < recorder_.apps(); ++app)
     total.apps.push_back(app_counters(static_cast<AppId>(app)));
   total.schedulers = scheduler_counters();
@@ -38,14 +38,14 @@ std::vector<std::uint64_t> Gpu::lsu_stalls() const {
   for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
     for (std::size_t id = 0; id < slots_.size(); ++id) {
       if (slots_[id].state == Slot::State::Free) continue;
-      stalls[sm] += sms_[sm]->counters(static_cast<KernelSlot>(id)).lsu_stall_cycles;
+      stalls[sm] += sms_[sm]->counters(static_cast<arch::KernelSlot>(id)).lsu_stall_cycles;
     }
   }
   return stalls;
 }
 
 void Gpu::end_series() {
-  const Series& series = recorder_.series();
+  const arch::Series& series = recorder_.series();
   if (series.interval != 0 && series.end < now_) sample(now_);
   recorder_.check_length();
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kMaxFlits = 15;  // MemReply::flits has four bits
 }
 
-Network::Network(const machine::MachineConfig& config)
+Network::Network(const arch::MachineConfig& config)
     : clock(config.clocks.core, config.clocks.noc),
       latency(std::max<Cycle>(1, clock.to_core(config.noc.latency))),
       window(latency),

@@ -15,14 +15,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "machine/config.hpp"
+#include "arch/config.hpp"
 #include "noc/ticks.hpp"
 
 namespace gpumux::noc {
 
 struct Network {
   /// Throws UserError for a flit so small that a line needs more than 15 flits (the size field's limit).
-  explicit Network(const machine::MachineConfig& config);
+  explicit Network(const arch::MachineConfig& config);
 
   Ticks clock;                  // NoC cycles, for noc::Port
   Cycle latency;                // core cycles, port to port (>= 1)

@@ -6,7 +6,7 @@ namespace gpumux::noc {
 
 namespace {
 
-const machine::L2Config& checked(const machine::L2Config& config) {
+const arch::L2Config& checked(const arch::L2Config& config) {
   if (config.interleave_bytes < kLineBytes || config.interleave_bytes % kLineBytes != 0) {
     throw UserError(fmt::format("l2.interleave_bytes = {} must be a multiple of the line size, {}",
                                 config.interleave_bytes, kLineBytes));
@@ -19,7 +19,7 @@ const machine::L2Config& checked(const machine::L2Config& config) {
 
 }  // namespace
 
-std::uint32_t l2_sets(const machine::L2Config& config) {
+std::uint32_t l2_sets(const arch::L2Config& config) {
   if (config.ways == 0 || config.slice_bytes == 0 || config.slice_bytes % (config.ways * kLineBytes) != 0) {
     throw UserError(fmt::format("l2.slice_bytes = {} must be a multiple of {} ways of {} B lines",
                                 config.slice_bytes, config.ways, kLineBytes));
@@ -27,7 +27,7 @@ std::uint32_t l2_sets(const machine::L2Config& config) {
   return config.slice_bytes / (config.ways * kLineBytes);
 }
 
-PartitionMap::PartitionMap(const machine::L2Config& config)
+PartitionMap::PartitionMap(const arch::L2Config& config)
     : slices_(checked(config).slices_per_partition),
       by_unit_lines_(config.interleave_bytes / kLineBytes),
       by_units_(std::uint64_t{config.partitions} * config.slices_per_partition),

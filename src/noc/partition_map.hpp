@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/types.hpp"
-#include "machine/config.hpp"
 #include "noc/divider.hpp"
 #include "noc/index_hash.hpp"
 
@@ -18,7 +18,7 @@ inline constexpr unsigned kAppShift = 40;
 inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
 
 /// Sets of a slice. Throws UserError for a size that gives no whole set.
-[[nodiscard]] std::uint32_t l2_sets(const machine::L2Config& config);
+[[nodiscard]] std::uint32_t l2_sets(const arch::L2Config& config);
 
 /// Units of `interleave_bytes` go round all slices: unit n of the machine is slice n / partitions of
 /// partition n % partitions. The hashes permute the units of each group of partitions * slices, so every
@@ -28,7 +28,7 @@ inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
 class PartitionMap {
  public:
   /// Throws UserError when a hash does not suit the number of slices or sets, or for an impossible size.
-  explicit PartitionMap(const machine::L2Config& config);
+  explicit PartitionMap(const arch::L2Config& config);
   /// line = device address / 128.
   [[nodiscard]] PartitionId partition(std::uint64_t line) const { return locate(line).partition; }
   [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
-#include "machine/config_file.hpp"
 #include "policy/settings.hpp"
 
 namespace gpumux::policy {
@@ -18,7 +18,7 @@ class Even final : public Policy {
  public:
   explicit Even(std::vector<std::uint32_t> shares) : shares_(std::move(shares)) {}
 
-  void check(const machine::MachineConfig&, std::size_t apps) const override {
+  void check(const arch::MachineConfig&, std::size_t apps) const override {
     if (!shares_.empty() && shares_.size() != apps)
       throw UserError(fmt::format("policy even: shares= has {} numbers, and there are {} applications",
                                   shares_.size(), apps));
@@ -35,13 +35,13 @@ class Even final : public Policy {
     for (const RunningKernel& kernel : control.kernels()) all += share(kernel.app);
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {
-      machine::SmConfig part = control.config().sm;
+      arch::SmConfig part = control.config().sm;
       for (std::uint32_t* amount :
            {&part.max_threads, &part.max_warps, &part.max_blocks, &part.registers, &part.shared_bytes})
         *amount = static_cast<std::uint32_t>(*amount * share(kernel.app) / all);
       const std::uint32_t fit =
-          machine::occupancy(part, kernel.resources.threads, kernel.resources.registers_per_thread,
-                             kernel.resources.shared_bytes)
+          arch::occupancy(part, kernel.resources.threads, kernel.resources.registers_per_thread,
+                          kernel.resources.shared_bytes)
               .blocks;
       // A block larger than the part may still run, one at a time, where the others leave room.
       const std::uint32_t limit = std::max(fit, 1U);

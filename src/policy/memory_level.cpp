@@ -14,7 +14,7 @@
 namespace gpumux::policy {
 namespace {
 
-using machine::MemoryScheme;
+using arch::MemoryScheme;
 using Limit = MemoryScheme::Limit;
 using Order = MemoryScheme::Order;
 
@@ -153,7 +153,7 @@ const Scheme& find(const std::string& name) {
 }
 
 /// Ways of a unified L1 while shared memory has its largest part.
-std::uint32_t fewest_ways(const machine::L1Config& l1) {
+std::uint32_t fewest_ways(const arch::L1Config& l1) {
   const std::uint32_t sets = std::max(1U, l1.bytes / (std::max(1U, l1.ways) * kLineBytes));
   const std::uint32_t shared = l1.shared_carveouts.empty() ? 0 : l1.shared_carveouts.back();
   return (l1.unified_bytes - std::min(shared, l1.unified_bytes)) / (sets * kLineBytes);
@@ -207,7 +207,7 @@ MemoryScheme memory_scheme(const std::string& name, const Settings& settings) {
       const std::optional<std::uint64_t> limit = parse_uint(value);
       if (value != "inf" && (!limit || *limit == 0 || *limit > kMostStaticLimit))
         throw bad_value(name, key, value, fmt::format("an integer from 1 to {}, or inf", kMostStaticLimit));
-      made.limits[*app] = limit ? static_cast<std::uint32_t>(*limit) : machine::kNoMemoryLimit;
+      made.limits[*app] = limit ? static_cast<std::uint32_t>(*limit) : arch::kNoMemoryLimit;
       continue;
     }
     for (const Setting& setting : scheme.settings)
@@ -232,7 +232,7 @@ Settings canonical_memory_settings(const std::string& name, const Settings& sett
   return canonical;
 }
 
-void check_memory_scheme(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps) {
+void check_memory_scheme(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps) {
   if (choice.memory.empty()) return;
   const MemoryScheme scheme = memory_scheme(choice.memory, choice.memory_settings);
   for (const auto& [key, value] : choice.memory_settings) {

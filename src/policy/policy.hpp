@@ -7,21 +7,22 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "machine/config.hpp"
-#include "machine/memory_scheme.hpp"
-#include "machine/messages.hpp"
-#include "machine/statistics.hpp"
+#include "arch/config.hpp"
+#include "arch/memory_scheme.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
 #include "policy/profile.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::policy {
 
-using machine::KernelSlot;
+using arch::KernelSlot;
 
 /// A kernel that has arrived and has not ended.
 struct RunningKernel {
@@ -47,17 +48,17 @@ class Control {
   virtual ~Control() = default;
 
   // --- probes ---------------------------------------------------------------------------------------
-  [[nodiscard]] virtual const machine::MachineConfig& config() const = 0;
+  [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
   [[nodiscard]] virtual Cycle now() const = 0;
   /// Kernels in order of arrival.
   [[nodiscard]] virtual const std::vector<RunningKernel>& kernels() const = 0;
   [[nodiscard]] virtual std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const = 0;
-  [[nodiscard]] virtual const machine::KernelCounters& counters(SmId sm, KernelSlot kernel) const = 0;
-  [[nodiscard]] virtual const machine::PartitionCounters& partition_counters(PartitionId partition) const = 0;
+  [[nodiscard]] virtual const arch::KernelCounters& counters(SmId sm, KernelSlot kernel) const = 0;
+  [[nodiscard]] virtual const arch::PartitionCounters& partition_counters(PartitionId partition) const = 0;
   /// Memory instructions in flight, limits and quotas, while a memory scheme is on.
-  [[nodiscard]] virtual machine::MemoryClient memory_client(SmId sm, AppId app) const = 0;
+  [[nodiscard]] virtual arch::MemoryClient memory_client(SmId sm, AppId app) const = 0;
   /// Of all kernels on the SM together.
-  [[nodiscard]] virtual machine::SchedulerCounters scheduler_counters(SmId sm) const = 0;
+  [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters(SmId sm) const = 0;
 
   // --- knobs ----------------------------------------------------------------------------------------
   /// At most `blocks` blocks of `kernel` on `sm` at a time; 0: the SM does not serve the kernel. Blocks
@@ -100,7 +101,7 @@ class Policy {
  public:
   virtual ~Policy() = default;
   /// Throws UserError when the settings are impossible for so many applications on the machine.
-  virtual void check(const machine::MachineConfig&, std::size_t) const {}
+  virtual void check(const arch::MachineConfig&, std::size_t) const {}
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}
@@ -137,9 +138,10 @@ struct PolicyInfo {
   std::string description;                                      // one line, with its source
   std::vector<std::pair<std::string, std::string>> settings;    // key, description with range and default
   std::unique_ptr<Policy> (*create)(const Settings& settings);  // throws UserError for a bad value
+  std::string file = {};  // that registers it, without folders; register_policy() fills it in
 };
 
-bool register_policy(PolicyInfo info);
+bool register_policy(PolicyInfo info, const std::source_location& where = std::source_location::current());
 [[nodiscard]] const std::vector<PolicyInfo>& policies();  // sorted by name
 
 /// What `--policy` says: a policy with its settings, and level settings.
@@ -161,7 +163,7 @@ struct PolicyChoice {
 [[nodiscard]] std::unique_ptr<Policy> create(const PolicyChoice& choice);
 /// Throws UserError when the choice, its policy or its memory scheme, is impossible for so many applications
 /// on the machine.
-void check_choice(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps);
+void check_choice(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps);
 
 // --- level `memory`: memory_level.cpp ----------------------------------------------------------------
 struct MemorySchemeInfo {
@@ -173,11 +175,11 @@ struct MemorySchemeInfo {
 /// `key` is a setting of the scheme ("k3" of smil).
 [[nodiscard]] bool is_memory_setting(const MemorySchemeInfo& scheme, const std::string& key);
 /// The scheme that a name says, empty: none. Throws UserError for unknown names and bad values.
-[[nodiscard]] machine::MemoryScheme memory_scheme(const std::string& name, const Settings& settings);
+[[nodiscard]] arch::MemoryScheme memory_scheme(const std::string& name, const Settings& settings);
 /// Without settings that have their default value, numbers as they are written usually.
 [[nodiscard]] Settings canonical_memory_settings(const std::string& name, const Settings& settings);
 /// Throws UserError when the choice's scheme is impossible for so many applications on the machine: a limit
 /// of an application that is not there, fewer ways or miss resources than applications.
-void check_memory_scheme(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps);
+void check_memory_scheme(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps);
 
 }  // namespace gpumux::policy

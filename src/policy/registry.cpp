@@ -69,7 +69,9 @@ constexpr std::array<const char*, 2> kWarpSchedulers = {"gto", "lrr"};
 
 }  // namespace
 
-bool register_policy(PolicyInfo info) {
+bool register_policy(PolicyInfo info, const std::source_location& where) {
+  const std::string_view path = where.file_name();
+  info.file = path.substr(path.rfind('/') + 1);
   std::vector<PolicyInfo>& policies = table();
   const auto at =
       std::lower_bound(policies.begin(), policies.end(), info.name,
@@ -143,7 +145,7 @@ std::string canonical_text(const PolicyChoice& choice) {
   return text;
 }
 
-void check_choice(const PolicyChoice& choice, const machine::MachineConfig& config, std::size_t apps) {
+void check_choice(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps) {
   create(choice)->check(config, apps);
   check_memory_scheme(choice, config, apps);
 }

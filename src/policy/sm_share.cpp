@@ -13,11 +13,11 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 
 }  // namespace
 
-SmAmounts sm_capacity(const machine::SmConfig& sm) {
+SmAmounts sm_capacity(const arch::SmConfig& sm) {
   return {sm.registers, sm.shared_bytes, sm.max_threads, sm.max_blocks, sm.max_warps};
 }
 
-SmAmounts block_demand(const machine::SmConfig& sm, const workload::BlockResources& block) {
+SmAmounts block_demand(const arch::SmConfig& sm, const workload::BlockResources& block) {
   const std::uint64_t of_warp =
       round_up(std::uint64_t{block.registers_per_thread} * kWarpSize, sm.register_allocation_unit);
   return {of_warp * block.warps(), round_up(block.shared_bytes, sm.shared_allocation_unit), block.threads, 1,
@@ -41,7 +41,7 @@ std::vector<RunningKernel> by_application(const std::vector<RunningKernel>& kern
   return sorted;
 }
 
-std::vector<Sharer> sharers(const machine::MachineConfig& config, const std::vector<RunningKernel>& kernels) {
+std::vector<Sharer> sharers(const arch::MachineConfig& config, const std::vector<RunningKernel>& kernels) {
   std::vector<Sharer> all;
   for (const RunningKernel& kernel : kernels) {
     const std::uint64_t per_sm = (kernel.blocks_total + config.sms - 1) / config.sms;

@@ -17,9 +17,9 @@ using SmAmounts = std::array<std::uint64_t, 5>;
 /// The first ones are the resources of dominant resource fairness (dai18 section 1).
 inline constexpr std::size_t kFairResources = 4;
 
-[[nodiscard]] SmAmounts sm_capacity(const machine::SmConfig& sm);
+[[nodiscard]] SmAmounts sm_capacity(const arch::SmConfig& sm);
 /// Of one block, with the machine's granularity of allocation.
-[[nodiscard]] SmAmounts block_demand(const machine::SmConfig& sm, const workload::BlockResources& block);
+[[nodiscard]] SmAmounts block_demand(const arch::SmConfig& sm, const workload::BlockResources& block);
 
 /// A kernel that shares the SMs.
 struct Sharer {
@@ -35,7 +35,7 @@ struct Sharer {
 /// ties, which a restart does not change.
 [[nodiscard]] std::vector<RunningKernel> by_application(const std::vector<RunningKernel>& kernels);
 /// A kernel uses no more blocks per SM than its grid gives each SM.
-[[nodiscard]] std::vector<Sharer> sharers(const machine::MachineConfig& config,
+[[nodiscard]] std::vector<Sharer> sharers(const arch::MachineConfig& config,
                                           const std::vector<RunningKernel>& kernels);
 
 /// Every SM may hold blocks[i] blocks of kernels[i], which are all that run; they are dispatched in order of

@@ -18,7 +18,7 @@ class Spatial final : public Policy {
  public:
   Spatial(bool smart, std::vector<std::uint32_t> of_apps) : smart_(smart), of_apps_(std::move(of_apps)) {}
 
-  void check(const machine::MachineConfig& config, std::size_t apps) const override {
+  void check(const arch::MachineConfig& config, std::size_t apps) const override {
     if (of_apps_.empty()) return;
     if (of_apps_.size() != apps)
       throw UserError(fmt::format("policy spatial: sms= has {} numbers, and there are {} applications",
@@ -105,7 +105,7 @@ class Spatial final : public Policy {
     const std::uint32_t sms = control.config().sms;
     owner_.resize(sms, kNobody);
     const std::vector<std::uint32_t> share = of_apps_.empty() ? shares(kernels, sms) : own_shares(kernels);
-    std::vector<std::uint32_t> wanted(machine::kMaxKernelSlots, 0);
+    std::vector<std::uint32_t> wanted(arch::kMaxKernelSlots, 0);
     std::vector<KernelSlot> order;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       wanted[kernels[i].slot] = share[i];
@@ -149,7 +149,7 @@ class Spatial final : public Policy {
   std::vector<std::uint32_t> of_apps_;  // SMs of each application; empty: divided evenly
   static constexpr std::uint32_t kNobody = 0xffff'ffffU;
   std::vector<std::uint32_t> owner_;  // by SM: kernel slot
-  std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(machine::kMaxKernelSlots, 0);
+  std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(arch::kMaxKernelSlots, 0);
 };
 
 const bool registered = register_policy(

@@ -94,9 +94,9 @@ class DynamicSlicer final : public Policy {
     // the load/store unit's stalls.
     std::uint64_t instructions = 0, instructions_before = 0;
     std::uint64_t stalls = 0, stalls_before = 0;
-    machine::SchedulerCounters schedulers;  // at the begin of the phase
-    std::uint32_t resident = 0;             // blocks of the kernel,
-    bool clean = true;                      // and none of others, then
+    arch::SchedulerCounters schedulers;  // at the begin of the phase
+    std::uint32_t resident = 0;          // blocks of the kernel,
+    bool clean = true;                   // and none of others, then
   };
 
   /// The set of kernels has changed. Samples that an unfinished profile has so far are kept where they must
@@ -237,7 +237,7 @@ class DynamicSlicer final : public Policy {
       }
       // A block may just have made room for the next: the greater number counts. None: the grid has no more.
       if (!progress.clean || resident == 0) continue;
-      machine::SchedulerCounters schedulers = control.scheduler_counters(sm);
+      arch::SchedulerCounters schedulers = control.scheduler_counters(sm);
       schedulers.subtract(progress.schedulers);
       samples.push_back({{points[s].kernel, resident},
                          static_cast<double>(instructions) / static_cast<double>(cycles),
@@ -254,7 +254,7 @@ class DynamicSlicer final : public Policy {
   }
 
   /// Scheduler cycles in which no warp could issue because of memory: its data or its pipeline.
-  static double memory_stall(const machine::SchedulerCounters& c) {
+  static double memory_stall(const arch::SchedulerCounters& c) {
     std::uint64_t all = 0;
 #define GPUMUX_FIELD(field, unit, description) all += c.field;
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
@@ -294,7 +294,7 @@ class DynamicSlicer final : public Policy {
     for (std::size_t sm = 0; sm < points.size(); ++sm) {
       if (&members_[points[sm].kernel] != &member) continue;
       Progress& progress = progress_[sm];
-      const machine::KernelCounters& counters = control.counters(static_cast<SmId>(sm), member.kernel.slot);
+      const arch::KernelCounters& counters = control.counters(static_cast<SmId>(sm), member.kernel.slot);
       progress.instructions += counters.thread_instructions - progress.instructions_before;
       progress.stalls += counters.lsu_stall_cycles - progress.stalls_before;
       progress.stalls_before = 0;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "arch/config_file_fields.hpp"
 #include "base/located.hpp"
 #include "base/text.hpp"
-#include "machine/config_file_fields.hpp"
 #include "policy/policy.hpp"
 #include "sweep/sweep_table.hpp"
 
@@ -81,8 +81,8 @@ void note_names(const sweep::SweepFile& file, SweepNames& names, Experiment& out
 }  // namespace
 
 std::string canonical_key(const std::string& key) {
-  const int field = machine::find_field(key);
-  return field < 0 ? key : machine::fields()[static_cast<std::size_t>(field)].key;
+  const int field = arch::find_field(key);
+  return field < 0 ? key : arch::fields()[static_cast<std::size_t>(field)].key;
 }
 
 std::string canonical_policy(const std::string& text) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "arch/statistics.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "machine/statistics.hpp"
 
 namespace gpumux::reproduce {
 namespace {

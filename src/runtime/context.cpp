@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux::runtime {
 
@@ -256,9 +256,9 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
 
 void Context::check_fits(const workload::KernelSource& kernel) const {
   const workload::BlockResources need = kernel.resources();
-  const machine::SmConfig& sm = device_.config().sm;
-  const machine::Occupancy occupancy =
-      machine::occupancy(sm, need.threads, need.registers_per_thread, need.shared_bytes);
+  const arch::SmConfig& sm = device_.config().sm;
+  const arch::Occupancy occupancy =
+      arch::occupancy(sm, need.threads, need.registers_per_thread, need.shared_bytes);
   if (occupancy.blocks == 0) {
     throw UserError(
         fmt::format("app {}: kernel {}: no SM of {} can hold a block of {} threads with {} registers each "

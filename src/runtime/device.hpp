@@ -5,8 +5,8 @@
 #include <array>
 #include <memory>
 
+#include "arch/config.hpp"
 #include "base/types.hpp"
-#include "machine/config.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::runtime {
@@ -33,7 +33,7 @@ class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] HostLink& link() { return link_; }
-  [[nodiscard]] virtual const machine::MachineConfig& config() const = 0;
+  [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
   [[nodiscard]] virtual Cycle now() const = 0;
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
   /// Context::kernel_ended(stream) is called.

@@ -16,20 +16,20 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
   return unit <= 1 ? value : (value + unit - 1) / unit * unit;
 }
 
-std::uint32_t longest(const machine::MachineConfig& config) {
+std::uint32_t longest(const arch::MachineConfig& config) {
   std::uint32_t longest = 1;
-  for (const machine::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
+  for (const arch::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
   return longest;
 }
 
-std::uint32_t local_slots(const machine::SmConfig& sm) {
+std::uint32_t local_slots(const arch::SmConfig& sm) {
   return (sm.max_warps + sm.schedulers - 1) / sm.schedulers;
 }
 
 }  // namespace
 
-Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
-                 const noc::PartitionMap& partition_map, machine::SmMailbox& sm_mailbox,
+Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
+                 const noc::PartitionMap& partition_map, arch::SmMailbox& sm_mailbox,
                  std::vector<FinishedBlock>& finished_blocks)
     : config(machine_config),
       id(sm_id),
@@ -78,7 +78,7 @@ Sm::State::State(const machine::MachineConfig& machine_config, SmId sm_id,
 }
 
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
-  GPUMUX_CHECK(slot < machine::kMaxKernelSlots && resident[slot] == 0);
+  GPUMUX_CHECK(slot < arch::kMaxKernelSlots && resident[slot] == 0);
   kernels[slot] = context;
   last_read[slot] = 0;
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;

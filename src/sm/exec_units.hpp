@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "arch/config.hpp"
 #include "base/huge_pages.hpp"
-#include "machine/config.hpp"
 #include "sm/timing_table.hpp"
 
 namespace gpumux::sm {
@@ -21,12 +21,12 @@ static_assert(isa::kUnits <= 8);
 class ExecUnits {
  public:
   static constexpr std::uint32_t kMaxSchedulers = 8;
-  explicit ExecUnits(const machine::MachineConfig& config) {
+  explicit ExecUnits(const arch::MachineConfig& config) {
     const std::uint32_t schedulers = std::min(config.sm.schedulers, kMaxSchedulers);
     std::uint8_t pools = 0;
     for (unsigned u = 0; u < isa::kUnits; ++u) {
       const auto from = static_cast<unsigned>(unit_served_by(config, static_cast<isa::Unit>(u)));
-      const machine::UnitConfig& unit = config.units[from];
+      const arch::UnitConfig& unit = config.units[from];
       for (std::uint32_t s = 0; s < schedulers; ++s) {
         if (from != u) {
           pool_of_[index(s, u)] = pool_of_[index(s, from)];

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/config.hpp"
+#include "arch/config.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/read_only_cache.hpp"
 #include "sm/warp.hpp"
@@ -50,7 +50,7 @@ class FetchPort {
 class Fetch {
  public:
   static constexpr std::uint32_t kMaxSchedulers = ExecUnits::kMaxSchedulers;
-  explicit Fetch(const machine::MachineConfig& config)
+  explicit Fetch(const arch::MachineConfig& config)
       : cache_(config.icache.bytes, config.icache.ways, config.icache.line_bytes),
         instruction_bytes_(std::max(1U, config.icache.instruction_bytes)),
         interval_(std::max(1U, config.sm.fetch_interval)),
@@ -90,7 +90,7 @@ class Fetch {
   struct Miss {
     std::uint64_t line = 0;
     Cycle wanted = 0;
-    machine::KernelSlot kernel = 0;
+    arch::KernelSlot kernel = 0;
     bool sent = false;
     std::array<WarpMask, kMaxSchedulers> warps{};
   };

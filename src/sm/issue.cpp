@@ -149,7 +149,7 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   const TimedInst& inst = kernel.table[record.pc];
   const Unit unit = inst.unit;
   scheduler.ready_unit[static_cast<std::size_t>(unit)] &= ~(WarpMask{1} << local);
-  machine::KernelCounters& counter = *kernel.counters;
+  arch::KernelCounters& counter = *kernel.counters;
   ++counter.warp_instructions;
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
@@ -284,7 +284,7 @@ void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
   }
   std::uint32_t local = 0;
   if constexpr (kControl) {
-    local = memory.scheme().order == machine::MemoryScheme::Order::Warps
+    local = memory.scheme().order == arch::MemoryScheme::Order::Warps
                 ? pick<kGreedy>(scheduler, choice)
                 : arbitrate<kGreedy>(scheduler, index, choice, now, later);
     if (local == 64) {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "machine/messages.hpp"
+#include "arch/messages.hpp"
 
 namespace gpumux::sm {
 
@@ -18,17 +18,17 @@ class IssueQuota {
   /// Kernels with a quota, and those of them that have used it up, by slot as bits.
   [[nodiscard]] std::uint32_t limited() const { return limited_; }
   [[nodiscard]] std::uint32_t spent() const { return spent_; }
-  [[nodiscard]] bool spent(machine::KernelSlot kernel) const { return (spent_ >> kernel & 1U) != 0; }
+  [[nodiscard]] bool spent(arch::KernelSlot kernel) const { return (spent_ >> kernel & 1U) != 0; }
 
   /// Warp instructions of each set, and a first set at once; 0: no limit.
-  void set(machine::KernelSlot kernel, std::uint32_t instructions) {
+  void set(arch::KernelSlot kernel, std::uint32_t instructions) {
     const std::uint32_t bit = std::uint32_t{1} << kernel;
     limited_ = instructions > 0 ? limited_ | bit : limited_ & ~bit;
     spent_ &= ~bit;
     set_[kernel] = left_[kernel] = instructions;
   }
   /// One instruction was issued. True when it was the last of the kernel's set.
-  bool spend(machine::KernelSlot kernel) {
+  bool spend(arch::KernelSlot kernel) {
     const std::uint32_t bit = std::uint32_t{1} << kernel;
     if ((limited_ & bit) == 0 || --left_[kernel] > 0) return false;
     spent_ |= bit;
@@ -46,8 +46,8 @@ class IssueQuota {
  private:
   std::uint32_t limited_ = 0;
   std::uint32_t spent_ = 0;
-  std::array<std::uint32_t, machine::kMaxKernelSlots> set_{};
-  std::array<std::uint32_t, machine::kMaxKernelSlots> left_{};
+  std::array<std::uint32_t, arch::kMaxKernelSlots> set_{};
+  std::array<std::uint32_t, arch::kMaxKernelSlots> left_{};
 };
 
 }  // namespace gpumux::sm

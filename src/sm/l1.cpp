@@ -5,7 +5,7 @@
 
 namespace gpumux::sm {
 
-L1::L1(const machine::L1Config& config)
+L1::L1(const arch::L1Config& config)
     : sectored_(config.sectored),
       on_miss_(config.allocate == "on-miss"),
       xor_index_(config.index == "xor"),

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/huge_pages.hpp"
-#include "machine/config.hpp"
 #include "sm/pool.hpp"
 
 namespace gpumux::sm {
@@ -27,7 +27,7 @@ struct L1Access {
 
 class L1 {
  public:
-  explicit L1(const machine::L1Config& config);
+  explicit L1(const arch::L1Config& config);
 
   /// A load of `sectors` of `line` by an application. `queue_room`: the miss queue has a free entry.
   L1Access load(std::uint64_t line, std::uint8_t sectors, bool queue_room, AppId app = 0);

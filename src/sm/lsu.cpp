@@ -75,7 +75,7 @@ inline void Sm::State::stall(Stall cause, Cycle now) {
 }
 
 void Sm::State::credit_stall(Cycle now) {
-  machine::KernelCounters& counter = count(ops[lsu.current].kernel);
+  arch::KernelCounters& counter = count(ops[lsu.current].kernel);
   const std::uint64_t cycles = now - lsu.stall_since;
   if (memory_controlled) [[unlikely]]
     memory.failed(ops[lsu.current].app, cycles);
@@ -93,7 +93,7 @@ void Sm::State::credit_stall(Cycle now) {
 [[gnu::always_inline]] inline bool Sm::State::access_load(std::uint32_t index,
                                                           workload::Transaction transaction, Cycle now) {
   MemoryOp& op = ops[index];
-  machine::KernelCounters& counter = count(op.kernel);
+  arch::KernelCounters& counter = count(op.kernel);
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
   if (bypasses_l1(op)) {
     if (!has_miss_queue_room(op.app)) {
@@ -152,7 +152,7 @@ void Sm::State::credit_stall(Cycle now) {
   count_queued(op.app);
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
   const std::uint8_t present = l1_enabled ? l1.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
-  machine::KernelCounters& counter = count(op.kernel);
+  arch::KernelCounters& counter = count(op.kernel);
   counter.l1_accesses += l1.units(sectors);
   // A line cache has the line or not; an atomic is never served here.
   counter.l1_misses += atomic ? l1.units(sectors) : l1.units(sectors) - l1.units(present);
@@ -184,7 +184,7 @@ void Sm::State::lsu_step(Cycle now) {
   const MemoryOp& op = ops[index];
   switch (op.where) {
     case Where::Shared: {
-      machine::KernelCounters& counter = count(op.kernel);
+      arch::KernelCounters& counter = count(op.kernel);
       ++counter.shared_accesses;
       counter.shared_conflict_cycles += op.passes - 1U;
       lsu.busy_until = now + op.passes;

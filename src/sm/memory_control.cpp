@@ -33,25 +33,25 @@ std::array<std::int32_t, kMaxApps> quotas(const std::array<std::uint32_t, kMaxAp
 
 std::uint32_t dynamic_limit(std::uint32_t peak, std::uint64_t failures, std::uint32_t interval) {
   const std::uint64_t per_request = failures >> static_cast<unsigned>(std::countr_zero(interval));
-  if (per_request == 0) return machine::kNoMemoryLimit;
+  if (per_request == 0) return arch::kNoMemoryLimit;
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(peak / per_request));
 }
 
-void MemoryControl::set(const machine::MemoryScheme& scheme) {
+void MemoryControl::set(const arch::MemoryScheme& scheme) {
   GPUMUX_CHECK(std::has_single_bit(scheme.interval));
   scheme_ = scheme;
   most_failures_ = std::uint64_t{kFailuresPerRequest} * scheme.interval;
   full_ = 0;
   for (std::uint32_t app = 0; app < kMaxApps; ++app) {
     clients_[app].limit = clients_[app].lowest_limit =
-        scheme.limit == machine::MemoryScheme::Limit::Static ? scheme.limits[app] : machine::kNoMemoryLimit;
+        scheme.limit == arch::MemoryScheme::Limit::Static ? scheme.limits[app] : arch::kNoMemoryLimit;
     note_full(static_cast<AppId>(app));
   }
 }
 
 void MemoryControl::set_sharers(std::uint32_t sharers) {
   sharers_ = sharers;
-  if (scheme_.order != machine::MemoryScheme::Order::Quota) return;
+  if (scheme_.order != arch::MemoryScheme::Order::Quota) return;
   for (std::uint32_t left = here(); left != 0; left &= left - 1) {
     if (clients_[static_cast<std::size_t>(std::countr_zero(left))].quota > 0) continue;
     add_quotas();  // a newcomer has none
@@ -61,13 +61,13 @@ void MemoryControl::set_sharers(std::uint32_t sharers) {
 
 void MemoryControl::arrived(AppId app) {
   present_ |= 1U << app;
-  if (scheme_.order != machine::MemoryScheme::Order::Quota) return;
-  for (machine::MemoryClient& client : clients_) client.quota = 0;
+  if (scheme_.order != arch::MemoryScheme::Order::Quota) return;
+  for (arch::MemoryClient& client : clients_) client.quota = 0;
   add_quotas();
 }
 
 void MemoryControl::issued(AppId app) {
-  machine::MemoryClient& client = clients_[app];
+  arch::MemoryClient& client = clients_[app];
   ++client.in_flight;
   client.peak = std::max(client.peak, client.in_flight);
   intervals_[app].peak = std::max(intervals_[app].peak, client.in_flight);
@@ -82,7 +82,7 @@ void MemoryControl::add_quotas() {
   const std::array<std::int32_t, kMaxApps> fresh = quotas(known, here());
   for (std::uint32_t left = here(); left != 0; left &= left - 1) {
     const auto app = static_cast<std::size_t>(std::countr_zero(left));
-    machine::MemoryClient& client = clients_[app];
+    arch::MemoryClient& client = clients_[app];
     client.quota = std::min(client.quota + fresh[app], kMostQuota);
     ++client.quota_rounds;
   }
@@ -92,11 +92,11 @@ bool MemoryControl::requested(AppId app, bool last) {
   Interval& interval = intervals_[app];
   interval.instructions += last ? 1U : 0U;
   if (++interval.requests < scheme_.interval) return false;
-  machine::MemoryClient& client = clients_[app];
+  arch::MemoryClient& client = clients_[app];
   client.requests_per_instruction = requests_per_instruction(interval.requests, interval.instructions);
   bool frees = false;
-  if (scheme_.limit == machine::MemoryScheme::Limit::Dynamic ||
-      (scheme_.limit == machine::MemoryScheme::Limit::DynamicGlobal && id_ == scheme_.monitor)) {
+  if (scheme_.limit == arch::MemoryScheme::Limit::Dynamic ||
+      (scheme_.limit == arch::MemoryScheme::Limit::DynamicGlobal && id_ == scheme_.monitor)) {
     frees = set_limit(
         app, dynamic_limit(std::min(interval.peak, kMostInFlight), interval.failures, scheme_.interval));
   }
@@ -106,7 +106,7 @@ bool MemoryControl::requested(AppId app, bool last) {
 }
 
 bool MemoryControl::set_limit(AppId app, std::uint32_t limit) {
-  machine::MemoryClient& client = clients_[app];
+  arch::MemoryClient& client = clients_[app];
   client.limit = limit;
   client.lowest_limit = std::min(client.lowest_limit, limit);
   ++client.limit_updates;
@@ -135,7 +135,7 @@ bool MemoryControl::drained() const {
 }
 
 AppId MemoryControl::first_of(std::uint32_t offered) const {
-  if (scheme_.order != machine::MemoryScheme::Order::Quota) return next_in_turn(offered);
+  if (scheme_.order != arch::MemoryScheme::Order::Quota) return next_in_turn(offered);
   std::int32_t most = 0;
   std::uint32_t best = 0;
   for (std::uint32_t left = offered; left != 0; left &= left - 1) {

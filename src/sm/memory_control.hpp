@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/memory_scheme.hpp"
 #include "base/error.hpp"
-#include "machine/memory_scheme.hpp"
 
 namespace gpumux::sm {
 
@@ -37,7 +37,7 @@ class MemoryControl {
 
   MemoryControl(SmId id, std::uint32_t schedulers) : id_(id), ready_(schedulers) {}
 
-  void set(const machine::MemoryScheme& scheme);
+  void set(const arch::MemoryScheme& scheme);
   /// Applications with a kernel, as bits.
   void set_sharers(std::uint32_t sharers);
   /// Applications with blocks on this SM, as bits: those that get quotas, ways and shares of L1's resources.
@@ -48,8 +48,8 @@ class MemoryControl {
   void arrived(AppId app);
   /// Its last block has ended.
   void left(AppId app) { present_ &= ~(1U << app); }
-  [[nodiscard]] const machine::MemoryScheme& scheme() const { return scheme_; }
-  [[nodiscard]] const machine::MemoryClient& client(AppId app) const { return clients_[app]; }
+  [[nodiscard]] const arch::MemoryScheme& scheme() const { return scheme_; }
+  [[nodiscard]] const arch::MemoryClient& client(AppId app) const { return clients_[app]; }
   [[nodiscard]] std::uint32_t sharers() const { return sharers_; }
   /// Sharers with blocks on this SM, as bits.
   [[nodiscard]] std::uint32_t here() const { return sharers_ & present_; }
@@ -61,7 +61,7 @@ class MemoryControl {
     if (scheme_.orders_all) spend_turn(app);
   }
   [[nodiscard]] bool ended(AppId app) {
-    machine::MemoryClient& client = clients_[app];
+    arch::MemoryClient& client = clients_[app];
     GPUMUX_DCHECK(client.in_flight > 0);
     --client.in_flight;
     return note_full(app);
@@ -148,18 +148,18 @@ class MemoryControl {
   }
   void spend_turn(AppId app) {
     last_ = app;
-    if (scheme_.order == machine::MemoryScheme::Order::Quota && --clients_[app].quota <= 0) add_quotas();
+    if (scheme_.order == arch::MemoryScheme::Order::Quota && --clients_[app].quota <= 0) add_quotas();
   }
   void add_quotas();
 
   SmId id_;
-  machine::MemoryScheme scheme_;
+  arch::MemoryScheme scheme_;
   std::uint32_t sharers_ = 0;
   std::uint32_t present_ = ~0U;
   std::uint32_t full_ = 0;     // applications at their limit, as bits
   AppId last_ = kMaxApps - 1;  // whose memory instruction was issued last
   std::uint64_t most_failures_ = 0;
-  std::array<machine::MemoryClient, kMaxApps> clients_{};
+  std::array<arch::MemoryClient, kMaxApps> clients_{};
   std::array<Interval, kMaxApps> intervals_{};
   std::vector<Ready> ready_;  // by scheduler
   std::vector<End> ends_;     // by cycle, from head_ on

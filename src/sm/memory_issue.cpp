@@ -8,7 +8,7 @@
 
 namespace gpumux::sm {
 
-void Sm::State::set_memory_scheme(const machine::MemoryScheme& scheme) {
+void Sm::State::set_memory_scheme(const arch::MemoryScheme& scheme) {
   GPUMUX_CHECK(block_order.empty() && ops.in_use() == 0);
   memory.set(scheme);
   memory.set_present(0);
@@ -30,7 +30,7 @@ void Sm::State::memory_arrived(AppId app, Cycle now) {
 }
 
 void Sm::State::divide_l1(Cycle now) {
-  const machine::MemoryScheme& scheme = memory.scheme();
+  const arch::MemoryScheme& scheme = memory.scheme();
   if (!scheme.divides_ways && !scheme.divides_misses) return;
   if (scheme.divides_ways) {
     ways_granted = way_partition.share(memory.here(), l1.ways());

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "arch/messages.hpp"
 #include "isa/timing_class.hpp"
-#include "machine/messages.hpp"
 #include "sm/l1.hpp"
 #include "sm/pool.hpp"
 #include "sm/timing_table.hpp"
@@ -27,7 +27,7 @@ struct MemoryOp {
   std::uint16_t transactions = 0;
   std::uint16_t passes = 0;
   Where where = Where::None;
-  machine::KernelSlot kernel = 0;
+  arch::KernelSlot kernel = 0;
   AppId app = 0;
   std::uint8_t block = 0;
   bool holds_block = false;  // the block's end waits for it (loads; atomics with a result)
@@ -41,7 +41,7 @@ struct Request {
   Cycle queued = 0;             // leaves after this cycle
   std::uint32_t target = kNil;  // MSHR (L1Fill) or memory instruction
   PartitionId partition = 0;
-  machine::KernelSlot kernel = 0;
+  arch::KernelSlot kernel = 0;
   AppId app = 0;
   Purpose purpose = Purpose::Load;
   std::uint8_t sectors = 0;  // still to come (reads)

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <tuple>
 
+#include "arch/messages.hpp"
 #include "base/huge_pages.hpp"
-#include "machine/messages.hpp"
 #include "noc/network.hpp"
 #include "noc/port.hpp"
 #include "sm/memory_ops.hpp"
@@ -40,13 +40,13 @@ class InjectionPort {
   /// Credits that are here at `now`.
   [[nodiscard]] std::uint32_t credits(Cycle now) const {
     std::uint32_t sum = credits_;
-    for (const machine::Credit& credit : coming_)
+    for (const arch::Credit& credit : coming_)
       if (credit.time <= now) sum += credit.flits;
     return sum;
   }
 
   /// From then on all credits before `known` have come.
-  void take_credits(HugePageVector<machine::Credit>& incoming, Cycle now, Cycle known,
+  void take_credits(HugePageVector<arch::Credit>& incoming, Cycle now, Cycle known,
                     const Pool<Request>& requests) {
     known_ = known;
     if (!incoming.empty()) collect(incoming, now);
@@ -62,7 +62,7 @@ class InjectionPort {
   [[nodiscard]] Cycle next() const { return next_; }
   /// Sends at most one packet at `now`, next() or later. Its request's record; nullptr: it could not.
   [[gnu::always_inline]] const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
-                                             HugePageVector<machine::MemRequest>& out) {
+                                             HugePageVector<arch::MemRequest>& out) {
     if (port_free_ > now) return nullptr;
     Fifo<std::uint32_t>* const queue = head(now, requests);
     if (queue == nullptr) return nullptr;
@@ -72,12 +72,12 @@ class InjectionPort {
     if (credits_ < flits) collect_credits(now);
     if (credits_ < flits) return nullptr;
     credits_ -= flits;
-    static constexpr std::array<machine::RequestKind, 6> kKind{machine::RequestKind::Read,
-                                                               machine::RequestKind::Read,
-                                                               machine::RequestKind::Write,
-                                                               machine::RequestKind::Atomic,
-                                                               machine::RequestKind::InstructionFetch,
-                                                               machine::RequestKind::Read};
+    static constexpr std::array<arch::RequestKind, 6> kKind{arch::RequestKind::Read,
+                                                            arch::RequestKind::Read,
+                                                            arch::RequestKind::Write,
+                                                            arch::RequestKind::Atomic,
+                                                            arch::RequestKind::InstructionFetch,
+                                                            arch::RequestKind::Read};
     out.push_back({.line = request.line,
                    .time = port_.inject(now, flits).last + network_.latency,
                    .tag = index,
@@ -123,7 +123,7 @@ class InjectionPort {
     short_of_credits_ = true;
     sort_credits();
     std::uint32_t have = credits_;
-    for (const machine::Credit& credit : coming_) {
+    for (const arch::Credit& credit : coming_) {
       have += credit.flits;
       if (have >= flits) return credit.time;
     }
@@ -132,10 +132,10 @@ class InjectionPort {
   void sort_credits() {
     if (sorted_) return;
     std::sort(coming_.begin(), coming_.end(),
-              [](const machine::Credit& a, const machine::Credit& b) { return a.time < b.time; });
+              [](const arch::Credit& a, const arch::Credit& b) { return a.time < b.time; });
     sorted_ = true;
   }
-  void collect(HugePageVector<machine::Credit>& incoming, Cycle now) {
+  void collect(HugePageVector<arch::Credit>& incoming, Cycle now) {
     // Most ports are never short of credits: they are sorted and counted when one is.
     coming_.insert(coming_.end(), incoming.begin(), incoming.end());
     incoming.clear();
@@ -145,7 +145,7 @@ class InjectionPort {
   }
   void collect_credits(Cycle now) {
     std::size_t kept = 0;
-    for (const machine::Credit& credit : coming_) {
+    for (const arch::Credit& credit : coming_) {
       if (credit.time <= now) {
         credits_ += credit.flits;
       } else {
@@ -166,7 +166,7 @@ class InjectionPort {
   bool sorted_ = true;             // coming_, by time
   Fifo<std::uint32_t> misses_;
   Fifo<std::uint32_t> side_;
-  HugePageVector<machine::Credit> coming_;
+  HugePageVector<arch::Credit> coming_;
 };
 
 /// Replies leave the network through one port, a flit per NoC cycle, in order of (arrival, partition).
@@ -174,7 +174,7 @@ class EjectionPort {
  public:
   explicit EjectionPort(const noc::Network& network) : port_(network.clock) {}
 
-  void take(HugePageVector<machine::MemReply>& incoming, const Pool<Request>& requests) {
+  void take(HugePageVector<arch::MemReply>& incoming, const Pool<Request>& requests) {
     if (incoming.empty()) return;
     if (head_ > 256 || head_ == waiting_.size()) {
       waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
@@ -193,7 +193,7 @@ class EjectionPort {
                        });
       incoming.clear();
     }
-    for (const machine::MemReply& reply : incoming) {
+    for (const arch::MemReply& reply : incoming) {
       const PartitionId partition = requests[reply.tag].partition;
       std::size_t at = waiting_.size();
       waiting_.push_back({reply, partition});
@@ -211,8 +211,8 @@ class EjectionPort {
   /// Cycle at which the next reply has left the port; kNever: none waits.
   [[nodiscard]] Cycle next() const { return next_; }
   /// Takes the reply that is due at next().
-  machine::MemReply pop() {
-    const machine::MemReply reply = waiting_[head_++].reply;
+  arch::MemReply pop() {
+    const arch::MemReply reply = waiting_[head_++].reply;
     port_.book_ejection(next_tick_);
     look();
     return reply;
@@ -225,7 +225,7 @@ class EjectionPort {
 
  private:
   struct Waiting {
-    machine::MemReply reply;
+    arch::MemReply reply;
     PartitionId partition;
   };
   void look() {
@@ -233,7 +233,7 @@ class EjectionPort {
       next_ = kNever;
       return;
     }
-    const machine::MemReply& first = waiting_[head_].reply;
+    const arch::MemReply& first = waiting_[head_].reply;
     next_tick_ = port_.ejection_tick(first.time, first.flits);
     next_ = port_.to_core(next_tick_);
   }

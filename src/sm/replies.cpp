@@ -59,7 +59,7 @@ void Sm::State::send_requests(Cycle now) {
 }
 
 void Sm::State::reply(Cycle now) {
-  const machine::MemReply message = ejection.pop();
+  const arch::MemReply message = ejection.pop();
   prefetch_replies();
   Request& request = requests[message.tag];
   ++progress;

@@ -5,8 +5,8 @@
 
 namespace gpumux::sm {
 
-machine::SchedulerCounters Sm::State::scheduler_counters() const {
-  machine::SchedulerCounters sum;
+arch::SchedulerCounters Sm::State::scheduler_counters() const {
+  arch::SchedulerCounters sum;
   const Cycle now = std::max(now_, settled);
   for (const Scheduler& scheduler : schedulers) {
 #define GPUMUX_FIELD(field, unit, description) \

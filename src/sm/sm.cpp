@@ -4,7 +4,7 @@
 
 namespace gpumux::sm {
 
-Sm::Sm(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map)
+Sm::Sm(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map)
     : state_(std::make_unique<State>(config, id, map, mailbox_, finished_)) {}
 
 Sm::~Sm() = default;
@@ -65,7 +65,7 @@ void Sm::set_issue_quota(KernelSlot slot, std::uint32_t instructions) {
   state_->set_issue_quota(slot, instructions);
 }
 
-void Sm::set_memory_scheme(const machine::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
+void Sm::set_memory_scheme(const arch::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
 
 void Sm::set_memory_sharers(std::uint32_t sharers) { state_->set_memory_sharers(sharers); }
 
@@ -75,8 +75,8 @@ void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
   if (state_->memory.set_limit(app, limit)) state_->wake_limited(state_->now_);
 }
 
-machine::MemoryClient Sm::memory_client(AppId app) const {
-  machine::MemoryClient client = state_->memory.client(app);
+arch::MemoryClient Sm::memory_client(AppId app) const {
+  arch::MemoryClient client = state_->memory.client(app);
   client.ways = state_->ways_granted[app];
   return client;
 }
@@ -100,14 +100,14 @@ Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
 
 Cycle Sm::last_read(KernelSlot slot) const { return state_->last_read[slot]; }
 
-const machine::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
+const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
 void Sm::reset_counters(KernelSlot slot) {
   state_->supplied[slot] -= state_->counters[slot].warp_instructions;
   state_->counters[slot] = {};
 }
 
-machine::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
+arch::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
 
 std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_->whereabouts(slot, most); }
 

@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "machine/config.hpp"
-#include "machine/memory_scheme.hpp"
-#include "machine/messages.hpp"
-#include "machine/statistics.hpp"
+#include "arch/config.hpp"
+#include "arch/memory_scheme.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
 #include "noc/partition_map.hpp"
 #include "sm/timing_table.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
 
-using machine::Credit;
-using machine::KernelSlot;
-using machine::MemReply;
-using machine::MemRequest;
+using arch::Credit;
+using arch::KernelSlot;
+using arch::MemReply;
+using arch::MemRequest;
 
 /// A kernel as the SMs know it: set up once per launch, the same on all SMs.
 struct KernelContext {
@@ -54,7 +54,7 @@ struct WaitNames {
 
 class Sm {
  public:
-  Sm(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map);
+  Sm(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map);
   ~Sm();
   Sm(const Sm&) = delete;
   Sm& operator=(const Sm&) = delete;
@@ -83,7 +83,7 @@ class Sm {
   // --- knobs, for policies (between windows) ----------------------------------------------------
   void set_may_issue(KernelSlot slot, bool allowed);
   /// Before the first block.
-  void set_memory_scheme(const machine::MemoryScheme& scheme);
+  void set_memory_scheme(const arch::MemoryScheme& scheme);
   /// Applications that have a kernel, as bits. Of these, those that have blocks here get quotas, ways and
   /// shares of L1's resources.
   void set_memory_sharers(std::uint32_t sharers);
@@ -119,17 +119,17 @@ class Sm {
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin);
 
-  /// Messages, see machine::Mailbox. Times of incoming messages are >= the begin of the window in which
+  /// Messages, see arch::Mailbox. Times of incoming messages are >= the begin of the window in which
   /// they are read (run() takes what is due and keeps the rest); times of outgoing requests are at least
   /// noc_latency after the cycle that sent them, so never before the end of the window.
-  machine::SmMailbox& mailbox() { return mailbox_; }
+  arch::SmMailbox& mailbox() { return mailbox_; }
 
   // --- probes -----------------------------------------------------------------------------------
-  [[nodiscard]] const machine::KernelCounters& counters(KernelSlot slot) const;
+  [[nodiscard]] const arch::KernelCounters& counters(KernelSlot slot) const;
   void reset_counters(KernelSlot slot);  // at the reuse of a slot
-  [[nodiscard]] machine::MemoryClient memory_client(AppId app) const;
+  [[nodiscard]] arch::MemoryClient memory_client(AppId app) const;
   /// Credited up to the end of the last window.
-  [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
   /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5
   /// (slot 9) waits for memory data of register 7 at pc 12 (k+12 ld.global.f32 ...)".
   [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;
@@ -153,7 +153,7 @@ class Sm {
  private:
   struct State;
   std::unique_ptr<State> state_;
-  machine::SmMailbox mailbox_;
+  arch::SmMailbox mailbox_;
   std::vector<FinishedBlock> finished_;
 };
 

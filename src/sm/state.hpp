@@ -27,7 +27,7 @@ namespace gpumux::sm {
 /// What issue reads of a kernel.
 struct HotKernel {
   const TimedInst* table = nullptr;
-  machine::KernelCounters* counters = nullptr;
+  arch::KernelCounters* counters = nullptr;
   Address code_address = 0;
   std::uint16_t predicates = 0;  // scoreboard slot of the first predicate
   AppId app = 0;
@@ -35,8 +35,8 @@ struct HotKernel {
 };
 
 struct Sm::State {
-  State(const machine::MachineConfig& config, SmId id, const noc::PartitionMap& map,
-        machine::SmMailbox& mailbox, std::vector<FinishedBlock>& finished);
+  State(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map, arch::SmMailbox& mailbox,
+        std::vector<FinishedBlock>& finished);
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* state, std::size_t bytes) noexcept { huge_page_free(state, bytes); }
 
@@ -130,7 +130,7 @@ struct Sm::State {
   }
 
   // --- memory_issue.cpp -------------------------------------------------------------------------
-  void set_memory_scheme(const machine::MemoryScheme& scheme);
+  void set_memory_scheme(const arch::MemoryScheme& scheme);
   void set_memory_sharers(std::uint32_t sharers);
   /// The first block of an application has come; its last one has ended.
   void memory_arrived(AppId app, Cycle now);
@@ -207,19 +207,19 @@ struct Sm::State {
   void reply(Cycle now);
 
   // --- report.cpp -------------------------------------------------------------------------------
-  [[nodiscard]] machine::SchedulerCounters scheduler_counters() const;
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
   [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
   [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
   void check_drained(bool credits_home) const;
 
-  machine::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
+  arch::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
 
   // --- parameters -------------------------------------------------------------------------------
-  machine::MachineConfig config;  // a copy: the machine's may go
+  arch::MachineConfig config;  // a copy: the machine's may go
   SmId id;
   const noc::PartitionMap& map;
   noc::Network network;
-  machine::SmMailbox& mailbox;
+  arch::SmMailbox& mailbox;
   std::vector<FinishedBlock>& finished;
   std::uint32_t schedulers_count;
   std::uint32_t issue_interval;
@@ -242,7 +242,7 @@ struct Sm::State {
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these
   std::uint32_t due = 0;                              // in this cycle: schedulers, as bits
-  std::array<HotKernel, machine::kMaxKernelSlots> hot{};
+  std::array<HotKernel, arch::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
   HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler
   Scoreboard scoreboard;
@@ -279,17 +279,17 @@ struct Sm::State {
   std::vector<std::uint8_t> block_order;  // resident, oldest first
   Cycle finish_next = kNever;
   std::uint32_t used_threads = 0, used_warps = 0, used_registers = 0, used_shared = 0;
-  std::array<KernelContext, machine::kMaxKernelSlots> kernels{};
-  std::array<machine::KernelCounters, machine::kMaxKernelSlots> counters{};
-  std::array<std::uint32_t, machine::kMaxKernelSlots> resident{};     // blocks
-  std::array<std::uint32_t, kMaxApps> blocks_of_app{};                // while a memory scheme is on
-  std::array<std::uint32_t, machine::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
-  std::array<bool, machine::kMaxKernelSlots> may_issue{};
-  std::array<std::uint64_t, machine::kMaxKernelSlots> supplied{};  // records of the streams so far
-  std::array<Cycle, machine::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
-  std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
-  bool wants_records = false;   // a block is marked
-  bool waits_for_turn = false;  // one that refill_streams() refills
+  std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
+  std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
+  std::array<std::uint32_t, arch::kMaxKernelSlots> resident{};     // blocks
+  std::array<std::uint32_t, kMaxApps> blocks_of_app{};             // while a memory scheme is on
+  std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
+  std::array<bool, arch::kMaxKernelSlots> may_issue{};
+  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};  // records of the streams so far
+  std::array<Cycle, arch::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
+  std::uint32_t watermark = 0;                           // records that refills keep every warp supplied with
+  bool wants_records = false;                            // a block is marked
+  bool waits_for_turn = false;                           // one that refill_streams() refills
   bool some_refill_independently = false;
   bool refilled = false;  // a warp without records got some
   std::uint64_t progress = 0;

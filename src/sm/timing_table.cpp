@@ -5,14 +5,14 @@
 
 namespace gpumux::sm {
 
-isa::Unit unit_served_by(const machine::MachineConfig& config, isa::Unit unit) {
+isa::Unit unit_served_by(const arch::MachineConfig& config, isa::Unit unit) {
   const bool arithmetic = unit != isa::Unit::Memory && unit != isa::Unit::Control;
   return config.units[static_cast<std::size_t>(unit)].count == 0 && arithmetic ? isa::Unit::Sp : unit;
 }
 
-std::uint32_t unit_cycles(const machine::MachineConfig& config, isa::Unit unit,
+std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                           isa::LatencyClass latency_class) {
-  const machine::UnitConfig& serving = config.units[static_cast<std::size_t>(unit_served_by(config, unit))];
+  const arch::UnitConfig& serving = config.units[static_cast<std::size_t>(unit_served_by(config, unit))];
   const std::uint32_t lanes = std::max(1U, serving.lanes);
   return std::max({(kWarpSize + lanes - 1) / lanes,
                    config.latency[static_cast<std::size_t>(latency_class)].initiation, 1U});
@@ -36,8 +36,7 @@ void TimingTable::collect(TimedInst& inst, std::uint32_t operands, std::uint32_t
     inst.bank_reads |= std::uint64_t{lane < banks || 8 % banks == 0 ? reads[lane % banks] : 0U} << 8 * lane;
 }
 
-TimingTable::TimingTable(const machine::MachineConfig& config, const isa::StaticInst* table,
-                         std::uint32_t size)
+TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticInst* table, std::uint32_t size)
     : insts_(size) {
   const std::uint32_t banks = std::max(1U, config.sm.register_banks / std::max(1U, config.sm.schedulers));
   std::uint16_t predicates_used = 0;

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/huge_pages.hpp"
 #include "isa/timing_class.hpp"
-#include "machine/config.hpp"
 
 namespace gpumux::sm {
 
@@ -36,7 +36,7 @@ static_assert(sizeof(TimedInst) == 64);
 /// Made once per launch, read by all SMs.
 class TimingTable {
  public:
-  TimingTable(const machine::MachineConfig& config, const isa::StaticInst* table, std::uint32_t size);
+  TimingTable(const arch::MachineConfig& config, const isa::StaticInst* table, std::uint32_t size);
   [[nodiscard]] const TimedInst* data() const { return insts_.data(); }
   /// Slot of the first predicate; the slots before it are registers.
   [[nodiscard]] std::uint16_t predicates() const { return predicates_; }
@@ -52,9 +52,9 @@ class TimingTable {
 };
 
 /// Core cycles for which an instruction of a latency class holds a unit.
-[[nodiscard]] std::uint32_t unit_cycles(const machine::MachineConfig& config, isa::Unit unit,
+[[nodiscard]] std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                                         isa::LatencyClass latency_class);
 /// Where a unit kind's instructions go: a machine without units of a kind sends arithmetic to its SP units.
-[[nodiscard]] isa::Unit unit_served_by(const machine::MachineConfig& config, isa::Unit unit);
+[[nodiscard]] isa::Unit unit_served_by(const arch::MachineConfig& config, isa::Unit unit);
 
 }  // namespace gpumux::sm

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "machine/statistics.hpp"
+#include "arch/statistics.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/operand_collector.hpp"
 #include "workload/stream.hpp"
@@ -42,7 +42,7 @@ struct alignas(64) Warp {
   std::uint8_t buffered = 0;
   std::uint8_t incoming = 0;
 
-  machine::KernelSlot kernel = 0;
+  arch::KernelSlot kernel = 0;
   std::uint8_t block = 0;  // index of the block slot
   std::uint8_t index = 0;  // within its block
   std::uint8_t scheduler = 0;
@@ -83,7 +83,7 @@ struct Barrier {
 struct Block {
   std::unique_ptr<workload::BlockStream> stream;
   std::vector<std::uint16_t> warps;  // warp slots
-  machine::KernelSlot kernel = 0;
+  arch::KernelSlot kernel = 0;
   AppId app = 0;
   std::uint32_t residency = 0;
   std::uint32_t registers = 0;  // allocated, rounded
@@ -100,7 +100,7 @@ struct Block {
   bool resident = false;
 };
 
-// Reasons of scheduler cycles, in the order of machine::SchedulerCounters.
+// Reasons of scheduler cycles, in the order of arch::SchedulerCounters.
 enum class Reason : std::uint8_t {
 #define GPUMUX_REASON(field, unit, description) field,
   GPUMUX_SCHEDULER_COUNTERS(GPUMUX_REASON)

@@ -8,11 +8,11 @@
 #include <set>
 #include <unordered_map>
 
+#include "arch/config_file.hpp"
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/located.hpp"
 #include "experiment/make_app.hpp"
-#include "machine/config_file.hpp"
-#include "machine/config_file_fields.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 /// A machine with one value of each setting.
 struct Machine {
-  machine::MachineConfig config;
+  arch::MachineConfig config;
   std::vector<std::pair<std::string, std::string>> overrides;
   std::map<std::string, std::string> hashes;  // by the policy's warp scheduler
 };
@@ -31,8 +31,8 @@ struct Machine {
 void name_settings(SweepFile& file) {
   std::set<std::string> seen;
   for (MachineSetting& setting : file.settings) {
-    const int field = machine::find_field(setting.key);
-    if (field >= 0) setting.key = machine::fields()[static_cast<std::size_t>(field)].key;
+    const int field = arch::find_field(setting.key);
+    if (field >= 0) setting.key = arch::fields()[static_cast<std::size_t>(field)].key;
     if (seen.insert(setting.key).second) continue;
     throw UserError(setting.values.front().where, fmt::format("'{}' is set twice", setting.key));
   }
@@ -49,14 +49,14 @@ std::vector<Machine> load_machines(const SweepFile& file) {
     bool more = true;
     while (more) {
       Machine machine;
-      std::vector<machine::Override> overrides;
+      std::vector<arch::Override> overrides;
       for (std::size_t i = 0; i < digits.size(); ++i) {
         const MachineSetting& setting = file.settings[i];
         const Placed<std::string>& value = setting.values[digits[i]];
         overrides.push_back({fmt::format("{}={}", setting.key, value.value), value.where});
         machine.overrides.emplace_back(setting.key, value.value);
       }
-      machine.config = located(name.where, [&] { return machine::load_machine_with(path, overrides); });
+      machine.config = located(name.where, [&] { return arch::load_machine_with(path, overrides); });
       machines.push_back(std::move(machine));
       more = false;
       for (std::size_t i = digits.size(); i-- > 0 && !more;) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "arch/config_file.hpp"
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "database/damage.hpp"
@@ -15,7 +16,6 @@
 #include "experiment/result_json.hpp"
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
-#include "machine/config_file.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
@@ -55,13 +55,13 @@ class Counters {
 
 /// Fills the counters of statistics.hpp with what get(scope, app, name) says.
 template <typename Get>
-void fill(machine::KernelCounters& counters, const char* scope, std::int64_t app, const Get& get) {
+void fill(arch::KernelCounters& counters, const char* scope, std::int64_t app, const Get& get) {
 #define GPUMUX_FIELD(field, unit, description) counters.field = get(scope, app, #field);
   GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
 }
 template <typename Get>
-void fill(machine::SchedulerCounters& schedulers, machine::PartitionCounters& partitions, const Get& get) {
+void fill(arch::SchedulerCounters& schedulers, arch::PartitionCounters& partitions, const Get& get) {
 #define GPUMUX_FIELD(field, unit, description) schedulers.field = get("schedulers", -1, #field);
   GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
@@ -78,7 +78,7 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
   rows.reserve(plan.runs.size());
   for (const SweepRun& run : plan.runs) {
     std::shared_ptr<const std::string>& toml = machines[run.machine_hash];
-    if (!toml) toml = std::make_shared<const std::string>(machine::to_toml(effective_machine(run.spec)));
+    if (!toml) toml = std::make_shared<const std::string>(arch::to_toml(effective_machine(run.spec)));
     database::PlannedRow row;
     row.hash = run.hash;
     row.machine_hash = run.machine_hash;
@@ -214,7 +214,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
     const auto sample_of = [&](const char* scope, std::int64_t app, const char* name) {
       return series.at(scope, app, name).at(k);
     };
-    machine::Series::Sample sample;
+    arch::Series::Sample sample;
     for (std::size_t i = 0; i < spec.apps.size(); ++i)
       fill(sample.apps.emplace_back(), "app", static_cast<std::int64_t>(i), sample_of);
     fill(sample.schedulers, sample.partitions, sample_of);

@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
-#include "machine/config_file.hpp"
+#include "experiment/sources.hpp"
 
 namespace gpumux::sweep {
 
-std::string machine_hash(const machine::MachineConfig& machine) {
+std::string machine_hash(const arch::MachineConfig& machine) {
   ContentHash hash;
-  hash.add(machine::acting_toml(machine));
+  hash.add(arch::acting_toml(machine));
   return hash.hex();
 }
 
@@ -21,6 +22,7 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(sources);
   hash.add(machine);
   hash.add(spec.policy.name);
+  hash.add(experiment::policy_sources(spec.policy.name));
   hash.add(spec.policy.settings.size());
   for (const auto& [key, value] : spec.policy.settings) {
     hash.add(key);
@@ -43,8 +45,8 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   return hash.hex();
 }
 
-machine::MachineConfig effective_machine(const experiment::RunSpec& spec) {
-  machine::MachineConfig machine = spec.machine;
+arch::MachineConfig effective_machine(const experiment::RunSpec& spec) {
+  arch::MachineConfig machine = spec.machine;
   if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
   return machine;
 }

@@ -11,7 +11,7 @@ namespace gpumux::sweep {
 
 /// Of everything of a machine that acts: names and descriptions do not count, so a copy of a machine file is
 /// the same machine. Results say the name under which it ran first.
-[[nodiscard]] std::string machine_hash(const machine::MachineConfig& machine);
+[[nodiscard]] std::string machine_hash(const arch::MachineConfig& machine);
 
 /// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see effective_machine),
 /// the applications and the policy with the content of their files, seed, cycles, and `sources`, the
@@ -20,7 +20,7 @@ namespace gpumux::sweep {
                                    std::string_view sources);
 
 /// The machine that the run simulates: with the warp scheduler that the policy asks for.
-[[nodiscard]] machine::MachineConfig effective_machine(const experiment::RunSpec& spec);
+[[nodiscard]] arch::MachineConfig effective_machine(const experiment::RunSpec& spec);
 
 /// Hash of this program's simulator sources.
 [[nodiscard]] std::string_view simulator_sources();

@@ -203,6 +203,7 @@ class Reader {
       } else {
         toml_.fail(part, "each of 'apps' must be a text or a table");
       }
+      if (!is_one_line(app.name)) toml_.fail(part, "the name of an application must be on one line");
       if (!seen.insert(app.name).second) {
         toml_.fail(part, fmt::format("there are two applications '{}'; give one a 'name'", app.name));
       }
@@ -270,6 +271,7 @@ SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std:
     if (key == "name") {
       sweep.name = toml.text(node, "name");
       if (sweep.name.empty()) toml.fail(node, "'name' is empty");
+      if (!is_one_line(sweep.name)) toml.fail(node, "'name' must be on one line");
     } else if (key != "scales") {
       values[std::string(key.str())] = &node;
     }

@@ -3,13 +3,13 @@
 
 #include <set>
 
+#include "arch/config_file.hpp"
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "machine/config_file.hpp"
-#include "machine/config_file_fields.hpp"
 #include "temporary_folder.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::arch {
 namespace {
 
 /// The message of the UserError that a machine file causes; empty when it is accepted.
@@ -220,6 +220,10 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "dram.row_size=384", "multiple of 256"},
         Contradiction{"dai18-maxwell", "dram.write_high_watermark=17", "exceeds dram.queue"},
         Contradiction{"dai18-maxwell", "icache.size=1000", "no whole number of sets"},
+        Contradiction{"dai18-maxwell", "icache.line_size=1024", "it must be 32 to 128 bytes"},
+        Contradiction{"dai18-maxwell", "constant.line_size=96", "does not divide the 128 bytes of a line"},
+        Contradiction{"dai18-maxwell", "l1.mshr_merges=256", "it must be 1 to 255 requests"},
+        Contradiction{"v100", "l2.mshr_entries=65535", "it must be 1 to 65534 entries"},
         Contradiction{"dai18-maxwell", "sm.nothing=1", "unknown key in [sm] 'nothing'; known: "},
         Contradiction{"dai18-maxwell", "l1.siz=1", "did you mean 'size'?"},
         Contradiction{"dai18-maxwell", "sms", "write KEY=VALUE"},
@@ -350,4 +354,4 @@ TEST(OccupancyLimits, AreAllReported) {
 }
 
 }  // namespace
-}  // namespace gpumux::machine
+}  // namespace gpumux::arch

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "benchmarks/backprop/backprop.hpp"
@@ -18,7 +19,6 @@
 #include "benchmarks/dxtc/dxtc_reference.hpp"
 #include "benchmarks/sad/sad_reference.hpp"
 #include "emulator/program.hpp"
-#include "machine/config_file.hpp"
 #include "runtime/application.hpp"
 #include "workload/device_memory.hpp"
 
@@ -32,8 +32,8 @@ class Table2 : public testing::TestWithParam<Table2Row> {
 
 TEST_P(Table2, OccupanciesAreThePrintedOnes) {
   const Table2Row& row = GetParam();
-  const machine::MachineConfig machine = machine::load_machine("dai18-maxwell");
-  const double blocks = machine::occupancy(machine.sm, row.threads, row.registers, row.shared_bytes).blocks;
+  const arch::MachineConfig machine = arch::load_machine("dai18-maxwell");
+  const double blocks = arch::occupancy(machine.sm, row.threads, row.registers, row.shared_bytes).blocks;
   const auto printed = [&](double of_block, double of_sm) {
     return fmt::format("{:.1f}", 100 * blocks * of_block / of_sm);
   };

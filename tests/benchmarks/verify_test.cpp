@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -43,7 +43,7 @@ constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regio
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(machine);
+  spec.machine = arch::load_machine(machine);
   spec.policy = policy::parse_choice(policy);
   spec.verify = true;
   for (const std::string& app : apps) spec.apps.push_back(experiment::builtin_app(app));

@@ -229,6 +229,20 @@ TEST_F(ExitCodes, ReadOnlyDatabases) {
   const std::string as = ::geteuid() == 0 ? "chmod 777 . && setpriv --reuid=65534 --clear-groups" : "";
   expect_2(in_shell(as, {"run", "add", "--set", "sms=2", "--db", "a.sqlite"}),
            "a.sqlite: error: cannot be written: no permission");
+  // Reading it leaves nothing that the reader could not remove.
+  const Outcome o = in_shell(as, {"export", "a.sqlite", "--csv"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  for (const char* companion : {"-wal", "-shm"}) EXPECT_FALSE(exists(std::string("a.sqlite") + companion));
+}
+
+TEST_F(ExitCodes, NamesAreOnOneLine) {
+  write_file_atomically(path("m.toml"), "base = \"dai18-maxwell\"\nname = \"a\\nb\"\n");
+  expect_2(gpumux({"run", "add", "--machine", "./m.toml"}), "m.toml:2:8: error: 'name' must be on one line");
+  write_file_atomically(path("s.toml"), "apps = [{name = \"a\\nb\", app = \"add\"}]\n");
+  expect_2(gpumux({"sweep", "s.toml", "--db", "b.sqlite"}),
+           "s.toml:1:9: error: the name of an application must be on one line");
+  write_file_atomically(path("s.toml"), "name = \"a\\tb\"\napps = [\"add\"]\n");
+  expect_2(gpumux({"sweep", "s.toml", "--db", "b.sqlite"}), "s.toml:1:8: error: 'name' must be on one line");
 }
 
 TEST_F(ExitCodes, DeletedUnderASweep) {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <map>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "experiment/profile.hpp"
-#include "machine/config_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace gpumux::experiment {
@@ -50,7 +50,7 @@ std::string message_of(const FileKernelSpec& s) {
 
 RunResult run(const FileProgram& kernel) {
   RunSpec run;
-  run.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+  run.machine = arch::load_machine("dai18-maxwell", {"sms=2"});
   run.policy = policy::parse_choice("leftover");
   run.apps = {kernel.app};
   return simulate(run);
@@ -426,7 +426,7 @@ TEST(FileProgram, BaselinesAndProfilesLeaveOutputsAlone) {
   write_file_atomically(temporary("x.bin"), bytes_of(ramp(64)));
   const FileProgram made = file_program(program({scale("buffer:x", "buffer:z", "2")}));
   RunSpec run;
-  run.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+  run.machine = arch::load_machine("dai18-maxwell", {"sms=2"});
   run.policy = policy::parse_choice("ws");
   run.apps = {made.app, builtin_app("add:blocks=1")};
   (void)isolated_ipcs(run, "");

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "experiment/file_program.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace gpumux::experiment {
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class Isolated : public testing::Test {
  protected:
   void SetUp() override {
-    spec_.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+    spec_.machine = arch::load_machine("dai18-maxwell", {"sms=2"});
     spec_.policy = policy::parse_choice("even");
     spec_.apps = {app("2"), app("3")};
     spec_.cycles = 5000;
@@ -73,7 +73,7 @@ TEST_F(Isolated, EqualApplicationsHaveOneBaselineWhereverTheyStand) {
 TEST_F(Isolated, InputsDoNotDependOnThePlace) {
   // bfs walks a graph that the seed makes: its instructions tell whether it was the same one.
   RunSpec run;
-  run.machine = machine::load_machine("dai18-maxwell", {"sms=4"});
+  run.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
   run.policy = policy::parse_choice("spatial");
   const auto instructions_of_bfs = [&](std::vector<AppSpec> apps, std::size_t place) {
     run.apps = std::move(apps);

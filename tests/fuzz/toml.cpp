@@ -1,6 +1,6 @@
 // TOML: the same text as a machine, a workload, a sweep, a paper's claims and an experiment.
+#include "arch/config_file.hpp"
 #include "experiment/workload_file.hpp"
-#include "machine/config_file.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/experiment.hpp"
 #include "sweep/sweep_file.hpp"
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = fuzz::text_of(data, size);
   static const std::string machine_file = fuzz::folder() + "/m.toml";
   fuzz::write(machine_file, text);
-  fuzz::expect_value_or_error([&] { (void)machine::to_toml(machine::load_machine(machine_file, {})); });
+  fuzz::expect_value_or_error([&] { (void)arch::to_toml(arch::load_machine(machine_file, {})); });
   fuzz::expect_value_or_error([&] { (void)experiment::parse_workload(text, "w.toml"); });
   for (const char* scale : {"", "quick"})
     fuzz::expect_value_or_error([&] { (void)sweep::parse_sweep(text, "s.toml", scale); });

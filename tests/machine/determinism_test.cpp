@@ -1,8 +1,8 @@
 // The same input gives the same figures for any number of threads, with and without skipping.
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "tests/figures.hpp"
 
 namespace gpumux {
@@ -10,7 +10,7 @@ namespace {
 
 experiment::RunSpec pair_spec(const char* policy) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.machine = arch::load_machine("dai18-maxwell");
   spec.apps = {experiment::builtin_app("hotspot"), experiment::builtin_app("kmeans")};
   spec.policy = policy::parse_choice(policy);
   spec.cycles = 30'011;  // not a multiple of any window
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, Determinism,
 // has ended; every scheduler cycle has one reason.
 TEST(Conservation, CountersAgreeOverLevels) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.machine = arch::load_machine("dai18-maxwell");
   spec.apps = {experiment::builtin_app("pathfinder")};
   spec.policy = policy::parse_choice("sequential");
   const experiment::RunResult result = experiment::simulate(spec);

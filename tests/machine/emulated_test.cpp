@@ -1,9 +1,9 @@
 // What the emulator tells the machine of constant memory and barriers, seen in whole runs.
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -25,7 +25,7 @@ class OneKernel final : public runtime::Application {
   Dim3 block_;
 };
 
-experiment::RunResult run(const machine::MachineConfig& config, const std::string& text, std::uint32_t blocks,
+experiment::RunResult run(const arch::MachineConfig& config, const std::string& text, std::uint32_t blocks,
                           std::uint32_t threads) {
   experiment::RunSpec spec;
   spec.machine = config;
@@ -78,9 +78,9 @@ LOOP:
 }
 
 TEST(ConstantCache, ATableThatDoesNotFitGoesToL2) {
-  machine::MachineConfig config = machine::load_machine("dai18-maxwell");
+  arch::MachineConfig config = arch::load_machine("dai18-maxwell");
   config.constant = {2048, 2, 64, 10};
-  machine::MachineConfig perfect = config;
+  arch::MachineConfig perfect = config;
   perfect.constant.bytes = 0;
   const std::string small = table_kernel(256);   // 1 KiB: 16 lines, all fit
   const std::string large = table_kernel(8192);  // 32 KiB: 512 lines, each used once
@@ -128,7 +128,7 @@ STORE:
   ret;
 )");
   };
-  const machine::MachineConfig config = machine::load_machine("dai18-maxwell");
+  const arch::MachineConfig config = arch::load_machine("dai18-maxwell");
   const auto apart = run(config, text("bar.sync 1, 64;", ""), 1, 128);
   const auto alone = run(config, text("", ""), 1, 128);
   const auto joined = run(config, text("bar.sync 1, 128;", "bar.sync 1, 128;"), 1, 128);
@@ -161,7 +161,7 @@ LOOP:
   ret;
 )");
   };
-  const machine::MachineConfig config = machine::load_machine("dai18-maxwell");
+  const arch::MachineConfig config = arch::load_machine("dai18-maxwell");
   const auto arrive = run(config, text("bar.arrive"), 1, 128);
   const auto sync = run(config, text("bar.sync"), 1, 128);
   EXPECT_EQ(arrive.gpu.barriers, 4U);
@@ -175,7 +175,7 @@ LOOP:
 TEST(Endless, GridsAreFoundAtOnce) {
   for (const std::uint32_t blocks : {1U, 1000U}) {
     try {
-      (void)run(machine::load_machine("dai18-maxwell"), ptx("", "LOOP:\n  bra.uni LOOP;\n"), blocks, 256);
+      (void)run(arch::load_machine("dai18-maxwell"), ptx("", "LOOP:\n  bra.uni LOOP;\n"), blocks, 256);
       ADD_FAILURE() << "it ended";
     } catch (const SimulationFault& fault) {
       // Of many blocks any may be the first.

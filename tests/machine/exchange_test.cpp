@@ -20,22 +20,22 @@ class Exchanged : public testing::TestWithParam<std::uint32_t> {};  // threads
 /// Senders are run by any thread, as when one helps another.
 TEST_P(Exchanged, EachMessageComesOnceAndASendersKeepTheirOrder) {
   const std::uint32_t threads = GetParam();
-  std::array<PartitionMailbox, kReceivers> boxes;
-  std::vector<PartitionMailbox*> receivers;
-  for (PartitionMailbox& box : boxes) receivers.push_back(&box);
-  Exchange<MemRequest> exchange(receivers, threads);
+  std::array<arch::PartitionMailbox, kReceivers> boxes;
+  std::vector<arch::PartitionMailbox*> receivers;
+  for (arch::PartitionMailbox& box : boxes) receivers.push_back(&box);
+  Exchange<arch::MemRequest> exchange(receivers, threads);
   Workers workers(threads);
   std::mt19937 random(threads);
   std::array<Cycle, kReceivers> next{};
   std::uint32_t tag = 0;
   for (int round = 0; round < 50; ++round) {
     next.fill(kNever);
-    std::map<std::uint32_t, std::vector<MemRequest>> sent;  // by receiver
+    std::map<std::uint32_t, std::vector<arch::MemRequest>> sent;  // by receiver
     std::array<std::uint64_t, kReceivers> flits{};
     for (SmId sender = 0; sender < 5; ++sender) {
-      SmMailbox box;
+      arch::SmMailbox box;
       for (auto n = random() % 6; n > 0; --n) {
-        MemRequest request;
+        arch::MemRequest request;
         request.tag = tag++;
         request.sm = sender;
         request.time = 1000 + random() % 100;
@@ -60,15 +60,15 @@ TEST_P(Exchanged, EachMessageComesOnceAndASendersKeepTheirOrder) {
     }
     for (std::uint32_t r = 0; r < kReceivers; ++r) {
       Cycle first = kNever;
-      for (const MemRequest& request : sent[r]) first = std::min(first, request.time);
+      for (const arch::MemRequest& request : sent[r]) first = std::min(first, request.time);
       EXPECT_EQ(next[r], first);
       auto& in = boxes[r].in;
       ASSERT_EQ(in.size(), sent[r].size());
       std::stable_sort(in.begin(), in.end(),
-                       [](const MemRequest& a, const MemRequest& b) { return a.sm < b.sm; });
+                       [](const arch::MemRequest& a, const arch::MemRequest& b) { return a.sm < b.sm; });
       for (std::size_t i = 0; i < in.size(); ++i) EXPECT_EQ(in[i].tag, sent[r][i].tag);
       std::uint64_t came = 0;
-      for (const Credit& credit : boxes[r].credits_in) came += credit.flits;
+      for (const arch::Credit& credit : boxes[r].credits_in) came += credit.flits;
       EXPECT_EQ(came, flits[r]);
       in.clear();
       boxes[r].credits_in.clear();

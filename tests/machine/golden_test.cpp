@@ -8,9 +8,9 @@
 #include <map>
 #include <sstream>
 
+#include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -26,20 +26,20 @@ struct Pair {
 std::vector<std::pair<std::string, std::string>> figures(const char* machine, const Pair& pair,
                                                          const char* policy) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(machine, {"sms=4"});
+  spec.machine = arch::load_machine(machine, {"sms=4"});
   for (const char* app : pair.apps) spec.apps.push_back(experiment::builtin_app(app));
   spec.policy = policy::parse_choice(policy);
   spec.cycles = 20'000;
   const experiment::RunResult result = experiment::simulate(spec);
   const std::string key = fmt::format("{} {} {}", machine, pair.name, policy);
   std::vector<std::pair<std::string, std::string>> lines;
-  const machine::PartitionCounters& p = result.partitions;
+  const arch::PartitionCounters& p = result.partitions;
   lines.emplace_back(key, fmt::format("cycles {} l2_accesses {} l2_misses {} dram_reads {} dram_writes {} "
                                       "dram_row_hits {}",
                                       result.cycles, p.l2_accesses, p.l2_misses, p.dram_reads, p.dram_writes,
                                       p.dram_row_hits));
   for (const experiment::AppResult& app : result.apps) {
-    const machine::KernelCounters& c = app.counters;
+    const arch::KernelCounters& c = app.counters;
     lines.emplace_back(key + " " + app.app,
                        fmt::format("warp_instructions {} l1_accesses {} l1_misses {} reservation_failures {} "
                                    "blocks_completed {} completions {} first_completion {}",

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -97,7 +97,7 @@ experiment::AppSpec app(const char* name, Work work) {
 experiment::RunSpec run_of(const char* policy, std::vector<experiment::AppSpec> apps,
                            const std::vector<std::string>& set = {"sms=4"}) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell", set);
+  spec.machine = arch::load_machine("dai18-maxwell", set);
   spec.apps = std::move(apps);
   spec.policy = policy::parse_choice(policy);
   spec.verify = true;
@@ -143,7 +143,7 @@ class Watching : public policy::Policy {
 
  protected:
   static void serve(policy::Control& control) {
-    std::vector<machine::KernelSlot> order;
+    std::vector<arch::KernelSlot> order;
     for (const policy::RunningKernel& kernel : control.kernels()) order.push_back(kernel.slot);
     control.set_dispatch_order(order);
   }
@@ -195,7 +195,7 @@ TEST(Gpu, SlotsAreReusedAndCountersKept) {
 TEST(Gpu, MoreKernelsThanSlotsWaitTheirTurn) {
   const auto result = experiment::simulate(run_of("watching", {app("wide", {50, 1, 3, 32, 20})}));
   EXPECT_EQ(seen.arrivals.size(), 50U);
-  EXPECT_LE(seen.most_kernels, machine::kMaxKernelSlots);
+  EXPECT_LE(seen.most_kernels, arch::kMaxKernelSlots);
   EXPECT_GT(seen.most_kernels, 16U);
   EXPECT_EQ(result.apps[0].completions, 1U);
 }

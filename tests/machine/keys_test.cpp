@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
+#include "arch/config_file.hpp"
+#include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
-#include "machine/config_file_fields.hpp"
 #include "sm/harness.hpp"
 #include "tests/figures.hpp"
 
@@ -56,7 +56,7 @@ std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
   Settings all = kSmall;
   all.insert(all.end(), settings.begin(), settings.end());
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell", all);
+  spec.machine = arch::load_machine("dai18-maxwell", all);
   spec.policy = policy::parse_choice("even");
   experiment::AppSpec app;
   app.text = app.name = app.identity = "everything";
@@ -254,7 +254,7 @@ const std::map<std::string, std::string>& exempt() {
 
 TEST(Keys, EachIsChangedOrExempt) {
   std::set<std::string> known;
-  for (const machine::Field& field : machine::fields()) {
+  for (const arch::Field& field : arch::fields()) {
     known.insert(field.key);
     EXPECT_EQ(changes().count(field.key) + exempt().count(field.key), 1U) << field.key;
   }
@@ -285,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(All, Key, testing::ValuesIn(changed_keys()), [](const a
 });
 
 /// Cycles of three warps of 32 instructions each, in four chains, on one unit.
-Cycle chain_cycles(const machine::MachineConfig& config, isa::Unit unit, isa::LatencyClass row) {
+Cycle chain_cycles(const arch::MachineConfig& config, isa::Unit unit, isa::LatencyClass row) {
   using namespace sm::testing;
   Program program;
   WarpCode code;
@@ -296,7 +296,7 @@ Cycle chain_cycles(const machine::MachineConfig& config, isa::Unit unit, isa::La
   return time_of(config, program, {code, code, code});
 }
 
-Cycle tensor_cycles(const machine::MachineConfig& config) {
+Cycle tensor_cycles(const arch::MachineConfig& config) {
   return chain_cycles(config, isa::Unit::Tensor, isa::LatencyClass::Tensor);
 }
 
@@ -305,7 +305,7 @@ TEST(Keys, RowsOfOtherStreamsAct) {
                                                           {isa::Unit::Sfu, isa::LatencyClass::FpDiv},
                                                           {isa::Unit::Dp, isa::LatencyClass::DpDiv}};
   for (const auto& [unit, row] : rows) {
-    machine::MachineConfig config = sm::testing::plain_machine();
+    arch::MachineConfig config = sm::testing::plain_machine();
     const Cycle start = chain_cycles(config, unit, row);
     config.latency[static_cast<std::size_t>(row)].latency += 50;
     EXPECT_LT(start, chain_cycles(config, unit, row));
@@ -313,13 +313,13 @@ TEST(Keys, RowsOfOtherStreamsAct) {
 }
 
 TEST(Keys, TensorUnitsAndTheirLatencyAct) {
-  machine::MachineConfig config = sm::testing::plain_machine();
+  arch::MachineConfig config = sm::testing::plain_machine();
   config.sm.schedulers = 2;
   auto& unit = config.units[static_cast<std::size_t>(isa::Unit::Tensor)];
   unit = {2, 8, false};
   const Cycle start = tensor_cycles(config);
   auto changed = [&](auto change) {
-    machine::MachineConfig other = config;
+    arch::MachineConfig other = config;
     change(other, other.units[static_cast<std::size_t>(isa::Unit::Tensor)]);
     return tensor_cycles(other);
   };

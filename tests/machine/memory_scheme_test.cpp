@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <random>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 experiment::RunSpec run_of(const std::vector<std::string>& apps, const std::string& policy,
                            Cycle cycles = 8000, const std::vector<std::string>& set = {"sms=3"}) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell", set);
+  spec.machine = arch::load_machine("dai18-maxwell", set);
   for (const std::string& app : apps) spec.apps.push_back(experiment::builtin_app(app));
   spec.policy = policy::parse_choice(policy);
   spec.cycles = cycles;
@@ -140,7 +140,7 @@ TEST(Ways, AreAllGivenAwayAndFollowTheHits) {
 TEST(Ways, WorkOnASectoredCache) {
   for (const char* allocate : {"on-miss", "on-fill"}) {
     experiment::RunSpec spec = run_of(kPair, "even-ucp:interval=1000", 6000);
-    spec.machine = machine::load_machine("v100", {"sms=2", std::string("l1.allocate=") + allocate});
+    spec.machine = arch::load_machine("v100", {"sms=2", std::string("l1.allocate=") + allocate});
     const std::string one = figures(spec);
     spec.threads = 2;
     spec.no_skip = true;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux {
@@ -43,8 +43,8 @@ class Micro final : public runtime::Application {
   int amount_;
 };
 
-experiment::RunResult run_micro(const machine::MachineConfig& config, Micro::Kernel kernel,
-                                std::uint32_t blocks, int amount) {
+experiment::RunResult run_micro(const arch::MachineConfig& config, Micro::Kernel kernel, std::uint32_t blocks,
+                                int amount) {
   experiment::RunSpec spec;
   spec.machine = config;
   spec.policy = policy::parse_choice("sequential");
@@ -59,7 +59,7 @@ experiment::RunResult run_micro(const machine::MachineConfig& config, Micro::Ker
 
 class EveryMachine : public testing::TestWithParam<std::string> {
  protected:
-  machine::MachineConfig config_ = machine::load_machine(GetParam());
+  arch::MachineConfig config_ = arch::load_machine(GetParam());
   /// Blocks that fill the machine once.
   [[nodiscard]] std::uint32_t one_wave() const { return config_.sms * (config_.sm.max_threads / 256); }
   /// Bytes per core cycle: DRAM's peak, or what the reply ports of the slices give or of the SMs take.
@@ -101,7 +101,7 @@ TEST_P(EveryMachine, CopyReaches60PercentOfTheBandwidth) {
   EXPECT_GE(moved / cycles, 0.6 * read_limit());
 }
 
-INSTANTIATE_TEST_SUITE_P(Presets, EveryMachine, testing::ValuesIn(machine::machine_names()),
+INSTANTIATE_TEST_SUITE_P(Presets, EveryMachine, testing::ValuesIn(arch::machine_names()),
                          [](const testing::TestParamInfo<std::string>& preset) {
                            std::string name = preset.param;
                            std::replace(name.begin(), name.end(), '-', '_');

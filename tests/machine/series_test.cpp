@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "experiment/run.hpp"
 #include "experiment/series_output.hpp"
-#include "machine/config_file.hpp"
 #include "machine/recorder.hpp"
 
 namespace gpumux {
@@ -16,7 +16,7 @@ namespace {
 experiment::RunSpec spec_of(const std::vector<const char*>& apps, const char* policy,
                             const char* machine = "dai18-maxwell") {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine(machine);
+  spec.machine = arch::load_machine(machine);
   for (const char* app : apps) spec.apps.push_back(experiment::builtin_app(app));
   spec.policy = policy::parse_choice(policy);
   spec.cycles = 20'011;  // no multiple of any window
@@ -40,7 +40,7 @@ std::vector<std::uint64_t> sums(const experiment::RunResult& result, std::size_t
   return sums;
 }
 
-/// The counters of machine/statistics.hpp at the end of the run.
+/// The counters of arch/statistics.hpp at the end of the run.
 std::vector<std::uint64_t> finals(const experiment::RunResult& result) {
   std::vector<std::uint64_t> finals;
   for (const experiment::CounterValue& c : experiment::counters(result)) {

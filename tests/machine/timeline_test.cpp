@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
 #include "experiment/timeline_output.hpp"
-#include "machine/config_file.hpp"
 #include "machine/recorder.hpp"
 
 namespace gpumux {
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 experiment::RunSpec spec_of(const char* policy) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell");
+  spec.machine = arch::load_machine("dai18-maxwell");
   spec.apps = {experiment::builtin_app("hotspot"), experiment::builtin_app("pathfinder")};
   spec.policy = policy::parse_choice(policy);
   spec.cycles = 30'011;
@@ -34,13 +34,13 @@ class TimelineOf : public testing::TestWithParam<const char*> {};
 TEST_P(TimelineOf, BlocksAndKernelsAgreeWithTheCounters) {
   const experiment::RunSpec spec = spec_of(GetParam());
   const experiment::RunResult result = experiment::simulate(spec);
-  const machine::Timeline& timeline = result.timeline.value();
+  const arch::Timeline& timeline = result.timeline.value();
   std::vector<std::uint64_t> ended(result.apps.size(), 0);
   std::map<std::pair<SmId, std::uint16_t>, Cycle> free_at;
   std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
   std::vector<Cycle> last_end(timeline.kernels.size(), 0);
-  for (const machine::Timeline::Block& block : timeline.blocks) {
-    const machine::Timeline::Kernel& kernel = timeline.kernels.at(block.kernel);
+  for (const arch::Timeline::Block& block : timeline.blocks) {
+    const arch::Timeline::Kernel& kernel = timeline.kernels.at(block.kernel);
     EXPECT_TRUE(seen.insert({block.kernel, block.index}).second);
     EXPECT_LT(block.sm, spec.machine.sms);
     EXPECT_LT(block.place, spec.machine.sm.max_blocks);
@@ -58,7 +58,7 @@ TEST_P(TimelineOf, BlocksAndKernelsAgreeWithTheCounters) {
   for (std::size_t i = 0; i < result.apps.size(); ++i)
     EXPECT_EQ(ended[i], result.apps[i].counters.blocks_completed);
   for (std::size_t k = 0; k < timeline.kernels.size(); ++k) {
-    const machine::Timeline::Kernel& kernel = timeline.kernels[k];
+    const arch::Timeline::Kernel& kernel = timeline.kernels[k];
     EXPECT_GE(kernel.arrival, kernel.submitted + spec.machine.runtime.kernel_launch_latency);
     if (kernel.end != kNever) {
       EXPECT_EQ(kernel.end, last_end[k]);
@@ -176,7 +176,7 @@ TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
   sample(300, {141, 120});  // 20 and 100
   sample(400, {170, 120});  // begins anew
   sample(450, {181, 130});  // 11 and 10 of 50
-  const std::vector<machine::Timeline::Stall>& stalls = recorder.timeline().stalls;
+  const std::vector<arch::Timeline::Stall>& stalls = recorder.timeline().stalls;
   ASSERT_EQ(stalls.size(), 3U);
   const auto is = [&](std::size_t i, SmId sm, Cycle begin, Cycle end, std::uint64_t cycles) {
     return stalls[i].sm == sm && stalls[i].begin == begin && stalls[i].end == end &&
@@ -193,25 +193,24 @@ TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
 TEST(Timeline, StallsAreThoseOfTheSeries) {
   for (const char* name : {"spmv:rows=256", "backprop"}) {
     experiment::RunSpec spec = spec_of("even");
-    spec.machine = machine::load_machine("dai18-maxwell", {"sms=1"});
+    spec.machine = arch::load_machine("dai18-maxwell", {"sms=1"});
     spec.apps = {experiment::builtin_app(name), experiment::builtin_app("lud")};
     spec.cycles = 100'011;
     spec.series = 200;
     const experiment::RunResult result = experiment::simulate(spec);
-    std::vector<machine::Timeline::Stall> expected;
+    std::vector<arch::Timeline::Stall> expected;
     for (std::size_t k = 0; k < result.series.samples.size(); ++k) {
       const Cycle begin = k * spec.series;
       const Cycle end = std::min(begin + spec.series, result.cycles);
       std::uint64_t stalled = 0;
-      for (const machine::KernelCounters& app : result.series.samples[k].apps)
-        stalled += app.lsu_stall_cycles;
+      for (const arch::KernelCounters& app : result.series.samples[k].apps) stalled += app.lsu_stall_cycles;
       EXPECT_LE(stalled, end - begin);
       if (5 * stalled <= end - begin) continue;
       if (expected.empty() || expected.back().end != begin) expected.push_back({0, begin, begin, 0});
       expected.back().end = end;
       expected.back().cycles += stalled;
     }
-    const std::vector<machine::Timeline::Stall>& stalls = result.timeline.value().stalls;
+    const std::vector<arch::Timeline::Stall>& stalls = result.timeline.value().stalls;
     EXPECT_GT(stalls.size(), 1U) << name;
     ASSERT_EQ(stalls.size(), expected.size()) << name;
     for (std::size_t i = 0; i < stalls.size(); ++i) {
@@ -245,13 +244,13 @@ TEST(Timeline, BlocksBeyondTheMostAreCounted) {
   kernel.name = source.name();
   kernel.blocks_total = source.blocks();
   recorder.kernel_arrived(kernel, source, 0, 0);
-  constexpr std::uint64_t kBlocks = machine::Timeline::kMaxBlocks + 5;
+  constexpr std::uint64_t kBlocks = arch::Timeline::kMaxBlocks + 5;
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
     recorder.block_began(kernel, i, i % 4, 2, 10 * i);
     recorder.block_ended(kernel, i % 4, 10 * i + 7);
   }
-  const machine::Timeline& timeline = recorder.timeline();
-  EXPECT_EQ(timeline.blocks.size(), machine::Timeline::kMaxBlocks);
+  const arch::Timeline& timeline = recorder.timeline();
+  EXPECT_EQ(timeline.blocks.size(), arch::Timeline::kMaxBlocks);
   EXPECT_EQ(timeline.blocks_left_out, 5U);
   EXPECT_EQ(timeline.blocks[7].sm, 1U);
   EXPECT_EQ(timeline.blocks[7].place, 1U);

@@ -1,9 +1,9 @@
 // Runs in which nothing can move end with a report of who waits for what.
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -119,7 +119,7 @@ experiment::AppSpec app(const std::string& name, const std::string& ptx, Dim3 gr
 
 experiment::RunSpec run_spec(const char* policy) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell", {"sms=2"});
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=2"});
   spec.policy = policy::parse_choice(policy);
   return spec;
 }

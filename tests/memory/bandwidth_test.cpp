@@ -8,9 +8,9 @@
 namespace gpumux::test {
 namespace {
 
-using machine::MachineConfig;
-using machine::MemRequest;
-using machine::RequestKind;
+using arch::MachineConfig;
+using arch::MemRequest;
+using arch::RequestKind;
 
 constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
 

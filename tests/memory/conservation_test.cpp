@@ -10,9 +10,9 @@
 namespace gpumux::test {
 namespace {
 
-using machine::MachineConfig;
-using machine::MemRequest;
-using machine::RequestKind;
+using arch::MachineConfig;
+using arch::MemRequest;
+using arch::RequestKind;
 
 /// Random reads, writes (whole and partial, with and without acknowledgement) and atomics.
 Rig::Generate random_traffic(std::uint64_t seed, std::uint32_t per_sm, std::uint32_t lines) {
@@ -97,7 +97,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-std::vector<std::uint64_t> values(const machine::PartitionCounters& c) {
+std::vector<std::uint64_t> values(const arch::PartitionCounters& c) {
   std::vector<std::uint64_t> list;
 #define GPUMUX_FIELD(field, unit, description) list.push_back(c.field);
   GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)

@@ -9,8 +9,8 @@
 namespace gpumux::test {
 namespace {
 
+using arch::DramConfig;
 using dram::Tick;
-using machine::DramConfig;
 
 struct Pattern {
   std::uint32_t lines;   // requests fall in so many lines

@@ -15,7 +15,7 @@ namespace gpumux::test {
 class ReferenceChannel {
  public:
   using Tick = dram::Tick;
-  explicit ReferenceChannel(const machine::DramConfig& config, bool reads_by_sector = false)
+  explicit ReferenceChannel(const arch::DramConfig& config, bool reads_by_sector = false)
       : c_(config),
         reads_by_sector_(reads_by_sector),
         map_(config),
@@ -212,7 +212,7 @@ class ReferenceChannel {
     due_ += Tick{c_.REFI};
   }
 
-  machine::DramConfig c_;
+  arch::DramConfig c_;
   bool reads_by_sector_;
   dram::AddressMap map_;
   std::vector<Bank> banks_;

@@ -9,11 +9,11 @@
 namespace gpumux::test {
 namespace {
 
+using arch::DramConfig;
 using dram::Channel;
 using dram::Command;
 using dram::CommandKind;
 using dram::Tick;
-using machine::DramConfig;
 
 /// The usual GDDR5 (the defaults) with one 128 B burst per line (two clocks at 64 B per clock), no groups.
 DramConfig one_burst() {
@@ -271,7 +271,7 @@ TEST(DramTiming, CountersOfTheDiagram) {
   s.push(0, 0, 0, 1);
   s.push(0, 0, 1, 0, true);
   s.run();
-  machine::PartitionCounters counters;
+  arch::PartitionCounters counters;
   s.channel.count(counters);
   EXPECT_EQ(counters.dram_reads, 2U);
   EXPECT_EQ(counters.dram_writes, 1U);

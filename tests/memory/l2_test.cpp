@@ -10,10 +10,10 @@
 namespace gpumux::test {
 namespace {
 
-using machine::MachineConfig;
-using machine::MemReply;
-using machine::MemRequest;
-using machine::RequestKind;
+using arch::MachineConfig;
+using arch::MemReply;
+using arch::MemRequest;
+using arch::RequestKind;
 
 constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
 
@@ -66,7 +66,7 @@ struct Bench {
       partition.mailbox().credits_out.clear();
     }
   }
-  const machine::PartitionCounters& counters() const { return partition.counters(); }
+  const arch::PartitionCounters& counters() const { return partition.counters(); }
   MachineConfig config;
   noc::PartitionMap map;
   noc::Network network;
@@ -76,7 +76,7 @@ struct Bench {
   std::uint32_t tag = 0;
   std::map<std::uint32_t, Cycle> arrival;
   std::vector<MemReply> replies;
-  std::vector<machine::Credit> credits;
+  std::vector<arch::Credit> credits;
 };
 
 TEST(L2Timing, HitFromBothSides) {

@@ -14,7 +14,7 @@
 namespace gpumux::test {
 namespace {
 
-using machine::L2Config;
+using arch::L2Config;
 using noc::PartitionMap;
 
 constexpr std::uint64_t kAppLine = std::uint64_t{1} << noc::kAppLineShift;
@@ -230,15 +230,15 @@ TEST(Ticks, GoThereAndBack) {
   }
 }
 
-machine::MachineConfig network_config() {
-  machine::MachineConfig config;
+arch::MachineConfig network_config() {
+  arch::MachineConfig config;
   config.clocks.core = 1000;
   config.clocks.noc = 1000;
   return config;
 }
 
 TEST(Network, ParametersInCoreCycles) {
-  machine::MachineConfig config = network_config();  // latency 8, 32 B flits, 8 B header
+  arch::MachineConfig config = network_config();  // latency 8, 32 B flits, 8 B header
   const noc::Network same(config);
   EXPECT_EQ(same.latency, 8U);
   EXPECT_EQ(same.window, 8U);

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
+#include "arch/config.hpp"
 #include "base/error.hpp"
 #include "l2/partition.hpp"
-#include "machine/config.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
 #include "noc/port.hpp"
@@ -19,8 +19,8 @@
 namespace gpumux::test {
 
 /// A small machine with all clocks alike, so that expected times can be counted by hand.
-inline machine::MachineConfig plain_config() {
-  machine::MachineConfig config;
+inline arch::MachineConfig plain_config() {
+  arch::MachineConfig config;
   config.sms = 2;
   config.clocks = {1000, 1000, 1000, 1000};
   config.l2.partitions = 1;
@@ -32,8 +32,8 @@ inline machine::MachineConfig plain_config() {
 }
 
 /// dai18 Table 1: 16 channels of 12 B per command clock.
-inline machine::MachineConfig dai18_config() {
-  machine::MachineConfig config;
+inline arch::MachineConfig dai18_config() {
+  arch::MachineConfig config;
   config.sms = 16;
   config.clocks = {1400, 1400, 700, 924};
   config.l2.partitions = 16;
@@ -48,8 +48,8 @@ inline machine::MachineConfig dai18_config() {
 }
 
 /// Accel-Sim's QV100: 32 HBM2 channels with two sectored slices each.
-inline machine::MachineConfig v100_config() {
-  machine::MachineConfig config;
+inline arch::MachineConfig v100_config() {
+  arch::MachineConfig config;
   config.sms = 80;
   config.clocks = {1132, 1132, 1132, 850};
   config.noc.flit_bytes = 40;
@@ -83,16 +83,16 @@ inline machine::MachineConfig v100_config() {
 
 struct Seen {
   Cycle time;
-  machine::MemReply reply;
+  arch::MemReply reply;
 };
 
 /// `generate(sm, number)` gives the SM's next request, or nothing when it has none left; line, kind, sectors,
 /// data_bytes, operations, wants_reply, app, kernel are taken from it.
 class Rig {
  public:
-  using Generate = std::function<std::optional<machine::MemRequest>(SmId sm, std::uint32_t number)>;
+  using Generate = std::function<std::optional<arch::MemRequest>(SmId sm, std::uint32_t number)>;
 
-  Rig(const machine::MachineConfig& config, Generate generate, Cycle window = 0)
+  Rig(const arch::MachineConfig& config, Generate generate, Cycle window = 0)
       : config_(config),
         map_(config.l2),
         network_(config),
@@ -145,8 +145,8 @@ class Rig {
     }
     return true;
   }
-  [[nodiscard]] machine::PartitionCounters counters() const {
-    machine::PartitionCounters sum;
+  [[nodiscard]] arch::PartitionCounters counters() const {
+    arch::PartitionCounters sum;
     for (const auto& partition : partitions_) sum.add(partition->counters());
     return sum;
   }
@@ -172,11 +172,11 @@ class Rig {
     std::uint32_t credits;
     std::uint32_t number = 0;
     std::uint32_t outstanding = 0;
-    std::optional<machine::MemRequest> request;
-    std::vector<machine::Credit> credit_inbox;
-    std::vector<std::pair<machine::MemReply, std::uint16_t>> inbox;
-    std::vector<machine::MemRequest> out;
-    std::vector<machine::Credit> credits_out;
+    std::optional<arch::MemRequest> request;
+    std::vector<arch::Credit> credit_inbox;
+    std::vector<std::pair<arch::MemReply, std::uint16_t>> inbox;
+    std::vector<arch::MemRequest> out;
+    std::vector<arch::Credit> credits_out;
   };
 
   void advance_generator(SmId i) { sms_[i].request = generate_(i, sms_[i].number++); }
@@ -199,16 +199,15 @@ class Rig {
     std::size_t answered = 0;
     for (Cycle cycle = now_; cycle < to; ++cycle) {
       for (; answered < arrived.size() && arrived[answered] <= cycle; ++answered) --sm.outstanding;
-      std::erase_if(sm.credit_inbox, [&](const machine::Credit& c) {
+      std::erase_if(sm.credit_inbox, [&](const arch::Credit& c) {
         if (c.time > cycle) return false;
         sm.credits += c.flits;
         return true;
       });
       while (sm.request && sm.injection.free_at() <= cycle && sm.outstanding < max_outstanding) {
-        machine::MemRequest r = *sm.request;
+        arch::MemRequest r = *sm.request;
         r.flits = network_.flits(
-            r.kind == machine::RequestKind::Write || r.kind == machine::RequestKind::Atomic ? r.data_bytes
-                                                                                            : 0);
+            r.kind == arch::RequestKind::Write || r.kind == arch::RequestKind::Atomic ? r.data_bytes : 0);
         if (sm.credits < r.flits) break;
         sm.credits -= r.flits;
         r.time = sm.injection.inject(cycle, r.flits).last + network_.latency;
@@ -244,7 +243,7 @@ class Rig {
     }
   }
 
-  machine::MachineConfig config_;
+  arch::MachineConfig config_;
   noc::PartitionMap map_;
   noc::Network network_;
   Generate generate_;

@@ -10,11 +10,11 @@
 namespace gpumux::test {
 namespace {
 
-using machine::Credit;
-using machine::MachineConfig;
-using machine::MemReply;
-using machine::MemRequest;
-using machine::RequestKind;
+using arch::Credit;
+using arch::MachineConfig;
+using arch::MemReply;
+using arch::MemRequest;
+using arch::RequestKind;
 
 constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
 /// The credit for a reply comes no earlier than that many windows after what the reply depends on.
@@ -60,9 +60,9 @@ Credit credit_for(const MemReply& reply, const noc::Network& network, Cycle slow
 struct Outcome {
   std::vector<std::tuple<Cycle, std::uint32_t, unsigned, unsigned>> replies;
   std::vector<std::tuple<Cycle, std::uint16_t, std::uint16_t>> credits;
-  machine::PartitionCounters counters;
+  arch::PartitionCounters counters;
 
-  void take(machine::PartitionMailbox& box) {
+  void take(arch::PartitionMailbox& box) {
     for (const MemReply& r : box.out) replies.emplace_back(r.time, r.tag, r.sectors, r.flits);
     for (const Credit& c : box.credits_out) credits.emplace_back(c.time, c.flits, c.to);
     box.credits_out.clear();
@@ -79,7 +79,7 @@ Outcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness,
   const noc::PartitionMap map(config.l2);
   const noc::Network network(config);
   l2::Partition partition(config, 0, map);
-  machine::PartitionMailbox& box = partition.mailbox();
+  arch::PartitionMailbox& box = partition.mailbox();
   Outcome outcome;
   std::mt19937 random(stride);
   std::size_t given = 0;

@@ -52,11 +52,11 @@ class Assembly {
 
   /// End of the block of an SM: its last instruction's issue, or its last data's return.
   [[nodiscard]] Cycle end(std::uint32_t sm = 0) const { return ended_[sm]; }
-  [[nodiscard]] const machine::KernelCounters& sm_counters(std::uint32_t sm = 0) const {
+  [[nodiscard]] const arch::KernelCounters& sm_counters(std::uint32_t sm = 0) const {
     return sms_[sm]->counters(0);
   }
-  [[nodiscard]] machine::PartitionCounters partition_counters() const {
-    machine::PartitionCounters sum;
+  [[nodiscard]] arch::PartitionCounters partition_counters() const {
+    arch::PartitionCounters sum;
     for (const auto& partition : partitions_) sum.add(partition->counters());
     return sum;
   }
@@ -132,9 +132,9 @@ class Assembly {
   void audit() {
     for (const auto& sm : sms_) sm->check_drained(true);
     for (const auto& partition : partitions_) partition->check_drained();
-    machine::KernelCounters sent;
+    arch::KernelCounters sent;
     for (const auto& sm : sms_) sent.add(sm->counters(0));
-    const machine::PartitionCounters taken = partition_counters();
+    const arch::PartitionCounters taken = partition_counters();
     EXPECT_EQ(taken.requests, sent.requests_sent);
     EXPECT_EQ(taken.replies, sent.requests_sent);
     EXPECT_EQ(taken.atomics, sent.atomics);
@@ -200,7 +200,7 @@ class Way {
   enum class Row : std::uint8_t { Open, Closed, Conflict };
   /// DRAM clocks from a request to its last data, the channel being idle. Its bursts lie in one bank group.
   [[nodiscard]] std::uint64_t dram_clocks(Row row, std::uint32_t bytes) const {
-    const machine::DramConfig& d = config_.dram;
+    const arch::DramConfig& d = config_.dram;
     const std::uint64_t bursts = (bytes + d.burst_bytes - 1) / d.burst_bytes;
     const double clocks_per_burst = d.burst_bytes / (d.bus_bytes * d.transfers_per_clock);
     const auto last_burst = static_cast<std::uint64_t>(std::ceil(clocks_per_burst - 1e-9));

@@ -14,13 +14,13 @@ using dram::Tick;
 
 class DramRate : public Preset {
  protected:
-  const machine::DramConfig& d() const { return config_.dram; }
+  const arch::DramConfig& d() const { return config_.dram; }
   struct Access {
     std::uint64_t line;
     bool write = false;
   };
   struct Outcome {
-    machine::PartitionCounters counters;
+    arch::PartitionCounters counters;
     std::vector<dram::Command> trace;
     Tick end = 0;
     double bus_share = 0;
@@ -177,8 +177,8 @@ TEST_P(Crossbar, AnSmTakesOneFlitACycleFromAllPartitions) {
   run_through(bench, 60);
   ASSERT_EQ(bench.sent.size(), 4U);
   std::vector<PartitionId> order;
-  for (const machine::MemRequest& request : bench.sent) {
-    machine::MemReply reply;
+  for (const arch::MemRequest& request : bench.sent) {
+    arch::MemReply reply;
     reply.tag = request.tag;
     reply.time = 200;
     reply.flits = static_cast<std::uint8_t>(flits(kLineBytes)) & 0xfU;

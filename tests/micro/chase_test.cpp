@@ -97,7 +97,7 @@ TEST_P(Chase, Dram) {
   for (int pass = 0; pass < 2; ++pass)
     for (const std::uint64_t line : lines) issue = way.l2_miss(issue + 1, rows.touch(machine, line), kBytes);
   EXPECT_EQ(machine.end(), issue);
-  const machine::PartitionCounters counters = machine.partition_counters();
+  const arch::PartitionCounters counters = machine.partition_counters();
   EXPECT_EQ(counters.dram_reads, 2 * lines.size() * (kLineBytes / config_.dram.burst_bytes));
   EXPECT_EQ(counters.dram_bytes, 2 * lines.size() * kLineBytes);
   EXPECT_EQ(counters.dram_writes + counters.l2_writebacks, 0U);

@@ -193,7 +193,7 @@ TEST_P(Control, ABlockStartsItsLaunchLatencyAfterItsDispatch) {
 }
 
 TEST_P(Control, ResidencyIsBoundByEachResourceExactly) {
-  const machine::SmConfig& sm = config_.sm;
+  const arch::SmConfig& sm = config_.sm;
   const auto resident = [&](workload::BlockResources resources) {
     Bench bench(config_);
     Program program;

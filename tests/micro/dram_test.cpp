@@ -20,7 +20,7 @@ class DramChannel : public Preset {
     CommandKind kind;
     std::uint32_t bank;
   };
-  const machine::DramConfig& d() const { return config_.dram; }
+  const arch::DramConfig& d() const { return config_.dram; }
   [[nodiscard]] Tick bursts() const { return kLineBytes / d().burst_bytes; }
   [[nodiscard]] double clocks_per_burst() const {
     return d().burst_bytes / (d().bus_bytes * d().transfers_per_clock);
@@ -44,7 +44,7 @@ class DramChannel : public Preset {
 
   /// Requests, all there at clock 0.
   struct Script {
-    explicit Script(const machine::DramConfig& config, bool reads_by_sector = false)
+    explicit Script(const arch::DramConfig& config, bool reads_by_sector = false)
         : channel(config, reads_by_sector) {
       channel.set_trace(&trace);
     }
@@ -137,7 +137,7 @@ TEST_P(DramChannel, LateReadToPrecharge) {
 
 TEST_P(DramChannel, RasKeepsARowOpenAndRcTheBankBusy) {
   // One burst alone, so that RAS and RC bind and not the columns: by sectors where bursts are small.
-  machine::DramConfig c = d();
+  arch::DramConfig c = d();
   c.burst_bytes = 128;
   c.bus_bytes = 32;  // one line per column
   c.transfers_per_clock = 2;
@@ -217,7 +217,7 @@ TEST_P(DramChannel, ColumnsOfTwoGroupsNeedTheBusOrCcdAlone) {
   const auto longer = static_cast<std::uint32_t>(data() + 2);
   for (const auto& [ccd, ccdl] :
        {std::pair(d().CCD, d().CCDL), std::pair(d().CCD, d().CCDL + 8), std::pair(longer, d().CCDL + 8)}) {
-    machine::DramConfig c = d();
+    arch::DramConfig c = d();
     c.CCD = ccd;
     c.CCDL = ccdl;
     Script s(c);
@@ -315,7 +315,7 @@ TEST_P(DramChannel, APlaceOfTheQueueIsFreeWithTheColumnCommand) {
   // Of a sector where the L2 fetches sectors, else the line's last.
   const bool sectored = config_.l2.sectored;
   const Tick columns = sectored ? std::max<Tick>(1, kSectorBytes / d().burst_bytes) : bursts();
-  machine::DramConfig c = d();
+  arch::DramConfig c = d();
   c.queue = sectored ? 4 : 1;
   for (const bool write : {false, true}) {
     if (write) c.queue = 1;
@@ -353,7 +353,7 @@ TEST_P(DramChannel, TheReturnQueueHoldsItsSize) {
 }
 
 TEST_P(DramChannel, RefreshTakesItsTimeFromAMultipleOfItsInterval) {
-  machine::DramConfig c = d();
+  arch::DramConfig c = d();
   c.REFI = 3000;
   c.RFC = 170;
   Script s(c);
@@ -371,7 +371,7 @@ TEST_P(DramChannel, RefreshTakesItsTimeFromAMultipleOfItsInterval) {
 }
 
 TEST_P(DramChannel, FourActivationsInAWindow) {
-  machine::DramConfig c = d();
+  arch::DramConfig c = d();
   c.FAW = 4 * c.RRD + 13;
   Script s(c);
   for (std::uint32_t n = 0; n < 5; ++n)
@@ -386,7 +386,7 @@ TEST_P(DramChannel, FourActivationsInAWindow) {
 }
 
 TEST_P(DramChannel, WatermarksGatherWrites) {
-  machine::DramConfig c = d();
+  arch::DramConfig c = d();
   c.write_high_watermark = 4;
   c.write_low_watermark = 2;
   Script s(c);

@@ -178,7 +178,7 @@ TEST_P(Slices, ABlockedChannelBacksUpToTheNetworkThroughEveryQueue) {
   EXPECT_EQ(bench.credits.size(), taken);
   EXPECT_EQ(bench.partition.requests_inside(), taken + 10);
   // The slice waits with its head for the miss queue, and with the miss queue's for the DRAM queue.
-  const machine::PartitionCounters before = bench.counters();
+  const arch::PartitionCounters before = bench.counters();
   const Way way(config);
   bench.run(bench.now + 8000);
   const std::uint64_t cycles =
@@ -191,7 +191,7 @@ TEST_P(Slices, AMissWaitsForAPlaceInTheDramQueue) {
   // A queue for one line: the next is sent in the cycle of the column command that leaves a place, the line's
   // last, or that of its first sector where sectors are fetched.
   MachineConfig config = config_;
-  const machine::DramConfig& d = config.dram;
+  const arch::DramConfig& d = config.dram;
   config.dram.queue = config.l2.sectored ? 4 : 1;
   const Way way(config);
   PartitionBench bench(config);
@@ -217,7 +217,7 @@ TEST_P(Slices, EachFreeSectorOfTheDramQueueTakesAnotherSlicesMiss) {
   config.l2.sectored = true;
   config.l2.slices_per_partition = 2;
   config.dram.queue = 4;
-  const machine::DramConfig& d = config.dram;
+  const arch::DramConfig& d = config.dram;
   for (const double l2_mhz : {1000, 250}) {
     config.clocks.l2 = l2_mhz;
     const Way way(config);
@@ -258,7 +258,7 @@ TEST_P(Slices, TheSliceThatSentLastMaySendWithAnother) {
   config.l2.sectored = true;
   config.l2.slices_per_partition = 2;
   config.dram.queue = 3;
-  const machine::DramConfig& d = config.dram;
+  const arch::DramConfig& d = config.dram;
   PartitionBench bench(config);
   const std::vector<std::uint64_t> own = bench.lines(2);
   const std::vector<std::uint64_t> others = bench.lines(2, false, 1);

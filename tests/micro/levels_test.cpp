@@ -75,7 +75,7 @@ TEST_P(Levels, EachLevelTakesWhatTheOneAboveSends) {
   const std::uint64_t l1_units = config_.l1.sectored ? 4 : 1, l2_units = config_.l2.sectored ? 4 : 1;
   std::uint64_t fetched = 0, stores = 0, atomics = 0;
   for (std::uint32_t sm = 0; sm < kSms; ++sm) {
-    const machine::KernelCounters& c = machine.sm_counters(sm);
+    const arch::KernelCounters& c = machine.sm_counters(sm);
     const Traffic& t = traffic[sm];
     EXPECT_EQ(c.warp_instructions, std::uint64_t{kWarps} * kInstructions);
     EXPECT_EQ(c.l1_accesses, l1_units * (t.loads + t.stores + t.atomics));
@@ -88,7 +88,7 @@ TEST_P(Levels, EachLevelTakesWhatTheOneAboveSends) {
     stores += t.stores;
     atomics += t.atomics;
   }
-  const machine::PartitionCounters m = machine.partition_counters();
+  const arch::PartitionCounters m = machine.partition_counters();
   EXPECT_EQ(m.requests, fetched + stores + atomics);
   EXPECT_EQ(m.l2_accesses, l2_units * m.requests);
   // Whole-line stores miss without a fetch; all other misses of L2 fetch their line, unless they merge.
@@ -117,7 +117,7 @@ TEST_P(Levels, LoadsAloneAreReadOnce) {
   Assembly machine(config_);
   machine.launch(program, code);
   machine.finish();
-  const machine::PartitionCounters m = machine.partition_counters();
+  const arch::PartitionCounters m = machine.partition_counters();
   EXPECT_EQ(machine.sm_counters().requests_sent, kLines);
   EXPECT_EQ(machine.sm_counters().l1_misses, kLines * (config_.l1.sectored ? 4 : 1));
   EXPECT_EQ(machine.sm_counters().l1_hits_pending, 0U);

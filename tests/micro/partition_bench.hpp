@@ -7,8 +7,8 @@
 
 namespace gpumux::micro {
 
-using machine::MemRequest;
-using machine::RequestKind;
+using arch::MemRequest;
+using arch::RequestKind;
 
 struct PartitionBench {
   explicit PartitionBench(MachineConfig machine_config)
@@ -38,17 +38,17 @@ struct PartitionBench {
         partition.mailbox().in.push_back(r);
         return true;
       });
-      std::erase_if(credits_home, [&](const machine::Credit& c) {
+      std::erase_if(credits_home, [&](const arch::Credit& c) {
         if (c.time >= to) return false;
         partition.mailbox().credits_in.push_back(c);
         return true;
       });
       partition.run(now, to);
-      for (const machine::MemReply& reply : partition.mailbox().out) {
+      for (const arch::MemReply& reply : partition.mailbox().out) {
         replies.push_back(reply);
         if (give_credits) credits_home.push_back({reply.time + network.latency, reply.flits, 0, reply.sm});
       }
-      for (const machine::Credit& credit : partition.mailbox().credits_out) credits.push_back(credit);
+      for (const arch::Credit& credit : partition.mailbox().credits_out) credits.push_back(credit);
       partition.mailbox().out.clear();
       partition.mailbox().credits_out.clear();
       now = to;
@@ -79,7 +79,7 @@ struct PartitionBench {
     }
     return found;
   }
-  [[nodiscard]] const machine::PartitionCounters& counters() const { return partition.counters(); }
+  [[nodiscard]] const arch::PartitionCounters& counters() const { return partition.counters(); }
 
   MachineConfig config;
   noc::PartitionMap map;
@@ -89,9 +89,9 @@ struct PartitionBench {
   Cycle now = 0;
   std::uint32_t given = 0;
   std::vector<MemRequest> coming;
-  std::vector<machine::Credit> credits_home;
-  std::vector<machine::Credit> credits;  // of the request network, given back
-  std::vector<machine::MemReply> replies;
+  std::vector<arch::Credit> credits_home;
+  std::vector<arch::Credit> credits;  // of the request network, given back
+  std::vector<arch::MemReply> replies;
 };
 
 }  // namespace gpumux::micro

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <string>
 
-#include "machine/config_file.hpp"
+#include "arch/config_file.hpp"
 #include "sm/harness.hpp"
 
 namespace gpumux::micro {
 
 using namespace sm::testing;  // NOLINT(google-build-using-namespace): programs and streams by hand
-using machine::MachineConfig;
+using arch::MachineConfig;
 using workload::Transaction;
 
 inline std::string preset_name(const testing::TestParamInfo<std::string>& preset) {
@@ -25,19 +25,19 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
 
 class Preset : public testing::TestWithParam<std::string> {
  protected:
-  MachineConfig config_ = machine::load_machine(GetParam());
+  MachineConfig config_ = arch::load_machine(GetParam());
 
   /// Cycle of the first issue of a block launched at 0: fetched in 0.
   static constexpr Cycle kFirstIssue = 1;
   /// Its access, when it is a memory instruction: the load/store unit is a stage behind.
   static constexpr Cycle kFirstAccess = 2;
 
-  [[nodiscard]] const machine::UnitConfig& unit(isa::Unit u) const {
+  [[nodiscard]] const arch::UnitConfig& unit(isa::Unit u) const {
     // Machines without units of a kind run arithmetic on the SP units.
-    const machine::UnitConfig& own = config_.units[static_cast<std::size_t>(u)];
+    const arch::UnitConfig& own = config_.units[static_cast<std::size_t>(u)];
     return own.count > 0 ? own : config_.units[static_cast<std::size_t>(isa::Unit::Sp)];
   }
-  [[nodiscard]] const machine::LatencyConfig& row(LatencyClass c) const {
+  [[nodiscard]] const arch::LatencyConfig& row(LatencyClass c) const {
     return config_.latency[static_cast<std::size_t>(c)];
   }
   /// Cycles that one warp instruction holds a unit: its lanes' passes, or the class's own interval.
@@ -61,7 +61,7 @@ class Preset : public testing::TestWithParam<std::string> {
 };
 
 #define GPUMUX_ON_EVERY_PRESET(suite) \
-  INSTANTIATE_TEST_SUITE_P(Presets, suite, testing::ValuesIn(machine::machine_names()), preset_name)
+  INSTANTIATE_TEST_SUITE_P(Presets, suite, testing::ValuesIn(arch::machine_names()), preset_name)
 
 /// A load whose address is in `address`.
 inline StaticInst chained_load(std::uint16_t dst, std::uint16_t address, std::uint16_t flags = 0) {

@@ -60,7 +60,7 @@ void loads_of(Program& program, WarpCode& code, const std::vector<std::uint64_t>
 
 /// Set of a line in L1, as the machine file's index says: the number of the line modulo the sets, or its bits
 /// above folded onto those by exclusive or.
-std::uint64_t l1_set(const machine::L1Config& l1, std::uint64_t line) {
+std::uint64_t l1_set(const arch::L1Config& l1, std::uint64_t line) {
   const std::uint64_t sets = l1.bytes / (l1.ways * kLineBytes);
   if (l1.index == "linear") return line % sets;
   std::uint64_t set = 0;

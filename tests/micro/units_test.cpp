@@ -58,7 +58,7 @@ TEST_P(Units, OneWarpIssuesAtTheUnitsRate) {
     WarpCode code;
     for (std::uint32_t i = 0; i < kLength; ++i) code.run(i);
     // The units that this warp's scheduler may use, each busy for occupied() cycles; one issue per interval.
-    const machine::UnitConfig& u = unit(r.unit);
+    const arch::UnitConfig& u = unit(r.unit);
     const std::size_t count = u.scheduler_private ? u.count / config_.sm.schedulers : u.count;
     std::vector<Cycle> free(count, 0);
     Cycle issue = kFirstIssue - config_.sm.issue_interval;
@@ -83,7 +83,7 @@ TEST_P(Units, AllSchedulersTogetherIssueAtTheUnitsRate) {
       for (std::uint32_t i = 0; i < kLength; ++i) warp.run(i);
     // Each cycle every scheduler whose interval is over takes a free unit, its own or of the SM's pool, in
     // order of their numbers.
-    const machine::UnitConfig& u = unit(r.unit);
+    const arch::UnitConfig& u = unit(r.unit);
     std::vector<std::uint32_t> left(schedulers, kLength);
     std::vector<Cycle> next(schedulers, kFirstIssue);
     std::vector<Cycle> free(u.count, 0);
@@ -156,7 +156,7 @@ TEST_P(Units, CollectorsBoundConflictingInstructions) {
   }
   const Cycle interval = std::max<Cycle>(
       config_.sm.issue_interval, occupied(Unit::Sp, LatencyClass::FpAdd) / [&] {
-        const machine::UnitConfig& u = unit(Unit::Sp);
+        const arch::UnitConfig& u = unit(Unit::Sp);
         return u.scheduler_private ? u.count / config_.sm.schedulers : u.count;
       }());
   std::vector<Cycle> held;

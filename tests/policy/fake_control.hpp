@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/config_file.hpp"
+#include "arch/config_file.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
@@ -24,9 +24,9 @@ class FakeControl final : public Control {
     kernel.arrival = arrivals_++;
     kernel.resources = resources;
     kernel.blocks_total = blocks;
-    kernel.max_blocks_per_sm = machine::occupancy(config_.sm, resources.threads,
-                                                  resources.registers_per_thread, resources.shared_bytes)
-                                   .blocks;
+    kernel.max_blocks_per_sm =
+        arch::occupancy(config_.sm, resources.threads, resources.registers_per_thread, resources.shared_bytes)
+            .blocks;
     kernels_.push_back(kernel);
     policy.kernel_arrived(*this, kernels_.back());
     return kernels_.back().slot;
@@ -53,28 +53,28 @@ class FakeControl final : public Control {
     return count;
   }
 
-  machine::MachineConfig config_;
+  arch::MachineConfig config_;
   std::vector<KernelSlot> order;
 
-  [[nodiscard]] const machine::MachineConfig& config() const override { return config_; }
+  [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return time; }
   [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
   [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot slot) const override {
     const auto found = resident.find({sm, slot});
     return found == resident.end() ? 0 : found->second;
   }
-  [[nodiscard]] const machine::KernelCounters& counters(SmId, KernelSlot) const override {
+  [[nodiscard]] const arch::KernelCounters& counters(SmId, KernelSlot) const override {
     return kernel_counters;
   }
-  [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId) const override {
+  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId) const override {
     return partition_;
   }
-  [[nodiscard]] machine::MemoryClient memory_client(SmId, AppId) const override { return {}; }
+  [[nodiscard]] arch::MemoryClient memory_client(SmId, AppId) const override { return {}; }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
     limits_[{sm, kernel}] = blocks;
   }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
-  [[nodiscard]] machine::SchedulerCounters scheduler_counters(SmId) const override { return {}; }
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters(SmId) const override { return {}; }
   void set_may_issue(SmId, KernelSlot, bool) override {}
   void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override {
     quotas[{sm, kernel}] = instructions;
@@ -82,7 +82,7 @@ class FakeControl final : public Control {
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 
   Cycle time = 0;
-  machine::KernelCounters kernel_counters;  // of every kernel on every SM
+  arch::KernelCounters kernel_counters;  // of every kernel on every SM
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas, resident;
   Cycle alarm_at = kNever;
 
@@ -90,7 +90,7 @@ class FakeControl final : public Control {
   std::vector<RunningKernel> kernels_;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits_;
   std::uint64_t arrivals_ = 0;
-  machine::PartitionCounters partition_;
+  arch::PartitionCounters partition_;
 };
 
 }  // namespace gpumux::policy

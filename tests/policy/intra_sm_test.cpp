@@ -8,12 +8,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "experiment/profile.hpp"
 #include "experiment/result_json.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 
 namespace gpumux {
 namespace {
@@ -23,7 +23,7 @@ using policy::KernelSlot;
 experiment::RunSpec run_of(const std::string& policy, const std::vector<std::string>& apps,
                            Cycle cycles = 12'000) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("dai18-maxwell", {"sms=4"});
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
   for (const std::string& app : apps) spec.apps.push_back(experiment::builtin_app(app));
   spec.policy = policy::parse_choice(policy);
   spec.cycles = cycles;
@@ -43,7 +43,7 @@ class WatchedControl final : public policy::Control {
   explicit WatchedControl(policy::Control& control) : control_(control) {}
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits;
 
-  [[nodiscard]] const machine::MachineConfig& config() const override { return control_.config(); }
+  [[nodiscard]] const arch::MachineConfig& config() const override { return control_.config(); }
   [[nodiscard]] Cycle now() const override { return control_.now(); }
   [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override {
     return control_.kernels();
@@ -51,16 +51,16 @@ class WatchedControl final : public policy::Control {
   [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override {
     return control_.resident_blocks(sm, kernel);
   }
-  [[nodiscard]] const machine::KernelCounters& counters(SmId sm, KernelSlot kernel) const override {
+  [[nodiscard]] const arch::KernelCounters& counters(SmId sm, KernelSlot kernel) const override {
     return control_.counters(sm, kernel);
   }
-  [[nodiscard]] const machine::PartitionCounters& partition_counters(PartitionId p) const override {
+  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId p) const override {
     return control_.partition_counters(p);
   }
-  [[nodiscard]] machine::SchedulerCounters scheduler_counters(SmId sm) const override {
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters(SmId sm) const override {
     return control_.scheduler_counters(sm);
   }
-  [[nodiscard]] machine::MemoryClient memory_client(SmId sm, AppId app) const override {
+  [[nodiscard]] arch::MemoryClient memory_client(SmId sm, AppId app) const override {
     return control_.memory_client(sm, app);
   }
   void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
@@ -391,7 +391,7 @@ TEST(IntraSmErrors, KernelsThatDoNotFitTogetherAndBadSettings) {
   const auto message = [](const std::string& policy, const std::vector<std::string>& set = {"sms=2"}) {
     try {
       experiment::RunSpec spec = run_of(policy, kTrio, 4000);
-      spec.machine = machine::load_machine("dai18-maxwell", set);
+      spec.machine = arch::load_machine("dai18-maxwell", set);
       (void)experiment::simulate(spec);
     } catch (const UserError& e) {
       return std::string(e.what());

@@ -1,21 +1,21 @@
 // The level `memory`: names, settings, one text for one choice, and what is refused.
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
-#include "machine/config_file.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
 namespace {
 
-using machine::kNoMemoryLimit;
-using machine::MemoryScheme;
+using arch::kNoMemoryLimit;
+using arch::MemoryScheme;
 
 std::string message(const std::string& text, std::size_t apps = 0,
                     const std::vector<std::string>& machine = {}) {
   try {
     const PolicyChoice choice = parse_choice(text);
-    if (apps > 0) check_memory_scheme(choice, machine::load_machine("dai18-maxwell", machine), apps);
+    if (apps > 0) check_memory_scheme(choice, arch::load_machine("dai18-maxwell", machine), apps);
   } catch (const UserError& error) {
     return error.what();
   }

@@ -26,7 +26,7 @@ const Sharer kBp = sharer(3072, 1152, 256, 12);
 const Sharer kSv = sharer(3072, 0, 192, 16);
 
 TEST(BlockDemand, RoundsAsTheMachineAllocates) {
-  machine::SmConfig sm;
+  arch::SmConfig sm;
   sm.register_allocation_unit = 256;
   sm.shared_allocation_unit = 128;
   // 36 x 32 = 1152 registers per warp become 1280; 100 threads are 4 warps.

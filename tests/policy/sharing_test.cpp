@@ -157,7 +157,7 @@ TEST(Even, HalvesEachSm) {
 /// The SM of dai18.
 FakeControl dai18(std::uint32_t sms) {
   FakeControl control(sms);
-  machine::SmConfig& sm = control.config_.sm;
+  arch::SmConfig& sm = control.config_.sm;
   sm.max_threads = 3072;
   sm.max_warps = 96;
   sm.max_blocks = 16;

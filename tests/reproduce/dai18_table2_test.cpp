@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
+#include "arch/config_file.hpp"
 #include "benchmarks/dai18_table2.hpp"
-#include "machine/config_file.hpp"
 #include "reproduce/library.hpp"
 
 namespace gpumux::reproduce {
@@ -26,7 +26,7 @@ const toml::table* row_of_claims(const toml::table& claims, std::string_view nam
 
 TEST(Dai18Table2, TheApplicationsAndTheClaimsHaveTheSameNumbers) {
   const toml::table claims = toml::parse_file(GPUMUX_SOURCE_DIR "/experiments/claims/dai18.toml");
-  const machine::SmConfig sm = machine::load_machine("dai18-maxwell").sm;
+  const arch::SmConfig sm = arch::load_machine("dai18-maxwell").sm;
   for (const benchmarks::Table2Row& row : benchmarks::kDai18Table2) {
     SCOPED_TRACE(row.app);
     const toml::table* printed = row_of_claims(claims, row.app);
@@ -47,7 +47,7 @@ TEST(Dai18Table2, TheApplicationsAndTheClaimsHaveTheSameNumbers) {
     same("derived_threads_per_tb", row.threads);
     same("derived_regs_per_thread", row.registers);
     same("derived_smem_bytes_per_tb", row.shared_bytes);
-    same("derived_tbs_per_sm", machine::occupancy(sm, row.threads, row.registers, row.shared_bytes).blocks);
+    same("derived_tbs_per_sm", arch::occupancy(sm, row.threads, row.registers, row.shared_bytes).blocks);
     compared.insert("type");
     EXPECT_EQ((*printed)["type"].value<std::string>(), std::string(1, row.type));
     for (const auto& [column, value] : *printed) {

@@ -2,8 +2,8 @@
 // refilled in the order of one that goes window by window (Gpu::Options::no_skip).
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "tests/figures.hpp"
 
 namespace gpumux {
@@ -182,7 +182,7 @@ class EmulatedRunAheadOfOthers : public testing::TestWithParam<const char*> {
  protected:
   static void expect_same(const char* machine, std::uint32_t apps, Cycle series, bool slow = false) {
     experiment::RunSpec spec;
-    spec.machine = machine::load_machine(machine);
+    spec.machine = arch::load_machine(machine);
     spec.machine.sms = 6;
     spec.machine.sm.max_blocks = 4;
     spec.policy = policy::parse_choice(GetParam());

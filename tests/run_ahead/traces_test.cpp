@@ -3,8 +3,8 @@
 #include <random>
 #include <tuple>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "tests/figures.hpp"
 #include "tests/trace/trace_folder.hpp"
 
@@ -99,7 +99,7 @@ class RunAheadOfOthers : public TraceFolder, public testing::WithParamInterface<
   void expect_same(const char* machine, const char* policy, std::uint32_t apps, std::uint32_t few,
                    double network = 1) {
     experiment::RunSpec spec;
-    spec.machine = machine::load_machine(machine);
+    spec.machine = arch::load_machine(machine);
     spec.machine.sms = 6;
     spec.machine.sm.max_blocks = 4;
     if (few != 0) spec.machine.noc.input_buffer_flits = spec.machine.noc.output_buffer_flits = few;
@@ -142,7 +142,7 @@ TEST_P(RunAheadOfOthers, ManyTogether) { expect_same("v100", "even", 5, 0); }
 TEST_P(RunAheadOfOthers, ManyEndsThatConcernTheHostAlone) {
   for (const std::uint32_t latency : {100U, 182U, 183U, 184U, 300U, 5000U}) {
     experiment::RunSpec spec;
-    spec.machine = machine::load_machine("v100");
+    spec.machine = arch::load_machine("v100");
     spec.machine.sms = 6;
     spec.machine.sm.max_blocks = 4;
     spec.machine.l2.partitions = 8;
@@ -181,7 +181,7 @@ TEST_P(RunAheadOfOthers, WithShortBlocksToDispatch) {
   write("kernelslist.g", list);
   const auto shorts = load();
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("v100");
+  spec.machine = arch::load_machine("v100");
   spec.machine.sms = 4;
   spec.machine.sm.max_blocks = 1;
   spec.machine.runtime.kernel_launch_latency = 0;

@@ -34,7 +34,7 @@ class HandDevice final : public Device {
     std::unique_ptr<workload::KernelSource> kernel;
   };
   HandDevice() { config_.sm.max_threads = 1536; }
-  [[nodiscard]] const machine::MachineConfig& config() const override { return config_; }
+  [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return now_; }
   void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
     running.push_back({&context, stream, std::move(kernel)});
@@ -48,7 +48,7 @@ class HandDevice final : public Device {
     ended.context->kernel_ended(ended.stream);
     ended.context->pump();
   }
-  machine::MachineConfig config_;
+  arch::MachineConfig config_;
   Cycle now_ = 0;
   std::vector<Running> running;
   std::uint64_t copied = 0;

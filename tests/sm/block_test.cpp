@@ -11,7 +11,7 @@ StaticInst barrier(std::uint8_t number, std::uint16_t flags = 0) {
 }
 
 TEST(Resources, EachOneBinds) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.max_blocks = 4;
   config.sm.max_threads = 512;
   config.sm.max_warps = 16;
@@ -58,7 +58,7 @@ TEST(Barrier, ReleasesAfterTheLastArrival) {
   WarpCode slow;
   for (std::uint32_t i = 2; i < 14; ++i) slow.run(i);
   for (const std::uint32_t latency : {1U, 20U}) {
-    machine::MachineConfig config = plain_machine();
+    arch::MachineConfig config = plain_machine();
     config.sm.barrier_latency = latency;
     config.sm.fetch_width = config.sm.instruction_buffer = 16;
     Bench bench(config);
@@ -243,7 +243,7 @@ TEST(Exit, StoresOutliveTheBlockButNotTheKernel) {
 }
 
 TEST(Launch, LatencyComesBeforeTheFirstFetch) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.block_launch_latency = 30;
   Program program;
   program.add(alu(1));
@@ -281,7 +281,7 @@ TEST(Knobs, ThrottledKernelIssuesNothing) {
 }
 
 TEST(Reasons, SumToSchedulerCyclesWhileABlockIsResident) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 2;
   Program program;
   program.add(load(1));
@@ -293,7 +293,7 @@ TEST(Reasons, SumToSchedulerCyclesWhileABlockIsResident) {
   while (bench.now < 40) bench.window(bench.now + 10);  // empty: not counted
   bench.launch({code, code, code}, 0, 0, 40);
   const Cycle end = bench.finish();
-  const machine::SchedulerCounters counters = bench.sm.scheduler_counters();
+  const arch::SchedulerCounters counters = bench.sm.scheduler_counters();
   std::uint64_t sum = 0;
 #define GPUMUX_FIELD(field, unit, description) sum += counters.field;
   GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/config.hpp"
+#include "arch/config.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
 #include "sm/sm.hpp"
@@ -23,8 +23,8 @@ using isa::Unit;
 using Where = workload::MemHeader::Where;
 
 /// One SM, one scheduler, ideal fetch and buses, so that each test turns on what it looks at.
-inline machine::MachineConfig plain_machine() {
-  machine::MachineConfig config;
+inline arch::MachineConfig plain_machine() {
+  arch::MachineConfig config;
   config.clocks = {1000, 1000, 1000, 1000};
   config.sm.max_threads = 2048;
   config.sm.max_warps = 64;
@@ -137,7 +137,7 @@ class HandMadeBlock : public workload::BlockStream {
 
 /// One SM and the rest of the machine: answers each request `delay` cycles after its arrival.
 struct Bench {
-  explicit Bench(machine::MachineConfig machine_config, Cycle memory_delay = 100)
+  explicit Bench(arch::MachineConfig machine_config, Cycle memory_delay = 100)
       : config(std::move(machine_config)),
         network(config),
         map(config.l2),
@@ -174,9 +174,8 @@ struct Bench {
       reply.time = request.time + delay;
       reply.tag = request.tag;
       reply.kind = request.kind;
-      reply.sectors = request.kind == machine::RequestKind::Write
-                          ? 0U
-                          : static_cast<std::uint8_t>(request.sectors & 0xfU);
+      reply.sectors =
+          request.kind == arch::RequestKind::Write ? 0U : static_cast<std::uint8_t>(request.sectors & 0xfU);
       reply.flits = 1;
       sm.mailbox().in.push_back(reply);
     }
@@ -204,9 +203,9 @@ struct Bench {
     sm.check_drained(answer);
     return ended.empty() ? kNever : ended.back().time;
   }
-  const machine::KernelCounters& counters() { return sm.counters(0); }
+  const arch::KernelCounters& counters() { return sm.counters(0); }
 
-  machine::MachineConfig config;
+  arch::MachineConfig config;
   noc::Network network;
   noc::PartitionMap map;
   Sm sm;
@@ -221,7 +220,7 @@ struct Bench {
 };
 
 /// End of a block of one warp per code.
-inline Cycle time_of(const machine::MachineConfig& config, const Program& program, std::vector<WarpCode> code,
+inline Cycle time_of(const arch::MachineConfig& config, const Program& program, std::vector<WarpCode> code,
                      Cycle delay = 100) {
   Bench bench(config, delay);
   bench.start(program, std::move(code));

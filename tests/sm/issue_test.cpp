@@ -17,7 +17,7 @@ TEST(Issue, DependentDistanceIsTheLatencyForEachClass) {
   for (unsigned c = 0; c < isa::kLatencyClasses; ++c) {
     const auto latency_class = static_cast<LatencyClass>(c);
     if (latency_class == LatencyClass::Memory) continue;
-    machine::MachineConfig config = plain_machine();
+    arch::MachineConfig config = plain_machine();
     config.latency[c].latency = 5 + 3 * c;
     Program program;
     program.add(inst(Unit::Sp, latency_class, {1}, {}));
@@ -35,7 +35,7 @@ TEST(Issue, DependentDistanceIsTheLatencyForEachClass) {
 }
 
 TEST(Issue, WriteAfterWriteWaitsToo) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   Program program;
   program.add(alu(1));
   program.add(alu(1));
@@ -45,7 +45,7 @@ TEST(Issue, WriteAfterWriteWaitsToo) {
 }
 
 TEST(Issue, LatencyBeyondTheWheelIsExact) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.latency[static_cast<unsigned>(LatencyClass::FpAdd)].latency = 500;
   Program program;
   program.add(alu(1));
@@ -60,7 +60,7 @@ TEST(Issue, WarpsHideLatencyUpToTheIssueRate) {
   Program program;
   program.add(alu(1, {1}));
   for (std::uint32_t n : {1U, 2U, 4U, 8U, 16U}) {
-    machine::MachineConfig config = plain_machine();
+    arch::MachineConfig config = plain_machine();
     config.sm.branch_latency = 1;  // the loop of one instruction
     std::vector<WarpCode> code(n);
     for (WarpCode& warp : code)
@@ -77,7 +77,7 @@ TEST(Issue, SchedulersIssueSideBySideAndIntervalHalvesTheRate) {
   std::vector<WarpCode> code(4);
   for (WarpCode& warp : code)
     for (std::uint32_t i = 0; i < 40; ++i) warp.run(i);
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   EXPECT_EQ(time_of(config, program, code), 160U);
   config.sm.schedulers = 4;
   EXPECT_EQ(time_of(config, program, code), 40U);
@@ -90,7 +90,7 @@ TEST(Issue, UnitOccupancyFollowsLanesAndInitiation) {
   for (std::uint16_t i = 0; i < 11; ++i) program.add(inst(Unit::Sfu, LatencyClass::Sfu, {i}, {}));
   WarpCode code;
   for (std::uint32_t i = 0; i < 11; ++i) code.run(i);
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   auto& sfu = config.units[static_cast<unsigned>(Unit::Sfu)];
   auto& latency = config.latency[static_cast<unsigned>(LatencyClass::Sfu)];
   sfu = {1, 4, false};
@@ -108,7 +108,7 @@ TEST(Issue, PrivateUnitsServeTheirSchedulerAlone) {
   std::vector<WarpCode> code(2);
   for (WarpCode& warp : code)
     for (std::uint32_t i = 0; i < 10; ++i) warp.run(i);
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 2;
   config.units[static_cast<unsigned>(Unit::Sfu)] = {2, 8, true};
   EXPECT_EQ(time_of(config, program, code), 1U + 9U * 4U);
@@ -117,7 +117,7 @@ TEST(Issue, PrivateUnitsServeTheirSchedulerAlone) {
 }
 
 TEST(Issue, BankConflictDelaysTheResult) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.register_banks = 4;
   const auto distance = [&](std::initializer_list<std::uint16_t> sources) {
     Program program;
@@ -135,7 +135,7 @@ TEST(Issue, BankConflictDelaysTheResult) {
 TEST(Issue, CollectorsBoundConflictingInstructions) {
   // Each reads one bank three times: the bank serves one instruction per three cycles, and with
   // two collectors the third instruction waits for the first.
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.register_banks = 4;
   Program program;
   for (std::uint16_t i = 0; i < 12; ++i) program.add(alu(static_cast<std::uint16_t>(20 + i), {0, 4, 8}));
@@ -149,7 +149,7 @@ TEST(Issue, CollectorsBoundConflictingInstructions) {
 }
 
 TEST(Issue, ResultBusShiftsTheWriteBack) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 2;
   Program program;
   program.add(alu(1));
@@ -164,7 +164,7 @@ TEST(Issue, ResultBusShiftsTheWriteBack) {
 
 // Which warp issued first is seen by which block ends when: one warp per block.
 std::vector<std::uint32_t> order_of_ends(const char* scheduler) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.warp_scheduler = scheduler;
   config.sm.fetch_width = config.sm.instruction_buffer = 8;
   Program program;
@@ -191,7 +191,7 @@ TEST(Scheduler, GtoRunsOneWarpToItsEndAndLrrTakesTurns) {
 
 TEST(Scheduler, GtoFallsBackToTheOldest) {
   // Warp 0 stalls on its chain; warp 1 takes over and keeps the scheduler until it stalls itself.
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.warp_scheduler = "gto";
   Program program;
   program.add(alu(1));
@@ -214,7 +214,7 @@ TEST(Scheduler, GtoFallsBackToTheOldest) {
 }
 
 TEST(Fetch, TakenBranchCostsItsLatency) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   Program program;
   for (std::uint16_t i = 0; i < 10; ++i) program.add(alu(i));
   WarpCode straight;
@@ -229,7 +229,7 @@ TEST(Fetch, TakenBranchCostsItsLatency) {
 }
 
 TEST(Fetch, IntervalAndWidthBoundTheRate) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   Program program;
   for (std::uint16_t i = 0; i < 40; ++i) program.add(alu(i));
   std::vector<WarpCode> code(4);
@@ -241,7 +241,7 @@ TEST(Fetch, IntervalAndWidthBoundTheRate) {
 }
 
 TEST(Fetch, InstructionCacheMissesGoToMemoryOnce) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.icache.bytes = 4096;
   Program program;
   for (std::uint16_t i = 0; i < 32; ++i) program.add(alu(i));
@@ -252,8 +252,7 @@ TEST(Fetch, InstructionCacheMissesGoToMemoryOnce) {
   bench.start(program, code);
   const Cycle time = bench.finish();
   ASSERT_EQ(bench.sent.size(), 2U);  // 32 x 8 bytes
-  for (const MemRequest& request : bench.sent)
-    EXPECT_EQ(request.kind, machine::RequestKind::InstructionFetch);
+  for (const MemRequest& request : bench.sent) EXPECT_EQ(request.kind, arch::RequestKind::InstructionFetch);
   EXPECT_EQ(bench.sent[0].line, (Address{1} << 40U) / 128);
   EXPECT_EQ(bench.sent[1].line, (Address{1} << 40U) / 128 + 1);
   // Two misses of 10 (there) + 100 cycles each beside 128 issues.

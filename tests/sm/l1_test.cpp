@@ -11,8 +11,8 @@
 namespace gpumux::sm {
 namespace {
 
-machine::L1Config small(std::uint32_t sets, std::uint32_t ways) {
-  machine::L1Config config;
+arch::L1Config small(std::uint32_t sets, std::uint32_t ways) {
+  arch::L1Config config;
   config.bytes = sets * ways * kLineBytes;
   config.ways = ways;
   config.index = "linear";
@@ -38,7 +38,7 @@ bool hits(L1& l1, std::uint64_t line) {
 
 TEST(L1, ReplacesTheLeastRecentlyUsed) {
   for (const char* allocate : {"on-miss", "on-fill"}) {
-    machine::L1Config config = small(1, 3);
+    arch::L1Config config = small(1, 3);
     config.allocate = allocate;
     L1 l1(config);
     bring(l1, 1);
@@ -67,7 +67,7 @@ TEST(L1, ReservedLinesCannotBeEvicted) {
 }
 
 TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
-  machine::L1Config config = small(32, 1);
+  arch::L1Config config = small(32, 1);
   const auto kept = [&](const char* index) {
     config.index = index;
     L1 l1(config);
@@ -82,7 +82,7 @@ TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
 
 TEST(L1, FlushDropsLinesAndDataOnTheirWay) {
   for (const char* allocate : {"on-miss", "on-fill"}) {
-    machine::L1Config config = small(4, 2);
+    arch::L1Config config = small(4, 2);
     config.allocate = allocate;
     L1 l1(config);
     bring(l1, 1);
@@ -102,7 +102,7 @@ TEST(L1, FlushDropsLinesAndDataOnTheirWay) {
 }
 
 TEST(L1, ResizeKeepsTheNewestLinesAndReservedOnes) {
-  machine::L1Config config = small(2, 2);
+  arch::L1Config config = small(2, 2);
   config.unified_bytes = 2 * 8 * kLineBytes;
   L1 l1(config);
   l1.resize(2 * 8 * kLineBytes);
@@ -119,7 +119,7 @@ TEST(L1, ResizeKeepsTheNewestLinesAndReservedOnes) {
 }
 
 TEST(L1, TooManyLinesAreRefused) {
-  machine::L1Config config = small(1, 4);
+  arch::L1Config config = small(1, 4);
   config.bytes = 64U << 20U;
   EXPECT_THROW(L1{config}, UserError);
 }
@@ -127,7 +127,7 @@ TEST(L1, TooManyLinesAreRefused) {
 /// The same cache with a list per set and maps: slow and plain.
 class PlainL1 {
  public:
-  PlainL1(const machine::L1Config& config, std::uint32_t sets)
+  PlainL1(const arch::L1Config& config, std::uint32_t sets)
       : config_(config), sets_(sets), on_miss_(config.allocate == "on-miss") {}
   struct Pending {
     std::uint8_t sectors = 0;
@@ -199,7 +199,7 @@ class PlainL1 {
     }
     set.emplace_front(line, valid);
   }
-  machine::L1Config config_;
+  arch::L1Config config_;
   std::uint32_t sets_;
   bool on_miss_;
   std::map<std::uint64_t, Set> lines_;
@@ -209,7 +209,7 @@ class PlainL1 {
 TEST(L1, AgreesWithThePlainModel) {
   std::mt19937 random(7);
   for (unsigned variant = 0; variant < 16; ++variant) {
-    machine::L1Config config = small(variant % 3 == 0 ? 3 : 4, 1 + variant % 4);
+    arch::L1Config config = small(variant % 3 == 0 ? 3 : 4, 1 + variant % 4);
     config.sectored = (variant & 1U) != 0;
     config.allocate = (variant & 2U) != 0 ? "on-miss" : "on-fill";
     config.write = (variant & 4U) != 0 ? "evict" : "through";

@@ -8,8 +8,8 @@
 namespace gpumux::sm::testing {
 namespace {
 
-using machine::kNoMemoryLimit;
-using machine::MemoryScheme;
+using arch::kNoMemoryLimit;
+using arch::MemoryScheme;
 
 std::array<std::uint32_t, kMaxApps> known(std::initializer_list<std::uint32_t> values) {
   std::array<std::uint32_t, kMaxApps> all{};
@@ -285,7 +285,7 @@ TEST(Ends, ComeInOrderOfTime) {
 /// Loads, each followed by a dependent instruction, by one application per entry: warps x loads of distinct
 /// lines.
 struct TwoApps : Bench {
-  explicit TwoApps(machine::MachineConfig machine, const MemoryScheme& scheme, Cycle memory_delay = 100)
+  explicit TwoApps(arch::MachineConfig machine, const MemoryScheme& scheme, Cycle memory_delay = 100)
       : Bench(std::move(machine), memory_delay) {
     sm.set_memory_scheme(scheme);
     for (std::uint16_t i = 0; i < 8; ++i) program.add(load(i));
@@ -347,7 +347,7 @@ TEST(StaticLimit, SpacesLoadsByTheirRoundTrip) {
 }
 
 TEST(StaticLimit, AHitIsInFlightUntilItsDataAreThere) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   const auto end = [&](std::uint32_t limit) {
     TwoApps bench(machine, limits_of(limit));
     // The first fetches the line, the others hit it.
@@ -370,7 +370,7 @@ TEST(StaticLimit, LeavesTheOtherApplicationAndArithmeticAlone) {
   EXPECT_EQ(bench.sm.memory_client(0).peak, 1U);
   EXPECT_EQ(bench.sm.memory_client(1).peak, 8U);
 
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.branch_latency = 1;  // the loop of eight instructions
   TwoApps busy(machine, limits_of(1));
   std::vector<WarpCode> code = TwoApps::loads(4, 1, 0);
@@ -418,7 +418,7 @@ TEST(StaticLimit, SharedMemoryAndPredicatedOffPassBy) {
 }
 
 /// Eight loads of each application, four lines each, so that some always wait: the order of the instructions.
-std::string order_of_loads(const machine::MachineConfig& machine, const MemoryScheme& scheme) {
+std::string order_of_loads(const arch::MachineConfig& machine, const MemoryScheme& scheme) {
   TwoApps bench(machine, scheme);
   std::vector<std::vector<WarpCode>> apps(2, std::vector<WarpCode>(8));
   for (std::uint64_t app = 0; app < 2; ++app) {
@@ -439,7 +439,7 @@ std::string order_of_loads(const machine::MachineConfig& machine, const MemorySc
 TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
   for (const char* warps : {"lrr", "gto"}) {
     for (const std::uint32_t schedulers : {1U, 2U, 4U}) {
-      machine::MachineConfig machine = plain_machine();
+      arch::MachineConfig machine = plain_machine();
       machine.sm.warp_scheduler = warps;
       machine.sm.schedulers = schedulers;
       machine.sm.memory_queue = 1;
@@ -461,7 +461,7 @@ TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
 
 TEST(RoundRobin, SharedMemoryTakesItsTurnUnlessOnlyAccessesToL1Do) {
   // a's warps are older and load four lines each; b's shared accesses need the same load/store unit.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 1;
   machine.sm.warp_scheduler = "gto";
   machine.sm.memory_queue = 1;
@@ -503,7 +503,7 @@ TEST(Qbmi, AnInstructionOfSharedMemoryTakesOneOffTheQuota) {
 }
 
 TEST(Qbmi, WhoWorksInSharedMemoryAloneDoesNotStarveTheOther) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
   machine.sm.warp_scheduler = "gto";
   const auto counts = [&](const MemoryScheme& scheme) {
@@ -523,7 +523,7 @@ TEST(Qbmi, WhoWorksInSharedMemoryAloneDoesNotStarveTheOther) {
 
 TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
   // Scheduler 0 has the loads of a and a warp of b that computes, scheduler 1 loads of b.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
   machine.sm.warp_scheduler = "gto";
   const auto issued = [&](const MemoryScheme& scheme) {
@@ -552,7 +552,7 @@ TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
 TEST(RoundRobin, TheChosenInstructionGoesBeforeArithmeticUnlessItsSchedulerDoesNotWantIt) {
   // Greedy scheduler 0 is at b's first warp, which computes; another of its warps has a load of b ready soon.
   // Scheduler 1 has loads of a.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
   machine.sm.warp_scheduler = "gto";
   const auto loads_of_b = [&](bool offers_ready) {
@@ -577,7 +577,7 @@ TEST(RoundRobin, TheChosenInstructionGoesBeforeArithmeticUnlessItsSchedulerDoesN
 
 TEST(Qbmi, BalancesRequestsOfTwoApplications) {
   // a: 8 requests an instruction, b: 1. In the long run b issues 8 instructions for one of a.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.warp_scheduler = "gto";
   MemoryScheme scheme = kQbmi;
   scheme.interval = 64;
@@ -609,7 +609,7 @@ TEST(Qbmi, BalancesRequestsOfTwoApplications) {
 TEST(MemoryScheme, ResultsDoNotDependOnWindows) {
   MemoryScheme scheme = scheme_of(MemoryScheme::Order::Quota, MemoryScheme::Limit::Dynamic);
   scheme.interval = 64;
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
   machine.sm.warp_scheduler = "gto";
   machine.l1.mshr_entries = 6;
@@ -623,7 +623,7 @@ TEST(MemoryScheme, ResultsDoNotDependOnWindows) {
     for (const KernelSlot slot : {KernelSlot{0}, KernelSlot{1}})
       text += fmt::format(" {} {} {}", bench.sm.counters(slot).lsu_stall_cycles,
                           bench.sm.memory_client(slot).peak, bench.sm.memory_client(slot).lowest_limit);
-    const machine::SchedulerCounters cycles = bench.sm.scheduler_counters();
+    const arch::SchedulerCounters cycles = bench.sm.scheduler_counters();
     return text +
            fmt::format(" {} {} {}", cycles.throttled, cycles.pipeline_memory, cycles.scoreboard_memory);
   };
@@ -635,7 +635,7 @@ TEST(MemoryScheme, ResultsDoNotDependOnWindows) {
 TEST(Shares, MshrsAndMissQueueAreDividedEvenly) {
   MemoryScheme scheme;
   scheme.divides_misses = true;
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.mshr_entries = 8;
   const auto in_time = [&](const MemoryScheme& used) {
     TwoApps bench(machine, used);
@@ -669,7 +669,7 @@ std::vector<WarpCode> busy(std::uint32_t instructions, std::uint32_t warps = 1) 
 }
 
 TEST(Shares, AreOfThoseWhoHaveBlocksHere) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.mshr_entries = 8;
   TwoApps bench(machine, dividing(true), 1000);
   // 1 and 2 have kernels, but no blocks on this SM.
@@ -682,7 +682,7 @@ TEST(Shares, AreOfThoseWhoHaveBlocksHere) {
 }
 
 TEST(Shares, GrowAtOnceWhenAnApplicationsLastBlockEnds) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.mshr_entries = 8;
   TwoApps bench(machine, dividing(true), 1000);
   bench.begin({TwoApps::loads(8, 1, 0), busy(80)});
@@ -695,7 +695,7 @@ TEST(Shares, GrowAtOnceWhenAnApplicationsLastBlockEnds) {
 }
 
 TEST(Shares, OfTheMissQueueShrinkWhenAnotherComes) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.miss_queue = 4;
   machine.l2.partitions = 1;
   machine.noc.input_buffer_flits = 4;
@@ -736,7 +736,7 @@ TEST(Ways, AreOfThoseWhoHaveBlocksHere) {
 
 TEST(Ways, OfOneThatHasGoneAreTaken) {
   // One set of four ways. 1 fills its two and goes; 0 then uses all four.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = 4 * kLineBytes;
   TwoApps bench(machine, dividing(false), 20);
   std::vector<WarpCode> first = busy(300);
@@ -754,7 +754,7 @@ TEST(Ways, OfOneThatHasGoneAreTaken) {
 
 TEST(Ways, AFlushEmptiesTheShadowTags) {
   // 0 loads three lines twice, between which L1 is flushed: a hit neither there nor with more ways.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = 4 * kLineBytes;
   const auto granted = [&](bool flush) {
     TwoApps bench(machine, dividing(false), 20);
@@ -784,7 +784,7 @@ TEST(Ways, AFlushEmptiesTheShadowTags) {
 }
 
 TEST(Ways, AStoreThatUpdatesALineMakesItTheOneUsedLast) {
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = 4 * kLineBytes;
   const auto granted = [&](const char* write) {
     machine.l1.write = write;
@@ -809,7 +809,7 @@ TEST(Ways, AStoreThatUpdatesALineMakesItTheOneUsedLast) {
 TEST(Ways, AFlushLetsTheHeadGoOn) {
   // One set of four ways: two hold lines of 1. The third load of 0 waits for its own two, which are on their
   // way, until the flush makes room.
-  machine::MachineConfig machine = plain_machine();
+  arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = 4 * kLineBytes;
   TwoApps bench(machine, dividing(false), 500);
   std::vector<WarpCode> other = busy(2000);
@@ -833,8 +833,8 @@ TEST(Ways, AFlushLetsTheHeadGoOn) {
 }
 
 /// One set; two to four ways, the fewest while a kernel with shared memory is there.
-machine::MachineConfig one_growing_set() {
-  machine::MachineConfig machine = plain_machine();
+arch::MachineConfig one_growing_set() {
+  arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = kLineBytes;
   machine.l1.ways = 1;
   machine.l1.unified_bytes = 4 * kLineBytes;

@@ -31,7 +31,7 @@ TEST(Load, MissReturnsAfterNetworkAndMemory) {
   EXPECT_EQ(bench.sent[0].time, 13U);
   EXPECT_EQ(bench.sent[0].line, 1000U);
   EXPECT_EQ(bench.sent[0].sectors, 0xf);
-  EXPECT_EQ(bench.sent[0].kind, machine::RequestKind::Read);
+  EXPECT_EQ(bench.sent[0].kind, arch::RequestKind::Read);
 }
 
 TEST(Load, HitIsReadyItsLatencyAfterTheAccess) {
@@ -44,7 +44,7 @@ TEST(Load, HitIsReadyItsLatencyAfterTheAccess) {
   code.global(0, 1000).run(3).global(1, 1000).run(2);
   // Data in 113, alu 113, jump back costs 4: issue in 117, access 118, dependent 118 + 30.
   EXPECT_EQ(time_of(plain_machine(), program, {code}), 148U);
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.latency = 77;
   EXPECT_EQ(time_of(config, program, {code}), 118U + 77U);
 }
@@ -89,7 +89,7 @@ TEST(Load, MissesOfALineMerge) {
 }
 
 TEST(Load, SectoredLineRequestsOnlyWhatIsMissing) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.sectored = true;
   for (const char* allocate : {"on-miss", "on-fill"}) {
     config.l1.allocate = allocate;
@@ -112,7 +112,7 @@ TEST(Load, SectoredLineRequestsOnlyWhatIsMissing) {
 }
 
 TEST(Load, PartsOfAReplyAddUp) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.sectored = true;
   Program program;
   program.add(load(1));
@@ -146,7 +146,7 @@ TEST(Load, BypassAndGlobalSwitch) {
   WarpCode code;
   code.global(0, 5, 1).global(0, 5, 1).global(1, 5, 1).access(1, Where::Local, {Transaction::make(6, 1, 32)});
   for (const bool caches_global : {true, false}) {
-    machine::MachineConfig config = plain_machine();
+    arch::MachineConfig config = plain_machine();
     config.l1.caches_global = caches_global;
     Bench bench(config);
     bench.start(program, {code});
@@ -159,8 +159,8 @@ TEST(Load, BypassAndGlobalSwitch) {
 }
 
 // Reservation failures: the first load takes the resource in cycle 2, the second fails in cycle 3.
-machine::KernelCounters two_loads(const machine::MachineConfig& config, std::uint64_t first,
-                                  std::uint64_t second, Cycle window = 5) {
+arch::KernelCounters two_loads(const arch::MachineConfig& config, std::uint64_t first, std::uint64_t second,
+                               Cycle window = 5) {
   Program program;
   program.add(load(1));
   program.add(load(2));
@@ -175,8 +175,8 @@ machine::KernelCounters two_loads(const machine::MachineConfig& config, std::uin
 TEST(ReservationFailure, EachCauseIsCountedEachCycle) {
   constexpr std::uint64_t kStalled = kMissReturn - 3;
   for (const Cycle window : {Cycle{1}, Cycle{5}, Cycle{10}}) {
-    machine::MachineConfig config = plain_machine();
-    machine::KernelCounters counters = two_loads(config, 1, 2, window);
+    arch::MachineConfig config = plain_machine();
+    arch::KernelCounters counters = two_loads(config, 1, 2, window);
     EXPECT_EQ(counters.lsu_stall_cycles, 0U);
 
     config.l1.mshr_entries = 1;
@@ -205,7 +205,7 @@ TEST(ReservationFailure, EachCauseIsCountedEachCycle) {
 }
 
 TEST(ReservationFailure, MissQueue) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.miss_queue = 1;
   config.l1.banks = 4;
   Program program;
@@ -222,7 +222,7 @@ TEST(ReservationFailure, MissQueue) {
 }
 
 TEST(ReservationFailure, NetworkWithoutCreditsBacksUp) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.miss_queue = 2;
   Program program;
   program.add(store());
@@ -244,7 +244,7 @@ TEST(ReservationFailure, NetworkWithoutCreditsBacksUp) {
 
 TEST(Mshr, ExhaustionSerialisesMisses) {
   // Eight lines, two MSHRs: four round trips.
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.l1.mshr_entries = 2;
   Program program;
   for (std::uint16_t i = 0; i < 8; ++i) program.add(load(i));
@@ -265,13 +265,13 @@ TEST(Store, EvictsOrUpdatesAndIsAcknowledged) {
   WarpCode code;
   code.global(0, 9).run(2).global(1, 9, 0x3).global(3, 9);
   for (const bool through : {false, true}) {
-    machine::MachineConfig config = plain_machine();
+    arch::MachineConfig config = plain_machine();
     config.l1.write = through ? "through" : "evict";
     Bench bench(config);
     bench.start(program, {code});
     bench.finish();
     ASSERT_EQ(bench.sent.size(), through ? 2U : 3U);
-    EXPECT_EQ(bench.sent[1].kind, machine::RequestKind::Write);
+    EXPECT_EQ(bench.sent[1].kind, arch::RequestKind::Write);
     EXPECT_EQ(bench.sent[1].data_bytes, 64);
     EXPECT_EQ(bench.sent[1].flits, 3);  // 8 + 64 bytes in flits of 32
     EXPECT_TRUE(bench.sent[1].wants_reply);
@@ -289,7 +289,7 @@ TEST(Atomic, CarriesOperationsAndWritesItsRegister) {
   bench.start(program, {code});
   const Cycle end = bench.finish();
   ASSERT_EQ(bench.sent.size(), 1U);
-  EXPECT_EQ(bench.sent[0].kind, machine::RequestKind::Atomic);
+  EXPECT_EQ(bench.sent[0].kind, arch::RequestKind::Atomic);
   EXPECT_EQ(bench.sent[0].operations, 17);
   EXPECT_EQ(bench.sent[0].data_bytes, 68);
   EXPECT_EQ(bench.counters().atomics, 17U);
@@ -326,7 +326,7 @@ TEST(Shared, PassesAddToLatencyAndOccupyThePipe) {
 }
 
 TEST(Shared, QueueBoundsWhatIsIssuedAhead) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.memory_queue = 2;
   Program program;
   for (std::uint16_t i = 0; i < 8; ++i) program.add(load(i, isa::kShared));
@@ -342,7 +342,7 @@ TEST(Shared, QueueBoundsWhatIsIssuedAhead) {
 }
 
 TEST(Memory, IssueWidthIsSharedByTheSchedulers) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 4;
   config.sm.memory_queue = 64;
   Program program;
@@ -382,7 +382,7 @@ TEST(Constant, PerfectAndReal) {
   program.add(alu(4, {3}));
   WarpCode code;
   code.access(0, Where::Constant, {Transaction::make(100, 0x1, 32)}, 3).run(1);
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   EXPECT_EQ(time_of(config, program, {code}), 2U + 8U + 2U);
   config.constant.bytes = 2048;
   code.access(2, Where::Constant, {Transaction::make(100, 0x2, 32)}, 1).run(3);
@@ -397,7 +397,7 @@ TEST(Constant, PerfectAndReal) {
 
 TEST(Unified, CarveOutFollowsTheResidentKernels) {
   // 128 KiB in all. 600 lines read twice: they stay unless shared memory takes 96 KiB.
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.shared_bytes = 96 * 1024;
   config.l1.bytes = 32 * 1024;
   config.l1.ways = 64;

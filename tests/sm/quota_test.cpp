@@ -11,8 +11,8 @@ struct QuotaBench {
     for (std::uint16_t i = 0; i < 40; ++i) program.add(alu(i));
     for (std::uint32_t i = 0; i < instructions; ++i) code.run(i % 40);
   }
-  static machine::MachineConfig machine(const char* scheduler) {
-    machine::MachineConfig config = plain_machine();
+  static arch::MachineConfig machine(const char* scheduler) {
+    arch::MachineConfig config = plain_machine();
     config.sm.schedulers = 4;
     config.sm.warp_scheduler = scheduler;
     return config;

@@ -8,7 +8,7 @@ namespace gpumux::sm::testing {
 namespace {
 
 TEST(Speed, ComputeBound) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 4;
   config.sm.register_banks = 16;
   config.sm.max_warps = 64;
@@ -35,7 +35,7 @@ TEST(Speed, ComputeBound) {
 }
 
 TEST(Speed, MemoryBound) {
-  machine::MachineConfig config = plain_machine();
+  arch::MachineConfig config = plain_machine();
   config.sm.schedulers = 4;
   config.sm.register_banks = 16;
   config.l1.sectored = true;

@@ -160,8 +160,8 @@ TEST(WayPartition, AnotherNumberOfWaysIsDividedByTheSameCounts) {
 // --- replacement
 // ----------------------------------------------------------------------------------------------
 
-machine::L1Config one_set(std::uint32_t ways, const char* allocate = "on-miss") {
-  machine::L1Config config;
+arch::L1Config one_set(std::uint32_t ways, const char* allocate = "on-miss") {
+  arch::L1Config config;
   config.ways = ways;
   config.bytes = ways * kLineBytes;
   config.index = "linear";
@@ -223,7 +223,7 @@ TEST(DividedWays, AShareThatIsAllReservedIsAReservationFailure) {
 }
 
 TEST(DividedMshrs, EachHasItsShare) {
-  machine::L1Config config = one_set(16);
+  arch::L1Config config = one_set(16);
   config.mshr_entries = 4;
   L1 l1(config);
   l1.divide_mshrs(2);

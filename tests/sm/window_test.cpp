@@ -9,7 +9,7 @@ namespace gpumux::sm::testing {
 namespace {
 
 struct Case {
-  machine::MachineConfig config;
+  arch::MachineConfig config;
   Program program;
   std::vector<std::vector<WarpCode>> blocks;
 };
@@ -18,7 +18,7 @@ Case random_case(std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   Case made;
-  machine::MachineConfig& config = made.config = plain_machine();
+  arch::MachineConfig& config = made.config = plain_machine();
   config.sm.schedulers = 1U << upto(3);
   config.sm.issue_interval = 1 + upto(2);
   config.sm.warp_scheduler = upto(2) != 0 ? "gto" : "lrr";
@@ -97,8 +97,8 @@ Case random_case(std::uint32_t seed) {
 }
 
 struct Result {
-  machine::KernelCounters counters;
-  machine::SchedulerCounters reasons;
+  arch::KernelCounters counters;
+  arch::SchedulerCounters reasons;
   std::vector<std::tuple<Cycle, std::uint64_t, int>> sent;
   std::vector<std::pair<std::uint32_t, Cycle>> ended;
 };

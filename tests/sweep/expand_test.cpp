@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "machine/config_file.hpp"
+#include "experiment/sources.hpp"
 #include "sweep/run_hash.hpp"
 #include "temporary_folder.hpp"
 
@@ -183,7 +184,7 @@ TEST(RunHash, WhatActsCounts) {
 }
 
 TEST(RunHash, AMachinesDescriptionDoesNotCount) {
-  machine::MachineConfig m = machine::load_machine("v100");
+  arch::MachineConfig m = arch::load_machine("v100");
   const std::string before = machine_hash(m);
   m.description = m.source = m.variant_of = "x";
   EXPECT_EQ(machine_hash(m), before);
@@ -216,6 +217,11 @@ TEST(RunHash, TheSimulatorCounts) {
   other.policy = policy::parse_choice("even,memory=dmil,interval=1024");
   EXPECT_TRUE(hashes.contains(run_hash(other, run.machine_hash, simulator_sources())));
   EXPECT_EQ(simulator_sources().size(), 32U);
+  // So does the policy's own file; see tests/sources.
+  EXPECT_EQ(experiment::policy_sources("even").size(), 32U);
+  EXPECT_NE(experiment::policy_sources("even"), experiment::policy_sources("spatial"));
+  EXPECT_EQ(experiment::policy_sources("smk-p"), experiment::policy_sources("smk-pw"));
+  EXPECT_EQ(experiment::policy_sources("no policy"), "");
 }
 
 TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {

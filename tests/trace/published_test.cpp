@@ -7,8 +7,8 @@
 
 #include <array>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "trace_folder.hpp"
 
 namespace gpumux::trace::test {
@@ -22,7 +22,7 @@ struct Chain {
 constexpr std::array<std::uint32_t, 4> kLengths = {16, 32, 64, 128};
 
 /// Simulates the trace alone.
-experiment::RunResult run(const machine::MachineConfig& machine, const std::shared_ptr<const Trace>& trace) {
+experiment::RunResult run(const arch::MachineConfig& machine, const std::shared_ptr<const Trace>& trace) {
   experiment::RunSpec spec;
   spec.machine = machine;
   spec.policy = policy::parse_choice("leftover");
@@ -56,7 +56,7 @@ TEST_P(Published, ChainsOfDependentInstructions) {
   std::array<Cycle, 4> ours{};
   for (std::size_t i = 0; i < kLengths.size(); ++i) {
     write_kernel(chains(kLengths[i]));
-    machine::MachineConfig machine = machine::load_machine("v100");
+    arch::MachineConfig machine = arch::load_machine("v100");
     machine.sms = 8;
     machine.runtime.kernel_launch_latency = 0;
     const experiment::RunResult result = run(machine, load());
@@ -86,7 +86,7 @@ class PublishedChase : public TraceFolder {
  protected:
   /// Cycles of one load more.
   double step(const std::string& opcode) {
-    machine::MachineConfig machine = machine::load_machine("v100");
+    arch::MachineConfig machine = arch::load_machine("v100");
     machine.l1.latency = 35 + 5 - 1;  // with the five stages, without the cycle of the access
     machine.l2.latency = 192;
     std::array<Cycle, 2> cycles{};

@@ -1,9 +1,9 @@
 // The reference kernels: the same from their text as directly, and every instruction of them is simulated.
 #include <gtest/gtest.h>
 
+#include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "temporary_folder.hpp"
 #include "trace/application.hpp"
 #include "trace/folder.hpp"
@@ -49,7 +49,7 @@ TEST_P(Reference, EveryInstructionIsSimulated) {
   const auto trace = Trace::from_bytes(compact(40), "reference");
   EXPECT_EQ(trace->warp_instructions(), 40 * 8 * GetParam().per_warp);
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("v100");
+  spec.machine = arch::load_machine("v100");
   spec.policy = policy::parse_choice("leftover");
   experiment::AppSpec app;
   app.text = app.name = app.identity = name(GetParam().kernel);

@@ -1,8 +1,8 @@
 // What a trace's lines become: records, lines, sectors, bank passes, copies, streams.
 #include <bit>
 
+#include "arch/config_file.hpp"
 #include "experiment/run.hpp"
-#include "machine/config_file.hpp"
 #include "tests/trace/trace_folder.hpp"
 #include "trace/kernel.hpp"
 #include "workload/device_memory.hpp"
@@ -228,7 +228,7 @@ TEST_F(Semantics, SharedAndOwnPathsAreTheSame) {
 /// The trace in the folder on a small v100.
 experiment::RunResult simulate(const std::shared_ptr<const Trace>& trace, Cycle cycles = 0) {
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("v100", {"sms=2"});
+  spec.machine = arch::load_machine("v100", {"sms=2"});
   spec.policy = policy::parse_choice("leftover");
   spec.cycles = cycles;
   experiment::AppSpec app;
@@ -280,7 +280,7 @@ TEST_F(Semantics, VerifyHasNothingToCheck) {
   write_kernel(Header().text() + block(kExit, 1));
   const auto trace = load();
   experiment::RunSpec spec;
-  spec.machine = machine::load_machine("v100", {"sms=2"});
+  spec.machine = arch::load_machine("v100", {"sms=2"});
   spec.policy = policy::parse_choice("leftover");
   spec.verify = true;
   experiment::AppSpec app;

@@ -1,0 +1,12 @@
+// What kept results depend on beside their inputs: the program's own sources.
+#pragma once
+
+#include <string_view>
+
+namespace gpumux::experiment {
+
+/// Content hash of the files by which a policy decides; comments do not count. Empty for a policy that is not
+/// of src/policy. What all runs share is embedded::simulator_sources.
+[[nodiscard]] std::string_view policy_sources(std::string_view policy);
+
+}  // namespace gpumux::experiment

@@ -1,0 +1,61 @@
+"""Whose sources name a run: a policy's file concerns that policy alone, comments nobody."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDERS = [name for name in sorted(os.listdir(os.path.join(ROOT, "src"))) if os.path.isdir(os.path.join(ROOT, "src", name))]
+
+
+def hashes(root):
+    """Name -> hash: the simulator's, policies' by file, benchmarks' by folder."""
+    header = os.path.join(root, "sources.hpp")
+    subprocess.run(["cmake", f"-DROOT={root}", f"-DFOLDERS={','.join(FOLDERS)}", f"-DOUTPUT={header}", "-DVERSION=1", "-P",
+                    os.path.join(ROOT, "cmake/hash_sources.cmake")], check=True)
+    text = open(header).read()
+    found = dict(re.findall(r'\{"(\w+(?:\.cpp)?)", "(\w{32})"\}', text))
+    found["simulator"] = re.search(r'simulator_sources = "(\w{32})"', text)[1]
+    return found
+
+
+def main():
+    with tempfile.TemporaryDirectory() as root:
+        for folder in ("src", "benchmarks"):
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(root, folder))
+        before = hashes(root)
+        assert {"even.cpp", "smk_p.cpp", "ws.cpp", "hotspot", "simulator"} <= set(before), before
+
+        def expect(path, change, concerned):
+            path = os.path.join(root, path)
+            old = open(path).read() if os.path.exists(path) else None
+            with open(path, "w") as file:
+                file.write(change(old or ""))
+            after = hashes(root)
+            changed = {name for name in before if before[name] != after[name]}
+            assert changed == concerned, f"{path}: {sorted(changed)} instead of {sorted(concerned)}"
+            assert set(after) - set(before) <= {os.path.basename(path)}
+            os.remove(path)
+            if old is not None:
+                with open(path, "w") as file:
+                    file.write(old)
+
+        code = "\nnamespace gpumux { inline constexpr int kNew = 1; }\n"
+        policies = {name for name in before if name.endswith(".cpp")}
+        expect("src/policy/even.cpp", lambda old: old + code, {"even.cpp"})
+        expect("src/policy/mine.cpp", lambda old: '#include "policy/policy.hpp"\nregister_policy({});\n', set())
+        expect("src/policy/smk.hpp", lambda old: old + code, {"smk_p.cpp", "smk_pw.cpp"})
+        expect("src/policy/slicer.cpp", lambda old: old + code, {"ws.cpp", "ws_static.cpp"})
+        expect("src/policy/policy.hpp", lambda old: old + code, policies | {"simulator"})
+        expect("src/policy/memory_level.cpp", lambda old: old + code, {"simulator"})
+        expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
+        expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
+        for comment in ("\n// Another word.\n", "\n  /// Another word: \"quoted\", with [brackets]; and more.\n"):
+            expect("src/sm/lsu.cpp", lambda old: old.rstrip("\n") + comment, set())
+            expect("src/policy/policy.hpp", lambda old: old.rstrip("\n") + comment, set())
+        expect("src/sm/lsu.cpp", lambda old: old.replace(";\n", ";  // Another word.\n", 1), set())
+    print("sources are hashed by whom they concern")
+
+
+main()
