@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,7 +140,8 @@ struct PolicyInfo {
   std::string file = {};  // that registers it, without folders; register_policy() fills it in
 };
 
-bool register_policy(PolicyInfo info, const std::source_location& where = std::source_location::current());
+/// `path`: of the calling file.
+bool register_policy(PolicyInfo info, std::string_view path = __builtin_FILE());
 [[nodiscard]] const std::vector<PolicyInfo>& policies();  // sorted by name
 
 /// What `--policy` says: a policy with its settings, and level settings.

@@ -69,8 +69,7 @@ constexpr std::array<const char*, 2> kWarpSchedulers = {"gto", "lrr"};
 
 }  // namespace
 
-bool register_policy(PolicyInfo info, const std::source_location& where) {
-  const std::string_view path = where.file_name();
+bool register_policy(PolicyInfo info, std::string_view path) {
   info.file = path.substr(path.rfind('/') + 1);
   std::vector<PolicyInfo>& policies = table();
   const auto at =

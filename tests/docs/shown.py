@@ -20,6 +20,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What a slow computer says on the way, every 30 seconds.
+PROGRESS = re.compile(r".*: cycle \d+( of \d+)?(, \d+:\d\d(:\d\d)? left)?|\d+ of \d+ runs done.*")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)
 
 
@@ -44,7 +46,8 @@ def console(block, folder, env):
         out += ["$ " + command[0], *command[1:]]
         done = subprocess.run("\n".join(command), shell=True, cwd=folder, env=env, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        out += [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")] if done.stdout else []
+        said = [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")] if done.stdout else []
+        out += [line for line in said if not PROGRESS.fullmatch(line)]
         at += 1
         if any(line.startswith("$ ") for line in lines[at:]):
             following = next(i for i in range(at, len(lines)) if lines[i].startswith("$ "))
