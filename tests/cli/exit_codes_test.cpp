@@ -225,7 +225,7 @@ TEST_F(ExitCodes, Databases) {
 
 TEST_F(ExitCodes, ReadOnlyDatabases) {
   ASSERT_EQ(gpumux({"run", "add", "--set", "sms=2", "--db", "a.sqlite"}).code, 0);
-  fs::permissions(path("a.sqlite"), fs::perms::owner_read);
+  fs::permissions(path("a.sqlite"), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
   const std::string as = ::geteuid() == 0 ? "chmod 777 . && setpriv --reuid=65534 --clear-groups" : "";
   expect_2(in_shell(as, {"run", "add", "--set", "sms=2", "--db", "a.sqlite"}),
            "a.sqlite: error: cannot be written: no permission");
