@@ -287,13 +287,7 @@ void read_named(Loading& loading, const std::string& name, const SourceLocation&
 }
 
 void read_text(Loading& loading, std::string_view text, const std::string& file, int depth) {
-  toml::table root;
-  check_toml_characters(text, file);
-  try {
-    root = toml::parse(text, std::string_view(file));
-  } catch (const toml::parse_error& error) {
-    throw UserError(place(file, error.source()), std::string(error.description()));
-  }
+  toml::table root = parse_toml(text, file);
   if (const toml::node* base = root.get("base")) {
     const SourceLocation where = place(file, base->source());
     if (!base->is_string()) {

@@ -33,9 +33,10 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-}  // namespace
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80U; }
 
-void check_toml_characters(std::string_view text, const std::string& file) {
+/// Throws for a character outside ASCII where no string and no comment is, as far as quotes tell.
+void check_characters(std::string_view text, const std::string& file) {
   std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   while (at < text.size()) {
     const char c = text[at];
@@ -43,7 +44,7 @@ void check_toml_characters(std::string_view text, const std::string& file) {
       at = end_of_string(text, at);
     } else if (c == '#') {
       at = std::min(text.find('\n', at), text.size());
-    } else if (static_cast<unsigned char>(c) >= 0x80U) {
+    } else if (!is_ascii(c)) {
       const std::string_view before = text.substr(0, at);
       const auto line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
       const std::size_t begin = before.rfind('\n') + 1;  // of the line; 0 when it is the first
@@ -52,6 +53,72 @@ void check_toml_characters(std::string_view text, const std::string& file) {
     } else {
       ++at;
     }
+  }
+}
+
+/// The rest of a character of several bytes.
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
+/// Characters that stand for one outside ASCII: by its bytes, so that different keys stay different.
+constexpr std::string_view kHex = "0123456789abcdef";
+constexpr std::size_t kMostBytes = 4;
+constexpr std::size_t kStandIn = 1 + 2 * kMostBytes;
+
+/// The text with kStandIn characters for each outside ASCII: TOML where the text is.
+std::string in_ascii(std::string_view text) {
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_ascii(text[at])) {
+      ascii += text[at++];
+      continue;
+    }
+    const std::size_t begin = at;
+    std::string stand_in = "?";
+    do {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      stand_in += {kHex[byte >> 4U], kHex[byte & 15U]};
+      ++at;
+    } while (at < text.size() && continues(text[at]) && at < begin + kMostBytes);
+    stand_in.resize(kStandIn, '?');
+    ascii += stand_in;
+  }
+  return ascii;
+}
+
+SourceLocation place(const std::string& file, const toml::source_position& at) {
+  return {file, static_cast<std::uint32_t>(at.line), static_cast<std::uint32_t>(at.column)};
+}
+
+/// The same place before in_ascii, which changes nothing but columns.
+SourceLocation place_before(SourceLocation at, std::string_view text) {
+  for (std::uint32_t line = 1; line < at.line; ++line) text.remove_prefix(text.find('\n') + 1);
+  std::uint32_t column = 1;
+  for (std::size_t stands = 1; stands < at.column && !text.empty(); ++column) {
+    stands += is_ascii(text.front()) ? 1 : kStandIn;
+    do text.remove_prefix(1);
+    while (!text.empty() && continues(text.front()));
+  }
+  at.column = column;
+  return at;
+}
+
+}  // namespace
+
+toml::table parse_toml(std::string_view text, const std::string& file) {
+  const std::string_view rest = text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  if (!std::all_of(rest.begin(), rest.end(), is_ascii)) {
+    check_characters(text, file);
+    try {  // a quote inside a value, as in `a = 0"\u00a7`, begins a string for check_characters alone
+      (void)toml::parse(in_ascii(rest), std::string_view(file));
+    } catch (const toml::parse_error& error) {
+      throw UserError(place_before(place(file, error.source().begin), rest),
+                      std::string(error.description()));
+    }
+  }
+  try {
+    return toml::parse(text, std::string_view(file));
+  } catch (const toml::parse_error& error) {
+    throw UserError(place(file, error.source().begin), std::string(error.description()));
   }
 }
 

@@ -7,14 +7,7 @@
 
 namespace gpumux::experiment {
 
-toml::table TomlReader::parse(std::string_view text) const {
-  try {
-    check_toml_characters(text, file_);
-    return toml::parse(text, std::string_view(file_));
-  } catch (const toml::parse_error& error) {
-    throw UserError(place(error.source()), std::string(error.description()));
-  }
-}
+toml::table TomlReader::parse(std::string_view text) const { return parse_toml(text, file_); }
 
 SourceLocation TomlReader::place(const toml::source_region& region) const {
   // What comes from another file, such as the base of a sweep, says so itself.

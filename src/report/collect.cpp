@@ -41,10 +41,7 @@ class Dictionary {
 /// SMs of a machine file that says all of a machine; nothing when it does not.
 std::optional<std::int64_t> sms(const std::string& machine) {
   try {
-    check_toml_characters(machine, "machine");
-    return toml::parse(std::string_view(machine))["sms"].value<std::int64_t>();
-  } catch (const toml::parse_error&) {
-    return std::nullopt;
+    return parse_toml(machine, "machine")["sms"].value<std::int64_t>();
   } catch (const UserError&) {
     return std::nullopt;
   }
