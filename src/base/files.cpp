@@ -84,6 +84,21 @@ bool write_to(int descriptor, std::string_view bytes) {
   return true;
 }
 
+bool write_all(const std::string& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  return !out.fail();
+}
+
+TemporaryName beside(const std::filesystem::path& path) {
+  return TemporaryName(fmt::format("{}.tmp.{}", path.string(), ::getpid()));
+}
+
+[[noreturn]] void fail(const std::string& path, int reason) {
+  throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
+}
+
 }  // namespace
 
 std::optional<std::string> replaceable(const std::string& path) {
@@ -93,25 +108,34 @@ std::optional<std::string> replaceable(const std::string& path) {
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
   const Target target = follow(path);
-  const auto fail = [&path](int reason) {
-    throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
-  };
   errno = 0;
   if (target.descriptor) {
-    if (!write_to(*target.descriptor, bytes)) fail(errno);
+    if (!write_to(*target.descriptor, bytes)) fail(path, errno);
     return;
   }
-  std::optional<TemporaryName> temporary;
-  if (target.replaceable) temporary.emplace(fmt::format("{}.tmp.{}", target.path.string(), ::getpid()));
-  const std::string written = temporary ? temporary->path() : path;
-  std::ofstream out(written, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out || (target.replaceable && std::rename(written.c_str(), target.path.c_str()) != 0)) {
-    const int reason = errno;
-    if (target.replaceable) std::remove(written.c_str());
-    fail(reason);
+  if (!target.replaceable) {
+    if (!write_all(path, bytes)) fail(path, errno);
+    return;
   }
+  const TemporaryName temporary = beside(target.path);
+  if (write_all(temporary.path(), bytes) && std::rename(temporary.path().c_str(), target.path.c_str()) == 0)
+    return;
+  const int reason = errno;
+  std::remove(temporary.path().c_str());
+  fail(path, reason);
+}
+
+bool write_new_file(const std::string& path, std::string_view bytes) {
+  const Target target = follow(path);
+  errno = 0;
+  const TemporaryName temporary = beside(target.path);
+  const bool written = write_all(temporary.path(), bytes);
+  const int reason = errno;
+  // Unlike rename(), link() takes nothing's place.
+  const bool is_new = written && ::link(temporary.path().c_str(), target.path.c_str()) == 0;
+  std::remove(temporary.path().c_str());
+  if (!written) fail(path, reason);
+  return is_new;
 }
 
 }  // namespace gpumux

@@ -24,4 +24,8 @@ inline constexpr std::uint64_t kMostText = std::uint64_t{256} << 20U;
 /// or the whole new one; what is not replaceable() is written to. Throws UserError that names the path.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+/// The same for a name that nothing has yet: false, and nothing is written, when something has it by now, or
+/// when the file system knows no hard links.
+bool write_new_file(const std::string& path, std::string_view bytes);
+
 }  // namespace gpumux

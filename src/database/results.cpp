@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "database/at_rest.hpp"
 #include "database/damage.hpp"
 #include "database/schema.hpp"
 
@@ -14,6 +16,14 @@ namespace gpumux::database {
 namespace {
 
 std::int64_t signed_value(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+/// The path, where a complete database is by now, whatever ends this program; or where Connection makes one.
+const std::string& made(const std::string& path) {
+  check_place(path, Access::Create);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) make_new(path);
+  return path;
+}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -36,7 +46,8 @@ std::string open_condition() {
 
 }  // namespace
 
-ResultStore::ResultStore(const std::string& path) : connection_(path, Access::Create), self_(this_process()) {
+ResultStore::ResultStore(const std::string& path)
+    : connection_(made(path), Access::Create), self_(this_process()) {
   migrate(connection_);
 }
 

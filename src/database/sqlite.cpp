@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "database/at_rest.hpp"
 
 namespace gpumux::database {
 namespace {
@@ -75,6 +76,24 @@ void check_writable(const std::string& path, const fs::path& folder) {
 }
 
 }  // namespace
+
+void check_place(const std::string& path, Access access) {
+  if (path.empty()) throw UserError("the name of the database is empty");
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw UserError({path}, "is a folder; a database was expected");
+  if (access != Access::Create && !fs::exists(path, ignored)) throw UserError({path}, "does not exist");
+  const fs::path folder = fs::path(path).parent_path();
+  if (access == Access::Create && !folder.empty() && !fs::is_directory(folder, ignored)) {
+    throw UserError({path}, fmt::format("cannot be made: there is no folder {}", folder.string()));
+  }
+  if (access == Access::Create && !fs::exists(path, ignored) &&
+      ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    if (errno == EROFS) throw UserError({path}, "cannot be made: it would be on a read-only file system");
+    throw UserError(
+        {path}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
+  }
+  if (access != Access::Read && fs::exists(path, ignored)) check_writable(path, folder);
+}
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
@@ -184,21 +203,8 @@ void Connection::check_in_place() const {
 }
 
 Connection::Connection(std::string path, Access access, int busy_seconds) : path_(std::move(path)) {
-  if (path_.empty()) throw UserError("the name of the database is empty");
+  check_place(path_, access);
   std::error_code ignored;
-  if (fs::is_directory(path_, ignored)) throw UserError({path_}, "is a folder; a database was expected");
-  if (access != Access::Create && !fs::exists(path_, ignored)) throw UserError({path_}, "does not exist");
-  const fs::path folder = fs::path(path_).parent_path();
-  if (access == Access::Create && !folder.empty() && !fs::is_directory(folder, ignored)) {
-    throw UserError({path_}, fmt::format("cannot be made: there is no folder {}", folder.string()));
-  }
-  if (access == Access::Create && !fs::exists(path_, ignored) &&
-      ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
-    if (errno == EROFS) throw UserError({path_}, "cannot be made: it would be on a read-only file system");
-    throw UserError(
-        {path_}, fmt::format("cannot be made: no permission in {}", folder.empty() ? "." : folder.string()));
-  }
-  if (access != Access::Read && fs::exists(path_, ignored)) check_writable(path_, folder);
   // Who may not write it cannot remove the -wal and -shm that readers make. Without a log nobody has it open.
   const bool only_read =
       access == Access::Read && ::access(path_.c_str(), W_OK) != 0 && !fs::exists(path_ + "-wal", ignored);
@@ -209,7 +215,22 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
     handle_ = nullptr;
     return sqlite3_open_v2(what.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE, nullptr) == SQLITE_OK;
   };
+  const auto open_at_rest = [&] {
+    const Bytes bytes = read_at_rest(path_);
+    if (bytes.data == nullptr) return false;
+    if (!open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY)) fail();
+    if (sqlite3_deserialize(handle_, "main", bytes.data, bytes.size, bytes.size,
+                            SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+      fail();
+    return true;
+  };
   try {
+    if (access == Access::Read && open_at_rest()) {
+      if (sqlite3_exec(handle_, "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK)
+        fail();
+      opening_ = false;
+      return;
+    }
     // Who can write also removes the -wal and -shm that readers need, as the last to close them.
     const int create = access == Access::Create ? SQLITE_OPEN_CREATE : 0;
     if (only_read ? !open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
@@ -260,6 +281,14 @@ std::int64_t Connection::value(std::string_view sql) {
 }
 
 std::int64_t Connection::last_row_id() const { return sqlite3_last_insert_rowid(handle_); }
+
+std::string Connection::serialized() const {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      sqlite3_serialize(handle_, "main", &size, 0), sqlite3_free);
+  if (!bytes) throw std::bad_alloc();
+  return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
+}
 
 int Connection::changes() const { return sqlite3_changes(handle_); }
 

@@ -63,11 +63,16 @@ inline constexpr int kBusySeconds = 60;
 
 enum class Access { Read, Write, Create };
 
+/// Throws UserError where a connection cannot be: nothing or a folder has the name, or what has it, or the
+/// folder that it would be in, cannot be written.
+void check_place(const std::string& path, Access access);
+
 /// A connection to one file. Not to be used by two threads, nor after a fork by the child.
 class Connection {
  public:
   /// Throws UserError when the file cannot be opened, or, but for Create, does not exist. Waits up to
-  /// `busy_seconds` for other processes' transactions.
+  /// `busy_seconds` for other processes' transactions. To read what nobody writes (at_rest.hpp), no file is
+  /// made beside it and none stays open.
   Connection(std::string path, Access access, int busy_seconds = kBusySeconds);
   /// An empty database that is nowhere else.
   [[nodiscard]] static Connection in_memory() { return Connection(); }
@@ -89,6 +94,8 @@ class Connection {
   [[nodiscard]] std::int64_t last_row_id() const;
   [[nodiscard]] int changes() const;  // rows that the last statement changed
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The bytes that a file of this database has.
+  [[nodiscard]] std::string serialized() const;
   [[noreturn]] void fail() const;
 
  private:

@@ -280,6 +280,28 @@ TEST_F(ExitCodes, ASignalLeavesNoTemporaryFile) {
   }
 }
 
+TEST_F(ExitCodes, ASignalWhileADatabaseIsReadLeavesNothingBesideIt) {
+  ASSERT_EQ(gpumux({"run", "add", "--set", "sms=2", "--db", "a.sqlite"}).code, 0);
+  for (const Words& words :
+       {Words{"report", "a.sqlite", "-o", "a.html"}, Words{"export", "a.sqlite", "a.csv"}})
+    for (int milliseconds = 4; milliseconds <= 40; milliseconds += 4) {
+      const pid_t child = start(words);
+      ::usleep(static_cast<useconds_t>(milliseconds) * 1000);
+      ::kill(child, SIGINT);
+      (void)wait_for(child);
+      for (const char* companion : {"-wal", "-shm"})
+        EXPECT_FALSE(exists(std::string("a.sqlite") + companion)) << words[0] << " " << milliseconds;
+      expect_no_temporaries();
+    }
+}
+
+TEST_F(ExitCodes, ALimitOnFilesIsNoneOnReading) {
+  ASSERT_EQ(gpumux({"run", "add", "--set", "sms=2", "--db", "a.sqlite"}).code, 0);
+  const Outcome o = in_shell("ulimit -f 1; ", {"export", "a.sqlite", "--csv"}, ">/dev/null");
+  EXPECT_EQ(o.code, 0) << o.err;
+  for (const char* companion : {"-wal", "-shm"}) EXPECT_FALSE(exists(std::string("a.sqlite") + companion));
+}
+
 TEST_F(ExitCodes, ASweepEndsWithTheGravestOfItsFailures) {
   const std::string bad =
       "{name = \"bad\", app = \"" + kKernel + ":outside\", grid = 1, block = 1, args = [\"zero:i32[1]\"]}";

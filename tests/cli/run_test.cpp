@@ -157,6 +157,9 @@ TEST_F(Run, OneResultMayGoToStandardOutput) {
     (void)output_of({option, file});
     EXPECT_EQ(output_of({option, "-"}), read_file(file)) << option;
   }
+  EXPECT_TRUE(json::parse(output_of({"--timeline", "-"})).contains("traceEvents"));
+  EXPECT_TRUE(json::accept(
+      gpumux({"profile", "add", "--set", "sms=2", "--cycles", "2000", "--quiet", "-o", "-"}).out));
   const Outcome two = gpumux({"run", "add", "--set", "sms=2", "--json", "-", "--stats", "-"});
   EXPECT_EQ(two.code, 2);
   EXPECT_NE(two.err.find("-: error: would be written twice"), std::string::npos) << two.err;
