@@ -10,8 +10,8 @@ L1::L1(const arch::L1Config& config)
       on_miss_(config.allocate == "on-miss"),
       xor_index_(config.index == "xor"),
       write_evict_(config.write == "evict"),
-      mshr_limit_(std::clamp(config.mshr_entries, 1U, unsigned{kNone} - 1U)),
-      merge_limit_(std::clamp(config.mshr_merges, 1U, 255U)) {
+      mshr_limit_(config.mshr_entries),
+      merge_limit_(config.mshr_merges) {
   ways_ = std::max(1U, config.ways);
   sets_ = std::max(1U, config.bytes / (ways_ * kLineBytes));
   power_of_two_ = std::has_single_bit(sets_);

@@ -15,7 +15,7 @@ class ReadOnlyCache {
   /// bytes == 0: every access hits.
   ReadOnlyCache(std::uint32_t bytes, std::uint32_t ways, std::uint32_t line_bytes)
       : ways_(std::max(1U, ways)),
-        line_bytes_(std::clamp(line_bytes, kSectorBytes, kLineBytes)),
+        line_bytes_(line_bytes),
         sets_(std::max(1U, bytes / (ways_ * line_bytes_))),
         perfect_(bytes == 0),
         lines_(perfect_ ? 0 : std::size_t{sets_} * ways_) {}

@@ -390,25 +390,57 @@ TEST(Inline, DoublingCallsAreBounded) {
   }
 }
 
+/// What kernel k(out, 7) of the text writes to its first word.
+std::uint32_t result_of(const std::string& text, int optimize) {
+  workload::DeviceMemory memory(0);
+  const Address out = memory.allocate(4);
+  emulator::LoadedModule module(emulator::compile_module(text, "t.ptx", {.optimize = optimize}), memory, 0,
+                                nullptr);
+  emulator::LaunchConfig config;
+  config.block = {32, 1, 1};
+  config.max_warp_instructions = 100'000'000;
+  config.parameters.resize(12);
+  std::memcpy(config.parameters.data(), &out, 8);
+  const std::uint32_t seven = 7;
+  std::memcpy(config.parameters.data() + 8, &seven, 4);
+  emulator::run_functionally(*module.launch(*module.find("k"), config));
+  std::uint32_t result = 0;
+  memory.read(out, std::as_writable_bytes(std::span(&result, 1)));
+  return result;
+}
+
 TEST(Inline, RealCallsComputeWhatInlinedOnesDo) {
-  for (const int optimize : {0, 1}) {
-    workload::DeviceMemory memory(0);
-    const Address out = memory.allocate(4);
-    const std::string text = kernel_text(kCallsF0, doubling_calls(16, 64));
-    emulator::LoadedModule module(emulator::compile_module(text, "doubling.ptx", {.optimize = optimize}),
-                                  memory, 0, nullptr);
-    emulator::LaunchConfig config;
-    config.block = {32, 1, 1};
-    config.max_warp_instructions = 100'000'000;
-    config.parameters.resize(12);
-    std::memcpy(config.parameters.data(), &out, 8);
-    const std::uint32_t seven = 7;
-    std::memcpy(config.parameters.data() + 8, &seven, 4);
-    emulator::run_functionally(*module.launch(*module.find("k"), config));
-    std::uint32_t result = 0;
-    memory.read(out, std::as_writable_bytes(std::span(&result, 1)));
-    EXPECT_EQ(result, 7U + 65536U);
+  for (const int optimize : {0, 1})
+    EXPECT_EQ(result_of(kernel_text(kCallsF0, doubling_calls(16, 64)), optimize), 7U + 65536U);
+}
+
+TEST(Spill, ACallsTargetIsReadBeforeTheStackPointerMoves) {
+  // Three functions, and a pointer with fewer uses than the values that live beside it: it is spilled.
+  std::string functions;
+  for (int i = 1; i <= 3; ++i)
+    functions += fmt::format(
+        ".func (.param .b32 o) f{0}(.param .b32 i) {{ .reg .b32 %a; .local .align 8 .b8 d[{1}]; "
+        "ld.param.u32 %a,[i]; mad.lo.u32 %a,%a,100,{0}; st.param.b32 [o],%a; ret; }}\n",
+        i, 64 * i);
+  std::string body = R"(ld.param.u64 %rd1,[p]; ld.param.u32 %r1,[n];
+    mov.u64 %rd3,f1; mov.u64 %rd4,f2; mov.u64 %rd5,f3; setp.gt.u32 %p1,%r1,3; setp.gt.u32 %p2,%r1,9;
+    selp.b64 %rd6,%rd4,%rd3,%p1; selp.b64 %rd6,%rd5,%rd6,%p2;)";
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    body += fmt::format("mad.lo.u32 %r{},%r1,{},{};", 10 + i, i + 3, i * i);
+    sum += 7 * (i + 3) + i * i;
   }
+  body += "mov.u32 %r4,0; setp.eq.u32 %p3,%r1,0; LOOP:";  // runs once; what is before it stays there
+  for (int i = 0; i < 60; ++i) body += fmt::format("add.u32 %r4,%r4,%r{};", 10 + i);
+  body += R"(@%p3 bra LOOP; { .param .b32 x; .param .b32 y; st.param.b32 [x],%r1;
+    q : .callprototype (.param .b32 _) _ (.param .b32 _); call (y),%rd6,(x),q; ld.param.b32 %r3,[y]; }
+    add.u32 %r3,%r3,%r4;)";
+  for (int i = 0; i < 60; ++i) body += fmt::format("add.u32 %r3,%r3,%r{};", 10 + i);
+  body += "st.global.u32 [%rd1],%r3; ret;";
+  EXPECT_GT(compile_text(kernel_text(body, functions, ".maxnreg 24 "), 1).local_bytes, 0U);
+  for (const int optimize : {0, 1})
+    for (const char* bounds : {"", ".maxnreg 24 ", ".maxnreg 16 "})
+      EXPECT_EQ(result_of(kernel_text(body, functions, bounds), optimize), 702U + 2 * sum) << bounds;
 }
 
 TEST(Inline, StackHoldsTheDeepestCalls) {
