@@ -1,5 +1,6 @@
 // gpumux list machines|policies|apps|experiments [NAME] [--json|--toml]
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "arch/config_file.hpp"
+#include "arch/warp_scheduler.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
@@ -153,8 +155,8 @@ void print_policies(const ordered_json& list) {
 
 /// What every policy takes besides its own settings.
 void print_levels() {
-  fmt::print("{:<12} {}\n", "all",
-             "take ,warps=gto or ,warps=lrr, the warp scheduler instead of the machine's,");
+  fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
+             fmt::join(arch::warp_scheduler_names(), "|"));
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
   for (const ordered_json& s : memory_schemes_json()) {

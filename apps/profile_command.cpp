@@ -8,6 +8,7 @@
 
 #include "app_options.hpp"
 #include "arch/config_file.hpp"
+#include "arch/warp_scheduler.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
@@ -46,7 +47,7 @@ int profile_command(Arguments args) {
   bool quiet = false;
   app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", machine));
   app.add_option("--set", set, "KEY=VALUE, a setting of the machine; repeatable")->allow_extra_args(false);
-  app.add_option("--warps", warps, "warp scheduler, gto or lrr [the machine's]");
+  app.add_option("--warps", warps, "warp scheduler [the machine's]; " + arch::warp_scheduler_help());
   app.add_option("--seed", seed, "of the inputs [1]");
   app.add_option("--cycles", cycles, fmt::format("core cycles of each run, at least 1000 [{}]", cycles));
   app.add_option("--threads", threads, "host threads; results never depend on them [1]")

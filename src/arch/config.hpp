@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "arch/choices.hpp"
+#include "arch/warp_scheduler.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 
@@ -40,8 +42,9 @@ struct SmConfig {
   std::uint32_t shared_bytes = 49152;
   std::uint32_t shared_allocation_unit = 128;  // bytes per block are rounded up to this
   std::uint32_t schedulers = 2;
-  std::uint32_t issue_interval = 1;            // core cycles between two issues of one scheduler
-  std::string warp_scheduler = "gto";          // gto, lrr
+  std::uint32_t issue_interval = 1;  // core cycles between two issues of one scheduler
+  WarpScheduler warp_scheduler = WarpScheduler::gto;
+  std::uint32_t ready_queue = 6;               // warps of a scheduler that may issue, of two-level ones
   std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
   std::uint32_t collectors_per_scheduler = 8;  // instructions that may be collecting operands at once
   std::uint32_t result_buses = 8;              // write-backs per cycle of the whole SM, fixed-latency results
@@ -78,10 +81,9 @@ struct L1Config {
   std::uint32_t bytes = 16384;
   std::uint32_t ways = 4;
   bool sectored = false;
-  std::string index = "xor";         // xor, linear
-  std::string allocate = "on-miss";  // on-miss: the line is reserved at the miss; on-fill: at the fill
-  std::string write = "evict";       // evict: write-evict, no allocate; through: write-through, no allocate,
-                                     // a hit updates the line
+  IndexFunction index = IndexFunction::Xor;  // linear or xor
+  Allocate allocate = Allocate::OnMiss;
+  L1Write write = L1Write::Evict;
   std::uint32_t mshr_entries = 32;
   std::uint32_t mshr_merges = 8;  // requests per entry, the first included
   std::uint32_t miss_queue = 8;
@@ -109,9 +111,9 @@ struct L2Config {
   std::uint32_t slice_bytes = 65536;
   std::uint32_t ways = 8;
   bool sectored = false;
-  std::string index = "linear";  // linear, xor, ipoly
-  std::string allocate = "on-miss";
-  std::string partition_hash = "linear";  // linear, xor, ipoly: which partition an interleave unit goes to
+  IndexFunction index = IndexFunction::Linear;
+  Allocate allocate = Allocate::OnMiss;
+  IndexFunction partition_hash = IndexFunction::Linear;  // which partition an interleave unit goes to
   std::uint32_t interleave_bytes = 256;
   std::uint32_t mshr_entries = 32;  // per slice
   std::uint32_t mshr_merges = 4;
@@ -130,8 +132,8 @@ struct DramConfig {
   std::uint32_t row_bytes = 2048;
   std::uint32_t banks = 16;
   std::uint32_t bank_groups = 4;
-  std::string scheduler = "frfcfs";  // frfcfs, fcfs
-  std::uint32_t queue = 16;          // requests per channel; of a sectored L2, sectors fetched
+  DramOrder scheduler = DramOrder::FrFcfs;
+  std::uint32_t queue = 16;  // requests per channel; of a sectored L2, sectors fetched
   std::uint32_t return_queue = 116;
   std::uint32_t fixed_latency = 100;       // core cycles added to each access
   bool separate_row_bus = false;           // HBM: row and column commands in the same cycle

@@ -82,12 +82,12 @@ std::uint64_t whole_number(const Field& field, const toml::node& node, const Sou
   wrong_type(field, where, "a whole number", kind_text(node));
 }
 
-void check_choice(const Field& field, const SourceLocation& where, const std::string& value) {
+/// The value's index among the choices; 0 of a free text.
+std::uint8_t checked_choice(const Field& field, const SourceLocation& where, const std::string& value) {
   if (!is_one_line(value)) throw UserError(where, fmt::format("'{}' must be on one line", field.key));
-  if (field.choices.empty()) return;
-  for (const std::string& choice : field.choices) {
-    if (choice == value) return;
-  }
+  if (field.choices.empty()) return 0;
+  const auto found = std::find(field.choices.begin(), field.choices.end(), value);
+  if (found != field.choices.end()) return static_cast<std::uint8_t>(found - field.choices.begin());
   throw UserError(where, unknown_choice(fmt::format("value of '{}'", field.key), value, field.choices));
 }
 
@@ -101,11 +101,15 @@ void set_from_node(Loading& loading, const Field& field, const toml::node& node,
           const auto* value = node.as_boolean();
           if (value == nullptr) wrong_type(field, where, "true or false", kind_text(node));
           target = value->get();
-        } else if constexpr (std::is_same_v<T, std::string>) {
+        } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::uint8_t>) {
           const auto* value = node.as_string();
           if (value == nullptr) wrong_type(field, where, "a text", kind_text(node));
-          check_choice(field, where, value->get());
-          target = value->get();
+          const std::uint8_t index = checked_choice(field, where, value->get());
+          if constexpr (std::is_same_v<T, std::string>) {
+            target = value->get();
+          } else {
+            target = index;
+          }
         } else if constexpr (std::is_same_v<T, double>) {
           const std::optional<double> value = node.value<double>();
           if (!value || node.is_boolean()) wrong_type(field, where, "a number", kind_text(node));
@@ -167,8 +171,10 @@ void set_from_text(Loading& loading, const Field& field, std::string_view text, 
           }
           target = text == "true";
         } else if constexpr (std::is_same_v<T, std::string>) {
-          check_choice(field, where, std::string(text));
+          (void)checked_choice(field, where, std::string(text));
           target = text;
+        } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+          target = checked_choice(field, where, std::string(text));
         } else if constexpr (std::is_same_v<T, double>) {
           const std::optional<double> value = parse_double(text);
           if (!value) {

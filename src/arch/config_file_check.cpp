@@ -112,9 +112,9 @@ void Checker::l1() const {
           fmt::format("l1.size = {} is no whole number of sets of {} ways x {} bytes", l1.bytes, l1.ways,
                       kLineBytes));
   const std::uint64_t sets = l1.bytes / way_bytes;
-  require(l1.index == "linear" || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
+  require(l1.index == IndexFunction::Linear || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
           fmt::format("l1.size = {} in {} ways makes {} sets; index \"{}\" needs a power of two", l1.bytes,
-                      l1.ways, sets, l1.index));
+                      l1.ways, sets, word(l1.index)));
   constexpr std::uint32_t kMaxLines = 65534;  // sm/l1.hpp counts lines in 16 bits
   const std::uint32_t largest = std::max(l1.bytes, l1.unified_bytes);
   require(
@@ -168,15 +168,16 @@ void Checker::l2() const {
           fmt::format("l2.slice_size = {} is no whole number of sets of {} ways x {} bytes", l2.slice_bytes,
                       l2.ways, kLineBytes));
   const std::uint64_t sets = l2.slice_bytes / way_bytes;
-  require(l2.index == "linear" || std::has_single_bit(sets), {"l2.slice_size", "l2.ways", "l2.index"},
+  require(l2.index == IndexFunction::Linear || std::has_single_bit(sets),
+          {"l2.slice_size", "l2.ways", "l2.index"},
           fmt::format("l2.slice_size = {} in {} ways makes {} sets; index \"{}\" needs a power of two",
-                      l2.slice_bytes, l2.ways, sets, l2.index));
+                      l2.slice_bytes, l2.ways, sets, word(l2.index)));
   const std::uint32_t slices = l2.partitions * l2.slices_per_partition;
   require(
-      l2.partition_hash == "linear" || std::has_single_bit(slices),
+      l2.partition_hash == IndexFunction::Linear || std::has_single_bit(slices),
       {"l2.partitions", "l2.slices_per_partition", "l2.partition_hash"},
       fmt::format("l2.partitions x l2.slices_per_partition = {}; partition_hash \"{}\" needs a power of two",
-                  slices, l2.partition_hash));
+                  slices, word(l2.partition_hash)));
   require(slices * std::uint64_t{l2.slice_bytes} <= kMaxCaches,
           {"l2.partitions", "l2.slices_per_partition", "l2.slice_size"},
           fmt::format("{} slices of l2.slice_size = {} are {} bytes; at most {}", slices, l2.slice_bytes,

@@ -21,6 +21,12 @@ constexpr double kMaxLatency = 8192;  // of the SM: sm/scoreboard.hpp counts rea
 // A function that gives the member of a configuration.
 #define GPUMUX_MEMBER(path) \
   [](MachineConfig & c) -> auto& { return c.path; }
+// Of an enumeration; an unsigned char may stand for any object's bytes.
+#define GPUMUX_BYTE(path)                           \
+  [](MachineConfig& c) -> std::uint8_t& {           \
+    static_assert(sizeof(c.path) == 1);             \
+    return reinterpret_cast<std::uint8_t&>(c.path); \
+  }
 
 void count(Fields& out, std::string key, Field::Member<std::uint32_t> member, double low, double high,
            std::string unit, std::string description) {
@@ -41,16 +47,22 @@ void number(Fields& out, std::string key, Field::Member<double> member, double l
 void flag(Fields& out, std::string key, Field::Member<bool> member, std::string description) {
   out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 1, {}});
 }
-void text(Fields& out, std::string key, Field::Member<std::string> member, std::vector<std::string> choices,
-          std::string description) {
-  out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 0, std::move(choices)});
+void text(Fields& out, std::string key, Field::Member<std::string> member, std::string description) {
+  out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 0, {}});
+}
+/// `words`: in the order of the enumeration, or the first of them.
+template <typename Words>
+void choice(Fields& out, std::string key, Field::Member<std::uint8_t> member, const Words& words,
+            std::string description) {
+  out.push_back(
+      {std::move(key), "", std::move(description), std::move(member), 0, 0, {words.begin(), words.end()}});
 }
 
 void add_general(Fields& f) {
-  text(f, "name", GPUMUX_MEMBER(name), {}, "name in results; without it, the file's name");
-  text(f, "description", GPUMUX_MEMBER(description), {}, "one line for `gpumux list machines`");
-  text(f, "source", GPUMUX_MEMBER(source), {}, "where the numbers come from");
-  text(f, "variant_of", GPUMUX_MEMBER(variant_of), {}, "the machine that this one changes; set by `base`");
+  text(f, "name", GPUMUX_MEMBER(name), "name in results; without it, the file's name");
+  text(f, "description", GPUMUX_MEMBER(description), "one line for `gpumux list machines`");
+  text(f, "source", GPUMUX_MEMBER(source), "where the numbers come from");
+  text(f, "variant_of", GPUMUX_MEMBER(variant_of), "the machine that this one changes; set by `base`");
   count(f, "sms", GPUMUX_MEMBER(sms), 1, 1024, "SMs", "streaming multiprocessors");
   f.push_back({"watchdog_cycles",
                "core cycles",
@@ -84,8 +96,10 @@ void add_sm(Fields& f) {
   count(f, "sm.schedulers", GPUMUX_MEMBER(sm.schedulers), 1, 4, "schedulers", "warp schedulers");
   count(f, "sm.issue_interval", GPUMUX_MEMBER(sm.issue_interval), 1, 64, "core cycles",
         "between two issues of one scheduler");
-  text(f, "sm.warp_scheduler", GPUMUX_MEMBER(sm.warp_scheduler), {"gto", "lrr"},
-       "greedy then oldest, or loose round robin");
+  choice(f, "sm.warp_scheduler", GPUMUX_BYTE(sm.warp_scheduler), warp_scheduler_names(),
+         warp_scheduler_help());
+  count(f, "sm.ready_queue", GPUMUX_MEMBER(sm.ready_queue), 1, 64, "warps",
+        "of a scheduler that may issue, under the two-level ones");
   count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
         "of the whole SM, split evenly among the schedulers");
   count(f, "sm.collectors_per_scheduler", GPUMUX_MEMBER(sm.collectors_per_scheduler), 1, 64, "instructions",
@@ -166,11 +180,12 @@ void add_caches(Fields& f) {
        "L1 data cache per SM, 128-byte lines");
   count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");
   flag(f, "l1.sectored", GPUMUX_MEMBER(l1.sectored), "32-byte sectors are fetched and counted, not lines");
-  text(f, "l1.index", GPUMUX_MEMBER(l1.index), {"xor", "linear"}, "set index function");
-  text(f, "l1.allocate", GPUMUX_MEMBER(l1.allocate), {"on-miss", "on-fill"},
-       "when a line is reserved: at the miss, or only when the data comes");
-  text(f, "l1.write", GPUMUX_MEMBER(l1.write), {"evict", "through"},
-       "write-evict, or write-through where a hit updates the line; neither allocates");
+  choice(f, "l1.index", GPUMUX_BYTE(l1.index),
+         std::array{word(IndexFunction::Linear), word(IndexFunction::Xor)}, "set index function");
+  choice(f, "l1.allocate", GPUMUX_BYTE(l1.allocate), kAllocateWords,
+         "when a line is reserved: at the miss, or only when the data comes");
+  choice(f, "l1.write", GPUMUX_BYTE(l1.write), kL1WriteWords,
+         "write-evict, or write-through where a hit updates the line; neither allocates");
   count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65534, "entries", "outstanding lines");
   count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 255, "requests",
         "per MSHR entry, the first included");
@@ -207,11 +222,11 @@ void add_memory(Fields& f) {
   size(f, "l2.slice_size", GPUMUX_MEMBER(l2.slice_bytes), kLineBytes, kMaxSlice, "one slice, 128-byte lines");
   count(f, "l2.ways", GPUMUX_MEMBER(l2.ways), 1, 4096, "ways", "associativity");
   flag(f, "l2.sectored", GPUMUX_MEMBER(l2.sectored), "32-byte sectors are fetched and counted, not lines");
-  text(f, "l2.index", GPUMUX_MEMBER(l2.index), {"linear", "xor", "ipoly"}, "set index function");
-  text(f, "l2.allocate", GPUMUX_MEMBER(l2.allocate), {"on-miss", "on-fill"},
-       "when a line is reserved: at the miss, or only when the data comes");
-  text(f, "l2.partition_hash", GPUMUX_MEMBER(l2.partition_hash), {"linear", "xor", "ipoly"},
-       "which slice of which partition an interleave unit goes to");
+  choice(f, "l2.index", GPUMUX_BYTE(l2.index), kIndexFunctionWords, "set index function");
+  choice(f, "l2.allocate", GPUMUX_BYTE(l2.allocate), kAllocateWords,
+         "when a line is reserved: at the miss, or only when the data comes");
+  choice(f, "l2.partition_hash", GPUMUX_BYTE(l2.partition_hash), kIndexFunctionWords,
+         "which slice of which partition an interleave unit goes to");
   size(f, "l2.interleave_size", GPUMUX_MEMBER(l2.interleave_bytes), kLineBytes, 65536,
        "consecutive bytes that stay in one slice");
   count(f, "l2.mshr_entries", GPUMUX_MEMBER(l2.mshr_entries), 1, 65534, "entries",
@@ -235,8 +250,8 @@ void add_memory(Fields& f) {
   size(f, "dram.row_size", GPUMUX_MEMBER(dram.row_bytes), kLineBytes, 1 << 20, "one open row of a bank");
   count(f, "dram.banks", GPUMUX_MEMBER(dram.banks), 1, 64, "banks", "per channel");
   count(f, "dram.bank_groups", GPUMUX_MEMBER(dram.bank_groups), 1, 64, "bank groups", "per channel");
-  text(f, "dram.scheduler", GPUMUX_MEMBER(dram.scheduler), {"frfcfs", "fcfs"},
-       "open rows first, or in order of arrival");
+  choice(f, "dram.scheduler", GPUMUX_BYTE(dram.scheduler), kDramOrderWords,
+         "open rows first, or in order of arrival");
   count(f, "dram.queue", GPUMUX_MEMBER(dram.queue), 1, 4096, "requests",
         "per channel; below a sectored L2, each sector that it fetches is one");
   count(f, "dram.return_queue", GPUMUX_MEMBER(dram.return_queue), 1, 4096, "requests",
@@ -375,6 +390,8 @@ std::string field_text(const Field& field, const MachineConfig& const_config) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string>) {
           return quoted(value);
+        } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+          return quoted(field.choices.at(value));
         } else if constexpr (std::is_same_v<T, LatencyConfig>) {
           return fmt::format("[{}, {}]", value.latency, value.initiation);
         } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
@@ -392,7 +409,8 @@ std::string field_text(const Field& field, const MachineConfig& const_config) {
 
 std::string range_text(const Field& field) {
   if (std::holds_alternative<Field::Member<bool>>(field.access)) return "true or false";
-  if (std::holds_alternative<Field::Member<std::string>>(field.access)) {
+  if (std::holds_alternative<Field::Member<std::uint8_t>>(field.access) ||
+      std::holds_alternative<Field::Member<std::string>>(field.access)) {
     return field.choices.empty() ? "text" : fmt::format("{}", fmt::join(field.choices, ", "));
   }
   return fmt::format("{} to {}", field.low, field.high);

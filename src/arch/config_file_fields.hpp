@@ -16,8 +16,10 @@ namespace gpumux::arch {
 struct Field {
   template <typename T>
   using Member = std::function<T&(MachineConfig&)>;
-  using Access = std::variant<Member<std::uint32_t>, Member<std::uint64_t>, Member<double>, Member<bool>,
-                              Member<std::string>, Member<LatencyConfig>, Member<std::vector<std::uint32_t>>>;
+  // Of an enumeration its bytes, for they are indices into `choices`.
+  using Access = std::variant<Member<std::uint8_t>, Member<std::uint32_t>, Member<std::uint64_t>,
+                              Member<double>, Member<bool>, Member<std::string>, Member<LatencyConfig>,
+                              Member<std::vector<std::uint32_t>>>;
 
   std::string key;   // "sm.schedulers": table and key in the file, and the name that --set takes
   std::string unit;  // of the value; "bytes" also accepts texts such as "48K"
@@ -25,7 +27,7 @@ struct Field {
   Access access;
   double low = 0;  // least and greatest value (of a latency: its low and that of its initiation)
   double high = 0;
-  std::vector<std::string> choices;  // of a text; empty: free
+  std::vector<std::string> choices;  // of an enumeration or a text; empty: free text
 
   [[nodiscard]] bool is_size() const { return unit == "bytes"; }
   /// "sm" of "sm.schedulers"; empty for a key outside tables.

@@ -29,7 +29,6 @@ void validate(const arch::DramConfig& c) {
           "dram.bus_bytes and dram.transfers_per_clock must be positive");
   require(c.queue >= 1 && c.queue < 0xffff, "dram.queue must be 1 to 65534");
   require(c.return_queue >= 1, "dram.return_queue must be at least 1");
-  require(c.scheduler == "frfcfs" || c.scheduler == "fcfs", "dram.scheduler must be \"frfcfs\" or \"fcfs\"");
   require(c.write_low_watermark <= c.write_high_watermark,
           "dram.write_low_watermark must not exceed dram.write_high_watermark");
   require(c.REFI == 0 || c.RFC + c.RAS + c.RP + c.banks < c.REFI,
@@ -59,7 +58,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
       refi_(c.REFI),
       rfc_(c.RFC),
       separate_row_bus_(c.separate_row_bus),
-      fcfs_(c.scheduler == "fcfs"),
+      fcfs_(c.scheduler == arch::DramOrder::Fcfs),
       write_high_(std::min(c.write_high_watermark, c.queue)),
       write_low_(std::min(c.write_low_watermark, write_high_)),
       burst_bytes_(c.burst_bytes),

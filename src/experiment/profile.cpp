@@ -107,7 +107,7 @@ Point simulate_point(const RunSpec& alone, std::uint32_t cap) {
 
 std::string acting(const RunSpec& spec) {
   arch::MachineConfig machine = spec.machine;
-  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
+  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
   return arch::acting_toml(machine);
 }
 

@@ -135,7 +135,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   check_apps(spec);
   const auto begin = std::chrono::steady_clock::now();
   arch::MachineConfig config = spec.machine;
-  if (!spec.policy.warps.empty()) config.sm.warp_scheduler = spec.policy.warps;
+  if (!spec.policy.warps.empty()) config.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
 
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.

@@ -24,8 +24,6 @@ void validate(const arch::L2Config& c) {
   require(c.mshr_merges >= 1, "l2.mshr_merges must be at least 1");
   require(c.miss_queue >= 1 && c.input_queue >= 1 && c.output_queue >= 1,
           "l2.miss_queue, l2.input_queue and l2.output_queue must be at least 1");
-  require(c.allocate == "on-miss" || c.allocate == "on-fill",
-          "l2.allocate must be \"on-miss\" or \"on-fill\"");
 }
 
 // What both name alike, from `kernel` to `flits`: eight bytes at once.

@@ -27,7 +27,7 @@ Slice::Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& sha
     : s_(shared),
       index_(index),
       sectored_(config.l2.sectored),
-      on_fill_(config.l2.allocate == "on-fill"),
+      on_fill_(config.l2.allocate == arch::Allocate::OnFill),
       latency_(std::max<std::uint32_t>(1, config.l2.latency)),
       port_bytes_(std::max<std::uint32_t>(1, config.l2.port_bytes)),
       atomic_interval_(std::max<std::uint32_t>(1, config.l2.atomic_interval)),

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace gpumux::noc {
 
@@ -17,15 +16,16 @@ constexpr std::array<std::uint32_t, 17> kPolynomials = {1,      0x3,    0x7,    
 
 }  // namespace
 
-IndexHash::IndexHash(const std::string& name, std::uint32_t count, const std::string& key) : count_(count) {
+IndexHash::IndexHash(arch::IndexFunction function, std::uint32_t count, const std::string& key)
+    : count_(count) {
   if (count == 0) throw UserError(fmt::format("{}: there is nothing to choose from (count 0)", key));
   const bool power = std::has_single_bit(count);
   bits_ = power ? static_cast<std::uint32_t>(std::countr_zero(count)) : 0;
-  if (name == "linear") {
+  if (function == arch::IndexFunction::Linear) {
     kind_ = Kind::Linear;
-  } else if (name == "xor") {
+  } else if (function == arch::IndexFunction::Xor) {
     kind_ = power ? Kind::XorPower : Kind::Xor;
-  } else if (name == "ipoly") {
+  } else {
     if (!power || bits_ >= kPolynomials.size()) {
       throw UserError(
           fmt::format("{} = \"ipoly\" needs a power of two up to 65536, not {}; use \"xor\"", key, count));
@@ -48,9 +48,6 @@ IndexHash::IndexHash(const std::string& name, std::uint32_t count, const std::st
         if (bits_ > 0) power_of_x = times_x(power_of_x);
       }
     }
-  } else {
-    const std::vector<std::string> known = {"linear", "xor", "ipoly"};
-    throw UserError(key + ": " + unknown_choice("index hash", name, known));
   }
 }
 

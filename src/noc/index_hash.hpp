@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "arch/choices.hpp"
+
 namespace gpumux::noc {
 
 /// Maps (low digit, high part) of a number to one of `count` places, such that for each high part the low
@@ -19,9 +21,9 @@ namespace gpumux::noc {
 /// A rotation then renames the places (xor for powers of two under xor and ipoly, else a sum).
 class IndexHash {
  public:
-  /// `key` names the setting in errors ("l2.partition_hash"). Throws UserError for an unknown name, and for
-  /// ipoly with a count that is no power of two from 1 to 65536.
-  IndexHash(const std::string& name, std::uint32_t count, const std::string& key);
+  /// `key` names the setting in errors ("l2.partition_hash"). Throws UserError for ipoly with a count that is
+  /// no power of two from 1 to 65536.
+  IndexHash(arch::IndexFunction function, std::uint32_t count, const std::string& key);
 
   [[nodiscard]] std::uint32_t permute(std::uint32_t low, std::uint64_t high, std::uint32_t rotation) const {
     switch (kind_) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -65,8 +64,6 @@ std::pair<std::string, std::string> key_and_value(const std::string& part) {
   return {std::string(trim(part.substr(0, equals))), std::string(trim(part.substr(equals + 1)))};
 }
 
-constexpr std::array<const char*, 2> kWarpSchedulers = {"gto", "lrr"};
-
 }  // namespace
 
 bool register_policy(PolicyInfo info, std::string_view path) {
@@ -106,10 +103,7 @@ PolicyChoice parse_choice(std::string_view text) {
   for (const std::string& part : parts) {
     const auto [key, value] = key_and_value(part);
     if (key == "warps") {
-      if (std::find(kWarpSchedulers.begin(), kWarpSchedulers.end(), value) == kWarpSchedulers.end()) {
-        const std::vector<std::string> schedulers(kWarpSchedulers.begin(), kWarpSchedulers.end());
-        throw UserError(unknown_choice("warp scheduler", value, schedulers));
-      }
+      (void)arch::warp_scheduler_named(value);
       choice.warps = value;
     } else if (key == "memory") {
       if (memory != nullptr)

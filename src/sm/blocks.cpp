@@ -41,7 +41,6 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       issue_interval(std::max(1U, config.sm.issue_interval)),
       memory_issue_width(std::max(1U, config.sm.memory_issue_width)),
       shared_capacity(config.sm.shared_bytes),
-      greedy(config.sm.warp_scheduler == "gto"),
       l1_enabled(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
       read_flits(network.flits(0)),
       warps(std::size_t{local_slots(config.sm)} * config.sm.schedulers),
@@ -58,9 +57,6 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       blocks(config.sm.max_blocks) {
   if (schedulers_count == 0 || schedulers_count > Fetch::kMaxSchedulers || local_slots(config.sm) > 64)
     throw UserError("sm: 1 to 8 schedulers with at most 64 warps each are possible");
-  if (config.sm.warp_scheduler != "gto" && config.sm.warp_scheduler != "lrr")
-    throw UserError(
-        fmt::format("sm.warp_scheduler: '{}' is not known; choose gto or lrr", config.sm.warp_scheduler));
   if (config.sm.max_blocks > 255) throw UserError("sm.max_blocks: at most 255");
   config.sm.memory_queue = std::max(1U, config.sm.memory_queue);
   const std::uint32_t banks = config.sm.register_banks / schedulers_count;
@@ -277,7 +273,7 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   warp.alive = false;
   scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
   std::erase(scheduler.by_age, warp.local);
-  if (scheduler.greedy == warp.local) scheduler.greedy = Scheduler::kNoWarp;
+  scheduler.order.left(warp.local);
   look_again(warp.scheduler, now);
   Block& block = blocks[warp.block];
   --block.alive;

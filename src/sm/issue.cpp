@@ -22,11 +22,9 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   run_to = stop = end;
   Cycle next = begin;
   while (true) {
-    if (memory_controlled) [[unlikely]] {
-      next = greedy ? simulate<true, true>(next) : simulate<false, true>(next);
-    } else {
-      next = greedy ? simulate<true, false>(next) : simulate<false, false>(next);
-    }
+    next = with_warp_scheduler(config.sm.warp_scheduler, [&]<typename Order>(Order) {
+      return memory_controlled ? simulate<Order, true>(next) : simulate<Order, false>(next);
+    });
     if (stop >= run_to) break;
     next = stop;
     stop = run_to;
@@ -47,7 +45,7 @@ inline Cycle Sm::State::next_after(Cycle from) const {
 
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
 /// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
-template <bool kGreedy, bool kControl>
+template <typename Order, bool kControl>
 Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
@@ -67,7 +65,7 @@ Cycle Sm::State::simulate(Cycle begin) {
     // The turn moves on with each memory instruction, so that a freed place in the
     // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
     if (next_try_of_all <= now) {
-      schedule_due<kGreedy, kControl>(now);
+      schedule_due<Order, kControl>(now);
       Cycle least = next_try[0];
       for (std::uint32_t s = 1; s < schedulers_count; ++s) least = std::min(least, next_try[s]);
       next_try_of_all = least;
@@ -78,7 +76,7 @@ Cycle Sm::State::simulate(Cycle begin) {
 }
 
 /// From first_scheduler on, around. One whose turn has not come may become due by what issues.
-template <bool kGreedy, bool kControl>
+template <typename Order, bool kControl>
 [[gnu::always_inline]] inline void Sm::State::schedule_due(Cycle now) {
   const std::uint32_t first = first_scheduler;
   due = 0;
@@ -94,30 +92,12 @@ template <bool kGreedy, bool kControl>
       later = (turned & left) << first;
       later = (later | later >> schedulers_count) & ((1U << schedulers_count) - 1);
     }
-    schedule<kGreedy, kControl>(index < schedulers_count ? index : index - schedulers_count, now, later);
+    schedule<Order, kControl>(index < schedulers_count ? index : index - schedulers_count, now, later);
   }
 }
 
 Cycle Sm::State::next_event(Cycle from) const {
   return memory_controlled ? next_after<true>(from) : next_after<false>(from);
-}
-
-template <bool kGreedy>
-std::uint32_t Sm::State::pick(const Scheduler& scheduler, WarpMask candidates) const {
-  if constexpr (kGreedy) {
-    // Greedy then oldest, as dai18 and kayiran14 define it: the same warp until it cannot issue.
-    if (scheduler.greedy < 64 && ((candidates >> scheduler.greedy) & 1U) != 0) return scheduler.greedy;
-    if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
-    for (const std::uint8_t local : scheduler.by_age)
-      if (((candidates >> local) & 1U) != 0) return local;
-    GPUMUX_DCHECK(false);
-    return 0;
-  } else {
-    // Loose round robin: the next ready warp after the one that issued last.
-    const unsigned first = (scheduler.last + 1U) % 64;
-    return (first + static_cast<unsigned>(std::countr_zero(std::rotr(candidates, static_cast<int>(first))))) %
-           64;
-  }
 }
 
 /// place() for a warp that has just issued and waits for nothing but operands and fetch.
@@ -179,12 +159,31 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   follow(scheduler, warp, slot, kernel, now);
 }
 
+namespace {
+
+template <typename Order>
+[[gnu::always_inline]] inline std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) {
+  return Order::pick(scheduler.order.of(Order{}), scheduler.by_age, candidates);
+}
+
+}  // namespace
+
+/// The ready warps that the warp scheduler and nobody else keeps from issuing.
+template <typename Order, bool kControl>
+[[gnu::always_inline]] inline WarpMask Sm::State::may_issue_now(Scheduler& scheduler, std::uint32_t index) {
+  WarpMask held = ~scheduler.allowed;
+  if constexpr (kControl) held |= limited(scheduler, index);
+  auto& order = scheduler.order.of(Order{});
+  const WarpMask blocked = scheduler.waiting(Wait::Memory) | scheduler.waiting(Wait::Sync) | held;
+  Order::refresh(order, {scheduler.by_age, scheduler.alive(), blocked}, config.sm.ready_queue);
+  return scheduler.ready() & ~held & Order::eligible(order);
+}
+
 /// The warps that can issue now.
-template <bool kControl>
-[[gnu::always_inline]] inline WarpMask Sm::State::candidates(const Scheduler& scheduler, std::uint32_t index,
+template <typename Order, bool kControl>
+[[gnu::always_inline]] inline WarpMask Sm::State::candidates(Scheduler& scheduler, std::uint32_t index,
                                                              Cycle now) {
-  WarpMask ready = scheduler.ready() & scheduler.allowed;
-  if constexpr (kControl) ready &= ~limited(scheduler, index);
+  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
   if (ready == 0) return 0;
   // Without branches: which units are wanted and free changes too often for the host to guess.
   const UnitArray& units_free = units.free_at(index);
@@ -202,13 +201,12 @@ template <bool kControl>
 
 /// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
 /// and why it does not issue until then.
-template <bool kControl>
+template <typename Order, bool kControl>
 [[gnu::always_inline]] inline void Sm::State::rest(Scheduler& scheduler, std::uint32_t index, Cycle from) {
-  WarpMask ready = scheduler.ready() & scheduler.allowed;
-  if constexpr (kControl) ready &= ~limited(scheduler, index);
+  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
   if (ready == 0) {
     next_try[index] = kNever;
-    scheduler.reason = why_none_is_ready(scheduler);
+    scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
     return;
   }
   const UnitArray& units_free = units.free_at(index);
@@ -227,8 +225,8 @@ template <bool kControl>
   scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
 }
 
-Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
-  const auto waits = [&](Wait wait) { return scheduler.waits[static_cast<std::size_t>(wait)] != 0; };
+Reason Sm::State::why_none_is_ready(const Scheduler& scheduler, WarpMask among) const {
+  const auto waits = [&](Wait wait) { return (scheduler.waiting(wait) & among) != 0; };
   return waits(Wait::Nothing)  ? Reason::throttled
          : waits(Wait::Memory) ? Reason::scoreboard_memory
          : waits(Wait::Alu)    ? Reason::scoreboard_alu
@@ -241,11 +239,11 @@ Reason Sm::State::why_none_is_ready(const Scheduler& scheduler) const {
 /// Schedulers offer their ready memory instructions; the scheme chooses one application among them, whose
 /// instruction then goes before arithmetic, and schedulers that have none of it do something else. Where one
 /// application alone has something to offer, the schedulers' own order stays.
-template <bool kGreedy>
+template <typename Order>
 std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                    Cycle now, std::uint32_t later) {
   const bool offers_ready = memory.scheme().offers_ready;
-  const std::uint32_t local = pick<kGreedy>(scheduler, choice);
+  const std::uint32_t local = pick<Order>(scheduler, choice);
   const MemoryControl::Ready& mine = memory.ready(index);
   if (offers_ready ? (mine.any_turn & choice) == 0 : (mine.any_turn >> local & 1U) == 0) return local;
   const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
@@ -257,10 +255,10 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
   std::uint32_t offered = offer(mine, choice);
   for (; later != 0; later &= later - 1) {
     const auto other = static_cast<std::uint32_t>(std::countr_zero(later));
-    const WarpMask others = candidates<true>(schedulers[other], other, now);
+    const WarpMask others = candidates<Order, true>(schedulers[other], other, now);
     if (others == 0) continue;
     const MemoryControl::Ready& ready = memory.ready(other);
-    if (offers_ready || (ready.any_turn >> pick<kGreedy>(schedulers[other], others) & 1U) != 0)
+    if (offers_ready || (ready.any_turn >> pick<Order>(schedulers[other], others) & 1U) != 0)
       offered |= offer(ready, others);
   }
   if (offers_ready) {
@@ -270,37 +268,37 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
   }
   WarpMask chosen = choice & mine.turn_of[memory.first_of(offered)];
   if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
-  return chosen == 0 ? 64 : pick<kGreedy>(scheduler, chosen);
+  return chosen == 0 ? 64 : pick<Order>(scheduler, chosen);
 }
 
-template <bool kGreedy, bool kControl>
+template <typename Order, bool kControl>
 void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
   Scheduler& scheduler = schedulers[index];
   scheduler.settle(now);
-  const WarpMask choice = candidates<kControl>(scheduler, index, now);
+  const WarpMask choice = candidates<Order, kControl>(scheduler, index, now);
   if (choice == 0) {
-    rest<kControl>(scheduler, index, now + 1);
+    rest<Order, kControl>(scheduler, index, now + 1);
     return;
   }
   std::uint32_t local = 0;
   if constexpr (kControl) {
     local = memory.scheme().order == arch::MemoryScheme::Order::Warps
-                ? pick<kGreedy>(scheduler, choice)
-                : arbitrate<kGreedy>(scheduler, index, choice, now, later);
+                ? pick<Order>(scheduler, choice)
+                : arbitrate<Order>(scheduler, index, choice, now, later);
     if (local == 64) {
-      rest<kControl>(scheduler, index, now + 1);
+      rest<Order, kControl>(scheduler, index, now + 1);
       return;
     }
     memory.forget(index, local, hot[warps[slot_of(index, local)].kernel].app);
   } else {
-    local = pick<kGreedy>(scheduler, choice);
+    local = pick<Order>(scheduler, choice);
   }
   scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += issue_interval;
   scheduler.next_issue = scheduler.since = now + issue_interval;
-  scheduler.last = scheduler.greedy = static_cast<std::uint8_t>(local);
+  Order::issued(scheduler.order.of(Order{}), local);
   issue(scheduler, index, local, now);
   // Often nothing can follow at once: then the scheduler is not asked before something can.
-  rest<kControl>(scheduler, index, scheduler.next_issue);
+  rest<Order, kControl>(scheduler, index, scheduler.next_issue);
 }
 
 /// The warp has few records left.

@@ -7,9 +7,9 @@ namespace gpumux::sm {
 
 L1::L1(const arch::L1Config& config)
     : sectored_(config.sectored),
-      on_miss_(config.allocate == "on-miss"),
-      xor_index_(config.index == "xor"),
-      write_evict_(config.write == "evict"),
+      on_miss_(config.allocate == arch::Allocate::OnMiss),
+      xor_index_(config.index == arch::IndexFunction::Xor),
+      write_evict_(config.write == arch::L1Write::Evict),
       mshr_limit_(config.mshr_entries),
       merge_limit_(config.mshr_merges) {
   ways_ = std::max(1U, config.ways);

@@ -66,20 +66,10 @@ void Sm::State::prefetch_warps(Cycle begin) {
     WarpMask mask = masks[s];
     WarpMask ready = scheduler.ready() & scheduler.allowed;
     if (!lsu_has_room()) ready &= ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
-    std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
-    if (greedy) {
-      for (std::size_t i = 0; ready != 0 && issues != 0 && i < scheduler.by_age.size(); ++i) {
-        const WarpMask bit = WarpMask{1} << scheduler.by_age[i];
-        if ((ready & bit) == 0) continue;
-        mask |= bit;
-        --issues;
-      }
-      if (scheduler.greedy < 64) mask |= WarpMask{1} << scheduler.greedy;
-    } else {
-      const auto first = (scheduler.last + 1) % 64;
-      for (ready = std::rotr(ready, first); ready != 0 && issues != 0; ready &= ready - 1, --issues)
-        mask |= std::rotl(ready & -ready, first);
-    }
+    const std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
+    mask |= with_warp_scheduler(config.sm.warp_scheduler, [&]<typename Order>(Order order) {
+      return Order::likely(scheduler.order.of(order), scheduler.by_age, ready, issues);
+    });
     masks[s] = mask;
     const WarpMask accesses = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     for (; mask != 0; mask &= mask - 1) {

@@ -88,28 +88,28 @@ struct Sm::State {
     __builtin_prefetch(warp.next);
     __builtin_prefetch(warp.mem_next);
   }
-  // kControl: with a memory scheme (memory_issue.cpp).
-  template <bool kGreedy, bool kControl>
+  // Order: the warp scheduler's class. kControl: with a memory scheme (memory_issue.cpp).
+  template <typename Order, bool kControl>
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
   template <bool kControl>
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  template <bool kControl>
-  [[nodiscard]] WarpMask candidates(const Scheduler& scheduler, std::uint32_t index, Cycle now);
-  template <bool kControl>
+  template <typename Order, bool kControl>
+  [[nodiscard]] WarpMask may_issue_now(Scheduler& scheduler, std::uint32_t index);
+  template <typename Order, bool kControl>
+  [[nodiscard]] WarpMask candidates(Scheduler& scheduler, std::uint32_t index, Cycle now);
+  template <typename Order, bool kControl>
   void rest(Scheduler& scheduler, std::uint32_t index, Cycle from);
-  [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler) const;
-  template <bool kGreedy, bool kControl>
+  [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
+  template <typename Order, bool kControl>
   void schedule_due(Cycle now);
   /// `later`: schedulers that are due in this cycle and come after this one, as bits.
-  template <bool kGreedy, bool kControl>
+  template <typename Order, bool kControl>
   void schedule(std::uint32_t index, Cycle now, std::uint32_t later);
   /// The one of the candidates that issues once the memory scheme has chosen among applications; 64: none.
-  template <bool kGreedy>
+  template <typename Order>
   [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                         Cycle now, std::uint32_t later);
-  template <bool kGreedy>
-  [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates) const;
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
@@ -225,7 +225,6 @@ struct Sm::State {
   std::uint32_t issue_interval;
   std::uint32_t memory_issue_width;
   std::uint32_t shared_capacity;
-  bool greedy;
   bool l1_enabled;
   bool memory_controlled = false;      // a memory scheme is on,
   bool memory_concerns_issue = false;  // and issue looks at it

@@ -10,6 +10,7 @@
 #include "arch/statistics.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/operand_collector.hpp"
+#include "sm/warp_scheduler.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
@@ -110,7 +111,6 @@ enum class Reason : std::uint8_t {
 };
 
 struct Scheduler {
-  static constexpr std::uint8_t kNoWarp = 64;
   Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
   std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
   alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
@@ -118,13 +118,14 @@ struct Scheduler {
   Cycle next_issue = 0;                  // issue interval
   Cycle since = 0;                       // cycles from here on have `reason`; those before are counted
   Reason reason = Reason::uncounted;
-  std::uint32_t window_issues = 0;   // in this window so far, or in the last
-  std::uint8_t last = 63;            // warp that issued last
-  std::uint8_t greedy = kNoWarp;     // the same while it lives
-  std::vector<std::uint8_t> by_age;  // local numbers of resident warps, oldest first
+  std::uint32_t window_issues = 0;  // in this window so far, or in the last
+  WarpSchedulerStates order;
+  WarpsByAge by_age;  // local numbers
   OperandCollector collector;
   std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
   [[nodiscard]] WarpMask ready() const { return waits[0]; }
+  [[nodiscard]] WarpMask waiting(Wait wait) const { return waits[static_cast<std::size_t>(wait)]; }
+  [[nodiscard]] WarpMask alive() const { return waits[0] | waits[1] | waits[2] | waits[3] | waits[4]; }
   /// Counts the cycles before `now`.
   void settle(Cycle now) {
     const Cycle until = std::max(now, since);

@@ -47,7 +47,7 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
 
 arch::MachineConfig effective_machine(const experiment::RunSpec& spec) {
   arch::MachineConfig machine = spec.machine;
-  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = spec.policy.warps;
+  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
   return machine;
 }
 

@@ -136,7 +136,7 @@ TEST(MachineFile, PointsAtWhatIsWrong) {
   starts(message_of("[l1]\nsize = \"24Q\"\n"), "gpu.toml:2:8: error: 'l1.size' is not a size: \"24Q\"");
   starts(message_of("[l1]\nsectored = 1\n"), "gpu.toml:2:12: error: 'l1.sectored' must be true or false");
   starts(message_of("[l1]\nindex = \"xorr\"\n"),
-         "gpu.toml:2:9: error: unknown value of 'l1.index' 'xorr'; did you mean 'xor'?; known: xor, linear");
+         "gpu.toml:2:9: error: unknown value of 'l1.index' 'xorr'; did you mean 'xor'?; known: linear, xor");
   starts(message_of("[latency]\nint_add = 4\n"),
          "gpu.toml:2:11: error: 'latency.int_add' must be a list of two");
   starts(message_of("[latency]\nint_add = [4, 0]\n"), "gpu.toml:2:15: error: 'latency.int_add' is 0; ");
@@ -238,7 +238,7 @@ TEST(Overrides, TakeEveryKindOfValue) {
       load_machine("v100", {"sm.warp_scheduler=gto", "l1.sectored=false", "clocks.core_mhz=1200.5",
                             "latency.fp_mad=[6, 3]", "latency.fp_add=5,1", "l1.shared_carveouts=[0, 96K]",
                             "watchdog_cycles=5000000000"});
-  EXPECT_EQ(config.sm.warp_scheduler, "gto");
+  EXPECT_EQ(config.sm.warp_scheduler, WarpScheduler::gto);
   EXPECT_FALSE(config.l1.sectored);
   EXPECT_EQ(config.clocks.core, 1200.5);
   EXPECT_EQ(config.latency[static_cast<std::size_t>(isa::LatencyClass::FpMad)].latency, 6U);
@@ -263,6 +263,8 @@ TEST(Fields, EachSetsItsOwnMemberAlone) {
             value = "changed";
           } else if constexpr (std::is_same_v<T, bool>) {
             value = !value;
+          } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+            value = static_cast<std::uint8_t>((value + 1U) % field.choices.size());
           } else if constexpr (std::is_same_v<T, LatencyConfig>) {
             value = {777, 778};
           } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {

@@ -101,6 +101,7 @@ const std::map<std::string, Change>& changes() {
       {"sm.schedulers", {"2", {}}},
       {"sm.issue_interval", {"2", {}}},
       {"sm.warp_scheduler", {"lrr", {}}},
+      {"sm.ready_queue", {"1", {"sm.warp_scheduler=tlrr"}}},
       {"sm.register_banks", {"4", {}}},
       {"sm.collectors_per_scheduler", {"1", {"sm.register_banks=4"}}},
       {"sm.result_buses", {"1", {}}},

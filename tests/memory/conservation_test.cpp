@@ -69,25 +69,26 @@ std::vector<std::pair<std::string, MachineConfig>> machines() {
   add("sectored", [](MachineConfig& c) { c.l2.sectored = true; });
   add("sectored_hashed", [](MachineConfig& c) {
     c.l2.sectored = true;
-    c.l2.index = c.l2.partition_hash = "ipoly";
+    c.l2.index = c.l2.partition_hash = arch::IndexFunction::Ipoly;
     c.dram.separate_row_bus = true;
   });
-  add("on_fill", [](MachineConfig& c) { c.l2.allocate = "on-fill"; });
+  add("on_fill", [](MachineConfig& c) { c.l2.allocate = arch::Allocate::OnFill; });
   add("on_fill_sectored", [](MachineConfig& c) {
-    c.l2.allocate = "on-fill";
+    c.l2.allocate = arch::Allocate::OnFill;
     c.l2.sectored = true;
   });
   add("tiny", tiny);
   add("tiny_sectored", [&](MachineConfig& c) { tiny(c), c.l2.sectored = true; });
-  add("tiny_on_fill", [&](MachineConfig& c) { tiny(c), c.l2.allocate = "on-fill"; });
+  add("tiny_on_fill", [&](MachineConfig& c) { tiny(c), c.l2.allocate = arch::Allocate::OnFill; });
   add("tiny_on_fill_sectored",
-      [&](MachineConfig& c) { tiny(c), c.l2.allocate = "on-fill", c.l2.sectored = true; });
+      [&](MachineConfig& c) { tiny(c), c.l2.allocate = arch::Allocate::OnFill, c.l2.sectored = true; });
   add("one_way", [&](MachineConfig& c) { tiny(c), c.l2.ways = 1, c.l2.slice_bytes = 128; });
-  add("fcfs", [](MachineConfig& c) { c.dram.scheduler = "fcfs"; });
+  add("fcfs", [](MachineConfig& c) { c.dram.scheduler = arch::DramOrder::Fcfs; });
   add("watermarks",
       [](MachineConfig& c) { c.dram.write_high_watermark = 12, c.dram.write_low_watermark = 4; });
   add("refresh", [](MachineConfig& c) { c.dram.REFI = 400, c.dram.RFC = 60, c.dram.FAW = 30; });
-  add("three_partitions", [](MachineConfig& c) { c.l2.partitions = 3, c.l2.partition_hash = "xor"; });
+  add("three_partitions",
+      [](MachineConfig& c) { c.l2.partitions = 3, c.l2.partition_hash = arch::IndexFunction::Xor; });
   return all;
 }
 

@@ -154,7 +154,7 @@ TEST(DramProperty, CommandsEqualThoseOfTheReference) {
     if (variant % 5 == 2) c.REFI = 500 + random.below(900), c.RFC = 60 + random.below(40);
     if (variant % 7 == 3)
       c.write_high_watermark = 8 + random.below(5), c.write_low_watermark = random.below(8);
-    if (variant % 6 == 5) c.scheduler = "fcfs";
+    if (variant % 6 == 5) c.scheduler = arch::DramOrder::Fcfs;
     if (variant % 8 == 6) c.return_queue = 1 + random.below(4);
     if (variant % 9 == 4) c.banks = 6, c.bank_groups = 1 + random.below(3);
     if (variant % 11 == 8) c.queue = 1 + random.below(3);

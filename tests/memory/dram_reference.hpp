@@ -124,7 +124,7 @@ class ReferenceChannel {
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       if (queue_[i].bank != bank || !eligible(queue_[i])) continue;
       if (banks_[bank].open && banks_[bank].row == queue_[i].row) return i;
-      if (c_.scheduler == "fcfs") return std::nullopt;
+      if (c_.scheduler == arch::DramOrder::Fcfs) return std::nullopt;
     }
     return std::nullopt;
   }
@@ -143,7 +143,7 @@ class ReferenceChannel {
       const auto i = offer(b);
       if (i && column_timing(queue_[*i], now) && (!best || *i < *best)) best = i;
     }
-    if (best && c_.scheduler == "fcfs") {
+    if (best && c_.scheduler == arch::DramOrder::Fcfs) {
       for (std::size_t i = 0; i < *best; ++i) {
         if (eligible(queue_[i])) return std::nullopt;
       }

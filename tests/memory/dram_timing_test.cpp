@@ -228,7 +228,7 @@ TEST(DramTiming, FirstReadyComesBeforeOlder) {
   s.run();
   EXPECT_EQ(s.ticks(CommandKind::Read)[1], 50);
   EXPECT_EQ(s.ticks(CommandKind::Precharge), Ticks({52}));
-  c.scheduler = "fcfs";
+  c.scheduler = arch::DramOrder::Fcfs;
   Script in_order(c);
   in_order.push(0, 0, 0, 0);
   in_order.push(50, 0, 1, 0);
@@ -321,7 +321,6 @@ TEST(DramTiming, ImpossibleChannelsAreRefused) {
   refused([](DramConfig& c) { c.transfers_per_clock = 0; });
   refused([](DramConfig& c) { c.queue = 0; });
   refused([](DramConfig& c) { c.return_queue = 0; });
-  refused([](DramConfig& c) { c.scheduler = "random"; });
   refused([](DramConfig& c) { c.REFI = 60, c.RFC = 50; });
   refused([](DramConfig& c) { c.write_low_watermark = 5; });
 }

@@ -287,8 +287,8 @@ TEST(L2Write, LinesAreWholeWithoutSectors) {
 }
 
 TEST(L2Write, DirtyVictimsGoToDram) {
-  for (const char* allocate : {"on-miss", "on-fill"}) {
-    SCOPED_TRACE(allocate);
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
+    SCOPED_TRACE(static_cast<int>(allocate));
     MachineConfig c = plain_config();
     c.l2.slice_bytes = 256;
     c.l2.ways = 2;  // one set
@@ -312,8 +312,8 @@ TEST(L2Write, DirtyVictimsGoToDram) {
 }
 
 TEST(L2Write, AWriteToALineOnItsWayMakesItDirty) {
-  for (const char* allocate : {"on-miss", "on-fill"}) {
-    SCOPED_TRACE(allocate);
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
+    SCOPED_TRACE(static_cast<int>(allocate));
     MachineConfig c = plain_config();
     c.l2.slice_bytes = 128;
     c.l2.ways = 1;
@@ -402,9 +402,9 @@ TEST(L2Config, ImpossibleCachesAreRefused) {
   };
   refused([](MachineConfig& c) { c.l2.ways = 0; });
   refused([](MachineConfig& c) { c.l2.slice_bytes = 1000; });
-  refused([](MachineConfig& c) { c.l2.ways = 3, c.l2.slice_bytes = 9 * 128, c.l2.index = "ipoly"; });
-  refused([](MachineConfig& c) { c.l2.index = "hash"; });
-  refused([](MachineConfig& c) { c.l2.allocate = "never"; });
+  refused([](MachineConfig& c) {
+    c.l2.ways = 3, c.l2.slice_bytes = 9 * 128, c.l2.index = arch::IndexFunction::Ipoly;
+  });
   refused([](MachineConfig& c) { c.l2.mshr_entries = 0; });
   refused([](MachineConfig& c) { c.l2.mshr_merges = 0; });
   refused([](MachineConfig& c) { c.l2.output_queue = 0; });

@@ -21,11 +21,12 @@ constexpr std::uint64_t kAppLine = std::uint64_t{1} << noc::kAppLineShift;
 
 std::vector<L2Config> map_configs() {
   std::vector<L2Config> all;
-  for (const char* hash : {"linear", "xor", "ipoly"}) {
+  for (const arch::IndexFunction hash :
+       {arch::IndexFunction::Linear, arch::IndexFunction::Xor, arch::IndexFunction::Ipoly}) {
     for (const std::uint32_t partitions : {1U, 2U, 3U, 6U, 12U, 16U, 32U}) {
       for (const std::uint32_t slices : {1U, 2U, 3U}) {
         for (const std::uint32_t interleave : {128U, 256U, 384U, 2048U}) {
-          if (std::string(hash) == "ipoly" && !std::has_single_bit(partitions * slices)) continue;
+          if (hash == arch::IndexFunction::Ipoly && !std::has_single_bit(partitions * slices)) continue;
           L2Config c;
           c.partition_hash = hash;
           c.partitions = partitions;
@@ -41,8 +42,8 @@ std::vector<L2Config> map_configs() {
 
 TEST(PartitionMap, IsADenseBijection) {
   for (const L2Config& c : map_configs()) {
-    SCOPED_TRACE(fmt::format("{} {}x{} by {}", c.partition_hash, c.partitions, c.slices_per_partition,
-                             c.interleave_bytes));
+    SCOPED_TRACE(fmt::format("{} {}x{} by {}", arch::word(c.partition_hash), c.partitions,
+                             c.slices_per_partition, c.interleave_bytes));
     const PartitionMap map(c);
     const std::uint64_t unit_lines = c.interleave_bytes / kLineBytes;
     const std::uint64_t units = std::uint64_t{c.partitions} * c.slices_per_partition;
@@ -106,11 +107,11 @@ TEST(PartitionMap, HashesSpreadPowersOfTwo) {
   L2Config c;
   c.partitions = 32;
   c.slices_per_partition = 2;
-  c.partition_hash = "linear";
+  c.partition_hash = arch::IndexFunction::Linear;
   const PartitionMap linear(c);
-  c.partition_hash = "ipoly";
+  c.partition_hash = arch::IndexFunction::Ipoly;
   const PartitionMap ipoly(c);
-  c.partition_hash = "xor";
+  c.partition_hash = arch::IndexFunction::Xor;
   const PartitionMap folded(c);
   EXPECT_EQ(imbalance(linear, c, kAppLine, 128), 64.0);  // all in one slice
   for (std::uint64_t stride = 2; stride <= 1U << 16U; stride *= 2) {
@@ -154,8 +155,7 @@ TEST(PartitionMap, RefusesWhatItCannotDo) {
     change(c);
     EXPECT_THROW(PartitionMap{c}, UserError);
   };
-  refused([](L2Config& c) { c.partition_hash = "ipoly"; });  // 12 slices
-  refused([](L2Config& c) { c.partition_hash = "xro"; });
+  refused([](L2Config& c) { c.partition_hash = arch::IndexFunction::Ipoly; });  // 12 slices
   refused([](L2Config& c) { c.interleave_bytes = 100; });
   refused([](L2Config& c) { c.interleave_bytes = 0; });
   refused([](L2Config& c) { c.partitions = 0; });
@@ -164,12 +164,12 @@ TEST(PartitionMap, RefusesWhatItCannotDo) {
 
 TEST(IndexHash, IpolyIsThePolynomialRemainder) {
   // Degree 4, x^4 + x + 1: long division by hand for 0b1'0000 -> 0b0011, 0b10'0000 -> 0b0110.
-  const noc::IndexHash hash("ipoly", 16, "test");
+  const noc::IndexHash hash(arch::IndexFunction::Ipoly, 16, "test");
   EXPECT_EQ(hash.permute(0, 1, 0), 0b0011U);
   EXPECT_EQ(hash.permute(0, 2, 0), 0b0110U);
   EXPECT_EQ(hash.permute(5, 3, 0), 5U ^ 0b0101U);
   for (std::uint32_t count = 1; count <= 4096; count *= 2) {
-    const noc::IndexHash any("ipoly", count, "test");
+    const noc::IndexHash any(arch::IndexFunction::Ipoly, count, "test");
     // By long division.
     Random random(count);
     const std::vector<std::uint32_t> polynomials = {1,    3,     7,     0xb,   0x13,  0x25,  0x43,

@@ -61,8 +61,8 @@ inline arch::MachineConfig v100_config() {
   l2.slice_bytes = 96 * 1024;
   l2.ways = 24;
   l2.sectored = true;
-  l2.index = "ipoly";
-  l2.partition_hash = "ipoly";
+  l2.index = arch::IndexFunction::Ipoly;
+  l2.partition_hash = arch::IndexFunction::Ipoly;
   l2.mshr_entries = 192;
   l2.miss_queue = 32;
   l2.input_queue = 64;

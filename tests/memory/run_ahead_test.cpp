@@ -170,7 +170,7 @@ TEST_P(RunAhead, AnswersTheSameOnOtherClocks) {
   config.clocks.dram = config.clocks.core * 0.9;
   config.l2.sectored = !config.l2.sectored;
   config.l2.latency = 120;
-  config.l2.allocate = "on-fill";
+  config.l2.allocate = arch::Allocate::OnFill;
   config.noc.input_buffer_flits = 16;
   expect_same(config, GetParam());
 }

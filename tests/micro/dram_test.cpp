@@ -280,7 +280,7 @@ TEST_P(DramChannel, TheSchedulerServesOpenRowsFirstThenTheOldest) {
 }
 
 TEST_P(DramChannel, InOrderServesTheOldestAlone) {
-  config_.dram.scheduler = "fcfs";
+  config_.dram.scheduler = arch::DramOrder::Fcfs;
   Script s(d());
   s.push(line_at(0, 0));
   s.push(line_at(0, 1), false, 500);

@@ -152,7 +152,7 @@ TEST_P(Slices, ASetReservesAsManyLinesAsItHasWays) {
   const std::uint64_t data = filled(config, tags(kStart));
   // Data of the first line frees its way; without reservation at the miss, nothing waits.
   EXPECT_EQ(bench.counters().l2_reservation_failures,
-            config.l2.allocate == "on-miss" ? data - tick : std::uint64_t{0});
+            config.l2.allocate == arch::Allocate::OnMiss ? data - tick : std::uint64_t{0});
 }
 
 TEST_P(Slices, ABlockedChannelBacksUpToTheNetworkThroughEveryQueue) {

@@ -57,7 +57,7 @@ class Preset : public testing::TestWithParam<std::string> {
   [[nodiscard]] std::uint32_t flits(std::uint32_t data_bytes) const {
     return (config_.noc.header_bytes + data_bytes + config_.noc.flit_bytes - 1) / config_.noc.flit_bytes;
   }
-  [[nodiscard]] bool on_miss() const { return config_.l1.allocate == "on-miss"; }
+  [[nodiscard]] bool on_miss() const { return config_.l1.allocate == arch::Allocate::OnMiss; }
 };
 
 #define GPUMUX_ON_EVERY_PRESET(suite) \

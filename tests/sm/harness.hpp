@@ -31,7 +31,7 @@ inline arch::MachineConfig plain_machine() {
   config.sm.max_blocks = 16;
   config.sm.registers = 65536;
   config.sm.schedulers = 1;
-  config.sm.warp_scheduler = "lrr";
+  config.sm.warp_scheduler = arch::WarpScheduler::lrr;
   config.sm.register_banks = 64;
   config.sm.collectors_per_scheduler = 8;
   config.sm.result_buses = 8;
@@ -40,7 +40,7 @@ inline arch::MachineConfig plain_machine() {
   config.noc.input_buffer_flits = 64;
   config.l1.bytes = 16384;
   config.l1.ways = 4;
-  config.l1.index = "linear";
+  config.l1.index = arch::IndexFunction::Linear;
   config.l1.latency = 30;
   for (auto& unit : config.units) unit.count = 4;  // 32 lanes, shared by the schedulers
   return config;

@@ -163,9 +163,10 @@ TEST(Issue, ResultBusShiftsTheWriteBack) {
 }
 
 // Which warp issued first is seen by which block ends when: one warp per block.
-std::vector<std::uint32_t> order_of_ends(const char* scheduler) {
+std::vector<std::uint32_t> order_of_ends(arch::WarpScheduler scheduler, std::uint32_t ready_queue = 6) {
   arch::MachineConfig config = plain_machine();
   config.sm.warp_scheduler = scheduler;
+  config.sm.ready_queue = ready_queue;
   config.sm.fetch_width = config.sm.instruction_buffer = 8;
   Program program;
   for (std::uint16_t i = 0; i < 8; ++i) program.add(alu(i));
@@ -183,16 +184,27 @@ std::vector<std::uint32_t> order_of_ends(const char* scheduler) {
 }
 
 TEST(Scheduler, GtoRunsOneWarpToItsEndAndLrrTakesTurns) {
-  const auto gto = order_of_ends("gto");
-  const auto lrr = order_of_ends("lrr");
+  const auto gto = order_of_ends(arch::WarpScheduler::gto);
+  const auto lrr = order_of_ends(arch::WarpScheduler::lrr);
   EXPECT_EQ(gto, (std::vector<std::uint32_t>{8, 16, 24}));
   EXPECT_EQ(lrr, (std::vector<std::uint32_t>{22, 23, 24}));
+}
+
+TEST(Scheduler, OnlyTheReadyQueueIssues) {
+  using arch::WarpScheduler;
+  using Ends = std::vector<std::uint32_t>;
+  // Two of three take turns; the third follows the one that has exited.
+  EXPECT_EQ(order_of_ends(WarpScheduler::tlrr, 2), (Ends{15, 16, 24}));
+  EXPECT_EQ(order_of_ends(WarpScheduler::tlgto, 2), (Ends{8, 16, 24}));
+  for (const WarpScheduler scheduler : {WarpScheduler::tlrr, WarpScheduler::tlgto})
+    EXPECT_EQ(order_of_ends(scheduler, 1), (Ends{8, 16, 24}));
+  EXPECT_EQ(order_of_ends(WarpScheduler::tlrr), order_of_ends(WarpScheduler::lrr));
 }
 
 TEST(Scheduler, GtoFallsBackToTheOldest) {
   // Warp 0 stalls on its chain; warp 1 takes over and keeps the scheduler until it stalls itself.
   arch::MachineConfig config = plain_machine();
-  config.sm.warp_scheduler = "gto";
+  config.sm.warp_scheduler = arch::WarpScheduler::gto;
   Program program;
   program.add(alu(1));
   program.add(alu(2, {1}));

@@ -15,7 +15,7 @@ arch::L1Config small(std::uint32_t sets, std::uint32_t ways) {
   arch::L1Config config;
   config.bytes = sets * ways * kLineBytes;
   config.ways = ways;
-  config.index = "linear";
+  config.index = arch::IndexFunction::Linear;
   config.sectored = false;
   config.mshr_entries = 8;
   config.mshr_merges = 4;
@@ -37,7 +37,7 @@ bool hits(L1& l1, std::uint64_t line) {
 }
 
 TEST(L1, ReplacesTheLeastRecentlyUsed) {
-  for (const char* allocate : {"on-miss", "on-fill"}) {
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
     arch::L1Config config = small(1, 3);
     config.allocate = allocate;
     L1 l1(config);
@@ -68,7 +68,7 @@ TEST(L1, ReservedLinesCannotBeEvicted) {
 
 TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
   arch::L1Config config = small(32, 1);
-  const auto kept = [&](const char* index) {
+  const auto kept = [&](arch::IndexFunction index) {
     config.index = index;
     L1 l1(config);
     for (std::uint64_t i = 0; i < 32; ++i) bring(l1, i * 32);
@@ -76,12 +76,12 @@ TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
     for (std::uint64_t i = 0; i < 32; ++i) present += hits(l1, i * 32) ? 1 : 0;
     return present;
   };
-  EXPECT_EQ(kept("linear"), 1U);
-  EXPECT_EQ(kept("xor"), 32U);
+  EXPECT_EQ(kept(arch::IndexFunction::Linear), 1U);
+  EXPECT_EQ(kept(arch::IndexFunction::Xor), 32U);
 }
 
 TEST(L1, FlushDropsLinesAndDataOnTheirWay) {
-  for (const char* allocate : {"on-miss", "on-fill"}) {
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
     arch::L1Config config = small(4, 2);
     config.allocate = allocate;
     L1 l1(config);
@@ -128,7 +128,7 @@ TEST(L1, TooManyLinesAreRefused) {
 class PlainL1 {
  public:
   PlainL1(const arch::L1Config& config, std::uint32_t sets)
-      : config_(config), sets_(sets), on_miss_(config.allocate == "on-miss") {}
+      : config_(config), sets_(sets), on_miss_(config.allocate == arch::Allocate::OnMiss) {}
   struct Pending {
     std::uint8_t sectors = 0;
     std::uint32_t merges = 0;
@@ -181,7 +181,7 @@ class PlainL1 {
     auto& set = lines_[line % sets_];
     const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
     if (at == set.end()) return;
-    if (config_.write == "evict") {
+    if (config_.write == arch::L1Write::Evict) {
       at->second = config_.sectored ? static_cast<std::uint8_t>(at->second & ~sectors) : std::uint8_t{0};
       if (at->second == 0 && !(on_miss_ && pending_.count(line) != 0)) set.erase(at);
     } else if ((at->second & sectors) != 0) {
@@ -211,8 +211,8 @@ TEST(L1, AgreesWithThePlainModel) {
   for (unsigned variant = 0; variant < 16; ++variant) {
     arch::L1Config config = small(variant % 3 == 0 ? 3 : 4, 1 + variant % 4);
     config.sectored = (variant & 1U) != 0;
-    config.allocate = (variant & 2U) != 0 ? "on-miss" : "on-fill";
-    config.write = (variant & 4U) != 0 ? "evict" : "through";
+    config.allocate = (variant & 2U) != 0 ? arch::Allocate::OnMiss : arch::Allocate::OnFill;
+    config.write = (variant & 4U) != 0 ? arch::L1Write::Evict : arch::L1Write::Through;
     config.mshr_entries = static_cast<std::uint32_t>(1 + random() % 6);
     config.mshr_merges = static_cast<std::uint32_t>(1 + random() % 4);
     L1 l1(config);

@@ -437,7 +437,7 @@ std::string order_of_loads(const arch::MachineConfig& machine, const MemorySchem
 }
 
 TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
-  for (const char* warps : {"lrr", "gto"}) {
+  for (const arch::WarpScheduler warps : {arch::WarpScheduler::lrr, arch::WarpScheduler::gto}) {
     for (const std::uint32_t schedulers : {1U, 2U, 4U}) {
       arch::MachineConfig machine = plain_machine();
       machine.sm.warp_scheduler = warps;
@@ -445,7 +445,7 @@ TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
       machine.sm.memory_queue = 1;
       machine.l1.miss_queue = 64;
       if (schedulers == 1) {
-        EXPECT_EQ(order_of_loads(machine, MemoryScheme{}), "aaaaaaaabbbbbbbb") << warps;
+        EXPECT_EQ(order_of_loads(machine, MemoryScheme{}), "aaaaaaaabbbbbbbb") << static_cast<int>(warps);
       }
       const std::string order = order_of_loads(machine, kRbmi);
       ASSERT_EQ(order.size(), 16U);
@@ -454,7 +454,7 @@ TEST(RoundRobin, LoadsOfTwoApplicationsAlternate) {
       EXPECT_LE(first, 5U);
       for (std::size_t i = first;
            order.find('a', i) != std::string::npos && order.find('b', i + 1) != std::string::npos; ++i)
-        EXPECT_NE(order[i], order[i + 1]) << order << " " << warps << schedulers;
+        EXPECT_NE(order[i], order[i + 1]) << order << " " << static_cast<int>(warps) << schedulers;
     }
   }
 }
@@ -463,7 +463,7 @@ TEST(RoundRobin, SharedMemoryTakesItsTurnUnlessOnlyAccessesToL1Do) {
   // a's warps are older and load four lines each; b's shared accesses need the same load/store unit.
   arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 1;
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   machine.sm.memory_queue = 1;
   machine.l1.miss_queue = 64;
   const auto issued = [&](const MemoryScheme& scheme) {
@@ -505,7 +505,7 @@ TEST(Qbmi, AnInstructionOfSharedMemoryTakesOneOffTheQuota) {
 TEST(Qbmi, WhoWorksInSharedMemoryAloneDoesNotStarveTheOther) {
   arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   const auto counts = [&](const MemoryScheme& scheme) {
     TwoApps bench(machine, scheme, 20);
     std::vector<WarpCode> a(8);
@@ -525,7 +525,7 @@ TEST(RoundRobin, WhoLosesIssuesArithmeticOfAnotherWarp) {
   // Scheduler 0 has the loads of a and a warp of b that computes, scheduler 1 loads of b.
   arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   const auto issued = [&](const MemoryScheme& scheme) {
     TwoApps bench(machine, scheme);
     std::vector<WarpCode> a(1), b(2);
@@ -554,7 +554,7 @@ TEST(RoundRobin, TheChosenInstructionGoesBeforeArithmeticUnlessItsSchedulerDoesN
   // Scheduler 1 has loads of a.
   arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   const auto loads_of_b = [&](bool offers_ready) {
     MemoryScheme scheme = kRbmi;
     scheme.offers_ready = offers_ready;
@@ -578,7 +578,7 @@ TEST(RoundRobin, TheChosenInstructionGoesBeforeArithmeticUnlessItsSchedulerDoesN
 TEST(Qbmi, BalancesRequestsOfTwoApplications) {
   // a: 8 requests an instruction, b: 1. In the long run b issues 8 instructions for one of a.
   arch::MachineConfig machine = plain_machine();
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   MemoryScheme scheme = kQbmi;
   scheme.interval = 64;
   const auto ratio = [&](const MemoryScheme& used) {
@@ -611,7 +611,7 @@ TEST(MemoryScheme, ResultsDoNotDependOnWindows) {
   scheme.interval = 64;
   arch::MachineConfig machine = plain_machine();
   machine.sm.schedulers = 2;
-  machine.sm.warp_scheduler = "gto";
+  machine.sm.warp_scheduler = arch::WarpScheduler::gto;
   machine.l1.mshr_entries = 6;
   machine.l1.miss_queue = 2;
   const auto figures = [&](Cycle window) {
@@ -786,7 +786,7 @@ TEST(Ways, AFlushEmptiesTheShadowTags) {
 TEST(Ways, AStoreThatUpdatesALineMakesItTheOneUsedLast) {
   arch::MachineConfig machine = plain_machine();
   machine.l1.bytes = 4 * kLineBytes;
-  const auto granted = [&](const char* write) {
+  const auto granted = [&](arch::L1Write write) {
     machine.l1.write = write;
     TwoApps bench(machine, dividing(false), 20);
     std::vector<WarpCode> code(1);
@@ -802,8 +802,8 @@ TEST(Ways, AStoreThatUpdatesALineMakesItTheOneUsedLast) {
     bench.finish();
     return ways;
   };
-  EXPECT_EQ(granted("through"), 3U);
-  EXPECT_EQ(granted("evict"), 2U);
+  EXPECT_EQ(granted(arch::L1Write::Through), 3U);
+  EXPECT_EQ(granted(arch::L1Write::Evict), 2U);
 }
 
 TEST(Ways, AFlushLetsTheHeadGoOn) {

@@ -91,7 +91,7 @@ TEST(Load, MissesOfALineMerge) {
 TEST(Load, SectoredLineRequestsOnlyWhatIsMissing) {
   arch::MachineConfig config = plain_machine();
   config.l1.sectored = true;
-  for (const char* allocate : {"on-miss", "on-fill"}) {
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
     config.l1.allocate = allocate;
     Program program;
     for (std::uint16_t i = 0; i < 4; ++i) program.add(load(i));
@@ -101,7 +101,7 @@ TEST(Load, SectoredLineRequestsOnlyWhatIsMissing) {
     Bench bench(config);
     bench.start(program, {code});
     bench.finish();
-    ASSERT_EQ(bench.sent.size(), 3U) << allocate;
+    ASSERT_EQ(bench.sent.size(), 3U) << static_cast<int>(allocate);
     EXPECT_EQ(bench.sent[0].sectors, 0x3);
     EXPECT_EQ(bench.sent[1].sectors, 0x4);
     EXPECT_EQ(bench.sent[2].sectors, 0x8);
@@ -199,7 +199,7 @@ TEST(ReservationFailure, EachCauseIsCountedEachCycle) {
     counters = two_loads(config, 1, 2, window);
     EXPECT_EQ(counters.rsfail_line, kStalled);
     EXPECT_EQ(counters.lsu_stall_cycles, kStalled);
-    config.l1.allocate = "on-fill";
+    config.l1.allocate = arch::Allocate::OnFill;
     EXPECT_EQ(two_loads(config, 1, 2, window).lsu_stall_cycles, 0U);
   }
 }
@@ -266,7 +266,7 @@ TEST(Store, EvictsOrUpdatesAndIsAcknowledged) {
   code.global(0, 9).run(2).global(1, 9, 0x3).global(3, 9);
   for (const bool through : {false, true}) {
     arch::MachineConfig config = plain_machine();
-    config.l1.write = through ? "through" : "evict";
+    config.l1.write = through ? arch::L1Write::Through : arch::L1Write::Evict;
     Bench bench(config);
     bench.start(program, {code});
     bench.finish();

@@ -6,15 +6,15 @@ namespace {
 
 /// Four schedulers, kernels 0 and 1 (and 2) with blocks of eight warps of independent instructions.
 struct QuotaBench {
-  explicit QuotaBench(std::uint32_t instructions = 400, const char* scheduler = "lrr")
+  explicit QuotaBench(std::uint32_t instructions = 400, const std::string& scheduler = "lrr")
       : bench(machine(scheduler)) {
     for (std::uint16_t i = 0; i < 40; ++i) program.add(alu(i));
     for (std::uint32_t i = 0; i < instructions; ++i) code.run(i % 40);
   }
-  static arch::MachineConfig machine(const char* scheduler) {
+  static arch::MachineConfig machine(const std::string& scheduler) {
     arch::MachineConfig config = plain_machine();
     config.sm.schedulers = 4;
-    config.sm.warp_scheduler = scheduler;
+    config.sm.warp_scheduler = arch::warp_scheduler_named(scheduler);
     return config;
   }
   void add(KernelSlot slot, std::uint32_t quota, std::uint32_t warps = 8) {
@@ -39,7 +39,7 @@ struct QuotaBench {
 };
 
 TEST(IssueQuota, NoKernelIsEverASetAhead) {
-  for (const char* scheduler : {"lrr", "gto"}) {
+  for (const std::string& scheduler : arch::warp_scheduler_names()) {
     QuotaBench q(400, scheduler);
     q.add(0, 30);
     q.add(1, 7);

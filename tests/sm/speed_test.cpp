@@ -42,7 +42,7 @@ TEST(Speed, MemoryBound) {
   config.l1.bytes = 32768;
   config.l1.mshr_entries = 256;
   config.l1.miss_queue = 16;
-  config.l1.allocate = "on-fill";
+  config.l1.allocate = arch::Allocate::OnFill;
   for (const std::uint32_t lines : {1U, 8U, 32U}) {
     Program program;
     for (std::uint16_t i = 0; i < 4; ++i) program.add(load(i));

@@ -160,11 +160,11 @@ TEST(WayPartition, AnotherNumberOfWaysIsDividedByTheSameCounts) {
 // --- replacement
 // ----------------------------------------------------------------------------------------------
 
-arch::L1Config one_set(std::uint32_t ways, const char* allocate = "on-miss") {
+arch::L1Config one_set(std::uint32_t ways, arch::Allocate allocate = arch::Allocate::OnMiss) {
   arch::L1Config config;
   config.ways = ways;
   config.bytes = ways * kLineBytes;
-  config.index = "linear";
+  config.index = arch::IndexFunction::Linear;
   config.allocate = allocate;
   return config;
 }
@@ -185,12 +185,13 @@ bool touch(L1& l1, std::uint64_t line, AppId app) {
 }
 
 TEST(DividedWays, EachKeepsItsShare) {
-  for (const char* allocate : {"on-miss", "on-fill"}) {
+  for (const arch::Allocate allocate : {arch::Allocate::OnMiss, arch::Allocate::OnFill}) {
     L1 l1(one_set(4, allocate));
     l1.divide_ways(grants(3, 1));
     for (std::uint64_t line : {1, 2, 3}) touch(l1, line, 0);
     for (std::uint64_t line = 100; line < 120; ++line) touch(l1, line, 1);  // a stream
-    for (std::uint64_t line : {1, 2, 3}) EXPECT_TRUE(touch(l1, line, 0)) << allocate << line;
+    for (std::uint64_t line : {1, 2, 3})
+      EXPECT_TRUE(touch(l1, line, 0)) << static_cast<int>(allocate) << line;
     EXPECT_TRUE(touch(l1, 119, 1));
     EXPECT_FALSE(touch(l1, 118, 1));
   }

@@ -21,7 +21,9 @@ Case random_case(std::uint32_t seed) {
   arch::MachineConfig& config = made.config = plain_machine();
   config.sm.schedulers = 1U << upto(3);
   config.sm.issue_interval = 1 + upto(2);
-  config.sm.warp_scheduler = upto(2) != 0 ? "gto" : "lrr";
+  config.sm.warp_scheduler =
+      static_cast<arch::WarpScheduler>(upto(static_cast<std::uint32_t>(arch::warp_scheduler_names().size())));
+  config.sm.ready_queue = 1 + config.sm.schedulers % 5;
   config.sm.register_banks = 16;
   config.sm.collectors_per_scheduler = 1 + upto(4);
   config.sm.result_buses = 1 + upto(3);
@@ -32,9 +34,9 @@ Case random_case(std::uint32_t seed) {
   config.icache.ways = 1;
   config.constant.bytes = upto(2) * 256;
   config.l1.sectored = upto(2) != 0;
-  config.l1.allocate = upto(2) != 0 ? "on-miss" : "on-fill";
-  config.l1.write = upto(2) != 0 ? "evict" : "through";
-  config.l1.index = upto(2) != 0 ? "xor" : "linear";
+  config.l1.allocate = upto(2) != 0 ? arch::Allocate::OnMiss : arch::Allocate::OnFill;
+  config.l1.write = upto(2) != 0 ? arch::L1Write::Evict : arch::L1Write::Through;
+  config.l1.index = upto(2) != 0 ? arch::IndexFunction::Xor : arch::IndexFunction::Linear;
   config.l1.bytes = 1024U << upto(3);
   config.l1.mshr_entries = 1 + upto(8);
   config.l1.mshr_merges = 1 + upto(4);

@@ -1,0 +1,29 @@
+// What machine files say in words: an enumeration each, and its words in the same order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpumux::arch {
+
+/// How the high part of an address takes part in the choice of a set or slice: noc/index_hash.hpp.
+enum class IndexFunction : std::uint8_t { Linear, Xor, Ipoly };
+inline constexpr std::array kIndexFunctionWords = {"linear", "xor", "ipoly"};
+[[nodiscard]] constexpr const char* word(IndexFunction function) {
+  return kIndexFunctionWords.at(static_cast<std::size_t>(function));
+}
+
+/// When a cache reserves a line: at the miss, or only when the data comes.
+enum class Allocate : std::uint8_t { OnMiss, OnFill };
+inline constexpr std::array kAllocateWords = {"on-miss", "on-fill"};
+
+/// What a store does to L1's copy: it drops it, or updates it. Neither allocates.
+enum class L1Write : std::uint8_t { Evict, Through };
+inline constexpr std::array kL1WriteWords = {"evict", "through"};
+
+/// What DRAM serves first: requests to open rows, or the oldest.
+enum class DramOrder : std::uint8_t { FrFcfs, Fcfs };
+inline constexpr std::array kDramOrderWords = {"frfcfs", "fcfs"};
+
+}  // namespace gpumux::arch

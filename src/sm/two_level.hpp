@@ -1,0 +1,65 @@
+// The queues of two-level warp schedulers. A few warps issue, from the ready queue; those that could follow
+// them are in the active queue. One that waits for what takes long (memory, a barrier, a fence), or that
+// nothing lets issue, is pending: it leaves, and the head of the active queue takes its place; it comes back
+// into the active queue when the wait is over. Source: awatramani17 section 3.4.2.2 and table 3.1, after
+// Narasiman et al., MICRO 2011.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "sm/warp_order.hpp"
+
+namespace gpumux::sm {
+
+enum class ActiveOrder : std::uint8_t { Arrival, Age };
+
+template <ActiveOrder kOrder>
+struct TwoLevel {
+  struct State {
+    WarpMask ready_queue = 0;
+    WarpMask in_active = 0;
+    std::vector<std::uint8_t> active;  // the active queue, its head first
+    std::uint8_t last = kNoWarp - 1;   // that issued
+  };
+  static WarpMask eligible(const State& state) { return state.ready_queue; }
+  static WarpMask counted(const State& state) {
+    return state.ready_queue != 0 ? state.ready_queue : ~WarpMask{0};
+  }
+  static void refresh(State& state, const WarpView& view, std::uint32_t ready_queue) {
+    const WarpMask can = view.alive & ~view.blocked;
+    state.ready_queue &= can;
+    if ((state.in_active & ~can) != 0) {
+      state.in_active &= can;
+      std::erase_if(state.active, [&](std::uint8_t warp) { return ((can >> warp) & 1U) == 0; });
+    }
+    WarpMask arriving = can & ~state.ready_queue & ~state.in_active;
+    auto room = static_cast<int>(ready_queue) - std::popcount(state.ready_queue);
+    if (arriving != 0) {
+      state.in_active |= arriving;
+      for (const std::uint8_t warp : view.by_age)  // of those that come at once, the oldest first
+        if (((arriving >> warp) & 1U) != 0) state.active.push_back(warp);
+      if constexpr (kOrder == ActiveOrder::Age) {
+        state.active.clear();
+        for (const std::uint8_t warp : view.by_age)
+          if (((state.in_active >> warp) & 1U) != 0) state.active.push_back(warp);
+      }
+    }
+    std::size_t taken = 0;
+    for (; room > 0 && taken < state.active.size(); --room)
+      state.ready_queue |= WarpMask{1} << state.active[taken++];
+    state.active.erase(state.active.begin(), state.active.begin() + static_cast<std::ptrdiff_t>(taken));
+    state.in_active &= ~state.ready_queue;
+  }
+  static void issued(State& state, std::uint32_t warp) { state.last = static_cast<std::uint8_t>(warp); }
+  static void left(State& state, std::uint32_t warp) {
+    const WarpMask bit = WarpMask{1} << warp;
+    state.ready_queue &= ~bit;
+    if ((state.in_active & bit) == 0) return;
+    state.in_active &= ~bit;
+    std::erase(state.active, static_cast<std::uint8_t>(warp));
+  }
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,74 @@
+// What warp schedulers (src/sm/warp_schedulers, a header each) are made of. A scheduler is a class without
+// data: its State lies in each Scheduler of an SM, and issue is compiled for each class. It has
+//
+//   struct State                             what it remembers, of one of an SM's schedulers
+//   eligible(state)                          the warps among which it chooses
+//   refresh(state, view, ready_queue)        before it is asked: what has changed since
+//   pick(state, by_age, candidates)          who issues; candidates: eligible, ready, and their units are
+//   free issued(state, warp), left(state, warp)   the warp has issued; has exited likely(state, by_age,
+//   ready, count)      about `count` that issue soon: the host fetches what they touch counted(state) the
+//   warps whose waits are the reason when none can issue
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/types.hpp"
+
+namespace gpumux::sm {
+
+/// No warp of the at most 64 of a scheduler.
+inline constexpr std::uint8_t kNoWarp = 64;
+/// Resident warps of a scheduler that have not exited, the oldest first: by the launch of their block, then
+/// by their number in it.
+using WarpsByAge = std::vector<std::uint8_t>;
+
+/// The warps of one scheduler at one moment.
+struct WarpView {
+  const WarpsByAge& by_age;
+  WarpMask alive;
+  /// They wait for memory, a barrier or a fence, or nothing lets them issue now.
+  WarpMask blocked;
+};
+
+[[gnu::always_inline]] inline std::uint32_t oldest(const WarpsByAge& by_age, WarpMask candidates) {
+  if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
+  for (const std::uint8_t warp : by_age)
+    if (((candidates >> warp) & 1U) != 0) return warp;
+  GPUMUX_DCHECK(false);
+  return 0;
+}
+
+/// The first of the candidates behind `last`, around.
+[[gnu::always_inline]] inline std::uint32_t next_behind(std::uint32_t last, WarpMask candidates) {
+  const unsigned first = (last + 1U) % 64;
+  return (first + static_cast<unsigned>(std::countr_zero(std::rotr(candidates, static_cast<int>(first))))) %
+         64;
+}
+
+/// The first `count` of them.
+inline WarpMask first_behind(std::uint32_t last, WarpMask warps, std::uint32_t count) {
+  const auto first = static_cast<int>((last + 1) % 64);
+  WarpMask found = 0;
+  for (WarpMask left = std::rotr(warps, first); left != 0 && count != 0; left &= left - 1, --count)
+    found |= std::rotl(left & -left, first);
+  return found;
+}
+
+/// Any resident warp may issue.
+struct SingleLevel {
+  template <typename State>
+  static constexpr WarpMask eligible(const State& /*state*/) {
+    return ~WarpMask{0};
+  }
+  template <typename State>
+  static constexpr WarpMask counted(const State& /*state*/) {
+    return ~WarpMask{0};
+  }
+  template <typename State>
+  static void refresh(State& /*state*/, const WarpView& /*view*/, std::uint32_t /*ready_queue*/) {}
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,37 @@
+// Greedy then oldest: the same warp until it cannot issue, then the oldest that can. Sources: dai18
+// section 2.1, kayiran14 section 5.1.
+#pragma once
+
+#include <bit>
+
+#include "sm/warp_order.hpp"
+
+namespace gpumux::sm {
+
+struct GreedyThenOldest : SingleLevel {
+  struct State {
+    std::uint8_t greedy = kNoWarp;  // the warp that issued last, while it lives
+  };
+  static std::uint32_t pick(const State& state, const WarpsByAge& by_age, WarpMask candidates) {
+    if (state.greedy < kNoWarp && ((candidates >> state.greedy) & 1U) != 0) return state.greedy;
+    return oldest(by_age, candidates);
+  }
+  static void issued(State& state, std::uint32_t warp) { state.greedy = static_cast<std::uint8_t>(warp); }
+  static void left(State& state, std::uint32_t warp) {
+    if (state.greedy == warp) state.greedy = kNoWarp;
+  }
+  /// The oldest, and the greedy one even while it waits.
+  static WarpMask likely(const State& state, const WarpsByAge& by_age, WarpMask ready, std::uint32_t count) {
+    WarpMask found = 0;
+    for (std::size_t i = 0; ready != 0 && count != 0 && i < by_age.size(); ++i) {
+      const WarpMask bit = WarpMask{1} << by_age[i];
+      if ((ready & bit) == 0) continue;
+      found |= bit;
+      --count;
+    }
+    if (state.greedy < kNoWarp) found |= WarpMask{1} << state.greedy;
+    return found;
+  }
+};
+
+}  // namespace gpumux::sm
