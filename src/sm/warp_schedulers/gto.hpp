@@ -1,5 +1,5 @@
-// Greedy then oldest: the same warp until it cannot issue, then the oldest that can. Sources: dai18
-// section 2.1, kayiran14 section 5.1.
+// Greedy then oldest: the same warp until it cannot issue, then the oldest that can. Sources: Rogers et al.,
+// MICRO 2012, as dai18 (table 1) and kayiran14 (baseline architecture) use it.
 #pragma once
 
 #include <bit>

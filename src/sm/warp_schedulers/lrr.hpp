@@ -1,5 +1,5 @@
 // Loose round robin: the next warp that can issue behind the one that issued last. Source: awatramani17
-// section 3.4.2.2.
+// chapter 3, its single-level baseline.
 #pragma once
 
 #include "sm/warp_order.hpp"
