@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "policy/block_scheduler.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/library.hpp"
 #include "runtime/application.hpp"
@@ -61,6 +62,13 @@ ordered_json memory_schemes_json() {
     for (const auto& [key, description] : info.settings) settings[key] = description;
     list.push_back({{"name", info.name}, {"description", info.description}, {"settings", settings}});
   }
+  return list;
+}
+
+ordered_json block_schedulers_json() {
+  ordered_json list = ordered_json::array();
+  for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
+    list.push_back({{"name", info.name}, {"description", info.description}, {"argument", info.argument}});
   return list;
 }
 
@@ -157,8 +165,15 @@ void print_policies(const ordered_json& list) {
 void print_levels() {
   fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
              fmt::join(arch::warp_scheduler_names(), "|"));
+  fmt::print("{:<12} ,blocks=SCHEDULER, how thread blocks are dispatched to SMs,\n", "");
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
+  for (const ordered_json& s : block_schedulers_json()) {
+    const auto argument = s["argument"].get<std::string>();
+    fmt::print("  {:<12} {}\n", s["name"].get<std::string>() + (argument.empty() ? "" : ":N"),
+               s["description"].get<std::string>());
+    if (!argument.empty()) fmt::print("  {:<12}   {}\n", "", argument);
+  }
   for (const ordered_json& s : memory_schemes_json()) {
     fmt::print("  {:<12} {}\n", s["name"].get<std::string>(), s["description"].get<std::string>());
     for (const auto& [key, description] : s["settings"].items())
@@ -255,7 +270,11 @@ int list_command(const Arguments& args) {
   if (!name.empty()) keep_named(list, what == "policies" ? "policy" : what.substr(0, what.size() - 1), name);
   if (json) {
     ordered_json document = {{"schema", "gpumux.list/1"}, {what, list}};
-    if (what == "policies") document["memory_schemes"] = memory_schemes_json();
+    if (what == "policies") {
+      document["memory_schemes"] = memory_schemes_json();
+      document["block_schedulers"] = block_schedulers_json();
+      document["warp_schedulers"] = arch::warp_scheduler_names();
+    }
     fmt::print("{}\n", document.dump(2));
   } else if (what == "machines") {
     print_machines(list);

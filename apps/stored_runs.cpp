@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
 }
 
 std::string hash_of(const experiment::RunSpec& spec) {
-  return sweep::run_hash(spec, sweep::machine_hash(sweep::effective_machine(spec)),
+  return sweep::run_hash(spec, sweep::machine_hash(experiment::effective_machine(spec)),
                          sweep::simulator_sources());
 }
 

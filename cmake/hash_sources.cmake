@@ -1,8 +1,8 @@
 # A header with content hashes of sources, so that results kept by an earlier program are used again exactly where nothing
-# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, of each benchmark's folder.
-# Comments do not count. A policy's hash is that of the file that registers it and of the files of src/policy that this
-# one includes, themselves or over others; they are no part of the simulator's, unless registry.cpp or memory_level.cpp
-# include them.
+# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy and block scheduler, of each
+# benchmark's folder. Comments do not count. A policy's hash is that of the file that registers it and of the files of
+# src/policy that this one includes, themselves or over others; they are no part of the simulator's, unless what all runs
+# need includes them.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -24,7 +24,9 @@ endfunction()
 
 # The files, and all of src/policy that they need: headers, and where these are implemented. A header without a .cpp of its
 # name is implemented by files that include it.
-file(GLOB policy_files ${ROOT}/src/policy/*.cpp ${ROOT}/src/policy/*.hpp)
+file(GLOB policy_files ${ROOT}/src/policy/*.cpp ${ROOT}/src/policy/*.hpp
+     ${ROOT}/src/policy/*/*.cpp ${ROOT}/src/policy/*/*.hpp)
+set(interfaces policy profile control mechanism observer)
 function(with_what_they_include out)
   set(found "")
   set(new ${ARGN})
@@ -36,11 +38,11 @@ function(with_what_they_include out)
     list(APPEND found ${file})
     file(STRINGS ${file} includes REGEX "^#include \"policy/")
     foreach(line ${includes})
-      string(REGEX REPLACE "^#include \"policy/([a-z0-9_]+)\\.hpp\".*" "\\1" name "${line}")
+      string(REGEX REPLACE "^#include \"policy/([a-z0-9_/]+)\\.hpp\".*" "\\1" name "${line}")
       list(APPEND new ${ROOT}/src/policy/${name}.hpp)
       if(EXISTS ${ROOT}/src/policy/${name}.cpp)
         list(APPEND new ${ROOT}/src/policy/${name}.cpp)
-      elseif(NOT name STREQUAL "policy" AND NOT name STREQUAL "profile")
+      elseif(NOT name IN_LIST interfaces)
         foreach(user ${policy_files})
           file(STRINGS ${user} uses REGEX "^#include \"policy/${name}\\.hpp\"")
           if(uses AND user MATCHES "\\.cpp$")
@@ -54,11 +56,13 @@ function(with_what_they_include out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-with_what_they_include(common ${ROOT}/src/policy/registry.cpp ${ROOT}/src/policy/memory_level.cpp)
+with_what_they_include(common ${ROOT}/src/policy/registry.cpp ${ROOT}/src/policy/memory_level.cpp
+                       ${ROOT}/src/policy/memory_sharing.cpp ${ROOT}/src/policy/observer.hpp
+                       ${ROOT}/src/policy/block_schedulers/max.cpp)
 set(policies "")
 foreach(file ${policy_files})
-  file(STRINGS ${file} registers REGEX "register_policy\\(")
-  if(registers AND file MATCHES "\\.cpp$" AND NOT file MATCHES "/registry\\.cpp$")
+  file(STRINGS ${file} registers REGEX "register_(policy|block_scheduler)\\(")
+  if(registers AND file MATCHES "\\.cpp$" AND NOT file MATCHES "/(registry|block_scheduler)\\.cpp$")
     with_what_they_include(files ${file})
     content_hash(hash ${files})
     get_filename_component(name ${file} NAME)
@@ -91,7 +95,7 @@ endforeach()
 file(WRITE ${OUTPUT} "#pragma once\n#include <string_view>\n#include <utility>\nnamespace gpumux::embedded {
 inline constexpr std::string_view program_version = \"${VERSION}\";
 inline constexpr std::string_view simulator_sources = \"${simulator}\";
-/// By the file of src/policy that registers the policy.
+/// By the file of src/policy that registers the policy or block scheduler.
 inline constexpr std::pair<std::string_view, std::string_view> policy_sources[] = {\n${policies}};
 /// By folder of benchmarks/.
 inline constexpr std::pair<std::string_view, std::string_view> benchmark_sources[] = {\n${entries}};

@@ -22,7 +22,7 @@ class Reserve final : public Policy {
       const bool oldest = order.empty();
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
         const bool mine = kernels.size() == 1 || (sm < reserved_) == oldest;
-        control.set_block_limit(static_cast<SmId>(sm), kernel.slot, mine ? kUnlimited : 0);
+        control.sm(sm).limit_blocks(kernel.slot, mine ? kUnlimited : 0);
       }
       order.push_back(kernel.slot);
     }

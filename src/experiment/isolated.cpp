@@ -87,6 +87,7 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.verify = false;
   isolated.series = 0;
   isolated.timeline = false;
+  isolated.observers.clear();
   isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
   return isolated;
 }

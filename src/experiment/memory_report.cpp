@@ -21,7 +21,7 @@ std::uint32_t limit_of(const ordered_json& value) {
 MemoryReport memory_report(const machine::Gpu& gpu, AppId app) {
   MemoryReport report;
   for (std::uint32_t sm = 0; sm < gpu.config().sms; ++sm) {
-    const arch::MemoryClient client = gpu.memory_client(static_cast<SmId>(sm), app);
+    const arch::MemoryClient client = gpu.sm(sm).memory_client(app);
     report.peak_in_flight = std::max(report.peak_in_flight, client.peak);
     report.lowest_limit = std::min(report.lowest_limit, client.lowest_limit);
     report.limit_updates += client.limit_updates;

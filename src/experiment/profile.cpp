@@ -105,11 +105,7 @@ Point simulate_point(const RunSpec& alone, std::uint32_t cap) {
   return point;
 }
 
-std::string acting(const RunSpec& spec) {
-  arch::MachineConfig machine = spec.machine;
-  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
-  return arch::acting_toml(machine);
-}
+std::string acting(const RunSpec& spec) { return arch::acting_toml(effective_machine(spec)); }
 
 std::string point_key(const RunSpec& alone, std::uint32_t cap) {
   ContentHash hash;

@@ -12,6 +12,7 @@
 #include "arch/series.hpp"
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
+#include "policy/observer.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
 
@@ -53,7 +54,12 @@ struct RunSpec {
   std::string cache_folder;
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
+  /// Who watches it, beside those that `series` and `timeline` ask for. They change nothing.
+  std::vector<std::shared_ptr<policy::Observer>> observers;
 };
+
+/// The run's machine with what its policy's levels change of it (`warps=`).
+[[nodiscard]] arch::MachineConfig effective_machine(const RunSpec& spec);
 
 /// What the memory scheme did for one application.
 struct MemoryReport {

@@ -9,6 +9,7 @@
 #include "experiment/profile.hpp"
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
+#include "policy/block_scheduler.hpp"
 #include "runtime/context.hpp"
 
 namespace gpumux::experiment {
@@ -122,6 +123,12 @@ bool audit_by_default() {
 #endif
 }
 
+arch::MachineConfig effective_machine(const RunSpec& spec) {
+  arch::MachineConfig machine = spec.machine;
+  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
+  return machine;
+}
+
 RunResult simulate(const RunSpec& spec) {
   check_apps(spec);
   std::unique_ptr<policy::Policy> policy = policy::create(spec.policy);
@@ -134,15 +141,20 @@ RunResult simulate(const RunSpec& spec) {
 RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy) {
   check_apps(spec);
   const auto begin = std::chrono::steady_clock::now();
-  arch::MachineConfig config = spec.machine;
-  if (!spec.policy.warps.empty()) config.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
+  const arch::MachineConfig config = effective_machine(spec);
 
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
-  machine::Gpu gpu(config, std::move(policy), {spec.threads, spec.no_skip, record, memory});
+  machine::Gpu gpu(config, std::move(policy),
+                   {.threads = spec.threads,
+                    .no_skip = spec.no_skip,
+                    .record = record,
+                    .memory = memory,
+                    .blocks = policy::create_block_scheduler(spec.policy.blocks),
+                    .observers = spec.observers});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;
@@ -171,9 +183,9 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   fill_totals(result, spec, gpu);
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
     result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
-  gpu.end_series();
+  gpu.end_run();
   result.series = gpu.recorder().series();
-  result.policy_report = gpu.policy_report();
+  result.policy_report = gpu.report();
   if (spec.timeline) result.timeline = gpu.recorder().timeline();
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (spec.audit) {

@@ -1,17 +1,29 @@
 #include "experiment/sources.hpp"
 
 #include "embedded/sources.hpp"
+#include "policy/block_scheduler.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::experiment {
+namespace {
+
+std::string_view sources_of(const std::string& registering_file) {
+  for (const auto& [file, hash] : embedded::policy_sources)
+    if (file == registering_file) return hash;
+  return {};
+}
+
+}  // namespace
 
 std::string_view policy_sources(std::string_view policy) {
-  for (const policy::PolicyInfo& info : policy::policies()) {
-    if (info.name != policy) continue;
-    for (const auto& [file, hash] : embedded::policy_sources)
-      if (file == info.file) return hash;
-  }
+  for (const policy::PolicyInfo& info : policy::policies())
+    if (info.name == policy) return sources_of(info.file);
   return {};
+}
+
+std::string_view block_scheduler_sources(std::string_view text) {
+  const policy::BlockSchedulerInfo& info = policy::block_scheduler(text);
+  return info.name == policy::kUsualBlockScheduler ? std::string_view{} : sources_of(info.file);
 }
 
 }  // namespace gpumux::experiment

@@ -9,4 +9,7 @@ namespace gpumux::experiment {
 /// of src/policy. What all runs share is embedded::simulator_sources.
 [[nodiscard]] std::string_view policy_sources(std::string_view policy);
 
+/// The same for a block scheduler, as `blocks=` names it. Empty for the usual one, which is of all runs.
+[[nodiscard]] std::string_view block_scheduler_sources(std::string_view text);
+
 }  // namespace gpumux::experiment

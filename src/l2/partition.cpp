@@ -290,8 +290,8 @@ Cycle Partition::State::run(arch::PartitionMailbox& mailbox, Cycle begin, Cycle 
   return std::min(next, arrivals.next());
 }
 
-Cycle Partition::run_ahead(Cycle begin, Cycle complete, Cycle end) {
-  return state_->run(mailbox_, begin, complete, state_->fast ? complete : end);
+Cycle Partition::run(const engine::Grant& grant) {
+  return state_->run(mailbox_, grant.begin, grant.messages, state_->fast ? grant.messages : grant.end);
 }
 
 Cycle Partition::done() const { return state_->done; }
@@ -306,7 +306,7 @@ void Partition::settle(Cycle now) {
 }
 
 Cycle Partition::run(Cycle begin, Cycle end) {
-  const Cycle next = run_ahead(begin, end, end);
+  const Cycle next = run({.begin = begin, .end = end, .messages = end});
   bool stalled = false;
   for (Slice& slice : state_->slices) stalled |= slice.settle_stalls(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.

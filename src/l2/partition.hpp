@@ -10,6 +10,7 @@
 #include "arch/config.hpp"
 #include "arch/messages.hpp"
 #include "arch/statistics.hpp"
+#include "engine/part.hpp"
 #include "noc/partition_map.hpp"
 
 namespace gpumux::l2 {
@@ -30,12 +31,11 @@ class Partition {
   /// Simulates core cycles [begin, end); see sm::Sm::run for the contract.
   Cycle run(Cycle begin, Cycle end);
 
-  /// Simulates what is certain of the cycles before `end` (>= complete) when all messages before `complete`
-  /// have come, and none is missing before `begin`: a request reaches the tags no earlier than lookahead()
-  /// says, so what lies behind them may be far ahead of the ports. Returns the next cycle at which something
-  /// can happen without messages: of the entrances >= complete, else >= done(). Afterwards done() >=
-  /// complete.
-  Cycle run_ahead(Cycle begin, Cycle complete, Cycle end);
+  /// Simulates what is certain of the cycles before the grant's end: a request reaches the tags no earlier
+  /// than lookahead() says, so what lies behind them may be far ahead of the ports. Returns the next cycle at
+  /// which something can happen without messages: of the entrances >= grant.messages, else >= done().
+  /// Afterwards done() >= grant.messages.
+  Cycle run(const engine::Grant& grant);
   /// Simulated up to here: no reply from now on is sent before.
   [[nodiscard]] Cycle done() const;
   /// What lies before this cycle depends only on requests before `complete`.

@@ -16,11 +16,11 @@ void check(bool holds, const char* what, std::uint64_t a, std::uint64_t b) {
 
 void Gpu::check_conservation() const {
   std::uint64_t out = 0, found = 0, sent = 0;
-  for (const auto& sm : sms_) {
-    out += sm->requests_out();
-    found += sm->replies_waiting();
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    out += parts_.sm(i).requests_out();
+    found += parts_.sm(i).replies_waiting();
   }
-  for (const auto& partition : partitions_) found += partition->requests_inside();
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) found += parts_.partition(i).requests_inside();
   check(out == found, "requests that wait for a reply, and those that will give one", out, found);
 
   for (unsigned app = 0; app < kMaxApps; ++app) {
@@ -44,27 +44,25 @@ void Gpu::check_conservation() const {
 }
 
 void Gpu::check_drained() {
-  GPUMUX_CHECK(running_.empty());
+  GPUMUX_CHECK(kernels().empty());
   const auto busy = [this] {
-    const auto holds_request = [](const auto& sm) { return sm->requests_out() > 0; };
-    const auto works = [](const auto& partition) { return !partition->idle(); };
-    return std::any_of(slots_.begin(), slots_.end(),
-                       [](const Slot& s) { return s.state != Slot::State::Free; }) ||
-           std::any_of(sms_.begin(), sms_.end(), holds_request) ||
-           std::any_of(partitions_.begin(), partitions_.end(), works);
+    bool some = work_.some_slot_is_used();
+    for (std::uint32_t i = 0; i < parts_.sms(); ++i) some = some || parts_.sm(i).requests_out() > 0;
+    for (std::uint32_t i = 0; i < parts_.partitions(); ++i) some = some || !parts_.partition(i).idle();
+    return some;
   };
   // The last credits go home after the last reply.
-  const Cycle limit = now_ + config_.watchdog_cycles;
-  for (Cycle quiet = 0; quiet < 4 * network_.latency + 64;) {
-    run_parts(window_end(now_));
-    recycle_drained_slots();
-    quiet = busy() ? 0 : quiet + network_.window;
-    if (now_ > limit)
-      throw InternalError("conservation: the machine does not come to rest\n" + wait_report());
+  const Cycle limit = now() + config_.watchdog_cycles;
+  for (Cycle quiet = 0; quiet < 4 * parts_.network().latency + 64;) {
+    run_parts(parts_.windows().end(now()));
+    work_.recycle();
+    quiet = busy() ? 0 : quiet + parts_.windows().length;
+    if (now() > limit)
+      throw InternalError("conservation: the machine does not come to rest\n" + work_.wait_report());
   }
   check_conservation();
-  for (const auto& sm : sms_) sm->check_drained(true);
-  for (const auto& partition : partitions_) partition->check_drained();
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).check_drained(true);
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) parts_.partition(i).check_drained();
 
   arch::KernelCounters sms;
   for (unsigned app = 0; app < kMaxApps; ++app) sms.add(app_counters(static_cast<AppId>(app)));

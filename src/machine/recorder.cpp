@@ -24,7 +24,26 @@ Recorder::Recorder(const Options& options, std::uint32_t block_places) : options
   if (options.timeline) block_at_.assign(block_places, kLeftOut);
 }
 
-void Recorder::sample(Cycle now, arch::Series::Sample total) {
+void Recorder::sample(const policy::Probes& probes) {
+  arch::Series::Sample total;
+  for (unsigned app = 0; app < options_.apps; ++app)
+    total.apps.push_back(probes.app_counters(static_cast<AppId>(app)));
+  total.schedulers = probes.scheduler_counters();
+  total.partitions = probes.partition_counters();
+  if (wants_stalls()) {
+    std::vector<std::uint64_t> stalls;
+    for (std::uint32_t sm = 0; sm < probes.config().sms; ++sm) stalls.push_back(probes.lsu_stalls(sm));
+    keep_stalls(probes.now(), stalls);
+  }
+  keep(probes.now(), std::move(total));
+}
+
+void Recorder::run_ended(const policy::Probes& probes) {
+  if (series_.interval != 0 && series_.end < probes.now()) sample(probes);
+  check_length();
+}
+
+void Recorder::keep(Cycle now, arch::Series::Sample total) {
   if (series_.samples.size() == kMaxSamples) {  // said when a kernel ends: before, it may be endless
     too_many_ = true;
     next_sample_ = kNever;
@@ -47,7 +66,7 @@ void Recorder::check_length() const {
                               series_.interval, kMaxSamples));
 }
 
-void Recorder::sample_stalls(Cycle now, const std::vector<std::uint64_t>& total) {
+void Recorder::keep_stalls(Cycle now, const std::vector<std::uint64_t>& total) {
   const Cycle begin = series_.end;
   stalls_of_.resize(total.size());
   for (std::size_t sm = 0; sm < total.size(); ++sm) {
@@ -65,34 +84,35 @@ void Recorder::sample_stalls(Cycle now, const std::vector<std::uint64_t>& total)
   }
 }
 
-void Recorder::kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
-                              std::uint32_t stream, Cycle submitted) {
+void Recorder::kernel_arrived(const policy::View&, const policy::RunningKernel& kernel,
+                              const policy::Launch& launch) {
   if (!options_.timeline) return;
   GPUMUX_CHECK(kernel.arrival == timeline_.kernels.size());
-  timeline_.kernels.push_back({kernel.name, kernel.app, stream, source.grid(), source.block(), submitted,
-                               kernel.arrival_cycle, kNever, kNever});
+  timeline_.kernels.push_back({kernel.name, kernel.app, launch.stream, launch.grid, launch.block,
+                               launch.submitted, kernel.arrival_cycle, kNever, kNever});
   launched_.emplace_back();
 }
 
-void Recorder::block_began(const policy::RunningKernel& kernel, std::uint64_t index, std::uint32_t place,
-                           std::uint32_t places_per_sm, Cycle begin) {
+void Recorder::block_began(const policy::View&, const policy::RunningKernel& kernel, std::uint64_t index,
+                           const policy::BlockPlace& place, Cycle begin) {
   if (!options_.timeline) return;
   arch::Timeline::Kernel& launch = timeline_.kernels[kernel.arrival];
   launch.first_block = std::min(launch.first_block, begin);
   if (timeline_.blocks.size() == arch::Timeline::kMaxBlocks) {
     ++timeline_.blocks_left_out;
-    block_at_[place] = kLeftOut;
+    block_at_[place.residency] = kLeftOut;
     return;
   }
-  block_at_[place] = static_cast<std::uint32_t>(timeline_.blocks.size());
+  block_at_[place.residency] = static_cast<std::uint32_t>(timeline_.blocks.size());
   timeline_.blocks.push_back({static_cast<std::uint32_t>(kernel.arrival), index,
-                              static_cast<SmId>(place / places_per_sm),
-                              static_cast<std::uint16_t>(place % places_per_sm), begin, kNever});
+                              place.sm, place.slot, begin, kNever});
 }
 
-void Recorder::block_ended(const policy::RunningKernel& kernel, std::uint32_t place, Cycle end) {
+void Recorder::block_ended(const policy::View&, const policy::RunningKernel& kernel,
+                           const policy::BlockPlace& place, Cycle end) {
   if (!options_.timeline) return;
-  if (block_at_[place] != kLeftOut) timeline_.blocks[block_at_[place]].end = end;
+  const std::uint32_t block = block_at_[place.residency];
+  if (block != kLeftOut) timeline_.blocks[block].end = end;
   Launched& launched = launched_[kernel.arrival];
   launched.last_end = std::max(launched.last_end, end);
   if (++launched.blocks_done == kernel.blocks_total)

@@ -1,5 +1,5 @@
 // Keeps what happens while a Gpu runs, for those who ask for it: samples of the counters, and when kernels
-// and blocks began and ended. It is told of them between windows, and changes nothing.
+// and blocks began and ended.
 #pragma once
 
 #include <cstdint>
@@ -7,42 +7,44 @@
 
 #include "arch/series.hpp"
 #include "arch/timeline.hpp"
-#include "policy/policy.hpp"
-#include "workload/stream.hpp"
+#include "policy/observer.hpp"
 
 namespace gpumux::machine {
 
-class Recorder {
+class Recorder final : public policy::Observer {
  public:
   struct Options {
     Cycle series_interval = 0;  // core cycles; 0: no samples
     unsigned apps = 0;          // of the run
     bool timeline = false;
   };
+  /// `block_places`: of all SMs.
   Recorder(const Options& options, std::uint32_t block_places);
 
-  [[nodiscard]] unsigned apps() const { return options_.apps; }
+  // policy::Observer
   /// The end of the interval that is being simulated; kNever: none is.
-  [[nodiscard]] Cycle next_sample() const { return next_sample_; }
-  /// `total`: the counters at cycle `now` since the begin of the run. Beyond kMaxSamples none is kept.
-  void sample(Cycle now, arch::Series::Sample total);
+  [[nodiscard]] Cycle next_sample() const override { return next_sample_; }
+  void sample(const policy::Probes& probes) override;
+  void kernel_arrived(const policy::View&, const policy::RunningKernel& kernel,
+                      const policy::Launch& launch) override;
+  void block_began(const policy::View&, const policy::RunningKernel& kernel, std::uint64_t index,
+                   const policy::BlockPlace& place, Cycle begin) override;
+  void block_ended(const policy::View&, const policy::RunningKernel& kernel, const policy::BlockPlace& place,
+                   Cycle end) override;
   /// Throws UserError when there were more intervals than are kept.
-  void check_length() const;
-  static constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
-  /// Samples want sample_stalls() as well, just before them.
-  [[nodiscard]] bool wants_stalls() const { return options_.timeline && options_.series_interval != 0; }
-  /// `total`: cycles that the load/store unit of each SM has stalled since the begin of the run.
-  void sample_stalls(Cycle now, const std::vector<std::uint64_t>& total);
-
-  void kernel_arrived(const policy::RunningKernel& kernel, const workload::KernelSource& source,
-                      std::uint32_t stream, Cycle submitted);
-  /// `place` numbers the block slots of all SMs, `places_per_sm` of each.
-  void block_began(const policy::RunningKernel& kernel, std::uint64_t index, std::uint32_t place,
-                   std::uint32_t places_per_sm, Cycle begin);
-  void block_ended(const policy::RunningKernel& kernel, std::uint32_t place, Cycle end);
+  void kernel_ended(const policy::View&, const policy::RunningKernel&) override { check_length(); }
+  /// The last interval may be a short one.
+  void run_ended(const policy::Probes& probes) override;
 
   [[nodiscard]] const arch::Series& series() const { return series_; }
   [[nodiscard]] const arch::Timeline& timeline() const { return timeline_; }
+  static constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
+  /// `total`: the counters at cycle `now` since the begin of the run. Beyond kMaxSamples none is kept.
+  void keep(Cycle now, arch::Series::Sample total);
+  /// Cycles that the load/store unit of each SM has stalled are kept too, just before keep().
+  [[nodiscard]] bool wants_stalls() const { return options_.timeline && options_.series_interval != 0; }
+  void keep_stalls(Cycle now, const std::vector<std::uint64_t>& total);
+  void check_length() const;
 
  private:
   static constexpr std::uint32_t kLeftOut = 0xffff'ffffU;

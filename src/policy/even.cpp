@@ -25,7 +25,6 @@ class Even final : public Policy {
   }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
-  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
  private:
   [[nodiscard]] std::uint64_t share(AppId app) const { return shares_.empty() ? 1 : shares_[app]; }
@@ -46,7 +45,7 @@ class Even final : public Policy {
       // A block larger than the part may still run, one at a time, where the others leave room.
       const std::uint32_t limit = std::max(fit, 1U);
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-        control.set_block_limit(static_cast<SmId>(sm), kernel.slot, limit);
+        control.sm(sm).limit_blocks(kernel.slot, limit);
       }
       order.push_back(kernel.slot);
     }

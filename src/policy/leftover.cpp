@@ -14,17 +14,15 @@ class Leftover final : public Policy {
 
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, kUnlimited);
+      control.sm(sm).limit_blocks(kernel.slot, kUnlimited);
     }
     order(control);
   }
-  void kernel_ended(Control& control, const RunningKernel&) override { order(control); }
   void kernel_fully_dispatched(Control& control, const RunningKernel&) override { order(control); }
   // In the strict form the last block of one kernel lets in the next.
-  [[nodiscard]] bool watches_blocks(const Control& control) const override {
-    return strict_ && control.kernels().size() > 1;
+  [[nodiscard]] Needs needs(const View& view) const override {
+    return {.dispatch_ends = strict_ && view.kernels().size() > 1, .kernel_ends = false};
   }
-  [[nodiscard]] bool watches_ends() const override { return false; }
 
  private:
   // In dispatch order an SM takes a block of the oldest kernel whose block fits.

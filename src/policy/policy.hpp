@@ -1,6 +1,6 @@
-// How a sharing policy plugs in: probes that it may read, knobs that it may turn, and the moments at
-// which it is called. A policy is one file in this folder that derives from Policy and registers itself
-// under the name that users type.
+// How a sharing policy plugs in: a mechanism (mechanism.hpp) that decides which SMs serve which kernels, with how
+// many blocks, and what else control.hpp lets it set. A policy is one file in this folder that derives from Policy
+// and registers itself under the name that users type.
 #pragma once
 
 #include <cstdint>
@@ -14,119 +14,20 @@
 
 #include "arch/config.hpp"
 #include "arch/memory_scheme.hpp"
-#include "arch/messages.hpp"
-#include "arch/statistics.hpp"
+#include "policy/mechanism.hpp"
 #include "policy/profile.hpp"
-#include "workload/stream.hpp"
 
 namespace gpumux::policy {
 
-using arch::KernelSlot;
-
-/// A kernel that has arrived and has not ended.
-struct RunningKernel {
-  KernelSlot slot = 0;
-  AppId app = 0;
-  std::string name;
-  std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
-  Cycle arrival_cycle = 0;
-  Cycle first_block_cycle = kNever;  // dispatch of its first block
-  workload::BlockResources resources;
-  std::uint64_t blocks_total = 0;
-  std::uint64_t blocks_dispatched = 0;  // handed to SMs
-  std::uint64_t blocks_done = 0;
-  std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
-};
-
-/// No limit on resident blocks.
-inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
-
-/// The machine as a policy sees it. Calls are made between windows of time, never inside an SM.
-class Control {
+class Policy : public Mechanism {
  public:
-  virtual ~Control() = default;
-
-  // --- probes ---------------------------------------------------------------------------------------
-  [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
-  [[nodiscard]] virtual Cycle now() const = 0;
-  /// Kernels in order of arrival.
-  [[nodiscard]] virtual const std::vector<RunningKernel>& kernels() const = 0;
-  [[nodiscard]] virtual std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const = 0;
-  [[nodiscard]] virtual const arch::KernelCounters& counters(SmId sm, KernelSlot kernel) const = 0;
-  [[nodiscard]] virtual const arch::PartitionCounters& partition_counters(PartitionId partition) const = 0;
-  /// Memory instructions in flight, limits and quotas, while a memory scheme is on.
-  [[nodiscard]] virtual arch::MemoryClient memory_client(SmId sm, AppId app) const = 0;
-  /// Of all kernels on the SM together.
-  [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters(SmId sm) const = 0;
-
-  // --- knobs ----------------------------------------------------------------------------------------
-  /// At most `blocks` blocks of `kernel` on `sm` at a time; 0: the SM does not serve the kernel. Blocks
-  /// that are resident beyond a lowered limit run to their end. A kernel starts with 0 everywhere.
-  virtual void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) = 0;
-  /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
-  /// gets no block. Starts empty.
-  virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
-  /// False: the kernel's resident warps issue nothing on this SM.
-  virtual void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) = 0;
-  /// On `sm` the kernel may issue so many warp instructions of each set of quotas, exactly: then it waits
-  /// until all kernels with a quota have used up theirs, but for those that have no block there or may not
-  /// issue; in that cycle the SM gives all of them the next set. 0: no limit, as every kernel begins. Gives a
-  /// whole set at once. Source: dai18 section 4 (SMK-(P+W)).
-  virtual void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) = 0;
-  /// Policy::alarm() is called at the first moment between windows that is not before `cycle`; a later call
-  /// replaces an earlier one. kNever: it is not.
-  virtual void set_alarm(Cycle cycle) = 0;
-};
-
-/// What a policy has to say of a run: named numbers, and curves by kernel. Names are lower_case.
-struct Report {
-  struct Number {
-    std::string name;
-    double value = 0;
-    std::optional<AppId> app;  // nothing: of the whole run
-  };
-  struct Curve {
-    std::string name;
-    AppId app = 0;
-    std::string kernel;
-    std::vector<std::pair<double, double>> points;
-  };
-  std::vector<Number> numbers;
-  std::vector<Curve> curves;
-  [[nodiscard]] bool empty() const { return numbers.empty() && curves.empty(); }
-};
-
-class Policy {
- public:
-  virtual ~Policy() = default;
   /// Throws UserError when the settings are impossible for so many applications on the machine.
   virtual void check(const arch::MachineConfig&, std::size_t) const {}
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}
-  /// Called with the new kernel already in control.kernels().
-  virtual void kernel_arrived(Control& control, const RunningKernel& kernel) = 0;
-  /// Called when the last block has ended, with the kernel already removed.
-  virtual void kernel_ended(Control& control, const RunningKernel& kernel) = 0;
-  /// The kernel has handed its last block to an SM.
-  virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
-  virtual void block_ended(Control&, const RunningKernel&, SmId) {}
-  /// False: as things stand, block_ended() and kernel_fully_dispatched() read no probe of an SM or partition,
-  /// neither the time nor blocks_done, and let no SM do more than before. Then the machine may simulate some
-  /// SMs further ahead than others, and tell later, SM by SM, of blocks that have ended. May change its
-  /// answer in kernel_arrived(), kernel_ended() and epoch_ended() alone.
-  [[nodiscard]] virtual bool watches_blocks(const Control&) const { return true; }
-  /// False, throughout the run: kernel_ended() reads no probe of an SM or partition, sets no alarm and lets
-  /// no SM do more than before. Then the machine may have simulated some SMs further when it is called.
-  [[nodiscard]] virtual bool watches_ends() const { return true; }
-  /// Length of the policy's epoch in cycles; 0: epoch_ended() is never called.
-  [[nodiscard]] virtual Cycle epoch() const { return 0; }
-  virtual void epoch_ended(Control&) {}
-  /// See Control::set_alarm().
-  virtual void alarm(Control&) {}
-  /// Called once, after the last cycle; may read probes. What it says goes into the result
-  /// (docs/policies.md).
-  [[nodiscard]] virtual Report report(const Control&) const { return {}; }
+  /// A policy has to say of each new kernel where it may run.
+  void kernel_arrived(Control&, const RunningKernel&) override = 0;
 };
 
 /// Settings of a policy, "key=value" pairs after its name.
@@ -151,7 +52,8 @@ struct PolicyChoice {
   Settings settings;
   std::string memory;  // memory scheme, empty: none
   Settings memory_settings;
-  std::string warps;  // warp scheduler, empty: the machine's
+  std::string warps;   // warp scheduler, empty: the machine's
+  std::string blocks;  // block scheduler, empty: the usual one
 };
 /// "even", "leftover:mode=strict,warps=lrr", "even,memory=smil,k0=3,k1=1" or the same as
 /// "even-smil:k0=3,k1=1". What follows `memory=` belongs to the scheme when it knows the key. Throws

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "policy/block_scheduler.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
@@ -93,7 +94,7 @@ PolicyChoice parse_choice(std::string_view text) {
   } else {
     parts[0] = parts[0].substr(colon + 1);
   }
-  std::vector<std::string> known = {"warps", "memory"};
+  std::vector<std::string> known = {"warps", "blocks", "memory"};
   for (const auto& [key, description] : info.settings) known.push_back(key);
   const auto know_memory = [&](const MemorySchemeInfo& scheme) {
     for (const auto& [key, description] : scheme.settings) known.push_back(key);
@@ -105,6 +106,9 @@ PolicyChoice parse_choice(std::string_view text) {
     if (key == "warps") {
       (void)arch::warp_scheduler_named(value);
       choice.warps = value;
+    } else if (key == "blocks") {
+      (void)create_block_scheduler(value);
+      choice.blocks = value == kUsualBlockScheduler ? "" : value;
     } else if (key == "memory") {
       if (memory != nullptr)
         throw UserError(
@@ -134,6 +138,7 @@ std::string canonical_text(const PolicyChoice& choice) {
   if (!choice.memory.empty()) text += ",memory=" + choice.memory;
   for (const auto& [key, value] : canonical_memory_settings(choice.memory, choice.memory_settings))
     text += fmt::format(",{}={}", key, value);
+  if (!choice.blocks.empty()) text += fmt::format(",blocks={}", choice.blocks);
   if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
   return text;
 }

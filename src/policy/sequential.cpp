@@ -9,14 +9,13 @@ class Sequential final : public Policy {
  public:
   void kernel_arrived(Control& control, const RunningKernel&) override { serve_oldest(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { serve_oldest(control); }
-  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
  private:
   static void serve_oldest(Control& control) {
     if (control.kernels().empty()) return;
     const KernelSlot oldest = control.kernels().front().slot;
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      control.set_block_limit(static_cast<SmId>(sm), oldest, kUnlimited);
+      control.sm(sm).limit_blocks(oldest, kUnlimited);
     }
     control.set_dispatch_order({oldest});
   }

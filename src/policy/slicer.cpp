@@ -37,7 +37,7 @@ void Slicer::divide(Control& control, const std::vector<RunningKernel>& kernels,
   log_.use(control.now(), std::move(partition));
 }
 
-void Slicer::report(const Control& control, Report& to) const {
+void Slicer::report(const Probes& control, Report& to) const {
   log_.report(control.now(), to);
   if (options_.fallback) to.numbers.push_back({"spatial_fallbacks", static_cast<double>(fallbacks_), {}});
 }
@@ -46,11 +46,11 @@ void divide_sms(Control& control, const std::vector<RunningKernel>& kernels) {
   const auto sms = static_cast<std::size_t>(control.config().sms);
   const std::size_t count = kernels.size();
   set_partition(control, kernels, std::vector<std::uint32_t>(count, 0));
-  std::size_t sm = 0;
+  std::uint32_t sm = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t part = sms / count + (i < sms % count ? 1 : 0);
     for (std::size_t n = 0; n < part; ++n)
-      control.set_block_limit(static_cast<SmId>(sm++), kernels[i].slot, kUnlimited);
+      control.sm(sm++).limit_blocks(kernels[i].slot, kUnlimited);
   }
 }
 

@@ -32,7 +32,7 @@ class Slicer {
               const std::vector<ScalabilityCurve>& curves);
   /// No partition is in use: one kernel has the machine, none runs, or they are being profiled.
   void stop(const Control& control) { log_.use(control.now(), {}); }
-  void report(const Control& control, Report& to) const;
+  void report(const Probes& control, Report& to) const;
 
  private:
   std::string policy_;

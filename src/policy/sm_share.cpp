@@ -55,7 +55,7 @@ void set_partition(Control& control, const std::vector<RunningKernel>& kernels,
                    const std::vector<std::uint32_t>& blocks) {
   for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
     for (std::size_t i = 0; i < kernels.size(); ++i)
-      control.set_block_limit(static_cast<SmId>(sm), kernels[i].slot, blocks[i]);
+      control.sm(sm).limit_blocks(kernels[i].slot, blocks[i]);
   }
   std::vector<KernelSlot> order;
   for (const RunningKernel& kernel : control.kernels()) order.push_back(kernel.slot);

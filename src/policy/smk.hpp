@@ -16,8 +16,7 @@ class SmkPartition : public Policy {
   explicit SmkPartition(std::string name) : name_(std::move(name)) {}
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
-  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
-  [[nodiscard]] Report report(const Control& control) const override;
+  [[nodiscard]] Report report(const Probes& control) const override;
 
  protected:
   /// The kernels in order of their applications share the SMs from now on.

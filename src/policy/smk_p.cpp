@@ -22,7 +22,7 @@ void SmkPartition::divide(Control& control) {
   divided(control, kernels);
 }
 
-Report SmkPartition::report(const Control& control) const {
+Report SmkPartition::report(const Probes& control) const {
   Report report;
   log_.report(control.now(), report);
   return report;

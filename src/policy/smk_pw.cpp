@@ -30,7 +30,7 @@ class SmkQuotas final : public SmkPartition {
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
   void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
 
-  [[nodiscard]] Report report(const Control& control) const override {
+  [[nodiscard]] Report report(const Probes& control) const override {
     Report report = SmkPartition::report(control);
     for (const auto& [app, quota] : reported_) report.numbers.push_back({"issue_quota", quota, app});
     return report;
@@ -45,7 +45,7 @@ class SmkQuotas final : public SmkPartition {
     const std::vector<std::uint32_t> quotas = issue_quotas(ipc, period_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-        control.set_issue_quota(static_cast<SmId>(sm), kernels[i].slot, kernels.size() > 1 ? quotas[i] : 0);
+        control.sm(sm).set_issue_quota(kernels[i].slot, kernels.size() > 1 ? quotas[i] : 0);
     }
     // Of the first division among the most kernels.
     if (kernels.size() <= std::max<std::size_t>(most_kernels_, 1)) return;

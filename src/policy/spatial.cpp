@@ -33,13 +33,10 @@ class Spatial final : public Policy {
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   // Near the end of a grid its need drops; the check costs a few comparisons per ended block.
   void block_ended(Control& control, const RunningKernel& kernel, SmId) override {
-    if (smart_ && control.kernels().size() > 1 && kernel.blocks_done < kernel.blocks_total &&
-        needed_sms(kernel) < owned_[kernel.slot]) {
-      divide(control);
-    }
+    if (kernel.blocks_done < kernel.blocks_total && needed_sms(kernel) < owned_[kernel.slot]) divide(control);
   }
-  [[nodiscard]] bool watches_blocks(const Control& control) const override {
-    return smart_ && control.kernels().size() > 1;
+  [[nodiscard]] Needs needs(const View& view) const override {
+    return {.block_ends = smart_ && view.kernels().size() > 1};
   }
 
  private:
@@ -115,7 +112,7 @@ class Spatial final : public Policy {
     const auto resident = [&](std::uint32_t sm) {
       return owner_[sm] == kNobody || wanted[owner_[sm]] == 0
                  ? 0
-                 : control.resident_blocks(static_cast<SmId>(sm), static_cast<KernelSlot>(owner_[sm]));
+                 : control.sm(sm).resident_blocks(static_cast<KernelSlot>(owner_[sm]));
     };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> fullest;  // blocks, SM
     for (std::uint32_t sm = 0; sm < sms; ++sm) fullest.emplace_back(resident(sm), sm);
@@ -139,7 +136,7 @@ class Spatial final : public Policy {
     }
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
       for (const KernelSlot slot : order) {
-        control.set_block_limit(static_cast<SmId>(sm), slot, owner_[sm] == slot ? kUnlimited : 0);
+        control.sm(sm).limit_blocks(slot, owner_[sm] == slot ? kUnlimited : 0);
       }
     }
     control.set_dispatch_order(order);

@@ -58,9 +58,8 @@ class DynamicSlicer final : public Policy {
     }
   }
 
-  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
-  [[nodiscard]] Report report(const Control& control) const override {
+  [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     slicer_.report(control, report);
     report.numbers.push_back({"profiles", static_cast<double>(profiles_), {}});
@@ -157,10 +156,10 @@ class DynamicSlicer final : public Policy {
       if (member.present) kernels.push_back(member.kernel);
     set_partition(control, kernels, std::vector<std::uint32_t>(kernels.size(), 0));
     const std::vector<SamplePoint>& points = plan_[round_];
-    for (std::size_t sm = 0; sm < points.size(); ++sm) {
+    for (std::uint32_t sm = 0; sm < points.size(); ++sm) {
       const Member& member = members_[points[sm].kernel];
       if (member.present)
-        control.set_block_limit(static_cast<SmId>(sm), member.kernel.slot, points[sm].blocks);
+        control.sm(sm).limit_blocks(member.kernel.slot, points[sm].blocks);
     }
   }
 
@@ -171,30 +170,29 @@ class DynamicSlicer final : public Policy {
     control.set_alarm(phase_end_);
     const std::vector<SamplePoint>& points = plan_[round_];
     progress_.assign(points.size(), {});
-    for (std::size_t s = 0; s < points.size(); ++s) {
-      const auto sm = static_cast<SmId>(s);
+    for (std::uint32_t s = 0; s < points.size(); ++s) {
       Progress& progress = progress_[s];
-      progress.schedulers = control.scheduler_counters(sm);
+      progress.schedulers = control.sm(s).scheduler_counters();
       const Member& member = members_[points[s].kernel];
       if (!member.present) continue;
-      progress.instructions_before = control.counters(sm, member.kernel.slot).thread_instructions;
-      progress.stalls_before = control.counters(sm, member.kernel.slot).lsu_stall_cycles;
-      progress.resident = control.resident_blocks(sm, member.kernel.slot);
-      progress.clean = is_clean(control, sm, member.kernel.slot);
+      progress.instructions_before = control.sm(s).counters(member.kernel.slot).thread_instructions;
+      progress.stalls_before = control.sm(s).counters(member.kernel.slot).lsu_stall_cycles;
+      progress.resident = control.sm(s).resident_blocks(member.kernel.slot);
+      progress.clean = is_clean(control, s, member.kernel.slot);
     }
   }
 
-  static bool is_clean(const Control& control, SmId sm, KernelSlot owner) {
+  static bool is_clean(const Probes& control, std::uint32_t sm, KernelSlot owner) {
     const std::vector<RunningKernel>& kernels = control.kernels();
     return std::all_of(kernels.begin(), kernels.end(), [&](const RunningKernel& kernel) {
-      return kernel.slot == owner || control.resident_blocks(sm, kernel.slot) == 0;
+      return kernel.slot == owner || control.sm(sm).resident_blocks(kernel.slot) == 0;
     });
   }
 
   void end_warm_up(Control& control) {
     const std::vector<SamplePoint>& points = plan_[round_];
-    for (std::size_t sm = 0; sm < points.size() && waited_ < options_.patience; ++sm) {
-      if (is_clean(control, static_cast<SmId>(sm), members_[points[sm].kernel].kernel.slot)) continue;
+    for (std::uint32_t sm = 0; sm < points.size() && waited_ < options_.patience; ++sm) {
+      if (is_clean(control, sm, members_[points[sm].kernel].kernel.slot)) continue;
       ++waited_;  // blocks from before still run there
       begin_phase(control, Phase::WarmUp, options_.warmup);
       return;
@@ -220,8 +218,7 @@ class DynamicSlicer final : public Policy {
     const std::vector<SamplePoint>& points = plan_[round_];
     std::vector<Sample> samples;
     double blocks = 0;
-    for (std::size_t s = 0; s < points.size(); ++s) {
-      const auto sm = static_cast<SmId>(s);
+    for (std::uint32_t s = 0; s < points.size(); ++s) {
       const Progress& progress = progress_[s];
       const Member& member = members_[points[s].kernel];
       std::uint64_t instructions = progress.instructions;
@@ -229,15 +226,15 @@ class DynamicSlicer final : public Policy {
       std::uint32_t resident = progress.resident;
       if (member.present) {
         instructions +=
-            control.counters(sm, member.kernel.slot).thread_instructions - progress.instructions_before;
-        stalls += control.counters(sm, member.kernel.slot).lsu_stall_cycles - progress.stalls_before;
-        resident = std::max(resident, control.resident_blocks(sm, member.kernel.slot));
+            control.sm(s).counters(member.kernel.slot).thread_instructions - progress.instructions_before;
+        stalls += control.sm(s).counters(member.kernel.slot).lsu_stall_cycles - progress.stalls_before;
+        resident = std::max(resident, control.sm(s).resident_blocks(member.kernel.slot));
       } else if (resident == 0 && instructions > 0) {
         resident = points[s].blocks;
       }
       // A block may just have made room for the next: the greater number counts. None: the grid has no more.
       if (!progress.clean || resident == 0) continue;
-      arch::SchedulerCounters schedulers = control.scheduler_counters(sm);
+      arch::SchedulerCounters schedulers = control.sm(s).scheduler_counters();
       schedulers.subtract(progress.schedulers);
       samples.push_back({{points[s].kernel, resident},
                          static_cast<double>(instructions) / static_cast<double>(cycles),
@@ -291,10 +288,10 @@ class DynamicSlicer final : public Policy {
   /// A launch has ended: what it did in this phase.
   void gather(const Control& control, const Member& member) {
     const std::vector<SamplePoint>& points = plan_[round_];
-    for (std::size_t sm = 0; sm < points.size(); ++sm) {
+    for (std::uint32_t sm = 0; sm < points.size(); ++sm) {
       if (&members_[points[sm].kernel] != &member) continue;
       Progress& progress = progress_[sm];
-      const arch::KernelCounters& counters = control.counters(static_cast<SmId>(sm), member.kernel.slot);
+      const arch::KernelCounters& counters = control.sm(sm).counters(member.kernel.slot);
       progress.instructions += counters.thread_instructions - progress.instructions_before;
       progress.stalls += counters.lsu_stall_cycles - progress.stalls_before;
       progress.stalls_before = 0;

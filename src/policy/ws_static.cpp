@@ -14,9 +14,8 @@ class StaticSlicer final : public Policy {
   void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
-  [[nodiscard]] bool watches_blocks(const Control&) const override { return false; }
 
-  [[nodiscard]] Report report(const Control& control) const override {
+  [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     slicer_.report(control, report);
     for (const auto& [key, curve] : used_) {

@@ -84,6 +84,7 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
                timing->predicates(), context.app,     context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;
   may_issue[slot] = true;
+  block_limit[slot] = 0;
   quota.set(slot, 0);
 }
 

@@ -17,17 +17,21 @@ void Sm::State::allow(KernelSlot kernel, Cycle now) {
   for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, now);
 }
 
-void Sm::State::set_may_issue(KernelSlot kernel, bool allowed) {
-  if (may_issue[kernel] == allowed) return;
-  may_issue[kernel] = allowed;
-  allow(kernel, now_);
-  refill_quotas(now_);
+bool Sm::may_issue(KernelSlot kernel) const { return state_->may_issue[kernel]; }
+
+void Sm::allow_issue(KernelSlot kernel, bool allowed) {
+  State& state = *state_;
+  if (state.may_issue[kernel] == allowed) return;
+  state.may_issue[kernel] = allowed;
+  state.allow(kernel, state.now_);
+  state.refill_quotas(state.now_);
 }
 
-void Sm::State::set_issue_quota(KernelSlot kernel, std::uint32_t instructions) {
-  quota.set(kernel, instructions);
-  allow(kernel, now_);
-  refill_quotas(now_);
+void Sm::set_issue_quota(KernelSlot kernel, std::uint32_t instructions) {
+  State& state = *state_;
+  state.quota.set(kernel, instructions);
+  state.allow(kernel, state.now_);
+  state.refill_quotas(state.now_);
 }
 
 /// Schedulers that have not chosen yet in this cycle see the masks that it leaves, so a quota is exact.

@@ -20,7 +20,7 @@ void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<
 
 std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->resident[slot]; }
 
-std::uint32_t Sm::resident_blocks() const { return static_cast<std::uint32_t>(state_->block_order.size()); }
+std::uint32_t Sm::all_resident_blocks() const { return static_cast<std::uint32_t>(state_->block_order.size()); }
 
 bool Sm::drained(KernelSlot slot) const {
   return state_->resident[slot] == 0 && state_->outstanding[slot] == 0;
@@ -59,11 +59,9 @@ void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(be
 
 void Sm::prefetch_warps(Cycle begin) { state_->prefetch_warps(begin); }
 
-void Sm::set_may_issue(KernelSlot slot, bool allowed) { state_->set_may_issue(slot, allowed); }
+void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->block_limit[kernel] = blocks; }
 
-void Sm::set_issue_quota(KernelSlot slot, std::uint32_t instructions) {
-  state_->set_issue_quota(slot, instructions);
-}
+std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->block_limit[kernel]; }
 
 void Sm::set_memory_scheme(const arch::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
 
@@ -86,10 +84,10 @@ Cycle Sm::run(Cycle begin, Cycle end) {
   return state_->run(begin, end, kNever);
 }
 
-Cycle Sm::run_ahead(Cycle begin, Cycle end, Cycle credits_known, bool stop_at_ends) {
-  state_->stops_at_ends = stop_at_ends;
+Cycle Sm::run(const engine::Grant& grant) {
+  state_->stops_at_ends = grant.stop_at_block_end;
   state_->stops_for_records = true;
-  return state_->run(begin, end, credits_known);
+  return state_->run(grant.begin, grant.end, grant.credits);
 }
 
 Cycle Sm::done() const { return state_->now_; }

@@ -12,7 +12,9 @@
 #include "arch/config.hpp"
 #include "arch/memory_scheme.hpp"
 #include "arch/messages.hpp"
+#include "arch/sm_control.hpp"
 #include "arch/statistics.hpp"
+#include "engine/part.hpp"
 #include "noc/partition_map.hpp"
 #include "sm/timing_table.hpp"
 #include "workload/stream.hpp"
@@ -52,10 +54,10 @@ struct WaitNames {
   std::function<std::string(KernelSlot, std::uint32_t pc)> pc;            // "k+12 ld.global.f32 ..."
 };
 
-class Sm {
+class Sm final : public arch::SmControl {
  public:
   Sm(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map);
-  ~Sm();
+  ~Sm() override;
   Sm(const Sm&) = delete;
   Sm& operator=(const Sm&) = delete;
 
@@ -66,8 +68,8 @@ class Sm {
   /// The block's warps can issue from `start` + block_launch_latency on. fits() must hold.
   void launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
                     Cycle start);
-  [[nodiscard]] std::uint32_t resident_blocks(KernelSlot slot) const;
-  [[nodiscard]] std::uint32_t resident_blocks() const;
+  /// Of all kernels.
+  [[nodiscard]] std::uint32_t all_resident_blocks() const;
   /// No resident block, no request outstanding of this kernel (stores included).
   [[nodiscard]] bool drained(KernelSlot slot) const;
   /// Gives every resident warp at least `records` stream records, oldest block first; true when a warp that
@@ -78,32 +80,27 @@ class Sm {
   /// launch and issue.
   [[nodiscard]] bool waits_for_turn() const;
   [[nodiscard]] std::vector<FinishedBlock>& finished_blocks() { return finished_; }
+  [[nodiscard]] const std::vector<FinishedBlock>& finished_blocks() const { return finished_; }
   void flush_l1();
 
-  // --- knobs, for policies (between windows) ----------------------------------------------------
-  void set_may_issue(KernelSlot slot, bool allowed);
+  // --- knobs (between windows) ------------------------------------------------------------------
+#define GPUMUX_KNOB(name, parameters, arguments) void name parameters override;
+  GPUMUX_SM_KNOBS(GPUMUX_KNOB)
+#undef GPUMUX_KNOB
   /// Before the first block.
   void set_memory_scheme(const arch::MemoryScheme& scheme);
-  /// Applications that have a kernel, as bits. Of these, those that have blocks here get quotas, ways and
-  /// shares of L1's resources.
-  void set_memory_sharers(std::uint32_t sharers);
-  /// At most so many (1 or more) memory instructions of the application in flight.
-  void set_memory_limit(AppId app, std::uint32_t limit);
-  /// Warp instructions that the kernel may issue here in each set (policy::Control::set_issue_quota); 0: no
-  /// limit. It gets a whole set at once.
-  void set_issue_quota(KernelSlot slot, std::uint32_t instructions);
 
   // --- one window (may run on any thread; touches nothing outside this object) -----------------
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
   /// without input (kNever: only a message or a block can wake it).
   Cycle run(Cycle begin, Cycle end);
-  /// The same, but ends earlier, at done(): if it is to `stop_at_ends`, at the end of the network's window in
-  /// which a block has ended, so that another may take its place; and where a request waits for credits and
-  /// not all that come before are known, from `credits_known` on.
-  Cycle run_ahead(Cycle begin, Cycle end, Cycle credits_known, bool stop_at_ends);
+  /// The same, but ends earlier, at done(), where the grant says so: with the network's window in which a
+  /// block has ended or a stream is to be refilled in its turn, and where a request waits for credits that
+  /// are not known.
+  Cycle run(const engine::Grant& grant);
   /// Simulated up to here.
   [[nodiscard]] Cycle done() const;
-  /// run_ahead() ended for want of credits.
+  /// run() ended for want of credits.
   [[nodiscard]] bool lacks_credits() const;
   /// A cycle before which the kernel's blocks here do not all end, from what is known of their streams; 0
   /// when it has none.
@@ -124,12 +121,11 @@ class Sm {
   /// noc_latency after the cycle that sent them, so never before the end of the window.
   arch::SmMailbox& mailbox() { return mailbox_; }
 
-  // --- probes -----------------------------------------------------------------------------------
-  [[nodiscard]] const arch::KernelCounters& counters(KernelSlot slot) const;
+  // --- probes: scheduler cycles and stalls are credited up to the last run() or settle() -----------
+#define GPUMUX_PROBE(type, name, parameters, arguments) [[nodiscard]] type name parameters const override;
+  GPUMUX_SM_PROBES(GPUMUX_PROBE)
+#undef GPUMUX_PROBE
   void reset_counters(KernelSlot slot);  // at the reuse of a slot
-  [[nodiscard]] arch::MemoryClient memory_client(AppId app) const;
-  /// Credited up to the end of the last window.
-  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
   /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5
   /// (slot 9) waits for memory data of register 7 at pc 12 (k+12 ld.global.f32 ...)".
   [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;

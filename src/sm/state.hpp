@@ -168,8 +168,6 @@ struct Sm::State {
   }
 
   // --- quota.cpp --------------------------------------------------------------------------------
-  void set_may_issue(KernelSlot kernel, bool allowed);
-  void set_issue_quota(KernelSlot kernel, std::uint32_t instructions);
   [[nodiscard]] bool is_allowed(KernelSlot kernel) const { return may_issue[kernel] && !quota.spent(kernel); }
   void allow(KernelSlot kernel, Cycle now);
   void spend_quota(KernelSlot kernel, Cycle now);
@@ -281,6 +279,7 @@ struct Sm::State {
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
   std::array<std::uint32_t, arch::kMaxKernelSlots> resident{};     // blocks
+  std::array<std::uint32_t, arch::kMaxKernelSlots> block_limit{};  // of these
   std::array<std::uint32_t, kMaxApps> blocks_of_app{};             // while a memory scheme is on
   std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<bool, arch::kMaxKernelSlots> may_issue{};

@@ -182,7 +182,7 @@ class Collector {
     SweepRun run;
     run.spec = spec;
     std::string& hash = machine.hashes[spec.policy.warps];
-    if (hash.empty()) hash = machine_hash(effective_machine(spec));
+    if (hash.empty()) hash = machine_hash(experiment::effective_machine(spec));
     run.machine_hash = hash;
     run.hash = run_hash(spec, hash, simulator_sources());
     run.overrides = machine.overrides;

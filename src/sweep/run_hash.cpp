@@ -28,6 +28,8 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
     hash.add(key);
     hash.add(value);
   }
+  hash.add(spec.policy.blocks);
+  hash.add(experiment::block_scheduler_sources(spec.policy.blocks));
   hash.add(spec.policy.memory);
   const policy::Settings memory =
       policy::canonical_memory_settings(spec.policy.memory, spec.policy.memory_settings);
@@ -43,12 +45,6 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(spec.apps.size());
   for (const experiment::AppSpec& app : spec.apps) hash.add(app.identity);
   return hash.hex();
-}
-
-arch::MachineConfig effective_machine(const experiment::RunSpec& spec) {
-  arch::MachineConfig machine = spec.machine;
-  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
-  return machine;
 }
 
 std::string_view simulator_sources() { return embedded::simulator_sources; }

@@ -121,9 +121,9 @@ class Watching : public policy::Policy {
     seen.arrivals.push_back(kernel.app);
     seen.most_kernels = std::max(seen.most_kernels, control.kernels().size());
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      EXPECT_EQ(control.resident_blocks(static_cast<SmId>(sm), kernel.slot), 0U) << "a used slot";
-      EXPECT_EQ(control.counters(static_cast<SmId>(sm), kernel.slot).warp_instructions, 0U);
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, policy::kUnlimited);
+      EXPECT_EQ(control.sm(sm).resident_blocks(kernel.slot), 0U) << "a used slot";
+      EXPECT_EQ(control.sm(sm).counters(kernel.slot).warp_instructions, 0U);
+      control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
     }
     serve(control);
   }
@@ -131,12 +131,12 @@ class Watching : public policy::Policy {
     EXPECT_EQ(kernel.blocks_done, kernel.blocks_total);
     serve(control);
   }
-  [[nodiscard]] Cycle epoch() const override { return 8; }
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.epoch = 8}; }
   void epoch_ended(policy::Control& control) override {
     if (control.kernels().empty()) return;
     std::vector<std::uint32_t> blocks;
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      blocks.push_back(control.resident_blocks(static_cast<SmId>(sm), control.kernels().front().slot));
+      blocks.push_back(control.sm(sm).resident_blocks(control.kernels().front().slot));
     }
     seen.resident.push_back(std::move(blocks));
   }
@@ -152,13 +152,13 @@ class Watching : public policy::Policy {
 /// Lets the kernels of odd slots issue in every second epoch only.
 class Blinking final : public Watching {
  public:
-  [[nodiscard]] Cycle epoch() const override { return 700; }
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.epoch = 700}; }
   void epoch_ended(policy::Control& control) override {
     on_ = !on_;
     for (const policy::RunningKernel& kernel : control.kernels()) {
       if (kernel.slot % 2 == 0) continue;
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-        control.set_may_issue(static_cast<SmId>(sm), kernel.slot, on_);
+        control.sm(sm).allow_issue(kernel.slot, on_);
       }
     }
   }
@@ -171,7 +171,6 @@ class Blinking final : public Watching {
 class Forgetful final : public policy::Policy {
  public:
   void kernel_arrived(policy::Control&, const policy::RunningKernel&) override {}
-  void kernel_ended(policy::Control&, const policy::RunningKernel&) override {}
 };
 
 template <typename P>

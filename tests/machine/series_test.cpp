@@ -145,11 +145,11 @@ TEST(Series, SchedulersIssueWhatApplicationsIssue) {
 
 TEST(Series, TooManyIntervalsAreAnError) {
   machine::Recorder recorder({.series_interval = 3}, 0);
-  for (Cycle now = 3; now <= 300'000; now += 3) recorder.sample(now, {});
+  for (Cycle now = 3; now <= 300'000; now += 3) recorder.keep(now, {});
   EXPECT_EQ(recorder.series().samples.size(), 100'000U);
   EXPECT_EQ(recorder.next_sample(), 300'003U);
   recorder.check_length();
-  recorder.sample(300'003, {});
+  recorder.keep(300'003, {});
   EXPECT_EQ(recorder.next_sample(), kNever);
   try {
     recorder.check_length();

@@ -9,6 +9,7 @@
 #include "experiment/run.hpp"
 #include "experiment/timeline_output.hpp"
 #include "machine/recorder.hpp"
+#include "policy/fake_control.hpp"
 
 namespace gpumux {
 namespace {
@@ -168,8 +169,8 @@ TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
   machine::Recorder recorder({.series_interval = 100, .timeline = true}, 4);
   EXPECT_TRUE(recorder.wants_stalls());
   const auto sample = [&](Cycle now, const std::vector<std::uint64_t>& total) {
-    recorder.sample_stalls(now, total);
-    recorder.sample(now, {});
+    recorder.keep_stalls(now, total);
+    recorder.keep(now, {});
   };
   sample(100, {21, 20});    // a fifth is not more than a fifth
   sample(200, {121, 20});   // goes on
@@ -221,33 +222,19 @@ TEST(Timeline, StallsAreThoseOfTheSeries) {
   }
 }
 
-class NoKernel final : public workload::KernelSource {
- public:
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::uint64_t blocks() const override { return 3'000'000; }
-  [[nodiscard]] workload::BlockResources resources() const override { return {64, 16, 0}; }
-  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override { return table_; }
-  [[nodiscard]] std::string describe_pc(std::uint32_t) const override { return ""; }
-  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t, std::uint32_t, SmId, Cycle) override {
-    return nullptr;
-  }
-
- private:
-  std::string name_ = "k";
-  std::vector<isa::StaticInst> table_;
-};
-
 TEST(Timeline, BlocksBeyondTheMostAreCounted) {
   machine::Recorder recorder({.timeline = true}, 4);
-  const NoKernel source;
+  const policy::FakeControl view(2);
   policy::RunningKernel kernel;
-  kernel.name = source.name();
-  kernel.blocks_total = source.blocks();
-  recorder.kernel_arrived(kernel, source, 0, 0);
+  kernel.blocks_total = 3'000'000;
+  recorder.kernel_arrived(view, kernel, {.grid = {3'000'000, 1, 1}, .block = {64, 1, 1}});
   constexpr std::uint64_t kBlocks = arch::Timeline::kMaxBlocks + 5;
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
-    recorder.block_began(kernel, i, i % 4, 2, 10 * i);
-    recorder.block_ended(kernel, i % 4, 10 * i + 7);
+    const auto residency = static_cast<std::uint32_t>(i % 4);  // two on each SM
+    const policy::BlockPlace place{static_cast<SmId>(residency / 2), static_cast<std::uint16_t>(residency % 2),
+                                   residency};
+    recorder.block_began(view, kernel, i, place, 10 * i);
+    recorder.block_ended(view, kernel, place, 10 * i + 7);
   }
   const arch::Timeline& timeline = recorder.timeline();
   EXPECT_EQ(timeline.blocks.size(), arch::Timeline::kMaxBlocks);

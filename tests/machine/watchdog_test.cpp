@@ -17,11 +17,10 @@ class ForgetsTheSecond final : public policy::Policy {
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (kernel.arrival > 0) return;
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, policy::kUnlimited);
+      control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
     }
     control.set_dispatch_order({kernel.slot});
   }
-  void kernel_ended(Control&, const RunningKernel&) override {}
 };
 
 /// Serves everybody, and after a while lets nobody issue any more.
@@ -30,16 +29,15 @@ class StopsIssue final : public policy::Policy {
   explicit StopsIssue(Cycle after) : after_(after) {}
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, policy::kUnlimited);
+      control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
     }
     control.set_dispatch_order({kernel.slot});
   }
-  void kernel_ended(Control&, const RunningKernel&) override {}
-  [[nodiscard]] Cycle epoch() const override { return after_; }
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.epoch = after_}; }
   void epoch_ended(Control& control) override {
     for (const RunningKernel& kernel : control.kernels()) {
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-        control.set_may_issue(static_cast<SmId>(sm), kernel.slot, false);
+        control.sm(sm).allow_issue(kernel.slot, false);
       }
     }
   }

@@ -73,7 +73,7 @@ class Assembly {
   }
   [[nodiscard]] bool busy() const {
     for (const auto& sm : sms_)
-      if (sm->resident_blocks() > 0 || !sm->drained(0)) return true;
+      if (sm->all_resident_blocks() > 0 || !sm->drained(0)) return true;
     for (const auto& partition : partitions_)
       if (!partition->idle()) return true;
     return false;

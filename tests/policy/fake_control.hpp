@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,7 +14,11 @@ namespace gpumux::policy {
 
 class FakeControl final : public Control {
  public:
-  explicit FakeControl(std::uint32_t sms) { config_.sms = sms; }
+  explicit FakeControl(std::uint32_t sms) {
+    config_.sms = sms;
+    for (std::uint32_t sm = 0; sm < sms; ++sm)
+      sms_.push_back(std::make_unique<FakeSm>(*this, static_cast<SmId>(sm)));
+  }
 
   /// The kernel's slot is its place in the order of arrival, and so is its application unless one is named.
   KernelSlot arrive(Policy& policy, workload::BlockResources resources, std::uint64_t blocks,
@@ -35,7 +40,14 @@ class FakeControl final : public Control {
     const RunningKernel ended = kernel(slot);
     std::erase_if(kernels_, [&](const RunningKernel& k) { return k.slot == slot; });
     std::erase(order, slot);
-    policy.kernel_ended(*this, ended);
+    if (policy.needs(*this).kernel_ends) policy.kernel_ended(*this, ended);
+  }
+  /// As the machine does: only those who need it are called.
+  void block_ended(Policy& policy, KernelSlot slot) {
+    if (policy.needs(*this).block_ends) policy.block_ended(*this, kernel(slot), 0);
+  }
+  void fully_dispatched(Policy& policy, KernelSlot slot) {
+    if (policy.needs(*this).dispatch_ends) policy.kernel_fully_dispatched(*this, kernel(slot));
   }
   [[nodiscard]] RunningKernel& kernel(KernelSlot slot) {
     for (RunningKernel& k : kernels_) {
@@ -59,26 +71,12 @@ class FakeControl final : public Control {
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return time; }
   [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
-  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot slot) const override {
-    const auto found = resident.find({sm, slot});
-    return found == resident.end() ? 0 : found->second;
-  }
-  [[nodiscard]] const arch::KernelCounters& counters(SmId, KernelSlot) const override {
-    return kernel_counters;
-  }
+  [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override { return sm_of(index); }
+  [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return sm_of(index); }
   [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId) const override {
     return partition_;
   }
-  [[nodiscard]] arch::MemoryClient memory_client(SmId, AppId) const override { return {}; }
-  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
-    limits_[{sm, kernel}] = blocks;
-  }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
-  [[nodiscard]] arch::SchedulerCounters scheduler_counters(SmId) const override { return {}; }
-  void set_may_issue(SmId, KernelSlot, bool) override {}
-  void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override {
-    quotas[{sm, kernel}] = instructions;
-  }
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 
   Cycle time = 0;
@@ -87,6 +85,31 @@ class FakeControl final : public Control {
   Cycle alarm_at = kNever;
 
  private:
+  /// What it leaves out is as in arch/sm_control.hpp: probes read nothing, knobs do nothing.
+  class FakeSm final : public arch::SmControl {
+   public:
+    FakeSm(FakeControl& of, SmId id) : of_(of), id_(id) {}
+    [[nodiscard]] std::uint32_t resident_blocks(KernelSlot slot) const override {
+      const auto found = of_.resident.find({id_, slot});
+      return found == of_.resident.end() ? 0 : found->second;
+    }
+    [[nodiscard]] const arch::KernelCounters& counters(KernelSlot) const override {
+      return of_.kernel_counters;
+    }
+    void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {
+      of_.limits_[{id_, kernel}] = blocks;
+    }
+    void set_issue_quota(KernelSlot kernel, std::uint32_t instructions) override {
+      of_.quotas[{id_, kernel}] = instructions;
+    }
+
+   private:
+    FakeControl& of_;
+    SmId id_;
+  };
+  [[nodiscard]] FakeSm& sm_of(std::uint32_t index) const { return *sms_.at(index); }
+
+  std::vector<std::unique_ptr<FakeSm>> sms_;
   std::vector<RunningKernel> kernels_;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits_;
   std::uint64_t arrivals_ = 0;

@@ -38,48 +38,31 @@ const std::vector<std::string> kPolicies = {"smk-p", "smk-pw:profile_cycles=3000
                                             "ws-static:profile_cycles=2000", "ws:warmup=1000,window=500"};
 
 /// Remembers the limits that pass through it.
-class WatchedControl final : public policy::Control {
+class WatchedControl final : public policy::ForwardingControl {
  public:
-  explicit WatchedControl(policy::Control& control) : control_(control) {}
+  using ForwardingControl::ForwardingControl;
+  using ForwardingControl::sm;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits;
 
-  [[nodiscard]] const arch::MachineConfig& config() const override { return control_.config(); }
-  [[nodiscard]] Cycle now() const override { return control_.now(); }
-  [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override {
-    return control_.kernels();
+  [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override {
+    watched_ = std::make_unique<WatchedSm>(ForwardingControl::sm(index), *this, static_cast<SmId>(index));
+    return *watched_;
   }
-  [[nodiscard]] std::uint32_t resident_blocks(SmId sm, KernelSlot kernel) const override {
-    return control_.resident_blocks(sm, kernel);
-  }
-  [[nodiscard]] const arch::KernelCounters& counters(SmId sm, KernelSlot kernel) const override {
-    return control_.counters(sm, kernel);
-  }
-  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId p) const override {
-    return control_.partition_counters(p);
-  }
-  [[nodiscard]] arch::SchedulerCounters scheduler_counters(SmId sm) const override {
-    return control_.scheduler_counters(sm);
-  }
-  [[nodiscard]] arch::MemoryClient memory_client(SmId sm, AppId app) const override {
-    return control_.memory_client(sm, app);
-  }
-  void set_block_limit(SmId sm, KernelSlot kernel, std::uint32_t blocks) override {
-    limits[{sm, kernel}] = blocks;
-    control_.set_block_limit(sm, kernel, blocks);
-  }
-  void set_dispatch_order(const std::vector<KernelSlot>& order) override {
-    control_.set_dispatch_order(order);
-  }
-  void set_may_issue(SmId sm, KernelSlot kernel, bool allowed) override {
-    control_.set_may_issue(sm, kernel, allowed);
-  }
-  void set_issue_quota(SmId sm, KernelSlot kernel, std::uint32_t instructions) override {
-    control_.set_issue_quota(sm, kernel, instructions);
-  }
-  void set_alarm(Cycle cycle) override { control_.set_alarm(cycle); }
 
  private:
-  policy::Control& control_;
+  class WatchedSm final : public arch::ForwardingSm {
+   public:
+    WatchedSm(arch::SmControl& inside, WatchedControl& of, SmId id) : ForwardingSm(inside), of_(of), id_(id) {}
+    void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {
+      of_.limits[{id_, kernel}] = blocks;
+      ForwardingSm::limit_blocks(kernel, blocks);
+    }
+
+   private:
+    WatchedControl& of_;
+    SmId id_;
+  };
+  std::unique_ptr<WatchedSm> watched_;  // the last one asked for
 };
 
 struct Watched {
@@ -100,13 +83,18 @@ class Watching final : public policy::Policy {
     inside_->kernel_ended(watched(control), kernel);
   }
   void alarm(policy::Control& control) override { inside_->alarm(watched(control)); }
-  [[nodiscard]] Cycle epoch() const override { return 16; }
+  [[nodiscard]] policy::Needs needs(const policy::View& view) const override {
+    policy::Needs needs = inside_->needs(view);
+    needs.epoch = 16;
+    return needs;
+  }
   void epoch_ended(policy::Control& control) override {
     if (!control_) return;
     for (std::uint32_t s = 0; s < control.config().sms; ++s) {
       const auto sm = static_cast<SmId>(s);
+      const arch::SmProbes& probes = static_cast<const policy::Control&>(control).sm(s);
       for (const policy::RunningKernel& kernel : control.kernels()) {
-        const std::uint32_t resident = control.resident_blocks(sm, kernel.slot);
+        const std::uint32_t resident = probes.resident_blocks(kernel.slot);
         std::uint32_t& before = before_[{sm, kernel.slot}];
         if (resident > std::max(before, control_->limits[{sm, kernel.slot}])) ++seen_.over_limit;
         before = resident;
@@ -132,17 +120,15 @@ class Waking final : public policy::Policy {
   explicit Waking(std::vector<Cycle>& calls) : calls_(calls) {}
   void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, policy::kUnlimited);
+      control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
     control.set_dispatch_order({kernel.slot});
     control.set_alarm(5000);
     control.set_alarm(1001);  // instead
   }
-  void kernel_ended(policy::Control&, const policy::RunningKernel&) override {}
   void alarm(policy::Control& control) override {
     calls_.push_back(control.now());
     control.set_alarm(calls_.size() < 3 ? control.now() : calls_.size() < 5 ? control.now() + 100 : kNever);
   }
-  [[nodiscard]] bool watches_blocks(const policy::Control&) const override { return false; }
 
  private:
   std::vector<Cycle>& calls_;

@@ -40,7 +40,7 @@ TEST(Leftover, SequentialModeHoldsTheSecondKernelBackUntilTheFirstIsDispatched) 
   const KernelSlot b = control.arrive(*policy, kBlock, 100);
   EXPECT_EQ(control.order, std::vector<KernelSlot>{a});
   control.kernel(a).blocks_dispatched = 100;
-  policy->kernel_fully_dispatched(control, control.kernel(a));
+  control.fully_dispatched(*policy, a);
   EXPECT_EQ(control.order, std::vector<KernelSlot>{b});
 }
 
@@ -74,7 +74,7 @@ TEST(Spatial, AKernelThatNeedsFewerSmsGivesTheRestAway) {
   EXPECT_EQ(control.sms_serving(large), 13U);
   // At the end of its grid it needs one SM alone.
   control.kernel(small).blocks_done = 8;
-  policy->block_ended(control, control.kernel(small), 0);
+  control.block_ended(*policy, small);
   EXPECT_EQ(control.sms_serving(small), 1U);
   EXPECT_EQ(control.sms_serving(large), 15U);
 }
@@ -88,9 +88,9 @@ TEST(Spatial, OfDai18IsAPlainDivision) {
   EXPECT_EQ(control.sms_serving(small), 8U);
   EXPECT_EQ(control.sms_serving(large), 8U);
   control.kernel(small).blocks_done = 12;
-  policy->block_ended(control, control.kernel(small), 0);
+  control.block_ended(*policy, small);
   EXPECT_EQ(control.sms_serving(small), 8U);
-  EXPECT_FALSE(policy->watches_blocks(control));
+  EXPECT_FALSE(policy->needs(control).block_ends);
 }
 
 TEST(Spatial, AnApplicationThatLaunchesAgainAtOnceFindsItsSmsAgain) {
@@ -187,7 +187,7 @@ TEST(SmkP, DividesAnewWhenAKernelArrivesOrEnds) {
   control.end(*policy, bp);
   EXPECT_EQ(control.limit(0, sv), kUnlimited);
   control.end(*policy, sv);
-  EXPECT_FALSE(policy->watches_blocks(control));
+  EXPECT_FALSE(policy->needs(control).block_ends);
 }
 
 AppProfile profile(const std::string& kernel, const std::vector<double>& ipc) {

@@ -218,7 +218,7 @@ TEST(Exit, BlockEndsWhenItsLoadsAreBack) {
   Bench bench(plain_machine());
   bench.start(program, {code});
   while (bench.now < 110) bench.window(bench.now + 10);
-  EXPECT_EQ(bench.sm.resident_blocks(), 1U);
+  EXPECT_EQ(bench.sm.all_resident_blocks(), 1U);
   EXPECT_GT(bench.sm.scheduler_counters().idle, 100U);
   bench.finish();
   EXPECT_EQ(bench.ended[0].time, 113U);
@@ -232,7 +232,7 @@ TEST(Exit, StoresOutliveTheBlockButNotTheKernel) {
   Bench bench(plain_machine());
   bench.start(program, {code});
   bench.window(5);
-  EXPECT_EQ(bench.sm.resident_blocks(), 0U);
+  EXPECT_EQ(bench.sm.all_resident_blocks(), 0U);
   EXPECT_FALSE(bench.sm.drained(0));
   EXPECT_TRUE(bench.sm.drained(1));
   // The slots are used again while the store is out.
@@ -266,14 +266,14 @@ TEST(Knobs, ThrottledKernelIssuesNothing) {
   bench.launch({code}, 0, 0);
   bench.launch({code}, 3, 1);
   bench.window(10);
-  bench.sm.set_may_issue(3, false);
+  bench.sm.allow_issue(3, false);
   const std::uint64_t before = bench.sm.counters(3).warp_instructions;
   while (bench.now < 100) bench.window(bench.now + 10);
   EXPECT_EQ(bench.sm.counters(3).warp_instructions, before);
   EXPECT_EQ(bench.counters().warp_instructions, 30U);
   EXPECT_GT(bench.sm.scheduler_counters().throttled, 50U);
   EXPECT_EQ(bench.wake, kNever);
-  bench.sm.set_may_issue(3, true);
+  bench.sm.allow_issue(3, true);
   EXPECT_EQ(bench.sm.next_wake(), 100U);
   while (bench.now < 200) bench.window(bench.now + 10);
   EXPECT_EQ(bench.sm.counters(3).warp_instructions, 30U);

@@ -192,7 +192,7 @@ struct Bench {
   }
   /// Runs in windows of `length` until the block(s) and all requests have ended.
   Cycle finish(Cycle length = 5, Cycle limit = 1'000'000) {
-    while (sm.resident_blocks() > 0 || !sm.drained(0)) {
+    while (sm.all_resident_blocks() > 0 || !sm.drained(0)) {
       window(now + length);
       if (now > limit) {
         ADD_FAILURE() << "does not end:\n" << sm.describe_waits();

@@ -74,7 +74,7 @@ TEST(IssueQuota, AKernelThatHasSpentItsOwnWaitsAndIsCountedAsThrottled) {
   QuotaBench q;
   q.add(0, 20);
   q.add(1, 1'000'000);
-  q.bench.sm.set_may_issue(1, true);
+  q.bench.sm.allow_issue(1, true);
   q.run(100);
   EXPECT_EQ(q.issued(0), 20U);
   EXPECT_GT(q.issued(1), 300U);
@@ -92,7 +92,7 @@ TEST(IssueQuota, KernelsThatCannotIssueAreNotWaitedFor) {
   const std::uint64_t before = q.issued(0);
   q.run(50);
   EXPECT_EQ(q.issued(0), before) << "now it is";
-  q.bench.sm.set_may_issue(1, false);
+  q.bench.sm.allow_issue(1, false);
   q.run(50);
   EXPECT_GT(q.issued(0), before + 100) << "a kernel that may not issue";
 }

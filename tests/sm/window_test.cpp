@@ -111,7 +111,7 @@ Result run_case(const Case& made, Cycle length, bool skip) {
   bench.bind(made.program, {32 * 6, 16, 1000});
   for (std::uint32_t b = 0; b < made.blocks.size(); ++b) bench.launch(made.blocks[b], 0, b);
   bench.chunk = 40;
-  while (bench.sm.resident_blocks() > 0 || !bench.sm.drained(0)) {
+  while (bench.sm.all_resident_blocks() > 0 || !bench.sm.drained(0)) {
     if (skip) {
       bench.sm.refill_streams(static_cast<std::uint32_t>(length) + 1);
       const Cycle wake = bench.sm.next_wake();

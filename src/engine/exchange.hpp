@@ -7,9 +7,9 @@
 
 #include "arch/messages.hpp"
 #include "base/huge_pages.hpp"
-#include "machine/workers.hpp"
+#include "engine/workers.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::engine {
 
 [[nodiscard]] inline std::uint32_t receiver(const arch::MemRequest& request) { return request.partition; }
 [[nodiscard]] inline std::uint32_t receiver(const arch::MemReply& reply) { return reply.sm; }
@@ -104,4 +104,4 @@ class Exchange {
   std::vector<Receiver> receivers_;
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::engine

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpumux::machine {
+namespace gpumux::engine {
 
 /// The first of `count` parts that thread t owns: it runs them unless others have nothing else to do.
 [[nodiscard]] inline std::uint32_t first_owned(std::uint32_t t, std::uint32_t count, std::uint32_t threads) {
@@ -79,4 +79,4 @@ class Workers {
   const void* context_ = nullptr;
 };
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::engine

@@ -1,5 +1,5 @@
 // What carries messages between the parts, and the threads that run them.
-#include "machine/exchange.hpp"
+#include "engine/exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-namespace gpumux::machine {
+namespace gpumux::engine {
 namespace {
 
 constexpr std::uint32_t kReceivers = 7;
@@ -99,4 +99,4 @@ TEST_P(Exchanged, ThreadsTakeEachIndexOnce) {
 INSTANTIATE_TEST_SUITE_P(Threads, Exchanged, testing::Values(1U, 2U, 3U, 4U));
 
 }  // namespace
-}  // namespace gpumux::machine
+}  // namespace gpumux::engine

@@ -1,4 +1,4 @@
-#include "machine/workers.hpp"
+#include "engine/workers.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace gpumux::machine {
+namespace gpumux::engine {
 namespace {
 
 /// Indices that are claimed at once, of a share with many left: neighbours' state is fetched ahead within a
@@ -146,4 +146,4 @@ void Workers::helper(unsigned self) {
   }
 }
 
-}  // namespace gpumux::machine
+}  // namespace gpumux::engine

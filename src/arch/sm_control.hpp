@@ -1,0 +1,98 @@
+// One SM as sharing mechanisms see it: probes that they may read, knobs that they may turn, between windows of
+// time and never inside one.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arch/memory_scheme.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
+
+namespace gpumux::arch {
+
+/// No limit on resident blocks.
+inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
+
+/// PROBE(type, name, parameters, arguments).
+///  resident_blocks   blocks of the kernel on the SM
+///  block_limit       what limit_blocks() has set
+///  may_issue         what allow_issue() has set
+///  counters          of the kernel on the SM
+///  scheduler_counters  of all kernels on the SM together
+///  memory_client     memory instructions in flight, limits and quotas, while a memory scheme is on
+#define GPUMUX_SM_PROBES(PROBE)                                                      \
+  PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))               \
+  PROBE(std::uint32_t, block_limit, (KernelSlot kernel), (kernel))                   \
+  PROBE(bool, may_issue, (KernelSlot kernel), (kernel))                              \
+  PROBE(const arch::KernelCounters&, counters, (KernelSlot kernel), (kernel))        \
+  PROBE(arch::SchedulerCounters, scheduler_counters, (), ())                         \
+  PROBE(arch::MemoryClient, memory_client, (AppId app), (app))
+
+/// KNOB(name, parameters, arguments). A knob is a line here and the definition of sm::Sm::NAME in the file of
+/// its mechanism: the declarations of the SM and of doubles in tests come from this list.
+///  limit_blocks      at most `blocks` blocks of the kernel at a time; 0: the SM does not serve it. Blocks that
+///                    are resident beyond a lowered limit run to their end. A kernel starts with 0.
+///  allow_issue       false: the kernel's resident warps issue nothing. A kernel starts with true.
+///  set_issue_quota   the kernel may issue so many warp instructions of each set of quotas, exactly: then it
+///                    waits until all kernels with a quota have used up theirs, but for those that have no
+///                    block here or may not issue; in that cycle all of them get the next set. 0: no limit, as
+///                    every kernel begins. Gives a whole set at once. Source: dai18 section 4 (SMK-(P+W)).
+///  set_memory_sharers  applications that have a kernel, as bits: of these, those that have blocks here get
+///                    quotas, ways and shares of L1's resources from the memory scheme
+///  set_memory_limit  at most so many (1 or more) memory instructions of the application in flight, while a
+///                    memory scheme is on
+#define GPUMUX_SM_KNOBS(KNOB)                                                                 \
+  KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))             \
+  KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                     \
+  KNOB(set_issue_quota, (KernelSlot kernel, std::uint32_t instructions), (kernel, instructions))  \
+  KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                      \
+  KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))
+
+template <typename... T>
+void unused(const T&...) {}
+/// What a probe that a double leaves out reads.
+template <typename T>
+[[nodiscard]] const T& nothing() {
+  static const T value{};
+  return value;
+}
+
+class SmProbes {
+ public:
+  virtual ~SmProbes() = default;
+#define GPUMUX_PROBE(type, name, parameters, arguments) \
+  [[nodiscard]] virtual type name parameters const {     \
+    unused arguments;                                     \
+    return nothing<std::remove_cvref_t<type>>();          \
+  }
+  GPUMUX_SM_PROBES(GPUMUX_PROBE)
+#undef GPUMUX_PROBE
+};
+
+class SmControl : public SmProbes {
+ public:
+#define GPUMUX_KNOB(name, parameters, arguments) \
+  virtual void name parameters { unused arguments; }
+  GPUMUX_SM_KNOBS(GPUMUX_KNOB)
+#undef GPUMUX_KNOB
+};
+
+/// Hands everything on to another: for doubles in tests.
+class ForwardingSm : public SmControl {
+ public:
+  explicit ForwardingSm(SmControl& inside) : inside_(inside) {}
+#define GPUMUX_PROBE(type, name, parameters, arguments) \
+  [[nodiscard]] type name parameters const override { return inside_.name arguments; }
+  GPUMUX_SM_PROBES(GPUMUX_PROBE)
+#undef GPUMUX_PROBE
+#define GPUMUX_KNOB(name, parameters, arguments) \
+  void name parameters override { inside_.name arguments; }
+  GPUMUX_SM_KNOBS(GPUMUX_KNOB)
+#undef GPUMUX_KNOB
+
+ private:
+  SmControl& inside_;
+};
+
+}  // namespace gpumux::arch

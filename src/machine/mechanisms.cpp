@@ -1,0 +1,140 @@
+#include "machine/mechanisms.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace gpumux::machine {
+
+using policy::RunningKernel;
+
+Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
+                       std::unique_ptr<policy::BlockScheduler> blocks,
+                       const arch::MemoryScheme& memory,
+                       std::vector<std::shared_ptr<policy::Observer>> observers)
+    : machine_(machine),
+      policy_(std::move(policy)),
+      blocks_(std::move(blocks)),
+      observers_(std::move(observers)),
+      memory_(memory) {
+  seats_.reserve(3);
+  if (memory.on()) seats_.emplace_back(machine, memory_);
+  seats_.emplace_back(machine, *policy_);
+  seats_.emplace_back(machine, *blocks_);
+  ask_needs();
+}
+
+void Mechanisms::Seat::ask_needs() {
+  const policy::Needs needs = mechanism_.needs(*this);
+  GPUMUX_CHECK(needs.epoch == needs_.epoch);  // the same throughout a run
+  needs_ = needs;
+}
+
+void Mechanisms::ask_needs() {
+  needs_ = {.kernel_ends = false};
+  for (Seat& seat : seats_) {
+    seat.ask_needs();
+    needs_.windows = needs_.windows || seat.needs_.windows;
+    needs_.block_ends = needs_.block_ends || seat.needs_.block_ends;
+    needs_.dispatch_ends = needs_.dispatch_ends || seat.needs_.dispatch_ends;
+    needs_.kernel_ends = needs_.kernel_ends || seat.needs_.kernel_ends;
+  }
+}
+
+Cycle Mechanisms::next_moment(Cycle now) const {
+  Cycle next = kNever;
+  for (const Seat& seat : seats_)
+    next = std::min({next, seat.next_epoch_, std::max(seat.alarm_, now + 1)});
+  return next;
+}
+
+bool Mechanisms::none_to_come() const {
+  return std::all_of(seats_.begin(), seats_.end(),
+                     [](const Seat& seat) { return std::min(seat.next_epoch_, seat.alarm_) == kNever; });
+}
+
+bool Mechanisms::is_due(Cycle now) const {
+  return std::any_of(seats_.begin(), seats_.end(),
+                     [now](const Seat& seat) { return now >= std::min(seat.next_epoch_, seat.alarm_); });
+}
+
+bool Mechanisms::run_due(Cycle now) {
+  bool epoch = false;
+  const Seat* last = nullptr;
+  for (Seat& seat : seats_) {
+    for (; now >= seat.next_epoch_; seat.next_epoch_ += seat.needs_.epoch) {
+      seat.mechanism_.epoch_ended(seat);
+      epoch = true;
+      last = &seat;
+    }
+  }
+  if (epoch) ask_needs();
+  for (Seat& seat : seats_) {
+    while (now >= seat.alarm_) {
+      seat.alarm_ = kNever;
+      seat.mechanism_.alarm(seat);
+      last = std::max(last, static_cast<const Seat*>(&seat));
+    }
+  }
+  return last == &seats_.back();
+}
+
+void Mechanisms::window_ended() {
+  if (!needs_.windows) return;
+  for (Seat& seat : seats_)
+    if (seat.needs_.windows) seat.mechanism_.window_ended(seat);
+}
+
+Cycle Mechanisms::next_sample() const {
+  Cycle next = kNever;
+  for (const auto& observer : observers_) next = std::min(next, observer->next_sample());
+  return next;
+}
+
+void Mechanisms::sample(Cycle now) {
+  for (const auto& observer : observers_)
+    if (observer->next_sample() <= now) observer->sample(machine_);
+}
+
+void Mechanisms::kernel_arrived(const RunningKernel& kernel, const policy::Launch& launch) {
+  for (const auto& observer : observers_) observer->kernel_arrived(machine_, kernel, launch);
+  for (Seat& seat : seats_) seat.mechanism_.kernel_arrived(seat, kernel);
+  ask_needs();
+}
+
+void Mechanisms::kernel_fully_dispatched(const RunningKernel& kernel) {
+  for (Seat& seat : seats_)
+    if (seat.needs_.dispatch_ends) seat.mechanism_.kernel_fully_dispatched(seat, kernel);
+}
+
+void Mechanisms::kernel_ended(const RunningKernel& kernel) {
+  for (const auto& observer : observers_) observer->kernel_ended(machine_, kernel);
+  for (Seat& seat : seats_)
+    if (seat.needs_.kernel_ends) seat.mechanism_.kernel_ended(seat, kernel);
+  ask_needs();
+}
+
+void Mechanisms::block_began(const RunningKernel& kernel, std::uint64_t index,
+                             const policy::BlockPlace& place, Cycle begin) {
+  for (const auto& observer : observers_) observer->block_began(machine_, kernel, index, place, begin);
+}
+
+void Mechanisms::block_ended(const RunningKernel& kernel, const policy::BlockPlace& place, Cycle end) {
+  for (const auto& observer : observers_) observer->block_ended(machine_, kernel, place, end);
+  for (Seat& seat : seats_)
+    if (seat.needs_.block_ends) seat.mechanism_.block_ended(seat, kernel, place.sm);
+}
+
+void Mechanisms::run_ended() {
+  for (const auto& observer : observers_) observer->run_ended(machine_);
+}
+
+policy::Report Mechanisms::report() const {
+  policy::Report report = policy_->report(machine_);
+  policy::Report more = blocks_->report(machine_);
+  report.numbers.insert(report.numbers.end(), more.numbers.begin(), more.numbers.end());
+  report.curves.insert(report.curves.end(), more.curves.begin(), more.curves.end());
+  return report;
+}
+
+}  // namespace gpumux::machine

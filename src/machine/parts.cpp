@@ -1,0 +1,191 @@
+#include "machine/parts.hpp"
+
+#include <numeric>
+
+#include "base/error.hpp"
+#include "machine/horizon.hpp"
+
+namespace gpumux::machine {
+
+namespace {
+
+/// What is booked in cycles relative to a run's begin has room for that many (sm::Scoreboard).
+constexpr Cycle kLongestRun = 1024;
+
+}  // namespace
+
+Parts::Parts(const arch::MachineConfig& config, unsigned threads, bool no_skip)
+    : map_(config.l2), network_(config), windows_{network_.window}, crew_(threads), no_skip_(no_skip) {
+  build(config);
+  std::vector<arch::SmMailbox*> sm_boxes;
+  std::vector<arch::PartitionMailbox*> partition_boxes;
+  for (const auto& sm : sms_) sm_boxes.push_back(&sm->mailbox());
+  for (const auto& partition : partitions_) partition_boxes.push_back(&partition->mailbox());
+  requests_.emplace(partition_boxes, crew_.threads());
+  replies_.emplace(sm_boxes, crew_.threads());
+  next_.assign(sms_.size() + partitions_.size(), kNever);
+  sm_time_.assign(sms_.size(), 0);
+  sm_end_.assign(sms_.size(), 0);
+  collect_at_.assign(sms_.size(), kNever);
+  refill_at_.assign(sms_.size(), kNever);
+  blind_.assign(sms_.size(), 0);
+  partition_time_.assign(partitions_.size(), 0);
+}
+
+/// Each by the thread that will run it, for most of it is memory that is touched for the first time.
+void Parts::build(const arch::MachineConfig& config) {
+  sms_.resize(config.sms);
+  partitions_.resize(config.l2.partitions);
+  const auto each = [this](std::uint32_t count, const auto& make) {
+    crew_.awake().resize(count);
+    std::iota(crew_.awake().begin(), crew_.awake().end(), 0U);
+    crew_.run(count, [&](std::uint32_t, std::uint32_t k, std::uint32_t) { make(crew_.part(k)); });
+  };
+  each(config.sms,
+       [&](std::uint32_t i) { sms_[i] = std::make_unique<sm::Sm>(config, static_cast<SmId>(i), map_); });
+  each(config.l2.partitions, [&](std::uint32_t i) {
+    partitions_[i] = std::make_unique<l2::Partition>(config, static_cast<PartitionId>(i), map_);
+  });
+}
+
+bool Parts::none_beyond(Cycle cycle) const {
+  const auto passed = [cycle](Cycle time) { return time > cycle; };
+  return std::none_of(sm_time_.begin(), sm_time_.end(), passed) &&
+         std::none_of(partition_time_.begin(), partition_time_.end(), passed);
+}
+
+void Parts::run(const Span& span, Horizon& horizon) {
+  Cycle reached = now_;
+  while (reached <= now_) {
+    const Cycle complete = horizon.complete(now_, span);
+    const bool someone_is_blind = std::find(blind_.begin(), blind_.end(), 1) != blind_.end();
+    if (horizon.partitions_first(complete, span, someone_is_blind))
+      run_partitions(complete, span.partitions, horizon);
+    run_sms(span, horizon);
+    reached = *std::min_element(sm_time_.begin(), sm_time_.end());
+    if (reached < span.sms) reached = windows_.of(reached);
+  }
+  reached_ = reached;
+  if (reached == span.partitions) run_partitions(reached, reached, horizon);
+}
+
+/// Up to `end` at most, when all that arrives before `complete` is known.
+void Parts::run_partitions(Cycle complete, Cycle end, Horizon& horizon) {
+  const Cycle reach = std::min(end, horizon.reach(complete));
+  std::vector<std::uint32_t>& awake = crew_.awake();
+  awake.clear();
+  for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
+    if (partition_next()[p] < reach || no_skip_) {
+      awake.push_back(p);
+    } else {
+      partition_time_[p] = std::max(partition_time_[p], reach);
+    }
+  }
+  const engine::Grant grant = horizon.partition_grant(complete, end);
+  crew_.run(partitions(), [this, &grant](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
+    const auto at = [&](std::uint32_t i) -> l2::Partition& { return *partitions_[crew_.part(i)]; };
+    if (k + 2 < last) at(k + 2).prefetch();
+    if (k + 1 < last) at(k + 1).prefetch_further();
+    const std::uint32_t p = crew_.part(k);
+    partition_next()[p] = partitions_[p]->run(grant);
+    partition_time_[p] = partitions_[p]->done();
+    replies_->post(thread, partitions_[p]->mailbox(), next_.data());
+  });
+  crew_.deliver(*replies_, next_.data());
+  horizon.partitions_ran(complete, *std::min_element(partition_time_.begin(), partition_time_.end()));
+}
+
+void Parts::run_sms(const Span& span, Horizon& horizon) {
+  const Cycle known = std::min(span.sms, horizon.replies_known());
+  std::vector<std::uint32_t>& awake = crew_.awake();
+  awake.clear();
+  for (std::uint32_t i = 0; i < sms_.size(); ++i) {
+    const Cycle time = sm_time_[i];
+    Cycle end = std::min(known, time + kLongestRun);
+    end = std::min(end, refill_at_[i]);
+    if (span.blocks_wait) end = std::min(end, collect_at_[i]);
+    if (end <= time) continue;
+    if (time >= span.window && end < span.sms && end - time < kWorthwhile) continue;
+    if (next_[i] < end || no_skip_) {
+      sm_end_[i] = end;
+      awake.push_back(i);
+    } else {
+      sm_time_[i] = end;
+    }
+  }
+  crew_.run(sms(), [this, &span, &horizon](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
+    // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
+    const auto at = [&](std::uint32_t i) -> sm::Sm& { return *sms_[crew_.part(i)]; };
+    if (k + 4 < last) at(k + 4).prefetch();
+    if (k + 3 < last) at(k + 3).prefetch_state();
+    if (k + 2 < last) at(k + 2).prefetch_schedulers(sm_time_[crew_.part(k + 2)]);
+    if (k + 1 < last) at(k + 1).prefetch_warps(sm_time_[crew_.part(k + 1)]);
+    const std::uint32_t i = crew_.part(k);
+    run_sm(i, horizon.sm_grant(sm_time_[i], sm_end_[i], span), horizon);
+    requests_->post(thread, sms_[i]->mailbox(), partition_next());
+  });
+  crew_.deliver(*requests_, partition_next());
+}
+
+/// On any thread.
+void Parts::run_sm(std::uint32_t i, const engine::Grant& grant, Horizon& horizon) {
+  sm::Sm& sm = *sms_[i];
+  next_[i] = sm.run(grant);
+  const Cycle done = sm.done();
+  sm_time_[i] = done;
+  // Sixty-four SMs' flags share a cache line of the host.
+  const std::uint8_t blind = sm.lacks_credits() ? 1 : 0;
+  if (blind_[i] != blind) blind_[i] = blind;
+  if (sm.waits_for_turn() && refill_at_[i] == kNever) refill_at_[i] = windows_.from(done);
+  if (!sm.finished_blocks().empty() && (collect_at_[i] == kNever || !grant.stop_at_block_end))
+    collect_at_[i] = windows_.from(done);
+  horizon.sm_ran(i);
+}
+
+void Parts::refill_streams() {
+  for (std::uint32_t i = 0; i < sms_.size(); ++i) {
+    if (refill_at_[i] > now_) continue;
+    GPUMUX_DCHECK(refill_at_[i] == now_ && sm_time_[i] <= now_);
+    if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1)) wake(i, now_);
+    refill_at_[i] = sms_[i]->waits_for_turn() ? windows_.end(now_) : kNever;
+  }
+}
+
+void Parts::settle(Cycle cycle) {
+  for (const auto& sm : sms_) sm->settle(cycle);
+  for (const auto& partition : partitions_) partition->settle(cycle);
+}
+
+Cycle Parts::next_event() const {
+  Cycle next = next_of_parts();
+  // Blocks are collected at the end of the window before, which is not skipped.
+  for (const Cycle collect : collect_at_) next = std::min(next, collect == kNever ? kNever : collect - 1);
+  for (const Cycle refill : refill_at_)
+    if (refill > now_) next = std::min(next, refill);
+  return next;
+}
+
+void Parts::skip_to(Cycle cycle, Horizon& horizon) {
+  for (Cycle& refill : refill_at_)
+    if (refill < cycle) refill = cycle;
+  now_ = reached_ = cycle;
+  for (Cycle& time : sm_time_) time = std::max(time, cycle);
+  for (Cycle& time : partition_time_) time = std::max(time, cycle);
+  horizon.skipped_to(cycle);
+}
+
+void Parts::drop() {
+  requests_.reset();
+  replies_.reset();
+  sms_.clear();
+  partitions_.clear();
+}
+
+std::uint64_t Parts::progress() const {
+  std::uint64_t progress = 0;
+  for (const auto& sm : sms_) progress += sm->progress();
+  for (const auto& partition : partitions_) progress += partition->progress();
+  return progress;
+}
+
+}  // namespace gpumux::machine

@@ -1,0 +1,347 @@
+#include "machine/work_distributor.hpp"
+
+#include <bit>
+
+#include "arch/config_file.hpp"
+#include "base/error.hpp"
+
+namespace gpumux::machine {
+
+using policy::RunningKernel;
+
+WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts)
+    : config_(config),
+      parts_(parts),
+      slots_(arch::kMaxKernelSlots),
+      free_residencies_(config.sms, config.sm.max_blocks >= 64
+                                        ? ~std::uint64_t{0}
+                                        : (std::uint64_t{1} << config.sm.max_blocks) - 1),
+      block_at_(std::size_t{config.sms} * config.sm.max_blocks, 0),
+      folded_(kMaxApps),
+      folded_stalls_(config.sms, 0) {
+  offered_.reserve(config.sms);
+}
+
+void WorkDistributor::submit(runtime::Context& context, std::uint32_t stream,
+                             std::unique_ptr<workload::KernelSource> kernel) {
+  // Every launch has the same latency, so the queue stays in order of arrival.
+  const Cycle arrival = parts_.now() + config_.runtime.kernel_launch_latency;
+  GPUMUX_CHECK(parts_.none_beyond(arrival));
+  submitted_.push_back({&context, stream, std::move(kernel), arrival});
+}
+
+void WorkDistributor::copied_to_device(Address to, std::uint64_t bytes) {
+  if (!config_.runtime.copies_write_l2 || bytes == 0) return;
+  // As long on their way as a launch, so that a kernel that follows finds them there.
+  copied_.push_back({to, bytes, parts_.now() + config_.runtime.kernel_launch_latency});
+}
+
+void WorkDistributor::set_dispatch_order(const std::vector<arch::KernelSlot>& order) {
+  dispatch_order_ = order;
+  look_again();
+}
+
+void WorkDistributor::drop() {
+  submitted_.clear();
+  slots_.clear();
+}
+
+// --- admission ----------------------------------------------------------------------------------------
+
+void WorkDistributor::admit_copies() {
+  for (; !copied_.empty() && copied_.front().arrival <= parts_.now(); copied_.pop_front()) {
+    const auto& [to, bytes, arrival] = copied_.front();
+    for (std::uint64_t line = to / kLineBytes; line <= (to + bytes - 1) / kLineBytes; ++line)
+      parts_.partition_of(line).preload_line(line);
+  }
+}
+
+std::size_t WorkDistributor::free_slot() const {
+  const auto free = std::find_if(slots_.begin(), slots_.end(),
+                                 [](const Slot& slot) { return slot.state == Slot::State::Free; });
+  return static_cast<std::size_t>(free - slots_.begin());
+}
+
+bool WorkDistributor::room_for_kernel() const {
+  return running_.size() <
+             std::min<std::size_t>(config_.runtime.max_concurrent_kernels, arch::kMaxKernelSlots) &&
+         free_slot() != slots_.size();  // else the others still drain
+}
+
+bool WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
+  bool some = false;
+  for (; kernel_has_arrived() && room_for_kernel(); some = true) {
+    Submitted submitted = std::move(submitted_.front());
+    submitted_.pop_front();
+    admit(std::move(submitted), mechanisms);
+  }
+  return some;
+}
+
+void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
+  const auto id = static_cast<arch::KernelSlot>(free_slot());
+  Slot& slot = slots_[id];
+  slot.state = Slot::State::Running;
+  slot.context = submitted.context;
+  slot.stream = submitted.stream;
+  slot.app = submitted.context->app();
+  slot.source = std::move(submitted.source);
+  slot.last_block_takes = least_time(*slot.source);
+
+  RunningKernel kernel;
+  kernel.slot = id;
+  kernel.app = slot.app;
+  kernel.name = slot.source->name();
+  kernel.arrival = arrivals_++;
+  kernel.arrival_cycle = parts_.now();
+  kernel.resources = slot.source->resources();
+  kernel.blocks_total = slot.source->blocks();
+  kernel.max_blocks_per_sm = occupancy(config_.sm, kernel.resources.threads,
+                                       kernel.resources.registers_per_thread, kernel.resources.shared_bytes)
+                                 .blocks;
+  sm::KernelContext context;
+  context.table = slot.source->static_table().data();
+  context.table_size = static_cast<std::uint32_t>(slot.source->static_table().size());
+  context.resources = kernel.resources;
+  context.app = slot.app;
+  context.code_address = slot.source->code_address();
+  context.timing = std::make_shared<sm::TimingTable>(config_, context.table, context.table_size);
+  context.refills_independently = slot.source->refills_independently();
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    parts_.sm(i).bind_kernel(id, context);
+    if (config_.l1.flush_at_kernel_start) parts_.sm(i).flush_l1();
+  }
+  running_.push_back(kernel);
+  look_again();
+  mechanisms.kernel_arrived(running_.back(),
+                            {slot.source->grid(), slot.source->block(), slot.stream,
+                             submitted.arrival - config_.runtime.kernel_launch_latency});
+}
+
+Cycle WorkDistributor::least_time(const workload::KernelSource& source) const {
+  GPUMUX_DCHECK(source.blocks() > 0);
+  const std::uint64_t records = source.records(source.blocks() - 1);
+  if (records == 0) return 0;  // it may end at once, or is emulated
+  // A scheduler issues one record a cycle at most.
+  return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
+}
+
+// --- dispatch -----------------------------------------------------------------------------------------
+
+void WorkDistributor::dispatch(Mechanisms& mechanisms) {
+  const Cycle end = parts_.windows().end(parts_.now());
+  for (Cycle start = parts_.now(); may_place_ && start < end; ++start) {
+    if (!dispatch_in(start, mechanisms)) may_place_ = false;
+  }
+}
+
+/// One block per SM and cycle; false when none could be placed.
+bool WorkDistributor::dispatch_in(Cycle start, Mechanisms& mechanisms) {
+  std::uint32_t dispatched = 0;
+  offered_.clear();
+  mechanisms.block_scheduler().order(parts_.sms(), offered_);
+  for (const SmId sm : offered_) {
+    if (!dispatch_to(sm, start, mechanisms)) continue;
+    if (++dispatched == config_.runtime.blocks_per_cycle) break;
+  }
+  return dispatched != 0;
+}
+
+bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) {
+  // With room for a block that waits, it would not have gone ahead.
+  if (parts_.is_ahead(id)) return false;
+  const sm::Sm& sm = parts_.sm(id);
+  ready_.clear();
+  for (const arch::KernelSlot slot : dispatch_order_) {
+    const RunningKernel& kernel = running(slot);
+    if (kernel.blocks_dispatched != kernel.blocks_total &&
+        sm.resident_blocks(slot) < sm.block_limit(slot) && sm.fits(kernel.resources))
+      ready_.push_back(slot);
+  }
+  if (ready_.empty()) return false;
+  const std::optional<arch::KernelSlot> chosen = mechanisms.block_scheduler().choose(sm, ready_);
+  if (!chosen) return false;
+  GPUMUX_CHECK(std::find(ready_.begin(), ready_.end(), *chosen) != ready_.end());
+  place(running(*chosen), id, start, mechanisms);
+  return true;
+}
+
+void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechanisms& mechanisms) {
+  GPUMUX_CHECK(free_residencies_[id] != 0);
+  const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
+  free_residencies_[id] &= free_residencies_[id] - 1;
+  const std::uint32_t residency = id * config_.sm.max_blocks + place;
+  const std::uint64_t index = kernel.blocks_dispatched;
+  block_at_[residency] = index;
+  parts_.sm(id).launch_block(kernel.slot, residency,
+                             slots_[kernel.slot].source->begin_block(index, residency, id, start), start);
+  mechanisms.block_began(kernel, index, place_of(residency), start);
+  mechanisms.block_scheduler().placed(id, kernel.slot);
+  if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
+  parts_.wake(id, start);
+  parts_.refill_now(id);
+  if (kernel.blocks_dispatched == kernel.blocks_total) mechanisms.kernel_fully_dispatched(kernel);
+}
+
+policy::BlockPlace WorkDistributor::place_of(std::uint32_t residency) const {
+  return {static_cast<SmId>(residency / config_.sm.max_blocks),
+          static_cast<std::uint16_t>(residency % config_.sm.max_blocks), residency};
+}
+
+// --- collection ---------------------------------------------------------------------------------------
+
+bool WorkDistributor::collect(bool ends_now, Mechanisms& mechanisms) {
+  bool kernel_ended = false;
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    if (!parts_.has_ended_blocks(i) || (parts_.is_ahead(i) && !ends_now)) continue;
+    parts_.collect(i, [&](sm::FinishedBlock& block) {
+      kernel_ended = take_back(block, static_cast<SmId>(i), mechanisms) || kernel_ended;
+    });
+  }
+  return kernel_ended;
+}
+
+bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms) {
+  const policy::BlockPlace place = place_of(block.residency);
+  free_residencies_[sm] |= std::uint64_t{1} << place.slot;
+  look_again();
+  RunningKernel& kernel = running(block.kernel);
+  ++kernel.blocks_done;
+  slots_[block.kernel].source->end_block(std::move(block.stream));
+  mechanisms.block_ended(kernel, place, block.time);
+  if (kernel.blocks_done < kernel.blocks_total) return false;
+  check_length(kernel, parts_.windows().of(parts_.now() - 1));
+  const RunningKernel ended = kernel;
+  std::erase_if(running_, [&](const RunningKernel& k) { return k.slot == ended.slot; });
+  std::erase(dispatch_order_, ended.slot);
+  slots_[ended.slot].state = Slot::State::Draining;
+  mechanisms.kernel_ended(ended);
+  slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
+  return true;
+}
+
+void WorkDistributor::recycle() {
+  for (std::size_t id = 0; id < slots_.size(); ++id) {
+    Slot& slot = slots_[id];
+    if (slot.state != Slot::State::Draining) continue;
+    const auto kernel = static_cast<arch::KernelSlot>(id);
+    bool drained = true;
+    for (std::uint32_t i = 0; i < parts_.sms() && drained; ++i) drained = parts_.sm(i).drained(kernel);
+    if (!drained) continue;
+    for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+      const arch::KernelCounters& counters = parts_.sm(i).counters(kernel);
+      folded_[slot.app].add(counters);
+      folded_stalls_[i] += counters.lsu_stall_cycles;
+      parts_.sm(i).reset_counters(kernel);
+    }
+    slot = Slot{};
+  }
+}
+
+// --- what there is ------------------------------------------------------------------------------------
+
+std::uint32_t WorkDistributor::running_apps() const {
+  std::uint32_t apps = 0;
+  for (const RunningKernel& kernel : running_) apps |= 1U << kernel.app;
+  return apps;
+}
+
+bool WorkDistributor::idle() const { return submitted_.empty() && !some_slot_is_used(); }
+
+bool WorkDistributor::some_slot_is_used() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const Slot& slot) { return slot.state != Slot::State::Free; });
+}
+
+Cycle WorkDistributor::next_arrival() const {
+  Cycle next = kNever;
+  if (!submitted_.empty() && submitted_.front().arrival > parts_.now()) next = submitted_.front().arrival;
+  if (!copied_.empty()) next = std::min(next, copied_.front().arrival);
+  return next;
+}
+
+bool WorkDistributor::blocks_wait() const {
+  return std::any_of(running_.begin(), running_.end(), [](const RunningKernel& kernel) {
+    return kernel.blocks_dispatched < kernel.blocks_total;
+  });
+}
+
+RunningKernel& WorkDistributor::running(arch::KernelSlot slot) {
+  const auto found = std::find_if(running_.begin(), running_.end(),
+                                  [&](const RunningKernel& k) { return k.slot == slot; });
+  GPUMUX_CHECK(found != running_.end());
+  return *found;
+}
+
+arch::KernelCounters WorkDistributor::app_counters(AppId app) const {
+  arch::KernelCounters sum = folded_[app];
+  for (std::size_t id = 0; id < slots_.size(); ++id) {
+    if (slots_[id].state == Slot::State::Free || slots_[id].app != app) continue;
+    for (std::uint32_t i = 0; i < parts_.sms(); ++i)
+      sum.add(parts_.sm(i).counters(static_cast<arch::KernelSlot>(id)));
+  }
+  return sum;
+}
+
+std::uint64_t WorkDistributor::lsu_stalls(std::uint32_t sm) const {
+  std::uint64_t stalls = folded_stalls_[sm];
+  for (std::size_t id = 0; id < slots_.size(); ++id) {
+    if (slots_[id].state != Slot::State::Free)
+      stalls += parts_.sm(sm).counters(static_cast<arch::KernelSlot>(id)).lsu_stall_cycles;
+  }
+  return stalls;
+}
+
+// --- reports ------------------------------------------------------------------------------------------
+
+void WorkDistributor::check_length(const RunningKernel& kernel, Cycle now) const {
+  const Cycle limit = config_.runtime.max_kernel_cycles;
+  if (limit == 0 || kernel.blocks_dispatched == 0) return;
+  // A kernel may begin and end inside one window, after the cycle that is asked about.
+  if (now <= kernel.first_block_cycle || now - kernel.first_block_cycle <= limit) return;
+  const std::string waits = wait_report();
+  constexpr std::size_t kMostWarps = 4;
+  std::string where;
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    const auto named = static_cast<std::size_t>(std::count(where.begin(), where.end(), '\n'));
+    if (named >= kMostWarps) break;
+    where += parts_.sm(i).whereabouts(kernel.slot, static_cast<std::uint32_t>(kMostWarps - named));
+  }
+  throw SimulationFault(
+      fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
+                  "(runtime.max_kernel_cycles)\n{}{}",
+                  slots_[kernel.slot].context->name(), kernel.name, limit, where, waits));
+}
+
+std::string WorkDistributor::wait_report() const {
+  std::string report;
+  for (const RunningKernel& kernel : running_) {
+    report += fmt::format("{}: kernel {} (slot {}): {} of {} blocks dispatched, {} done\n",
+                          slots_[kernel.slot].context->name(), kernel.name, kernel.slot,
+                          kernel.blocks_dispatched, kernel.blocks_total, kernel.blocks_done);
+  }
+  for (const Submitted& waiting : submitted_) {
+    report += fmt::format("{}: kernel {}: launched, not taken yet\n", waiting.context->name(),
+                          waiting.source->name());
+  }
+  sm::WaitNames names;
+  names.block = [this](arch::KernelSlot slot, std::uint32_t residency) {
+    const Slot& s = slots_[slot];
+    return fmt::format("{}: kernel {} block {}", s.context->name(), s.source->name(), block_at_[residency]);
+  };
+  names.pc = [this](arch::KernelSlot slot, std::uint32_t pc) { return slots_[slot].source->describe_pc(pc); };
+  std::string waits;
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) waits += parts_.sm(i).describe_waits(names);
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) waits += parts_.partition(i).describe_waits();
+
+  constexpr std::size_t kMostLines = 100;
+  std::size_t at = 0;
+  for (std::size_t line = 0; line < kMostLines && at < waits.size(); ++line) at = waits.find('\n', at) + 1;
+  const auto more = std::count(waits.begin() + static_cast<std::ptrdiff_t>(at), waits.end(), '\n');
+  report += waits.substr(0, at);
+  if (more > 0) report += fmt::format("and {} more lines like these\n", more);
+  while (!report.empty() && report.back() == '\n') report.pop_back();
+  return report;
+}
+
+}  // namespace gpumux::machine

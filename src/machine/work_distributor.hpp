@@ -1,0 +1,135 @@
+// Kernels and thread blocks on their way: admission of launches, dispatch of blocks to SMs, and their collection
+// when they have ended. Which SM gets which block is decided by the sharing policy's limits and dispatch order,
+// and by the block scheduler.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arch/config.hpp"
+#include "arch/statistics.hpp"
+#include "machine/mechanisms.hpp"
+#include "machine/parts.hpp"
+#include "policy/control.hpp"
+#include "runtime/context.hpp"
+
+namespace gpumux::machine {
+
+class WorkDistributor {
+ public:
+  WorkDistributor(const arch::MachineConfig& config, Parts& parts);
+
+  // --- what is asked for --------------------------------------------------------------------------------
+  /// A launch and a copy are as long on their way to the machine.
+  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel);
+  void copied_to_device(Address to, std::uint64_t bytes);
+  void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
+  /// Something has changed that may let an SM take a block.
+  void look_again() { may_place_ = true; }
+  /// Forgets all work, so that nothing refers to the contexts any more.
+  void drop();
+
+  // --- once per window, in this order -------------------------------------------------------------------
+  void admit_copies();
+  /// Kernels that have arrived, as far as there is room. True: some were.
+  bool admit_kernels(Mechanisms& mechanisms);
+  void dispatch(Mechanisms& mechanisms);
+  /// Blocks that have ended by now(); of SMs that are ahead only if `ends_now`: a kernel's end is due. True: a
+  /// kernel has ended. Throws SimulationFault for one that was too long.
+  bool collect(bool ends_now, Mechanisms& mechanisms);
+  /// Slots of ended kernels whose last requests have been answered are free again.
+  void recycle();
+
+  // --- what there is ------------------------------------------------------------------------------------
+  /// Running, in order of arrival.
+  [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const { return running_; }
+  /// Applications with a kernel that runs, as bits.
+  [[nodiscard]] std::uint32_t running_apps() const;
+  /// No kernel submitted, running or draining.
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] bool some_slot_is_used() const;
+  /// A launch has arrived and waits for room; and for a slot alone, which is free when the last request of its
+  /// last kernel has been answered.
+  [[nodiscard]] bool kernel_has_arrived() const {
+    return !submitted_.empty() && submitted_.front().arrival <= parts_.now();
+  }
+  [[nodiscard]] bool kernel_waits_for_slot() const {
+    return kernel_has_arrived() && running_.size() < config_.runtime.max_concurrent_kernels;
+  }
+  [[nodiscard]] bool room_for_kernel() const;
+  [[nodiscard]] bool something_submitted() const { return !submitted_.empty(); }
+  [[nodiscard]] bool copies_on_their_way() const { return !copied_.empty(); }
+  /// The next launch or copy that reaches the machine after now(); kNever: none.
+  [[nodiscard]] Cycle next_arrival() const;
+  /// Something changed since no block could be placed.
+  [[nodiscard]] bool may_place() const { return may_place_; }
+  /// A kernel has blocks that no SM has.
+  [[nodiscard]] bool blocks_wait() const;
+  /// The kernel's last block takes as long, from its dispatch to its end.
+  [[nodiscard]] Cycle least_time_of_last_block(arch::KernelSlot slot) const {
+    return slots_[slot].last_block_takes;
+  }
+  /// Of all kernels of the application so far.
+  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const;
+  [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const;
+
+  // --- for reports --------------------------------------------------------------------------------------
+  /// Throws SimulationFault for a kernel that runs longer than runtime.max_kernel_cycles at cycle `now`.
+  void check_length(const policy::RunningKernel& kernel, Cycle now) const;
+  /// All kernels, and what their warps and requests wait for: one line each, of a long list the first.
+  [[nodiscard]] std::string wait_report() const;
+
+ private:
+  struct Submitted {  // on its way to the machine
+    runtime::Context* context;
+    std::uint32_t stream;
+    std::unique_ptr<workload::KernelSource> source;
+    Cycle arrival;
+  };
+  struct CopiedBytes {  // on their way to L2
+    Address to;
+    std::uint64_t bytes;
+    Cycle arrival;
+  };
+  struct Slot {
+    enum class State : std::uint8_t { Free, Running, Draining } state = State::Free;
+    runtime::Context* context = nullptr;
+    std::uint32_t stream = 0;
+    AppId app = 0;
+    Cycle last_block_takes = 0;  // at least, from its dispatch to its end
+    std::unique_ptr<workload::KernelSource> source;
+  };
+
+  [[nodiscard]] std::size_t free_slot() const;
+  void admit(Submitted submitted, Mechanisms& mechanisms);
+  [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
+  bool dispatch_in(Cycle start, Mechanisms& mechanisms);
+  bool dispatch_to(SmId sm, Cycle start, Mechanisms& mechanisms);
+  void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms);
+  /// True: it was its kernel's last.
+  bool take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms);
+  [[nodiscard]] policy::BlockPlace place_of(std::uint32_t residency) const;
+  [[nodiscard]] policy::RunningKernel& running(arch::KernelSlot slot);
+
+  const arch::MachineConfig& config_;
+  Parts& parts_;
+  std::deque<Submitted> submitted_;  // in order of arrival
+  std::deque<CopiedBytes> copied_;   // in order of arrival
+  std::vector<Slot> slots_;
+  std::vector<policy::RunningKernel> running_;
+  std::uint64_t arrivals_ = 0;
+  std::vector<arch::KernelSlot> dispatch_order_;
+  std::vector<std::uint64_t> free_residencies_;  // [sm] mask of free block places
+  std::vector<std::uint64_t> block_at_;          // [residency] index in its grid
+  std::vector<SmId> offered_;                    // for dispatch_in()
+  std::vector<arch::KernelSlot> ready_;          // for dispatch_to()
+  bool may_place_ = false;
+  std::vector<arch::KernelCounters> folded_;  // by app: counters of recycled slots
+  std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of recycled slots
+};
+
+}  // namespace gpumux::machine

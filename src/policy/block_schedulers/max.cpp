@@ -1,0 +1,12 @@
+// Round robin over the SMs, as many blocks as fit: what GPUs do. Source: awatramani17 section 2.2.2.
+#include "policy/block_schedulers/round_robin.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+const bool registered = register_block_scheduler(
+    {"max", "round robin over the SMs, each as many blocks as fit (awatramani17)", "",
+     [](const std::string&) -> std::unique_ptr<BlockScheduler> { return std::make_unique<RoundRobin>(); }});
+
+}  // namespace
+}  // namespace gpumux::policy

@@ -1,0 +1,104 @@
+// The machine as sharing mechanisms see it. Calls are made between windows of time, never inside an SM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/config.hpp"
+#include "arch/memory_scheme.hpp"
+#include "arch/messages.hpp"
+#include "arch/sm_control.hpp"
+#include "arch/statistics.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::policy {
+
+using arch::KernelSlot;
+using arch::kUnlimited;
+
+/// A kernel that has arrived and has not ended.
+struct RunningKernel {
+  KernelSlot slot = 0;
+  AppId app = 0;
+  std::string name;
+  std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
+  Cycle arrival_cycle = 0;
+  Cycle first_block_cycle = kNever;  // dispatch of its first block
+  workload::BlockResources resources;
+  std::uint64_t blocks_total = 0;
+  std::uint64_t blocks_dispatched = 0;  // handed to SMs
+  std::uint64_t blocks_done = 0;
+  std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
+};
+
+/// What may be read at any moment, also while parts of the machine are ahead of each other.
+class View {
+ public:
+  virtual ~View() = default;
+  [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
+  /// Kernels in order of arrival.
+  [[nodiscard]] virtual const std::vector<RunningKernel>& kernels() const = 0;
+};
+
+/// What may be read when all parts have come to the same cycle, now().
+class Probes : public View {
+ public:
+  [[nodiscard]] virtual Cycle now() const = 0;
+  [[nodiscard]] virtual const arch::SmProbes& sm(std::uint32_t index) const = 0;
+  [[nodiscard]] virtual const arch::PartitionCounters& partition_counters(PartitionId partition) const = 0;
+  // --- since the begin of the run ---------------------------------------------------------------------
+  [[nodiscard]] virtual arch::KernelCounters app_counters(AppId) const { return {}; }
+  [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters() const { return {}; }
+  [[nodiscard]] virtual arch::PartitionCounters partition_counters() const { return {}; }
+  /// Cycles that the load/store unit of the SM has stalled.
+  [[nodiscard]] virtual std::uint64_t lsu_stalls(std::uint32_t /*sm*/) const { return 0; }
+};
+
+class Control : public Probes {
+ public:
+  using Probes::sm;
+  /// Its knobs (arch/sm_control.hpp).
+  [[nodiscard]] virtual arch::SmControl& sm(std::uint32_t index) = 0;
+  /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
+  /// gets no block. Starts empty.
+  virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
+  /// The caller's alarm() is called at the first moment between windows that is not before `cycle`; a later
+  /// call replaces an earlier one. kNever: it is not.
+  virtual void set_alarm(Cycle cycle) = 0;
+};
+
+/// Hands everything on to another: for what stands between a mechanism and the machine.
+class ForwardingControl : public Control {
+ public:
+  explicit ForwardingControl(Control& inside) : inside_(inside) {}
+  [[nodiscard]] const arch::MachineConfig& config() const override { return inside_.config(); }
+  [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return inside_.kernels(); }
+  [[nodiscard]] Cycle now() const override { return inside_.now(); }
+  [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override {
+    return static_cast<const Control&>(inside_).sm(index);
+  }
+  [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return inside_.sm(index); }
+  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId partition) const override {
+    return inside_.partition_counters(partition);
+  }
+  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
+    return inside_.app_counters(app);
+  }
+  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
+    return inside_.scheduler_counters();
+  }
+  [[nodiscard]] arch::PartitionCounters partition_counters() const override {
+    return inside_.partition_counters();
+  }
+  [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const override { return inside_.lsu_stalls(sm); }
+  void set_dispatch_order(const std::vector<KernelSlot>& order) override {
+    inside_.set_dispatch_order(order);
+  }
+  void set_alarm(Cycle cycle) override { inside_.set_alarm(cycle); }
+
+ private:
+  Control& inside_;
+};
+
+}  // namespace gpumux::policy

@@ -1,0 +1,66 @@
+// The moments at which the machine calls what shares it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/control.hpp"
+
+namespace gpumux::policy {
+
+/// The moments for which a mechanism needs all SMs and partitions at one cycle, because it reads probes or
+/// turns knobs then. It is called at these and no others: the machine may be simulated further ahead in
+/// between.
+struct Needs {
+  Cycle epoch = 0;             // epoch_ended() at its multiples, in cycles; 0: never. The same throughout.
+  bool windows = false;        // window_ended()
+  bool block_ends = false;     // block_ended()
+  bool dispatch_ends = false;  // kernel_fully_dispatched()
+  bool kernel_ends = true;     // kernel_ended()
+};
+
+/// What a mechanism has to say of a run: named numbers, and curves by kernel. Names are lower_case.
+struct Report {
+  struct Number {
+    std::string name;
+    double value = 0;
+    std::optional<AppId> app;  // nothing: of the whole run
+  };
+  struct Curve {
+    std::string name;
+    AppId app = 0;
+    std::string kernel;
+    std::vector<std::pair<double, double>> points;
+  };
+  std::vector<Number> numbers;
+  std::vector<Curve> curves;
+  [[nodiscard]] bool empty() const { return numbers.empty() && curves.empty(); }
+};
+
+/// Of several mechanisms, each is called at every moment, in this order: memory scheme,
+/// policy, block scheduler.
+class Mechanism {
+ public:
+  virtual ~Mechanism() = default;
+  /// Asked at the begin, and after each kernel that arrives or ends and each epoch. Without kernel_ends, the end
+  /// of a kernel adds no need.
+  [[nodiscard]] virtual Needs needs(const View&) const { return {}; }
+  /// Called with the new kernel already in control.kernels().
+  virtual void kernel_arrived(Control&, const RunningKernel&) {}
+  /// Called when the last block has ended, with the kernel already removed.
+  virtual void kernel_ended(Control&, const RunningKernel&) {}
+  /// The kernel has handed its last block to an SM.
+  virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
+  virtual void block_ended(Control&, const RunningKernel&, SmId) {}
+  virtual void epoch_ended(Control&) {}
+  /// All parts have come to the end of a window, and no block that ended in it has been collected.
+  virtual void window_ended(Control&) {}
+  /// See Control::set_alarm().
+  virtual void alarm(Control&) {}
+  /// Called once, after the last cycle. What it says goes into the result (docs/policies.md).
+  [[nodiscard]] virtual Report report(const Probes&) const { return {}; }
+};
+
+}  // namespace gpumux::policy

@@ -1,0 +1,177 @@
+// What shares the machine is called at the moments that it needs and at no others; who watches changes nothing.
+#include <gtest/gtest.h>
+
+#include "arch/config_file.hpp"
+#include "experiment/run.hpp"
+#include "policy/block_scheduler.hpp"
+#include "policy/observer.hpp"
+
+namespace gpumux {
+namespace {
+
+experiment::RunSpec spec_of(const std::string& policy = "leftover") {
+  experiment::RunSpec spec;
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+  for (const char* app : {"add:blocks=60", "stream:blocks=60"})
+    spec.apps.push_back(experiment::builtin_app(app));
+  spec.policy = policy::parse_choice(policy);
+  return spec;
+}
+
+struct Calls {
+  std::uint64_t arrivals = 0, kernel_ends = 0, dispatch_ends = 0, block_ends = 0, epochs = 0, windows = 0;
+  std::vector<Cycle> alarms;
+  bool operator==(const Calls&) const = default;
+};
+
+/// Serves everybody, and counts its calls.
+class Counting final : public policy::Policy {
+ public:
+  Counting(policy::Needs needs, Calls& calls) : needs_(needs), calls_(calls) {}
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return needs_; }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel&) override {
+    ++calls_.arrivals;
+    std::vector<arch::KernelSlot> order;
+    for (const policy::RunningKernel& kernel : control.kernels()) {
+      for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+        control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
+      order.push_back(kernel.slot);
+    }
+    control.set_dispatch_order(order);
+  }
+  void kernel_ended(policy::Control& control, const policy::RunningKernel&) override { probe(control, calls_.kernel_ends); }
+  void kernel_fully_dispatched(policy::Control& control, const policy::RunningKernel&) override {
+    probe(control, calls_.dispatch_ends);
+  }
+  void block_ended(policy::Control& control, const policy::RunningKernel&, SmId) override {
+    probe(control, calls_.block_ends);
+  }
+  void epoch_ended(policy::Control& control) override { probe(control, calls_.epochs); }
+  void window_ended(policy::Control& control) override { probe(control, calls_.windows); }
+
+ private:
+  /// Throws unless all parts have met.
+  static void probe(const policy::Control& control, std::uint64_t& count) {
+    ++count;
+    EXPECT_LE(control.sm(0).resident_blocks(0), 16U);
+  }
+  policy::Needs needs_;
+  Calls& calls_;
+};
+
+Calls calls_of(policy::Needs needs, experiment::RunResult* result = nullptr) {
+  Calls calls;
+  const auto run = experiment::simulate_under(spec_of(), std::make_unique<Counting>(needs, calls));
+  if (result != nullptr) *result = run;
+  return calls;
+}
+
+TEST(Mechanisms, AreCalledAtTheMomentsThatTheyNeed) {
+  experiment::RunResult free;
+  const Calls none = calls_of({.kernel_ends = false}, &free);
+  EXPECT_EQ(none, (Calls{.arrivals = 2}));
+  experiment::RunResult stepped;
+  const Calls all = calls_of({.epoch = 1000, .windows = true, .block_ends = true, .dispatch_ends = true}, &stepped);
+  EXPECT_EQ(all.arrivals, 2U);
+  EXPECT_EQ(all.kernel_ends, 2U);
+  EXPECT_EQ(all.dispatch_ends, 2U);
+  EXPECT_EQ(all.block_ends, stepped.gpu.blocks_completed);
+  EXPECT_EQ(all.epochs, stepped.cycles / 1000);
+  EXPECT_GT(all.windows, 100U);
+  // What is called and does nothing changes nothing.
+  EXPECT_EQ(free.cycles, stepped.cycles);
+  EXPECT_EQ(free.apps[1].counters.lsu_stall_cycles, stepped.apps[1].counters.lsu_stall_cycles);
+}
+
+/// Sets an alarm of its own at each call; two of them have one each.
+class Alarmed final : public policy::BlockScheduler {
+ public:
+  explicit Alarmed(std::vector<Cycle>& calls) : calls_(calls) {}
+  void order(std::uint32_t sms, std::vector<SmId>& order) override {
+    for (std::uint32_t sm = 0; sm < sms; ++sm) order.push_back(static_cast<SmId>(sm));
+  }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    if (kernel.arrival == 0) control.set_alarm(control.now() + 160);
+  }
+  void alarm(policy::Control& control) override {
+    calls_.push_back(control.now());
+    if (calls_.size() < 3) control.set_alarm(control.now() + 160);
+  }
+
+ private:
+  std::vector<Cycle>& calls_;
+};
+
+std::vector<Cycle> block_alarms;
+const bool registered = policy::register_block_scheduler(
+    {"alarmed", "of a test", "", [](const std::string&) -> std::unique_ptr<policy::BlockScheduler> {
+       block_alarms.clear();
+       return std::make_unique<Alarmed>(block_alarms);
+     }});
+
+TEST(Mechanisms, EachHasAnAlarmOfItsOwn) {
+  ASSERT_TRUE(registered);
+  // ws sets alarms all the time.
+  const auto result = experiment::simulate(spec_of("ws:warmup=100,window=50,blocks=alarmed"));
+  ASSERT_EQ(block_alarms.size(), 3U);
+  EXPECT_EQ(block_alarms[1] - block_alarms[0], 160U);
+  EXPECT_EQ(block_alarms[2] - block_alarms[1], 160U);
+  EXPECT_GT(result.gpu.blocks_completed, 0U);
+}
+
+/// Samples at exact cycles, and counts events.
+class Watching final : public policy::Observer {
+ public:
+  explicit Watching(Cycle every) : every_(every), next_(every) {}
+  [[nodiscard]] Cycle next_sample() const override { return next_; }
+  void sample(const policy::Probes& probes) override {
+    EXPECT_EQ(probes.now(), next_);
+    next_ += every_;
+    std::uint64_t instructions = 0;
+    for (unsigned app = 0; app < 2; ++app)
+      instructions += probes.app_counters(static_cast<AppId>(app)).warp_instructions;
+    EXPECT_GE(instructions, seen.empty() ? 0 : seen.back());
+    seen.push_back(instructions);
+    (void)probes.sm(3).resident_blocks(0);
+  }
+  void block_ended(const policy::View& view, const policy::RunningKernel&, const policy::BlockPlace& place,
+                   Cycle) override {
+    EXPECT_LT(place.sm, view.config().sms);
+    ++blocks;
+  }
+  void run_ended(const policy::Probes& probes) override { end = probes.now(); }
+  std::vector<std::uint64_t> seen;
+  std::uint64_t blocks = 0;
+  Cycle end = 0;
+
+ private:
+  Cycle every_, next_;
+};
+
+TEST(Mechanisms, ObserversSeeExactCyclesAndChangeNothing) {
+  for (const char* policy : {"leftover", "spatial", "even-dmil"}) {
+    experiment::RunSpec spec = spec_of(policy);
+    spec.apps = {experiment::builtin_app("add"), experiment::builtin_app("stream")};
+    spec.cycles = 6000;
+    const auto alone = experiment::simulate(spec);
+    for (const unsigned threads : {1U, 2U}) {
+      spec.threads = threads;
+      const auto often = std::make_shared<Watching>(101), seldom = std::make_shared<Watching>(1007);
+      spec.observers = {often, seldom};
+      spec.series = 250;
+      const auto watched = experiment::simulate(spec);
+      EXPECT_EQ(watched.gpu.warp_instructions, alone.gpu.warp_instructions) << policy;
+      EXPECT_EQ(watched.gpu.lsu_stall_cycles, alone.gpu.lsu_stall_cycles) << policy;
+      EXPECT_EQ(watched.partitions.dram_row_hits, alone.partitions.dram_row_hits) << policy;
+      EXPECT_EQ(often->seen.size(), 6000U / 101);
+      EXPECT_EQ(seldom->seen.size(), 6000U / 1007);
+      EXPECT_EQ(often->seen[2 * 1007 / 101] <= seldom->seen[1], true);
+      EXPECT_EQ(often->end, 6000U);
+      EXPECT_EQ(often->blocks, watched.gpu.blocks_completed);
+      EXPECT_EQ(watched.series.samples.size(), 24U);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpumux
