@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/library.hpp"
 #include "runtime/application.hpp"
@@ -59,7 +60,9 @@ ordered_json memory_schemes_json() {
   ordered_json list = ordered_json::array();
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes()) {
     ordered_json settings = ordered_json::object();
-    for (const auto& [key, description] : info.settings) settings[key] = description;
+    if (const std::string& key = info.per_app.key; !key.empty())
+      settings[key + "0, " + key + "1, ..."] = info.per_app.description;
+    for (const policy::MemorySetting& setting : info.settings) settings[setting.key] = setting.description;
     list.push_back({{"name", info.name}, {"description", info.description}, {"settings", settings}});
   }
   return list;

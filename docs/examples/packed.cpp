@@ -1,5 +1,6 @@
 // packed: fills one SM after the other, so that small grids leave SMs free for others.
-// The worked example of docs/adding-a-block-scheduler.md; moved to src/policy/block_schedulers/ it would be complete.
+// The worked example of docs/adding-a-block-scheduler.md; moved to src/policy/block_schedulers/ it would be
+// complete.
 #include "policy/block_scheduler.hpp"
 
 namespace gpumux::policy {

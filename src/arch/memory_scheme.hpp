@@ -33,6 +33,7 @@ struct MemoryScheme {
   bool offers_ready = true;
   /// The order is that of all instructions for the load/store unit; else only of those that access L1.
   bool orders_all = true;
+  bool on_demand = false;       // somebody may set limits during the run (arch::SmControl::set_memory_limit)
   bool divides_ways = false;    // UCP
   bool divides_misses = false;  // MSHRs and the miss queue, evenly
 
@@ -49,7 +50,9 @@ struct MemoryScheme {
   MemoryScheme() { limits.fill(kNoMemoryLimit); }
   [[nodiscard]] bool dynamic() const { return limit == Limit::Dynamic || limit == Limit::DynamicGlobal; }
   /// Issue looks at it: the others are a matter of L1 alone.
-  [[nodiscard]] bool concerns_issue() const { return order != Order::Warps || limit != Limit::None; }
+  [[nodiscard]] bool concerns_issue() const {
+    return order != Order::Warps || limit != Limit::None || on_demand;
+  }
   [[nodiscard]] bool on() const { return concerns_issue() || divides_ways || divides_misses; }
 };
 

@@ -1,13 +1,15 @@
-// One SM as sharing mechanisms see it: probes that they may read, knobs that they may turn, between windows of
-// time and never inside one.
+// One SM as sharing mechanisms see it: probes that they may read, knobs that they may turn, between windows
+// of time and never inside one.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "arch/issue_budget.hpp"
 #include "arch/memory_scheme.hpp"
 #include "arch/messages.hpp"
 #include "arch/statistics.hpp"
+#include "arch/trigger.hpp"
 
 namespace gpumux::arch {
 
@@ -15,38 +17,48 @@ namespace gpumux::arch {
 inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
 
 /// PROBE(type, name, parameters, arguments).
-///  resident_blocks   blocks of the kernel on the SM
-///  block_limit       what limit_blocks() has set
-///  may_issue         what allow_issue() has set
-///  counters          of the kernel on the SM
-///  scheduler_counters  of all kernels on the SM together
-///  memory_client     memory instructions in flight, limits and quotas, while a memory scheme is on
-#define GPUMUX_SM_PROBES(PROBE)                                                      \
-  PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))               \
-  PROBE(std::uint32_t, block_limit, (KernelSlot kernel), (kernel))                   \
-  PROBE(bool, may_issue, (KernelSlot kernel), (kernel))                              \
-  PROBE(const arch::KernelCounters&, counters, (KernelSlot kernel), (kernel))        \
-  PROBE(arch::SchedulerCounters, scheduler_counters, (), ())                         \
+/// - resident_blocks: of the kernel on the SM; block_limit: what limit_blocks() has set.
+/// - may_issue: what allow_issue() has set; issue_budget: what is left of the kernel's instructions.
+/// - warp_samples: what triggers that sample have seen.
+/// - counters: of the kernel on the SM; scheduler_counters: of all kernels on the SM together.
+/// - memory_client: memory instructions in flight, limits and quotas, while a memory scheme is on.
+#define GPUMUX_SM_PROBES(PROBE)                                               \
+  PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))        \
+  PROBE(std::uint32_t, block_limit, (KernelSlot kernel), (kernel))            \
+  PROBE(bool, may_issue, (KernelSlot kernel), (kernel))                       \
+  PROBE(arch::IssueBudgetState, issue_budget, (KernelSlot kernel), (kernel))  \
+  PROBE(arch::WarpSamples, warp_samples, (KernelSlot kernel), (kernel))       \
+  PROBE(const arch::KernelCounters&, counters, (KernelSlot kernel), (kernel)) \
+  PROBE(arch::SchedulerCounters, scheduler_counters, (), ())                  \
   PROBE(arch::MemoryClient, memory_client, (AppId app), (app))
 
 /// KNOB(name, parameters, arguments). A knob is a line here and the definition of sm::Sm::NAME in the file of
 /// its mechanism: the declarations of the SM and of doubles in tests come from this list.
-///  limit_blocks      at most `blocks` blocks of the kernel at a time; 0: the SM does not serve it. Blocks that
-///                    are resident beyond a lowered limit run to their end. A kernel starts with 0.
-///  allow_issue       false: the kernel's resident warps issue nothing. A kernel starts with true.
-///  set_issue_quota   the kernel may issue so many warp instructions of each set of quotas, exactly: then it
-///                    waits until all kernels with a quota have used up theirs, but for those that have no
-///                    block here or may not issue; in that cycle all of them get the next set. 0: no limit, as
-///                    every kernel begins. Gives a whole set at once. Source: dai18 section 4 (SMK-(P+W)).
-///  set_memory_sharers  applications that have a kernel, as bits: of these, those that have blocks here get
-///                    quotas, ways and shares of L1's resources from the memory scheme
-///  set_memory_limit  at most so many (1 or more) memory instructions of the application in flight, while a
-///                    memory scheme is on
-#define GPUMUX_SM_KNOBS(KNOB)                                                                 \
-  KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))             \
-  KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                     \
-  KNOB(set_issue_quota, (KernelSlot kernel, std::uint32_t instructions), (kernel, instructions))  \
-  KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                      \
+/// - limit_blocks: at most `blocks` blocks of the kernel at a time; 0: the SM does not serve it. Blocks that
+///   are resident beyond a lowered limit run to their end. A kernel starts with 0.
+/// - allow_issue: false: the kernel's resident warps issue nothing. A kernel starts with true.
+/// - limit_warps: only so many of the kernel's warps on the SM may issue, the oldest that do not wait at a
+///   barrier; 0: all. Source: static warp limiting, kayiran14 sections 2.1, 6.3.
+/// - pause: true: nothing is issued on the SM; what is in flight completes.
+/// - set_issue_budget: the kernel may issue so many instructions, then waits for a refill
+///   (arch/issue_budget.hpp); begins with a whole budget. A kernel starts without.
+/// - add_issue_budget: so many more (or fewer) to a kernel that has a budget.
+/// - arm: a trigger, to act at an exact cycle between two meetings (arch/trigger.hpp); disarm: the one of
+///   this id.
+/// - set_memory_sharers: applications that have a kernel, as bits: of these, those that have blocks here get
+///   quotas, ways and shares of L1's resources from the memory scheme.
+/// - set_memory_limit: at most so many (1 or more) memory instructions of the application in flight; acts
+///   while a memory scheme is on, or a mechanism has said that it needs it (policy::Needs).
+#define GPUMUX_SM_KNOBS(KNOB)                                                                    \
+  KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))                \
+  KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                        \
+  KNOB(limit_warps, (KernelSlot kernel, std::uint32_t warps), (kernel, warps))                   \
+  KNOB(pause, (bool paused), (paused))                                                           \
+  KNOB(set_issue_budget, (KernelSlot kernel, const arch::IssueBudget& budget), (kernel, budget)) \
+  KNOB(add_issue_budget, (KernelSlot kernel, std::int64_t instructions), (kernel, instructions)) \
+  KNOB(arm, (const arch::Trigger& trigger), (trigger))                                           \
+  KNOB(disarm, (std::uint32_t id), (id))                                                         \
+  KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                         \
   KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))
 
 template <typename... T>
@@ -62,9 +74,9 @@ class SmProbes {
  public:
   virtual ~SmProbes() = default;
 #define GPUMUX_PROBE(type, name, parameters, arguments) \
-  [[nodiscard]] virtual type name parameters const {     \
-    unused arguments;                                     \
-    return nothing<std::remove_cvref_t<type>>();          \
+  [[nodiscard]] virtual type name parameters const {    \
+    unused arguments;                                   \
+    return nothing<std::remove_cvref_t<type>>();        \
   }
   GPUMUX_SM_PROBES(GPUMUX_PROBE)
 #undef GPUMUX_PROBE

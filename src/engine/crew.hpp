@@ -23,8 +23,9 @@ class Crew {
   [[nodiscard]] std::uint32_t part(std::uint32_t k) const { return awake_[k]; }
 
   /// Calls work(thread, k, last) for each place k of awake() on all threads; the places [k, last) are the
-  /// same thread's, which goes on with them. Each of the group's `count` parts is run by the same thread every
-  /// time, unless that one is busy. Of the exceptions that are thrown that of the lowest part is rethrown.
+  /// same thread's, which goes on with them. Each of the group's `count` parts is run by the same thread
+  /// every time, unless that one is busy. Of the exceptions that are thrown that of the lowest part is
+  /// rethrown.
   template <typename Work>
   void run(std::uint32_t count, const Work& work) {
     share_out(count);

@@ -57,7 +57,7 @@ class Alone final : public policy::Policy {
 
   void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-      control.set_block_limit(static_cast<SmId>(sm), kernel.slot, cap_);
+      control.sm(sm).limit_blocks(kernel.slot, cap_);
     std::vector<arch::KernelSlot> order;
     for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
     control.set_dispatch_order(order);
@@ -65,20 +65,19 @@ class Alone final : public policy::Policy {
   void kernel_ended(policy::Control& control, const policy::RunningKernel& kernel) override {
     add(control, kernel);
   }
-  [[nodiscard]] bool watches_blocks(const policy::Control&) const override { return false; }
-  [[nodiscard]] policy::Report report(const policy::Control& control) const override {
+  [[nodiscard]] policy::Report report(const policy::Probes& control) const override {
     for (const policy::RunningKernel& kernel : control.kernels()) add(control, kernel);
     return {};
   }
 
  private:
-  void add(const policy::Control& control, const policy::RunningKernel& kernel) const {
+  void add(const policy::Probes& control, const policy::RunningKernel& kernel) const {
     if (kernel.first_block_cycle >= control.now()) return;
     Sum& sum = sums_[kernel.name];
     sum.cycles += control.now() - kernel.first_block_cycle;
     sum.most = kernel.max_blocks_per_sm;
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      const arch::KernelCounters& counters = control.counters(static_cast<SmId>(sm), kernel.slot);
+      const arch::KernelCounters& counters = control.sm(sm).counters(kernel.slot);
       sum.warp_instructions += counters.warp_instructions;
       sum.thread_instructions += counters.thread_instructions;
     }

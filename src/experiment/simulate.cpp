@@ -10,6 +10,7 @@
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/memory_scheme.hpp"
 #include "runtime/context.hpp"
 
 namespace gpumux::experiment {

@@ -2,6 +2,7 @@
 
 #include "embedded/sources.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::experiment {
@@ -24,6 +25,10 @@ std::string_view policy_sources(std::string_view policy) {
 std::string_view block_scheduler_sources(std::string_view text) {
   const policy::BlockSchedulerInfo& info = policy::block_scheduler(text);
   return info.name == policy::kUsualBlockScheduler ? std::string_view{} : sources_of(info.file);
+}
+
+std::string_view memory_scheme_sources(const std::string& name) {
+  return name.empty() ? std::string_view{} : sources_of(policy::memory_scheme_info(name).file);
 }
 
 }  // namespace gpumux::experiment

@@ -1,6 +1,7 @@
 // What kept results depend on beside their inputs: the program's own sources.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace gpumux::experiment {
@@ -11,5 +12,8 @@ namespace gpumux::experiment {
 
 /// The same for a block scheduler, as `blocks=` names it. Empty for the usual one, which is of all runs.
 [[nodiscard]] std::string_view block_scheduler_sources(std::string_view text);
+
+/// The same for a memory scheme; empty for none.
+[[nodiscard]] std::string_view memory_scheme_sources(const std::string& name);
 
 }  // namespace gpumux::experiment

@@ -27,12 +27,12 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       parts_(config_, options.threads, options.no_skip),
       work_(config_, parts_),
       mechanisms_(*this, std::move(policy), or_usual(std::move(options.blocks)), options.memory,
-                  with(recorder_, std::move(options.observers))),
+                  with(recorder_, std::move(options.observers)), parts_.windows().length),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {
-  if (!options.memory.on()) return;
-  for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(options.memory);
+  if (!mechanisms_.memory().on()) return;
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(mechanisms_.memory());
 }
 
 Gpu::~Gpu() = default;
@@ -60,6 +60,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     } else {
       run_to_samples(meeting);
     }
+    if (!parts_.someone_is_ahead() && parts_.take_fired()) tell_triggered();
     mechanisms_.window_ended();
     kernel_ended = work_.collect(horizon_.next_end() <= now(), mechanisms_);
     work_.recycle();
@@ -71,8 +72,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
 }
 
 Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
-  const Cycle next =
-      std::min({host_event, pause, mechanisms_.next_moment(now()), work_.next_arrival()});
+  const Cycle next = std::min({host_event, pause, mechanisms_.next_moment(now()), work_.next_arrival()});
   return std::min(limit, parts_.windows().from(next));
 }
 
@@ -108,9 +108,8 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (arrived && work_.room_for_kernel()) return;  // it is taken next
   Cycle next = parts_.next_event();
   if (horizon_.next_end() != kNever) next = std::min(next, horizon_.next_end() - 1);
-  if (next == kNever && host_event == kNever && mechanisms_.none_to_come() &&
-      !work_.copies_on_their_way() && (arrived || !work_.something_submitted()) &&
-      (!work_.kernels().empty() || arrived)) {
+  if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&
+      (arrived || !work_.something_submitted()) && (!work_.kernels().empty() || arrived)) {
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now(), work_.wait_report()));
   }
@@ -121,6 +120,15 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (parts_.next_of_parts() <= now()) return;
   if (mechanisms_.next_sample() <= to) sample_skipped(to);
   parts_.skip_to(to, horizon_);
+}
+
+void Gpu::tell_triggered() {
+  parts_.settle(now());
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    if (!parts_.sm(i).has_fired()) continue;
+    for (const arch::Fired& fired : parts_.sm(i).take_fired())
+      mechanisms_.triggered(static_cast<SmId>(i), fired);
+  }
 }
 
 void Gpu::end_run() {

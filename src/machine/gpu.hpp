@@ -1,4 +1,5 @@
-// The whole machine: its parts, the work distributor, the mechanisms that share it, and the loop that joins them.
+// The whole machine: its parts, the work distributor, the mechanisms that share it, and the loop that joins
+// them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace gpumux::machine {
 
 /// Time goes in windows as long as the network's latency, which begin at multiples of their length. What
 /// joins the parts of the machine happens between windows in a fixed order:
-///   copies and kernels arrive -> mechanisms -> block dispatch -> streams are refilled -> window -> messages ->
-///   kernels end.
+///   copies and kernels arrive -> mechanisms -> block dispatch -> streams are refilled -> window -> messages
+///   -> kernels end.
 /// SMs and partitions run apart (on several threads), each as far ahead as what it knows of the others allows
 /// (horizon.hpp); now() is a window that all have reached. Windows in which nothing can happen are
 /// skipped.
@@ -87,7 +88,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override;
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override;
   [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId partition) const override;
-  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override { return work_.app_counters(app); }
+  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
+    return work_.app_counters(app);
+  }
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override;
   [[nodiscard]] arch::PartitionCounters partition_counters() const override;
   [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const override { return work_.lsu_stalls(sm); }
@@ -98,8 +101,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   void set_alarm(Cycle) override;
 
  private:
-  /// Brings now() on by at least one window, to `meeting` at most, which is the next moment at which something
-  /// from outside concerns the parts: then all have come as far.
+  /// Brings now() on by at least one window, to `meeting` at most, which is the next moment at which
+  /// something from outside concerns the parts: then all have come as far.
   void run_parts(Cycle meeting);
   /// The same by way of the cycles at which observers sample, wherever in a window they lie.
   void run_to_samples(Cycle meeting);
@@ -111,6 +114,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// Moves on to the window in which something can happen.
   void skip_idle(Cycle meeting, Cycle host_event);
   void expect_meeting() const;
+  /// Tells who armed triggers which of them have fired.
+  void tell_triggered();
 
   const arch::MachineConfig config_;
   bool no_skip_;

@@ -1,4 +1,5 @@
-// How far each part of the machine may be simulated: every proof of it is here. docs/time.md explains the terms.
+// How far each part of the machine may be simulated: every proof of it is here. docs/time.md explains the
+// terms.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,15 @@ struct Span {
   bool blocks_wait;  // an SM whose block ends may get another
 };
 
-/// Three things bound a part. What others may still send it: messages travel for the network's latency at least,
-/// and a request reaches nothing behind a partition's pipeline before its lookahead. A meeting, at which
-/// something from outside concerns all parts. And the end of a block or kernel, where it lets a part do more or
-/// somebody reads counters.
+/// Three things bound a part. What others may still send it: messages travel for the network's latency at
+/// least, and a request reaches nothing behind a partition's pipeline before its lookahead. A meeting, at
+/// which something from outside concerns all parts. And the end of a block or kernel, where it lets a part do
+/// more or somebody reads counters.
 class Horizon {
  public:
   struct Rules {
-    bool in_step = false;               // throughout
-    bool ends_concern_parts = false;    // samples do not let parts be beyond a kernel's end
+    bool in_step = false;             // throughout
+    bool ends_concern_parts = false;  // samples do not let parts be beyond a kernel's end
   };
   Horizon(const arch::MachineConfig& config, const Parts& parts, const WorkDistributor& work, Rules rules);
 
@@ -73,8 +74,8 @@ class Horizon {
   void sm_ran(std::uint32_t sm) {
     if (busy_slots_ != 0) note_busy(sm);
   }
-  /// The end of the window in which a kernel's last block has ended, as far as the SMs have come, if it concerns
-  /// the host alone; else kNever. To be worked out once the parts have run.
+  /// The end of the window in which a kernel's last block has ended, as far as the SMs have come, if it
+  /// concerns the host alone; else kNever. To be worked out once the parts have run.
   [[nodiscard]] Cycle next_end() const { return next_end_; }
   void find_next_end();
 
@@ -94,17 +95,17 @@ class Horizon {
   const WorkDistributor& work_;
   Rules rules_;
   policy::Needs needs_;
-  Cycle latency_;               // of the network
+  Cycle latency_;  // of the network
   std::uint32_t blocks_per_cycle_;
-  bool network_is_fast_;        // an SM may send twice in a cycle: it must know all credits of it
-  Cycle most_ahead_;            // no part is this many cycles before the hindmost SM, nor before now()
-  bool ends_reach_no_part_;     // what kernels' ends bring about takes longer than most_ahead_
+  bool network_is_fast_;     // an SM may send twice in a cycle: it must know all credits of it
+  Cycle most_ahead_;         // no part is this many cycles before the hindmost SM, nor before now()
+  bool ends_reach_no_part_;  // what kernels' ends bring about takes longer than most_ahead_
   Cycle requests_known_ = 0;
   Cycle replies_known_ = 0;
   Cycle next_end_ = kNever;
   std::optional<std::uint32_t> awaited_;
-  std::uint32_t busy_slots_ = 0;    // mask of kernels whose busy_until_ is kept
-  std::vector<Cycle> busy_until_;   // [slot][sm]: not all the kernel's blocks there end before
+  std::uint32_t busy_slots_ = 0;   // mask of kernels whose busy_until_ is kept
+  std::vector<Cycle> busy_until_;  // [slot][sm]: not all the kernel's blocks there end before
 };
 
 }  // namespace gpumux::machine

@@ -9,18 +9,25 @@ namespace gpumux::machine {
 using policy::RunningKernel;
 
 Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
-                       std::unique_ptr<policy::BlockScheduler> blocks,
-                       const arch::MemoryScheme& memory,
-                       std::vector<std::shared_ptr<policy::Observer>> observers)
+                       std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
+                       std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window)
     : machine_(machine),
       policy_(std::move(policy)),
       blocks_(std::move(blocks)),
       observers_(std::move(observers)),
+      memory_scheme_(memory),
       memory_(memory) {
+  memory_scheme_.on_demand = policy_->needs(machine).memory_limits || blocks_->needs(machine).memory_limits;
   seats_.reserve(3);
-  if (memory.on()) seats_.emplace_back(machine, memory_);
+  if (memory_scheme_.on()) seats_.emplace_back(machine, memory_);
   seats_.emplace_back(machine, *policy_);
   seats_.emplace_back(machine, *blocks_);
+  for (const Seat& seat : seats_) {
+    if (seat.needs_.epoch != 0 && seat.needs_.epoch < window)
+      throw UserError(fmt::format(
+          "an epoch of {} cycles is shorter than a window: parts of {} meet every {} cycles (noc.latency)",
+          seat.needs_.epoch, machine.config().name, window));
+  }
   ask_needs();
 }
 
@@ -43,8 +50,7 @@ void Mechanisms::ask_needs() {
 
 Cycle Mechanisms::next_moment(Cycle now) const {
   Cycle next = kNever;
-  for (const Seat& seat : seats_)
-    next = std::min({next, seat.next_epoch_, std::max(seat.alarm_, now + 1)});
+  for (const Seat& seat : seats_) next = std::min({next, seat.next_epoch_, std::max(seat.alarm_, now + 1)});
   return next;
 }
 
@@ -83,6 +89,10 @@ void Mechanisms::window_ended() {
   if (!needs_.windows) return;
   for (Seat& seat : seats_)
     if (seat.needs_.windows) seat.mechanism_.window_ended(seat);
+}
+
+void Mechanisms::triggered(SmId sm, const arch::Fired& fired) {
+  for (Seat& seat : seats_) seat.mechanism_.triggered(seat, sm, fired);
 }
 
 Cycle Mechanisms::next_sample() const {

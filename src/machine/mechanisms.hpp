@@ -1,5 +1,5 @@
-// What shares the machine, and who watches it, called at their moments: observers, then the memory scheme, the policy
-// and the block scheduler.
+// What shares the machine, and who watches it, called at their moments: observers, then the memory scheme,
+// the policy and the block scheduler.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,17 @@ namespace gpumux::machine {
 
 class Mechanisms {
  public:
-  /// `machine` has to outlive it.
+  /// `machine` has to outlive it. `window`: cycles from one meeting to the next at most; throws UserError
+  /// when a mechanism's epoch is shorter.
   Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
              std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
-             std::vector<std::shared_ptr<policy::Observer>> observers);
+             std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window);
 
   /// Of all together.
   [[nodiscard]] const policy::Needs& needs() const { return needs_; }
   [[nodiscard]] policy::BlockScheduler& block_scheduler() { return *blocks_; }
+  /// What the SMs do about memory instructions: the run's scheme, and what the mechanisms need.
+  [[nodiscard]] const arch::MemoryScheme& memory() const { return memory_scheme_; }
 
   // --- time -----------------------------------------------------------------------------------------
   /// The next epoch or alarm; one that has passed counts as the next cycle.
@@ -38,6 +41,7 @@ class Mechanisms {
 
   /// The parts have come to the end of a window.
   void window_ended();
+  void triggered(SmId sm, const arch::Fired& fired);
 
   // --- what happens -----------------------------------------------------------------------------------
   void kernel_arrived(const policy::RunningKernel& kernel, const policy::Launch& launch);
@@ -71,6 +75,7 @@ class Mechanisms {
   std::unique_ptr<policy::Policy> policy_;
   std::unique_ptr<policy::BlockScheduler> blocks_;
   std::vector<std::shared_ptr<policy::Observer>> observers_;
+  arch::MemoryScheme memory_scheme_;
   policy::MemorySharing memory_;
   std::vector<Seat> seats_;
   policy::Needs needs_;

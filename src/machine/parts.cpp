@@ -29,6 +29,7 @@ Parts::Parts(const arch::MachineConfig& config, unsigned threads, bool no_skip)
   collect_at_.assign(sms_.size(), kNever);
   refill_at_.assign(sms_.size(), kNever);
   blind_.assign(sms_.size(), 0);
+  fired_.assign(sms_.size(), 0);
   partition_time_.assign(partitions_.size(), 0);
 }
 
@@ -139,6 +140,7 @@ void Parts::run_sm(std::uint32_t i, const engine::Grant& grant, Horizon& horizon
   if (sm.waits_for_turn() && refill_at_[i] == kNever) refill_at_[i] = windows_.from(done);
   if (!sm.finished_blocks().empty() && (collect_at_[i] == kNever || !grant.stop_at_block_end))
     collect_at_[i] = windows_.from(done);
+  if (sm.has_fired()) fired_[i] = 1;
   horizon.sm_ran(i);
 }
 

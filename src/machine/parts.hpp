@@ -25,8 +25,8 @@ static_assert(engine::Part<sm::Sm> && engine::Part<l2::Partition>);
 class Horizon;
 struct Span;
 
-/// Between two calls of run() everything belongs to the caller; while it runs, parts share nothing. now() is a
-/// window that all have reached; some SMs may be ahead of it, where the horizon has let them.
+/// Between two calls of run() everything belongs to the caller; while it runs, parts share nothing. now() is
+/// a window that all have reached; some SMs may be ahead of it, where the horizon has let them.
 class Parts {
  public:
   /// `no_skip`: parts are run also while nothing can happen in them.
@@ -76,6 +76,12 @@ class Parts {
   }
   /// Counters of parts that sleep, up to `cycle`.
   void settle(Cycle cycle);
+  /// Triggers have fired on some SM since the last call.
+  [[nodiscard]] bool take_fired() {
+    const bool some = std::find(fired_.begin(), fired_.end(), 1) != fired_.end();
+    if (some) std::fill(fired_.begin(), fired_.end(), std::uint8_t{0});
+    return some;
+  }
   /// The SM has blocks that ended, some perhaps later than now().
   [[nodiscard]] bool has_ended_blocks(std::uint32_t sm) const { return collect_at_[sm] != kNever; }
   /// Calls take(block) for those of the SM that have ended by now(), and forgets them.
@@ -112,6 +118,7 @@ class Parts {
       collect_at_;  // by SM: from then on its ended blocks can be collected; kNever: it has none
   std::vector<Cycle> refill_at_;       // by SM: it stops there, for refill_streams() to look at it; or kNever
   std::vector<std::uint8_t> blind_;    // by SM: waits for credits that are not known
+  std::vector<std::uint8_t> fired_;    // by SM: a trigger has fired
   std::vector<Cycle> partition_time_;  // simulated up to here, by partition
 };
 

@@ -104,8 +104,8 @@ void Recorder::block_began(const policy::View&, const policy::RunningKernel& ker
     return;
   }
   block_at_[place.residency] = static_cast<std::uint32_t>(timeline_.blocks.size());
-  timeline_.blocks.push_back({static_cast<std::uint32_t>(kernel.arrival), index,
-                              place.sm, place.slot, begin, kNever});
+  timeline_.blocks.push_back(
+      {static_cast<std::uint32_t>(kernel.arrival), index, place.sm, place.slot, begin, kNever});
 }
 
 void Recorder::block_ended(const policy::View&, const policy::RunningKernel& kernel,

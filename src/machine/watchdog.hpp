@@ -10,8 +10,8 @@ class Watchdog {
  public:
   Watchdog(const arch::MachineConfig& config, const Parts& parts, const WorkDistributor& work)
       : config_(config), parts_(parts), work_(work) {}
-  /// To be called now and then. Throws SimulationFault when nothing has moved for watchdog_cycles though a kernel
-  /// runs, or a kernel is endless.
+  /// To be called now and then. Throws SimulationFault when nothing has moved for watchdog_cycles though a
+  /// kernel runs, or a kernel is endless.
   void watch(Cycle now);
 
  private:

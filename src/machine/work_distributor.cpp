@@ -113,9 +113,8 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   }
   running_.push_back(kernel);
   look_again();
-  mechanisms.kernel_arrived(running_.back(),
-                            {slot.source->grid(), slot.source->block(), slot.stream,
-                             submitted.arrival - config_.runtime.kernel_launch_latency});
+  mechanisms.kernel_arrived(running_.back(), {slot.source->grid(), slot.source->block(), slot.stream,
+                                              submitted.arrival - config_.runtime.kernel_launch_latency});
 }
 
 Cycle WorkDistributor::least_time(const workload::KernelSource& source) const {
@@ -154,8 +153,8 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   ready_.clear();
   for (const arch::KernelSlot slot : dispatch_order_) {
     const RunningKernel& kernel = running(slot);
-    if (kernel.blocks_dispatched != kernel.blocks_total &&
-        sm.resident_blocks(slot) < sm.block_limit(slot) && sm.fits(kernel.resources))
+    if (kernel.blocks_dispatched != kernel.blocks_total && sm.resident_blocks(slot) < sm.block_limit(slot) &&
+        sm.fits(kernel.resources))
       ready_.push_back(slot);
   }
   if (ready_.empty()) return false;
@@ -267,8 +266,8 @@ bool WorkDistributor::blocks_wait() const {
 }
 
 RunningKernel& WorkDistributor::running(arch::KernelSlot slot) {
-  const auto found = std::find_if(running_.begin(), running_.end(),
-                                  [&](const RunningKernel& k) { return k.slot == slot; });
+  const auto found =
+      std::find_if(running_.begin(), running_.end(), [&](const RunningKernel& k) { return k.slot == slot; });
   GPUMUX_CHECK(found != running_.end());
   return *found;
 }

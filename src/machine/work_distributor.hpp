@@ -1,6 +1,6 @@
-// Kernels and thread blocks on their way: admission of launches, dispatch of blocks to SMs, and their collection
-// when they have ended. Which SM gets which block is decided by the sharing policy's limits and dispatch order,
-// and by the block scheduler.
+// Kernels and thread blocks on their way: admission of launches, dispatch of blocks to SMs, and their
+// collection when they have ended. Which SM gets which block is decided by the sharing policy's limits and
+// dispatch order, and by the block scheduler.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,8 @@ class WorkDistributor {
 
   // --- what is asked for --------------------------------------------------------------------------------
   /// A launch and a copy are as long on their way to the machine.
-  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel);
+  void submit(runtime::Context& context, std::uint32_t stream,
+              std::unique_ptr<workload::KernelSource> kernel);
   void copied_to_device(Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
   /// Something has changed that may let an SM take a block.
@@ -38,8 +39,8 @@ class WorkDistributor {
   /// Kernels that have arrived, as far as there is room. True: some were.
   bool admit_kernels(Mechanisms& mechanisms);
   void dispatch(Mechanisms& mechanisms);
-  /// Blocks that have ended by now(); of SMs that are ahead only if `ends_now`: a kernel's end is due. True: a
-  /// kernel has ended. Throws SimulationFault for one that was too long.
+  /// Blocks that have ended by now(); of SMs that are ahead only if `ends_now`: a kernel's end is due. True:
+  /// a kernel has ended. Throws SimulationFault for one that was too long.
   bool collect(bool ends_now, Mechanisms& mechanisms);
   /// Slots of ended kernels whose last requests have been answered are free again.
   void recycle();
@@ -52,8 +53,8 @@ class WorkDistributor {
   /// No kernel submitted, running or draining.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] bool some_slot_is_used() const;
-  /// A launch has arrived and waits for room; and for a slot alone, which is free when the last request of its
-  /// last kernel has been answered.
+  /// A launch has arrived and waits for room; and for a slot alone, which is free when the last request of
+  /// its last kernel has been answered.
   [[nodiscard]] bool kernel_has_arrived() const {
     return !submitted_.empty() && submitted_.front().arrival <= parts_.now();
   }

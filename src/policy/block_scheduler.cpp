@@ -18,9 +18,9 @@ std::vector<BlockSchedulerInfo>& table() {
 bool register_block_scheduler(BlockSchedulerInfo info, std::string_view path) {
   info.file = path.substr(path.rfind('/') + 1);
   std::vector<BlockSchedulerInfo>& all = table();
-  const auto at = std::lower_bound(
-      all.begin(), all.end(), info.name,
-      [](const BlockSchedulerInfo& a, const std::string& name) { return a.name < name; });
+  const auto at =
+      std::lower_bound(all.begin(), all.end(), info.name,
+                       [](const BlockSchedulerInfo& a, const std::string& name) { return a.name < name; });
   GPUMUX_CHECK(at == all.end() || at->name != info.name);
   all.insert(at, std::move(info));
   return true;

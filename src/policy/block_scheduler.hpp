@@ -1,7 +1,7 @@
 // How a block scheduler plugs in: in which order SMs are offered the next thread blocks, and of which kernel.
-// What an SM may hold of a kernel at most, and which kernels are served at all, is the sharing policy's matter.
-// A block scheduler is one file in block_schedulers/ that derives from BlockScheduler and registers itself under
-// the name that users type (`blocks=NAME`).
+// What an SM may hold of a kernel at most, and which kernels are served at all, is the sharing policy's
+// matter. A block scheduler is one file in block_schedulers/ that derives from BlockScheduler and registers
+// itself under the name that users type (`blocks=NAME`).
 #pragma once
 
 #include <memory>
@@ -15,15 +15,16 @@
 
 namespace gpumux::policy {
 
-/// The machine places runtime.blocks_per_cycle blocks a cycle at most, one per SM, as long as some can be placed.
+/// The machine places runtime.blocks_per_cycle blocks a cycle at most, one per SM, as long as some can be
+/// placed.
 class BlockScheduler : public Mechanism {
  public:
   /// The SMs that are offered a block in the next cycle, the first first. `order` is empty and has room.
   virtual void order(std::uint32_t sms, std::vector<SmId>& order) = 0;
-  /// Whose block the SM takes: one of `kernels` (in the policy's order, at least one), each of which has a block
-  /// left that the SM has room for within the policy's limits; nothing: none now. It is asked again when a
-  /// block has ended, a kernel has come or gone, a policy has turned a knob, or one of this scheduler's moments
-  /// has passed.
+  /// Whose block the SM takes: one of `kernels` (in the policy's order, at least one), each of which has a
+  /// block left that the SM has room for within the policy's limits; nothing: none now. It is asked again
+  /// when a block has ended, a kernel has come or gone, a policy has turned a knob, or one of this
+  /// scheduler's moments has passed.
   [[nodiscard]] virtual std::optional<KernelSlot> choose(const arch::SmProbes& sm,
                                                          std::span<const KernelSlot> kernels) {
     (void)sm;

@@ -14,11 +14,16 @@ namespace gpumux::policy {
 /// turns knobs then. It is called at these and no others: the machine may be simulated further ahead in
 /// between.
 struct Needs {
-  Cycle epoch = 0;             // epoch_ended() at its multiples, in cycles; 0: never. The same throughout.
+  /// epoch_ended() at its multiples, or the window's begin behind them; in cycles, no shorter than a window.
+  /// The same throughout a run. 0: never. What has to be exact to a cycle is armed in SMs beforehand.
+  Cycle epoch = 0;
   bool windows = false;        // window_ended()
   bool block_ends = false;     // block_ended()
   bool dispatch_ends = false;  // kernel_fully_dispatched()
   bool kernel_ends = true;     // kernel_ended()
+  /// Beside moments, and the same throughout a run: SMs count memory instructions in flight, so that
+  /// set_memory_limit() acts without a memory scheme.
+  bool memory_limits = false;
 };
 
 /// What a mechanism has to say of a run: named numbers, and curves by kernel. Names are lower_case.
@@ -44,8 +49,8 @@ struct Report {
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  /// Asked at the begin, and after each kernel that arrives or ends and each epoch. Without kernel_ends, the end
-  /// of a kernel adds no need.
+  /// Asked at the begin, and after each kernel that arrives or ends and each epoch. Without kernel_ends, the
+  /// end of a kernel adds no need.
   [[nodiscard]] virtual Needs needs(const View&) const { return {}; }
   /// Called with the new kernel already in control.kernels().
   virtual void kernel_arrived(Control&, const RunningKernel&) {}
@@ -57,6 +62,9 @@ class Mechanism {
   virtual void epoch_ended(Control&) {}
   /// All parts have come to the end of a window, and no block that ended in it has been collected.
   virtual void window_ended(Control&) {}
+  /// A trigger that it has armed in an SM has fired there: told at the next meeting. Triggers of several
+  /// mechanisms need different ids; each is told of all.
+  virtual void triggered(Control&, SmId, const arch::Fired&) {}
   /// See Control::set_alarm().
   virtual void alarm(Control&) {}
   /// Called once, after the last cycle. What it says goes into the result (docs/policies.md).

@@ -8,8 +8,8 @@
 
 namespace gpumux::policy {
 
-/// Tells the SMs which applications share them, and, with DMIL's global form (dai18 section 3.3.2), all of them
-/// the limits that the monitored one has worked out.
+/// Tells the SMs which applications share them, and, with DMIL's global form (dai18 section 3.3.2), all of
+/// them the limits that the monitored one has worked out.
 class MemorySharing final : public Mechanism {
  public:
   explicit MemorySharing(const arch::MemoryScheme& scheme) : scheme_(scheme) {}

@@ -18,8 +18,8 @@ struct BlockPlace {
   std::uint32_t residency = 0;  // numbers the places of all SMs
 };
 
-/// Several may watch a run. A run is the same with them and without: at events parts may be ahead of each other
-/// (so they see no probes); at samples all have come to that cycle, wherever in a window it lies.
+/// Several may watch a run. A run is the same with them and without: at events parts may be ahead of each
+/// other (so they see no probes); at samples all have come to that cycle, wherever in a window it lies.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -1,6 +1,6 @@
-// How a sharing policy plugs in: a mechanism (mechanism.hpp) that decides which SMs serve which kernels, with how
-// many blocks, and what else control.hpp lets it set. A policy is one file in this folder that derives from Policy
-// and registers itself under the name that users type.
+// How a sharing policy plugs in: a mechanism (mechanism.hpp) that decides which SMs serve which kernels, with
+// how many blocks, and what else control.hpp lets it set. A policy is one file in this folder that derives
+// from Policy and registers itself under the name that users type.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "arch/config.hpp"
-#include "arch/memory_scheme.hpp"
 #include "policy/mechanism.hpp"
 #include "policy/profile.hpp"
 
@@ -66,22 +65,5 @@ struct PolicyChoice {
 /// Throws UserError when the choice, its policy or its memory scheme, is impossible for so many applications
 /// on the machine.
 void check_choice(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps);
-
-// --- level `memory`: memory_level.cpp ----------------------------------------------------------------
-struct MemorySchemeInfo {
-  std::string name;
-  std::string description;                                    // one line, with its source
-  std::vector<std::pair<std::string, std::string>> settings;  // key, description with range and default
-};
-[[nodiscard]] const std::vector<MemorySchemeInfo>& memory_schemes();
-/// `key` is a setting of the scheme ("k3" of smil).
-[[nodiscard]] bool is_memory_setting(const MemorySchemeInfo& scheme, const std::string& key);
-/// The scheme that a name says, empty: none. Throws UserError for unknown names and bad values.
-[[nodiscard]] arch::MemoryScheme memory_scheme(const std::string& name, const Settings& settings);
-/// Without settings that have their default value, numbers as they are written usually.
-[[nodiscard]] Settings canonical_memory_settings(const std::string& name, const Settings& settings);
-/// Throws UserError when the choice's scheme is impossible for so many applications on the machine: a limit
-/// of an application that is not there, fewer ways or miss resources than applications.
-void check_memory_scheme(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps);
 
 }  // namespace gpumux::policy

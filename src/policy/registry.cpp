@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
@@ -29,15 +30,6 @@ const PolicyInfo& find(const std::string& name) {
   throw UserError(unknown_choice("policy", name, known));
 }
 
-const MemorySchemeInfo& find_memory(const std::string& name) {
-  std::vector<std::string> known;
-  for (const MemorySchemeInfo& info : memory_schemes()) {
-    if (info.name == name) return info;
-    known.push_back(info.name);
-  }
-  throw UserError(unknown_choice("memory scheme", name, known));
-}
-
 /// "ws-smil" is ws with memory=smil, unless a policy has the whole name. Of several schemes that end the name
 /// the longest is meant.
 void split_joined_name(PolicyChoice& choice) {
@@ -55,6 +47,11 @@ void split_joined_name(PolicyChoice& choice) {
     choice.name = partition;
     choice.memory = scheme.name;
   }
+}
+
+bool is_setting(const PolicyInfo& info, const std::string& key) {
+  return std::any_of(info.settings.begin(), info.settings.end(),
+                     [&](const auto& setting) { return setting.first == key; });
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& part) {
@@ -97,10 +94,13 @@ PolicyChoice parse_choice(std::string_view text) {
   std::vector<std::string> known = {"warps", "blocks", "memory"};
   for (const auto& [key, description] : info.settings) known.push_back(key);
   const auto know_memory = [&](const MemorySchemeInfo& scheme) {
-    for (const auto& [key, description] : scheme.settings) known.push_back(key);
+    if (!scheme.per_app.key.empty())
+      known.push_back(scheme.per_app.key + "0, " + scheme.per_app.key + "1, ...");
+    for (const MemorySetting& setting : scheme.settings) known.push_back(setting.key);
     return &scheme;
   };
-  const MemorySchemeInfo* memory = choice.memory.empty() ? nullptr : know_memory(find_memory(choice.memory));
+  const MemorySchemeInfo* memory =
+      choice.memory.empty() ? nullptr : know_memory(memory_scheme_info(choice.memory));
   for (const std::string& part : parts) {
     const auto [key, value] = key_and_value(part);
     if (key == "warps") {
@@ -113,9 +113,20 @@ PolicyChoice parse_choice(std::string_view text) {
       if (memory != nullptr)
         throw UserError(
             fmt::format("policy {}: two memory schemes, {} and {}; give one", text, choice.memory, value));
-      memory = know_memory(find_memory(value));
+      memory = know_memory(memory_scheme_info(value));
       choice.memory = value;
+    } else if (const std::string of_memory = choice.memory + ".";
+               memory != nullptr && key.starts_with(of_memory) &&
+               is_memory_setting(*memory, key.substr(of_memory.size()))) {
+      choice.memory_settings[key.substr(of_memory.size())] = value;
+    } else if (const std::string of_policy = choice.name + ".";
+               key.starts_with(of_policy) && is_setting(info, key.substr(of_policy.size()))) {
+      choice.settings[key.substr(of_policy.size())] = value;
     } else if (memory != nullptr && is_memory_setting(*memory, key)) {
+      if (is_setting(info, key))
+        throw UserError(
+            fmt::format("policy {}: {}= is a setting of {} and of memory={}: write {}.{}= or {}.{}=", text,
+                        key, choice.name, choice.memory, choice.name, key, choice.memory, key));
       choice.memory_settings[key] = value;
     } else if (std::find(known.begin(), known.end(), key) == known.end()) {
       throw UserError(fmt::format("policy {}: {}", choice.name, unknown_choice("setting", key, known)));
@@ -136,8 +147,10 @@ std::string canonical_text(const PolicyChoice& choice) {
     separator = ',';
   }
   if (!choice.memory.empty()) text += ",memory=" + choice.memory;
-  for (const auto& [key, value] : canonical_memory_settings(choice.memory, choice.memory_settings))
-    text += fmt::format(",{}={}", key, value);
+  for (const auto& [key, value] : canonical_memory_settings(choice.memory, choice.memory_settings)) {
+    const bool is_both = is_setting(find(choice.name), key);
+    text += fmt::format(",{}{}={}", is_both ? choice.memory + "." : "", key, value);
+  }
   if (!choice.blocks.empty()) text += fmt::format(",blocks={}", choice.blocks);
   if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
   return text;

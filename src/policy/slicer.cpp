@@ -49,8 +49,7 @@ void divide_sms(Control& control, const std::vector<RunningKernel>& kernels) {
   std::uint32_t sm = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t part = sms / count + (i < sms % count ? 1 : 0);
-    for (std::size_t n = 0; n < part; ++n)
-      control.sm(sm++).limit_blocks(kernels[i].slot, kUnlimited);
+    for (std::size_t n = 0; n < part; ++n) control.sm(sm++).limit_blocks(kernels[i].slot, kUnlimited);
   }
 }
 

@@ -54,8 +54,7 @@ std::vector<Sharer> sharers(const arch::MachineConfig& config, const std::vector
 void set_partition(Control& control, const std::vector<RunningKernel>& kernels,
                    const std::vector<std::uint32_t>& blocks) {
   for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      control.sm(sm).limit_blocks(kernels[i].slot, blocks[i]);
+    for (std::size_t i = 0; i < kernels.size(); ++i) control.sm(sm).limit_blocks(kernels[i].slot, blocks[i]);
   }
   std::vector<KernelSlot> order;
   for (const RunningKernel& kernel : control.kernels()) order.push_back(kernel.slot);

@@ -44,8 +44,10 @@ class SmkQuotas final : public SmkPartition {
       ipc.push_back(profiles_.at(kernel.app).of(kernel.name).points.back().warp_ipc);
     const std::vector<std::uint32_t> quotas = issue_quotas(ipc, period_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const arch::IssueBudget budget{.amount = kernels.size() > 1 ? quotas[i] : 0,
+                                     .all_spent = arch::IssueBudget::Refill::Anew};
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-        control.sm(sm).set_issue_quota(kernels[i].slot, kernels.size() > 1 ? quotas[i] : 0);
+        control.sm(sm).set_issue_budget(kernels[i].slot, budget);
     }
     // Of the first division among the most kernels.
     if (kernels.size() <= std::max<std::size_t>(most_kernels_, 1)) return;

@@ -58,7 +58,6 @@ class DynamicSlicer final : public Policy {
     }
   }
 
-
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     slicer_.report(control, report);
@@ -158,8 +157,7 @@ class DynamicSlicer final : public Policy {
     const std::vector<SamplePoint>& points = plan_[round_];
     for (std::uint32_t sm = 0; sm < points.size(); ++sm) {
       const Member& member = members_[points[sm].kernel];
-      if (member.present)
-        control.sm(sm).limit_blocks(member.kernel.slot, points[sm].blocks);
+      if (member.present) control.sm(sm).limit_blocks(member.kernel.slot, points[sm].blocks);
     }
   }
 

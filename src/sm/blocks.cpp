@@ -38,8 +38,8 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       mailbox(sm_mailbox),
       finished(finished_blocks),
       schedulers_count(config.sm.schedulers),
-      issue_interval(std::max(1U, config.sm.issue_interval)),
-      memory_issue_width(std::max(1U, config.sm.memory_issue_width)),
+      issue_interval(config.sm.issue_interval),
+      memory_issue_width(config.sm.memory_issue_width),
       shared_capacity(config.sm.shared_bytes),
       l1_enabled(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
       read_flits(network.flits(0)),
@@ -47,7 +47,7 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       scoreboard(static_cast<std::uint32_t>(warps.size())),
       wheel(config.sm.schedulers),
       units(config),
-      result_bus(std::max(1U, config.sm.result_buses), longest(config)),
+      result_bus(config.sm.result_buses, longest(config)),
       fetch(config),
       l1(config.l1),
       constants(config.constant.bytes, config.constant.ways, config.constant.line_bytes),
@@ -55,10 +55,8 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       ejection(network),
       memory(id, schedulers_count),
       blocks(config.sm.max_blocks) {
-  if (schedulers_count == 0 || schedulers_count > Fetch::kMaxSchedulers || local_slots(config.sm) > 64)
-    throw UserError("sm: 1 to 8 schedulers with at most 64 warps each are possible");
-  if (config.sm.max_blocks > 255) throw UserError("sm.max_blocks: at most 255");
-  config.sm.memory_queue = std::max(1U, config.sm.memory_queue);
+  // What the keys' ranges allow (arch/config_file_fields.cpp).
+  GPUMUX_CHECK(schedulers_count <= Fetch::kMaxSchedulers && local_slots(config.sm) <= 64);
   const std::uint32_t banks = config.sm.register_banks / schedulers_count;
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
@@ -69,7 +67,6 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
     warps[slot].scheduler = static_cast<std::uint8_t>(slot % schedulers_count);
     warps[slot].local = static_cast<std::uint8_t>(slot / schedulers_count);
   }
-  may_issue.fill(true);
   if (config.l1.unified_bytes > 0) choose_carveout(0);
 }
 
@@ -83,9 +80,11 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   hot[slot] = {timing->data(),       &counters[slot], context.code_address,
                timing->predicates(), context.app,     context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;
-  may_issue[slot] = true;
   block_limit[slot] = 0;
-  quota.set(slot, 0);
+  gate.allow(slot, true);
+  gate.limit_warps(slot, 0);
+  warp_samples[slot] = {};
+  gate.set(slot, {}, now_);
 }
 
 std::uint32_t Sm::State::registers_of(const workload::BlockResources& resources) const {
@@ -193,7 +192,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     scheduler.by_age.push_back(local);
     const WarpMask bit = WarpMask{1} << local;
     scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
-    scheduler.allowed = is_allowed(slot) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+    scheduler.allowed = gate.open(slot) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
     const workload::WarpStream& source = block.stream->stream(w);
     warp.next = source.next;
     warp.end = source.end;
@@ -203,6 +202,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     supplied[slot] += source.available();
   }
   for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
+  warps_changed(slot, start);
   // Warps without threads are impossible; a block without warps ends at once.
   if (block.alive == 0) check_finished(block);
   refilled = true;
@@ -280,6 +280,7 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   --block.alive;
   block.alive_warps &= ~(std::uint64_t{1} << warp.index);
   block.last_time = std::max(block.last_time, now);
+  warps_changed(warp.kernel, now);
   if (block.alive == 0) {
     check_finished(block);
     return;
@@ -300,6 +301,7 @@ void Sm::State::arrive(std::uint32_t slot, const TimedInst& inst, Cycle now) {
     warp.sync = Sync::Barrier;
     warp.barrier = static_cast<std::uint8_t>(number);
     ++block.at_barrier;
+    warps_changed(warp.kernel, now);
   }
   if (!try_open(block, number, now)) release_stuck_barrier(block, now);
 }
@@ -319,10 +321,11 @@ void Sm::State::release_barrier(Block& block, std::uint32_t barrier, Cycle now) 
     Warp& warp = warps[slot];
     if (!warp.alive || warp.sync != Sync::Barrier || warp.barrier != barrier) continue;
     warp.sync = Sync::Released;
-    warp.sync_until = now + std::max(1U, config.sm.barrier_latency);
+    warp.sync_until = now + config.sm.barrier_latency;
     --block.at_barrier;
     if (warp.wait == Wait::Sync) place(slot, now, now);  // else it is the one that arrives now
   }
+  warps_changed(block.kernel, now);
 }
 
 /// A barrier among part of the block's warps whose number the static table does not give. The stream shows
@@ -340,6 +343,7 @@ void Sm::State::check_finished(Block& block) {
   if (block.alive > 0 || block.loads_out > 0) return;
   block.finish_at = block.last_time;
   finish_next = std::min(finish_next, block.finish_at);
+  rare_next = std::min(rare_next, finish_next);
 }
 
 Cycle Sm::State::busy_until(KernelSlot slot) const {
@@ -347,6 +351,14 @@ Cycle Sm::State::busy_until(KernelSlot slot) const {
   // A scheduler issues one record a cycle at most; the first may issue now.
   const std::uint64_t left = supplied[slot] - counters[slot].warp_instructions;
   return left == 0 ? now_ : now_ + (left - 1) / schedulers_count;
+}
+
+/// At the end of a cycle.
+void Sm::State::rare_events(Cycle now) {
+  if (triggers.next() <= now) run_triggers(now);
+  if (gate.next() <= now) gate_changed(gate.run(now), now);
+  if (finish_next <= now) finish_blocks(now);
+  find_rare();
 }
 
 void Sm::State::finish_blocks(Cycle now) {
@@ -378,7 +390,7 @@ void Sm::State::finish_blocks(Cycle now) {
     run_to = std::min(run_to, now - now % network.window + network.window);
   stop = std::min(stop, run_to);
   block_order.resize(kept);
-  if (quota.active()) refill_quotas(now);
+  if (gate.counts()) refill_spent(now);
   if (!block_order.empty()) return;
   next_try.fill(kNever);
   next_try_of_all = kNever;

@@ -52,11 +52,11 @@ class Fetch {
   static constexpr std::uint32_t kMaxSchedulers = ExecUnits::kMaxSchedulers;
   explicit Fetch(const arch::MachineConfig& config)
       : cache_(config.icache.bytes, config.icache.ways, config.icache.line_bytes),
-        instruction_bytes_(std::max(1U, config.icache.instruction_bytes)),
-        interval_(std::max(1U, config.sm.fetch_interval)),
-        width_(std::max(1U, config.sm.fetch_width)),
-        capacity_(std::clamp(config.sm.instruction_buffer, 1U, 255U)),
-        branch_latency_(std::max(1U, config.sm.branch_latency)),
+        instruction_bytes_(config.icache.instruction_bytes),
+        interval_(config.sm.fetch_interval),
+        width_(config.sm.fetch_width),
+        capacity_(config.sm.instruction_buffer),
+        branch_latency_(config.sm.branch_latency),
         ports_(config.sm.schedulers) {
     width_ = std::min(width_, capacity_);
     simple_ = cache_.perfect() && interval_ == 1;

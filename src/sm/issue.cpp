@@ -38,7 +38,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
 template <bool kControl>
 inline Cycle Sm::State::next_after(Cycle from) const {
   Cycle next = std::min(std::min(std::min(ejection.next(), injection.next()), lsu.next),
-                        std::min(finish_next, next_try_of_all));
+                        std::min(rare_next, next_try_of_all));
   if constexpr (kControl) next = std::min(next, memory.next_end());
   return next <= from ? from : std::min(next, wheel.next(from));
 }
@@ -70,7 +70,7 @@ Cycle Sm::State::simulate(Cycle begin) {
       for (std::uint32_t s = 1; s < schedulers_count; ++s) least = std::min(least, next_try[s]);
       next_try_of_all = least;
     }
-    if (finish_next <= now) finish_blocks(now);
+    if (rare_next <= now) rare_events(now);
     if (fetch.unsent) send_fetch_misses(now);
   }
 }
@@ -134,13 +134,13 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
   counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
   ++progress;
   ++scheduler.window_issues;
-  if (quota.active()) [[unlikely]]
-    spend_quota(warp.kernel, now);
 
   const std::uint32_t delay = scheduler.collector.book(local, inst, now);
   // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
   // the unit, so its rate stays what it is while the result comes later.
   units.book(unit, index, now, inst.occupied);
+  if (gate.counts()) [[unlikely]]
+    spend(warp.kernel, inst, record, now, delay);
   warp.last_pc = record.pc;
   if (unit == Unit::Memory) {
     first_scheduler = index + 1 == schedulers_count ? 0 : index + 1;

@@ -12,7 +12,7 @@ L1::L1(const arch::L1Config& config)
       write_evict_(config.write == arch::L1Write::Evict),
       mshr_limit_(config.mshr_entries),
       merge_limit_(config.mshr_merges) {
-  ways_ = std::max(1U, config.ways);
+  ways_ = config.ways;
   sets_ = std::max(1U, config.bytes / (ways_ * kLineBytes));
   power_of_two_ = std::has_single_bit(sets_);
   max_ways_ = std::max(ways_, config.unified_bytes / (sets_ * kLineBytes));

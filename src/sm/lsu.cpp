@@ -17,7 +17,10 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
       header.where == Where::None ||
       (header.transactions == 0 && (header.where == Where::Global || header.where == Where::Local));
   // Predicated off, or a fence: takes its issue slot and nothing else.
-  if (record.active == 0 || nothing) return;
+  if (record.active == 0 || nothing) {
+    completes(now + 1, warp.kernel, static_cast<unsigned>(std::popcount(record.active)));
+    return;
+  }
 
   const std::uint32_t index = ops.take_stale();
   MemoryOp& op = ops[index];  // field by field: the host is slow to copy what it has just put together
@@ -34,6 +37,7 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   op.app = hot[warp.kernel].app;
   op.block = warp.block;
   op.holds_block = inst.num_dst > 0;
+  op.lanes = static_cast<std::uint8_t>(std::popcount(record.active));
   const bool lines = header.where == Where::Global || header.where == Where::Local;
   op.remaining = lines ? header.transactions : 1;
   if (inst.num_dst > 0) {
@@ -206,7 +210,7 @@ void Sm::State::lsu_step(Cycle now) {
   if (memory_controlled && way_partition.next() <= now) [[unlikely]]
     divide_ways_again(now);
   const std::uint32_t transactions = op.transactions;
-  for (std::uint32_t bank = 0; bank < std::max(1U, config.l1.banks) && lsu.done < transactions; ++bank) {
+  for (std::uint32_t bank = 0; bank < config.l1.banks && lsu.done < transactions; ++bank) {
     // Of many, those behind were fetched at issue, and may be gone again.
     constexpr std::size_t kAhead = 8;
     if (lsu.words.size() > kAhead) l1.prefetch(workload::Transaction{lsu.words.at(kAhead)}.line());
@@ -291,6 +295,8 @@ void Sm::State::op_done(std::uint32_t index, Cycle now) {
   if (memory_controlled && (op.where == Where::Global || op.where == Where::Local) &&
       (op.inst->num_dst > 0 || memory.scheme().stores_performed)) [[unlikely]]
     memory_ends(op.app, ready, now);
+  if (gate.counts()) [[unlikely]]
+    completes(ready, op.kernel, op.lanes);
   Warp& warp = warps[op.warp];
   if (warp.generation == op.generation) {
     --warp.memory_out;

@@ -31,6 +31,7 @@ struct MemoryOp {
   AppId app = 0;
   std::uint8_t block = 0;
   bool holds_block = false;  // the block's end waits for it (loads; atomics with a result)
+  std::uint8_t lanes = 0;    // that were active
 };
 
 enum class Purpose : std::uint8_t { L1Fill, Load, Store, Atomic, Instruction, Constant };

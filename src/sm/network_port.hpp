@@ -21,7 +21,7 @@ class InjectionPort {
   InjectionPort(const noc::Network& network, std::uint32_t miss_queue)
       : network_(network),
         port_(network.clock),
-        capacity_(std::max(1U, miss_queue)),
+        capacity_(miss_queue),
         credits_(network.request_credits) {}
 
   [[nodiscard]] bool room() const { return misses_.size() < capacity_; }

@@ -14,7 +14,7 @@ class ReadOnlyCache {
  public:
   /// bytes == 0: every access hits.
   ReadOnlyCache(std::uint32_t bytes, std::uint32_t ways, std::uint32_t line_bytes)
-      : ways_(std::max(1U, ways)),
+      : ways_(ways),
         line_bytes_(line_bytes),
         sets_(std::max(1U, bytes / (ways_ * line_bytes_))),
         perfect_(bytes == 0),

@@ -106,8 +106,9 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
         const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
-            reason = !may_issue[warp.kernel]    ? "its kernel to be allowed to issue"
-                     : quota.spent(warp.kernel) ? "its kernel's next quota of instructions"
+            reason = gate.paused()                  ? "its SM to go on"
+                     : !gate.may_issue(warp.kernel) ? "its kernel to be allowed to issue"
+                     : !gate.open(warp.kernel)      ? "its kernel's next budget of instructions"
                      : memory_concerns_issue && inst.unit == isa::Unit::Memory &&
                              memory.client(hot[warp.kernel].app).in_flight >=
                                  memory.client(hot[warp.kernel].app).limit

@@ -126,6 +126,9 @@ class Sm final : public arch::SmControl {
   GPUMUX_SM_PROBES(GPUMUX_PROBE)
 #undef GPUMUX_PROBE
   void reset_counters(KernelSlot slot);  // at the reuse of a slot
+  /// Triggers that have fired since the last call, in order.
+  [[nodiscard]] bool has_fired() const;
+  [[nodiscard]] std::vector<arch::Fired> take_fired();
   /// For the watchdog: one line per warp and per waiting request, "sm 3 hotspot: kernel k block 12 warp 5
   /// (slot 9) waits for memory data of register 7 at pc 12 (k+12 ld.global.f32 ...)".
   [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;

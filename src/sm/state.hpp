@@ -10,7 +10,7 @@
 #include "base/huge_pages.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/fetch.hpp"
-#include "sm/issue_quota.hpp"
+#include "sm/issue_gate.hpp"
 #include "sm/l1.hpp"
 #include "sm/memory_control.hpp"
 #include "sm/memory_ops.hpp"
@@ -18,6 +18,7 @@
 #include "sm/read_only_cache.hpp"
 #include "sm/scoreboard.hpp"
 #include "sm/sm.hpp"
+#include "sm/triggers.hpp"
 #include "sm/wake_wheel.hpp"
 #include "sm/warp.hpp"
 #include "sm/way_partition.hpp"
@@ -59,6 +60,8 @@ struct Sm::State {
   void release_stuck_barrier(Block& block, Cycle now);
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
+  void rare_events(Cycle now);
+  void find_rare() { rare_next = std::min({finish_next, gate.next(), triggers.next()}); }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
@@ -167,11 +170,31 @@ struct Sm::State {
       ++misses_queued[app];
   }
 
-  // --- quota.cpp --------------------------------------------------------------------------------
-  [[nodiscard]] bool is_allowed(KernelSlot kernel) const { return may_issue[kernel] && !quota.spent(kernel); }
-  void allow(KernelSlot kernel, Cycle now);
-  void spend_quota(KernelSlot kernel, Cycle now);
-  void refill_quotas(Cycle now);
+  // --- issue_gate.cpp ---------------------------------------------------------------------------
+  /// The gate may have opened or closed for these kernels (bits).
+  void gate_changed(std::uint32_t changed, Cycle now);
+  void admit(std::uint32_t changed, Cycle now);
+  void admit_oldest(KernelSlot kernel);
+  /// The kernel's warps that run or wait at a barrier are others than before.
+  void warps_changed(KernelSlot kernel, Cycle now) {
+    if ((gate.warp_limited() >> kernel & 1U) != 0) [[unlikely]]
+      admit(std::uint32_t{1} << kernel, now);
+  }
+  void spend(KernelSlot kernel, const TimedInst& inst, const workload::ExecRecord& record, Cycle now,
+             std::uint32_t delay);
+  void completes(Cycle cycle, KernelSlot kernel, unsigned lanes) {
+    if (!gate.counts_completions(kernel)) return;
+    gate.completes_at(cycle, kernel, lanes);
+    find_rare();
+  }
+  void refill_spent(Cycle now);
+  /// Kernels with a block here, as bits.
+  [[nodiscard]] std::uint32_t present() const;
+
+  // --- triggers.cpp -----------------------------------------------------------------------------
+  void run_triggers(Cycle now);
+  void fire(const arch::Trigger& trigger, Cycle cycle);
+  void sample_warps();
 
   // --- lsu.cpp ----------------------------------------------------------------------------------
   [[nodiscard]] bool lsu_has_room() const { return lsu.queue.size() < config.sm.memory_queue; }
@@ -238,6 +261,7 @@ struct Sm::State {
   Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
   std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all = kNever;                     // the earliest of these
+  Cycle rare_next = kNever;                           // a block ends, or the gate or a trigger is due
   std::uint32_t due = 0;                              // in this cycle: schedulers, as bits
   std::array<HotKernel, arch::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
@@ -255,7 +279,9 @@ struct Sm::State {
   std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
   Cycle memory_issue_cycle = kNever;
   std::uint32_t memory_issues = 0;
-  IssueQuota quota;
+  IssueGate gate;
+  Triggers triggers;
+  std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};
   Pool<MemoryOp> ops;
   Pool<Request> requests;
   struct ConstantMiss {
@@ -274,7 +300,7 @@ struct Sm::State {
   // --- blocks and kernels -----------------------------------------------------------------------
   HugePageVector<Block> blocks;
   std::vector<std::uint8_t> block_order;  // resident, oldest first
-  Cycle finish_next = kNever;
+  Cycle finish_next = kNever;             // a block ends, or none before
   std::uint32_t used_threads = 0, used_warps = 0, used_registers = 0, used_shared = 0;
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
@@ -282,8 +308,7 @@ struct Sm::State {
   std::array<std::uint32_t, arch::kMaxKernelSlots> block_limit{};  // of these
   std::array<std::uint32_t, kMaxApps> blocks_of_app{};             // while a memory scheme is on
   std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
-  std::array<bool, arch::kMaxKernelSlots> may_issue{};
-  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};  // records of the streams so far
+  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};     // records of the streams so far
   std::array<Cycle, arch::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
   std::uint32_t watermark = 0;                           // records that refills keep every warp supplied with
   bool wants_records = false;                            // a block is marked

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "embedded/sources.hpp"
 #include "experiment/sources.hpp"
+#include "policy/memory_scheme.hpp"
 
 namespace gpumux::sweep {
 
@@ -31,6 +32,7 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(spec.policy.blocks);
   hash.add(experiment::block_scheduler_sources(spec.policy.blocks));
   hash.add(spec.policy.memory);
+  hash.add(experiment::memory_scheme_sources(spec.policy.memory));
   const policy::Settings memory =
       policy::canonical_memory_settings(spec.policy.memory, spec.policy.memory_settings);
   hash.add(memory.size());

@@ -1,9 +1,11 @@
-// Whole-machine golden statistics: exact counters of small pairs under every policy, on two machines.
-// A difference means that the model, the back end or an application's code changed. When that is meant, make
-// the file anew and say in the commit why the figures moved:
+// Whole-machine golden statistics: exact counters of small pairs under every policy, block scheduler, memory
+// scheme and warp scheduler there is, so that a new one is enrolled by itself. A difference means that the
+// model, the back end or an application's code changed. When that is meant, make the file anew and say in the
+// commit why the figures moved:
 //   GPUMUX_GOLDEN=write build/release/bin/test_machine --gtest_filter=Golden.*
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -11,6 +13,8 @@
 #include "arch/config_file.hpp"
 #include "base/files.hpp"
 #include "experiment/run.hpp"
+#include "policy/block_scheduler.hpp"
+#include "policy/memory_scheme.hpp"
 
 namespace gpumux {
 namespace {
@@ -24,7 +28,7 @@ struct Pair {
 
 /// "key = figures" of one run: a line of the machine and one per application.
 std::vector<std::pair<std::string, std::string>> figures(const char* machine, const Pair& pair,
-                                                         const char* policy) {
+                                                         const std::string& policy) {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine(machine, {"sms=4"});
   for (const char* app : pair.apps) spec.apps.push_back(experiment::builtin_app(app));
@@ -60,6 +64,37 @@ std::map<std::string, std::string> read_golden() {
   return golden;
 }
 
+/// Of the program, not of tests.
+bool is_ours(const std::string& file) { return !file.ends_with("_test.cpp"); }
+
+/// With settings under which it decides something in a short run.
+std::string short_run(const policy::PolicyInfo& info) {
+  std::string text = info.name;
+  const auto add = [&](const char* key, const char* value) {
+    const bool known = std::any_of(info.settings.begin(), info.settings.end(),
+                                   [&](const auto& setting) { return setting.first == key; });
+    if (known) text += fmt::format("{}{}={}", text == info.name ? ':' : ',', key, value);
+  };
+  add("profile_cycles", "2000");
+  add("warmup", "1000");
+  add("window", "500");
+  return text;
+}
+
+/// Every level and policy there is.
+std::vector<std::string> mechanisms() {
+  std::vector<std::string> all;
+  for (const policy::PolicyInfo& info : policy::policies())
+    if (is_ours(info.file)) all.push_back(short_run(info));
+  for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
+    if (is_ours(info.file)) all.push_back("even,blocks=" + info.name + (info.argument.empty() ? "" : ":2"));
+  for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
+    if (is_ours(info.file))
+      all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));
+  for (const std::string& name : arch::warp_scheduler_names()) all.push_back("even,warps=" + name);
+  return all;
+}
+
 TEST(Golden, StatisticsAreUnchanged) {
   const std::vector<Pair> pairs = {{"memory+compute", {"bfs:nodes=4096", "hotspot:size=64"}},
                                    {"stream+shared", {"stream:blocks=64", "pathfinder:columns=4096"}}};
@@ -72,23 +107,23 @@ TEST(Golden, StatisticsAreUnchanged) {
       "this "
       "file\n# anew. Every change of it needs a reason in its commit.\n";
   std::size_t lines = 0;
-  for (const char* machine : {"dai18-maxwell", "v100"}) {
-    for (const Pair& pair : pairs) {
-      for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {
-        for (const auto& [key, value] : figures(machine, pair, policy)) {
-          text += fmt::format("{} = {}\n", key, value);
-          ++lines;
-          if (write) continue;
-          const auto found = golden.find(key);
-          if (found == golden.end()) {
-            ADD_FAILURE() << key << " is not in " << kFile;
-            continue;
-          }
-          EXPECT_EQ(value, found->second) << key;
-        }
+  const auto compare = [&](const char* machine, const Pair& pair, const std::string& policy) {
+    for (const auto& [key, value] : figures(machine, pair, policy)) {
+      text += fmt::format("{} = {}\n", key, value);
+      ++lines;
+      if (write) continue;
+      const auto found = golden.find(key);
+      if (found == golden.end()) {
+        ADD_FAILURE() << key << " is not in " << kFile;
+        continue;
       }
+      EXPECT_EQ(value, found->second) << key;
     }
-  }
+  };
+  for (const char* machine : {"dai18-maxwell", "v100"})
+    for (const Pair& pair : pairs)
+      for (const char* policy : {"sequential", "leftover", "spatial", "even"}) compare(machine, pair, policy);
+  for (const std::string& policy : mechanisms()) compare("wang17-16sm", pairs[0], policy);
   if (write) {
     write_file_atomically(kFile, text);
     return;

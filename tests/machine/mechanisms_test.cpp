@@ -1,7 +1,9 @@
-// What shares the machine is called at the moments that it needs and at no others; who watches changes nothing.
+// What shares the machine is called at the moments that it needs and at no others; who watches changes
+// nothing.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"
+#include "base/error.hpp"
 #include "experiment/run.hpp"
 #include "policy/block_scheduler.hpp"
 #include "policy/observer.hpp"
@@ -39,7 +41,9 @@ class Counting final : public policy::Policy {
     }
     control.set_dispatch_order(order);
   }
-  void kernel_ended(policy::Control& control, const policy::RunningKernel&) override { probe(control, calls_.kernel_ends); }
+  void kernel_ended(policy::Control& control, const policy::RunningKernel&) override {
+    probe(control, calls_.kernel_ends);
+  }
   void kernel_fully_dispatched(policy::Control& control, const policy::RunningKernel&) override {
     probe(control, calls_.dispatch_ends);
   }
@@ -71,7 +75,8 @@ TEST(Mechanisms, AreCalledAtTheMomentsThatTheyNeed) {
   const Calls none = calls_of({.kernel_ends = false}, &free);
   EXPECT_EQ(none, (Calls{.arrivals = 2}));
   experiment::RunResult stepped;
-  const Calls all = calls_of({.epoch = 1000, .windows = true, .block_ends = true, .dispatch_ends = true}, &stepped);
+  const Calls all =
+      calls_of({.epoch = 1000, .windows = true, .block_ends = true, .dispatch_ends = true}, &stepped);
   EXPECT_EQ(all.arrivals, 2U);
   EXPECT_EQ(all.kernel_ends, 2U);
   EXPECT_EQ(all.dispatch_ends, 2U);
@@ -81,6 +86,21 @@ TEST(Mechanisms, AreCalledAtTheMomentsThatTheyNeed) {
   // What is called and does nothing changes nothing.
   EXPECT_EQ(free.cycles, stepped.cycles);
   EXPECT_EQ(free.apps[1].counters.lsu_stall_cycles, stepped.apps[1].counters.lsu_stall_cycles);
+}
+
+TEST(Mechanisms, AnEpochShorterThanAWindowIsRefused) {
+  Calls calls;  // windows of 8 cycles
+  EXPECT_NO_THROW(
+      experiment::simulate_under(spec_of(), std::make_unique<Counting>(policy::Needs{.epoch = 8}, calls)));
+  try {
+    experiment::simulate_under(spec_of(), std::make_unique<Counting>(policy::Needs{.epoch = 7}, calls));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "error: an epoch of 7 cycles is shorter than a window: parts of dai18-maxwell meet every 8 cycles "
+        "(noc.latency)");
+  }
 }
 
 /// Sets an alarm of its own at each call; two of them have one each.

@@ -87,10 +87,12 @@ class Census final : public policy::Observer {
   std::map<std::pair<KernelSlot, SmId>, std::uint32_t> now_;
 };
 
-std::pair<experiment::RunResult, std::shared_ptr<Census>> run(const std::string& policy, unsigned threads = 1) {
+std::pair<experiment::RunResult, std::shared_ptr<Census>> run(const std::string& policy,
+                                                              unsigned threads = 1) {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
-  for (const char* app : {"add:blocks=60", "stream:blocks=60"}) spec.apps.push_back(experiment::builtin_app(app));
+  for (const char* app : {"add:blocks=60", "stream:blocks=60"})
+    spec.apps.push_back(experiment::builtin_app(app));
   spec.policy = policy::parse_choice(policy);
   spec.verify = true;
   spec.threads = threads;

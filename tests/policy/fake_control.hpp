@@ -99,8 +99,8 @@ class FakeControl final : public Control {
     void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {
       of_.limits_[{id_, kernel}] = blocks;
     }
-    void set_issue_quota(KernelSlot kernel, std::uint32_t instructions) override {
-      of_.quotas[{id_, kernel}] = instructions;
+    void set_issue_budget(KernelSlot kernel, const arch::IssueBudget& budget) override {
+      of_.quotas[{id_, kernel}] = budget.amount;
     }
 
    private:

@@ -52,7 +52,8 @@ class WatchedControl final : public policy::ForwardingControl {
  private:
   class WatchedSm final : public arch::ForwardingSm {
    public:
-    WatchedSm(arch::SmControl& inside, WatchedControl& of, SmId id) : ForwardingSm(inside), of_(of), id_(id) {}
+    WatchedSm(arch::SmControl& inside, WatchedControl& of, SmId id)
+        : ForwardingSm(inside), of_(of), id_(id) {}
     void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {
       of_.limits[{id_, kernel}] = blocks;
       ForwardingSm::limit_blocks(kernel, blocks);

@@ -47,8 +47,17 @@ def main():
         expect("src/policy/mine.cpp", lambda old: '#include "policy/policy.hpp"\nregister_policy({});\n', set())
         expect("src/policy/smk.hpp", lambda old: old + code, {"smk_p.cpp", "smk_pw.cpp"})
         expect("src/policy/slicer.cpp", lambda old: old + code, {"ws.cpp", "ws_static.cpp"})
-        expect("src/policy/policy.hpp", lambda old: old + code, policies | {"simulator"})
-        expect("src/policy/memory_level.cpp", lambda old: old + code, {"simulator"})
+        blocks, schemes = {"limit.cpp", "max.cpp"}, {"dmil.cpp", "mshr.cpp", "qbmi.cpp", "qbmi_dmil.cpp", "rbmi.cpp",
+                                                     "smil.cpp", "ucp.cpp"}
+        expect("src/policy/mechanism.hpp", lambda old: old + code, policies | {"simulator"})
+        expect("src/policy/policy.hpp", lambda old: old + code, (policies - blocks) | {"simulator"})
+        expect("src/policy/memory_scheme.cpp", lambda old: old + code, schemes | {"simulator"})
+        expect("src/policy/memory_schemes/smil.cpp", lambda old: old + code, {"smil.cpp"})
+        expect("src/policy/memory_schemes/settings.cpp", lambda old: old + code, schemes - {"mshr.cpp", "ucp.cpp"})
+        expect("src/policy/block_schedulers/limit.cpp", lambda old: old + code, {"limit.cpp"})
+        expect("src/policy/block_schedulers/max.cpp", lambda old: old + code, {"max.cpp", "simulator"})
+        expect("src/policy/block_schedulers/mine.cpp",
+               lambda old: '#include "policy/block_scheduler.hpp"\nregister_block_scheduler({});\n', set())
         expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
         expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
         for comment in ("\n// Another word.\n", "\n  /// Another word: \"quoted\", with [brackets]; and more.\n"):

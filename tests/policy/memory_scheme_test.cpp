@@ -3,7 +3,7 @@
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
-#include "policy/policy.hpp"
+#include "policy/memory_scheme.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -51,6 +51,35 @@ TEST(MemoryLevel, EqualChoicesHaveOneText) {
   for (const char* text :
        {"even-smil:k0=3,k1=1", "spatial-dmil-global:monitor=3,warps=lrr", "even-ucp:interval=500"})
     EXPECT_EQ(canonical(canonical(text).c_str()), canonical(text));
+}
+
+/// A policy with a key that smil knows, too.
+class Nobody final : public Policy {
+ public:
+  void kernel_arrived(Control&, const RunningKernel&) override {}
+};
+Settings seen;
+const bool registered = register_policy({"test-keys",
+                                         "of a test",
+                                         {{"k0", "of the policy"}, {"x", "of the policy"}},
+                                         [](const Settings& settings) -> std::unique_ptr<Policy> {
+                                           seen = settings;
+                                           return std::make_unique<Nobody>();
+                                         }});
+
+TEST(MemoryLevel, KeysOfTwoLevelsAreRefusedUnlessTheySayOfWhich) {
+  ASSERT_TRUE(registered);
+  EXPECT_EQ(message("test-keys-smil:k0=3"),
+            "error: policy test-keys-smil:k0=3: k0= is a setting of test-keys and of memory=smil: write "
+            "test-keys.k0= or smil.k0=");
+  const PolicyChoice choice = parse_choice("test-keys-smil:test-keys.k0=a,smil.k0=3,x=1,k1=2");
+  EXPECT_EQ(choice.settings, (Settings{{"k0", "a"}, {"x", "1"}}));
+  EXPECT_EQ(choice.memory_settings, (Settings{{"k0", "3"}, {"k1", "2"}}));
+  EXPECT_EQ(canonical_text(choice), "test-keys:k0=a,x=1,memory=smil,smil.k0=3,k1=2");
+  EXPECT_EQ(canonical(canonical_text(choice).c_str()), canonical_text(choice));
+  EXPECT_EQ(message("test-keys:k0=a"), "accepted") << "one level alone knows it";
+  EXPECT_EQ(message("even-smil:smil.k0=3"), "accepted");
+  EXPECT_NE(message("even-smil:even.k0=3"), "accepted");
 }
 
 TEST(MemoryLevel, SettingsReachTheScheme) {

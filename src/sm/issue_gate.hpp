@@ -1,0 +1,111 @@
+// What may hold all warps of a kernel back on one SM: permission, pause, budgets of instructions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "arch/issue_budget.hpp"
+#include "arch/messages.hpp"
+
+namespace gpumux::sm {
+
+/// Of one SM. It knows kernels by their slots, as bits in masks, and tells who is held; its user brings the
+/// schedulers' masks up to date. Budgets: arch/issue_budget.hpp.
+class IssueGate {
+ public:
+  // --- permission -------------------------------------------------------------------------------------
+  [[nodiscard]] bool may_issue(arch::KernelSlot kernel) const { return (forbidden_ >> kernel & 1U) == 0; }
+  void allow(arch::KernelSlot kernel, bool allowed) {
+    forbidden_ = allowed ? forbidden_ & ~bit(kernel) : forbidden_ | bit(kernel);
+  }
+  [[nodiscard]] bool paused() const { return paused_; }
+  void pause(bool paused) { paused_ = paused; }
+
+  /// Warps of the kernel that may issue at a time; 0: all.
+  void limit_warps(arch::KernelSlot kernel, std::uint32_t warps) {
+    warp_limit_[kernel] = warps;
+    warp_limited_ = warps > 0 ? warp_limited_ | bit(kernel) : warp_limited_ & ~bit(kernel);
+  }
+  [[nodiscard]] std::uint32_t warp_limit(arch::KernelSlot kernel) const { return warp_limit_[kernel]; }
+  /// Kernels with such a limit, as bits.
+  [[nodiscard]] std::uint32_t warp_limited() const { return warp_limited_; }
+
+  // --- budgets ----------------------------------------------------------------------------------------
+  /// Begins anew with a whole budget.
+  void set(arch::KernelSlot kernel, const arch::IssueBudget& budget, Cycle now);
+  void add(arch::KernelSlot kernel, std::int64_t instructions);
+  [[nodiscard]] arch::IssueBudgetState state(arch::KernelSlot kernel) const {
+    return {budgets_[kernel].left, budgets_[kernel].refills};
+  }
+  /// Some kernel has a budget: issue has to tell.
+  [[nodiscard]] bool counts() const { return limited_ != 0; }
+  /// Kernels whose budget is spent.
+  [[nodiscard]] std::uint32_t spent() const { return spent_; }
+  /// An instruction was issued by so many lanes. True: it was the last that the kernel may issue.
+  [[nodiscard]] bool issued(arch::KernelSlot kernel, unsigned lanes, bool memory) {
+    using Unit = arch::IssueBudget::Unit;
+    if ((limited_ & bit(kernel)) == 0) return false;
+    switch (budgets_[kernel].budget.unit) {
+      case Unit::WarpInstructions: return spend(kernel, 1);
+      case Unit::MemoryInstructions: return memory && spend(kernel, 1);
+      case Unit::ThreadInstructions: return spend(kernel, lanes);
+      case Unit::ThreadInstructionsDone: return false;
+    }
+    return false;
+  }
+  /// The kernel's budget falls when instructions complete: their cycles have to be told.
+  [[nodiscard]] bool counts_completions(arch::KernelSlot kernel) const {
+    return (completions_ >> kernel & 1U) != 0;
+  }
+  void completes_at(Cycle cycle, arch::KernelSlot kernel, unsigned lanes);
+
+  // --- time -------------------------------------------------------------------------------------------
+  /// The next cycle at whose end something falls due: a completion, or a refill for the cycle after it.
+  [[nodiscard]] Cycle next() const { return next_; }
+  /// What falls due at the end of `now`; kernels whose state may have changed.
+  [[nodiscard]] std::uint32_t run(Cycle now);
+  /// Budgets that are refilled when all are spent, if they are: `present`: kernels with a block here. Kernels
+  /// that were refilled.
+  [[nodiscard]] std::uint32_t refill_if_all_spent(std::uint32_t present);
+
+  /// Warps of the kernel may issue as far as the gate is concerned.
+  [[nodiscard]] bool open(arch::KernelSlot kernel) const {
+    return !paused_ && ((forbidden_ | spent_) >> kernel & 1U) == 0;
+  }
+
+ private:
+  struct Budget {
+    arch::IssueBudget budget;
+    std::int64_t left = 0;
+    std::uint64_t refills = 0;
+    Cycle next_epoch = kNever;
+  };
+  struct Completion {
+    Cycle cycle;
+    arch::KernelSlot kernel;
+    std::uint8_t lanes;
+  };
+  [[nodiscard]] static std::uint32_t bit(arch::KernelSlot kernel) { return std::uint32_t{1} << kernel; }
+  /// True: it is spent by this.
+  bool spend(arch::KernelSlot kernel, unsigned amount) {
+    Budget& budget = budgets_[kernel];
+    const bool had = budget.left > 0;
+    budget.left -= amount;
+    if (budget.left > 0) return false;
+    spent_ |= bit(kernel);
+    return had;
+  }
+  void refill(arch::KernelSlot kernel, arch::IssueBudget::Refill how);
+  void find_next();
+
+  std::array<std::uint32_t, arch::kMaxKernelSlots> warp_limit_{};
+  std::uint32_t warp_limited_ = 0;
+  std::uint32_t forbidden_ = 0, limited_ = 0, spent_ = 0, completions_ = 0;
+  bool paused_ = false;
+  Cycle next_ = kNever;
+  std::array<Budget, arch::kMaxKernelSlots> budgets_{};
+  std::vector<Completion> completing_;  // a heap, the earliest first
+};
+
+}  // namespace gpumux::sm
