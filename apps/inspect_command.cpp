@@ -17,9 +17,9 @@
 #include "experiment/file_program.hpp"
 #include "experiment/symbol_name.hpp"
 #include "inspect_mix.hpp"
+#include "paper_columns.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
-#include "table2_text.hpp"
 #include "terminal.hpp"
 #include "trace/application.hpp"
 
@@ -223,12 +223,11 @@ int inspect_command(const Arguments& args) {
     kernels.push_back(std::move(described));
   }
 
-  const benchmarks::Table2Row* row = is_file ? nullptr : table2_row(subject);
   if (json) {
     ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
                              {"file", program.file},         {"sm", module->module.sm},
                              {"machine", machine.name},      {"kernels", kernels}};
-    if (row != nullptr) document["table2"] = table2_json(*row, machine);
+    if (builtin) add_paper_columns(document, subject, machine, nullptr);
     fmt::print("{}\n", dump_json(document, 2));
     return 0;
   }
@@ -240,9 +239,11 @@ int inspect_command(const Arguments& args) {
       std::fputs(disassembly(*module, code).c_str(), stdout);
     }
   }
-  if (row != nullptr) {
-    fmt::print("\n{}", table2_text(*row, machine, nullptr, terminal_width(STDOUT_FILENO),
-                                   wants_colour(STDOUT_FILENO)));
+  if (builtin) {
+    std::fputs(paper_columns_text(subject, machine, nullptr, terminal_width(STDOUT_FILENO),
+                                  wants_colour(STDOUT_FILENO))
+                   .c_str(),
+               stdout);
   }
   return 0;
 }

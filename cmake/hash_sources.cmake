@@ -1,8 +1,8 @@
 # A header with content hashes of sources, so that results kept by an earlier program are used again exactly where nothing
 # that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, of each benchmark's folder.
-# Comments do not count. A policy's hash is that of the file that registers it and of the files of src/policy that this
-# one includes, themselves or over others; they are no part of the simulator's, unless registry.cpp or memory_level.cpp
-# include them.
+# Comments do not count, nor does papers/, which shows what came of runs. A policy's hash is that of the file that registers
+# it and of the files of src/policy that this one includes, themselves or over others; they are no part of the simulator's,
+# unless registry.cpp or memory_level.cpp include them.
 
 cmake_minimum_required(VERSION 3.25)
 

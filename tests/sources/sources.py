@@ -1,4 +1,4 @@
-"""Whose sources name a run: a policy's file concerns that policy alone, comments nobody."""
+"""Whose sources name a run: a policy's file concerns that policy alone, comments and papers' columns nobody."""
 import os
 import re
 import shutil
@@ -22,7 +22,7 @@ def hashes(root):
 
 def main():
     with tempfile.TemporaryDirectory() as root:
-        for folder in ("src", "benchmarks"):
+        for folder in ("src", "benchmarks", "papers"):
             shutil.copytree(os.path.join(ROOT, folder), os.path.join(root, folder))
         before = hashes(root)
         assert {"even.cpp", "smk_p.cpp", "ws.cpp", "hotspot", "simulator"} <= set(before), before
@@ -51,6 +51,7 @@ def main():
         expect("src/policy/memory_level.cpp", lambda old: old + code, {"simulator"})
         expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
         expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
+        expect("papers/dai18/table2.cpp", lambda old: old + code, set())  # shows what came of runs
         for comment in ("\n// Another word.\n", "\n  /// Another word: \"quoted\", with [brackets]; and more.\n"):
             expect("src/sm/lsu.cpp", lambda old: old.rstrip("\n") + comment, set())
             expect("src/policy/policy.hpp", lambda old: old.rstrip("\n") + comment, set())
