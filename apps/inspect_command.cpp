@@ -16,6 +16,7 @@
 #include "emulator/program.hpp"
 #include "experiment/file_program.hpp"
 #include "experiment/symbol_name.hpp"
+#include "experiment/workload_file.hpp"
 #include "inspect_mix.hpp"
 #include "paper_columns.hpp"
 #include "ptx/compile.hpp"
@@ -158,14 +159,15 @@ std::string disassembly(const emulator::CompiledModule& module, const isa::Funct
 int inspect_command(const Arguments& args) {
   CLI::App app("Shows what kernels need and how many of their blocks fit on an SM.", "gpumux inspect");
   std::string subject;
-  std::string machine_name = "dai18-maxwell";
+  std::string machine_name = experiment::kDefaultMachine;
   std::vector<std::string> set;
   std::string block;
   std::string shared;
   bool disassemble = false;
   bool json = false;
   app.add_option("SUBJECT", subject, "APP, FILE.ptx, FILE.ptx:KERNEL, or a trace")->required();
-  app.add_option("--machine", machine_name, "preset or machine file for the occupancy [dai18-maxwell]");
+  app.add_option("--machine", machine_name,
+                 fmt::format("preset or machine file for the occupancy [{}]", experiment::kDefaultMachine));
   app.add_option("--set", set, "changes one key of the machine; may be repeated")->allow_extra_args(false);
   app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels");
   app.add_option("--shared", shared, "dynamic shared memory of a block, for the same");
