@@ -19,6 +19,7 @@
 #include "commands.hpp"
 #include "embedded/bench.ptx.hpp"
 #include "experiment/run.hpp"
+#include "experiment/workload_file.hpp"
 #include "runtime/application.hpp"
 #include "terminal.hpp"
 #include "trace/reference.hpp"
@@ -79,9 +80,9 @@ constexpr std::array<Case, 9> kCases = {{{"trace-compute", "v100", trace::Refere
                                          {"compute", "v100"},
                                          {"stream", "v100"},
                                          {"diverge", "v100"},
-                                         {"compute", "dai18-maxwell"},
-                                         {"stream", "dai18-maxwell"},
-                                         {"diverge", "dai18-maxwell"}}};
+                                         {"compute", experiment::kDefaultMachine},
+                                         {"stream", experiment::kDefaultMachine},
+                                         {"diverge", experiment::kDefaultMachine}}};
 
 Measured measure(const Case& which, unsigned threads) {
   experiment::RunSpec spec;

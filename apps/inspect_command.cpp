@@ -16,10 +16,11 @@
 #include "emulator/program.hpp"
 #include "experiment/file_program.hpp"
 #include "experiment/symbol_name.hpp"
+#include "experiment/workload_file.hpp"
 #include "inspect_mix.hpp"
+#include "paper_columns.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
-#include "table2_text.hpp"
 #include "terminal.hpp"
 #include "trace/application.hpp"
 
@@ -158,14 +159,15 @@ std::string disassembly(const emulator::CompiledModule& module, const isa::Funct
 int inspect_command(const Arguments& args) {
   CLI::App app("Shows what kernels need and how many of their blocks fit on an SM.", "gpumux inspect");
   std::string subject;
-  std::string machine_name = "dai18-maxwell";
+  std::string machine_name = experiment::kDefaultMachine;
   std::vector<std::string> set;
   std::string block;
   std::string shared;
   bool disassemble = false;
   bool json = false;
   app.add_option("SUBJECT", subject, "APP, FILE.ptx, FILE.ptx:KERNEL, or a trace")->required();
-  app.add_option("--machine", machine_name, "preset or machine file for the occupancy [dai18-maxwell]");
+  app.add_option("--machine", machine_name,
+                 fmt::format("preset or machine file for the occupancy [{}]", experiment::kDefaultMachine));
   app.add_option("--set", set, "changes one key of the machine; may be repeated")->allow_extra_args(false);
   app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels");
   app.add_option("--shared", shared, "dynamic shared memory of a block, for the same");
@@ -223,12 +225,11 @@ int inspect_command(const Arguments& args) {
     kernels.push_back(std::move(described));
   }
 
-  const benchmarks::Table2Row* row = is_file ? nullptr : table2_row(subject);
   if (json) {
     ordered_json document = {{"schema", "gpumux.inspect/1"}, {"subject", program.name},
                              {"file", program.file},         {"sm", module->module.sm},
                              {"machine", machine.name},      {"kernels", kernels}};
-    if (row != nullptr) document["table2"] = table2_json(*row, machine);
+    if (builtin) add_paper_columns(document, subject, machine, nullptr);
     fmt::print("{}\n", dump_json(document, 2));
     return 0;
   }
@@ -240,9 +241,11 @@ int inspect_command(const Arguments& args) {
       std::fputs(disassembly(*module, code).c_str(), stdout);
     }
   }
-  if (row != nullptr) {
-    fmt::print("\n{}", table2_text(*row, machine, nullptr, terminal_width(STDOUT_FILENO),
-                                   wants_colour(STDOUT_FILENO)));
+  if (builtin) {
+    std::fputs(paper_columns_text(subject, machine, nullptr, terminal_width(STDOUT_FILENO),
+                                  wants_colour(STDOUT_FILENO))
+                   .c_str(),
+               stdout);
   }
   return 0;
 }

@@ -21,10 +21,10 @@
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
 #include "experiment/workload_file.hpp"
+#include "paper_columns.hpp"
 #include "run_progress.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
-#include "table2_text.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -212,11 +212,19 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
   return reports;
 }
 
+/// With what papers print of an application that runs alone.
+std::string result_json(const Report& report, const arch::MachineConfig& machine) {
+  const experiment::RunResult& result = report.result;
+  nlohmann::ordered_json document = experiment::result_document(result, report.isolated, report.metrics);
+  if (result.apps.size() == 1) add_paper_columns(document, result.apps.front().app, machine, &result);
+  return experiment::with_series(experiment::json_text(document), experiment::series_document(result));
+}
+
 /// One document, or a list of as many as there are policies.
-std::string results_json(const std::vector<Report>& reports) {
+std::string results_json(const std::vector<Report>& reports, const arch::MachineConfig& machine) {
   std::string text;
   for (const Report& report : reports) {
-    std::string document = experiment::result_json(report.result, report.isolated, report.metrics);
+    std::string document = result_json(report, machine);
     if (reports.size() == 1) return document;
     while (!document.empty() && document.back() == '\n') document.pop_back();
     text += (text.empty() ? "[" : ",\n") + document;
@@ -253,11 +261,11 @@ std::vector<std::string> expand_policies(const std::vector<std::string>& texts) 
 }
 
 void write_results(const Options& options, const std::vector<Report>& reports,
-                   const experiment::Applications& apps) {
+                   const arch::MachineConfig& machine, const experiment::Applications& apps) {
   ResultFiles files;
   const Report& first = reports.front();
   if (!options.json.empty()) {
-    files.add(options.json, results_json(reports));
+    files.add(options.json, results_json(reports, machine));
   }
   if (!options.stats.empty()) {
     files.add(options.stats, options.stats.ends_with(".csv") ? experiment::stats_csv(first.result)
@@ -360,16 +368,16 @@ int run_command(Arguments args) {
 
   const arch::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
-  write_results(options, reports, apps);
+  write_results(options, reports, machine, apps);
   if (!options.quiet && to_standard_output == 0) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),
         stdout);
     const experiment::RunResult& first = reports.front().result;
-    const benchmarks::Table2Row* row = first.apps.size() == 1 ? table2_row(first.apps.front().app) : nullptr;
-    if (row != nullptr && reports.size() == 1) {
-      fmt::print("\n{}", table2_text(*row, machine, &first, view.width, view.colour));
+    if (reports.size() == 1 && first.apps.size() == 1) {
+      std::fputs(paper_columns_text(first.apps.front().app, machine, &first, view.width, view.colour).c_str(),
+                 stdout);
     }
   }
   return 0;

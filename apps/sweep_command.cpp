@@ -65,7 +65,7 @@ std::string progress_text(const sweep::Progress& p) {
                      note, left);
 }
 
-/// "hotspot + kmeans under even on dai18-maxwell, l1.size=24K, seed 1".
+/// "hotspot + kmeans under even on v100, l1.size=24K, seed 1".
 std::string run_text(const sweep::SweepRun& run) {
   std::string text;
   for (const experiment::AppSpec& app : run.spec.apps) text += (text.empty() ? "" : " + ") + app.text;

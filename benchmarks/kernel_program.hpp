@@ -17,8 +17,8 @@
 
 #include "base/error.hpp"
 #include "benchmarks/common.hpp"
-#include "benchmarks/dai18_table2.hpp"
 #include "runtime/application.hpp"
+#include "workload/stream.hpp"
 
 namespace gpumux::benchmarks {
 
@@ -120,17 +120,19 @@ class KernelProgram {
 
 /// How an application is listed, and where its kernel is.
 struct KernelApp {
-  const char* name = nullptr;  // of a row of dai18's Table 2: its blocks then count for what the row says
+  const char* name = nullptr;
   const char* description = nullptr;
   std::vector<runtime::AppParamInfo> params;
   const char* ptx_file = nullptr;
   std::string_view ptx_text;
+  /// What a block counts for on an SM where a paper says so.
+  workload::BlockMetadata metadata = {};
 
-  /// The same under another name, with other defaults.
-  [[nodiscard]] KernelApp with(
-      const char* other_name, const char* other_description,
-      std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults) const {
-    KernelApp other{other_name, other_description, params, ptx_file, ptx_text};
+  /// The same under another name, with other defaults and metadata of its own.
+  [[nodiscard]] KernelApp with(const char* other_name, const char* other_description,
+                               std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults,
+                               const workload::BlockMetadata& other_metadata = {}) const {
+    KernelApp other{other_name, other_description, params, ptx_file, ptx_text, other_metadata};
     for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
       const auto at =
           std::find_if(other.params.begin(), other.params.end(),
@@ -156,9 +158,8 @@ class KernelApplication final : public runtime::Application {
     run.release();
   }
   [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
-    const Table2Row* row = dai18_row(app_.name);
-    if (row == nullptr) return {};
-    return {{std::string(row->kernel), {row->registers, row->shared_bytes}}};
+    if (app_.metadata.registers_per_thread == 0 && app_.metadata.shared_bytes == 0) return {};
+    return {{shape_.kernel, app_.metadata}};
   }
 
  private:

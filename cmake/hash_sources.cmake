@@ -1,8 +1,8 @@
 # A header with content hashes of sources, so that results kept by an earlier program are used again exactly where nothing
-# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, block scheduler and memory scheme, of
-# each benchmark's folder. Comments do not count. A policy's hash is that of the file that registers it and of the files of
-# src/policy that this one includes, themselves or over others; they are no part of the simulator's, unless what all runs
-# need includes them.
+# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, block scheduler and memory
+# scheme, of each benchmark's folder. Comments do not count, nor does papers/, which shows what came of runs. A policy's
+# hash is that of the file that registers it and of the files of src/policy that this one includes, themselves or over
+# others; they are no part of the simulator's, unless what all runs need includes them.
 
 cmake_minimum_required(VERSION 3.25)
 

@@ -51,6 +51,7 @@ class Product final : public KernelProgram {
                {"ny", 256, 1, 8192, "columns of A; 256 MB in all at most"}},
     .ptx_file = "benchmarks/atax/atax.ptx",
     .ptx_text = embedded::atax_ptx,
+    .metadata = {.registers_per_thread = 12},
 });
 
 }  // namespace

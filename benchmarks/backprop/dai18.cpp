@@ -52,6 +52,7 @@ class Forward final : public KernelProgram {
     .params = {{"inputs", 262144, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}},
     .ptx_file = "benchmarks/backprop/backprop.ptx",
     .ptx_text = embedded::backprop_ptx,
+    .metadata = {.registers_per_thread = 12, .shared_bytes = 1090},
 });
 
 }  // namespace

@@ -92,6 +92,7 @@ class Level final : public KernelProgram {
                 "launches for the same level, the frontier being restored before each"}},
     .ptx_file = "benchmarks/bfs/bfs.ptx",
     .ptx_text = embedded::bfs_ptx,
+    .metadata = {.registers_per_thread = 16},
 });
 
 }  // namespace

@@ -228,6 +228,7 @@ class Cfd final : public KernelProgram {
                 "numbers among which cells are shuffled: locality of the mesh's numbering"}},
     .ptx_file = "benchmarks/cfd/cfd.ptx",
     .ptx_text = embedded::cfd_ptx,
+    .metadata = {.registers_per_thread = 64},
 });
 
 }  // namespace

@@ -103,7 +103,8 @@ const KernelApp kCutcp{
 // Near the public input, and blocks for several waves.
 [[maybe_unused]] const bool registered_dai18 =
     register_kernel_app<CutcpWords>(kCutcp.with("dai18/cp", "Coulomb potential as in Table 2 of dai18",
-                                                {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}}));
+                                                {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}},
+                                                {.registers_per_thread = 28, .shared_bytes = 4116}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks

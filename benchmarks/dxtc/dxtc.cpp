@@ -72,6 +72,7 @@ class Dxtc final : public KernelProgram {
                {"height", 512, 4, 2048, "pixels along y, a multiple of 4"}},
     .ptx_file = "benchmarks/dxtc/dxtc.ptx",
     .ptx_text = embedded::dxtc_ptx,
+    .metadata = {.registers_per_thread = 36, .shared_bytes = 2046},
 });
 
 }  // namespace

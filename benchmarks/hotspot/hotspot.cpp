@@ -118,7 +118,8 @@ const KernelApp kHotspot{
 
 // Several waves of blocks on a full machine.
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, struct Dai18>(
-    kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}}));
+    kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}},
+                  {.registers_per_thread = 36, .shared_bytes = 3076}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::hotspot

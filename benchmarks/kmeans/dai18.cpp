@@ -51,6 +51,7 @@ class InvertMapping final : public KernelProgram {
                {"features", 34, 1, 256, "features of a point"}},
     .ptx_file = "benchmarks/kmeans/kmeans.ptx",
     .ptx_text = embedded::kmeans_ptx,
+    .metadata = {.registers_per_thread = 12},
 });
 
 }  // namespace

@@ -54,6 +54,7 @@ class Product final : public KernelProgram {
                {"nk", 512, 1, 4096, "columns of A, rows of B"}},
     .ptx_file = "benchmarks/mm3/mm3.ptx",
     .ptx_text = embedded::mm3_ptx,
+    .metadata = {.registers_per_thread = 12},
 });
 
 }  // namespace

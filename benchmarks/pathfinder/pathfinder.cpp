@@ -82,7 +82,8 @@ const KernelApp kPathfinder{
 
 // Several waves of blocks on a full machine.
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Pathfinder, struct Dai18>(
-    kPathfinder.with("dai18/pf", "PathFinder as in Table 2 of dai18", {{"columns", 131072}, {"rows", 101}}));
+    kPathfinder.with("dai18/pf", "PathFinder as in Table 2 of dai18", {{"columns", 131072}, {"rows", 101}},
+                     {.registers_per_thread = 16, .shared_bytes = 2048}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::pathfinder

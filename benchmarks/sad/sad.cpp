@@ -56,6 +56,7 @@ class Sad final : public KernelProgram {
                {"height", 24, 1, 256, "macroblocks along y; width * height at most 3000"}},
     .ptx_file = "benchmarks/sad/sad.ptx",
     .ptx_text = embedded::sad_ptx,
+    .metadata = {.registers_per_thread = 16},
 });
 
 }  // namespace

@@ -103,7 +103,8 @@ const KernelApp kSpmv{
 
 // Parboil's large matrix has about as many rows.
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Spmv, struct Dai18>(
-    kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}}));
+    kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}},
+               {.registers_per_thread = 16}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks

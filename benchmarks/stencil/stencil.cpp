@@ -89,8 +89,9 @@ const KernelApp kStencil{
 [[maybe_unused]] const bool registered = register_kernel_app<Stencil>(kStencil);
 
 KernelApp dai18_app() {
-  KernelApp app = kStencil.with("dai18/st", "7-point stencil as in Table 2 of dai18",
-                                {{"nx", 128}, {"ny", 64}, {"nz", 12}, {"steps", 500}});
+  KernelApp app =
+      kStencil.with("dai18/st", "7-point stencil as in Table 2 of dai18",
+                    {{"nx", 128}, {"ny", 64}, {"nz", 12}, {"steps", 500}}, {.registers_per_thread = 16});
   app.params.push_back(
       {"block_x", 128, 32, 512, "threads of a block along x, a divisor of 512; the others lie along y"});
   return app;

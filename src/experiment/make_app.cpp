@@ -90,7 +90,7 @@ void add_app(const AppArguments& a, const std::string& folder, bool verify, Appl
         fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
   }
   const std::string trace_path = in_folder(a.app, folder);
-  // A folder may have the name of an application (dai18/...); ./NAME is then the folder.
+  // A folder may have the name of an application (PAPER/NAME); ./NAME is then the folder.
   const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
   const bool is_trace = !builtin && trace::is_trace(trace_path);
   if (!builtin && !is_trace) refuse_other_files(a.app);

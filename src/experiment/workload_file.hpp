@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "embedded/default_machine.hpp"
 
 namespace gpumux::experiment {
 
@@ -44,7 +45,7 @@ struct AppArguments : KernelOptions {
 };
 
 /// Where neither a file nor an option says otherwise.
-inline constexpr const char* kDefaultMachine = "dai18-maxwell";
+inline constexpr const char* kDefaultMachine = embedded::default_machine;
 inline constexpr const char* kDefaultPolicy = "leftover";
 inline constexpr std::uint64_t kDefaultSeries = 1000;  // core cycles of an interval: that of dai18's figures
 

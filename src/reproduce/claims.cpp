@@ -165,14 +165,20 @@ class Reader {
 
   /// A row of a table: any columns, of which the numbers can be used in expressions.
   void benchmark(const toml::table& table) {
-    const std::string row = fmt::format("benchmark.{}.{}.", identifier(required(table, "table", "benchmark")),
-                                        identifier(required(table, "name", "benchmark")));
+    const std::string of = required(table, "table", "benchmark");
+    const std::string name = required(table, "name", "benchmark");
+    const std::string row = fmt::format("benchmark.{}.{}.", identifier(of), identifier(name));
     if (!ids_.insert(row).second) toml_.fail(table, "there are two rows of this 'table' and 'name'");
+    TableRow& cells = paper_.rows[{of, name}];
     for (const auto& [key, node] : table) {
       if (node.is_table())
         toml_.fail(node, "a column must be a number, a text, true or false, or a list of texts");
-      if (node.is_number()) paper_.benchmarks[row + identifier(key.str())] = number(node, "column");
-      if (node.is_array()) (void)toml_.texts(node, std::string(key.str()).c_str());
+      const std::string column(key.str());
+      if (node.is_number())
+        cells[column] = paper_.benchmarks[row + identifier(column)] = number(node, "column");
+      if (node.is_boolean()) cells[column] = node.as_boolean()->get();
+      if (node.is_string()) cells[column] = node.as_string()->get();
+      if (node.is_array()) (void)toml_.texts(node, column.c_str());
     }
   }
 

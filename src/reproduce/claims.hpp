@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
@@ -47,6 +49,11 @@ struct Trend {
   std::string what;
 };
 
+/// What stands in a row of a table.
+using TableCell = std::variant<double, bool, std::string>;
+/// Cells by column.
+using TableRow = std::map<std::string, TableCell>;
+
 struct PaperClaims {
   std::string paper;  // "dai18"
   std::string title;
@@ -57,6 +64,8 @@ struct PaperClaims {
   /// Numbers of the paper's tables by "benchmark.TABLE.ROW.COLUMN", each part with '_' for what is neither
   /// letter nor digit: benchmark.Table_2.cp.l1d_miss_rate.
   std::map<std::string, double> benchmarks;
+  /// Rows of the paper's tables by table and name as in the file ("Table 2", "BS.0"), without lists of texts.
+  std::map<std::pair<std::string, std::string>, TableRow> rows;
 
   [[nodiscard]] const Claim* find_claim(std::string_view id) const;
   [[nodiscard]] const Trend* find_trend(std::string_view id) const;

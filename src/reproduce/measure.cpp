@@ -157,7 +157,7 @@ class Measurer {
     }
     const double stalled = record.run.at("lsu_stall_cycles").value_or(0);
     const double cycles = record.run.at("cycles").value_or(0) * record.run.at("sms").value_or(0);
-    return stalled > database::kMemoryStallShare * cycles ? 'M' : 'C';
+    return database::application_class(stalled, cycles);
   }
   /// "C+M", or empty, and then `why`.
   [[nodiscard]] std::string class_of_workload(std::size_t run, std::string& why) {

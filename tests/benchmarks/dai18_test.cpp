@@ -1,5 +1,6 @@
-// The applications of dai18's Table 2: occupancies as printed, metadata that reach the machine, references of
-// the three algorithms that only they have against cases worked by hand, parameters that must be refused.
+// The applications dai18/NAME: references of the three algorithms that only they have against cases worked by
+// hand, parameters that must be refused. What their blocks count for is compared with the paper's table in
+// tests/papers/.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,82 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "benchmarks/backprop/backprop.hpp"
 #include "benchmarks/cfd/cfd_reference.hpp"
-#include "benchmarks/dai18_table2.hpp"
 #include "benchmarks/dxtc/dxtc_reference.hpp"
 #include "benchmarks/sad/sad_reference.hpp"
-#include "emulator/program.hpp"
 #include "runtime/application.hpp"
-#include "workload/device_memory.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
-
-class Table2 : public testing::TestWithParam<Table2Row> {
- protected:
-  const std::string name_ = "dai18/" + std::string(GetParam().app);
-};
-
-TEST_P(Table2, OccupanciesAreThePrintedOnes) {
-  const Table2Row& row = GetParam();
-  const arch::MachineConfig machine = arch::load_machine("dai18-maxwell");
-  const double blocks = arch::occupancy(machine.sm, row.threads, row.registers, row.shared_bytes).blocks;
-  const auto printed = [&](double of_block, double of_sm) {
-    return fmt::format("{:.1f}", 100 * blocks * of_block / of_sm);
-  };
-  EXPECT_EQ(printed(row.registers * row.threads, 65536), fmt::format("{:.1f}", row.registers_percent));
-  EXPECT_EQ(printed(row.shared_bytes, 98304), fmt::format("{:.1f}", row.shared_percent));
-  EXPECT_EQ(printed(row.threads, 3072), fmt::format("{:.1f}", row.threads_percent));
-  EXPECT_EQ(printed(1, 16), fmt::format("{:.1f}", row.blocks_percent));
-}
-
-TEST_P(Table2, TheApplicationLaunchesTheRowsKernelWithItsResources) {
-  const Table2Row& row = GetParam();
-  const runtime::AppInfo* info = runtime::find_app(name_);
-  ASSERT_NE(info, nullptr);
-  const runtime::AppParams defaults = runtime::parse_params(*info, "");
-  const std::vector<runtime::AppInfo::KernelShape> shapes = info->shapes(defaults);
-  ASSERT_EQ(shapes.size(), 1U);
-  EXPECT_EQ(shapes[0].kernel, row.kernel);
-  EXPECT_EQ(shapes[0].block.count(), row.threads);
-  EXPECT_EQ(dai18_row(name_)->app, row.app);
-
-  // What the machine sees of a launch.
-  workload::DeviceMemory memory{AppId{0}};
-  emulator::LoadedModule module(emulator::compile_module(info->ptx_text, info->ptx_file, {}), memory,
-                                AppId{0}, nullptr);
-  const emulator::KernelInfo* kernel = module.find(std::string(row.kernel));
-  ASSERT_NE(kernel, nullptr);
-  emulator::LaunchConfig config;
-  config.grid = shapes[0].grid;
-  config.block = shapes[0].block;
-  config.parameters.resize(kernel->code.param_bytes);
-  const auto metadata = info->create(defaults, 1)->block_metadata();
-  const auto launch = module.launch(*kernel, config, metadata.at(std::string(row.kernel)));
-  EXPECT_EQ(launch->resources().threads, row.threads);
-  EXPECT_EQ(launch->resources().registers_per_thread, row.registers);
-  EXPECT_EQ(launch->resources().shared_bytes, row.shared_bytes);
-  // Without metadata they are the code's own; metadata must not take shared memory away from it.
-  EXPECT_EQ(module.launch(*kernel, config)->resources().shared_bytes, kernel->code.shared_bytes);
-  if (kernel->code.shared_bytes > 1) {
-    EXPECT_THROW((void)module.launch(*kernel, config, {.registers_per_thread = 8, .shared_bytes = 1}),
-                 InternalError);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Rows, Table2, testing::ValuesIn(kDai18Table2),
-                         [](const auto& param) { return "row_" + std::string(param.param.app); });
-
-TEST(Table2Names, OnlyTheFullNameIsARow) {
-  EXPECT_EQ(dai18_row("bp"), nullptr);
-  EXPECT_EQ(dai18_row("dai18/"), nullptr);
-  EXPECT_EQ(dai18_row("dai18/bpp"), nullptr);
-  EXPECT_EQ(dai18_row("dai18/ks")->kernel, "invert_mapping");
-}
 
 TEST(Dai18Params, BadOnesAreRefused) {
   for (const char* text :

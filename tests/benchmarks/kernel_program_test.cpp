@@ -122,12 +122,15 @@ TEST(KernelProgram, WrongResultsAreNamed) {
   }
 }
 
-TEST(KernelProgram, OnlyRowsOfTheTableHaveMetadata) {
+TEST(KernelProgram, MetadataAreOfItsKernelAndNotOfItsVariants) {
   EXPECT_TRUE(make(kAddIn, {})->block_metadata().empty());
-  const KernelApp row = kAddIn.with("dai18/ks", "as ks", {});
-  const auto metadata = make(row, {})->block_metadata();
+  const KernelApp counted = kAddIn.with("test/counted", "counted", {}, {.registers_per_thread = 12});
+  const auto metadata = make(counted, {})->block_metadata();
   ASSERT_EQ(metadata.size(), 1U);
-  EXPECT_EQ(metadata.at("invert_mapping").registers_per_thread, 12U);
+  EXPECT_EQ(metadata.begin()->first, AddIn(Params(counted.name, counted.params, {})).shape().kernel);
+  EXPECT_EQ(metadata.begin()->second.registers_per_thread, 12U);
+  EXPECT_EQ(metadata.begin()->second.shared_bytes, 0U);
+  EXPECT_TRUE(make(counted.with("test/other", "other", {}), {})->block_metadata().empty());
 }
 
 TEST(KernelProgram, OtherDefaultsMustBeInRange) {

@@ -25,7 +25,9 @@ TEST(Claims, EveryKeyIsRead) {
           "\"percent\"\n"
           "no_effect = 0\nkind = \"cost\"\n"
           "[[trend]]\nid = \"p.t\"\nsource = \"s2\"\nrelation = \"a > b\"\nwhat = \"x\"\n"
-          "[[benchmark]]\ntable = \"Table 2\"\nname = \"BS.0\"\nmiss_rate = 0.45\ntbs = 16\nkind = \"C\"\n",
+          "[[benchmark]]\ntable = \"Table 2\"\nname = \"BS.0\"\nmiss_rate = 0.45\ntbs = 16\nkind = "
+          "\"C\"\nidempotent = true\n"
+          "in = [\"suite\"]\n",
       "p.toml");
   ASSERT_EQ(paper.claims.size(), 2U);
   const Claim& a = paper.claims[0];
@@ -47,6 +49,10 @@ TEST(Claims, EveryKeyIsRead) {
   EXPECT_EQ(paper.find_claim("p.t"), nullptr);
   EXPECT_EQ(paper.benchmarks, (std::map<std::string, double>{{"benchmark.Table_2.BS_0.miss_rate", 0.45},
                                                              {"benchmark.Table_2.BS_0.tbs", 16}}));
+  const TableRow row = {{"table", "Table 2"}, {"name", "BS.0"}, {"miss_rate", 0.45},
+                        {"tbs", 16.0},        {"kind", "C"},    {"idempotent", true}};
+  EXPECT_EQ(paper.rows,
+            (std::map<std::pair<std::string, std::string>, TableRow>{{{"Table 2", "BS.0"}, row}}));
 }
 
 TEST(Claims, UnitsSayWhereNothingDiffers) {

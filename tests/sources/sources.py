@@ -1,4 +1,6 @@
-"""Whose sources name a run: a policy's file concerns that policy alone, comments nobody."""
+"""Whose sources name a run: a policy's file concerns that policy alone, comments and papers' columns nobody. And what serves
+all papers names none of them.
+"""
 import os
 import re
 import shutil
@@ -20,9 +22,23 @@ def hashes(root):
     return found
 
 
+def names_no_paper():
+    """Code that serves all papers is none's: their names stand in comments, as sources, and in help texts, as examples."""
+    papers = [name.removesuffix(".toml") for name in sorted(os.listdir(os.path.join(ROOT, "experiments/claims")))]
+    for folder in ("apps", "src/experiment", "src/database", "src/report", "src/sweep"):
+        for name in sorted(os.listdir(os.path.join(ROOT, folder))):
+            if not name.endswith((".cpp", ".hpp")):
+                continue
+            with open(os.path.join(ROOT, folder, name)) as file:
+                code = re.sub(r"//[^\n]*", "", re.sub(r'R"\(.*?\)"', "", file.read(), flags=re.S))
+            found = [paper for paper in papers if paper in code]
+            assert not found, f"{folder}/{name} names {found}: what is a paper's is in papers/ (docs/adding-a-paper.md)"
+
+
 def main():
+    names_no_paper()
     with tempfile.TemporaryDirectory() as root:
-        for folder in ("src", "benchmarks"):
+        for folder in ("src", "benchmarks", "papers"):
             shutil.copytree(os.path.join(ROOT, folder), os.path.join(root, folder))
         before = hashes(root)
         assert {"even.cpp", "smk_p.cpp", "ws.cpp", "hotspot", "simulator"} <= set(before), before
@@ -60,11 +76,12 @@ def main():
                lambda old: '#include "policy/block_scheduler.hpp"\nregister_block_scheduler({});\n', set())
         expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
         expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
+        expect("papers/dai18/table2.cpp", lambda old: old + code, set())  # shows what came of runs
         for comment in ("\n// Another word.\n", "\n  /// Another word: \"quoted\", with [brackets]; and more.\n"):
             expect("src/sm/lsu.cpp", lambda old: old.rstrip("\n") + comment, set())
             expect("src/policy/policy.hpp", lambda old: old.rstrip("\n") + comment, set())
         expect("src/sm/lsu.cpp", lambda old: old.replace(";\n", ";  // Another word.\n", 1), set())
-    print("sources are hashed by whom they concern")
+    print("sources are hashed by whom they concern; what serves all papers names none")
 
 
 main()
