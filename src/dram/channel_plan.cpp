@@ -16,7 +16,7 @@ void Channel::release_return(Tick at) {
   };
   for (; place > 0 && slot(place - 1) > at; --place) slot(place) = slot(place - 1);
   slot(place) = at;
-  if (was_full && plan_ == Plan::Normal) plan(std::max(last_ + 1, Tick{0}));
+  if (was_full) plan(std::max(last_ + 1, Tick{0}));  // perhaps a command before the refresh
 }
 
 void Channel::plan(Tick base) {
