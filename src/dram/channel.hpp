@@ -44,6 +44,8 @@ struct Command {
 ///     oldest moves one burst;
 ///  2. row, unless (1) took the shared command bus: each bank that offered none offers its oldest request; of
 ///     those whose timing allows it now, the oldest has its bank activated, or precharged.
+/// A read whose first burst has moved comes before all others of its bank: a refresh, or writes, may have
+/// closed its row, and others may wait for its place of the return queue.
 /// fcfs: (1) looks at the oldest request of the channel alone, and a bank serves its requests in order.
 /// Timing: RCD RP RC RAS per bank; RRD and FAW between activations; CCD between column commands, CCDL within
 /// a bank group; RTPL from a read, WR from the end of write data to a precharge; CDLR from the end of write
@@ -134,8 +136,9 @@ class Channel {
     Tick precharge = 0;
     Tick column = 0;
     std::uint16_t head = kNone, tail = kNone;
-    std::uint16_t hit = kNone;   // request for the open row to serve next
-    std::uint16_t want = kNone;  // request to open a row for, when there is no hit
+    std::uint16_t hit = kNone;    // request for the open row to serve next
+    std::uint16_t want = kNone;   // request to open a row for, when there is no hit
+    std::uint16_t begun = kNone;  // read whose row was closed between its bursts
     std::uint32_t group = 0;
     bool hit_is_write = false;
     bool fresh = false;  // no column command yet since its activation

@@ -249,6 +249,11 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
 void Channel::precharge(Bank& bank, std::uint32_t index, Tick now) {
   record(now, CommandKind::Precharge, index, 0);
   bank.open_row = kClosed;
+  if (refi_ > 0 || write_high_ > 0) {  // else no read lacks bursts
+    for (std::uint16_t i = bank.head; i != kNone; i = entries_[i].next) {
+      if (entries_[i].started) bank.begun = i;
+    }
+  }
   open_banks_ &= ~(std::uint64_t{1} << index);
   bank.activate = std::max(bank.activate, now + rp_);
   offer_row(index);
