@@ -208,9 +208,16 @@ class Slice {
   Mshrs mshrs_;
   Ring<dram::Request> misses_;
   Ring<Fill> fills_;
-  RequestList ready_;                   // data has come, reply not yet queued
-  std::vector<std::uint16_t> victims_;  // MSHRs with a victim to write back, oldest first
-  std::vector<Atomic> atomics_;         // in progress, in order of acceptance
+  RequestList ready_;  // data has come, reply not yet queued
+  struct Victim {
+    std::uint64_t slice_line;
+    std::uint16_t mshr;  // whose fill has evicted it
+    std::uint8_t space;
+    std::uint8_t dirty;
+    AppId app;
+  };
+  std::vector<Victim> victims_;  // to be written back, oldest first
+  std::vector<Atomic> atomics_;  // in progress, in order of acceptance
 
   noc::Port injection_;
   Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
