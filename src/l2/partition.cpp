@@ -89,6 +89,8 @@ struct Partition::State {
   [[nodiscard]] Cycle next_event() const;
   [[nodiscard]] Cycle channel_cycle();
   void step(Cycle now);
+  template <typename Condition>
+  void step_slices(Cycle now, Condition condition);
   bool run_channel(dram::Tick limit);
   [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
@@ -193,13 +195,27 @@ void Partition::State::enter(Cycle end) {
 
 inline void Partition::State::step(Cycle now) {
   while (credits.next() < shared.complete && credits.next() <= now) take_credits();
-  // The slice after the one that used the channel last goes first.
+  if (fast) {
+    // The first of several L2 cycles. The others come with the next event, which is in this core cycle too.
+    std::uint64_t tick = ~std::uint64_t{0};
+    for (std::uint32_t i = 0; i < slice_count; ++i) {
+      if (shared.next[i] == now) tick = std::min(tick, slices[i].next_tick());
+    }
+    step_slices(now, [tick](const Slice& slice) { return slice.next_tick() == tick; });
+  } else {
+    step_slices(now, [](const Slice&) { return true; });
+  }
+  stepped = now + 1;
+}
+
+/// The slice after the one that used the channel last goes first.
+template <typename Condition>
+inline void Partition::State::step_slices(Cycle now, Condition condition) {
   std::uint32_t i = shared.last_to_dram;
   for (std::uint32_t n = 0; n < slice_count; ++n) {
     if (++i >= slice_count) i = 0;
-    if (shared.next[i] == now) slices[i].step();
+    if (shared.next[i] == now && condition(slices[i])) slices[i].step();
   }
-  stepped = now + 1;
 }
 
 // Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.

@@ -81,6 +81,8 @@ class Slice {
   [[nodiscard]] Cycle next_entry() const {
     return crowded() && !departed_.empty() ? departed_.front() : kNever;
   }
+  /// L2 cycle of step().
+  [[nodiscard]] std::uint64_t next_tick() const { return next_tick_; }
   /// Everything of the L2 cycle that falls in core cycle Shared::next.
   void step();
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
