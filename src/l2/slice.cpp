@@ -129,7 +129,8 @@ void Slice::step() {
   if (!atomics_.empty()) finish_atomics(tick);
   if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
   if (!victims_.empty()) queue_victims();
-  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick) {
+  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick &&
+      (!head_unanswered_ || !output_full(tick))) {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
@@ -453,7 +454,7 @@ inline void Slice::complete_fill(const Fill& fill) {
     ready_.push(s_.pool, index);
   }
   entry.waiters = waiting;
-  head_blocked_ = false;
+  head_blocked_ = head_unanswered_ = false;
   if (entry.pending != 0) return;
   if (on_fill_) {
     mshrs_.forget(fill.mshr);

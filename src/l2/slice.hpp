@@ -239,7 +239,7 @@ class Slice {
   bool head_blocked_ = false;     // by a reservation: until a fill, a drained waiter or a sent miss
   bool head_wants_room_ = false;  // it is to fetch a line that is not here, and the miss queue was full
   bool head_is_absent_ = false;   // known from the last look: its line has neither way nor register
-  bool head_unanswered_ = false;  // by the output queue
+  bool head_unanswered_ = false;  // by the output queue: until a place is free, or a fill
   bool drain_blocked_ = false;    // by the output queue
   Stall reservation_;
   Stall controller_;
