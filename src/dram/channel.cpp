@@ -110,6 +110,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
 
 void Channel::push(const Request& request, Tick now) {
   GPUMUX_DCHECK(!full() && now > last_ && now <= next_ && request.sectors != 0);
+  if (request_trace_ != nullptr) request_trace_->push_back({now, request});
   if (size_ == 0 && refi_ > 0) catch_up_refresh(now);
   const AddressMap::Place place = map_.locate(request.local_line);
   const std::uint16_t index = free_;

@@ -29,6 +29,12 @@ struct Request {
   arch::KernelSlot kernel = 0;
 };
 
+/// A request and the clock from which it can be served.
+struct Arrival {
+  Tick tick;
+  Request request;
+};
+
 enum class CommandKind : std::uint8_t { Read, Write, Activate, Precharge, Refresh };
 struct Command {
   Tick tick;
@@ -108,6 +114,8 @@ class Channel {
   void count(arch::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
+  /// Records every request likewise.
+  void set_request_trace(std::vector<Arrival>* trace) { request_trace_ = trace; }
   [[nodiscard]] std::string describe(const std::string& name) const;
 
  private:
@@ -316,6 +324,7 @@ class Channel {
 
   std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_misses_ = 0, activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
+  std::vector<Arrival>* request_trace_ = nullptr;
 };
 
 }  // namespace gpumux::dram

@@ -430,4 +430,6 @@ std::string Partition::describe_waits() const {
 
 std::uint64_t Partition::progress() const { return state_->shared.progress; }
 
+dram::Channel& Partition::channel() { return state_->shared.channel; }
+
 }  // namespace gpumux::l2

@@ -57,15 +57,18 @@ struct Shared {
 ///     too.
 ///   - One tag access per L2 cycle, in order. Hits hold the data port for their bytes, fills the fill port.
 ///   - A hit's reply (or a write's acknowledgement) is in the output queue `latency` cycles after its
-///   arrival,
-///     later by the cycles that the data port takes beyond the first. A fill frees its waiters one per cycle.
+///     arrival, later by the cycles that the data port takes beyond the first. A fill frees its waiters one
+///     per cycle.
 ///   - A read, or an atomic operation, waits for its sectors. A write never waits: one that covers its
-///   sectors
-///     makes them valid, another one is kept beside the line and has its sectors fetched.
+///     sectors makes them valid, another one is kept beside the line and has its sectors fetched.
 ///   - An atomic instruction holds its place in the output queue while its operations are performed, one
-///   after
-///     the other, and after those of earlier ones on the same line.
+///     after the other, and after those of earlier ones on the same line.
 ///   - A place of the output queue is free again when the reply's first flit enters the injection port.
+///   - Places, and with them the ports, are given ahead of their time: to a request when it arrives, to a
+///     hit's reply when its tags are read.
+///   - Lines count as used when their tags are read, and when they take their place.
+///   - In an L2 cycle, in this order: fills, atomic instructions that end, one waiter that a fill has freed,
+///     what fills have evicted to the miss queue, the tags, one miss to the channel.
 class Slice {
  public:
   Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& shared);
