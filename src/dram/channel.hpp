@@ -168,7 +168,8 @@ class Channel {
   void consider_rows(std::uint64_t banks, Tick least);
   void plan_columns(Tick base);
   /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
-  /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
+  /// `read` and writes from `write` on, both no earlier. Returns its clock; kNoTick and no bank without
+  /// offers.
   Tick choose_column(Tick soonest, Tick read, Tick write, std::uint32_t& bank) {
     if (hits_ <= kFewHits) return choose_earliest(soonest, read, write, bank);
     std::uint64_t ready = hit_banks_;
@@ -197,12 +198,15 @@ class Channel {
     }
     return choose_earliest(soonest, read, write, bank);
   }
+  /// Earliest column command by the timing of the bank and its group.
+  [[nodiscard]] Tick earliest_column(const Bank& bank) const {
+    return std::max(bank.column, group_column_[bank.group]);
+  }
   Tick choose_earliest(Tick soonest, Tick read, Tick write, std::uint32_t& bank) const {
     Tick first = kNoTick;
     for (std::uint32_t i = 0; i < hits_; ++i) {
       const Bank& other = banks_[hit_order_[i]];
-      const Tick own = std::max(std::max(other.column, group_column_[other.group]), soonest);
-      const Tick at = std::max(own, other.hit_is_write ? write : read);
+      const Tick at = std::max(other.hit_is_write ? write : read, earliest_column(other));
       if (at < first) {  // an earlier one in the order is older
         first = at;
         bank = hit_order_[i];
@@ -232,6 +236,7 @@ class Channel {
   bool update_drain();
   bool issue(Completion& completion);
   bool issue_columns(Tick limit, Completion& completion);
+  Tick move_burst(Bank& bank, std::uint32_t index, Entry& entry, Tick now);
   bool issue_column(std::uint32_t bank, Tick now, Completion& completion, bool& room);
   /// After a burst of a request that goes on; true when run() shall tell of the places that are free now.
   bool free_places(Entry& entry) {

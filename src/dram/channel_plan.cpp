@@ -80,7 +80,7 @@ void Channel::free_returns(Tick now) {
 void Channel::consider_column(std::uint32_t index, Tick base) {
   const Bank& bank = banks_[index];
   if (fcfs_ && bank.hit != oldest_eligible()) return;
-  Tick at = std::max({bank.column, group_column_[bank.group], bank.hit_is_write ? write_ : read_, base});
+  Tick at = std::max({earliest_column(bank), bank.hit_is_write ? write_ : read_, base});
   if (returns_ >= return_capacity_ && !bank.hit_is_write && !entries_[bank.hit].started) {
     if (release_count_ == 0) return;  // release_return() plans anew
     at = std::max(at, return_release_[release_head_]);
