@@ -48,6 +48,12 @@ void copy_properties(Request& request, const MemRequest& message) {
               reinterpret_cast<const std::byte*>(&message) + offsetof(MemRequest, kernel), kProperties);
 }
 
+// The small ones beside them lie in the same cache lines.
+template <typename... Members>
+[[gnu::always_inline]] inline void prefetch_members(const Members&... members) {
+  (prefetch_lines(&members, &members + 1), ...);
+}
+
 }  // namespace
 
 struct Partition::State {
@@ -264,8 +270,11 @@ Cycle Partition::State::channel_cycle() {
 
 void Partition::prefetch() const {
   const State& s = *state_;
-  prefetch_lines(&s.shared, &s.shared.next[slice_count_]);
-  prefetch_lines(&s.fixed_latency, &s + 1);
+  const Shared& shared = s.shared;
+  prefetch_members(shared.network, shared.l2_clock, shared.dram_clock, shared.pool, shared.channel,
+                   shared.counters, shared.replies);
+  prefetch_lines(shared.next.data(), shared.next.data() + slice_count_);
+  prefetch_members(s.fixed_latency, s.arrivals, s.credits, s.channel_tick);
   prefetch_lines(slices_, slices_ + slice_count_);
   constexpr std::size_t kMessages = 8;  // the host sees by itself that the others follow
   prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + std::min(mailbox_.in.size(), kMessages));
