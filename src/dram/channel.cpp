@@ -110,6 +110,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
 
 void Channel::push(const Request& request, Tick now) {
   GPUMUX_DCHECK(!full() && now > last_ && now <= next_ && request.sectors != 0);
+  if (request_trace_ != nullptr) request_trace_->push_back({now, request});
   if (size_ == 0 && refi_ > 0) catch_up_refresh(now);
   const AddressMap::Place place = map_.locate(request.local_line);
   const std::uint16_t index = free_;
@@ -210,8 +211,11 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
     while (i != kNone && !eligible(entries_[i])) i = entries_[i].next;
     return i;
   };
+  const bool resumes = bank.begun != kNone && eligible(entries_[bank.begun]);
   std::uint16_t hit = kNone;
-  if (fcfs_) {
+  if (resumes) {
+    if (entries_[bank.begun].row == bank.open_row) hit = bank.begun;
+  } else if (fcfs_) {
     const std::uint16_t head = first_eligible();
     if (head != kNone && entries_[head].row == bank.open_row) hit = head;
   } else if (bank.open_row != kClosed) {
@@ -225,7 +229,7 @@ void Channel::select(std::uint32_t index, std::uint16_t from) {
     insert_hit(index);
     return;
   }
-  bank.want = first_eligible();
+  bank.want = resumes ? bank.begun : first_eligible();
   if (bank.want != kNone) {
     row_offers_[index].age = entries_[bank.want].age;
     offer_row(index);
@@ -289,6 +293,7 @@ void Channel::remove(std::uint16_t index) {
   (e.later == kNone ? youngest_ : entries_[e.later].earlier) = e.earlier;
   --(e.write ? writes_ : reads_);
   --size_;
+  if (bank.begun == index) bank.begun = kNone;
   freed_ = e.places;
   used_ -= freed_;
   e.next = free_;

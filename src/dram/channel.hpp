@@ -29,6 +29,12 @@ struct Request {
   arch::KernelSlot kernel = 0;
 };
 
+/// A request and the clock from which it can be served.
+struct Arrival {
+  Tick tick;
+  Request request;
+};
+
 enum class CommandKind : std::uint8_t { Read, Write, Activate, Precharge, Refresh };
 struct Command {
   Tick tick;
@@ -44,6 +50,8 @@ struct Command {
 ///     oldest moves one burst;
 ///  2. row, unless (1) took the shared command bus: each bank that offered none offers its oldest request; of
 ///     those whose timing allows it now, the oldest has its bank activated, or precharged.
+/// A read whose first burst has moved comes before all others of its bank: a refresh, or writes, may have
+/// closed its row, and others may wait for its place of the return queue.
 /// fcfs: (1) looks at the oldest request of the channel alone, and a bank serves its requests in order.
 /// Timing: RCD RP RC RAS per bank; RRD and FAW between activations; CCD between column commands, CCDL within
 /// a bank group; RTPL from a read, WR from the end of write data to a precharge; CDLR from the end of write
@@ -106,6 +114,8 @@ class Channel {
   void count(arch::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
+  /// Records every request likewise.
+  void set_request_trace(std::vector<Arrival>* trace) { request_trace_ = trace; }
   [[nodiscard]] std::string describe(const std::string& name) const;
 
  private:
@@ -134,8 +144,9 @@ class Channel {
     Tick precharge = 0;
     Tick column = 0;
     std::uint16_t head = kNone, tail = kNone;
-    std::uint16_t hit = kNone;   // request for the open row to serve next
-    std::uint16_t want = kNone;  // request to open a row for, when there is no hit
+    std::uint16_t hit = kNone;    // request for the open row to serve next
+    std::uint16_t want = kNone;   // request to open a row for, when there is no hit
+    std::uint16_t begun = kNone;  // read whose row was closed between its bursts
     std::uint32_t group = 0;
     bool hit_is_write = false;
     bool fresh = false;  // no column command yet since its activation
@@ -157,7 +168,8 @@ class Channel {
   void consider_rows(std::uint64_t banks, Tick least);
   void plan_columns(Tick base);
   /// The bank of the oldest offer of those that can go first, when none can before `soonest`, reads from
-  /// `read` and writes from `write` on. Returns its clock; kNoTick and no bank without offers.
+  /// `read` and writes from `write` on, both no earlier. Returns its clock; kNoTick and no bank without
+  /// offers.
   Tick choose_column(Tick soonest, Tick read, Tick write, std::uint32_t& bank) {
     if (hits_ <= kFewHits) return choose_earliest(soonest, read, write, bank);
     std::uint64_t ready = hit_banks_;
@@ -186,12 +198,15 @@ class Channel {
     }
     return choose_earliest(soonest, read, write, bank);
   }
+  /// Earliest column command by the timing of the bank and its group.
+  [[nodiscard]] Tick earliest_column(const Bank& bank) const {
+    return std::max(bank.column, group_column_[bank.group]);
+  }
   Tick choose_earliest(Tick soonest, Tick read, Tick write, std::uint32_t& bank) const {
     Tick first = kNoTick;
     for (std::uint32_t i = 0; i < hits_; ++i) {
       const Bank& other = banks_[hit_order_[i]];
-      const Tick own = std::max(std::max(other.column, group_column_[other.group]), soonest);
-      const Tick at = std::max(own, other.hit_is_write ? write : read);
+      const Tick at = std::max(other.hit_is_write ? write : read, earliest_column(other));
       if (at < first) {  // an earlier one in the order is older
         first = at;
         bank = hit_order_[i];
@@ -221,6 +236,7 @@ class Channel {
   bool update_drain();
   bool issue(Completion& completion);
   bool issue_columns(Tick limit, Completion& completion);
+  Tick move_burst(Bank& bank, std::uint32_t index, Entry& entry, Tick now);
   bool issue_column(std::uint32_t bank, Tick now, Completion& completion, bool& room);
   /// After a burst of a request that goes on; true when run() shall tell of the places that are free now.
   bool free_places(Entry& entry) {
@@ -313,6 +329,7 @@ class Channel {
 
   std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_misses_ = 0, activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
+  std::vector<Arrival>* request_trace_ = nullptr;
 };
 
 }  // namespace gpumux::dram

@@ -23,54 +23,61 @@ bool Channel::run(Tick limit, Completion& completion, bool each_place) {
   return false;
 }
 
+// Moves a burst of the bank's offer, `entry`: what that means for later commands of the bank and later
+// columns of the channel. Returns the first whole clock at which all its data has been moved.
+[[gnu::always_inline]] inline Tick Channel::move_burst(Bank& bank, std::uint32_t index, Entry& entry,
+                                                       Tick now) {
+  const bool write = entry.write;
+  record(now, write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
+  if (bank.fresh) {
+    bank.fresh = false;
+    ++row_misses_;
+  }
+  const Tick nominal = now + (write ? wl_ : cl_);
+  if (bus_whole_ < nominal) {
+    bus_whole_ = nominal;
+    bus_fraction_ = 0;
+  }
+  bus_whole_ += burst_whole_;
+  bus_fraction_ += burst_fraction_;
+  if (bus_fraction_ >= clock_parts_) {
+    bus_fraction_ -= clock_parts_;
+    ++bus_whole_;
+  }
+  const Tick end = bus_whole_ + (bus_fraction_ > 0 ? 1 : 0);
+  const Tick next = now + ccd_;
+  group_column_[bank.group] = now + ccdl_;
+  held_groups_ |= std::uint64_t{1} << bank.group;
+  if (write) {
+    ++write_bursts_;
+    write_ = std::max({write_, next, bus_whole_ - wl_});
+    read_ = std::max({read_, next, bus_whole_ - cl_, end + cdlr_});
+    bank.precharge = std::max(bank.precharge, end + wr_);
+  } else {
+    ++read_bursts_;
+    read_ = std::max({read_, next, bus_whole_ - cl_});
+    write_ = std::max({write_, next, end + kBusTurnaround - wl_});
+    bank.precharge = std::max(bank.precharge, now + rtpl_);
+    if (!entry.started) {
+      entry.started = true;
+      if (returns_ >= return_capacity_) free_returns(now);
+      ++returns_;
+      GPUMUX_DCHECK(returns_ <= return_capacity_);
+    }
+  }
+  return end;
+}
+
 // Column commands as long as nothing else is due, until run() has something to tell: true then. They change
 // the timing of columns alone, so the next row command stays as chosen.
 bool Channel::issue_columns(Tick limit, Completion& completion) {
   const Tick stop = std::min({limit, row_tick_, refresh_due_});
   Tick now = column_tick_;
-  Tick read = read_, write = write_, bus_whole = bus_whole_;
-  std::uint32_t bus_fraction = bus_fraction_;
   std::uint32_t index = column_bank_;
-  const Tick ccd = ccd_;
-  bool full = false;
   while (true) {
     Bank& bank = banks_[index];
     Entry& e = entries_[bank.hit];
-    record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-    if (bank.fresh) {
-      bank.fresh = false;
-      ++row_misses_;
-    }
-    const Tick nominal = now + (e.write ? wl_ : cl_);
-    if (bus_whole < nominal) {
-      bus_whole = nominal;
-      bus_fraction = 0;
-    }
-    bus_whole += burst_whole_;
-    bus_fraction += burst_fraction_;
-    if (bus_fraction >= clock_parts_) {
-      bus_fraction -= clock_parts_;
-      ++bus_whole;
-    }
-    const Tick end = bus_whole + (bus_fraction > 0 ? 1 : 0);
-    group_column_[bank.group] = now + ccdl_;
-    held_groups_ |= std::uint64_t{1} << bank.group;
-    if (e.write) {
-      ++write_bursts_;
-      write = std::max({write, now + ccd, bus_whole - wl_});
-      read = std::max({read, now + ccd, end + cdlr_, bus_whole - cl_});
-      bank.precharge = std::max(bank.precharge, end + wr_);
-    } else {
-      ++read_bursts_;
-      const Tick next = std::max(now + ccd, bus_whole - cl_);
-      read = std::max(read, next);
-      write = std::max({write, now + ccd, end + kBusTurnaround - wl_});
-      bank.precharge = std::max(bank.precharge, now + rtpl_);
-      if (!e.started) {
-        e.started = true;
-        full = ++returns_ >= return_capacity_;
-      }
-    }
+    const Tick end = move_burst(bank, index, e, now);
     last_ = now;
     const bool through = --e.bursts == 0;
     bool tell = through;
@@ -79,11 +86,7 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
       const std::uint16_t next = e.next;
       remove(bank.hit);
       // Another request for the open row is this bank's offer without a look at rows; else plan anew.
-      if (!next_hit(bank, index, next) || write_high_ > 0 || full) {
-        read_ = read;
-        write_ = write;
-        bus_whole_ = bus_whole;
-        bus_fraction_ = bus_fraction;
+      if (!next_hit(bank, index, next) || write_high_ > 0 || returns_ >= return_capacity_) {
         if (update_drain()) select_all();
         plan(now + 1);
         return true;
@@ -91,26 +94,19 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
     } else {
       tell = free_places(e);
       if (tell) completion = {e.token, 0, end};
-      if (full) {  // columns may have to wait for the return queue
-        read_ = read;
-        write_ = write;
-        bus_whole_ = bus_whole;
-        bus_fraction_ = bus_fraction;
+      if (returns_ >= return_capacity_) {  // columns may have to wait for the return queue
         free_returns(now + 1);
         plan_columns(now + 1);
         settle_plan(last_ + 1);
         return tell;
       }
     }
-    now = choose_column(std::min(read, write), read, write, index);  // both are past this clock
+    // Both directions are past this clock.
+    now = choose_column(std::min(read_, write_), read_, write_, index);
     if (tell || now >= stop) {
-      read_ = read;
-      write_ = write;
       column_tick_ = now;
       column_bank_ = index;
       column_age_ = banks_[index].hit_age;
-      bus_whole_ = bus_whole;
-      bus_fraction_ = bus_fraction;
       settle_plan(last_ + 1);
       return tell;
     }
@@ -162,44 +158,9 @@ void Channel::issue_refresh_command() {
 
 // True when the request is through.
 bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion, bool& room) {
-  Bank& bank = banks_[index];
-  const std::uint16_t request = bank.hit;
+  const std::uint16_t request = banks_[index].hit;
   Entry& e = entries_[request];
-  record(now, e.write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
-  row_misses_ += bank.fresh ? 1 : 0;
-  bank.fresh = false;
-
-  const Tick nominal = now + (e.write ? wl_ : cl_);
-  if (bus_whole_ < nominal) {
-    bus_whole_ = nominal;
-    bus_fraction_ = 0;
-  }
-  bus_whole_ += burst_whole_;
-  bus_fraction_ += burst_fraction_;
-  if (bus_fraction_ >= clock_parts_) {
-    bus_fraction_ -= clock_parts_;
-    ++bus_whole_;
-  }
-  const Tick end = bus_whole_ + (bus_fraction_ > 0 ? 1 : 0);
-  group_column_[bank.group] = now + ccdl_;
-  held_groups_ |= std::uint64_t{1} << bank.group;
-  if (e.write) {
-    ++write_bursts_;
-    write_ = std::max({write_, now + ccd_, bus_whole_ - wl_});
-    read_ = std::max({read_, now + ccd_, end + cdlr_, bus_whole_ - cl_});
-    bank.precharge = std::max(bank.precharge, end + wr_);
-  } else {
-    ++read_bursts_;
-    read_ = std::max({read_, now + ccd_, bus_whole_ - cl_});
-    write_ = std::max({write_, now + ccd_, end + kBusTurnaround - wl_});
-    bank.precharge = std::max(bank.precharge, now + rtpl_);
-    if (!e.started) {
-      e.started = true;
-      free_returns(now);
-      ++returns_;
-      GPUMUX_DCHECK(returns_ <= return_capacity_);
-    }
-  }
+  const Tick end = move_burst(banks_[index], index, e, now);
   if (--e.bursts > 0) {
     room = free_places(e);
     if (room) completion = {e.token, 0, end};
@@ -249,6 +210,11 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
 void Channel::precharge(Bank& bank, std::uint32_t index, Tick now) {
   record(now, CommandKind::Precharge, index, 0);
   bank.open_row = kClosed;
+  if (refi_ > 0 || write_high_ > 0) {  // else no read lacks bursts
+    for (std::uint16_t i = bank.head; i != kNone; i = entries_[i].next) {
+      if (entries_[i].started) bank.begun = i;
+    }
+  }
   open_banks_ &= ~(std::uint64_t{1} << index);
   bank.activate = std::max(bank.activate, now + rp_);
   offer_row(index);

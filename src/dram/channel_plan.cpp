@@ -16,7 +16,7 @@ void Channel::release_return(Tick at) {
   };
   for (; place > 0 && slot(place - 1) > at; --place) slot(place) = slot(place - 1);
   slot(place) = at;
-  if (was_full && plan_ == Plan::Normal) plan(std::max(last_ + 1, Tick{0}));
+  if (was_full) plan(std::max(last_ + 1, Tick{0}));  // perhaps a command before the refresh
 }
 
 void Channel::plan(Tick base) {
@@ -80,7 +80,7 @@ void Channel::free_returns(Tick now) {
 void Channel::consider_column(std::uint32_t index, Tick base) {
   const Bank& bank = banks_[index];
   if (fcfs_ && bank.hit != oldest_eligible()) return;
-  Tick at = std::max({bank.column, group_column_[bank.group], bank.hit_is_write ? write_ : read_, base});
+  Tick at = std::max({earliest_column(bank), bank.hit_is_write ? write_ : read_, base});
   if (returns_ >= return_capacity_ && !bank.hit_is_write && !entries_[bank.hit].started) {
     if (release_count_ == 0) return;  // release_return() plans anew
     at = std::max(at, return_release_[release_head_]);

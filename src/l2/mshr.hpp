@@ -26,11 +26,7 @@ struct alignas(64) Mshr {  // one cache line
   std::uint8_t space = 0;
   AppId app = 0;
   KernelSlot kernel = 0;
-  // on-fill allocation: a victim that waits for the miss queue
-  std::uint8_t victim_dirty = 0;
-  std::uint8_t victim_space = 0;
-  AppId victim_app = 0;
-  std::uint64_t victim_line = 0;
+  std::uint32_t victims = 0;  // on-fill allocation: of its fills, that wait for the miss queue
   std::uint16_t next_free = kNoMshr;
 };
 static_assert(sizeof(Mshr) == 64);

@@ -48,6 +48,12 @@ void copy_properties(Request& request, const MemRequest& message) {
               reinterpret_cast<const std::byte*>(&message) + offsetof(MemRequest, kernel), kProperties);
 }
 
+// The small ones beside them lie in the same cache lines.
+template <typename... Members>
+[[gnu::always_inline]] inline void prefetch_members(const Members&... members) {
+  (prefetch_lines(&members, &members + 1), ...);
+}
+
 }  // namespace
 
 struct Partition::State {
@@ -89,6 +95,8 @@ struct Partition::State {
   [[nodiscard]] Cycle next_event() const;
   [[nodiscard]] Cycle channel_cycle();
   void step(Cycle now);
+  template <typename Condition>
+  void step_slices(Cycle now, Condition condition);
   bool run_channel(dram::Tick limit);
   [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
@@ -193,13 +201,27 @@ void Partition::State::enter(Cycle end) {
 
 inline void Partition::State::step(Cycle now) {
   while (credits.next() < shared.complete && credits.next() <= now) take_credits();
-  // The slice after the one that used the channel last goes first.
+  if (fast) {
+    // The first of several L2 cycles. The others come with the next event, which is in this core cycle too.
+    std::uint64_t tick = ~std::uint64_t{0};
+    for (std::uint32_t i = 0; i < slice_count; ++i) {
+      if (shared.next[i] == now) tick = std::min(tick, slices[i].next_tick());
+    }
+    step_slices(now, [tick](const Slice& slice) { return slice.next_tick() == tick; });
+  } else {
+    step_slices(now, [](const Slice&) { return true; });
+  }
+  stepped = now + 1;
+}
+
+/// The slice after the one that used the channel last goes first.
+template <typename Condition>
+inline void Partition::State::step_slices(Cycle now, Condition condition) {
   std::uint32_t i = shared.last_to_dram;
   for (std::uint32_t n = 0; n < slice_count; ++n) {
     if (++i >= slice_count) i = 0;
-    if (shared.next[i] == now) slices[i].step();
+    if (shared.next[i] == now && condition(slices[i])) slices[i].step();
   }
-  stepped = now + 1;
 }
 
 // Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.
@@ -248,8 +270,11 @@ Cycle Partition::State::channel_cycle() {
 
 void Partition::prefetch() const {
   const State& s = *state_;
-  prefetch_lines(&s.shared, &s.shared.next[slice_count_]);
-  prefetch_lines(&s.fixed_latency, &s + 1);
+  const Shared& shared = s.shared;
+  prefetch_members(shared.network, shared.l2_clock, shared.dram_clock, shared.pool, shared.channel,
+                   shared.counters, shared.replies);
+  prefetch_lines(shared.next.data(), shared.next.data() + slice_count_);
+  prefetch_members(s.fixed_latency, s.arrivals, s.credits, s.channel_tick);
   prefetch_lines(slices_, slices_ + slice_count_);
   constexpr std::size_t kMessages = 8;  // the host sees by itself that the others follow
   prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + std::min(mailbox_.in.size(), kMessages));
@@ -413,5 +438,7 @@ std::string Partition::describe_waits() const {
 }
 
 std::uint64_t Partition::progress() const { return state_->shared.progress; }
+
+dram::Channel& Partition::channel() { return state_->shared.channel; }
 
 }  // namespace gpumux::l2

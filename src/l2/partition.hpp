@@ -13,6 +13,10 @@
 #include "engine/part.hpp"
 #include "noc/partition_map.hpp"
 
+namespace gpumux::dram {
+class Channel;
+}
+
 namespace gpumux::l2 {
 
 using arch::Credit;
@@ -63,6 +67,8 @@ class Partition {
   /// Throws InternalError when the partition, idle and with all credits come back, has kept a request, an
   /// MSHR, a pinned line, a place in a queue or a credit.
   void check_drained() const;
+  /// To trace, for tests.
+  [[nodiscard]] dram::Channel& channel();
 
  private:
   struct State;

@@ -129,7 +129,8 @@ void Slice::step() {
   if (!atomics_.empty()) finish_atomics(tick);
   if (!ready_.empty() && drain_free_ <= tick) drain_ready(tick);
   if (!victims_.empty()) queue_victims();
-  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick) {
+  if (approach_.input() != 0 && !head_blocked_ && tag_free_ <= tick && approach_.front().time <= tick &&
+      (!head_unanswered_ || !output_full(tick))) {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
@@ -453,7 +454,7 @@ inline void Slice::complete_fill(const Fill& fill) {
     ready_.push(s_.pool, index);
   }
   entry.waiters = waiting;
-  head_blocked_ = false;
+  head_blocked_ = head_unanswered_ = false;
   if (entry.pending != 0) return;
   if (on_fill_) {
     mshrs_.forget(fill.mshr);
@@ -465,19 +466,20 @@ inline void Slice::complete_fill(const Fill& fill) {
   retire_if_done(fill.mshr);
 }
 
-// On-fill allocation: the line takes its place only now. Its victim's data stays with the register until the
-// miss queue takes it, so that a fill never waits.
+// On-fill allocation: the line takes its place only now. The register waits until the miss queue takes its
+// victim's data, so that a fill never does.
 std::uint32_t Slice::install_filled(Mshr& entry) {
   std::uint32_t way = tags_.find(entry.set, entry.slice_line, entry.space);
   if (way != kNoWay) return way;
   way = tags_.victim(entry.set);
   const Tags::Line& old = tags_.line(way);
   if (old.dirty != 0) {
-    entry.victim_dirty = old.dirty;
-    entry.victim_line = tags_.slice_line(way);
-    entry.victim_space = static_cast<std::uint8_t>(tags_.space(way));
-    entry.victim_app = old.app;
-    victims_.push_back(mshrs_.index_of(entry));
+    victims_.push_back({.slice_line = tags_.slice_line(way),
+                        .mshr = mshrs_.index_of(entry),
+                        .space = static_cast<std::uint8_t>(tags_.space(way)),
+                        .dirty = old.dirty,
+                        .app = old.app});
+    ++entry.victims;
   }
   tags_.install(way, entry.slice_line, entry.space, entry.app);
   tags_.touch(way);
@@ -486,20 +488,18 @@ std::uint32_t Slice::install_filled(Mshr& entry) {
 
 void Slice::queue_victims() {
   while (!victims_.empty() && miss_room(1)) {
-    const std::uint16_t mshr = victims_.front();
+    const Victim victim = victims_.front();
     victims_.erase(victims_.begin());
-    Mshr& entry = mshrs_[mshr];
-    s_.counters.l2_writebacks += units(entry.victim_dirty);
-    queue_miss(entry.victim_line, entry.victim_space,
-               {.sectors = entry.victim_dirty, .write = true, .app = entry.victim_app});
-    entry.victim_dirty = 0;
-    retire_if_done(mshr);
+    s_.counters.l2_writebacks += units(victim.dirty);
+    queue_miss(victim.slice_line, victim.space, {.sectors = victim.dirty, .write = true, .app = victim.app});
+    --mshrs_[victim.mshr].victims;
+    retire_if_done(victim.mshr);
   }
 }
 
 inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
-  if (entry.pending != 0 || entry.undrained != 0 || entry.victim_dirty != 0) return;
+  if (entry.pending != 0 || entry.undrained != 0 || entry.victims != 0) return;
   mshrs_.release(mshr);
   head_blocked_ = false;
 }

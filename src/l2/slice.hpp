@@ -57,15 +57,18 @@ struct Shared {
 ///     too.
 ///   - One tag access per L2 cycle, in order. Hits hold the data port for their bytes, fills the fill port.
 ///   - A hit's reply (or a write's acknowledgement) is in the output queue `latency` cycles after its
-///   arrival,
-///     later by the cycles that the data port takes beyond the first. A fill frees its waiters one per cycle.
+///     arrival, later by the cycles that the data port takes beyond the first. A fill frees its waiters one
+///     per cycle.
 ///   - A read, or an atomic operation, waits for its sectors. A write never waits: one that covers its
-///   sectors
-///     makes them valid, another one is kept beside the line and has its sectors fetched.
+///     sectors makes them valid, another one is kept beside the line and has its sectors fetched.
 ///   - An atomic instruction holds its place in the output queue while its operations are performed, one
-///   after
-///     the other, and after those of earlier ones on the same line.
+///     after the other, and after those of earlier ones on the same line.
 ///   - A place of the output queue is free again when the reply's first flit enters the injection port.
+///   - Places, and with them the ports, are given ahead of their time: to a request when it arrives, to a
+///     hit's reply when its tags are read.
+///   - Lines count as used when their tags are read, and when they take their place.
+///   - In an L2 cycle, in this order: fills, atomic instructions that end, one waiter that a fill has freed,
+///     what fills have evicted to the miss queue, the tags, one miss to the channel.
 class Slice {
  public:
   Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& shared);
@@ -81,6 +84,8 @@ class Slice {
   [[nodiscard]] Cycle next_entry() const {
     return crowded() && !departed_.empty() ? departed_.front() : kNever;
   }
+  /// L2 cycle of step().
+  [[nodiscard]] std::uint64_t next_tick() const { return next_tick_; }
   /// Everything of the L2 cycle that falls in core cycle Shared::next.
   void step();
   /// Data of a read, all at the L2's side of the channel at core cycle `at`. Returns the core cycle at which
@@ -208,9 +213,16 @@ class Slice {
   Mshrs mshrs_;
   Ring<dram::Request> misses_;
   Ring<Fill> fills_;
-  RequestList ready_;                   // data has come, reply not yet queued
-  std::vector<std::uint16_t> victims_;  // MSHRs with a victim to write back, oldest first
-  std::vector<Atomic> atomics_;         // in progress, in order of acceptance
+  RequestList ready_;  // data has come, reply not yet queued
+  struct Victim {
+    std::uint64_t slice_line;
+    std::uint16_t mshr;  // whose fill has evicted it
+    std::uint8_t space;
+    std::uint8_t dirty;
+    AppId app;
+  };
+  std::vector<Victim> victims_;  // to be written back, oldest first
+  std::vector<Atomic> atomics_;  // in progress, in order of acceptance
 
   noc::Port injection_;
   Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
@@ -230,7 +242,7 @@ class Slice {
   bool head_blocked_ = false;     // by a reservation: until a fill, a drained waiter or a sent miss
   bool head_wants_room_ = false;  // it is to fetch a line that is not here, and the miss queue was full
   bool head_is_absent_ = false;   // known from the last look: its line has neither way nor register
-  bool head_unanswered_ = false;  // by the output queue
+  bool head_unanswered_ = false;  // by the output queue: until a place is free, or a fill
   bool drain_blocked_ = false;    // by the output queue
   Stall reservation_;
   Stall controller_;

@@ -156,6 +156,7 @@ TEST(DramProperty, CommandsEqualThoseOfTheReference) {
       c.write_high_watermark = 8 + random.below(5), c.write_low_watermark = random.below(8);
     if (variant % 6 == 5) c.scheduler = arch::DramOrder::Fcfs;
     if (variant % 8 == 6) c.return_queue = 1 + random.below(4);
+    if (variant % 10 == 2) c.return_queue = 1;
     if (variant % 9 == 4) c.banks = 6, c.bank_groups = 1 + random.below(3);
     if (variant % 11 == 8) c.queue = 1 + random.below(3);
     if (variant % 12 == 7) c.burst_bytes = 16;

@@ -119,8 +119,18 @@ class ReferenceChannel {
       draining_ = writes > 0 && (writes > low || reads == 0);
     }
   }
+  /// The bank's read whose first burst has moved, which comes before all its others.
+  [[nodiscard]] std::optional<std::size_t> begun(std::uint32_t bank) const {
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      if (queue_[i].bank == bank && queue_[i].started && eligible(queue_[i])) return i;
+    }
+    return std::nullopt;
+  }
   /// The bank's offer: its oldest request for the open row (frfcfs), or its oldest if that is for it (fcfs).
   [[nodiscard]] std::optional<std::size_t> offer(std::uint32_t bank) const {
+    if (const auto i = begun(bank)) {
+      return banks_[bank].open && banks_[bank].row == queue_[*i].row ? i : std::nullopt;
+    }
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       if (queue_[i].bank != bank || !eligible(queue_[i])) continue;
       if (banks_[bank].open && banks_[bank].row == queue_[i].row) return i;
@@ -154,6 +164,7 @@ class ReferenceChannel {
     std::vector<bool> seen(banks_.size(), false);
     for (const Entry& e : queue_) {
       if (!eligible(e) || seen[e.bank]) continue;
+      if (begun(e.bank) && !e.started) continue;
       seen[e.bank] = true;
       if (offer(e.bank)) continue;
       const Bank& bank = banks_[e.bank];
