@@ -11,34 +11,8 @@
 
 namespace gpumux::dram {
 
-namespace {
-
-void validate(const arch::DramConfig& c) {
-  const auto require = [](bool holds, const char* text) {
-    if (!holds) throw UserError(text);
-  };
-  require(c.banks >= 1 && c.banks <= 64, "dram.banks must be 1 to 64");
-  require(c.bank_groups >= 1 && c.banks % c.bank_groups == 0, "dram.bank_groups must divide dram.banks");
-  require(c.row_bytes >= kLineBytes &&
-              c.row_bytes % (2 * kLineBytes) == (c.row_bytes == kLineBytes ? kLineBytes : 0),
-          "dram.row_bytes must be 128 or a multiple of 256");
-  require(c.burst_bytes == 8 || c.burst_bytes == 16 || c.burst_bytes == 32 || c.burst_bytes == 64 ||
-              c.burst_bytes == 128,
-          "dram.burst_bytes must be 8, 16, 32, 64 or 128");
-  require(c.bus_bytes >= 1 && c.transfers_per_clock > 0,
-          "dram.bus_bytes and dram.transfers_per_clock must be positive");
-  require(c.queue >= 1 && c.queue < 0xffff, "dram.queue must be 1 to 65534");
-  require(c.return_queue >= 1, "dram.return_queue must be at least 1");
-  require(c.write_low_watermark <= c.write_high_watermark,
-          "dram.write_low_watermark must not exceed dram.write_high_watermark");
-  require(c.REFI == 0 || c.RFC + c.RAS + c.RP + c.banks < c.REFI,
-          "dram.REFI must leave time after a refresh: more than RFC + RAS + RP + banks");
-}
-
-}  // namespace
-
 Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
-    : map_((validate(c), c)),
+    : map_(c),
       capacity_(c.queue),
       return_capacity_(c.return_queue),
       reads_by_sector_(reads_by_sector),
@@ -49,7 +23,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
       rc_(c.RC),
       ras_(c.RAS),
       rrd_(c.RRD),
-      ccd_(std::max<std::uint32_t>(c.CCD, 1)),
+      ccd_(c.CCD),
       ccdl_(c.CCDL),
       cdlr_(c.CDLR),
       wr_(c.WR),
@@ -59,8 +33,8 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
       rfc_(c.RFC),
       separate_row_bus_(c.separate_row_bus),
       fcfs_(c.scheduler == arch::DramOrder::Fcfs),
-      write_high_(std::min(c.write_high_watermark, c.queue)),
-      write_low_(std::min(c.write_low_watermark, write_high_)),
+      write_high_(c.write_high_watermark),
+      write_low_(c.write_low_watermark),
       burst_bytes_(c.burst_bytes),
       entries_(capacity_),
       return_release_(return_capacity_),

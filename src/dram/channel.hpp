@@ -70,8 +70,8 @@ struct Command {
 /// push() corrects the decision.
 class Channel {
  public:
-  /// `reads_by_sector`: the cache above is sectored. Throws UserError for sizes or timing that no channel can
-  /// have.
+  /// `config`: in the ranges of its keys and without contradiction (arch/config_file_check.cpp).
+  /// `reads_by_sector`: the cache above is sectored.
   explicit Channel(const arch::DramConfig& config, bool reads_by_sector = false);
 
   [[nodiscard]] bool full() const { return used_ >= capacity_; }

@@ -15,17 +15,6 @@ namespace gpumux::l2 {
 
 namespace {
 
-void validate(const arch::L2Config& c) {
-  const auto require = [](bool holds, const char* text) {
-    if (!holds) throw UserError(text);
-  };
-  require(c.mshr_entries >= 1 && c.mshr_entries < kNoMshr, "l2.mshr_entries must be 1 to 65534");
-  require(c.slices_per_partition <= 64, "l2.slices_per_partition must be at most 64");
-  require(c.mshr_merges >= 1, "l2.mshr_merges must be at least 1");
-  require(c.miss_queue >= 1 && c.input_queue >= 1 && c.output_queue >= 1,
-          "l2.miss_queue, l2.input_queue and l2.output_queue must be at least 1");
-}
-
 // What both name alike, from `kernel` to `flits`: eight bytes at once.
 constexpr std::size_t kProperties = 8;
 static_assert(offsetof(MemRequest, flits) - offsetof(MemRequest, kernel) == kProperties - 1);
@@ -63,11 +52,11 @@ struct Partition::State {
   static constexpr Cycle kLongestWheel = 4096;
   static constexpr Cycle kPrefetched = 8;  // cycles: what they need is fetched before they begin
   State(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
-      : shared((validate(config.l2), config), id, map),
+      : shared(config, id, map),
         fixed_latency(config.dram.fixed_latency),
         slice_count(config.l2.slices_per_partition),
         reply_flits(shared.network.flits(kLineBytes)),
-        latency(std::max<std::uint32_t>(1, config.l2.latency)),
+        latency(config.l2.latency),
         fast(config.clocks.l2 > config.clocks.core),
         // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
         arrivals(static_cast<std::uint32_t>(4 * shared.network.latency +

@@ -27,6 +27,7 @@ class Slice;
 
 class Partition {
  public:
+  /// `config`: as of dram::Channel.
   Partition(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
   ~Partition();
   Partition(const Partition&) = delete;

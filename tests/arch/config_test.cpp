@@ -219,6 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "dram.REFI=1000", "both 0 or neither"},
         Contradiction{"dai18-maxwell", "dram.row_size=384", "multiple of 256"},
         Contradiction{"dai18-maxwell", "dram.write_high_watermark=17", "exceeds dram.queue"},
+        Contradiction{"dai18-maxwell", "dram.write_low_watermark=5", "not below dram.write_high_watermark"},
+        Contradiction{"dai18-maxwell", "dram.banks=65", "it must be 1 to 64 banks"},
+        Contradiction{"dai18-maxwell", "dram.return_queue=0", "it must be 1 to 4096 requests"},
+        Contradiction{"dai18-maxwell", "l2.mshr_merges=0", "it must be 1 to 1024 requests"},
         Contradiction{"dai18-maxwell", "icache.size=1000", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "icache.line_size=1024", "it must be 32 to 128 bytes"},
         Contradiction{"dai18-maxwell", "constant.line_size=96", "does not divide the 128 bytes of a line"},
@@ -232,6 +236,17 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "l1.sectored=yes", "must be true or false"},
         Contradiction{"dai18-maxwell", "latency.int_add=4", "two numbers"}),
     [](const auto& at) { return std::to_string(at.index); });
+
+TEST(Overrides, LeaveTimeBetweenRefreshes) {
+  EXPECT_NO_THROW((void)load_machine("dai18-maxwell", {"dram.RFC=60", "dram.REFI=117"}));
+  try {
+    (void)load_machine("dai18-maxwell", {"dram.RFC=60", "dram.REFI=116"});
+    FAIL() << "has no time but for refreshes";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string_view(error.what()).find("REFI = 116 leaves no time"), std::string::npos)
+        << error.what();
+  }
+}
 
 TEST(Overrides, TakeEveryKindOfValue) {
   const MachineConfig config =

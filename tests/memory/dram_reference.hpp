@@ -111,12 +111,10 @@ class ReferenceChannel {
     const auto writes = static_cast<std::uint32_t>(
         std::count_if(queue_.begin(), queue_.end(), [](const Entry& e) { return e.write; }));
     const auto reads = static_cast<std::uint32_t>(queue_.size()) - writes;
-    const std::uint32_t high = std::min(c_.write_high_watermark, c_.queue);
-    const std::uint32_t low = std::min(c_.write_low_watermark, high);
     if (!draining_) {
-      draining_ = writes >= high || (reads == 0 && writes > 0);
+      draining_ = writes >= c_.write_high_watermark || (reads == 0 && writes > 0);
     } else {
-      draining_ = writes > 0 && (writes > low || reads == 0);
+      draining_ = writes > 0 && (writes > c_.write_low_watermark || reads == 0);
     }
   }
   /// The bank's read whose first burst has moved, which comes before all its others.
@@ -187,7 +185,7 @@ class ReferenceChannel {
                      static_cast<std::uint16_t>(e.bank), e.row});
     bus_ = std::max(bus_, (now + Tick{e.write ? c_.WL : c_.CL}) * parts_) + burst_parts_;
     const Tick end = (bus_ + parts_ - 1) / parts_;
-    column_ = now + std::max<Tick>(1, c_.CCD);
+    column_ = now + Tick{c_.CCD};
     column_in_group_[e.group] = now + Tick{c_.CCDL};
     if (e.write) {
       read_after_write_ = end + Tick{c_.CDLR};

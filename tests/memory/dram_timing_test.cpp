@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "dram/channel.hpp"
 
 namespace gpumux::test {
@@ -303,26 +302,6 @@ TEST(DramTiming, WriteWatermarks) {
   // Between the reads at 12, 20 and 60 no read is queued, so writes go ahead at once.
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 'w'), 3);
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 'r'), 4);
-}
-
-TEST(DramTiming, ImpossibleChannelsAreRefused) {
-  const auto refused = [](auto change) {
-    DramConfig c;
-    change(c);
-    EXPECT_THROW(Channel{c}, UserError);
-  };
-  refused([](DramConfig& c) { c.banks = 0; });
-  refused([](DramConfig& c) { c.banks = 65; });
-  refused([](DramConfig& c) { c.bank_groups = 3; });
-  refused([](DramConfig& c) { c.row_bytes = 64; });
-  refused([](DramConfig& c) { c.row_bytes = 300; });
-  refused([](DramConfig& c) { c.burst_bytes = 48; });
-  refused([](DramConfig& c) { c.bus_bytes = 0; });
-  refused([](DramConfig& c) { c.transfers_per_clock = 0; });
-  refused([](DramConfig& c) { c.queue = 0; });
-  refused([](DramConfig& c) { c.return_queue = 0; });
-  refused([](DramConfig& c) { c.REFI = 60, c.RFC = 50; });
-  refused([](DramConfig& c) { c.write_low_watermark = 5; });
 }
 
 }  // namespace

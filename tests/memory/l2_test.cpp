@@ -405,10 +405,6 @@ TEST(L2Config, ImpossibleCachesAreRefused) {
   refused([](MachineConfig& c) {
     c.l2.ways = 3, c.l2.slice_bytes = 9 * 128, c.l2.index = arch::IndexFunction::Ipoly;
   });
-  refused([](MachineConfig& c) { c.l2.mshr_entries = 0; });
-  refused([](MachineConfig& c) { c.l2.mshr_merges = 0; });
-  refused([](MachineConfig& c) { c.l2.output_queue = 0; });
-  refused([](MachineConfig& c) { c.dram.banks = 7; });
 }
 
 }  // namespace
