@@ -16,7 +16,7 @@ void set_once(std::string& target, const std::string& option, const std::string&
   target = value;
 }
 
-void bind(experiment::AppArguments& app, const std::string& option, const std::string& value) {
+void bind_to_app(experiment::AppArguments& app, const std::string& option, const std::string& value) {
   if (option == "--grid") set_once(app.grid, option, app.app, value);
   if (option == "--block") set_once(app.block, option, app.app, value);
   if (option == "--shared") set_once(app.shared, option, app.app, value);
@@ -47,7 +47,7 @@ std::vector<experiment::AppArguments> take_apps(Arguments& args,
       if (equals == std::string::npos && i + 1 == args.size()) {
         throw UserError(fmt::format("{} needs a value", option));
       }
-      bind(apps.back(), option, equals == std::string::npos ? args[++i] : token.substr(equals + 1));
+      bind_to_app(apps.back(), option, equals == std::string::npos ? args[++i] : token.substr(equals + 1));
     } else if (token.size() > 1 && token[0] == '-') {
       rest.push_back(token);
       if (contains(value_options, token) && i + 1 < args.size()) rest.push_back(args[++i]);
