@@ -19,10 +19,7 @@ namespace gpumux::sm {
 class InjectionPort {
  public:
   InjectionPort(const noc::Network& network, std::uint32_t miss_queue)
-      : network_(network),
-        port_(network.clock),
-        capacity_(miss_queue),
-        credits_(network.request_credits) {}
+      : network_(network), port_(network.clock), capacity_(miss_queue), credits_(network.request_credits) {}
 
   [[nodiscard]] bool room() const { return misses_.size() < capacity_; }
   void push_miss(std::uint32_t request, const Pool<Request>& requests) {

@@ -24,9 +24,7 @@ class OperandCollector {
  public:
   static constexpr std::uint32_t kMaxCollectors = 64;
   OperandCollector(std::uint32_t banks, std::uint32_t collectors)
-      : few_banks_(banks <= 8 && std::has_single_bit(banks)),
-        collectors_(collectors),
-        bank_free_(banks, 0) {}
+      : few_banks_(banks <= 8 && std::has_single_bit(banks)), collectors_(collectors), bank_free_(banks, 0) {}
   /// First cycle at which a collector is free; it may have passed.
   [[nodiscard]] Cycle free_at() const { return held_until_[first_]; }
   /// Books the reads of an instruction issued at `now`; `warp` is its number within the scheduler (0..63).

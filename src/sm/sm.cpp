@@ -20,7 +20,9 @@ void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<
 
 std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->resident[slot]; }
 
-std::uint32_t Sm::all_resident_blocks() const { return static_cast<std::uint32_t>(state_->block_order.size()); }
+std::uint32_t Sm::all_resident_blocks() const {
+  return static_cast<std::uint32_t>(state_->block_order.size());
+}
 
 bool Sm::drained(KernelSlot slot) const {
   return state_->resident[slot] == 0 && state_->outstanding[slot] == 0;

@@ -78,7 +78,8 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
   rows.reserve(plan.runs.size());
   for (const SweepRun& run : plan.runs) {
     std::shared_ptr<const std::string>& toml = machines[run.machine_hash];
-    if (!toml) toml = std::make_shared<const std::string>(arch::to_toml(experiment::effective_machine(run.spec)));
+    if (!toml)
+      toml = std::make_shared<const std::string>(arch::to_toml(experiment::effective_machine(run.spec)));
     database::PlannedRow row;
     row.hash = run.hash;
     row.machine_hash = run.machine_hash;

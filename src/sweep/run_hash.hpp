@@ -13,9 +13,9 @@ namespace gpumux::sweep {
 /// the same machine. Results say the name under which it ran first.
 [[nodiscard]] std::string machine_hash(const arch::MachineConfig& machine);
 
-/// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see experiment::effective_machine),
-/// the applications and the policy with the content of their files, seed, cycles, and `sources`, the
-/// simulator's. Host threads, checks and names that label results do not count.
+/// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see
+/// experiment::effective_machine), the applications and the policy with the content of their files, seed,
+/// cycles, and `sources`, the simulator's. Host threads, checks and names that label results do not count.
 [[nodiscard]] std::string run_hash(const experiment::RunSpec& spec, std::string_view machine,
                                    std::string_view sources);
 

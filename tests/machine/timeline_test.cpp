@@ -231,8 +231,8 @@ TEST(Timeline, BlocksBeyondTheMostAreCounted) {
   constexpr std::uint64_t kBlocks = arch::Timeline::kMaxBlocks + 5;
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
     const auto residency = static_cast<std::uint32_t>(i % 4);  // two on each SM
-    const policy::BlockPlace place{static_cast<SmId>(residency / 2), static_cast<std::uint16_t>(residency % 2),
-                                   residency};
+    const policy::BlockPlace place{static_cast<SmId>(residency / 2),
+                                   static_cast<std::uint16_t>(residency % 2), residency};
     recorder.block_began(view, kernel, i, place, 10 * i);
     recorder.block_ended(view, kernel, place, 10 * i + 7);
   }

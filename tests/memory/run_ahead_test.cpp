@@ -102,7 +102,8 @@ Outcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness,
       next = partition.run(now, to);
     } else {
       const Cycle end = random() % 3 == 0 ? to + random() % 64 : kNever;
-      if (next < std::min(end, partition.lookahead(to))) next = partition.run({.begin = now, .end = end, .messages = to});
+      if (next < std::min(end, partition.lookahead(to)))
+        next = partition.run({.begin = now, .end = end, .messages = to});
     }
     outcome.take(box);
     for (const MemReply& r : box.out) box.credits_in.push_back(credit_for(r, network, slowness));
