@@ -56,7 +56,8 @@ Cycle Horizon::undispatched_take(const policy::RunningKernel& kernel) const {
 
 /// A lower bound.
 Cycle Horizon::earliest_end(const policy::RunningKernel& kernel) const {
-  const auto first = busy_until_.begin() + static_cast<std::ptrdiff_t>(kernel.slot * parts_.sms());
+  const auto first =
+      busy_until_.begin() + static_cast<std::ptrdiff_t>(std::size_t{kernel.slot} * parts_.sms());
   const Cycle resident = *std::max_element(first, first + static_cast<std::ptrdiff_t>(parts_.sms()));
   return std::max(resident, parts_.now() + undispatched_take(kernel));
 }

@@ -328,7 +328,7 @@ class Subject {
       const Cycle end = random.below(3) == 0 ? to + random.below(64) : Cycle{course_.at.size()};
       if (next < std::min(end, partition_.lookahead(to))) {
         const std::size_t before = replies_.size();
-        next = partition_.run_ahead(now, to, std::max(end, to));
+        next = partition_.run({.begin = now, .end = std::max(end, to), .messages = to});
         take();
         for (std::size_t i = before; i < replies_.size(); ++i) ASSERT_GT(replies_[i].time, done);
         ASSERT_GE(partition_.done(), to);
