@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -101,11 +102,23 @@ void finish_output() {
                               errno == 0 ? "" : fmt::format(" ({})", std::strerror(errno))));
 }
 
+/// Policies, applications and the like register themselves before main(), where nobody catches what is thrown
+/// for want of memory.
+[[gnu::constructor(101)]] void end_without_memory() {
+  std::set_new_handler([] {
+    constexpr std::string_view kText =
+        "error: out of memory: the system, or a limit such as `ulimit -v`, gives no more\n";
+    (void)!write(STDERR_FILENO, kText.data(), kText.size());
+    _exit(kUserFault);
+  });
+}
+
 }  // namespace
 }  // namespace gpumux::cli
 
 int main(int argc, char** argv) {
   using namespace gpumux;
+  std::set_new_handler(nullptr);
   cli::fill_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
   remove_temporaries_on_signals();

@@ -1,6 +1,8 @@
-// trickle: like left-over, but every application behind the first may issue so many thread instructions per
-// SM and period, and no more. The worked example of docs/issue-budgets.md; moved to src/policy/ it would be
-// complete.
+// trickle: every kernel may have half of the blocks that fit an SM, and applications behind the first may
+// issue so many thread instructions per SM and period, and no more. The worked example of
+// docs/issue-budgets.md; moved to src/policy/ it would be complete.
+#include <algorithm>
+
 #include "policy/settings.hpp"
 
 namespace gpumux::policy {
@@ -18,7 +20,7 @@ class Trickle final : public Policy {
     std::vector<KernelSlot> order;
     for (const RunningKernel& running : control.kernels()) order.push_back(running.slot);
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      control.sm(sm).limit_blocks(kernel.slot, kUnlimited);
+      control.sm(sm).limit_blocks(kernel.slot, std::max(1U, kernel.max_blocks_per_sm / 2));
       if (kernel.app != 0) control.sm(sm).set_issue_budget(kernel.slot, budget_);
     }
     control.set_dispatch_order(order);
