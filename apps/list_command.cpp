@@ -61,7 +61,7 @@ ordered_json memory_schemes_json() {
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes()) {
     ordered_json settings = ordered_json::object();
     if (const std::string& key = info.per_app.key; !key.empty())
-      settings[key + "0, " + key + "1, ..."] = info.per_app.description;
+      settings[fmt::format("{0}0, {0}1, ...", key)] = info.per_app.description;
     for (const policy::MemorySetting& setting : info.settings) settings[setting.key] = setting.description;
     list.push_back({{"name", info.name}, {"description", info.description}, {"settings", settings}});
   }
