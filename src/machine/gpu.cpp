@@ -60,8 +60,8 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     } else {
       run_to_samples(meeting);
     }
-    if (!parts_.someone_is_ahead() && parts_.take_fired()) tell_triggered();
-    mechanisms_.window_ended();
+    if (mechanisms_.needs().triggers && parts_.take_fired()) tell_triggered();
+    if (mechanisms_.window_ended()) work_.look_again();
     kernel_ended = work_.collect(horizon_.next_end() <= now(), mechanisms_);
     work_.recycle();
     watchdog_.watch(now());
@@ -85,6 +85,7 @@ void Gpu::run_parts(Cycle meeting) {
 
 void Gpu::run_to_samples(Cycle meeting) {
   do {
+    GPUMUX_CHECK(mechanisms_.next_sample() > now());
     run_parts(std::min(meeting, mechanisms_.next_sample()));
     if (now() == mechanisms_.next_sample()) sample();
   } while (now() != parts_.windows().of(now()) && now() < meeting);
@@ -127,7 +128,7 @@ void Gpu::tell_triggered() {
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     if (!parts_.sm(i).has_fired()) continue;
     for (const arch::Fired& fired : parts_.sm(i).take_fired())
-      mechanisms_.triggered(static_cast<SmId>(i), fired);
+      if (mechanisms_.triggered(static_cast<SmId>(i), fired)) work_.look_again();
   }
 }
 

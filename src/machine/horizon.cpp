@@ -44,7 +44,7 @@ void Horizon::skipped_to(Cycle cycle) {
 
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
-  return rules_.in_step || network_is_fast_ || work_.may_place() || watched() || needs_.windows ||
+  return rules_.in_step || network_is_fast_ || work_.may_place() || watched() ||
          work_.kernel_waits_for_slot();
 }
 

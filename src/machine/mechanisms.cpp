@@ -42,6 +42,7 @@ void Mechanisms::ask_needs() {
   for (Seat& seat : seats_) {
     seat.ask_needs();
     needs_.windows = needs_.windows || seat.needs_.windows;
+    needs_.triggers = needs_.triggers || seat.needs_.triggers;
     needs_.block_ends = needs_.block_ends || seat.needs_.block_ends;
     needs_.dispatch_ends = needs_.dispatch_ends || seat.needs_.dispatch_ends;
     needs_.kernel_ends = needs_.kernel_ends || seat.needs_.kernel_ends;
@@ -85,14 +86,17 @@ bool Mechanisms::run_due(Cycle now) {
   return last == &seats_.back();
 }
 
-void Mechanisms::window_ended() {
-  if (!needs_.windows) return;
+bool Mechanisms::window_ended() {
+  if (!needs_.windows) return false;
   for (Seat& seat : seats_)
     if (seat.needs_.windows) seat.mechanism_.window_ended(seat);
+  return seats_.back().needs_.windows;
 }
 
-void Mechanisms::triggered(SmId sm, const arch::Fired& fired) {
-  for (Seat& seat : seats_) seat.mechanism_.triggered(seat, sm, fired);
+bool Mechanisms::triggered(SmId sm, const arch::Fired& fired) {
+  for (Seat& seat : seats_)
+    if (seat.needs_.triggers) seat.mechanism_.triggered(seat, sm, fired);
+  return seats_.back().needs_.triggers;
 }
 
 Cycle Mechanisms::next_sample() const {

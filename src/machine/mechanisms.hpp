@@ -39,9 +39,9 @@ class Mechanisms {
   [[nodiscard]] Cycle next_sample() const;
   void sample(Cycle now);
 
-  /// The parts have come to the end of a window.
-  void window_ended();
-  void triggered(SmId sm, const arch::Fired& fired);
+  /// The parts have come to the end of a window. True: the block scheduler was called.
+  bool window_ended();
+  bool triggered(SmId sm, const arch::Fired& fired);
 
   // --- what happens -----------------------------------------------------------------------------------
   void kernel_arrived(const policy::RunningKernel& kernel, const policy::Launch& launch);

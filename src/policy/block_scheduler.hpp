@@ -19,12 +19,14 @@ namespace gpumux::policy {
 /// placed.
 class BlockScheduler : public Mechanism {
  public:
+  [[nodiscard]] Needs needs(const View&) const override { return {.kernel_ends = false}; }
   /// The SMs that are offered a block in the next cycle, the first first. `order` is empty and has room.
   virtual void order(std::uint32_t sms, std::vector<SmId>& order) = 0;
   /// Whose block the SM takes: one of `kernels` (in the policy's order, at least one), each of which has a
   /// block left that the SM has room for within the policy's limits; nothing: none now. It is asked again
   /// when a block has ended, a kernel has come or gone, a policy has turned a knob, or one of this
-  /// scheduler's moments has passed.
+  /// scheduler's moments has passed. Without Needs::block_ends it may depend on this SM's probes
+  /// alone, since others may be ahead.
   [[nodiscard]] virtual std::optional<KernelSlot> choose(const arch::SmProbes& sm,
                                                          std::span<const KernelSlot> kernels) {
     (void)sm;

@@ -18,6 +18,7 @@ struct Needs {
   /// The same throughout a run. 0: never. What has to be exact to a cycle is armed in SMs beforehand.
   Cycle epoch = 0;
   bool windows = false;        // window_ended()
+  bool triggers = false;       // triggered()
   bool block_ends = false;     // block_ended()
   bool dispatch_ends = false;  // kernel_fully_dispatched()
   bool kernel_ends = true;     // kernel_ended()
@@ -60,10 +61,11 @@ class Mechanism {
   virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
   virtual void block_ended(Control&, const RunningKernel&, SmId) {}
   virtual void epoch_ended(Control&) {}
-  /// All parts have come to the end of a window, and no block that ended in it has been collected.
+  /// All parts have come to the end of a window, and no block that ended in it has been collected. Windows in
+  /// which nothing can happen are left out.
   virtual void window_ended(Control&) {}
-  /// A trigger that it has armed in an SM has fired there: told at the next meeting. Triggers of several
-  /// mechanisms need different ids; each is told of all.
+  /// A trigger that it has armed in an SM has fired there: told at the end of that window. Triggers of
+  /// several mechanisms need different ids; each that needs triggers is told of all.
   virtual void triggered(Control&, SmId, const arch::Fired&) {}
   /// See Control::set_alarm().
   virtual void alarm(Control&) {}

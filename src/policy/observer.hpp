@@ -23,7 +23,8 @@ struct BlockPlace {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The next cycle at which sample() is to be called; kNever: at none.
+  /// The next cycle at which sample() is to be called, always after the present; kNever: at none, and at none
+  /// later if it was so at the begin of the run.
   [[nodiscard]] virtual Cycle next_sample() const { return kNever; }
   virtual void sample(const Probes&) {}
   virtual void kernel_arrived(const View&, const RunningKernel&, const Launch&) {}

@@ -81,10 +81,9 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
                timing->predicates(), context.app,     context.refills_independently};
   some_refill_independently = some_refill_independently || context.refills_independently;
   block_limit[slot] = 0;
-  gate.allow(slot, true);
-  gate.limit_warps(slot, 0);
+  gate.begin(slot, now_);
+  triggers.begin(slot);
   warp_samples[slot] = {};
-  gate.set(slot, {}, now_);
 }
 
 std::uint32_t Sm::State::registers_of(const workload::BlockResources& resources) const {
@@ -355,9 +354,9 @@ Cycle Sm::State::busy_until(KernelSlot slot) const {
 
 /// At the end of a cycle.
 void Sm::State::rare_events(Cycle now) {
-  if (triggers.next() <= now) run_triggers(now);
   if (gate.next() <= now) gate_changed(gate.run(now), now);
   if (finish_next <= now) finish_blocks(now);
+  if (triggers.next() <= now) run_triggers(now);
   find_rare();
 }
 

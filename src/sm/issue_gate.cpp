@@ -21,6 +21,15 @@ void IssueGate::set(arch::KernelSlot kernel, const IssueBudget& budget, Cycle no
   find_next();
 }
 
+void IssueGate::begin(arch::KernelSlot kernel, Cycle now) {
+  std::erase_if(completing_, [kernel](const Completion& done) { return done.kernel == kernel; });
+  std::make_heap(completing_.begin(), completing_.end(),
+                 [](const Completion& a, const Completion& b) { return a.cycle > b.cycle; });
+  allow(kernel, true);
+  limit_warps(kernel, 0);
+  set(kernel, {}, now);
+}
+
 void IssueGate::add(arch::KernelSlot kernel, std::int64_t instructions) {
   if ((limited_ & bit(kernel)) == 0) return;
   Budget& of = budgets_[kernel];
@@ -114,7 +123,7 @@ void Sm::pause(bool paused) {
 
 void Sm::set_issue_budget(KernelSlot kernel, const arch::IssueBudget& budget) {
   GPUMUX_CHECK(budget.at_epoch == IssueBudget::Refill::Never || budget.epoch > 0);
-  state_->gate.set(kernel, budget, state_->now_);
+  state_->gate.set(kernel, budget, state_->known_now());
   state_->gate_changed(1U << kernel, state_->now_);
 }
 
@@ -180,7 +189,11 @@ void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::
 }
 
 void Sm::State::refill_spent(Cycle now) {
-  if (const std::uint32_t again = gate.refill_if_all_spent(present()); again != 0) admit(again, now);
+  // A refill that leaves a kernel in debt is followed by the next, as long as each makes the debts smaller.
+  while (const std::uint32_t again = gate.refill_if_all_spent(present())) {
+    admit(again, now);
+    if ((again & gate.spent() & present()) == 0) return;
+  }
 }
 
 }  // namespace gpumux::sm

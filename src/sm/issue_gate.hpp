@@ -35,6 +35,8 @@ class IssueGate {
   /// Begins anew with a whole budget.
   void set(arch::KernelSlot kernel, const arch::IssueBudget& budget, Cycle now);
   void add(arch::KernelSlot kernel, std::int64_t instructions);
+  /// A new kernel has the slot: nothing of the former one's holds it.
+  void begin(arch::KernelSlot kernel, Cycle now);
   [[nodiscard]] arch::IssueBudgetState state(arch::KernelSlot kernel) const {
     return {budgets_[kernel].left, budgets_[kernel].refills};
   }

@@ -105,6 +105,9 @@ const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_-
 void Sm::reset_counters(KernelSlot slot) {
   state_->supplied[slot] -= state_->counters[slot].warp_instructions;
   state_->counters[slot] = {};
+  state_->gate.begin(slot, state_->known_now());  // nothing of the kernel that has gone wakes the SM
+  state_->triggers.begin(slot);
+  state_->find_rare();
 }
 
 arch::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }

@@ -61,6 +61,8 @@ struct Sm::State {
   void check_finished(Block& block);
   void finish_blocks(Cycle now);
   void rare_events(Cycle now);
+  /// The cycle up to which the machine has come, also where this SM slept and was not run.
+  [[nodiscard]] Cycle known_now() const { return std::max(now_, settled); }
   void find_rare() { rare_next = std::min({finish_next, gate.next(), triggers.next()}); }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 

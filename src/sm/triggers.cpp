@@ -21,6 +21,17 @@ void Triggers::disarm(std::uint32_t id) {
   find_next();
 }
 
+void Triggers::begin(arch::KernelSlot kernel) {
+  std::erase_if(armed_, [kernel](const Armed& armed) {
+    return armed.trigger.when == arch::Trigger::When::AtCount && armed.trigger.kernel == kernel;
+  });
+  for (Armed& armed : armed_) {
+    armed.trigger.forbid &= ~(std::uint32_t{1} << kernel);
+    armed.trigger.allow &= ~(std::uint32_t{1} << kernel);
+  }
+  find_next();
+}
+
 void Triggers::find_next() {
   next_ = kNever;
   for (const Armed& armed : armed_) next_ = std::min(next_, armed.at == 0 ? 0 : armed.at - 1);
@@ -32,11 +43,12 @@ void Sm::arm(const arch::Trigger& trigger) {
   using When = arch::Trigger::When;
   State& state = *state_;
   GPUMUX_CHECK(trigger.when != When::EachPeriod || trigger.cycle > 0);
-  if (trigger.when == When::AtCycle && trigger.cycle <= state.now_) {
+  const Cycle now = state.known_now();
+  if (trigger.when == When::AtCycle && trigger.cycle <= now) {
     state.triggers.disarm(trigger.id);
-    state.fire(trigger, state.now_);
+    state.fire(trigger, now);
   } else {
-    state.triggers.arm(trigger, state.now_);
+    state.triggers.arm(trigger, now);
   }
   state.find_rare();
 }

@@ -13,6 +13,8 @@ class Triggers {
  public:
   void arm(const arch::Trigger& trigger, Cycle now);
   void disarm(std::uint32_t id);
+  /// A new kernel has the slot: what was armed for the former one does not concern it.
+  void begin(arch::KernelSlot kernel);
   /// At the end of this cycle a trigger has to be looked at, or of an earlier one; kNever: none is armed.
   [[nodiscard]] Cycle next() const { return next_; }
   /// Calls fire(trigger) for each that acts from the cycle after `now` on, sample() for one that samples

@@ -2,6 +2,8 @@
 // nothing.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
@@ -192,6 +194,75 @@ TEST(Mechanisms, ObserversSeeExactCyclesAndChangeNothing) {
       EXPECT_EQ(often->end, 6000U);
       EXPECT_EQ(often->blocks, watched.gpu.blocks_completed);
       EXPECT_EQ(watched.series.samples.size(), 24U);
+    }
+  }
+}
+
+/// Stops each kernel on each SM after some hundred instructions until it is told, and counts in SMs that have
+/// slept.
+class Triggering final : public policy::Policy {
+ public:
+  explicit Triggering(std::uint64_t& told) : told_(told) {}
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override {
+    return {.triggers = true, .kernel_ends = false};
+  }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    std::vector<arch::KernelSlot> order;
+    for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
+    for (std::uint32_t i = 0; i < control.config().sms; ++i) {
+      arch::SmControl& sm = control.sm(i);
+      sm.limit_blocks(kernel.slot, 3);
+      sm.set_issue_budget(kernel.slot,
+                          {.amount = 700, .at_epoch = arch::IssueBudget::Refill::KeepBoth, .epoch = 900});
+      EXPECT_EQ(sm.issue_budget(kernel.slot).left, 700);
+      arm(sm, kernel.slot, 300);
+    }
+    control.set_dispatch_order(order);
+  }
+  void triggered(policy::Control& control, SmId sm, const arch::Fired& fired) override {
+    ++told_;
+    EXPECT_LE(fired.cycle, control.now());
+    EXPECT_GT(fired.cycle + 8, control.now()) << "in the same window";
+    const auto slot = static_cast<arch::KernelSlot>(fired.id);
+    control.sm(sm).allow_issue(slot, true);
+    arm(control.sm(sm), slot, control.sm(sm).counters(slot).warp_instructions + 300);
+  }
+
+ private:
+  static void arm(arch::SmControl& sm, arch::KernelSlot slot, std::uint64_t count) {
+    sm.arm({.id = slot,
+            .when = arch::Trigger::When::AtCount,
+            .kernel = slot,
+            .count = count,
+            .forbid = 1U << slot});
+  }
+  std::uint64_t& told_;
+};
+
+TEST(Mechanisms, TriggersAndBudgetsAreTheSameHoweverRunsAreCut) {
+  std::optional<experiment::RunResult> first;
+  std::uint64_t first_told = 0;
+  for (const bool no_skip : {false, true}) {
+    for (const unsigned threads : {1U, 3U}) {
+      for (const Cycle series : {Cycle{0}, Cycle{333}}) {
+        experiment::RunSpec spec = spec_of();
+        spec.cycles = 12'000;
+        spec.no_skip = no_skip;
+        spec.threads = threads;
+        spec.series = series;
+        std::uint64_t told = 0;
+        const auto result = experiment::simulate_under(spec, std::make_unique<Triggering>(told));
+        EXPECT_GT(told, 8U);
+        if (!first) {
+          first = result;
+          first_told = told;
+        }
+        EXPECT_EQ(told, first_told);
+        for (std::size_t app = 0; app < 2; ++app)
+          EXPECT_EQ(result.apps[app].counters.warp_instructions, first->apps[app].counters.warp_instructions);
+        EXPECT_EQ(result.gpu.lsu_stall_cycles, first->gpu.lsu_stall_cycles);
+        EXPECT_EQ(result.partitions.dram_row_hits, first->partitions.dram_row_hits);
+      }
     }
   }
 }

@@ -275,6 +275,17 @@ TEST(IssueGate, OneIsRefilledWhenAllAreSpentAndTheOtherAtTheEpoch) {
   EXPECT_EQ(q.issued(0), 80U);
 }
 
+TEST(IssueGate, ARefillThatLeavesADebtIsFollowedByTheNext) {
+  GateBench q(200);
+  q.add(0, 0, 1);
+  q.bench.sm.set_issue_budget(0, {.unit = IssueBudget::Unit::ThreadInstructions,
+                                  .amount = 10,
+                                  .all_spent = IssueBudget::Refill::KeepDebt});
+  q.run(3000);
+  EXPECT_EQ(q.bench.ended.size(), 1U);
+  EXPECT_EQ(q.issued(0), 200U);
+}
+
 TEST(IssueGate, APausedSmIssuesNothingAndCompletesWhatIsInFlight) {
   GateBench q;
   const std::uint32_t pc = q.program.add(load(41));

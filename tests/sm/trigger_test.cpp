@@ -136,5 +136,24 @@ TEST(Trigger, ASleepingSmWakesForIt) {
   EXPECT_EQ(q.issued(0), before + 13);
 }
 
+TEST(Trigger, ANewKernelInTheSlotIsNotConcerned) {
+  TriggerBench q;
+  q.code.records.resize(20);
+  q.add(0, 1);
+  q.bench.sm.arm({.id = 1, .when = When::AtCount, .kernel = 0, .count = 30, .forbid = 1});
+  q.bench.sm.arm({.id = 2, .when = When::AtCycle, .cycle = 300, .forbid = 1});
+  q.bench.sm.set_issue_budget(0, {.unit = arch::IssueBudget::Unit::ThreadInstructionsDone, .amount = 5000});
+  q.bench.sm.limit_warps(0, 1);
+  q.run(200);
+  ASSERT_EQ(q.issued(0), 20U);
+  q.bench.sm.reset_counters(0);
+  for (int i = 0; i < 500; ++i) q.code.run(static_cast<std::uint32_t>(i) % 40);
+  q.add(0, 2);
+  EXPECT_EQ(q.bench.sm.issue_budget(0).left, 0);
+  q.run(2000);
+  EXPECT_EQ(q.issued(0), 2U * 520);
+  EXPECT_EQ(q.bench.sm.take_fired().size(), 1U) << "the one at a cycle, which holds nobody";
+}
+
 }  // namespace
 }  // namespace gpumux::sm::testing
