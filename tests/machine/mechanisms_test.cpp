@@ -267,5 +267,42 @@ TEST(Mechanisms, TriggersAndBudgetsAreTheSameHoweverRunsAreCut) {
   }
 }
 
+/// Limits the second application's memory instructions in flight, with no memory scheme beside it.
+class Limiting final : public policy::Policy {
+ public:
+  Limiting(std::uint32_t limit, std::uint32_t& peak) : limit_(limit), peak_(peak) {}
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.memory_limits = true}; }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    std::vector<arch::KernelSlot> order;
+    for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      control.sm(sm).limit_blocks(kernel.slot, 3);
+      control.sm(sm).set_memory_limit(1, limit_);
+    }
+    control.set_dispatch_order(order);
+  }
+  [[nodiscard]] policy::Report report(const policy::Probes& probes) const override {
+    peak_ = 0;
+    for (std::uint32_t sm = 0; sm < probes.config().sms; ++sm)
+      peak_ = std::max(peak_, probes.sm(sm).memory_client(1).peak);
+    return {};
+  }
+
+ private:
+  std::uint32_t limit_;
+  std::uint32_t& peak_;
+};
+
+TEST(Mechanisms, LimitsOfMemoryInstructionsActWithoutAScheme) {
+  experiment::RunSpec spec = spec_of();
+  spec.cycles = 6000;
+  std::uint32_t free_peak = 0, held_peak = 0;
+  const auto free = experiment::simulate_under(spec, std::make_unique<Limiting>(1000, free_peak));
+  const auto held = experiment::simulate_under(spec, std::make_unique<Limiting>(1, held_peak));
+  EXPECT_GT(free_peak, 1U);
+  EXPECT_EQ(held_peak, 1U);
+  EXPECT_LT(held.apps[1].counters.memory_instructions, free.apps[1].counters.memory_instructions);
+}
+
 }  // namespace
 }  // namespace gpumux
