@@ -1,6 +1,6 @@
 #include "app_options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // gpumux bench [--json FILE] [--compare FILE] [--scaling]: how fast the simulation is, on kernels and
 // machines that do not change.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

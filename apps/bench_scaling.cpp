@@ -1,5 +1,5 @@
 // How the cost of a simulated warp instruction grows with the machine and with the number of applications.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 // gpumux cache [--limit SIZE | --clear]
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // What all commands share: CLI11 with our messages, and result files.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>

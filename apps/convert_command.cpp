@@ -1,5 +1,5 @@
 // gpumux convert TRACE_FOLDER -o FILE.gmt
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 

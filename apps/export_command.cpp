@@ -1,5 +1,5 @@
 // gpumux export DB [FILE] --csv|--json
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--json]
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

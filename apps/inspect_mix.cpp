@@ -1,6 +1,6 @@
 #include "inspect_mix.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

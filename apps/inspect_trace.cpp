@@ -1,5 +1,5 @@
 // gpumux inspect TRACE: the launches of a trace, those of the same kernel and shape together.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

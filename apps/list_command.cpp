@@ -1,5 +1,5 @@
 // gpumux list machines|policies|apps|experiments [NAME] [--json|--toml]
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

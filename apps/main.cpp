@@ -1,7 +1,7 @@
 // gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 fine; 1 a fault of gpumux itself;
 // 2 the user's input is wrong; 3 the simulated program is at fault.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

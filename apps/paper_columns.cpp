@@ -1,6 +1,6 @@
 #include "paper_columns.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <variant>

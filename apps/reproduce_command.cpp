@@ -1,5 +1,5 @@
 // gpumux reproduce ID|PAPER|all --db FILE
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // gpumux run APP... | WORKLOAD.toml
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

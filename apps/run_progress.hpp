@@ -1,7 +1,7 @@
 // How far simulations are, for commands that make one after another.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <functional>

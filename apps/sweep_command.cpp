@@ -1,5 +1,5 @@
 // gpumux sweep SWEEP.toml --db FILE
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "sweep_dry_run.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

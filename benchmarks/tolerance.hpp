@@ -1,7 +1,7 @@
 // What the benchmarks' host programs share: comparison with CPU references, checks of sizes.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Values that are each possible and together not.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 #include "arch/config_file_fields.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "arch/warp_scheduler.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

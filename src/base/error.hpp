@@ -1,7 +1,7 @@
 // Errors of the three kinds that the command line tells apart by exit code.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 #include "cluster/follow.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <deque>

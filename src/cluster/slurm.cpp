@@ -1,6 +1,6 @@
 #include "cluster/slurm.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

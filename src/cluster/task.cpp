@@ -1,6 +1,6 @@
 #include "cluster/task.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "database/damage.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <new>
 #include <nlohmann/json.hpp>

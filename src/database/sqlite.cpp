@@ -1,6 +1,6 @@
 #include "database/sqlite.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sqlite3.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // Branches, calls, exits and barriers: the handlers that set the pc themselves.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "emulator/block.hpp"
 #include "emulator/lanes.hpp"

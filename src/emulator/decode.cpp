@@ -2,7 +2,7 @@
 // kernel parameters become rows that a launch fills in.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "emulator/block.hpp"

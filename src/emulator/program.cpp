@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"

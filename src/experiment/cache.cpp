@@ -1,6 +1,6 @@
 #include "experiment/cache.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

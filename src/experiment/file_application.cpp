@@ -1,5 +1,5 @@
 // Runs a prepared program on a host: buffers, launches in their streams, results.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <deque>

@@ -1,6 +1,6 @@
 #include "experiment/file_program.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "experiment/kernel_arguments.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

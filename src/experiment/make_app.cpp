@@ -1,6 +1,6 @@
 #include "experiment/make_app.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

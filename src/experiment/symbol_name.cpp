@@ -1,7 +1,7 @@
 #include "experiment/symbol_name.hpp"
 
 #include <cxxabi.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

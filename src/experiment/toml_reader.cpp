@@ -1,6 +1,6 @@
 #include "experiment/toml_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "base/toml_text.hpp"

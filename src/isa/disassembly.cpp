@@ -1,5 +1,5 @@
 // One instruction as text: PTX's spelling where PTX has one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "isa/instruction.hpp"
 

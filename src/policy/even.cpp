@@ -1,7 +1,7 @@
 // Even intra-SM sharing: every kernel may use an equal part of each SM's registers, shared memory, threads
 // and block slots; with `shares`, a part in proportion to its application's share.
 // Source: the even split that intra-SM proposals compare with (dai18 section 1, wang17 section 2.3).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

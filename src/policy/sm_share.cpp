@@ -1,6 +1,6 @@
 #include "policy/sm_share.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 

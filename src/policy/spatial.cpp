@@ -2,7 +2,7 @@
 // needs fewer SMs than its share (a small grid, or the end of one) gives the rest to the others. With `sms`,
 // each application has so many SMs of its own, which its kernels divide evenly. Source: chimera15 section 4;
 // dai18 section 1 ("Spatial", which is the plain division).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "report/blocks.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include "base/dump_json.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "report/page.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "reproduce/experiment.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include "reproduce/filter_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

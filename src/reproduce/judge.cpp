@@ -1,6 +1,6 @@
 #include "reproduce/judge.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "reproduce/quantity_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

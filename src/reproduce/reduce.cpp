@@ -1,6 +1,6 @@
 #include "reproduce/reduce.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "reproduce/template_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "reproduce/write_up.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

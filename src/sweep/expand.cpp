@@ -1,6 +1,6 @@
 #include "sweep/expand.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

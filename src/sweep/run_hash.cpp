@@ -1,6 +1,6 @@
 #include "sweep/run_hash.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "arch/config_file.hpp"
 #include "base/files.hpp"

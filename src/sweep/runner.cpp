@@ -1,6 +1,6 @@
 #include "sweep/runner.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <chrono>

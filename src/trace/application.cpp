@@ -1,6 +1,6 @@
 #include "trace/application.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <vector>

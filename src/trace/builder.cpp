@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/hash.hpp"
 #include "trace/bytes.hpp"

@@ -1,6 +1,6 @@
 #include "trace/folder.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <optional>

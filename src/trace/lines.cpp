@@ -1,6 +1,6 @@
 #include "trace/lines.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <lzma.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "trace/reference.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <initializer_list>
 #include <iterator>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>

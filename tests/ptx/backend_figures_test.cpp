@@ -1,6 +1,6 @@
 // Static figures of every kernel in benchmarks/ beside those of ptxas: prints the table of
 // docs/results/back-end.md and holds the back end to coming near.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Control-flow graphs, post-dominators, inlining, allocation: hand-worked cases and hostile inputs.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

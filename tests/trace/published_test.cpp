@@ -2,7 +2,7 @@
 // 21b359d0) give them for 64 blocks of one warp, each a chain of r instructions that need each other's
 // result, on Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md says what each
 // difference is.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <array>

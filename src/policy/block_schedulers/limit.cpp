@@ -1,6 +1,6 @@
 // Round robin over the SMs with a fixed number of blocks of each kernel per SM, for studies of how much
 // parallelism a kernel should use. Source: awatramani17 section 4.2.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"

@@ -1,6 +1,6 @@
 // DMIL: limits of memory instructions in flight that follow from reservation failures. Source: dai18
 // section 3.3.2.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 

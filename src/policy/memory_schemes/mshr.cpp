@@ -1,5 +1,5 @@
 // MSHRs and the miss queue divided evenly among applications. Source: dai18 section 4.5.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "policy/memory_scheme.hpp"
 

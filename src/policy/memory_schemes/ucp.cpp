@@ -1,5 +1,5 @@
 // UCP: ways of L1 divided by utility. Source: dai18 section 3.1.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
