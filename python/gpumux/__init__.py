@@ -55,14 +55,24 @@ class Result(dict):
         return pandas.DataFrame(rows)
 
 
+    def pairs(self):
+        """A pandas DataFrame with a row per pair of applications: what the culprit did to the victim (positions)."""
+        import pandas
+
+        frame = pandas.DataFrame(self["pairs"])
+        for column in ("culprit", "victim"):
+            frame.insert(2, f"{column}_app", [self["apps"][position]["app"] for position in frame[column]])
+        return frame
+
     def series(self, scope="apps"):
         """A pandas DataFrame of a run with series=N: what each interval added to each counter.
 
-        scope     "apps": a row per interval and application; "gpu", "schedulers" or "partitions": a row per interval
+        scope     "apps": a row per interval and application; "gpu", "schedulers" or "partitions": a row per interval;
+                  "pairs": a row per interval and pair of applications, what the culprit did to the victim (positions)
         Column begin is the interval's first core cycle.
         """
-        if scope not in ("apps", "gpu", "schedulers", "partitions"):
-            raise Error(f"scope is 'apps', 'gpu', 'schedulers' or 'partitions', not {scope!r}")
+        if scope not in ("apps", "gpu", "schedulers", "partitions", "pairs"):
+            raise Error(f"scope is 'apps', 'gpu', 'schedulers', 'partitions' or 'pairs', not {scope!r}")
         if "series" not in self:
             raise Error("this run has no series; give series=N to run(), the core cycles of an interval")
         return _series_frame(self["series"], scope, [app["app"] for app in self["apps"]])
@@ -72,7 +82,7 @@ def _series_frame(series, scope, names, **columns):
     import pandas
 
     frames = []
-    for position, counters in enumerate(series["apps"] if scope == "apps" else [series[scope]]):
+    for position, counters in enumerate(series[scope] if scope in ("apps", "pairs") else [series[scope]]):
         frame = pandas.DataFrame(counters)
         place = {**columns, "begin": [k * series["interval"] for k in range(len(frame))]}
         if scope == "apps":
@@ -131,6 +141,7 @@ def load(path, rows="apps"):
 
     rows="apps"   a row per application of each run, with its metrics and counters
     rows="runs"   a row per run, with those of the whole GPU, its schedulers and memory partitions
+    rows="pairs"  a row per run and pair of its applications: what the culprit did to the victim (positions)
     rows="series" a row per interval of each application of each run that has a series
 
     Changed keys of the machine are columns such as "set.l1.size". Runs that failed or are pending have no numbers.
@@ -152,6 +163,14 @@ def load(path, rows="apps"):
         return frame
     if rows == "runs":
         return pandas.DataFrame([_run_row(entry) for entry in json.loads(_core.export_json(path))["runs"]])
+    if rows == "pairs":
+        return pandas.DataFrame([{**{key: entry[key] for key in ("hash", "machine")},
+                                  **{"set." + key: value for key, value in entry["overrides"].items()},
+                                  **{key: entry[key] for key in ("policy", "seed", "cycle_limit")},
+                                  "victim_app": entry["apps"][pair["victim"]]["app"],
+                                  "culprit_app": entry["apps"][pair["culprit"]]["app"], **pair}
+                                 for entry in json.loads(_core.export_json(path))["runs"]
+                                 for pair in entry.get("counters", {}).get("pairs", [])])
     if rows == "series":
         frames = [_series_frame(entry["result"]["series"], "apps", [app["app"] for app in entry["apps"]],
                                 **{key: entry[key] for key in ("hash", "machine")},
@@ -161,7 +180,7 @@ def load(path, rows="apps"):
         if not frames:
             raise Error(f"{path}: no run has a series; `series = 1000` in a sweep's file keeps them")
         return pandas.concat(frames, ignore_index=True)
-    raise Error(f"rows is 'apps', 'runs' or 'series', not {rows!r}")
+    raise Error(f"rows is 'apps', 'runs', 'pairs' or 'series', not {rows!r}")
 
 
 def _run_row(entry):

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "arch/statistics.hpp"
+#include "arch/counter_table.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::arch {
@@ -11,14 +11,9 @@ namespace gpumux::arch {
 /// Interval k covers the core cycles [k * interval, (k + 1) * interval); the last one ends with the run. The
 /// sums over all intervals are the counters at the end of the run.
 struct Series {
-  /// What an interval added to the counters.
-  struct Sample {
-    std::vector<KernelCounters> apps;  // by AppId; sums over SMs and kernels
-    SchedulerCounters schedulers;      // of all SMs
-    PartitionCounters partitions;      // of all
-  };
-  Cycle interval = 0;  // core cycles; 0: not sampled
-  Cycle end = 0;       // core cycles covered
+  using Sample = CounterTable;  // what an interval added to the counters
+  Cycle interval = 0;           // core cycles; 0: not sampled
+  Cycle end = 0;                // core cycles covered
   std::vector<Sample> samples;
 };
 

@@ -1,5 +1,5 @@
-// The counters of an SM and of a memory partition. One line each: field, unit, meaning. Summation,
-// differences and output walk the lists, so a counter cannot be forgotten in one place.
+// The counters of a run, one line each: field, unit, meaning. Summation, differences and output walk the
+// lists (counter_table.hpp), so a counter cannot be forgotten in one place.
 #pragma once
 
 #include <array>
@@ -9,7 +9,19 @@
 
 namespace gpumux::arch {
 
-// X(field, unit, description)
+/// A struct of the counters of a list, with add() and subtract(); the others of subtract() are earlier counts
+/// of the same. Members after `...` are its own.
+#define GPUMUX_COUNTER_FIELD(field, unit, description) std::uint64_t field = 0;
+#define GPUMUX_COUNTER_ADD(field, unit, description) field += other.field;
+#define GPUMUX_COUNTER_SUBTRACT(field, unit, description) field -= other.field;
+#define GPUMUX_COUNTER_STRUCT(Name, LIST, ...)                                  \
+  struct Name {                                                                 \
+    LIST(GPUMUX_COUNTER_FIELD)                                                  \
+    void add(const Name& other) { LIST(GPUMUX_COUNTER_ADD) }                    \
+    void subtract(const Name& other){LIST(GPUMUX_COUNTER_SUBTRACT)} __VA_ARGS__ \
+  }
+
+// X(field, unit, description) of the counters of an application that SMs count, by kernel.
 #define GPUMUX_KERNEL_COUNTERS(X)                                                        \
   X(warp_instructions, "warp instructions", "issued")                                    \
   X(thread_instructions, "thread instructions", "issued, by active lanes")               \
@@ -30,27 +42,26 @@ namespace gpumux::arch {
   X(atomics, "operations", "global atomic operations, by lanes")                         \
   X(blocks_completed, "thread blocks", "blocks that ran to their end")
 
-struct KernelCounters {
-#define GPUMUX_FIELD(field, unit, description) std::uint64_t field = 0;
-  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  void add(const KernelCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field += other.field;
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  /// `other` must be earlier counts of the same.
-  void subtract(const KernelCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field -= other.field;
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  [[nodiscard]] std::uint64_t reservation_failures() const {
-    return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue;
-  }
-};
+GPUMUX_COUNTER_STRUCT(
+    KernelCounters, GPUMUX_KERNEL_COUNTERS, [[nodiscard]] std::uint64_t reservation_failures() const {
+      return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue;
+    });
 
-// Each scheduler cycle of an SM with resident warps has exactly one of these reasons.
+// Those of an application that memory partitions count.
+#define GPUMUX_MEMORY_COUNTERS(X)                                                                          \
+  X(l2_accesses, "lines or sectors", "L2 accesses")                                                        \
+  X(l2_misses, "lines or sectors", "L2 accesses that missed (merged ones included)")                       \
+  X(l2_writebacks, "lines or sectors", "dirty data evicted to DRAM")                                       \
+  X(l2_wait_cycles, "core cycles", "requests' time from their arrival at a partition to their tag access") \
+  X(dram_reads, "bursts", "column reads")                                                                  \
+  X(dram_writes, "bursts", "column writes")                                                                \
+  X(dram_row_hits, "bursts", "column commands to an open row")                                             \
+  X(dram_bytes, "bytes", "moved over the data bus")                                                        \
+  X(dram_wait_clocks, "DRAM clocks", "requests' time from a channel's queue to their last column command")
+
+GPUMUX_COUNTER_STRUCT(MemoryCounters, GPUMUX_MEMORY_COUNTERS);
+
+// Of an SM: each scheduler cycle with resident warps has exactly one of these reasons.
 #define GPUMUX_SCHEDULER_COUNTERS(X)                                                         \
   X(issued, "scheduler cycles", "an instruction was issued")                                 \
   X(scoreboard_memory, "scheduler cycles", "a warp waits for memory data, none could issue") \
@@ -62,55 +73,32 @@ struct KernelCounters {
   X(throttled, "scheduler cycles", "ready warps may not issue by a policy's limit")          \
   X(idle, "scheduler cycles", "no resident warp that still runs")
 
-struct SchedulerCounters {
-#define GPUMUX_FIELD(field, unit, description) std::uint64_t field = 0;
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  void add(const SchedulerCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field += other.field;
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  /// `other` must be earlier counts of the same.
-  void subtract(const SchedulerCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field -= other.field;
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-};
+GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
 
-#define GPUMUX_PARTITION_COUNTERS(X)                                                           \
-  X(l2_accesses, "lines or sectors", "L2 accesses")                                            \
-  X(l2_misses, "lines or sectors", "L2 accesses that missed (merged ones included)")           \
-  X(l2_writebacks, "lines or sectors", "dirty data evicted to DRAM")                           \
+// Of a memory partition.
+#define GPUMUX_OWN_PARTITION_COUNTERS(X)                                                       \
   X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue") \
   X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")             \
   X(stall_network, "L2 cycles", "a slice waits because the reply network is full")             \
   X(atomics, "operations", "atomic operations performed")                                      \
   X(requests, "packets", "requests taken from the network")                                    \
   X(replies, "packets", "replies given to the network")                                        \
-  X(dram_reads, "bursts", "column reads")                                                      \
-  X(dram_writes, "bursts", "column writes")                                                    \
-  X(dram_row_hits, "bursts", "column commands to an open row")                                 \
   X(dram_activates, "commands", "row activations")                                             \
-  X(dram_bytes, "bytes", "moved over the data bus")                                            \
   X(dram_busy, "DRAM cycles", "data bus busy")
+/// With the sums over all applications.
+#define GPUMUX_PARTITION_COUNTERS(X) GPUMUX_MEMORY_COUNTERS(X) GPUMUX_OWN_PARTITION_COUNTERS(X)
 
-struct PartitionCounters {
-#define GPUMUX_FIELD(field, unit, description) std::uint64_t field = 0;
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  void add(const PartitionCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field += other.field;
-    GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  /// `other` must be earlier counts of the same.
-  void subtract(const PartitionCounters& other) {
-#define GPUMUX_FIELD(field, unit, description) field -= other.field;
-    GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-};
+GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
+
+// Of a pair of applications: what one, the culprit, did to the other, the victim. They may be the same.
+#define GPUMUX_PAIR_COUNTERS(X) \
+  X(l2_evictions, "lines", "L2 lines of the victim that made place for lines of the culprit")
+
+GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_PAIR_COUNTERS);
+
+#undef GPUMUX_COUNTER_STRUCT
+#undef GPUMUX_COUNTER_FIELD
+#undef GPUMUX_COUNTER_ADD
+#undef GPUMUX_COUNTER_SUBTRACT
 
 }  // namespace gpumux::arch

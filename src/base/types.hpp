@@ -20,9 +20,18 @@ using WarpMask = std::uint64_t;
 /// A device virtual address in one application's address space.
 using Address = std::uint64_t;
 
-/// Index of an application within a run (dense, from 0). Every request and statistic carries it.
+/// Index of an application within a run (dense, from 0). Every request and statistic carries it: nothing else
+/// says whose it is.
 using AppId = std::uint8_t;
 inline constexpr unsigned kMaxApps = 16;
+
+/// Application i has the device addresses [(i + 1) << kAppShift, (i + 2) << kAppShift), so that lines of
+/// different applications are different lines for caches that they share.
+inline constexpr unsigned kAppShift = 40;
+inline constexpr unsigned kAppLineShift = kAppShift - 7;  // of line numbers: address / 128
+[[nodiscard]] constexpr std::uint64_t first_line_of(AppId app) {
+  return (std::uint64_t{app} + 1) << kAppLineShift;
+}
 
 /// Index of an SM or of a memory partition within the machine.
 using SmId = std::uint16_t;

@@ -1,6 +1,6 @@
 #include "database/export.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <map>
@@ -71,6 +71,19 @@ ordered_json counters_json(Statement& query, std::int64_t run) {
   return counters;
 }
 
+/// Adds `pairs` to counters or series, where there are some. `value`: what column 3 of the query has.
+template <typename Value>
+void add_pairs(ordered_json& to, Statement& query, std::int64_t run, const Value& value) {
+  query.bind(run);
+  while (query.step()) {
+    ordered_json& pairs = to["pairs"];
+    if (pairs.empty() || pairs.back()["victim"] != query.integer(0) ||
+        pairs.back()["culprit"] != query.integer(1))
+      pairs.push_back({{"victim", query.integer(0)}, {"culprit", query.integer(1)}});
+    pairs.back()[query.text(2)] = value(query);
+  }
+}
+
 /// As `gpumux run --json` writes it: `interval`, and samples by scope and counter.
 ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
   ordered_json series;
@@ -131,7 +144,7 @@ void export_csv(Connection& connection, const Sink& sink) {
 
 void export_json(Connection& connection, const Sink& sink) {
   const ReadTransaction snapshot(connection);
-  const bool has_series = check_readable(connection) >= kSeriesVersion;
+  const std::int64_t version = check_readable(connection);
   sink("{\"schema\": \"gpumux.results/1\", \"runs\": [");
   Statement overrides =
       connection.prepare("SELECT key, value FROM overrides WHERE run_id = ? ORDER BY position");
@@ -141,8 +154,18 @@ void export_json(Connection& connection, const Sink& sink) {
   Statement counters = connection.prepare(
       "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id "
       "WHERE m.run_id = ? ORDER BY m.app, m.counter_id");
-  std::optional<Statement> series;
-  if (has_series)
+  std::optional<Statement> series, pairs, pair_series;
+  if (version >= kPairVersion) {
+    const auto of_pairs = [&](const char* table, const char* column) {
+      return connection.prepare(fmt::format(
+          "SELECT p.victim, p.culprit, c.name, p.{} FROM {} p JOIN counters c ON c.id = p.counter_id "
+          "WHERE p.run_id = ? ORDER BY p.victim, p.culprit, p.counter_id",
+          column, table));
+    };
+    pairs = of_pairs("pair_metrics", "value");
+    pair_series = of_pairs("pair_series", "samples");
+  }
+  if (version >= kSeriesVersion)
     series = connection.prepare(
         "SELECT s.app, c.scope, c.name, s.samples, s.interval FROM series s JOIN counters c "
         "ON c.id = s.counter_id WHERE s.run_id = ? ORDER BY s.app < 0, s.app, s.counter_id");
@@ -174,7 +197,11 @@ void export_json(Connection& connection, const Sink& sink) {
         throw ContentError(fmt::format("the result of run {} is no JSON ({})", id, error.what()));
       }
       run["counters"] = counters_json(counters, id);
+      if (pairs) add_pairs(run["counters"], *pairs, id, [](const Statement& q) { return q.integer(3); });
       ordered_json samples = series ? series_json(*series, id, run["apps"].size()) : ordered_json();
+      if (pair_series && !samples.is_null())
+        add_pairs(samples, *pair_series, id,
+                  [](const Statement& q) { return ordered_json::parse(q.text(3)); });
       if (!samples.is_null()) run["result"]["series"] = std::move(samples);
     }
     run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));

@@ -52,11 +52,12 @@ struct SweepRow {
 
 struct CounterRow {
   std::string scope;      // "app", "gpu", ...
-  std::int64_t app = -1;  // its position; -1: not of an application
+  std::int64_t app = -1;  // its position; of a pair, the victim's; -1: not of an application
   std::string name;
   std::uint64_t value = 0;
   std::string unit;
   std::string meaning;
+  std::int64_t culprit = -1;  // of a pair: its position; else -1
 };
 
 /// A counter over time; its value is not used.

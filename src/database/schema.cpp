@@ -1,6 +1,6 @@
 #include "database/schema.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <string>
@@ -124,7 +124,29 @@ CREATE TABLE timelines (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2};
+// What one application, the culprit, did to another, the victim: positions as in `apps`.
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE pair_metrics (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  victim INTEGER NOT NULL,
+  culprit INTEGER NOT NULL,
+  counter_id INTEGER NOT NULL REFERENCES counters (id),
+  value INTEGER NOT NULL,
+  PRIMARY KEY (run_id, victim, culprit, counter_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pair_series (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  victim INTEGER NOT NULL,
+  culprit INTEGER NOT NULL,
+  counter_id INTEGER NOT NULL REFERENCES counters (id),
+  interval INTEGER NOT NULL,
+  samples TEXT NOT NULL,
+  PRIMARY KEY (run_id, victim, culprit, counter_id)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
 struct Header {
   std::int64_t application_id;

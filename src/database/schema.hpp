@@ -11,9 +11,11 @@
 namespace gpumux::database {
 
 /// PRAGMA user_version of the databases that this program writes.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 /// The first version with series and timelines.
 inline constexpr int kSeriesVersion = 2;
+/// The first version with counters of pairs of applications.
+inline constexpr int kPairVersion = 3;
 /// PRAGMA application_id: "gpmx".
 inline constexpr int kApplicationId = 0x67706d78;
 

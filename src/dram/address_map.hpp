@@ -30,8 +30,8 @@ class AddressMap {
     std::uint64_t row;  // with the application in its upper bits
   };
   [[nodiscard]] Place locate(std::uint64_t local_line) const {
-    const std::uint64_t app = local_line >> noc::kAppLineShift;
-    const std::uint64_t line = local_line & ((std::uint64_t{1} << noc::kAppLineShift) - 1);
+    const std::uint64_t app = local_line >> kAppLineShift;
+    const std::uint64_t line = local_line & ((std::uint64_t{1} << kAppLineShift) - 1);
     const std::uint64_t chunk = by_chunk_.quotient(line);
     const std::uint64_t rest = by_groups_.quotient(chunk);
     std::uint64_t group = chunk - rest * by_groups_.divisor();
@@ -43,7 +43,7 @@ class AddressMap {
     bank = by_banks_.remainder(bank + rotation - turns * by_banks_.divisor());
     group = by_groups_.remainder(group + by_groups_.remainder(turns));
     return {static_cast<std::uint32_t>(group * by_banks_.divisor() + bank), static_cast<std::uint32_t>(group),
-            row | app << noc::kAppLineShift};
+            row | app << kAppLineShift};
   }
 
  private:

@@ -99,6 +99,7 @@ void Channel::push(const Request& request, Tick now) {
   ++(request.write ? writes_ : reads_);
   e = {.row = place.row,
        .age = age_++,
+       .arrived = now,
        .token = request.token,
        .bank = static_cast<std::uint16_t>(place.bank),
        .next = kNone,
@@ -258,8 +259,9 @@ bool Channel::update_drain() {
   return draining_ != before;
 }
 
-void Channel::remove(std::uint16_t index) {
+void Channel::remove(std::uint16_t index, Tick now) {
   Entry& e = entries_[index];
+  counts_[e.app].waited += static_cast<std::uint64_t>(now - e.arrived);
   Bank& bank = banks_[e.bank];
   (e.previous == kNone ? bank.head : entries_[e.previous].next) = e.next;
   (e.next == kNone ? bank.tail : entries_[e.next].previous) = e.previous;
@@ -283,13 +285,20 @@ void Channel::prefetch() const {
   prefetch_lines(group_banks_.data(), group_banks_.data() + group_banks_.size());
 }
 
-void Channel::count(arch::PartitionCounters& counters) const {
-  const std::uint64_t bursts = read_bursts_ + write_bursts_;
-  counters.dram_reads = read_bursts_;
-  counters.dram_writes = write_bursts_;
-  counters.dram_row_hits = bursts - row_misses_;
-  counters.dram_activates = activates_;
+void Channel::count(AppId app, arch::MemoryCounters& counters) const {
+  const Counts& of = counts_[app];
+  const std::uint64_t bursts = of.read_bursts + of.write_bursts;
+  counters.dram_reads = of.read_bursts;
+  counters.dram_writes = of.write_bursts;
+  counters.dram_row_hits = bursts - of.row_misses;
   counters.dram_bytes = bursts * burst_bytes_;
+  counters.dram_wait_clocks = of.waited;
+}
+
+void Channel::count(arch::PartitionCounters& counters) const {
+  std::uint64_t bursts = 0;
+  for (const Counts& of : counts_) bursts += of.read_bursts + of.write_bursts;
+  counters.dram_activates = activates_;
   counters.dram_busy =
       bursts * static_cast<std::uint64_t>(burst_whole_) + bursts * burst_fraction_ / clock_parts_;
 }

@@ -110,7 +110,8 @@ class Channel {
 
   /// Loads the banks and the queue into the host's cache.
   void prefetch() const;
-  /// Sets the dram_* counters.
+  /// Set the dram_* counters: of the application, and those that are of none.
+  void count(AppId app, arch::MemoryCounters& counters) const;
   void count(arch::PartitionCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
@@ -125,6 +126,7 @@ class Channel {
   struct Entry {
     std::uint64_t row;
     std::uint64_t age;
+    Tick arrived;
     std::uint32_t token;
     std::uint16_t bank;
     std::uint16_t next, previous;  // in the bank, by age
@@ -253,7 +255,8 @@ class Channel {
   void activate(Bank& bank, std::uint32_t index, Tick now);
   void precharge(Bank& bank, std::uint32_t index, Tick now);
   void issue_refresh_command();
-  void remove(std::uint16_t index);
+  /// It is through with the command of clock `now`.
+  void remove(std::uint16_t index, Tick now);
   void free_returns(Tick now);  // when the return queue looks full
   [[nodiscard]] bool eligible(const Entry& entry) const {
     return write_high_ == 0 || entry.write == draining_;
@@ -327,7 +330,13 @@ class Channel {
   bool rows_changed_ = false;     // choose anew
   std::uint64_t rows_added_ = 0;  // want_banks_ that have joined since
 
-  std::uint64_t read_bursts_ = 0, write_bursts_ = 0, row_misses_ = 0, activates_ = 0;
+  struct Counts {
+    std::uint64_t read_bursts = 0, write_bursts = 0;
+    std::uint64_t row_misses = 0;  // bursts that were the first since their row was opened
+    std::uint64_t waited = 0;      // clocks from arrivals to last bursts
+  };
+  std::array<Counts, kMaxApps> counts_{};
+  std::uint64_t activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
   std::vector<Arrival>* request_trace_ = nullptr;
 };

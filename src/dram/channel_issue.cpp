@@ -28,10 +28,11 @@ bool Channel::run(Tick limit, Completion& completion, bool each_place) {
 [[gnu::always_inline]] inline Tick Channel::move_burst(Bank& bank, std::uint32_t index, Entry& entry,
                                                        Tick now) {
   const bool write = entry.write;
+  Counts& counts = counts_[entry.app];
   record(now, write ? CommandKind::Write : CommandKind::Read, index, bank.open_row);
   if (bank.fresh) {
     bank.fresh = false;
-    ++row_misses_;
+    ++counts.row_misses;
   }
   const Tick nominal = now + (write ? wl_ : cl_);
   if (bus_whole_ < nominal) {
@@ -49,12 +50,12 @@ bool Channel::run(Tick limit, Completion& completion, bool each_place) {
   group_column_[bank.group] = now + ccdl_;
   held_groups_ |= std::uint64_t{1} << bank.group;
   if (write) {
-    ++write_bursts_;
+    ++counts.write_bursts;
     write_ = std::max({write_, next, bus_whole_ - wl_});
     read_ = std::max({read_, next, bus_whole_ - cl_, end + cdlr_});
     bank.precharge = std::max(bank.precharge, end + wr_);
   } else {
-    ++read_bursts_;
+    ++counts.read_bursts;
     read_ = std::max({read_, next, bus_whole_ - cl_});
     write_ = std::max({write_, next, end + kBusTurnaround - wl_});
     bank.precharge = std::max(bank.precharge, now + rtpl_);
@@ -84,7 +85,7 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
     if (through) {
       completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
       const std::uint16_t next = e.next;
-      remove(bank.hit);
+      remove(bank.hit, now);
       // Another request for the open row is this bank's offer without a look at rows; else plan anew.
       if (!next_hit(bank, index, next) || write_high_ > 0 || returns_ >= return_capacity_) {
         if (update_drain()) select_all();
@@ -168,7 +169,7 @@ bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion
   }
   completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
   const std::uint16_t next = e.next;
-  remove(request);
+  remove(request, now);
   select(index, next);
   return true;
 }

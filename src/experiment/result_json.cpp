@@ -1,6 +1,6 @@
 #include "experiment/result_json.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/dump_json.hpp"
 #include "base/text.hpp"
@@ -10,6 +10,14 @@
 
 namespace gpumux::experiment {
 namespace {
+
+bool is_memory_counter(std::string_view name) {
+#define GPUMUX_FIELD(field, unit, description) \
+  if (name == #field) return true;
+  GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return false;
+}
 
 using nlohmann::ordered_json;
 
@@ -30,10 +38,45 @@ void add_counters(ordered_json& to, const arch::KernelCounters& counters, double
   to["blocks_completed"] = counters.blocks_completed;
 }
 
-/// "app 0: hotspot", or the scope's name.
-std::string heading(const RunResult& result, const CounterValue& counter) {
-  if (counter.scope != CounterValue::Scope::App) return std::string(scope_name(counter.scope));
-  return fmt::format("app {}: {}", counter.app, result.apps[counter.app].app);
+/// "app 0: hotspot", "pair: app 1 to app 0", or the scope's name.
+std::string heading(const RunResult& result, const arch::Counter& counter) {
+  if (counter.scope == arch::Scope::App)
+    return fmt::format("app {}: {}", counter.app, result.apps[counter.app].app);
+  if (counter.scope == arch::Scope::Pair)
+    return fmt::format("pair: app {} to app {}", counter.culprit, counter.app);
+  return std::string(arch::scope_name(counter.scope));
+}
+
+arch::CounterTable counter_table(const RunResult& result) {
+  arch::CounterTable table(result.apps.size());
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    table.apps[i] = result.apps[i].counters;
+    table.memory[i] = result.apps[i].memory_counters;
+  }
+  table.schedulers = result.schedulers;
+  table.partitions = result.partitions;
+  table.pairs = result.pairs;
+  return table;
+}
+
+/// What of the table stands beneath a heading of its own.
+void add_table(ordered_json& document, const RunResult& result) {
+  using arch::Scope;
+  const arch::CounterTable table = counter_table(result);
+  for (std::size_t i = 0; i < result.apps.size(); ++i) document["apps"][i]["memory"] = ordered_json::object();
+  document["pairs"] = ordered_json::array();
+  arch::for_each_counter(table, [&](const arch::Counter& c, std::uint64_t value) {
+    if (lacks(result, c)) return;
+    const std::string name(c.name);
+    if (c.scope == Scope::App && is_memory_counter(name)) document["apps"][c.app]["memory"][name] = value;
+    if (c.scope == Scope::Schedulers) document["gpu"]["scheduler_cycles"][name] = value;
+    if (c.scope == Scope::Partitions) document["gpu"]["memory"][name] = value;
+    if (c.scope != Scope::Pair) return;
+    ordered_json& pairs = document["pairs"];
+    if (pairs.empty() || pairs.back()["victim"] != c.app || pairs.back()["culprit"] != c.culprit)
+      pairs.push_back({{"victim", c.app}, {"culprit", c.culprit}});
+    pairs.back()[name] = value;
+  });
 }
 
 }  // namespace
@@ -71,6 +114,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
     add_counters(entry, app.counters, sm_cycles);
+    entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
@@ -85,13 +129,8 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   add_counters(gpu, result.gpu, sm_cycles);
   gpu["dram_bandwidth_utilization"] = result.dram_bandwidth_utilization;
   gpu["alu_utilization"] = result.alu_utilization;
-#define GPUMUX_FIELD(field, unit, description) gpu["scheduler_cycles"][#field] = result.schedulers.field;
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) gpu["memory"][#field] = result.partitions.field;
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
   document["gpu"] = std::move(gpu);
+  add_table(document, result);
 
   document["metrics"] = {{"weighted_speedup", optional_json(metrics.weighted_speedup)},
                          {"antt", optional_json(metrics.antt)},
@@ -106,45 +145,33 @@ std::string result_json(const RunResult& result, const std::vector<double>& isol
   return with_series(json_text(result_document(result, isolated, metrics)), series_document(result));
 }
 
-std::string_view scope_name(CounterValue::Scope scope) {
-  switch (scope) {
-    case CounterValue::Scope::App: return "app";
-    case CounterValue::Scope::Gpu: return "gpu";
-    case CounterValue::Scope::Schedulers: return "schedulers";
-    case CounterValue::Scope::Partitions: return "partitions";
-  }
-  return "";
+bool lacks(const RunResult& result, const arch::Counter& counter) {
+  return !result.absent.empty() &&
+         result.absent.contains(fmt::format("{}.{}", arch::scope_name(counter.scope), counter.name));
 }
 
 std::vector<CounterValue> counters(const RunResult& result) {
-  using Scope = CounterValue::Scope;
+  using arch::Scope;
   std::vector<CounterValue> all;
-  const auto kernel = [&](Scope scope, std::size_t app, const arch::KernelCounters& c) {
-#define GPUMUX_FIELD(field, unit, description) \
-  all.push_back({scope, app, #field, c.field, unit, description});
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
+  const auto add = [&all](Scope scope, std::size_t app, std::string_view name, std::uint64_t value,
+                          std::string_view unit, std::string_view meaning) {
+    all.push_back({{scope, app, 0, name, unit, meaning}, value});
   };
-  for (std::size_t i = 0; i < result.apps.size(); ++i) {
-    const AppResult& app = result.apps[i];
-    all.push_back(
-        {Scope::App, i, "completions", app.completions, "runs", "of the application, from start to end"});
-    all.push_back({Scope::App, i, "first_completion", app.first_completion, "core cycles",
-                   "end of its first run; 0: none"});
-    all.push_back(
-        {Scope::App, i, "active_cycles", app.active_cycles, "core cycles", "that count for its IPC"});
-    kernel(Scope::App, i, app.counters);
-  }
-  kernel(Scope::Gpu, 0, result.gpu);
-  all.push_back({Scope::Gpu, 0, "cycles", result.cycles, "core cycles", "simulated"});
-#define GPUMUX_FIELD(field, unit, description) \
-  all.push_back({Scope::Schedulers, 0, #field, result.schedulers.field, unit, description});
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) \
-  all.push_back({Scope::Partitions, 0, #field, result.partitions.field, unit, description});
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
+  std::size_t begun = 0;  // applications
+  Scope last = Scope::App;
+  arch::for_each_counter(counter_table(result), [&](const arch::Counter& c, std::uint64_t value) {
+    if (c.scope == Scope::App && c.app == begun) {
+      const AppResult& app = result.apps[begun++];
+      add(c.scope, c.app, "completions", app.completions, "runs", "of the application, from start to end");
+      add(c.scope, c.app, "first_completion", app.first_completion, "core cycles",
+          "end of its first run; 0: none");
+      add(c.scope, c.app, "active_cycles", app.active_cycles, "core cycles", "that count for its IPC");
+    }
+    if (last == Scope::Gpu && c.scope != last)
+      add(Scope::Gpu, 0, "cycles", result.cycles, "core cycles", "simulated");
+    last = c.scope;
+    if (!lacks(result, c)) all.push_back({c, value});
+  });
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/counter_table.hpp"
 #include "experiment/run.hpp"
 
 namespace gpumux::experiment {
@@ -20,18 +21,12 @@ namespace gpumux::experiment {
 [[nodiscard]] nlohmann::ordered_json result_document(const RunResult& result,
                                                      const std::vector<double>& isolated,
                                                      const Metrics& metrics);
-/// One counter of a run. Schedulers and partitions are totals of the GPU.
-struct CounterValue {
-  enum class Scope { App, Gpu, Schedulers, Partitions };
-  Scope scope;
-  std::size_t app = 0;  // of Scope::App: its index in the run
-  std::string_view name;
+/// One counter of a run.
+struct CounterValue : arch::Counter {
   std::uint64_t value = 0;
-  std::string_view unit;
-  std::string_view meaning;
 };
-/// "app", "gpu", "schedulers" or "partitions".
-[[nodiscard]] std::string_view scope_name(CounterValue::Scope scope);
+/// The result lacks it: see RunResult::absent.
+[[nodiscard]] bool lacks(const RunResult& result, const arch::Counter& counter);
 /// Every counter of the run, always in the same order.
 [[nodiscard]] std::vector<CounterValue> counters(const RunResult& result);
 /// All counters of a run with units and meanings (`--stats FILE`): as CSV with one row per counter and

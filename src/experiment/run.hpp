@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "arch/config.hpp"
+#include "arch/counter_table.hpp"
 #include "arch/series.hpp"
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
@@ -71,7 +73,8 @@ struct MemoryReport {
 
 struct AppResult {
   std::string app;
-  arch::KernelCounters counters;  // sums over SMs and kernels
+  arch::KernelCounters counters;         // sums over SMs and kernels
+  arch::MemoryCounters memory_counters;  // sums over partitions
   std::uint64_t completions = 0;
   Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
   Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
@@ -94,12 +97,19 @@ struct RunResult {
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
   arch::PartitionCounters partitions;
+  std::vector<arch::PairCounters> pairs;  // as in arch::CounterTable
+  /// Counters that a result which an older program wrote does not have, as "scope.name": left out of all
+  /// output.
+  std::set<std::string> absent;
   double dram_bandwidth_utilization = 0;  // bytes moved / (peak bytes per second x simulated time)
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
   arch::Series series;                    // of RunSpec::series
   std::optional<arch::Timeline> timeline;
   policy::Report policy_report;
 };
+
+/// The counters of the table, which is of as many applications.
+void set_counters(RunResult& result, const arch::CounterTable& table);
 
 /// Runs it. Throws UserError, SimulationFault (with the watchdog's report), InternalError.
 [[nodiscard]] RunResult simulate(const RunSpec& spec);

@@ -1,6 +1,6 @@
 #include "experiment/series_output.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -11,53 +11,25 @@
 namespace gpumux::experiment {
 namespace {
 
-using arch::KernelCounters;
+using arch::Scope;
 using arch::Series;
 using nlohmann::ordered_json;
-using Scope = CounterValue::Scope;
-
-KernelCounters whole_gpu(const Series::Sample& sample) {
-  KernelCounters sum;
-  for (const KernelCounters& app : sample.apps) sum.add(app);
-  return sum;
-}
-
-/// Calls emit(scope, app, name, unit, meaning, value) for each counter of a sample.
-template <typename Emit>
-void for_each_counter(const Series::Sample& sample, const Emit& emit) {
-  const auto kernel = [&](Scope scope, std::size_t app, const KernelCounters& c) {
-#define GPUMUX_FIELD(field, unit, description) emit(scope, app, #field, unit, description, c.field);
-    GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  };
-  for (std::size_t app = 0; app < sample.apps.size(); ++app) kernel(Scope::App, app, sample.apps[app]);
-  kernel(Scope::Gpu, 0, whole_gpu(sample));
-#define GPUMUX_FIELD(field, unit, description) \
-  emit(Scope::Schedulers, std::size_t{0}, #field, unit, description, sample.schedulers.field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) \
-  emit(Scope::Partitions, std::size_t{0}, #field, unit, description, sample.partitions.field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-}
 
 }  // namespace
 
 std::vector<CounterSeries> counter_series(const RunResult& result) {
   std::vector<CounterSeries> all;
   if (result.series.interval == 0) return all;
-  Series::Sample none;
-  none.apps.resize(result.apps.size());
-  for_each_counter(none, [&](Scope scope, std::size_t app, std::string_view name, std::string_view unit,
-                             std::string_view meaning, std::uint64_t) {
-    all.push_back({{scope, app, name, 0, unit, meaning}, {}});
+  const Series::Sample none(result.apps.size());
+  arch::for_each_counter(none, [&](const arch::Counter& counter, std::uint64_t) {
+    if (lacks(result, counter)) return;
+    all.push_back({{counter, 0}, {}});
     all.back().samples.reserve(result.series.samples.size());
   });
   for (const Series::Sample& sample : result.series.samples) {
     std::size_t at = 0;
-    for_each_counter(sample, [&](Scope, std::size_t, std::string_view, std::string_view, std::string_view,
-                                 std::uint64_t value) {
+    arch::for_each_counter(sample, [&](const arch::Counter& counter, std::uint64_t value) {
+      if (lacks(result, counter)) return;
       all[at].samples.push_back(value);
       all[at++].counter.value += value;
     });
@@ -71,8 +43,15 @@ ordered_json series_document(const RunResult& result) {
   for (std::size_t i = 0; i < result.apps.size(); ++i) document["apps"].push_back(ordered_json::object());
   for (const CounterSeries& series : counter_series(result)) {
     const CounterValue& c = series.counter;
+    if (c.scope == Scope::Pair) {
+      ordered_json& pairs = document["pairs"];
+      if (pairs.empty() || pairs.back()["victim"] != c.app || pairs.back()["culprit"] != c.culprit)
+        pairs.push_back({{"victim", c.app}, {"culprit", c.culprit}});
+      pairs.back()[std::string(c.name)] = series.samples;
+      continue;
+    }
     ordered_json& scope =
-        c.scope == Scope::App ? document["apps"][c.app] : document[std::string(scope_name(c.scope))];
+        c.scope == Scope::App ? document["apps"][c.app] : document[std::string(arch::scope_name(c.scope))];
     scope[std::string(c.name)] = series.samples;
   }
   return document;
@@ -99,17 +78,24 @@ std::string with_series(std::string text, const ordered_json& series) {
   }
   text += "\n    ]";
   for (const Scope whole : {Scope::Gpu, Scope::Schedulers, Scope::Partitions}) {
-    const std::string name(scope_name(whole));
+    const std::string name(arch::scope_name(whole));
     text += fmt::format(",\n    \"{}\": {}", name, scope(series.at(name), "    "));
   }
+  text += ",\n    \"pairs\": [";
+  separator = "";
+  for (const ordered_json& pair : series.at("pairs")) {
+    text += fmt::format("{}\n      {}", separator, scope(pair, "      "));
+    separator = ",";
+  }
+  text += "\n    ]";
   return text + "\n  }\n}\n";
 }
 
 std::string series_csv_head() {
   std::string head = "policy,position,app,begin,end";
-  for_each_counter({}, [&](Scope scope, std::size_t, std::string_view name, std::string_view,
-                           std::string_view, std::uint64_t) {
-    head += scope == Scope::Gpu ? fmt::format(",{}", name) : fmt::format(",{}.{}", scope_name(scope), name);
+  arch::for_each_counter(Series::Sample(), [&](const arch::Counter& c, std::uint64_t) {
+    head += c.scope == Scope::Gpu ? fmt::format(",{}", c.name)
+                                  : fmt::format(",{}.{}", arch::scope_name(c.scope), c.name);
   });
   return head + "\n";
 }
@@ -122,10 +108,11 @@ std::string series_csv(const RunResult& result) {
     std::vector<std::string> apps(sample.apps.size());
     std::string gpu;
     std::string empty;  // what applications do not have
-    for_each_counter(sample, [&](Scope scope, std::size_t app, std::string_view, std::string_view,
-                                 std::string_view, std::uint64_t value) {
-      (scope == Scope::App ? apps[app] : gpu) += fmt::format(",{}", value);
-      if (scope == Scope::Schedulers || scope == Scope::Partitions) empty += ',';
+    arch::for_each_counter(sample, [&](const arch::Counter& c, std::uint64_t value) {
+      if (c.scope == Scope::Pair) return;  // they have no row
+      std::string& row = c.scope == Scope::App ? apps[c.app] : gpu;
+      row += lacks(result, c) ? std::string(",") : fmt::format(",{}", value);
+      if (c.scope == Scope::Schedulers || c.scope == Scope::Partitions) empty += ',';
     });
     const std::string times =
         fmt::format("{},{}", k * interval, std::min((k + 1) * interval, result.series.end));

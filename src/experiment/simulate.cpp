@@ -85,13 +85,8 @@ class Programs {
 };
 
 void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
-  for (std::size_t i = 0; i < result.apps.size(); ++i) {
-    result.apps[i].counters = gpu.app_counters(static_cast<AppId>(i));
-    result.apps[i].active_cycles = result.cycles;
-    result.gpu.add(result.apps[i].counters);
-  }
-  result.schedulers = gpu.scheduler_counters();
-  result.partitions = gpu.partition_counters();
+  set_counters(result, gpu.counter_table(result.apps.size()));
+  for (AppResult& app : result.apps) app.active_cycles = result.cycles;
   const arch::MachineConfig& config = spec.machine;
   const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
   double units = 0;
@@ -115,6 +110,19 @@ void check_apps(const RunSpec& spec) {
 }
 
 }  // namespace
+
+void set_counters(RunResult& result, const arch::CounterTable& table) {
+  GPUMUX_CHECK(table.apps.size() == result.apps.size());
+  result.gpu = {};
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    result.apps[i].counters = table.apps[i];
+    result.apps[i].memory_counters = table.memory[i];
+    result.gpu.add(table.apps[i]);
+  }
+  result.schedulers = table.schedulers;
+  result.partitions = table.partitions;
+  result.pairs = table.pairs;
+}
 
 bool audit_by_default() {
 #ifdef GPUMUX_DEBUG_CHECKS

@@ -1,6 +1,6 @@
 #include "experiment/timeline_output.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -153,12 +153,14 @@ class Writer {
   }
 
   void add_counters() {
-    using Scope = CounterValue::Scope;
+    using arch::Scope;
     const std::vector<CounterSeries> all = counter_series(run_);
     std::vector<std::pair<std::string, const std::vector<std::uint64_t>*>> states;
     for (const CounterSeries& series : all) {
       const CounterValue& c = series.counter;
-      const std::string name(c.name);
+      const std::string name = c.scope == Scope::Pair
+                                   ? fmt::format("{} of app {} by app {}", c.name, c.app, c.culprit)
+                                   : std::string(c.name);
       if (c.scope == Scope::Schedulers) states.emplace_back(name, &series.samples);
       if (c.scope == Scope::Gpu || c.scope == Scope::Schedulers || c.value == 0) continue;
       const std::uint32_t process =

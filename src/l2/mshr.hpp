@@ -23,7 +23,6 @@ struct alignas(64) Mshr {  // one cache line
   std::uint32_t requests = 0;   // merged so far, the first included
   std::uint8_t pending = 0;     // sectors on their way
   std::uint8_t dirty = 0;       // sectors written meanwhile
-  std::uint8_t space = 0;
   AppId app = 0;
   KernelSlot kernel = 0;
   std::uint32_t victims = 0;  // on-fill allocation: of its fills, that wait for the miss queue
@@ -56,16 +55,16 @@ class Mshrs {
   [[nodiscard]] std::uint16_t index_of(const Mshr& entry) const {
     return static_cast<std::uint16_t>(&entry - entries_.data());
   }
-  std::uint16_t take(std::uint64_t slice_line, std::uint8_t space) {
+  std::uint16_t take(std::uint64_t slice_line, AppId app) {
     const std::uint16_t index = free_;
     free_ = entries_[index].next_free;
     prefetch_free();
     ++used_;
     entries_[index] = {};
     entries_[index].slice_line = slice_line;
-    entries_[index].space = space;
+    entries_[index].app = app;
     if (!table_.empty()) {
-      std::size_t place = home(slice_line, space);
+      std::size_t place = home(slice_line, app);
       while (table_[place] != kNoMshr) place = (place + 1) & (table_.size() - 1);
       table_[place] = index;
     }
@@ -76,11 +75,11 @@ class Mshrs {
     free_ = index;
     --used_;
   }
-  [[nodiscard]] std::uint16_t find(std::uint64_t slice_line, std::uint8_t space) const {
-    for (std::size_t place = home(slice_line, space); table_[place] != kNoMshr;
+  [[nodiscard]] std::uint16_t find(std::uint64_t slice_line, AppId app) const {
+    for (std::size_t place = home(slice_line, app); table_[place] != kNoMshr;
          place = (place + 1) & (table_.size() - 1)) {
       const Mshr& entry = entries_[table_[place]];
-      if (entry.slice_line == slice_line && entry.space == space) return table_[place];
+      if (entry.slice_line == slice_line && entry.app == app) return table_[place];
     }
     return kNoMshr;
   }
@@ -88,12 +87,12 @@ class Mshrs {
   void forget(std::uint16_t index) {
     if (table_.empty()) return;
     const std::size_t mask = table_.size() - 1;
-    std::size_t hole = home(entries_[index].slice_line, entries_[index].space);
+    std::size_t hole = home(entries_[index].slice_line, entries_[index].app);
     while (table_[hole] != index) hole = (hole + 1) & mask;
     // Closes the gap, so that searches need no tombstones.
     for (std::size_t place = (hole + 1) & mask; table_[place] != kNoMshr; place = (place + 1) & mask) {
       const Mshr& entry = entries_[table_[place]];
-      const std::size_t wanted = home(entry.slice_line, entry.space);
+      const std::size_t wanted = home(entry.slice_line, entry.app);
       if (((place - wanted) & mask) >= ((place - hole) & mask)) {
         table_[hole] = table_[place];
         hole = place;
@@ -103,8 +102,8 @@ class Mshrs {
   }
 
  private:
-  [[nodiscard]] std::size_t home(std::uint64_t slice_line, std::uint8_t space) const {
-    return mix64(slice_line ^ std::uint64_t{space} << 56U) & (table_.size() - 1);
+  [[nodiscard]] std::size_t home(std::uint64_t slice_line, AppId app) const {
+    return mix64(slice_line ^ std::uint64_t{app} << 56U) & (table_.size() - 1);
   }
   HugePageVector<Mshr> entries_;
   HugePageVector<std::uint16_t> table_;

@@ -137,8 +137,9 @@ Cycle Partition::State::read_mailbox(arch::PartitionMailbox& mailbox, Cycle begi
     const noc::PartitionMap::Place place = shared.map.locate(message.line);
     const RequestIndex index = shared.pool.take();
     Request& request = shared.pool[index];
-    const auto space = static_cast<std::uint8_t>(message.line >> noc::kAppLineShift);
-    const std::uint32_t set = shared.map.set_of(place.slice_line, space);
+    GPUMUX_DCHECK(message.line >= first_line_of(message.app) &&
+                  message.line - first_line_of(message.app) < first_line_of(0));
+    const std::uint32_t set = shared.map.set_of(place.slice_line, message.app);
     const bool carries_data = message.kind == RequestKind::Write || message.kind == RequestKind::Atomic;
     if (message.wants_reply || !carries_data) ++shared.owed;
     copy_properties(request, message);
@@ -148,7 +149,6 @@ Cycle Partition::State::read_mailbox(arch::PartitionMailbox& mailbox, Cycle begi
     request.sm = message.sm;
     request.set = set;
     request.slice = place.slice;
-    request.space = space;
     arrivals.add(shared.pool, index);
   }
   mailbox.in.resize(kept);
@@ -261,7 +261,7 @@ void Partition::prefetch() const {
   const State& s = *state_;
   const Shared& shared = s.shared;
   prefetch_members(shared.network, shared.l2_clock, shared.dram_clock, shared.pool, shared.channel,
-                   shared.counters, shared.replies);
+                   shared.counters, shared.of_app[0], shared.replies);
   prefetch_lines(shared.next.data(), shared.next.data() + slice_count_);
   prefetch_members(s.fixed_latency, s.arrivals, s.credits, s.channel_tick);
   prefetch_lines(slices_, slices_ + slice_count_);
@@ -376,16 +376,31 @@ void Partition::State::take_credits() {
   if (++first_for_credits == slice_count) first_for_credits = 0;
 }
 
-void Partition::preload_line(std::uint64_t line) {
+void Partition::preload_line(std::uint64_t line, AppId app) {
   const noc::PartitionMap::Place place = state_->shared.map.locate(line);
-  const auto space = static_cast<std::uint32_t>(line >> noc::kAppLineShift);
-  // The address's application part counts from 1 (workload/device_memory.hpp).
-  state_->slices[place.slice].preload(place, space, static_cast<AppId>(space > 0 ? space - 1 : 0));
+  state_->slices[place.slice].preload(place, app);
 }
 
-const arch::PartitionCounters& Partition::counters() const {
-  state_->shared.channel.count(state_->shared.counters);
-  return state_->shared.counters;
+arch::MemoryCounters Partition::counters(AppId app) const {
+  arch::MemoryCounters counters = state_->shared.of_app[app];
+  state_->shared.channel.count(app, counters);
+  return counters;
+}
+
+arch::PartitionCounters Partition::counters() const {
+  arch::PartitionCounters all = state_->shared.counters;
+  state_->shared.channel.count(all);
+  for (unsigned app = 0; app < kMaxApps; ++app) {
+    const arch::MemoryCounters of = counters(static_cast<AppId>(app));
+#define GPUMUX_FIELD(field, unit, description) all.field += of.field;
+    GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+  return all;
+}
+
+const arch::PairCounters& Partition::counters(AppId victim, AppId culprit) const {
+  return state_->shared.of_pair[victim][culprit];
 }
 
 bool Partition::idle() const {

@@ -56,10 +56,13 @@ class Partition {
   /// Messages, see arch::Mailbox; incoming requests are served in order of (time, SM, order).
   arch::PartitionMailbox& mailbox() { return mailbox_; }
 
-  /// Data that a host copy left in L2 (RuntimeConfig::copies_write_l2); between windows.
-  void preload_line(std::uint64_t line);
+  /// Data that a host copy of `app` left in L2 (RuntimeConfig::copies_write_l2); between windows.
+  void preload_line(std::uint64_t line, AppId app);
 
-  [[nodiscard]] const arch::PartitionCounters& counters() const;
+  /// Of all applications; of one; of a pair.
+  [[nodiscard]] arch::PartitionCounters counters() const;
+  [[nodiscard]] arch::MemoryCounters counters(AppId app) const;
+  [[nodiscard]] const arch::PairCounters& counters(AppId victim, AppId culprit) const;
   [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;

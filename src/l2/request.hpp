@@ -19,8 +19,8 @@ inline constexpr RequestIndex kNoRequest = ~RequestIndex{0};
 
 struct alignas(64) Request {     // one cache line
   std::uint64_t slice_line = 0;  // see noc::PartitionMap::Place
-  std::uint64_t time = 0;  // core cycle of arrival; in the slice, L2 cycle from which its tags may be read
-  std::uint32_t tag = 0;   // the SM's own
+  std::uint64_t time = 0;        // core cycle of arrival
+  std::uint32_t tag = 0;         // the SM's own
   SmId sm = 0;
   std::uint16_t mshr = 0;  // while it waits for a fill
   // In the order of arch::MemRequest, copied together.
@@ -35,7 +35,6 @@ struct alignas(64) Request {     // one cache line
   RequestIndex next = kNoRequest;
   std::uint32_t set = 0;
   std::uint8_t slice = 0;
-  std::uint8_t space = 0;  // the address's application part
 };
 
 /// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,

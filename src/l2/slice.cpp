@@ -190,9 +190,13 @@ inline void Slice::access_head(std::uint64_t tick) {
     return;
   }
   head_wants_room_ = false;
-  const Outcome outcome = access(approach_.front().request, tick);
+  const RequestIndex head = approach_.front().request;
+  const Cycle arrived = s_.pool[head].time;
+  const AppId app = s_.pool[head].app;
+  const Outcome outcome = access(head, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
+    s_.of_app[app].l2_wait_cycles += next_core_ - arrived;
     approach_.pop();
     departed_.push(next_core_);
     // Else requests may arrive before.
@@ -218,8 +222,8 @@ inline void Slice::foresee_block(std::uint64_t tick) {
   if (s_.l2_clock.to_core(then) >= s_.end) return;
   const Request& request = s_.pool[approach_.front().request];
   if (request.kind == RequestKind::Write) return;
-  if (tags_.find(request.set, request.slice_line, request.space) != kNoWay) return;
-  if (on_fill_ && mshrs_.find(request.slice_line, request.space) != kNoMshr) return;
+  if (tags_.find(request.set, request.slice_line, request.app) != kNoWay) return;
+  if (on_fill_ && mshrs_.find(request.slice_line, request.app) != kNoMshr) return;
   head_blocked_ = head_wants_room_ = head_is_absent_ = true;
   stall(reservation_, then);
 }
@@ -229,9 +233,9 @@ inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   std::uint32_t way = kNoWay;
   std::uint16_t mshr = kNoMshr;
   if (!head_is_absent_) {
-    way = tags_.find(request.set, request.slice_line, request.space);
+    way = tags_.find(request.set, request.slice_line, request.app);
     if (on_fill_) {
-      mshr = mshrs_.find(request.slice_line, request.space);
+      mshr = mshrs_.find(request.slice_line, request.app);
     } else if (way != kNoWay) {
       mshr = tags_.line(way).mshr;
     }
@@ -245,7 +249,7 @@ inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   if (missing == 0) {
     if (output_full(tick)) return Outcome::NeedsOutput;
     used(way, mshr);
-    s_.counters.l2_accesses += units(request.sectors);
+    s_.of_app[request.app].l2_accesses += units(request.sectors);
     if (request.kind == RequestKind::Atomic) {
       tags_.line(way).dirty |= need;
       tag_free_ = tick + beats(request.data_bytes);
@@ -266,8 +270,9 @@ inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   request.mshr = mshr;
   entry.waiters.push(s_.pool, index);
   used(way, mshr);
-  s_.counters.l2_accesses += units(request.sectors);
-  s_.counters.l2_misses += units(sectored_ ? missing : request.sectors);
+  arch::MemoryCounters& counters = s_.of_app[request.app];
+  counters.l2_accesses += units(request.sectors);
+  counters.l2_misses += units(sectored_ ? missing : request.sectors);
   tag_free_ = tick + 1;
   return Outcome::Done;
 }
@@ -284,8 +289,8 @@ Slice::Outcome Slice::access_write(RequestIndex index, std::uint32_t way, std::u
       way = tags_.victim(request.set);
       if (way == kNoWay) return Outcome::NoLine;
       if (tags_.line(way).dirty != 0 && !miss_room(1)) return Outcome::NoMissQueue;
-      evict(way);
-      tags_.install(way, request.slice_line, request.space, request.app);
+      evict(way, request.app);
+      tags_.install(way, request.slice_line, request.app);
     }
     tags_.line(way).valid |= need;
     tags_.line(way).dirty |= need;
@@ -303,9 +308,10 @@ Slice::Outcome Slice::access_write(RequestIndex index, std::uint32_t way, std::u
     if (mshr != kNoMshr) mshrs_[mshr].dirty |= static_cast<std::uint8_t>(need & ~valid);
   }
   used(way, mshr);
-  s_.counters.l2_accesses += units(request.sectors);
+  arch::MemoryCounters& counters = s_.of_app[request.app];
+  counters.l2_accesses += units(request.sectors);
   if ((need & ~valid) != 0) {
-    s_.counters.l2_misses += units(sectored_ ? static_cast<std::uint8_t>(need & ~valid) : request.sectors);
+    counters.l2_misses += units(sectored_ ? static_cast<std::uint8_t>(need & ~valid) : request.sectors);
   }
   tag_free_ = tick + beats(request.data_bytes);
   if (request.wants_reply) {
@@ -344,15 +350,14 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
     }
     if (mshrs_.full()) return Outcome::NoMshr;
     if (!miss_room(entries)) return Outcome::NoMissQueue;
-    mshr = mshrs_.take(request.slice_line, request.space);
+    mshr = mshrs_.take(request.slice_line, request.app);
     Mshr& entry = mshrs_[mshr];
     entry.set = request.set;
-    entry.app = request.app;
     entry.kernel = request.kernel;
     if (!on_fill_) {
       if (victim != kNoWay) {
-        evict(victim);
-        tags_.install(victim, request.slice_line, request.space, request.app);
+        evict(victim, request.app);
+        tags_.install(victim, request.slice_line, request.app);
         way = victim;
       }
       tags_.line(way).mshr = mshr;
@@ -365,23 +370,24 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
     queue_miss(
-        request.slice_line, request.space,
+        request.slice_line,
         {.token = index_ << 16U | mshr, .sectors = sectors, .app = request.app, .kernel = request.kernel});
   }
   return Outcome::Done;
 }
 
-void Slice::queue_miss(std::uint64_t slice_line, std::uint32_t space, dram::Request request) {
-  request.local_line = s_.map.local_line(slice_line, index_, space);
+void Slice::queue_miss(std::uint64_t slice_line, dram::Request request) {
+  request.local_line = s_.map.local_line(slice_line, index_, request.app);
   misses_.push(request);
 }
 
-void Slice::evict(std::uint32_t way) {
+void Slice::evict(std::uint32_t way, AppId culprit) {
+  displace(way, culprit);
   const Tags::Line& line = tags_.line(way);
   if (line.dirty == 0) return;
-  s_.counters.l2_writebacks += units(line.dirty);
-  queue_miss(tags_.slice_line(way), tags_.space(way),
-             {.sectors = line.dirty, .write = true, .app = line.app});
+  const AppId app = tags_.app(way);
+  s_.of_app[app].l2_writebacks += units(line.dirty);
+  queue_miss(tags_.slice_line(way), {.sectors = line.dirty, .write = true, .app = app});
 }
 
 inline bool Slice::send_miss(std::uint64_t tick) {
@@ -469,19 +475,19 @@ inline void Slice::complete_fill(const Fill& fill) {
 // On-fill allocation: the line takes its place only now. The register waits until the miss queue takes its
 // victim's data, so that a fill never does.
 std::uint32_t Slice::install_filled(Mshr& entry) {
-  std::uint32_t way = tags_.find(entry.set, entry.slice_line, entry.space);
+  std::uint32_t way = tags_.find(entry.set, entry.slice_line, entry.app);
   if (way != kNoWay) return way;
   way = tags_.victim(entry.set);
+  displace(way, entry.app);
   const Tags::Line& old = tags_.line(way);
   if (old.dirty != 0) {
     victims_.push_back({.slice_line = tags_.slice_line(way),
                         .mshr = mshrs_.index_of(entry),
-                        .space = static_cast<std::uint8_t>(tags_.space(way)),
                         .dirty = old.dirty,
-                        .app = old.app});
+                        .app = tags_.app(way)});
     ++entry.victims;
   }
-  tags_.install(way, entry.slice_line, entry.space, entry.app);
+  tags_.install(way, entry.slice_line, entry.app);
   tags_.touch(way);
   return way;
 }
@@ -490,8 +496,8 @@ void Slice::queue_victims() {
   while (!victims_.empty() && miss_room(1)) {
     const Victim victim = victims_.front();
     victims_.erase(victims_.begin());
-    s_.counters.l2_writebacks += units(victim.dirty);
-    queue_miss(victim.slice_line, victim.space, {.sectors = victim.dirty, .write = true, .app = victim.app});
+    s_.of_app[victim.app].l2_writebacks += units(victim.dirty);
+    queue_miss(victim.slice_line, {.sectors = victim.dirty, .write = true, .app = victim.app});
     --mshrs_[victim.mshr].victims;
     retire_if_done(victim.mshr);
   }
@@ -527,7 +533,7 @@ void Slice::start_atomic(RequestIndex index, std::uint64_t tick) {
   std::uint64_t start = tick;
   for (const Atomic& atomic : atomics_) {
     const Request& other = s_.pool[atomic.request];
-    if (other.slice_line == request.slice_line && other.space == request.space) {
+    if (other.slice_line == request.slice_line && other.app == request.app) {
       start = std::max(start, atomic.finish);
     }
   }
@@ -613,14 +619,15 @@ void Slice::credits_came(Cycle now) {
 
 // --- between windows ------------------------------------------------------------------------------
 
-void Slice::preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app) {
+void Slice::preload(const noc::PartitionMap::Place& place, AppId app) {
   head_wants_room_ = head_is_absent_ = false;  // it may find its line now
-  const std::uint32_t set = s_.map.set_of(place.slice_line, space);
-  std::uint32_t way = tags_.find(set, place.slice_line, space);
+  const std::uint32_t set = s_.map.set_of(place.slice_line, app);
+  std::uint32_t way = tags_.find(set, place.slice_line, app);
   if (way == kNoWay) {
     way = tags_.clean_victim(set);
     if (way == kNoWay) return;
-    tags_.install(way, place.slice_line, space, app);
+    displace(way, app);
+    tags_.install(way, place.slice_line, app);
   } else if (tags_.line(way).mshr != kNoMshr) {
     return;
   }

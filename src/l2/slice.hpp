@@ -39,8 +39,10 @@ struct Shared {
   std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
-  arch::PartitionCounters counters;
-  HugePageVector<arch::MemReply>* replies = nullptr;  // the partition's mailbox
+  arch::PartitionCounters counters;  // those of no application
+  std::array<arch::MemoryCounters, kMaxApps> of_app{};
+  std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> of_pair{};  // by victim and culprit
+  HugePageVector<arch::MemReply>* replies = nullptr;                         // the partition's mailbox
   HugePageVector<arch::Credit>* credits = nullptr;
   std::uint64_t progress = 0;
   std::uint64_t owed = 0;          // replies that requests inside will still get
@@ -107,7 +109,7 @@ class Slice {
   void credits_came(Cycle now);
 
   /// See Partition::preload_line.
-  void preload(const noc::PartitionMap::Place& place, std::uint32_t space, AppId app);
+  void preload(const noc::PartitionMap::Place& place, AppId app);
   /// Counts stalls up to (excluding) core cycle `now`. True when the slice is stalled.
   bool settle_stalls(Cycle now);
   [[nodiscard]] bool idle() const;
@@ -148,8 +150,12 @@ class Slice {
   /// Sees that `sectors` of the request's line are on their way, in a register (taken if `mshr` is none).
   Outcome fetch(const Request& request, std::uint32_t& way, std::uint16_t& mshr, std::uint8_t sectors);
   void used(std::uint32_t way, std::uint16_t mshr);
-  void evict(std::uint32_t way);
-  void queue_miss(std::uint64_t slice_line, std::uint32_t space, dram::Request request);
+  /// The way's line, if it has one, makes place for one of `culprit`.
+  void displace(std::uint32_t way, AppId culprit) {
+    if (tags_.line(way).present()) ++s_.of_pair[tags_.app(way)][culprit].l2_evictions;
+  }
+  void evict(std::uint32_t way, AppId culprit);
+  void queue_miss(std::uint64_t slice_line, dram::Request request);
   void prefetch_next_fill() const;
   void complete_fill(const Fill& fill);
   std::uint32_t install_filled(Mshr& entry);
@@ -217,7 +223,6 @@ class Slice {
   struct Victim {
     std::uint64_t slice_line;
     std::uint16_t mshr;  // whose fill has evicted it
-    std::uint8_t space;
     std::uint8_t dirty;
     AppId app;
   };

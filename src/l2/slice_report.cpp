@@ -11,8 +11,8 @@ std::string Slice::describe() const {
     const Request& r = s_.pool[index];
     constexpr const char* kKinds[] = {"read", "write", "atomic", "instruction fetch"};
     return fmt::format("{} of line {:#x} of the partition by SM {} (app {}, kernel slot {})",
-                       kKinds[static_cast<unsigned>(r.kind)],
-                       s_.map.local_line(r.slice_line, index_, r.space), r.sm, r.app, r.kernel);
+                       kKinds[static_cast<unsigned>(r.kind)], s_.map.local_line(r.slice_line, index_, r.app),
+                       r.sm, r.app, r.kernel);
   };
   if (approach_.network() != 0) {
     text += fmt::format("{} ejection port waits for a place in the slice: {}\n", name,

@@ -27,16 +27,14 @@ class Tags {
   struct Line {
     std::uint8_t valid = 0;        // sectors
     std::uint8_t dirty = 0;        // sectors
-    std::uint8_t owner = 0;        // address space, and the line number's bit 32
-    AppId app = 0;                 // that brought it
+    std::uint8_t owner = 0;        // application, and the line number's bit 32
     std::uint16_t mshr = kNoMshr;  // of the fetch it is pinned for
     [[nodiscard]] bool present() const { return valid != 0 || mshr != kNoMshr; }
   };
 
-  /// `space` is the application's part of the address (noc::kAppShift); at most 127.
-  [[nodiscard]] std::uint32_t find(std::uint32_t set, std::uint64_t slice_line, std::uint32_t space) const {
+  [[nodiscard]] std::uint32_t find(std::uint32_t set, std::uint64_t slice_line, AppId app) const {
     const auto tag = static_cast<std::uint32_t>(slice_line);
-    const std::uint8_t owner = owner_of(slice_line, space);
+    const std::uint8_t owner = owner_of(slice_line, app);
     for (std::uint32_t block = set * stride_, end = block + stride_; block < end; block += kLanes) {
       std::uint32_t equal = 0;
 #ifdef __AVX2__
@@ -97,9 +95,9 @@ class Tags {
   }
   /// The least recently used way without dirty data or fetch; kNoWay when there is none.
   [[nodiscard]] std::uint32_t clean_victim(std::uint32_t set) const;
-  void install(std::uint32_t way, std::uint64_t slice_line, std::uint32_t space, AppId app) {
+  void install(std::uint32_t way, std::uint64_t slice_line, AppId app) {
     tags_[way] = static_cast<std::uint32_t>(slice_line);
-    lines_[way] = {.owner = owner_of(slice_line, space), .app = app};
+    lines_[way] = {.owner = owner_of(slice_line, app)};
   }
   /// Marks as most recently used, unless pinned.
   void touch(std::uint32_t way) {
@@ -114,13 +112,14 @@ class Tags {
   [[nodiscard]] std::uint64_t slice_line(std::uint32_t way) const {
     return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
   }
-  [[nodiscard]] std::uint32_t space(std::uint32_t way) const { return lines_[way].owner & (kBit32 - 1U); }
+  [[nodiscard]] AppId app(std::uint32_t way) const { return lines_[way].owner & (kBit32 - 1U); }
 
  private:
   static constexpr std::uint32_t kPinned = ~std::uint32_t{0};
   static constexpr std::uint8_t kBit32 = 0x80;
-  [[nodiscard]] static std::uint8_t owner_of(std::uint64_t slice_line, std::uint32_t space) {
-    return static_cast<std::uint8_t>(space | (slice_line >> 25U & kBit32));
+  static_assert(kMaxApps <= kBit32);
+  [[nodiscard]] static std::uint8_t owner_of(std::uint64_t slice_line, AppId app) {
+    return static_cast<std::uint8_t>(app | (slice_line >> 25U & kBit32));
   }
 
 #ifdef __AVX2__

@@ -152,9 +152,22 @@ arch::SmControl& Gpu::sm(std::uint32_t index) {
   return parts_.sm(index);
 }
 
-const arch::PartitionCounters& Gpu::partition_counters(PartitionId partition) const {
+arch::PartitionCounters Gpu::partition_counters(PartitionId partition) const {
   expect_meeting();
   return parts_.partition(partition).counters();
+}
+
+arch::MemoryCounters Gpu::memory_counters(AppId app) const {
+  arch::MemoryCounters sum;
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) sum.add(parts_.partition(i).counters(app));
+  return sum;
+}
+
+arch::PairCounters Gpu::pair_counters(AppId victim, AppId culprit) const {
+  arch::PairCounters sum;
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i)
+    sum.add(parts_.partition(i).counters(victim, culprit));
+  return sum;
 }
 
 arch::SchedulerCounters Gpu::scheduler_counters() const {

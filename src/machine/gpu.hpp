@@ -81,16 +81,20 @@ class Gpu final : public runtime::Device, public policy::Control {
               std::unique_ptr<workload::KernelSource> kernel) override {
     work_.submit(context, stream, std::move(kernel));
   }
-  void copied_to_device(Address to, std::uint64_t bytes) override { work_.copied_to_device(to, bytes); }
+  void copied_to_device(AppId app, Address to, std::uint64_t bytes) override {
+    work_.copied_to_device(app, to, bytes);
+  }
 
   // policy::Control: for mechanisms at their moments, when all parts have met
   [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override { return work_.kernels(); }
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override;
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override;
-  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId partition) const override;
+  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId partition) const override;
   [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
     return work_.app_counters(app);
   }
+  [[nodiscard]] arch::MemoryCounters memory_counters(AppId app) const override;
+  [[nodiscard]] arch::PairCounters pair_counters(AppId victim, AppId culprit) const override;
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override;
   [[nodiscard]] arch::PartitionCounters partition_counters() const override;
   [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const override { return work_.lsu_stalls(sm); }

@@ -6,36 +6,22 @@
 #include "base/error.hpp"
 
 namespace gpumux::machine {
-namespace {
-
-/// What was added to each counter since `earlier`.
-template <typename Counters>
-Counters since(Counters now, const Counters& earlier) {
-  now.subtract(earlier);
-  return now;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Recorder::Recorder(const Options& options, std::uint32_t block_places) : options_(options) {
   series_.interval = options.series_interval;
   if (options.series_interval != 0) next_sample_ = options.series_interval;
-  total_.apps.resize(options.apps);
+  total_ = arch::CounterTable(options.apps);
   if (options.timeline) block_at_.assign(block_places, kLeftOut);
 }
 
 void Recorder::sample(const policy::Probes& probes) {
-  arch::Series::Sample total;
-  for (unsigned app = 0; app < options_.apps; ++app)
-    total.apps.push_back(probes.app_counters(static_cast<AppId>(app)));
-  total.schedulers = probes.scheduler_counters();
-  total.partitions = probes.partition_counters();
   if (wants_stalls()) {
     std::vector<std::uint64_t> stalls;
     for (std::uint32_t sm = 0; sm < probes.config().sms; ++sm) stalls.push_back(probes.lsu_stalls(sm));
     keep_stalls(probes.now(), stalls);
   }
-  keep(probes.now(), std::move(total));
+  keep(probes.now(), probes.counter_table(options_.apps));
 }
 
 void Recorder::run_ended(const policy::Probes& probes) {
@@ -49,11 +35,8 @@ void Recorder::keep(Cycle now, arch::Series::Sample total) {
     next_sample_ = kNever;
     return;
   }
-  arch::Series::Sample added;
-  for (std::size_t i = 0; i < total.apps.size(); ++i)
-    added.apps.push_back(since(total.apps[i], total_.apps[i]));
-  added.schedulers = since(total.schedulers, total_.schedulers);
-  added.partitions = since(total.partitions, total_.partitions);
+  arch::Series::Sample added = total;
+  added.subtract(total_);
   series_.samples.push_back(std::move(added));
   series_.end = now;
   total_ = std::move(total);

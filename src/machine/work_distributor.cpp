@@ -30,10 +30,10 @@ void WorkDistributor::submit(runtime::Context& context, std::uint32_t stream,
   submitted_.push_back({&context, stream, std::move(kernel), arrival});
 }
 
-void WorkDistributor::copied_to_device(Address to, std::uint64_t bytes) {
+void WorkDistributor::copied_to_device(AppId app, Address to, std::uint64_t bytes) {
   if (!config_.runtime.copies_write_l2 || bytes == 0) return;
   // As long on their way as a launch, so that a kernel that follows finds them there.
-  copied_.push_back({to, bytes, parts_.now() + config_.runtime.kernel_launch_latency});
+  copied_.push_back({app, to, bytes, parts_.now() + config_.runtime.kernel_launch_latency});
 }
 
 void WorkDistributor::set_dispatch_order(const std::vector<arch::KernelSlot>& order) {
@@ -50,9 +50,9 @@ void WorkDistributor::drop() {
 
 void WorkDistributor::admit_copies() {
   for (; !copied_.empty() && copied_.front().arrival <= parts_.now(); copied_.pop_front()) {
-    const auto& [to, bytes, arrival] = copied_.front();
+    const auto& [app, to, bytes, arrival] = copied_.front();
     for (std::uint64_t line = to / kLineBytes; line <= (to + bytes - 1) / kLineBytes; ++line)
-      parts_.partition_of(line).preload_line(line);
+      parts_.partition_of(line).preload_line(line, app);
   }
 }
 

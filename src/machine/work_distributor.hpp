@@ -27,7 +27,7 @@ class WorkDistributor {
   /// A launch and a copy are as long on their way to the machine.
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel);
-  void copied_to_device(Address to, std::uint64_t bytes);
+  void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
   /// Something has changed that may let an SM take a block.
   void look_again() { may_place_ = true; }
@@ -92,6 +92,7 @@ class WorkDistributor {
     Cycle arrival;
   };
   struct CopiedBytes {  // on their way to L2
+    AppId app;
     Address to;
     std::uint64_t bytes;
     Cycle arrival;

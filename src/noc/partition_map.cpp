@@ -36,7 +36,7 @@ PartitionMap::PartitionMap(const arch::L2Config& config)
       by_sets_(l2_sets(config)),
       set_hash_(config.index, l2_sets(config), "l2.index") {
   for (std::uint32_t app = 0; app < kMaxApps; ++app) rotation_[app] = hash_.rotation(app);
-  for (std::uint32_t app = 0; app < set_rotation_.size(); ++app) set_rotation_[app] = set_hash_.rotation(app);
+  for (std::uint32_t app = 0; app < kMaxApps; ++app) set_rotation_[app] = set_hash_.rotation(app + 1);
 }
 
 }  // namespace gpumux::noc

@@ -13,10 +13,6 @@
 
 namespace gpumux::noc {
 
-/// Address bits from here up name the application; below lies its own address space.
-inline constexpr unsigned kAppShift = 40;
-inline constexpr unsigned kAppLineShift = kAppShift - 7;  // in line numbers
-
 /// Sets of a slice. Throws UserError for a size that gives no whole set.
 [[nodiscard]] std::uint32_t l2_sets(const arch::L2Config& config);
 
@@ -57,19 +53,17 @@ class PartitionMap {
             group * unit_lines + offset};
   }
 
-  /// Set of its slice. Each application's sets are rotated by a constant, as partitions are. `app`: the
-  /// address's application part, at most 127.
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, std::uint64_t app) const {
+  /// Set of its slice. Each application's sets are rotated by a constant, as partitions are.
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, AppId app) const {
     const std::uint64_t high = by_sets_.quotient(slice_line);
     return set_hash_.permute(static_cast<std::uint32_t>(slice_line - high * by_sets_.divisor()), high,
                              set_rotation_[app]);
   }
 
   /// The local line of a line that is known by its place in a slice.
-  [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice,
-                                         std::uint64_t app) const {
+  [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice, AppId app) const {
     const std::uint64_t group = by_unit_lines_.quotient(slice_line);
-    return slice_line + (group * (slices_ - 1) + slice) * by_unit_lines_.divisor() + (app << kAppLineShift);
+    return slice_line + (group * (slices_ - 1) + slice) * by_unit_lines_.divisor() + first_line_of(app);
   }
 
  private:
@@ -81,7 +75,7 @@ class PartitionMap {
   std::array<std::uint32_t, kMaxApps> rotation_{};
   Divider by_sets_;
   IndexHash set_hash_;
-  std::array<std::uint32_t, 128> set_rotation_{};
+  std::array<std::uint32_t, kMaxApps> set_rotation_{};
 };
 
 }  // namespace gpumux::noc

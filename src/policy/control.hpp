@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arch/config.hpp"
+#include "arch/counter_table.hpp"
 #include "arch/memory_scheme.hpp"
 #include "arch/messages.hpp"
 #include "arch/sm_control.hpp"
@@ -46,14 +47,34 @@ class Probes : public View {
  public:
   [[nodiscard]] virtual Cycle now() const = 0;
   [[nodiscard]] virtual const arch::SmProbes& sm(std::uint32_t index) const = 0;
-  [[nodiscard]] virtual const arch::PartitionCounters& partition_counters(PartitionId partition) const = 0;
+  [[nodiscard]] virtual arch::PartitionCounters partition_counters(PartitionId partition) const = 0;
   // --- since the begin of the run ---------------------------------------------------------------------
   [[nodiscard]] virtual arch::KernelCounters app_counters(AppId) const { return {}; }
+  [[nodiscard]] virtual arch::MemoryCounters memory_counters(AppId) const { return {}; }
+  [[nodiscard]] virtual arch::PairCounters pair_counters(AppId /*victim*/, AppId /*culprit*/) const {
+    return {};
+  }
   [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters() const { return {}; }
   [[nodiscard]] virtual arch::PartitionCounters partition_counters() const { return {}; }
   /// Cycles that the load/store unit of the SM has stalled.
   [[nodiscard]] virtual std::uint64_t lsu_stalls(std::uint32_t /*sm*/) const { return 0; }
+  /// All counters of a run of so many applications.
+  [[nodiscard]] arch::CounterTable counter_table(std::size_t applications) const;
 };
+
+inline arch::CounterTable Probes::counter_table(std::size_t applications) const {
+  arch::CounterTable table(applications);
+  for (std::size_t i = 0; i < applications; ++i) {
+    const auto app = static_cast<AppId>(i);
+    table.apps[i] = app_counters(app);
+    table.memory[i] = memory_counters(app);
+    for (std::size_t j = 0; j < applications; ++j)
+      table.pairs[i * applications + j] = pair_counters(app, static_cast<AppId>(j));
+  }
+  table.schedulers = scheduler_counters();
+  table.partitions = partition_counters();
+  return table;
+}
 
 class Control : public Probes {
  public:
@@ -79,11 +100,17 @@ class ForwardingControl : public Control {
     return static_cast<const Control&>(inside_).sm(index);
   }
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return inside_.sm(index); }
-  [[nodiscard]] const arch::PartitionCounters& partition_counters(PartitionId partition) const override {
+  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId partition) const override {
     return inside_.partition_counters(partition);
   }
   [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
     return inside_.app_counters(app);
+  }
+  [[nodiscard]] arch::MemoryCounters memory_counters(AppId app) const override {
+    return inside_.memory_counters(app);
+  }
+  [[nodiscard]] arch::PairCounters pair_counters(AppId victim, AppId culprit) const override {
+    return inside_.pair_counters(victim, culprit);
   }
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
     return inside_.scheduler_counters();

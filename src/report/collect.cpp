@@ -1,6 +1,6 @@
 #include "report/collect.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include <filesystem>
@@ -235,7 +235,8 @@ class Collector {
     Statement names = connection_.prepare("SELECT id, scope, name, unit, meaning FROM counters ORDER BY id");
     while (names.step()) {
       const bool of_apps = names.text(1) == "app";
-      columns.emplace(names.integer(0), Counter{of_apps, Column(of_apps ? app_count_ : run_count_)});
+      if (names.text(1) != "pair")
+        columns.emplace(names.integer(0), Counter{of_apps, Column(of_apps ? app_count_ : run_count_)});
       list.push_back({{"id", names.integer(0)},
                       {"scope", names.text(1)},
                       {"name", names.text(2)},
@@ -257,6 +258,21 @@ class Collector {
       blocks_.add("counter-" + std::to_string(id), counter.values.json());
     }
     core_["counters"] = std::move(list);
+    pairs();
+  }
+
+  /// What applications did to each other: a row per run, pair and counter.
+  void pairs() {
+    ordered_json rows = ordered_json::array();
+    if (has_table("pair_metrics")) {
+      Statement query =
+          connection_.prepare("SELECT run_id, victim, culprit, counter_id, value FROM pair_metrics");
+      while (query.step()) {
+        rows.push_back({run_rows_.at(query.integer(0)), query.integer(1), query.integer(2), query.integer(3),
+                        query.integer(4)});
+      }
+    }
+    blocks_.add("pairs", rows);
   }
 
   /// Of each application's isolated run, from which its class follows.
@@ -311,8 +327,15 @@ class Collector {
   void series() {
     ordered_json having = ordered_json::array();
     if (has_table("series")) {
+      const char* const pairs =
+          has_table("pair_series")
+              ? " UNION ALL SELECT run_id, victim, culprit, counter_id, interval, samples "
+                "FROM pair_series"
+              : "";
       Statement query = connection_.prepare(
-          "SELECT run_id, app, counter_id, interval, samples FROM series ORDER BY run_id, app, counter_id");
+          fmt::format("SELECT run_id, app, -1 AS culprit, counter_id, interval, samples FROM series{} "
+                      "ORDER BY run_id, app, culprit, counter_id",
+                      pairs));
       ordered_json of_run = ordered_json::array();
       Row run = run_count_;
       const auto flush = [&] {
@@ -325,15 +348,16 @@ class Collector {
         const Row next = run_rows_.at(query.integer(0));
         if (next != run) flush();
         run = next;
-        const ordered_json samples = ordered_json::parse(query.text(4), nullptr, false);
+        const ordered_json samples = ordered_json::parse(query.text(5), nullptr, false);
         if (!samples.is_array()) {
           throw UserError({connection_.path()},
                           fmt::format("is damaged: the series of run {} are no JSON", query.integer(0)));
         }
         of_run.push_back({{"app", query.integer(1)},
-                          {"counter", query.integer(2)},
-                          {"interval", query.integer(3)},
+                          {"counter", query.integer(3)},
+                          {"interval", query.integer(4)},
                           {"samples", samples}});
+        if (query.integer(2) >= 0) of_run.back()["culprit"] = query.integer(2);
       }
       flush();
     }

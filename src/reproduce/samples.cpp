@@ -1,11 +1,11 @@
 #include "reproduce/samples.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "arch/statistics.hpp"
+#include "arch/counter_table.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -14,23 +14,21 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> kernel_counters() {
+/// Of an application.
+std::vector<std::string> app_counters() {
   std::vector<std::string> names;
-#define GPUMUX_FIELD(field, unit, description) names.emplace_back(#field);
-  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
+  arch::for_each_counter(arch::CounterTable(), [&](const arch::Counter& c, std::uint64_t) {
+    if (c.scope == arch::Scope::Gpu) names.emplace_back(c.name);
+  });
   return names;
 }
 
 /// Of the whole GPU, its schedulers and its partitions.
 void add_run_counters(std::vector<std::string>& names) {
-  for (std::string& name : kernel_counters()) names.push_back(std::move(name));
-#define GPUMUX_FIELD(field, unit, description) names.emplace_back("schedulers." #field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) names.emplace_back("partitions." #field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
+  arch::for_each_counter(arch::CounterTable(), [&](const arch::Counter& c, std::uint64_t) {
+    names.push_back(c.scope == arch::Scope::Gpu ? std::string(c.name)
+                                                : fmt::format("{}.{}", arch::scope_name(c.scope), c.name));
+  });
 }
 
 std::vector<std::string> run_names() {
@@ -45,7 +43,7 @@ std::vector<std::string> app_names() {
   std::vector<std::string> names = {
       "cycles",         "sms",         "position",         "ipc",          "ipc_isolated",
       "normalized_ipc", "completions", "first_completion", "active_cycles"};
-  for (std::string& name : kernel_counters()) names.push_back(std::move(name));
+  for (std::string& name : app_counters()) names.push_back(std::move(name));
   return names;
 }
 
@@ -144,7 +142,7 @@ const std::vector<std::string>& series_names(bool per_app) {
     std::vector<std::string> names = {"cycles", "sms"};
     if (!app) add_run_counters(names);
     if (app) {
-      for (std::string& name : kernel_counters()) names.push_back(std::move(name));
+      for (std::string& name : app_counters()) names.push_back(std::move(name));
     }
     return names;
   };

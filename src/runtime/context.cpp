@@ -104,10 +104,10 @@ void Context::perform(Copy& copy) {
   switch (copy.kind) {
     case Copy::Kind::In:
       memory_->write(copy.to, copy.host_from);
-      device_.copied_to_device(copy.to, copy.bytes);
+      device_.copied_to_device(app_, copy.to, copy.bytes);
       break;
     case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
-    case Copy::Kind::UnseenIn: device_.copied_to_device(copy.to, copy.bytes); break;
+    case Copy::Kind::UnseenIn: device_.copied_to_device(app_, copy.to, copy.bytes); break;
     case Copy::Kind::UnseenOut: break;
     case Copy::Kind::OnDevice: {
       std::vector<std::byte> bytes(copy.bytes);

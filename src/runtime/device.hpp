@@ -40,7 +40,7 @@ class Device {
   virtual void submit(Context& context, std::uint32_t stream,
                       std::unique_ptr<workload::KernelSource> kernel) = 0;
   /// A host copy wrote [to, to + bytes). L2 has it, if copies write there, after the launch latency.
-  virtual void copied_to_device(Address to, std::uint64_t bytes) = 0;
+  virtual void copied_to_device(AppId app, Address to, std::uint64_t bytes) = 0;
 
  private:
   HostLink link_;

@@ -1,6 +1,6 @@
 #include "sweep/job.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -24,51 +24,47 @@ using nlohmann::ordered_json;
 
 namespace {
 
+database::CounterRow row_of(const arch::Counter& c) {
+  const bool pair = c.scope == arch::Scope::Pair;
+  database::CounterRow row;
+  row.scope = arch::scope_name(c.scope);
+  row.app = c.scope == arch::Scope::App || pair ? static_cast<std::int64_t>(c.app) : -1;
+  row.culprit = pair ? static_cast<std::int64_t>(c.culprit) : -1;
+  row.name = c.name;
+  row.unit = c.unit;
+  row.meaning = c.meaning;
+  return row;
+}
+
 ordered_json counter_json(const experiment::CounterValue& c) {
-  const std::int64_t app =
-      c.scope == experiment::CounterValue::Scope::App ? static_cast<std::int64_t>(c.app) : -1;
-  return {experiment::scope_name(c.scope), app, c.name, c.value, c.unit, c.meaning};
+  const database::CounterRow row = row_of(c);
+  return {row.scope, row.app, row.culprit, row.name, c.value, row.unit, row.meaning};
 }
 
 database::CounterRow counter_row(const ordered_json& c) {
-  return {c.at(0).get<std::string>(),   c.at(1).get<std::int64_t>(), c.at(2).get<std::string>(),
-          c.at(3).get<std::uint64_t>(), c.at(4).get<std::string>(),  c.at(5).get<std::string>()};
+  database::CounterRow row{c.at(0).get<std::string>(), c.at(1).get<std::int64_t>(),
+                           c.at(3).get<std::string>(), c.at(4).get<std::uint64_t>(),
+                           c.at(5).get<std::string>(), c.at(6).get<std::string>()};
+  row.culprit = c.at(2).get<std::int64_t>();
+  return row;
 }
 
-/// Rows of counters, or of their samples, by scope, application and name.
+/// Values of counters, or their samples, by scope, applications and name.
 template <typename Value>
 class Counters {
  public:
   void add(const database::CounterRow& row, Value value) {
-    values_[{row.scope, row.app, row.name}] = std::move(value);
+    values_[{row.scope, row.app, row.culprit, row.name}] = std::move(value);
   }
-  [[nodiscard]] const Value& at(const char* scope, std::int64_t app, const char* name) const {
-    const auto found = values_.find({scope, app, name});
-    if (found == values_.end())
-      throw database::ContentError(fmt::format("a result has no counter {} of {} {}", name, scope, app));
-    return found->second;
+  [[nodiscard]] const Value* find(const arch::Counter& counter) const {
+    const database::CounterRow row = row_of(counter);
+    const auto found = values_.find({row.scope, row.app, row.culprit, row.name});
+    return found == values_.end() ? nullptr : &found->second;
   }
 
  private:
-  std::map<std::tuple<std::string, std::int64_t, std::string>, Value> values_;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t, std::string>, Value> values_;
 };
-
-/// Fills the counters of statistics.hpp with what get(scope, app, name) says.
-template <typename Get>
-void fill(arch::KernelCounters& counters, const char* scope, std::int64_t app, const Get& get) {
-#define GPUMUX_FIELD(field, unit, description) counters.field = get(scope, app, #field);
-  GPUMUX_KERNEL_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-}
-template <typename Get>
-void fill(arch::SchedulerCounters& schedulers, arch::PartitionCounters& partitions, const Get& get) {
-#define GPUMUX_FIELD(field, unit, description) schedulers.field = get("schedulers", -1, #field);
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-#define GPUMUX_FIELD(field, unit, description) partitions.field = get("partitions", -1, #field);
-  GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-}
 
 }  // namespace
 
@@ -155,7 +151,7 @@ database::ResultRow read_result(std::string_view text) {
     row.wall_seconds = all.at("wall_seconds").get<double>();
     row.series_interval = all.at("interval").get<std::uint64_t>();
     for (const ordered_json& s : all.at("series")) {
-      row.series.push_back({counter_row(s), s.at(6).get<std::string>()});
+      row.series.push_back({counter_row(s), s.at(7).get<std::string>()});
     }
     if (all.contains("timeline")) row.timeline = all.at("timeline").get<std::string>();
     return row;
@@ -169,8 +165,11 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   experiment::RunResult& result = run.result;
   Counters<std::uint64_t> counters;
   for (const database::CounterRow& counter : row.counters) counters.add(counter, counter.value);
-  const auto value = [&](const char* scope, std::int64_t app, const char* name) {
-    return counters.at(scope, app, name);
+  const auto value = [&](std::size_t app, const char* name) {
+    const std::uint64_t* const found = counters.find({arch::Scope::App, app, 0, name, "", ""});
+    if (found == nullptr)
+      throw database::ContentError(fmt::format("a result has no counter {} of app {}", name, app));
+    return *found;
   };
   result.machine = spec.machine.name;
   result.sms = spec.machine.sms;
@@ -180,19 +179,26 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.wall_seconds = row.wall_seconds;
   std::vector<double> shared;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
-    const auto app = static_cast<std::int64_t>(i);
     experiment::AppResult entry;
     entry.app = spec.apps[i].text;
-    entry.completions = value("app", app, "completions");
-    entry.first_completion = value("app", app, "first_completion");
-    entry.active_cycles = value("app", app, "active_cycles");
-    fill(entry.counters, "app", app, value);
+    entry.completions = value(i, "completions");
+    entry.first_completion = value(i, "first_completion");
+    entry.active_cycles = value(i, "active_cycles");
     result.apps.push_back(std::move(entry));
-    shared.push_back(result.apps.back().ipc());
+  }
+  arch::CounterTable table(spec.apps.size());
+  arch::for_each_counter(table, [&](const arch::Counter& counter, std::uint64_t& into) {
+    if (const std::uint64_t* const found = counters.find(counter)) {
+      into = *found;
+    } else {
+      result.absent.insert(fmt::format("{}.{}", arch::scope_name(counter.scope), counter.name));
+    }
+  });
+  experiment::set_counters(result, table);
+  for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+    shared.push_back(result.apps[i].ipc());
     run.isolated.push_back(row.apps.at(i).ipc_isolated.value_or(shared.back()));
   }
-  fill(result.gpu, "gpu", -1, value);
-  fill(result.schedulers, result.partitions, value);
   const ordered_json document = ordered_json::parse(row.document);
   result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
@@ -212,13 +218,10 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.series.interval = row.series_interval;
   result.series.end = row.cycles;
   for (std::size_t k = 0; k < intervals; ++k) {
-    const auto sample_of = [&](const char* scope, std::int64_t app, const char* name) {
-      return series.at(scope, app, name).at(k);
-    };
-    arch::Series::Sample sample;
-    for (std::size_t i = 0; i < spec.apps.size(); ++i)
-      fill(sample.apps.emplace_back(), "app", static_cast<std::int64_t>(i), sample_of);
-    fill(sample.schedulers, sample.partitions, sample_of);
+    arch::Series::Sample sample(spec.apps.size());
+    arch::for_each_counter(sample, [&](const arch::Counter& counter, std::uint64_t& into) {
+      if (const std::vector<std::uint64_t>* const found = series.find(counter)) into = found->at(k);
+    });
     result.series.samples.push_back(std::move(sample));
   }
   return run;

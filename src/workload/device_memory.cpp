@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 
@@ -44,7 +44,10 @@ std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(AppId app, std::string owner)
-    : base_((Address{app} + 1) << 40U), owner_(std::move(owner)), host_(nullptr), top_(base_ + kFirstOffset) {
+    : base_(first_line_of(app) * kLineBytes),
+      owner_(std::move(owner)),
+      host_(nullptr),
+      top_(base_ + kFirstOffset) {
   const auto reserve = [this] {
     return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                 0);

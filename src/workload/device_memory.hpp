@@ -12,10 +12,9 @@
 
 namespace gpumux::workload {
 
-/// Device addresses of application i lie in [(i + 1) << 40, (i + 2) << 40), so lines of different
-/// applications never alias in shared caches. Translation is one addition: the range is backed by one
-/// lazily committed reservation of host memory (by 2 MB in allocations of up to 256 MB, where the host has
-/// huge pages).
+/// Device addresses of application i lie in [(i + 1) << kAppShift, (i + 2) << kAppShift) (base/types.hpp).
+/// Translation is one addition: the range is backed by one lazily committed reservation of host memory (by 2
+/// MB in allocations of up to 256 MB, where the host has huge pages).
 ///
 /// Invariants: allocations do not overlap; bytes outside them are never read or written by a kernel
 /// (checked()). Not thread-safe: one application is emulated by one thread at a time.

@@ -12,7 +12,7 @@ using arch::MachineConfig;
 using arch::MemRequest;
 using arch::RequestKind;
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
+constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
 
 MemRequest line_read(std::uint64_t line) {
   MemRequest r;

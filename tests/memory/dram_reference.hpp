@@ -40,7 +40,8 @@ class ReferenceChannel {
     }
     return sum;
   }
-  void push(const dram::Request& request) {
+  /// `now`: the clock from which it can be served.
+  void push(const dram::Request& request, Tick now = 0) {
     const auto place = map_.locate(request.local_line);
     std::vector<std::uint32_t> touched;  // sectors, by burst
     for (std::uint32_t first = 0; first < kLineBytes; first += c_.burst_bytes) {
@@ -51,7 +52,7 @@ class ReferenceChannel {
       if (sectors != 0) touched.push_back(sectors);
     }
     queue_.push_back({place.bank, place.group, place.row, static_cast<std::uint32_t>(touched.size()),
-                      request.write, false, request.token, request.sectors, touched});
+                      request.write, false, request.token, request.sectors, touched, request.app, now});
     update_mode();
   }
 
@@ -86,6 +87,7 @@ class ReferenceChannel {
     update_mode();
   }
   std::vector<Tick> returned;
+  std::array<std::uint64_t, kMaxApps> waited{};  // clocks, by application
 
  private:
   struct Entry {
@@ -96,6 +98,8 @@ class ReferenceChannel {
     std::uint32_t token;
     std::uint8_t sectors;
     std::vector<std::uint32_t> touched;
+    AppId app;
+    Tick arrived;
   };
   struct Bank {
     bool open = false;
@@ -198,6 +202,7 @@ class ReferenceChannel {
     }
     if (--e.bursts > 0) return;
     if (!e.write) completions.push_back({e.token, e.sectors, end});
+    waited[e.app] += static_cast<std::uint64_t>(now - e.arrived);
     queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   void refresh(Tick now, std::vector<dram::Command>& trace) {

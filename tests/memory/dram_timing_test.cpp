@@ -270,14 +270,24 @@ TEST(DramTiming, CountersOfTheDiagram) {
   s.push(0, 0, 0, 1);
   s.push(0, 0, 1, 0, true);
   s.run();
-  arch::PartitionCounters counters;
-  s.channel.count(counters);
+  arch::PartitionCounters whole;
+  s.channel.count(whole);
+  EXPECT_EQ(whole.dram_activates, 2U);
+  EXPECT_EQ(whole.dram_busy, 6U);
+  arch::MemoryCounters counters;
+  s.channel.count(0, counters);
   EXPECT_EQ(counters.dram_reads, 2U);
   EXPECT_EQ(counters.dram_writes, 1U);
-  EXPECT_EQ(counters.dram_activates, 2U);
   EXPECT_EQ(counters.dram_row_hits, 1U);
   EXPECT_EQ(counters.dram_bytes, 3U * 128);
-  EXPECT_EQ(counters.dram_busy, 6U);
+  // From clock 0 on all of them could be served.
+  std::uint64_t waited = 0;
+  for (const CommandKind kind : {CommandKind::Read, CommandKind::Write})
+    for (const Tick tick : s.ticks(kind)) waited += static_cast<std::uint64_t>(tick);
+  EXPECT_EQ(counters.dram_wait_clocks, waited);
+  arch::MemoryCounters other;
+  s.channel.count(1, other);
+  EXPECT_EQ(other.dram_reads + other.dram_writes + other.dram_bytes + other.dram_wait_clocks, 0U);
 }
 
 TEST(DramTiming, WriteWatermarks) {

@@ -161,10 +161,10 @@ std::vector<std::uint64_t> draw_lines(const Pattern& pattern, const noc::Partiti
                                       Random& random) {
   std::vector<std::uint64_t> lines;
   while (lines.size() < pattern.lines) {
-    const std::uint64_t app = 1 + random.below(2);
+    const auto app = static_cast<AppId>(random.below(2));
     std::uint64_t within = random.below(1U << 16U);
     if (random.below(8) == 0) within |= std::uint64_t{1} << 32U;
-    const std::uint64_t line = app << noc::kAppLineShift | within;
+    const std::uint64_t line = first_line_of(app) | within;
     const noc::PartitionMap::Place place = map.locate(line);
     if (place.partition == id && map.set_of(place.slice_line, app) < pattern.sets) lines.push_back(line);
   }
@@ -182,6 +182,8 @@ struct Course {
   std::vector<ReferencePartition::Sent> sent;
   struct Snapshot {  // at the end of a cycle
     PartitionCounters counters;
+    std::array<arch::MemoryCounters, 2> apps;
+    std::array<std::uint64_t, 4> evictions;  // victim * 2 + culprit
     std::uint32_t replies, freed, sent, inside;
     bool idle;
   };
@@ -218,7 +220,7 @@ Course simulate_reference(const MachineConfig& config, const Pattern& pattern, P
       r.sm = static_cast<SmId>(random.below(config.sms));
       r.partition = id;
       r.kernel = static_cast<arch::KernelSlot>(random.below(4));
-      r.app = static_cast<AppId>((r.line >> noc::kAppLineShift) - 1);
+      r.app = ReferencePartition::app_of(r.line);
       r.sectors = random.below(3) == 0 ? 15 : static_cast<std::uint8_t>(1 + random.below(15));
       const auto bytes = static_cast<std::uint32_t>(std::popcount(r.sectors)) * kSectorBytes;
       const std::uint32_t kind = random.below(8);
@@ -258,10 +260,15 @@ Course simulate_reference(const MachineConfig& config, const Pattern& pattern, P
       const Cycle kept = std::max(reply.time + random.below(pattern.hold + 1), closed_until);
       due[kept + network.latency].push_back(reply.flits);
     }
-    course.at.push_back({reference.counters(), static_cast<std::uint32_t>(reference.replies.size()),
+    course.at.push_back({reference.counters(),
+                         {reference.counters(AppId{0}), reference.counters(AppId{1})},
+                         {reference.evictions(0, 0), reference.evictions(0, 1), reference.evictions(1, 0),
+                          reference.evictions(1, 1)},
+                         static_cast<std::uint32_t>(reference.replies.size()),
                          static_cast<std::uint32_t>(reference.credits.size()),
                          static_cast<std::uint32_t>(reference.sent.size()),
-                         static_cast<std::uint32_t>(reference.inside()), reference.idle()});
+                         static_cast<std::uint32_t>(reference.inside()),
+                         reference.idle()});
     const bool all_credits = due.empty() || due.rbegin()->first <= now;
     if (tag == kRequests && reference.idle() && all_credits) break;
   }
@@ -288,6 +295,15 @@ std::string differences(const PartitionCounters& ours, const PartitionCounters& 
 #undef GPUMUX_FIELD
   return text;
 }
+std::string differences(const arch::MemoryCounters& ours, const arch::MemoryCounters& theirs) {
+  std::string text;
+#define GPUMUX_FIELD(field, unit, description) \
+  if (ours.field != theirs.field)              \
+    text += fmt::format("{} {}, by the reference {}; ", #field, ours.field, theirs.field);
+  GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return text;
+}
 
 /// A partition that is given the same, and what it has made of it.
 class Subject {
@@ -303,7 +319,8 @@ class Subject {
     Cycle next_preload = 0;
     for (Cycle now = 0; now < course_.at.size() && !testing::Test::HasFatalFailure();) {
       const auto preload = course_.preloads.find(now);
-      if (preload != course_.preloads.end()) partition_.preload_line(preload->second);
+      if (preload != course_.preloads.end())
+        partition_.preload_line(preload->second, ReferencePartition::app_of(preload->second));
       const auto following = course_.preloads.upper_bound(now);
       next_preload = following == course_.preloads.end() ? course_.at.size() : following->first;
       const Cycle to = std::min(now + 1 + random.below(static_cast<std::uint32_t>(longest)), next_preload);
@@ -358,7 +375,7 @@ class Subject {
     }
     compare_sent(course_.sent.size());
     ASSERT_EQ(sent_.size(), course_.sent.size());
-    ASSERT_EQ(differences(partition_.counters(), course_.at.back().counters), "");
+    compare_counters(course_.at.back());
     ASSERT_TRUE(partition_.idle());
     ASSERT_NO_THROW(partition_.check_drained());
   }
@@ -399,6 +416,17 @@ class Subject {
           << "request " << compared_sent_ << " to DRAM";
     }
   }
+  void compare_counters(const Course::Snapshot& there) {
+    ASSERT_EQ(differences(partition_.counters(), there.counters), "");
+    for (AppId app = 0; app < 2; ++app) {
+      ASSERT_EQ(differences(partition_.counters(app), there.apps[app]), "")
+          << "application " << unsigned{app};
+      for (AppId culprit = 0; culprit < 2; ++culprit) {
+        ASSERT_EQ(partition_.counters(app, culprit).l2_evictions, there.evictions[app * 2U + culprit])
+            << "of application " << unsigned{app} << " by " << unsigned{culprit};
+      }
+    }
+  }
   /// All that has happened before cycle `to`.
   void compare_window(Cycle to) {
     const Course::Snapshot& there = course_.at[to - 1];
@@ -407,7 +435,8 @@ class Subject {
       ASSERT_EQ(values(replies_[compared_replies_]), values(course_.replies[compared_replies_]))
           << "reply " << compared_replies_ << ", before cycle " << to;
     }
-    ASSERT_EQ(differences(partition_.counters(), there.counters), "") << "before cycle " << to;
+    compare_counters(there);
+    if (testing::Test::HasFatalFailure()) FAIL() << "before cycle " << to;
     ASSERT_EQ(replies_.size(), there.replies) << "before cycle " << to;
     ASSERT_EQ(freed_.size(), there.freed) << "before cycle " << to;
     ASSERT_EQ(sent_.size(), there.sent) << "before cycle " << to;

@@ -148,10 +148,10 @@ class ReferencePartition {
           if (victim == nullptr || other.used < victim->used) victim = &other;
         }
         if (victim == nullptr) return;
+        ++pairs_[victim->app][app_of(line)];
         set.erase(set.begin() + (victim - set.data()));
       }
-      const std::uint64_t space = line >> noc::kAppLineShift;
-      set.push_back({line, static_cast<AppId>(space > 0 ? space - 1 : 0), 0, 0, 0});
+      set.push_back({line, app_of(line), 0, 0, 0});
       old = &set.back();
     } else if (reserved(slice, *old)) {
       return;
@@ -171,12 +171,28 @@ class ReferencePartition {
   [[nodiscard]] std::size_t inside() const { return inside_; }
   [[nodiscard]] arch::PartitionCounters counters() const {
     arch::PartitionCounters sum = counters_;
-    const std::uint64_t bursts = sum.dram_reads + sum.dram_writes;
-    sum.dram_bytes = bursts * dram_config_.burst_bytes;
+    for (unsigned app = 0; app < kMaxApps; ++app) {
+      const arch::MemoryCounters of = counters(static_cast<AppId>(app));
+#define GPUMUX_FIELD(field, unit, description) sum.field += of.field;
+      GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    }
     const auto moved =
         static_cast<std::uint64_t>(dram_config_.bus_bytes * dram_config_.transfers_per_clock * 1000);
     sum.dram_busy = sum.dram_bytes * 1000 / moved;
     return sum;
+  }
+
+  [[nodiscard]] arch::MemoryCounters counters(AppId app) const {
+    arch::MemoryCounters of = of_app_[app];
+    of.dram_bytes = (of.dram_reads + of.dram_writes) * dram_config_.burst_bytes;
+    of.dram_wait_clocks = channel_.waited[app];
+    return of;
+  }
+  /// Lines of `victim` that made place for lines of `culprit`.
+  [[nodiscard]] std::uint64_t evictions(AppId victim, AppId culprit) const { return pairs_[victim][culprit]; }
+  [[nodiscard]] static AppId app_of(std::uint64_t line) {
+    return static_cast<AppId>((line >> kAppLineShift) - 1);
   }
 
   std::vector<arch::MemReply> replies;
@@ -307,6 +323,8 @@ class ReferencePartition {
       s.freed = false;
       s.stall = access(s, s.input.front().request, tick);
       if (s.stall == Stall::None) {
+        const MemRequest& request = s.input.front().request;
+        of_app_[request.app].l2_wait_cycles += now - request.time;
         s.input.pop_front();
         let_in(s, now);
       }
@@ -328,7 +346,7 @@ class ReferencePartition {
     miss.request.local_line = map_.local_line(miss.line);
     // DRAM sees it from the next core cycle on.
     sent.push_back({static_cast<dram::Tick>(dram_.tick_at(now + 1)), s.index, miss.request});
-    channel_.push(miss.request);
+    channel_.push(miss.request, sent.back().tick);
     last_to_dram_ = s.index;
     s.freed = true;
   }
@@ -345,7 +363,7 @@ class ReferencePartition {
       count(Event::Hit);
       if (reserved(s, *line)) count(Event::HitOfAReservedLine);
       line->used = ++uses_;
-      counters_.l2_accesses += units(request.sectors);
+      of_app_[request.app].l2_accesses += units(request.sectors);
       if (request.kind == Kind::Atomic) {
         line->dirty |= need;
         s.tags_free = tick + beats(request.data_bytes);
@@ -369,8 +387,8 @@ class ReferencePartition {
     fetch->waiters.push_back(request);
     line = find(set, request.line);
     if (line != nullptr) line->used = ++uses_;
-    counters_.l2_accesses += units(request.sectors);
-    counters_.l2_misses += units(missing);
+    of_app_[request.app].l2_accesses += units(request.sectors);
+    of_app_[request.app].l2_misses += units(missing);
     s.tags_free = tick + 1;
     return Stall::None;
   }
@@ -405,8 +423,8 @@ class ReferencePartition {
       count(Event::PartialWrite);
     }
     if (line != nullptr) line->used = ++uses_;
-    counters_.l2_accesses += units(request.sectors);
-    if (missing != 0) counters_.l2_misses += units(missing);
+    of_app_[request.app].l2_accesses += units(request.sectors);
+    if (missing != 0) of_app_[request.app].l2_misses += units(missing);
     s.tags_free = tick + beats(request.data_bytes);
     if (request.wants_reply) {
       reply(s, request, s.tags_free);
@@ -470,13 +488,14 @@ class ReferencePartition {
     if (set.size() == c_.ways) {
       const Line* victim = victim_of(s, set);
       if (victim->dirty != 0) write_back(s, {victim->line, victim->app, victim->dirty});
+      ++pairs_[victim->app][app];
       set.erase(set.begin() + (victim - set.data()));
     }
     set.push_back({line, app, 0, 0, ++uses_});
     return set.back();
   }
   void write_back(Slice& s, const Victim& victim) {
-    counters_.l2_writebacks += units(victim.dirty);
+    of_app_[victim.app].l2_writebacks += units(victim.dirty);
     s.misses.push_back({victim.line, {}});
     dram::Request& request = s.misses.back().request;
     request.sectors = victim.dirty;
@@ -501,8 +520,9 @@ class ReferencePartition {
       }
       const bool read = command.kind == dram::CommandKind::Read;
       if (!read && command.kind != dram::CommandKind::Write) continue;
-      ++(read ? counters_.dram_reads : counters_.dram_writes);
-      if (!fresh_[command.bank]) ++counters_.dram_row_hits;
+      arch::MemoryCounters& counters = of_app_[app_of(command.row)];  // as the row has the application
+      ++(read ? counters.dram_reads : counters.dram_writes);
+      if (!fresh_[command.bank]) ++counters.dram_row_hits;
       fresh_[command.bank] = false;
     }
     for (const dram::Channel::Completion& completion : completions) {
@@ -532,6 +552,7 @@ class ReferencePartition {
           fetch.victims.push_back({victim->line, victim->app, victim->dirty});
           s.victims.push_back(fill.fetch);
         }
+        ++pairs_[victim->app][fetch.app];
         set.erase(set.begin() + (victim - set.data()));
       }
       set.push_back({fetch.line, fetch.app, 0, 0, ++uses_});
@@ -644,7 +665,7 @@ class ReferencePartition {
   // --- looking things up --------------------------------------------------------------------------
 
   std::vector<Line>& set_of(Slice& s, std::uint64_t line) {
-    return s.sets[map_.set_of(map_.locate(line).slice_line, line >> noc::kAppLineShift)];
+    return s.sets[map_.set_of(map_.locate(line).slice_line, app_of(line))];
   }
   static Line* find(std::vector<Line>& set, std::uint64_t line) {
     const auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.line == line; });
@@ -702,7 +723,9 @@ class ReferencePartition {
   std::uint32_t fetch_number_ = 0;
   std::uint64_t uses_ = 0;
   std::size_t inside_ = 0;
-  arch::PartitionCounters counters_;
+  arch::PartitionCounters counters_;  // those of no application
+  std::array<arch::MemoryCounters, kMaxApps> of_app_{};
+  std::array<std::array<std::uint64_t, kMaxApps>, kMaxApps> pairs_{};  // by victim and culprit
 };
 
 }  // namespace gpumux::test

@@ -17,7 +17,7 @@ namespace {
 using arch::L2Config;
 using noc::PartitionMap;
 
-constexpr std::uint64_t kAppLine = std::uint64_t{1} << noc::kAppLineShift;
+constexpr std::uint64_t kAppLine = std::uint64_t{1} << kAppLineShift;
 
 std::vector<L2Config> map_configs() {
   std::vector<L2Config> all;
@@ -48,7 +48,7 @@ TEST(PartitionMap, IsADenseBijection) {
     const std::uint64_t unit_lines = c.interleave_bytes / kLineBytes;
     const std::uint64_t units = std::uint64_t{c.partitions} * c.slices_per_partition;
     const std::uint64_t lines = units * unit_lines * 20;
-    for (const std::uint64_t app : {0U, 1U, 5U, 16U}) {
+    for (const std::uint64_t app : {1U, 2U, 5U, 16U}) {
       std::set<std::pair<PartitionId, std::uint64_t>> locals;
       std::set<std::tuple<PartitionId, std::uint32_t, std::uint64_t>> slice_lines;
       for (std::uint64_t n = 0; n < lines; ++n) {
@@ -59,11 +59,12 @@ TEST(PartitionMap, IsADenseBijection) {
         ASSERT_EQ(map.partition(line), place.partition);
         ASSERT_EQ(map.slice(line), place.slice);
         ASSERT_EQ(map.local_line(line), place.local_line);
-        ASSERT_EQ(place.local_line >> noc::kAppLineShift, app);
+        ASSERT_EQ(place.local_line >> kAppLineShift, app);
         // Dense: exactly the first numbers of each partition and slice are used.
         ASSERT_LT(place.local_line - app * kAppLine, lines / c.partitions);
         ASSERT_LT(place.slice_line, lines / units);
-        ASSERT_EQ(map.local_line(place.slice_line, place.slice, app), place.local_line);
+        ASSERT_EQ(map.local_line(place.slice_line, place.slice, static_cast<AppId>(app - 1)),
+                  place.local_line);
         locals.insert({place.partition, place.local_line});
         slice_lines.insert({place.partition, place.slice, place.slice_line});
       }

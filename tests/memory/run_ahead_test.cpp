@@ -16,7 +16,7 @@ using arch::MemReply;
 using arch::MemRequest;
 using arch::RequestKind;
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
+constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
 /// The credit for a reply comes no earlier than that many windows after what the reply depends on.
 constexpr Cycle kMostWindows = 12;
 

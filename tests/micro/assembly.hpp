@@ -64,7 +64,7 @@ class Assembly {
   [[nodiscard]] l2::Partition& partition(std::size_t i) { return *partitions_[i]; }
   [[nodiscard]] const MachineConfig& config() const { return config_; }
   [[nodiscard]] Cycle now() const { return now_; }
-  void preload(std::uint64_t line) { partitions_[map_.partition(line)]->preload_line(line); }
+  void preload(std::uint64_t line) { partitions_[map_.partition(line)]->preload_line(line, 0); }
 
  private:
   static MachineConfig with_sms(MachineConfig config, std::uint32_t sms) {

@@ -226,7 +226,7 @@ Cycle read_from_l2(const MachineConfig& config, std::uint32_t sms, const std::ve
 TEST_P(Crossbar, L2BandwidthOfManySlicesAndOfOne) {
   const noc::PartitionMap map(config_.l2);
   std::vector<std::uint64_t> all, one;
-  for (std::uint64_t line = std::uint64_t{1} << noc::kAppLineShift; all.size() < 512 || one.size() < 128;
+  for (std::uint64_t line = std::uint64_t{1} << kAppLineShift; all.size() < 512 || one.size() < 128;
        ++line) {
     if (all.size() < 512) all.push_back(line);
     const auto place = map.locate(line);

@@ -8,7 +8,7 @@
 namespace gpumux::micro {
 namespace {
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
+constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
 
 class Chase : public Preset {
  protected:

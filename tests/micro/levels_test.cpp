@@ -19,7 +19,7 @@ constexpr std::uint32_t kInstructions = 60;
 Traffic random_traffic(std::uint32_t sm, std::uint32_t warps) {
   Traffic made;
   made.code.resize(warps);
-  constexpr std::uint64_t kApp = std::uint64_t{1} << noc::kAppLineShift;
+  constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
   Random random(7 + sm);
   for (WarpCode& warp : made.code) {
     for (std::uint32_t i = 0; i < kInstructions; ++i) {
@@ -107,7 +107,7 @@ TEST_P(Levels, LoadsAloneAreReadOnce) {
   for (std::uint16_t i = 0; i < 8; ++i) program.add(load(i));
   constexpr std::uint32_t kLoads = 64;
   std::vector<WarpCode> code(4);
-  std::uint64_t line = std::uint64_t{1} << noc::kAppLineShift;
+  std::uint64_t line = std::uint64_t{1} << kAppLineShift;
   for (std::uint32_t i = 0; i < kLoads; ++i)
     for (WarpCode& warp : code) {
       access_lines(warp, i % 8, line, 8);

@@ -70,7 +70,7 @@ struct PartitionBench {
     const std::uint32_t sets = config.l2.slice_bytes / (config.l2.ways * kLineBytes);
     const noc::IndexHash hash(config.l2.index, sets, "l2.index");
     std::vector<std::uint64_t> found;
-    for (std::uint64_t line = std::uint64_t{1} << noc::kAppLineShift; found.size() < n; ++line) {
+    for (std::uint64_t line = std::uint64_t{1} << kAppLineShift; found.size() < n; ++line) {
       const noc::PartitionMap::Place place = map.locate(line);
       if (place.partition != 0 || place.slice != slice) continue;
       const auto low = static_cast<std::uint32_t>(place.slice_line % sets);
@@ -79,7 +79,7 @@ struct PartitionBench {
     }
     return found;
   }
-  [[nodiscard]] const arch::PartitionCounters& counters() const { return partition.counters(); }
+  [[nodiscard]] arch::PartitionCounters counters() const { return partition.counters(); }
 
   MachineConfig config;
   noc::PartitionMap map;

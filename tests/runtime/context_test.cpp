@@ -39,7 +39,7 @@ class HandDevice final : public Device {
   void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
     running.push_back({&context, stream, std::move(kernel)});
   }
-  void copied_to_device(Address, std::uint64_t bytes) override { copied += bytes; }
+  void copied_to_device(AppId, Address, std::uint64_t bytes) override { copied += bytes; }
   /// Runs and ends the kernel that was submitted i-th of those still there.
   void finish(std::size_t i = 0) {
     Running ended = std::move(running.at(i));

@@ -80,15 +80,16 @@ function seriesOfRun(run) {
   for (const series of all) {
     if (states.length > 1 && series.counter.scope === 'schedulers') continue;
     if (!series.samples.some((value) => value)) continue;
+    if (series.counter.scope === 'pair' && appCount(run) === 1) continue;
     const key = series.counter.scope === 'app' || series.counter.scope === 'gpu' ? series.counter.name : `${series.counter.scope}.${series.counter.name}`;
     byCounter.set(key, [...(byCounter.get(key) ?? []), series]);
   }
   const chart = (list) => {
     const {counter} = list[0];
-    const label = (series) => (series.app >= 0 ? appName(firstApp[run] + series.app) : 'whole GPU');
+    const label = (series) => (series.culprit >= 0 ? `${appName(firstApp[run] + series.culprit)} to ${appName(firstApp[run] + series.app)}` : series.app >= 0 ? appName(firstApp[run] + series.app) : 'whole GPU');
     const node = figure({
       title: words(counter.name), name: `run-${runId(run)}-${counter.name}`, note: `${capital(counter.meaning)}, per core cycle, in intervals of ${plural(list[0].interval, 'cycle')}.`,
-      draw: (width) => lineChart({series: list.map((series, i) => ({label: label(series), colour: series.app >= 0 ? seriesColour(series.app) : theme().soft,
+      draw: (width) => lineChart({series: list.map((series, i) => ({label: label(series), colour: series.culprit >= 0 ? seriesColour(i) : series.app >= 0 ? seriesColour(series.app) : theme().soft,
                                   points: series.samples.map((value, k) => [at(k, series.interval), isNumber(value) ? value / Math.min(series.interval, runColumn('cycles')[run] - k * series.interval) : null])})),
                                   xLabel: 'Core cycle', zero: true, height: 150, metric: {label: words(counter.name), unit: `${counter.unit} / core cycle`}})(width),
       values: () => ({rows: list.flatMap((series) => series.samples.map((value, k) => ({series, k, value}))), columns: [
@@ -116,7 +117,9 @@ function countersOfRun(run) {
   if (state[run] !== kDone) return null;
   const rows = core.counters.flatMap((counter) => (counter.scope === 'app'
     ? appRows(run).map((row) => ({counter, of: `${appName(row)}${appCount(run) > 1 ? ` (${row - firstApp[run] + 1})` : ''}`, value: counterColumn(counter)[row]}))
-    : [{counter, of: counter.scope, value: counterColumn(counter)[run]}])).filter(({value}) => value !== null);
+    : counter.scope === 'pair' ? [] : [{counter, of: counter.scope, value: counterColumn(counter)[run]}])).filter(({value}) => value !== null);
+  const name = (app) => `${appName(firstApp[run] + app)}${appCount(run) > 1 ? ` (${app + 1})` : ''}`;
+  for (const {victim, culprit, counter, value} of pairsOfRun(run)) rows.push({counter, of: `${name(culprit)} to ${name(victim)}`, value});
   const node = table([{label: 'Of', value: ({of}) => of}, {label: 'Counter', value: ({counter}) => counter.name}, {label: 'Value', number: true, value: ({value}) => value},
                       {label: 'Unit', value: ({counter}) => counter.unit}, {label: 'Meaning', value: ({counter}) => counter.meaning}], rows, {caption: 'Counters of the run', name: `run-${runId(run)}-counters`});
   node.dataset.table = 'counters';
