@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "emulator/addresses.hpp"
@@ -95,6 +95,11 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
     fill_specials(warp);
   }
+}
+
+void Block::moved(SmId sm) {
+  sm_ = sm;
+  for (std::uint32_t w = 0; w < warps(); ++w) fill_specials(storage_->warps[w]);
 }
 
 Block::~Block() { launch_->pool->give(std::move(storage_)); }

@@ -52,6 +52,7 @@ class Block final : public workload::BlockStream {
   Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now);
   ~Block() override;
   void refill(std::uint32_t warp, std::uint32_t wanted) override;
+  void moved(SmId sm) override;
 
   // For the handlers.
   [[nodiscard]] const LaunchData& launch() const { return *launch_; }

@@ -66,6 +66,8 @@ class BlockStream {
   /// Where a warp that has not ended is, with what it waits for, for the report of an endless kernel; may be
   /// empty. Nothing may be refilled afterwards.
   [[nodiscard]] virtual std::string whereabouts(std::uint32_t /*warp*/) { return {}; }
+  /// The block goes on on another SM, which %smid reads from the next refill on.
+  virtual void moved(SmId /*sm*/) {}
   [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }
   [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(streams_.size()); }
 
