@@ -36,7 +36,8 @@ struct Counter {
 };
 
 struct CounterTable {
-  explicit CounterTable(std::size_t applications = 0)
+  CounterTable() = default;
+  explicit CounterTable(std::size_t applications)
       : apps(applications), memory(applications), pairs(applications * applications) {}
 
   std::vector<KernelCounters> apps;    // by AppId; sums over SMs and kernels

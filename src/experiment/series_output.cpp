@@ -54,6 +54,7 @@ ordered_json series_document(const RunResult& result) {
         c.scope == Scope::App ? document["apps"][c.app] : document[std::string(arch::scope_name(c.scope))];
     scope[std::string(c.name)] = series.samples;
   }
+  if (!document.contains("pairs")) document["pairs"] = ordered_json::array();
   return document;
 }
 

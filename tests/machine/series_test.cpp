@@ -171,10 +171,16 @@ TEST(Series, DocumentAndCsvHaveEveryCounter) {
   EXPECT_EQ(series.at("apps").size(), 2U);
   std::size_t counters = 0;
   for (const experiment::CounterSeries& s : experiment::counter_series(result)) {
-    using Scope = experiment::CounterValue::Scope;
-    const nlohmann::json& scope = s.counter.scope == Scope::App
-                                      ? series.at("apps").at(s.counter.app)
-                                      : series.at(std::string(experiment::scope_name(s.counter.scope)));
+    using arch::Scope;
+    const arch::Counter& c = s.counter;
+    const nlohmann::json& scope = c.scope == Scope::App ? series.at("apps").at(c.app)
+                                  : c.scope == Scope::Pair
+                                      ? series.at("pairs").at(2 * c.app + c.culprit)
+                                      : series.at(std::string(arch::scope_name(c.scope)));
+    if (c.scope == Scope::Pair) {
+      EXPECT_EQ(scope.at("victim"), c.app);
+      EXPECT_EQ(scope.at("culprit"), c.culprit);
+    }
     EXPECT_EQ(scope.at(std::string(s.counter.name)), s.samples);
     ++counters;
   }
@@ -192,6 +198,38 @@ TEST(Series, DocumentAndCsvHaveEveryCounter) {
   EXPECT_NE(lines[0].find(",partitions.dram_reads,"), std::string::npos);
   EXPECT_TRUE(lines[1].starts_with("even,0,hotspot,0,1000,")) << lines[1];
   EXPECT_TRUE(lines[9].starts_with("even,-1,,2000,2500,")) << lines[9];
+}
+
+TEST(Counters, OfApplicationsAddUpToThoseOfPartitions) {
+  const experiment::RunResult result = experiment::simulate(spec_of({"stream", "kmeans"}, "even"));
+  const auto document = nlohmann::json::parse(experiment::result_json(result, {}, {}));
+  const nlohmann::json& whole = document.at("gpu").at("memory");
+  for (const char* name : {"l2_accesses", "l2_misses", "l2_writebacks", "l2_wait_cycles", "dram_reads",
+                           "dram_writes", "dram_row_hits", "dram_bytes", "dram_wait_clocks"}) {
+    std::uint64_t sum = 0;
+    for (const nlohmann::json& app : document.at("apps")) {
+      EXPECT_GT(app.at("memory").at(name).get<std::uint64_t>(), 0U) << name;
+      sum += app.at("memory").at(name).get<std::uint64_t>();
+    }
+    EXPECT_EQ(sum, whole.at(name).get<std::uint64_t>()) << name;
+  }
+  ASSERT_EQ(document.at("pairs").size(), 4U);
+  EXPECT_EQ(document.at("pairs").at(1).at("victim"), 0);
+  EXPECT_EQ(document.at("pairs").at(1).at("culprit"), 1);
+}
+
+TEST(Counters, ThoseThatAnOlderResultLacksAreLeftOut) {
+  experiment::RunSpec spec = spec_of({"stream"}, "even");
+  spec.series = 5000;
+  experiment::RunResult result = experiment::simulate(spec);
+  const std::size_t all = experiment::counters(result).size();
+  result.absent = {"app.dram_wait_clocks", "pair.l2_evictions"};
+  EXPECT_EQ(experiment::counters(result).size(), all - 2);
+  EXPECT_EQ(experiment::counter_series(result).size(), all - 2 - 4);  // and four that have no series
+  const auto document = nlohmann::json::parse(experiment::result_json(result, {}, {}));
+  EXPECT_FALSE(document.at("apps").at(0).at("memory").contains("dram_wait_clocks"));
+  EXPECT_TRUE(document.at("apps").at(0).at("memory").contains("dram_bytes"));
+  EXPECT_TRUE(document.at("pairs").empty());
 }
 
 }  // namespace
