@@ -123,7 +123,7 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
 [[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,
                                                     std::uint32_t local, Cycle now) {
   const std::uint32_t slot = slot_of(index, local);
-  Warp& warp = warps[slot];
+  Warp& warp = table.warp(slot);
   const workload::ExecRecord record = *warp.next++;
   const HotKernel& kernel = hot[warp.kernel];
   const TimedInst& inst = kernel.table[record.pc];
@@ -232,7 +232,7 @@ Reason Sm::State::why_none_is_ready(const Scheduler& scheduler, WarpMask among) 
          : waits(Wait::Alu)    ? Reason::scoreboard_alu
          : waits(Wait::Fetch)  ? Reason::fetch
          : waits(Wait::Sync)   ? Reason::synchronisation
-         : block_order.empty() ? Reason::uncounted
+         : table.empty()       ? Reason::uncounted
                                : Reason::idle;
 }
 
@@ -289,7 +289,7 @@ void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
       rest<Order, kControl>(scheduler, index, now + 1);
       return;
     }
-    memory.forget(index, local, hot[warps[slot_of(index, local)].kernel].app);
+    memory.forget(index, local, hot[table.warp(slot_of(index, local)).kernel].app);
   } else {
     local = pick<Order>(scheduler, choice);
   }
@@ -303,7 +303,7 @@ void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
 
 /// The warp has few records left.
 void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
-  wants_records = blocks[warp.block].wants_records = true;
+  wants_records = table.block(warp.block).wants_records = true;
   if (hot[warp.kernel].refills_independently) {
     stop = std::min(stop, now + 1);  // while the SM's state is in this thread's cache
     return;
@@ -315,7 +315,7 @@ void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
 
 /// What issue leaves out: the end of the records, or few left, barriers and fences.
 void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
-  Warp& warp = warps[slot];
+  Warp& warp = table.warp(slot);
   if (!warp.finished && warp.next >= warp.few_left) ask_for_records(warp, now);
   if (warp.next == warp.end) {
     if (warp.finished) {
@@ -339,7 +339,7 @@ void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const Timed
 }
 
 void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
-  Warp& warp = warps[slot];
+  Warp& warp = table.warp(slot);
   if (warp.next == warp.end) {
     if (warp.finished) warp_exits(slot, now);
     return;
@@ -355,7 +355,7 @@ void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
 }
 
 void Sm::State::place(std::uint32_t slot, Cycle now, Cycle earliest) {
-  Warp& warp = warps[slot];
+  Warp& warp = table.warp(slot);
   Cycle wake = kNever;
   Wait wait = Wait::Sync;
   if (warp.sync != Sync::None) [[unlikely]] {
@@ -403,7 +403,7 @@ void Sm::State::wake_due(Cycle now) {
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     for (WarpMask mask = wheel.take(s, now); mask != 0; mask &= mask - 1) {
       const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-      const Warp& warp = warps[slot];
+      const Warp& warp = table.warp(slot);
       // An old entry of a warp that is ready, gone, or waits for an event.
       if (!warp.alive || warp.wait == Wait::Nothing || warp.wake == kNever) continue;
       place(slot, now, now);

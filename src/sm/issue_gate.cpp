@@ -134,15 +134,9 @@ void Sm::add_issue_budget(KernelSlot kernel, std::int64_t instructions) {
 
 arch::IssueBudgetState Sm::issue_budget(KernelSlot kernel) const { return state_->gate.state(kernel); }
 
-std::uint32_t Sm::State::present() const {
-  std::uint32_t kernels_here = 0;
-  for (std::size_t k = 0; k < resident.size(); ++k) kernels_here |= std::uint32_t{resident[k] > 0} << k;
-  return kernels_here;
-}
-
 /// Brings the schedulers' masks up to date.
 void Sm::State::admit(std::uint32_t changed, Cycle now) {
-  for (const Warp& warp : warps) {
+  for (const Warp& warp : table.warps()) {
     if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
     Scheduler& scheduler = schedulers[warp.scheduler];
     const WarpMask bit = WarpMask{1} << warp.local;
@@ -158,10 +152,10 @@ void Sm::State::admit(std::uint32_t changed, Cycle now) {
 /// may wait for one of these.
 void Sm::State::admit_oldest(KernelSlot kernel) {
   std::uint32_t left = gate.warp_limit(kernel);
-  for (const std::uint8_t index : block_order) {
-    if (blocks[index].kernel != kernel) continue;
-    for (const std::uint16_t slot : blocks[index].warps) {
-      const Warp& warp = warps[slot];
+  for (const std::uint8_t index : table.order()) {
+    if (table.block(index).kernel != kernel) continue;
+    for (const std::uint16_t slot : table.block(index).warps) {
+      const Warp& warp = table.warp(slot);
       if (!warp.alive || warp.sync == Sync::Barrier) continue;
       if (left > 0) {
         --left;
@@ -190,9 +184,9 @@ void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::
 
 void Sm::State::refill_spent(Cycle now) {
   // A refill that leaves a kernel in debt is followed by the next, as long as each makes the debts smaller.
-  while (const std::uint32_t again = gate.refill_if_all_spent(present())) {
+  while (const std::uint32_t again = gate.refill_if_all_spent(table.present())) {
     admit(again, now);
-    if ((again & gate.spent() & present()) == 0) return;
+    if ((again & gate.spent() & table.present()) == 0) return;
   }
 }
 

@@ -42,7 +42,7 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   op.remaining = lines ? header.transactions : 1;
   if (inst.num_dst > 0) {
     scoreboard.set_out(slot, inst);
-    ++blocks[warp.block].loads_out;
+    table.load_issued(warp.block);
   }
   for (std::uint32_t i = 0; i < header.transactions; ++i) {
     lsu.words.push(words[i]);
@@ -297,7 +297,7 @@ void Sm::State::op_done(std::uint32_t index, Cycle now) {
     memory_ends(op.app, ready, now);
   if (gate.counts()) [[unlikely]]
     completes(ready, op.kernel, op.lanes);
-  Warp& warp = warps[op.warp];
+  Warp& warp = table.warp(op.warp);
   if (warp.generation == op.generation) {
     --warp.memory_out;
     warp.memory_until = std::max(warp.memory_until, ready);
@@ -308,10 +308,8 @@ void Sm::State::op_done(std::uint32_t index, Cycle now) {
     }
   }
   if (op.holds_block) {
-    Block& block = blocks[op.block];
-    --block.loads_out;
-    block.last_time = std::max(block.last_time, ready);
-    if (block.alive == 0) check_finished(block);
+    table.load_done(op.block, ready);
+    rare_next = std::min(rare_next, table.next_end());
   }
   ops.give(index);
 }

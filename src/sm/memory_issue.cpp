@@ -9,7 +9,7 @@
 namespace gpumux::sm {
 
 void Sm::State::set_memory_scheme(const arch::MemoryScheme& scheme) {
-  GPUMUX_CHECK(block_order.empty() && ops.in_use() == 0);
+  GPUMUX_CHECK(table.empty() && ops.in_use() == 0);
   memory.set(scheme);
   memory.set_present(0);
   memory_controlled = scheme.on();
@@ -65,7 +65,7 @@ void Sm::State::look_at_memory(const Scheduler& scheduler, std::uint32_t index) 
     const auto local = static_cast<std::uint32_t>(std::countr_zero(fresh));
     const WarpMask bit = WarpMask{1} << local;
     ready.known |= bit;
-    const Warp& warp = warps[slot_of(index, local)];
+    const Warp& warp = table.warp(slot_of(index, local));
     const auto header = std::bit_cast<workload::MemHeader>(*warp.mem_next);
     if (warp.next->active == 0 || header.where == Where::None) continue;
     const AppId app = hot[warp.kernel].app;

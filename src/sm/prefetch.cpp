@@ -74,9 +74,9 @@ void Sm::State::prefetch_warps(Cycle begin) {
     const WarpMask accesses = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     for (; mask != 0; mask &= mask - 1) {
       const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-      __builtin_prefetch(&warps[slot], 1);
+      __builtin_prefetch(&table.warp(slot), 1);
       scoreboard.prefetch(slot);
-      if ((accesses & mask & -mask) != 0) __builtin_prefetch(&warps[slot].mem_next, 1);
+      if ((accesses & mask & -mask) != 0) __builtin_prefetch(&table.warp(slot).mem_next, 1);
     }
   }
   for (std::size_t i = 0; i < std::min(lsu.words.size(), kTransactions); ++i)
@@ -86,7 +86,7 @@ void Sm::State::prefetch_warps(Cycle begin) {
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     const WarpMask accesses = schedulers[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
-      const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)))];
+      const Warp& warp = table.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask))));
       if ((accesses & mask & -mask) != 0) __builtin_prefetch(warp.mem_next);
       __builtin_prefetch(warp.next);
       __builtin_prefetch(warp.next + 1);  // looked at when the first has issued

@@ -54,7 +54,7 @@ void Sm::State::send_requests(Cycle now) {
   }
   if (const Request* const next = request(0)) {
     const std::uint32_t waiter = first_op(*next);
-    if (waiter != kNil) prefetch_records(warps[ops[waiter].warp]);
+    if (waiter != kNil) prefetch_records(table.warp(ops[waiter].warp));
   }
 }
 
@@ -91,7 +91,7 @@ void Sm::State::reply(Cycle now) {
         for (std::uint32_t s = 0; s < schedulers_count; ++s) {
           for (WarpMask mask = miss.warps[s]; mask != 0; mask &= mask - 1) {
             const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-            Warp& warp = warps[slot];
+            Warp& warp = table.warp(slot);
             if (!warp.alive || !fetch.deliver(warp, line, now, hot[warp.kernel].code_address)) continue;
             if (warp.wait == Wait::Fetch) place(slot, now, now);
           }

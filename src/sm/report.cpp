@@ -55,8 +55,8 @@ const char* text(Purpose purpose) {
 
 std::string Sm::State::whereabouts(KernelSlot slot, std::uint32_t most) {
   std::string text;
-  for (const std::uint8_t index : block_order) {
-    Block& block = blocks[index];
+  for (const std::uint8_t index : table.order()) {
+    Block& block = table.block(index);
     if (block.kernel != slot || !block.stream) continue;
     for (std::uint32_t w = 0; w < block.stream->warps() && most > 0; ++w) {
       const std::string where = block.stream->whereabouts(w);
@@ -77,8 +77,8 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
   const auto pc_text = [&](KernelSlot kernel, std::uint32_t pc) {
     return names.pc ? fmt::format("pc {} ({})", pc, names.pc(kernel, pc)) : fmt::format("pc {}", pc);
   };
-  for (const std::uint8_t index : block_order) {
-    const Block& block = blocks[index];
+  for (const std::uint8_t index : table.order()) {
+    const Block& block = table.block(index);
     if (block.alive == 0) {
       out += fmt::format("{}: exited, waits for {} loads\n", block_text(block), block.loads_out);
     }
@@ -90,7 +90,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
     std::vector<Group> groups;
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const std::uint16_t slot = block.warps[w];
-      const Warp& warp = warps[slot];
+      const Warp& warp = table.warp(slot);
       if (!warp.alive) continue;
       std::string reason;
       if (warp.sync == Sync::Barrier) {
@@ -174,9 +174,7 @@ void Sm::State::check_drained(bool credits_home) const {
   const auto check = [this](bool good, const char* what) {
     if (!good) throw InternalError(fmt::format("sm {}: {} leaked", id, what));
   };
-  check(
-      block_order.empty() && used_threads == 0 && used_warps == 0 && used_registers == 0 && used_shared == 0,
-      "block resources");
+  check(table.drained(), "block resources");
   check(l1.mshrs_in_use() == 0 && l1.waiters() == 0 && l1.reserved_lines() == 0, "an MSHR or reserved line");
   check(ops.in_use() == 0 && lsu.queue.empty() && lsu.words.empty() && lsu.current == kNil,
         "a memory instruction");

@@ -11,21 +11,19 @@ Sm::~Sm() = default;
 
 void Sm::bind_kernel(KernelSlot slot, const KernelContext& context) { state_->bind(slot, context); }
 
-bool Sm::fits(const workload::BlockResources& resources) const { return state_->fits(resources); }
+bool Sm::fits(const workload::BlockResources& resources) const { return state_->table.fits(resources); }
 
 void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
                       Cycle start) {
   state_->launch(slot, residency, std::move(block), start);
 }
 
-std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->resident[slot]; }
+std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.resident(slot); }
 
-std::uint32_t Sm::all_resident_blocks() const {
-  return static_cast<std::uint32_t>(state_->block_order.size());
-}
+std::uint32_t Sm::all_resident_blocks() const { return state_->table.resident(); }
 
 bool Sm::drained(KernelSlot slot) const {
-  return state_->resident[slot] == 0 && state_->outstanding[slot] == 0;
+  return state_->table.resident(slot) == 0 && state_->outstanding[slot] == 0;
 }
 
 bool Sm::refill_streams(std::uint32_t records) {
@@ -33,16 +31,17 @@ bool Sm::refill_streams(std::uint32_t records) {
   if (records > state.watermark) {
     state.watermark = records;
     state.wants_records = true;
-    for (const std::uint8_t index : state.block_order) {
-      state.blocks[index].wants_records = true;
-      for (const std::uint16_t slot : state.blocks[index].warps) state.warps[slot].mark_few_left(records);
+    for (const std::uint8_t index : state.table.order()) {
+      state.table.block(index).wants_records = true;
+      for (const std::uint16_t slot : state.table.block(index).warps)
+        state.table.warp(slot).mark_few_left(records);
     }
   }
   if (!state.wants_records) return false;
   state.wants_records = state.waits_for_turn = false;
   bool wakes = false;
-  for (const std::uint8_t index : state.block_order) {
-    Block& block = state.blocks[index];
+  for (const std::uint8_t index : state.table.order()) {
+    Block& block = state.table.block(index);
     const bool in_turn = !state.hot[block.kernel].refills_independently;
     if (block.wants_records && in_turn) wakes = state.refill(block, records) || wakes;
     state.wants_records = state.wants_records || block.wants_records;
@@ -61,9 +60,9 @@ void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(be
 
 void Sm::prefetch_warps(Cycle begin) { state_->prefetch_warps(begin); }
 
-void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->block_limit[kernel] = blocks; }
+void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->table.set_limit(kernel, blocks); }
 
-std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->block_limit[kernel]; }
+std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->table.limit(kernel); }
 
 void Sm::set_memory_scheme(const arch::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/huge_pages.hpp"
+#include "sm/block_table.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/fetch.hpp"
 #include "sm/issue_gate.hpp"
@@ -43,9 +44,6 @@ struct Sm::State {
 
   // --- blocks.cpp -------------------------------------------------------------------------------
   void bind(KernelSlot slot, const KernelContext& context);
-  [[nodiscard]] bool fits(const workload::BlockResources& resources) const;
-  [[nodiscard]] std::uint32_t registers_of(const workload::BlockResources& resources) const;
-  [[nodiscard]] std::uint32_t shared_of(const workload::BlockResources& resources) const;
   void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
               Cycle start);
   void choose_carveout(Cycle now);
@@ -54,16 +52,12 @@ struct Sm::State {
   void reload_refilled(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
-  bool try_open(Block& block, std::uint32_t number, Cycle now);
-  void release_barrier(Block& block, std::uint32_t barrier, Cycle now);
-  /// Barriers that wait for part of a block's warps: see blocks.cpp.
-  void release_stuck_barrier(Block& block, Cycle now);
-  void check_finished(Block& block);
+  void place_released(const Block& block, BlockTable::Released released, Cycle now);
   void finish_blocks(Cycle now);
   void rare_events(Cycle now);
   /// The cycle up to which the machine has come, also where this SM slept and was not run.
   [[nodiscard]] Cycle known_now() const { return std::max(now_, settled); }
-  void find_rare() { rare_next = std::min({finish_next, gate.next(), triggers.next()}); }
+  void find_rare() { rare_next = std::min({table.next_end(), gate.next(), triggers.next()}); }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- issue.cpp --------------------------------------------------------------------------------
@@ -84,8 +78,8 @@ struct Sm::State {
   }
   /// All that a memory instruction and its end touch of a warp,
   [[gnu::always_inline]] void prefetch_warp(std::uint32_t slot) const {
-    __builtin_prefetch(&warps[slot], 1);
-    __builtin_prefetch(&warps[slot].mem_next, 1);
+    __builtin_prefetch(&table.warp(slot), 1);
+    __builtin_prefetch(&table.warp(slot).mem_next, 1);
     scoreboard.prefetch(slot);
   }
   /// and, when that is here, its next records.
@@ -190,8 +184,6 @@ struct Sm::State {
     find_rare();
   }
   void refill_spent(Cycle now);
-  /// Kernels with a block here, as bits.
-  [[nodiscard]] std::uint32_t present() const;
 
   // --- triggers.cpp -----------------------------------------------------------------------------
   void run_triggers(Cycle now);
@@ -247,7 +239,6 @@ struct Sm::State {
   std::uint32_t schedulers_count;
   std::uint32_t issue_interval;
   std::uint32_t memory_issue_width;
-  std::uint32_t shared_capacity;
   bool l1_enabled;
   bool memory_controlled = false;      // a memory scheme is on,
   bool memory_concerns_issue = false;  // and issue looks at it
@@ -267,7 +258,7 @@ struct Sm::State {
   std::uint32_t due = 0;                              // in this cycle: schedulers, as bits
   std::array<HotKernel, arch::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
-  HugePageVector<Warp> warps;  // slot = local * schedulers + scheduler
+  BlockTable table;  // warp slot = local * schedulers + scheduler
   Scoreboard scoreboard;
   WakeWheel wheel;
   ExecUnits units;
@@ -300,15 +291,8 @@ struct Sm::State {
   std::array<std::uint32_t, kMaxApps> misses_queued{};  // while they are divided
 
   // --- blocks and kernels -----------------------------------------------------------------------
-  HugePageVector<Block> blocks;
-  std::vector<std::uint8_t> block_order;  // resident, oldest first
-  Cycle finish_next = kNever;             // a block ends, or none before
-  std::uint32_t used_threads = 0, used_warps = 0, used_registers = 0, used_shared = 0;
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
-  std::array<std::uint32_t, arch::kMaxKernelSlots> resident{};     // blocks
-  std::array<std::uint32_t, arch::kMaxKernelSlots> block_limit{};  // of these
-  std::array<std::uint32_t, kMaxApps> blocks_of_app{};             // while a memory scheme is on
   std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
   std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};     // records of the streams so far
   std::array<Cycle, arch::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle

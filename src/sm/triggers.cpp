@@ -84,10 +84,11 @@ void Sm::State::run_triggers(Cycle now) {
 
 /// Warps that could have issued at the end of the cycle.
 void Sm::State::sample_warps() {
-  for (std::size_t k = 0; k < resident.size(); ++k) warp_samples[k].samples += resident[k] > 0 ? 1U : 0U;
+  for (std::uint32_t here = table.present(); here != 0; here &= here - 1)
+    ++warp_samples[static_cast<std::size_t>(std::countr_zero(here))].samples;
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     for (WarpMask idle = schedulers[s].ready() & schedulers[s].allowed; idle != 0; idle &= idle - 1) {
-      const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(idle)))];
+      const Warp& warp = table.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(idle))));
       ++warp_samples[warp.kernel].idle_warps;
     }
   }

@@ -1,10 +1,9 @@
-// Resident warps and blocks, and what the issue stage of one scheduler sees of its warps.
+// Resident warps, and what the issue stage of one scheduler sees of its warps.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "arch/statistics.hpp"
@@ -73,33 +72,6 @@ struct alignas(64) Warp {
 };
 
 static_assert(sizeof(Warp) == 128);
-
-/// One of a block's barriers between two openings.
-struct Barrier {
-  std::uint64_t warps = 0;  // that have arrived, by index within the block
-  std::uint32_t arrivals = 0;
-  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
-};
-
-struct Block {
-  std::unique_ptr<workload::BlockStream> stream;
-  std::vector<std::uint16_t> warps;  // warp slots
-  arch::KernelSlot kernel = 0;
-  AppId app = 0;
-  std::uint32_t residency = 0;
-  std::uint32_t registers = 0;  // allocated, rounded
-  std::uint32_t shared_bytes = 0;
-  std::uint32_t threads = 0;
-  std::uint32_t alive = 0;       // warps that have not exited
-  std::uint32_t at_barrier = 0;  // warps that wait at any barrier
-  std::uint32_t loads_out = 0;
-  Cycle last_time = 0;  // latest exit or data return so far
-  Cycle finish_at = kNever;
-  bool wants_records = true;      // a warp may have fewer than the watermark left
-  std::uint64_t alive_warps = 0;  // by index within the block
-  std::array<Barrier, 16> barriers{};
-  bool resident = false;
-};
 
 // Reasons of scheduler cycles, in the order of arch::SchedulerCounters.
 enum class Reason : std::uint8_t {
