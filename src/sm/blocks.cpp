@@ -29,25 +29,17 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
                  std::vector<FinishedBlock>& finished_blocks)
     : config(machine_config),
       id(sm_id),
-      map(partition_map),
-      network(machine_config),
-      mailbox(sm_mailbox),
       finished(finished_blocks),
       schedulers_count(config.sm.schedulers),
       issue_interval(config.sm.issue_interval),
-      memory_issue_width(config.sm.memory_issue_width),
-      l1_enabled(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
-      read_flits(network.flits(0)),
+      window(noc::Network(config).window),
       table(config.sm, local_slots(config.sm) * config.sm.schedulers),
       scoreboard(static_cast<std::uint32_t>(table.warps().size())),
       wheel(config.sm.schedulers),
       units(config),
       result_bus(config.sm.result_buses, longest(config)),
       fetch(config),
-      l1(config.l1),
-      constants(config.constant.bytes, config.constant.ways, config.constant.line_bytes),
-      injection(network, config.l1.miss_queue),
-      ejection(network),
+      lsu(config, id, partition_map, sm_mailbox, counters.data(), *this),
       memory(id, schedulers_count) {
   // What the keys' ranges allow (arch/config_file_fields.cpp).
   GPUMUX_CHECK(schedulers_count <= Fetch::kMaxSchedulers && local_slots(config.sm) <= 64);
@@ -67,7 +59,7 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   table.bind(slot, context.app, context.resources);
   kernels[slot] = context;
-  last_read[slot] = 0;
+  lsu.begin(slot);
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   scoreboard.fit(timing->slots());
@@ -89,10 +81,7 @@ void Sm::State::choose_carveout(Cycle now) {
   const std::uint32_t chosen =
       fitting == config.l1.shared_carveouts.end() ? table.shared_capacity() : *fitting;
   const std::uint32_t rest = config.l1.unified_bytes - std::min(chosen, config.l1.unified_bytes);
-  if (rest == l1.bytes()) return;
-  l1.resize(rest);
-  if (memory_controlled) divide_l1(now);
-  lsu_retry(now);  // it may have grown
+  lsu.resize_l1(rest, memory.here(), now);
 }
 
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
@@ -238,7 +227,7 @@ void Sm::State::finish_blocks(Cycle now) {
     ++count(block.kernel).blocks_completed;
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
   });
-  if (stops_at_ends && some) run_to = std::min(run_to, now - now % network.window + network.window);
+  if (stops_at_ends && some) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
   if (gate.counts()) refill_spent(now);
   if (!table.empty()) return;

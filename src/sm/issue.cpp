@@ -16,8 +16,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   scoreboard.advance(begin);
   if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
   prefetch_waiters();
-  ejection.take(mailbox.in, requests);
-  injection.take_credits(mailbox.credits_in, begin, credits_known, requests);
+  lsu.take(begin, credits_known);
   if (refilled) reload_refilled(begin);
   run_to = stop = end;
   Cycle next = begin;
@@ -30,14 +29,14 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
     stop = run_to;
     refill_independent_blocks();
   }
-  if (lsu.stall != Stall::None) credit_stall(run_to);
+  lsu.settle(run_to);
   now_ = run_to;
-  return refilled ? now_ : std::min(next, injection.blind_from());
+  return refilled ? now_ : std::min(next, lsu.blind_from());
 }
 
 template <bool kControl>
 inline Cycle Sm::State::next_after(Cycle from) const {
-  Cycle next = std::min(std::min(std::min(ejection.next(), injection.next()), lsu.next),
+  Cycle next = std::min(std::min(std::min(lsu.next_reply(), lsu.next_send()), lsu.next_access()),
                         std::min(rare_next, next_try_of_all));
   if constexpr (kControl) next = std::min(next, memory.next_end());
   return next <= from ? from : std::min(next, wheel.next(from));
@@ -50,14 +49,14 @@ Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
     now = next_after<kControl>(now);
-    if (now >= injection.blind_from()) [[unlikely]] {
-      run_to = std::min(run_to, injection.blind_from());
+    if (now >= lsu.blind_from()) [[unlikely]] {
+      run_to = std::min(run_to, lsu.blind_from());
       stop = std::min(stop, run_to);
     }
     if (now >= stop) return now;
-    while (ejection.next() <= now) reply(now);
-    if (injection.next() <= now) send_requests(now);
-    if (lsu.next <= now) lsu_step(now);
+    while (lsu.next_reply() <= now) lsu.reply(now);
+    if (lsu.next_send() <= now) lsu.send(now);
+    if (lsu.next_access() <= now) lsu.access(now);
     if constexpr (kControl) {
       if (memory.next_end() <= now) end_memory(now);
     }
@@ -195,7 +194,7 @@ template <typename Order, bool kControl>
     const Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
     found |= scheduler.ready_unit[u] & (WarpMask{free > now} - 1);
   }
-  if (!lsu_accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
+  if (!lsu.accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
   return found & ready;
 }
 
@@ -216,7 +215,7 @@ template <typename Order, bool kControl>
     const auto unit = static_cast<Unit>(u);
     Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
     // What waits for room in the load/store unit is told.
-    if (unit == Unit::Memory) free = lsu_has_room() ? free : kNever;
+    if (unit == Unit::Memory) free = lsu.has_room() ? free : kNever;
     const std::uint64_t none = (scheduler.ready_unit[u] & ready) == 0 ? ~std::uint64_t{0} : 0;
     retry = std::min(retry, free | none);
   }
@@ -309,7 +308,7 @@ void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
     return;
   }
   waits_for_turn = true;
-  if (stops_for_records) run_to = std::min(run_to, now - now % network.window + network.window);
+  if (stops_for_records) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
 }
 

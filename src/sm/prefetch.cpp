@@ -29,31 +29,21 @@ template <typename T>
 
 /// What every window reads and writes of this object: all but the middle of the table of kernels.
 void Sm::State::prefetch_state() const {
-  const auto* const end = reinterpret_cast<const char*>(&constant_misses);
   fetch_lines(&now_, 1);
   fetch_lines(hot.data(), 4);
-  const auto* const rest = reinterpret_cast<const char*>(&schedulers);
-  fetch_lines(rest, static_cast<std::size_t>(end - rest));
+  prefetch_lines(&schedulers, &lsu);
+  lsu.prefetch();
+  fetch_lines(&gate, 1);
   fetch_lines(counters.data(), 2);
-  fetch_lines(mailbox.in.data(), std::min<std::size_t>(mailbox.in.size(), kMessages));
+  const auto& in = lsu.network().mailbox().in;
+  fetch_lines(in.data(), std::min<std::size_t>(in.size(), kMessages));
 }
 
 /// What the object's members point to.
 void Sm::State::prefetch_schedulers(Cycle begin) const {
   fetch_lines(schedulers.data(), schedulers.size());
   wheel.prefetch(begin);
-  lsu.words.prefetch();
-  l1.prefetch_sets();
-  injection.prefetch();
-  const std::size_t messages = std::min<std::size_t>(mailbox.in.size(), kMessages);
-  for (std::size_t i = 0; i < messages; ++i) __builtin_prefetch(&requests[mailbox.in[i].tag], 1);
-}
-
-/// What the replies that have come will touch of L1.
-[[gnu::always_inline]] inline void Sm::State::prefetch_fills() const {
-  for (std::size_t i = 0; i < std::min(mailbox.in.size(), kMessages); ++i) {
-    prefetch_target(requests[mailbox.in[i].tag]);
-  }
+  lsu.prefetch_queues(kMessages);
 }
 
 /// What the warps touch that issue soon: those that wake in this window, and of the ready ones about as many
@@ -65,7 +55,7 @@ void Sm::State::prefetch_warps(Cycle begin) {
     Scheduler& scheduler = schedulers[s];
     WarpMask mask = masks[s];
     WarpMask ready = scheduler.ready() & scheduler.allowed;
-    if (!lsu_has_room()) ready &= ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
+    if (!lsu.has_room()) ready &= ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     const std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
     mask |= with_warp_scheduler(config.sm.warp_scheduler, [&]<typename Order>(Order order) {
       return Order::likely(scheduler.order.of(order), scheduler.by_age, ready, issues);
@@ -79,10 +69,7 @@ void Sm::State::prefetch_warps(Cycle begin) {
       if ((accesses & mask & -mask) != 0) __builtin_prefetch(&table.warp(slot).mem_next, 1);
     }
   }
-  for (std::size_t i = 0; i < std::min(lsu.words.size(), kTransactions); ++i)
-    l1.prefetch(workload::Transaction{lsu.words.at(i)}.line());
-  prefetch_fills();
-  l1.prefetch_victims();
+  lsu.prefetch_l1(kTransactions, kMessages);
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     const WarpMask accesses = schedulers[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
     for (WarpMask mask = masks[s]; mask != 0; mask &= mask - 1) {
@@ -95,16 +82,6 @@ void Sm::State::prefetch_warps(Cycle begin) {
 }
 
 /// And what that leads to: who waits, and which lines go.
-void Sm::State::prefetch_waiters() const {
-  bool fills = false;
-  for (std::size_t i = 0; i < std::min(mailbox.in.size(), kMessages); ++i) {
-    const Request& request = requests[mailbox.in[i].tag];
-    if (request.purpose != Purpose::L1Fill) continue;
-    fills = true;
-    const std::uint32_t waiter = l1.first_waiter(request.target);
-    if (waiter != kNil) __builtin_prefetch(&ops[waiter], 1);
-  }
-  if (fills) l1.prefetch_victims_buckets();
-}
+void Sm::State::prefetch_waiters() const { lsu.prefetch_waiters(kMessages); }
 
 }  // namespace gpumux::sm

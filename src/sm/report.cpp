@@ -147,26 +147,28 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
                                group.reason);
     }
   }
-  if (lsu.current != kNil) {
-    const MemoryOp& op = ops[lsu.current];
+  const NetworkInterface& network = lsu.network();
+  if (const MemoryOp* const op = lsu.head()) {
     out += fmt::format("sm {} LSU head: kernel {} slot {} {}, {} of {} lines accepted, waits for {}\n", id,
-                       op.kernel, op.warp, pc_text(op.kernel, op.pc), lsu.done, op.transactions,
-                       text(lsu.stall));
+                       op->kernel, op->warp, pc_text(op->kernel, op->pc), lsu.taken(), op->transactions,
+                       text(lsu.stalled_by()));
   }
-  if (!lsu.queue.empty()) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queue.size());
+  if (lsu.queued() > 0) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queued());
+  const L1& l1 = lsu.l1();
   if (l1.mshrs_in_use() > 0)
     out += fmt::format("sm {} L1: {} MSHRs with {} waiters, {} lines reserved\n", id, l1.mshrs_in_use(),
                        l1.waiters(), l1.reserved_lines());
-  if (!injection.empty()) {
-    const Fifo<std::uint32_t>& misses = injection.misses();
-    const std::string head =
-        misses.empty() ? "instruction or constant fetches"
-                       : fmt::format("{} of line {:#x} to partition {}", text(requests[misses.at(0)].purpose),
-                                     requests[misses.at(0)].line, requests[misses.at(0)].partition);
+  if (!network.injection().empty()) {
+    const Fifo<std::uint32_t>& misses = network.injection().misses();
+    const Request* const first = misses.empty() ? nullptr : &network.request(misses.at(0));
+    const std::string head = first == nullptr
+                                 ? "instruction or constant fetches"
+                                 : fmt::format("{} of line {:#x} to partition {}", text(first->purpose),
+                                               first->line, first->partition);
     out += fmt::format("sm {} miss queue: {} packets, first {}, {} credits\n", id, misses.size(), head,
-                       injection.credits(now_));
+                       network.injection().credits(now_));
   }
-  if (requests.in_use() > 0) out += fmt::format("sm {} requests under way: {}\n", id, requests.in_use());
+  if (network.requests() > 0) out += fmt::format("sm {} requests under way: {}\n", id, network.requests());
   return out;
 }
 
@@ -175,22 +177,20 @@ void Sm::State::check_drained(bool credits_home) const {
     if (!good) throw InternalError(fmt::format("sm {}: {} leaked", id, what));
   };
   check(table.drained(), "block resources");
-  check(l1.mshrs_in_use() == 0 && l1.waiters() == 0 && l1.reserved_lines() == 0, "an MSHR or reserved line");
-  check(ops.in_use() == 0 && lsu.queue.empty() && lsu.words.empty() && lsu.current == kNil,
-        "a memory instruction");
-  check(requests.in_use() == 0 && injection.empty() && ejection.waiting() == 0, "a request");
+  const char* const leaked = lsu.leaked();
+  check(leaked == nullptr, leaked);
   check(memory.drained(), "a memory instruction of a memory scheme");
-  for (const std::uint32_t queued : misses_queued) check(queued == 0, "a share of the miss queue");
-  check(fetch.misses.empty() && constant_misses.empty(), "an instruction or constant miss");
-  for (const std::uint32_t count : outstanding) check(count == 0, "a count of outstanding accesses");
+  check(fetch.misses.empty(), "an instruction miss");
   for (std::size_t slot = 0; slot < supplied.size(); ++slot)
     check(supplied[slot] == counters[slot].warp_instructions, "a record of a stream");
   for (const Scheduler& scheduler : schedulers) {
     for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
     for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");
   }
-  check(injection.all_credits() <= network.request_credits, "credits (too many)");
-  if (credits_home) check(injection.all_credits() == network.request_credits, "credits");
+  const std::uint32_t credits = lsu.network().injection().all_credits();
+  const std::uint32_t most = lsu.network().network().request_credits;
+  check(credits <= most, "credits (too many)");
+  if (credits_home) check(credits == most, "credits");
 }
 
 }  // namespace gpumux::sm

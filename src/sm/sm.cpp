@@ -23,7 +23,7 @@ std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.
 std::uint32_t Sm::all_resident_blocks() const { return state_->table.resident(); }
 
 bool Sm::drained(KernelSlot slot) const {
-  return state_->table.resident(slot) == 0 && state_->outstanding[slot] == 0;
+  return state_->table.resident(slot) == 0 && state_->lsu.outstanding(slot) == 0;
 }
 
 bool Sm::refill_streams(std::uint32_t records) {
@@ -52,7 +52,7 @@ bool Sm::refill_streams(std::uint32_t records) {
 
 bool Sm::waits_for_turn() const { return state_->waits_for_turn; }
 
-void Sm::flush_l1() { state_->flush_l1(); }
+void Sm::flush_l1() { state_->lsu.flush_l1(state_->now_); }
 
 void Sm::prefetch_state() const { state_->prefetch_state(); }
 
@@ -76,7 +76,7 @@ void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
 
 arch::MemoryClient Sm::memory_client(AppId app) const {
   arch::MemoryClient client = state_->memory.client(app);
-  client.ways = state_->ways_granted[app];
+  client.ways = state_->lsu.ways_of(app);
   return client;
 }
 
@@ -93,11 +93,11 @@ Cycle Sm::run(const engine::Grant& grant) {
 
 Cycle Sm::done() const { return state_->now_; }
 
-bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
+bool Sm::lacks_credits() const { return state_->lsu.blind_from() <= state_->now_; }
 
 Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
 
-Cycle Sm::last_read(KernelSlot slot) const { return state_->last_read[slot]; }
+Cycle Sm::last_read(KernelSlot slot) const { return state_->lsu.last_read(slot); }
 
 const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
@@ -115,13 +115,13 @@ std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_
 
 std::string Sm::describe_waits(const WaitNames& names) const { return state_->describe_waits(names); }
 
-std::uint64_t Sm::progress() const { return state_->progress; }
+std::uint64_t Sm::progress() const { return state_->progress + state_->lsu.progress(); }
 
 void Sm::settle(Cycle until) {
   State& state = *state_;
   state.settled = std::max(state.settled, until);
   for (Scheduler& scheduler : state.schedulers) scheduler.settle(until);
-  if (state.lsu.stall != Stall::None && until > state.lsu.stall_since) state.credit_stall(until);
+  state.lsu.settle(until);
 }
 
 Cycle Sm::next_wake() const {
@@ -129,14 +129,19 @@ Cycle Sm::next_wake() const {
   Cycle next = state.next_event(state.now_);
   if (state.refilled) next = state.now_;
   for (const MemReply& reply : mailbox_.in) next = std::min(next, reply.time);
-  if (!state.injection.empty())
+  if (!state.lsu.network().injection().empty())
     for (const Credit& credit : mailbox_.credits_in) next = std::min(next, credit.time);
   return std::max(next, state.now_);
 }
 
-std::size_t Sm::requests_out() const { return state_->requests.in_use() - state_->injection.waiting(); }
+std::size_t Sm::requests_out() const {
+  const NetworkInterface& network = state_->lsu.network();
+  return network.requests() - network.requests_waiting();
+}
 
-std::size_t Sm::replies_waiting() const { return mailbox_.in.size() + state_->ejection.waiting(); }
+std::size_t Sm::replies_waiting() const {
+  return mailbox_.in.size() + state_->lsu.network().replies_waiting();
+}
 
 void Sm::check_drained(bool credits_home) const { state_->check_drained(credits_home); }
 

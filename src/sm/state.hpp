@@ -1,6 +1,6 @@
 // Everything inside one SM. Its work is split over files: blocks.cpp (launch, exit, barriers, end of
-// blocks), issue.cpp (time, warp schedulers, issue), lsu.cpp (memory instructions), replies.cpp
-// (what comes back), report.cpp (probes and checks).
+// blocks), issue.cpp (time, warp schedulers, issue), lsu.cpp (memory instructions),
+// report.cpp (probes and checks).
 #pragma once
 
 #include <array>
@@ -12,17 +12,13 @@
 #include "sm/exec_units.hpp"
 #include "sm/fetch.hpp"
 #include "sm/issue_gate.hpp"
-#include "sm/l1.hpp"
+#include "sm/load_store_unit.hpp"
 #include "sm/memory_control.hpp"
-#include "sm/memory_ops.hpp"
-#include "sm/network_port.hpp"
-#include "sm/read_only_cache.hpp"
 #include "sm/scoreboard.hpp"
 #include "sm/sm.hpp"
 #include "sm/triggers.hpp"
 #include "sm/wake_wheel.hpp"
 #include "sm/warp.hpp"
-#include "sm/way_partition.hpp"
 
 namespace gpumux::sm {
 
@@ -57,6 +53,7 @@ struct Sm::State {
   void rare_events(Cycle now);
   /// The cycle up to which the machine has come, also where this SM slept and was not run.
   [[nodiscard]] Cycle known_now() const { return std::max(now_, settled); }
+  [[nodiscard]] Cycle end_of_window(Cycle now) const { return now - now % window + window; }
   void find_rare() { rare_next = std::min({table.next_end(), gate.next(), triggers.next()}); }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
@@ -65,17 +62,7 @@ struct Sm::State {
   void prefetch_state() const;
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin);
-  void prefetch_fills() const;
   void prefetch_waiters() const;
-  void prefetch_replies() const;
-  [[gnu::always_inline]] void prefetch_target(const Request& request) const {
-    if (request.purpose == Purpose::L1Fill) {
-      l1.prefetch(request.line);
-      l1.prefetch_mshr(request.target);
-    } else if (request.purpose <= Purpose::Atomic) {
-      __builtin_prefetch(&ops[request.target], 1);
-    }
-  }
   /// All that a memory instruction and its end touch of a warp,
   [[gnu::always_inline]] void prefetch_warp(std::uint32_t slot) const {
     __builtin_prefetch(&table.warp(slot), 1);
@@ -83,7 +70,8 @@ struct Sm::State {
     scoreboard.prefetch(slot);
   }
   /// and, when that is here, its next records.
-  [[gnu::always_inline]] static void prefetch_records(const Warp& warp) {
+  [[gnu::always_inline]] void prefetch_records(std::uint32_t slot) const {
+    const Warp& warp = table.warp(slot);
     __builtin_prefetch(warp.next);
     __builtin_prefetch(warp.mem_next);
   }
@@ -135,12 +123,8 @@ struct Sm::State {
   void memory_arrived(AppId app, Cycle now);
   void memory_left(AppId app, Cycle now) {
     memory.left(app);
-    divide_l1(now);
+    lsu.share(memory.here(), now);
   }
-  /// Among the applications that have blocks here, or as L1's size has changed.
-  void divide_l1(Cycle now);
-  void divide_ways_again(Cycle now);
-  void flush_l1();
   /// Finds out which of the scheduler's ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
   /// Of the scheduler's warps, those held back by a limit.
@@ -152,20 +136,6 @@ struct Sm::State {
   void wake_limited(Cycle now);
   void end_memory(Cycle now);
   void memory_ends(AppId app, Cycle at, Cycle now);
-  /// The access of an instruction was taken; `last`: of it.
-  void memory_accessed(const MemoryOp& op, workload::Transaction transaction, bool last, Cycle now);
-  [[nodiscard]] bool bypasses_l1(const MemoryOp& op) const {
-    return !l1_enabled || (op.inst->flags & isa::InstFlag::kBypassL1) != 0 ||
-           (!config.l1.caches_global && op.where == Where::Global);
-  }
-  [[nodiscard]] bool has_miss_queue_room(AppId app) const {
-    return injection.room() && (miss_queue_each == 0 || misses_queued[app] < miss_queue_each);
-  }
-  void count_queued(AppId app) {
-    if (miss_queue_each != 0) [[unlikely]]
-      ++misses_queued[app];
-  }
-
   // --- issue_gate.cpp ---------------------------------------------------------------------------
   /// The gate may have opened or closed for these kernels (bits).
   void gate_changed(std::uint32_t changed, Cycle now);
@@ -191,35 +161,15 @@ struct Sm::State {
   void sample_warps();
 
   // --- lsu.cpp ----------------------------------------------------------------------------------
-  [[nodiscard]] bool lsu_has_room() const { return lsu.queue.size() < config.sm.memory_queue; }
-  [[nodiscard]] bool lsu_accepts(Cycle now) const {
-    const bool spent = memory_issue_cycle == now && memory_issues >= memory_issue_width;
-    return lsu_has_room() && !spent;
-  }
   void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst, const workload::ExecRecord& record,
                     Cycle now, std::uint32_t delay);
-  void lsu_step(Cycle now);
-  void lsu_next_op(Cycle now);
-  [[nodiscard]] bool access(std::uint32_t op, workload::Transaction transaction, Cycle now);
-  [[nodiscard]] bool access_load(std::uint32_t op, workload::Transaction transaction, Cycle now);
-  void access_constant(std::uint32_t op, Cycle now);
-  void stall(Stall cause, Cycle now);
-  void credit_stall(Cycle now);
-  void note_read(const MemoryOp& op, Cycle now) {
-    if (op.holds_block) last_read[op.kernel] = now;
-  }
-  void lsu_retry(Cycle now) {
-    if (lsu.stall != Stall::None) lsu.next = std::min(lsu.next, now);
-  }
-  std::uint32_t new_request(std::uint64_t line, Purpose purpose, KernelSlot kernel, AppId app,
-                            std::uint32_t target, std::uint8_t sectors, Cycle now);
-  void transaction_done(std::uint32_t op, Cycle ready, Cycle now);
-  void op_done(std::uint32_t op, Cycle now);
-
-  // --- replies.cpp ------------------------------------------------------------------------------
   void send_fetch_misses(Cycle now);
-  void send_requests(Cycle now);
-  void reply(Cycle now);
+  // What the load/store unit tells: see load_store_unit.hpp.
+  void performed(const MemoryOp& op, Cycle ready, Cycle now);
+  void room(Cycle now);
+  void fetched(const Request& request, Cycle now);
+  void accessed(const MemoryOp& op, bool last, Cycle now);
+  void failed(AppId app, Cycle cycles) { memory.failed(app, cycles); }
 
   // --- report.cpp -------------------------------------------------------------------------------
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
@@ -232,18 +182,12 @@ struct Sm::State {
   // --- parameters -------------------------------------------------------------------------------
   arch::MachineConfig config;  // a copy: the machine's may go
   SmId id;
-  const noc::PartitionMap& map;
-  noc::Network network;
-  arch::SmMailbox& mailbox;
   std::vector<FinishedBlock>& finished;
   std::uint32_t schedulers_count;
   std::uint32_t issue_interval;
-  std::uint32_t memory_issue_width;
-  bool l1_enabled;
+  Cycle window;                        // of time
   bool memory_controlled = false;      // a memory scheme is on,
   bool memory_concerns_issue = false;  // and issue looks at it
-  std::uint32_t miss_queue_each = 0;   // places of the miss queue that an application may take; 0: all
-  std::uint8_t read_flits;             // of a packet without data
 
   // --- hot state --------------------------------------------------------------------------------
   Cycle now_ = 0;                                     // simulated up to here
@@ -264,44 +208,28 @@ struct Sm::State {
   ExecUnits units;
   ResultBus result_bus;
   Fetch fetch;
-  Lsu lsu;
-  L1 l1;
-  ReadOnlyCache constants;
-  InjectionPort injection;
-  EjectionPort ejection;
+  LoadStoreUnit<State> lsu;
   std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
-  Cycle memory_issue_cycle = kNever;
-  std::uint32_t memory_issues = 0;
   IssueGate gate;
   Triggers triggers;
   std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};
-  Pool<MemoryOp> ops;
-  Pool<Request> requests;
-  struct ConstantMiss {
-    std::uint64_t line;
-    std::vector<std::uint32_t> ops;
-  };
-  std::vector<ConstantMiss> constant_misses;
 
   // --- memory scheme ----------------------------------------------------------------------------
   MemoryControl memory;
   Cycle memory_contended = kNever;  // several applications had memory instructions to offer in this cycle
-  WayPartition way_partition;
-  std::array<std::uint32_t, kMaxApps> ways_granted{};
-  std::array<std::uint32_t, kMaxApps> misses_queued{};  // while they are divided
 
   // --- blocks and kernels -----------------------------------------------------------------------
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
-  std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding{};  // memory instructions and fetches
-  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};     // records of the streams so far
-  std::array<Cycle, arch::kMaxKernelSlots> last_read{};  // that a block waits for, missed L1 in this cycle
-  std::uint32_t watermark = 0;                           // records that refills keep every warp supplied with
-  bool wants_records = false;                            // a block is marked
-  bool waits_for_turn = false;                           // one that refill_streams() refills
+  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};  // records of the streams so far
+  std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
+  bool wants_records = false;   // a block is marked
+  bool waits_for_turn = false;  // one that refill_streams() refills
   bool some_refill_independently = false;
   bool refilled = false;  // a warp without records got some
   std::uint64_t progress = 0;
 };
+
+extern template class LoadStoreUnit<Sm::State>;  // lsu.cpp
 
 }  // namespace gpumux::sm

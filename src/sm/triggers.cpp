@@ -76,7 +76,7 @@ void Sm::State::fire(const arch::Trigger& trigger, Cycle cycle) {
 }
 
 void Sm::State::run_triggers(Cycle now) {
-  if (lsu.stall != Stall::None) credit_stall(now + 1);  // stalls are counted when they end, else
+  lsu.settle(now + 1);  // stalls are counted when they end, else
   triggers.run(
       now, counters.data(), [&](const arch::Trigger& trigger) { fire(trigger, now + 1); },
       [&] { sample_warps(); });
