@@ -8,10 +8,6 @@ namespace gpumux::sm {
 
 namespace {
 
-/// When one warp of a block is short, all get this many times what a window needs: blocks are looked at less
-/// often.
-constexpr std::uint32_t kTopUp = 4;
-
 std::uint32_t longest(const arch::MachineConfig& config) {
   std::uint32_t longest = 1;
   for (const arch::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
@@ -38,11 +34,11 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       wheel(config.sm.schedulers),
       units(config),
       result_bus(config.sm.result_buses, longest(config)),
-      fetch(config),
+      front(config, table),
       lsu(config, id, partition_map, sm_mailbox, counters.data(), *this),
       memory(id, schedulers_count) {
   // What the keys' ranges allow (arch/config_file_fields.cpp).
-  GPUMUX_CHECK(schedulers_count <= Fetch::kMaxSchedulers && local_slots(config.sm) <= 64);
+  GPUMUX_CHECK(schedulers_count <= FrontEnd::kMaxSchedulers && local_slots(config.sm) <= 64);
   const std::uint32_t banks = config.sm.register_banks / schedulers_count;
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
@@ -63,9 +59,8 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   scoreboard.fit(timing->slots());
-  hot[slot] = {timing->data(),       &counters[slot], context.code_address,
-               timing->predicates(), context.app,     context.refills_independently};
-  some_refill_independently = some_refill_independently || context.refills_independently;
+  front.bind(slot, context.app, context.code_address, context.refills_independently);
+  hot[slot] = {timing->data(), &counters[slot], timing->predicates(), context.app};
   gate.begin(slot, now_);
   triggers.begin(slot);
   warp_samples[slot] = {};
@@ -91,88 +86,23 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   if (table.empty()) {
     for (Scheduler& scheduler : schedulers) scheduler.settle(start);
   }
-  const Block& block = table.admit(slot, residency, std::move(stream), start);
+  Block& block = table.admit(slot, residency, std::move(stream), start);
   rare_next = std::min(rare_next, table.next_end());
-  wants_records = true;
-  if (!hot[slot].refills_independently) waits_for_turn = true;
   if (table.resident(slot) == 1) choose_carveout(start);
   if (memory_controlled && first_of_app) memory_arrived(app, start);
 
-  for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
-    const std::uint16_t warp_slot = block.warps[w];
-    Warp& warp = table.warp(warp_slot);
+  front.launched(block);
+  for (const std::uint16_t warp_slot : block.warps) {
+    const Warp& warp = table.warp(warp_slot);
     scoreboard.clear(warp_slot);
     Scheduler& scheduler = schedulers[warp.scheduler];
     scheduler.by_age.push_back(warp.local);
     const WarpMask bit = WarpMask{1} << warp.local;
     scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
     scheduler.allowed = gate.open(slot) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
-    warp.mark_few_left(watermark);
-    supplied[slot] += block.stream->stream(w).available();
   }
   for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
   warps_changed(slot, start);
-  refilled = true;
-}
-
-/// True when a warp that had no records left got some, or has none to come.
-bool Sm::State::refill(Block& block, std::uint32_t records) {
-  std::uint32_t least = kNil;
-  for (const std::uint16_t slot : block.warps) {
-    const Warp& warp = table.warp(slot);
-    if (warp.alive && !warp.finished)
-      least = std::min(least, static_cast<std::uint32_t>(warp.end - warp.next));
-  }
-  bool wakes = false;
-  if (least < records) {
-    const bool in_turn = !hot[block.kernel].refills_independently;  // the stream knows what is worth a turn
-    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
-      const Warp& warp = table.warp(block.warps[w]);
-      workload::WarpStream& stream = block.stream->stream(w);
-      stream.next = warp.next;
-      stream.mem_next = warp.mem_next;
-    }
-    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
-      const workload::WarpStream& stream = block.stream->stream(w);
-      if (table.warp(block.warps[w]).alive && !stream.finished &&
-          (in_turn || stream.available() < kTopUp * records))
-        block.stream->refill(w, kTopUp * records);
-    }
-    least = kNil;
-    for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
-      Warp& warp = table.warp(block.warps[w]);
-      const workload::WarpStream& stream = block.stream->stream(w);
-      supplied[block.kernel] += stream.available() - static_cast<std::uint64_t>(warp.end - warp.next);
-      warp.next = stream.next;
-      warp.end = stream.end;
-      warp.mem_next = stream.mem_next;
-      warp.finished = stream.finished;
-      warp.mark_few_left(watermark);
-      if (!warp.alive) continue;
-      wakes = wakes || (warp.starved && (warp.finished || stream.available() > 0));
-      if (!warp.finished) least = std::min(least, stream.available());
-    }
-    refilled = refilled || wakes;
-  }
-  block.wants_records = least < watermark;
-  return wakes;
-}
-
-void Sm::State::refill_independent_blocks() {
-  wants_records = false;
-  for (const std::uint8_t index : table.order()) {
-    Block& block = table.block(index);
-    if (block.wants_records && hot[block.kernel].refills_independently) refill(block, watermark);
-    wants_records = wants_records || block.wants_records;
-  }
-}
-
-void Sm::State::reload_refilled(Cycle now) {
-  refilled = false;
-  for (std::size_t i = 0; i < table.order().size(); ++i) {
-    for (const std::uint16_t slot : table.block(table.order()[i]).warps)
-      if (table.warp(slot).alive && table.warp(slot).starved) resume_stream(slot, now);
-  }
 }
 
 void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
@@ -208,7 +138,7 @@ void Sm::State::place_released(const Block& block, BlockTable::Released released
 Cycle Sm::State::busy_until(KernelSlot slot) const {
   if (table.resident(slot) == 0) return 0;
   // A scheduler issues one record a cycle at most; the first may issue now.
-  const std::uint64_t left = supplied[slot] - counters[slot].warp_instructions;
+  const std::uint64_t left = front.records_left(slot, counters[slot].warp_instructions);
   return left == 0 ? now_ : now_ + (left - 1) / schedulers_count;
 }
 

@@ -14,10 +14,10 @@ using isa::Unit;
 Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   scoreboard.advance(begin);
-  if (wants_records && some_refill_independently) refill_independent_blocks();  // of blocks launched since
+  front.refill_independent_if_any();  // of blocks launched since
   prefetch_waiters();
   lsu.take(begin, credits_known);
-  if (refilled) reload_refilled(begin);
+  if (front.refilled()) front.reload([&](std::uint32_t slot) { resume_stream(slot, begin); });
   run_to = stop = end;
   Cycle next = begin;
   while (true) {
@@ -27,11 +27,11 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
     if (stop >= run_to) break;
     next = stop;
     stop = run_to;
-    refill_independent_blocks();
+    front.refill_independent();
   }
   lsu.settle(run_to);
   now_ = run_to;
-  return refilled ? now_ : std::min(next, lsu.blind_from());
+  return front.refilled() ? now_ : std::min(next, lsu.blind_from());
 }
 
 template <bool kControl>
@@ -70,7 +70,7 @@ Cycle Sm::State::simulate(Cycle begin) {
       next_try_of_all = least;
     }
     if (rare_next <= now) rare_events(now);
-    if (fetch.unsent) send_fetch_misses(now);
+    if (front.has_unsent()) send_fetch_misses(now);
   }
 }
 
@@ -154,7 +154,7 @@ inline void Sm::State::follow(Scheduler& scheduler, Warp& warp, std::uint32_t sl
     after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
     return;
   }
-  fetch.issued(warp, warp.next->pc, now, now, kernel.code_address);
+  front.issued(warp, now);
   follow(scheduler, warp, slot, kernel, now);
 }
 
@@ -271,7 +271,7 @@ std::uint32_t Sm::State::arbitrate(const Scheduler& scheduler, std::uint32_t ind
 }
 
 template <typename Order, bool kControl>
-void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
+[[gnu::always_inline]] inline void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
   Scheduler& scheduler = schedulers[index];
   scheduler.settle(now);
   const WarpMask choice = candidates<Order, kControl>(scheduler, index, now);
@@ -302,12 +302,10 @@ void Sm::State::schedule(std::uint32_t index, Cycle now, std::uint32_t later) {
 
 /// The warp has few records left.
 void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
-  wants_records = table.block(warp.block).wants_records = true;
-  if (hot[warp.kernel].refills_independently) {
+  if (front.ask_for_records(warp)) {
     stop = std::min(stop, now + 1);  // while the SM's state is in this thread's cache
     return;
   }
-  waits_for_turn = true;
   if (stops_for_records) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
 }
@@ -322,10 +320,9 @@ void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const Timed
       warp_exits(slot, now);
       return;
     }
-    warp.starved = true;
-    warp.starved_at = now;
+    FrontEnd::starve(warp, now);
   } else {
-    fetch.issued(warp, warp.next->pc, now, now, hot[warp.kernel].code_address);
+    front.issued(warp, now);
   }
   if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
     if ((flags & InstFlag::kBarrier) != 0) {
@@ -343,13 +340,7 @@ void Sm::State::resume_stream(std::uint32_t slot, Cycle now) {
     if (warp.finished) warp_exits(slot, now);
     return;
   }
-  warp.starved = false;
-  const Address code = hot[warp.kernel].code_address;
-  if (warp.buffered == 0 && warp.incoming == 0) {
-    fetch.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // its first instruction
-  } else {
-    fetch.issued(warp, warp.next->pc, warp.starved_at, now, code);
-  }
+  front.resume(warp, now);
   place(slot, now, now);
 }
 

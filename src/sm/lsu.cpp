@@ -69,27 +69,14 @@ void Sm::State::accessed(const MemoryOp& op, bool last, Cycle now) {
 }
 
 void Sm::State::send_fetch_misses(Cycle now) {
-  for (Fetch::Miss& miss : fetch.misses) {
-    if (miss.sent) continue;
-    miss.sent = true;
-    const ReadOnlyCache& cache = fetch.cache();
-    lsu.fetch(cache.memory_line(miss.line), cache.memory_sectors(miss.line), miss.kernel,
-              hot[miss.kernel].app, std::max(now, miss.wanted));
-  }
-  fetch.unsent = false;
+  front.send_misses(now, [&](std::uint64_t line, std::uint8_t sectors, KernelSlot kernel, AppId app,
+                             Cycle at) { lsu.fetch(line, sectors, kernel, app, at); });
 }
 
 void Sm::State::fetched(const Request& request, Cycle now) {
-  const std::uint64_t line = fetch.cache().line_of_request(request.line, request.wanted);
-  const Fetch::Miss miss = fetch.filled(line);
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    for (WarpMask mask = miss.warps[s]; mask != 0; mask &= mask - 1) {
-      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
-      Warp& warp = table.warp(slot);
-      if (!warp.alive || !fetch.deliver(warp, line, now, hot[warp.kernel].code_address)) continue;
-      if (warp.wait == Wait::Fetch) place(slot, now, now);
-    }
-  }
+  front.arrived(request.line, request.wanted, now, [&](std::uint32_t slot) {
+    if (table.warp(slot).wait == Wait::Fetch) place(slot, now, now);
+  });
 }
 
 template class LoadStoreUnit<Sm::State>;

@@ -49,7 +49,7 @@ void Sm::State::prefetch_schedulers(Cycle begin) const {
 /// What the warps touch that issue soon: those that wake in this window, and of the ready ones about as many
 /// as issued in the last.
 void Sm::State::prefetch_warps(Cycle begin) {
-  std::array<WarpMask, Fetch::kMaxSchedulers> masks{};
+  std::array<WarpMask, FrontEnd::kMaxSchedulers> masks{};
   wheel.due(begin, begin + kCycles, masks.data());
   for (std::uint32_t s = 0; s < schedulers_count; ++s) {
     Scheduler& scheduler = schedulers[s];

@@ -180,9 +180,9 @@ void Sm::State::check_drained(bool credits_home) const {
   const char* const leaked = lsu.leaked();
   check(leaked == nullptr, leaked);
   check(memory.drained(), "a memory instruction of a memory scheme");
-  check(fetch.misses.empty(), "an instruction miss");
-  for (std::size_t slot = 0; slot < supplied.size(); ++slot)
-    check(supplied[slot] == counters[slot].warp_instructions, "a record of a stream");
+  check(front.misses() == 0, "an instruction miss");
+  for (KernelSlot slot = 0; slot < counters.size(); ++slot)
+    check(front.records_left(slot, counters[slot].warp_instructions) == 0, "a record of a stream");
   for (const Scheduler& scheduler : schedulers) {
     for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
     for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");

@@ -26,31 +26,9 @@ bool Sm::drained(KernelSlot slot) const {
   return state_->table.resident(slot) == 0 && state_->lsu.outstanding(slot) == 0;
 }
 
-bool Sm::refill_streams(std::uint32_t records) {
-  State& state = *state_;
-  if (records > state.watermark) {
-    state.watermark = records;
-    state.wants_records = true;
-    for (const std::uint8_t index : state.table.order()) {
-      state.table.block(index).wants_records = true;
-      for (const std::uint16_t slot : state.table.block(index).warps)
-        state.table.warp(slot).mark_few_left(records);
-    }
-  }
-  if (!state.wants_records) return false;
-  state.wants_records = state.waits_for_turn = false;
-  bool wakes = false;
-  for (const std::uint8_t index : state.table.order()) {
-    Block& block = state.table.block(index);
-    const bool in_turn = !state.hot[block.kernel].refills_independently;
-    if (block.wants_records && in_turn) wakes = state.refill(block, records) || wakes;
-    state.wants_records = state.wants_records || block.wants_records;
-    state.waits_for_turn = state.waits_for_turn || (block.wants_records && in_turn);
-  }
-  return wakes;
-}
+bool Sm::refill_streams(std::uint32_t records) { return state_->front.refill_in_turn(records); }
 
-bool Sm::waits_for_turn() const { return state_->waits_for_turn; }
+bool Sm::waits_for_turn() const { return state_->front.waits_for_turn(); }
 
 void Sm::flush_l1() { state_->lsu.flush_l1(state_->now_); }
 
@@ -102,7 +80,7 @@ Cycle Sm::last_read(KernelSlot slot) const { return state_->lsu.last_read(slot);
 const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
 void Sm::reset_counters(KernelSlot slot) {
-  state_->supplied[slot] -= state_->counters[slot].warp_instructions;
+  state_->front.forget(slot, state_->counters[slot].warp_instructions);
   state_->counters[slot] = {};
   state_->gate.begin(slot, state_->known_now());  // nothing of the kernel that has gone wakes the SM
   state_->triggers.begin(slot);
@@ -127,7 +105,7 @@ void Sm::settle(Cycle until) {
 Cycle Sm::next_wake() const {
   const State& state = *state_;
   Cycle next = state.next_event(state.now_);
-  if (state.refilled) next = state.now_;
+  if (state.front.refilled()) next = state.now_;
   for (const MemReply& reply : mailbox_.in) next = std::min(next, reply.time);
   if (!state.lsu.network().injection().empty())
     for (const Credit& credit : mailbox_.credits_in) next = std::min(next, credit.time);

@@ -10,7 +10,7 @@
 #include "base/huge_pages.hpp"
 #include "sm/block_table.hpp"
 #include "sm/exec_units.hpp"
-#include "sm/fetch.hpp"
+#include "sm/front_end.hpp"
 #include "sm/issue_gate.hpp"
 #include "sm/load_store_unit.hpp"
 #include "sm/memory_control.hpp"
@@ -26,10 +26,8 @@ namespace gpumux::sm {
 struct HotKernel {
   const TimedInst* table = nullptr;
   arch::KernelCounters* counters = nullptr;
-  Address code_address = 0;
   std::uint16_t predicates = 0;  // scoreboard slot of the first predicate
   AppId app = 0;
-  bool refills_independently = false;
 };
 
 struct Sm::State {
@@ -43,9 +41,6 @@ struct Sm::State {
   void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
               Cycle start);
   void choose_carveout(Cycle now);
-  bool refill(Block& block, std::uint32_t records);
-  void refill_independent_blocks();
-  void reload_refilled(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
   void place_released(const Block& block, BlockTable::Released released, Cycle now);
@@ -190,16 +185,16 @@ struct Sm::State {
   bool memory_concerns_issue = false;  // and issue looks at it
 
   // --- hot state --------------------------------------------------------------------------------
-  Cycle now_ = 0;                                     // simulated up to here
-  Cycle stop = 0;                                     // simulate() returns here,
-  Cycle run_to = 0;                                   // and run()
-  bool stops_at_ends = false;                         // at the end of the window in which a block ended
-  bool stops_for_records = false;                     // or is marked to be refilled in its turn
-  Cycle settled = 0;                                  // a sleeping SM's counters are up to date up to here
-  std::array<Cycle, Fetch::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
-  Cycle next_try_of_all = kNever;                     // the earliest of these
-  Cycle rare_next = kNever;                           // a block ends, or the gate or a trigger is due
-  std::uint32_t due = 0;                              // in this cycle: schedulers, as bits
+  Cycle now_ = 0;                                        // simulated up to here
+  Cycle stop = 0;                                        // simulate() returns here,
+  Cycle run_to = 0;                                      // and run()
+  bool stops_at_ends = false;                            // at the end of the window in which a block ended
+  bool stops_for_records = false;                        // or is marked to be refilled in its turn
+  Cycle settled = 0;                                     // a sleeping SM's counters are up to date up to here
+  std::array<Cycle, FrontEnd::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
+  Cycle next_try_of_all = kNever;                        // the earliest of these
+  Cycle rare_next = kNever;                              // a block ends, or the gate or a trigger is due
+  std::uint32_t due = 0;                                 // in this cycle: schedulers, as bits
   std::array<HotKernel, arch::kMaxKernelSlots> hot{};
   HugePageVector<Scheduler> schedulers;
   BlockTable table;  // warp slot = local * schedulers + scheduler
@@ -207,7 +202,7 @@ struct Sm::State {
   WakeWheel wheel;
   ExecUnits units;
   ResultBus result_bus;
-  Fetch fetch;
+  FrontEnd front;
   LoadStoreUnit<State> lsu;
   std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
   IssueGate gate;
@@ -221,12 +216,6 @@ struct Sm::State {
   // --- blocks and kernels -----------------------------------------------------------------------
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
-  std::array<std::uint64_t, arch::kMaxKernelSlots> supplied{};  // records of the streams so far
-  std::uint32_t watermark = 0;  // records that refills keep every warp supplied with
-  bool wants_records = false;   // a block is marked
-  bool waits_for_turn = false;  // one that refill_streams() refills
-  bool some_refill_independently = false;
-  bool refilled = false;  // a warp without records got some
   std::uint64_t progress = 0;
 };
 
