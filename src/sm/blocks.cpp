@@ -6,49 +6,18 @@
 
 namespace gpumux::sm {
 
-namespace {
-
-std::uint32_t longest(const arch::MachineConfig& config) {
-  std::uint32_t longest = 1;
-  for (const arch::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
-  return longest;
-}
-
-std::uint32_t local_slots(const arch::SmConfig& sm) {
-  return (sm.max_warps + sm.schedulers - 1) / sm.schedulers;
-}
-
-}  // namespace
-
 Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
                  const noc::PartitionMap& partition_map, arch::SmMailbox& sm_mailbox,
                  std::vector<FinishedBlock>& finished_blocks)
     : config(machine_config),
       id(sm_id),
       finished(finished_blocks),
-      schedulers_count(config.sm.schedulers),
-      issue_interval(config.sm.issue_interval),
       window(noc::Network(config).window),
-      table(config.sm, local_slots(config.sm) * config.sm.schedulers),
-      scoreboard(static_cast<std::uint32_t>(table.warps().size())),
-      wheel(config.sm.schedulers),
-      units(config),
-      result_bus(config.sm.result_buses, longest(config)),
+      table(config.sm, IssueStage::warp_slots(config.sm)),
       front(config, table),
-      lsu(config, id, partition_map, sm_mailbox, counters.data(), *this),
-      memory(id, schedulers_count) {
-  // What the keys' ranges allow (arch/config_file_fields.cpp).
-  GPUMUX_CHECK(schedulers_count <= FrontEnd::kMaxSchedulers && local_slots(config.sm) <= 64);
-  const std::uint32_t banks = config.sm.register_banks / schedulers_count;
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    schedulers.emplace_back(banks, config.sm.collectors_per_scheduler);
-  }
-  next_try.fill(kNever);
-  next_try_of_all = kNever;
-  for (std::uint32_t slot = 0; slot < table.warps().size(); ++slot) {
-    table.warp(slot).scheduler = static_cast<std::uint8_t>(slot % schedulers_count);
-    table.warp(slot).local = static_cast<std::uint8_t>(slot / schedulers_count);
-  }
+      memory(id, config.sm.schedulers),
+      stage(config, table, memory),
+      lsu(config, id, partition_map, sm_mailbox, counters.data(), *this) {
   if (config.l1.unified_bytes > 0) choose_carveout(0);
 }
 
@@ -58,9 +27,8 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   lsu.begin(slot);
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
-  scoreboard.fit(timing->slots());
   front.bind(slot, context.app, context.code_address, context.refills_independently);
-  hot[slot] = {timing->data(), &counters[slot], timing->predicates(), context.app};
+  stage.bind(slot, *timing, &counters[slot], context.app);
   gate.begin(slot, now_);
   triggers.begin(slot);
   warp_samples[slot] = {};
@@ -81,37 +49,22 @@ void Sm::State::choose_carveout(Cycle now) {
 
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
                        std::unique_ptr<workload::BlockStream> stream, Cycle start) {
-  const AppId app = hot[slot].app;
+  const AppId app = stage.kernel(slot).app;
   const bool first_of_app = table.resident_of(app) == 0;
-  if (table.empty()) {
-    for (Scheduler& scheduler : schedulers) scheduler.settle(start);
-  }
+  if (table.empty()) stage.begin(start);
   Block& block = table.admit(slot, residency, std::move(stream), start);
   rare_next = std::min(rare_next, table.next_end());
   if (table.resident(slot) == 1) choose_carveout(start);
   if (memory_controlled && first_of_app) memory_arrived(app, start);
 
   front.launched(block);
-  for (const std::uint16_t warp_slot : block.warps) {
-    const Warp& warp = table.warp(warp_slot);
-    scoreboard.clear(warp_slot);
-    Scheduler& scheduler = schedulers[warp.scheduler];
-    scheduler.by_age.push_back(warp.local);
-    const WarpMask bit = WarpMask{1} << warp.local;
-    scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
-    scheduler.allowed = gate.open(slot) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
-  }
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, start);
+  stage.launched(block, gate.open(slot), start);
   warps_changed(slot, start);
 }
 
 void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   const Warp& warp = table.warp(slot);
-  Scheduler& scheduler = schedulers[warp.scheduler];
-  scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
-  std::erase(scheduler.by_age, warp.local);
-  scheduler.order.left(warp.local);
-  look_again(warp.scheduler, now);
+  stage.exits(warp, now);
   const BlockTable::Released released = table.exits(slot, now);
   rare_next = std::min(rare_next, table.next_end());
   place_released(table.block(warp.block), released, now);
@@ -131,7 +84,7 @@ void Sm::State::arrive(std::uint32_t slot, const TimedInst& inst, Cycle now) {
 void Sm::State::place_released(const Block& block, BlockTable::Released released, Cycle now) {
   for (WarpMask left = released.warps; left != 0; left &= left - 1) {
     const std::uint16_t slot = block.warps[static_cast<std::size_t>(std::countr_zero(left))];
-    if (table.warp(slot).wait == Wait::Sync) place(slot, now, now);
+    if (table.warp(slot).wait == Wait::Sync) stage.place(slot, now, now);
   }
 }
 
@@ -139,7 +92,7 @@ Cycle Sm::State::busy_until(KernelSlot slot) const {
   if (table.resident(slot) == 0) return 0;
   // A scheduler issues one record a cycle at most; the first may issue now.
   const std::uint64_t left = front.records_left(slot, counters[slot].warp_instructions);
-  return left == 0 ? now_ : now_ + (left - 1) / schedulers_count;
+  return left == 0 ? now_ : now_ + (left - 1) / stage.schedulers();
 }
 
 /// At the end of a cycle.
@@ -152,7 +105,7 @@ void Sm::State::rare_events(Cycle now) {
 
 void Sm::State::finish_blocks(Cycle now) {
   const bool some = table.end_blocks(now, [&](Block& block) {
-    for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!scoreboard.any_out(slot));
+    for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!stage.any_out(slot));
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
     ++count(block.kernel).blocks_completed;
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
@@ -160,17 +113,7 @@ void Sm::State::finish_blocks(Cycle now) {
   if (stops_at_ends && some) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
   if (gate.counts()) refill_spent(now);
-  if (!table.empty()) return;
-  next_try.fill(kNever);
-  next_try_of_all = kNever;
-  for (Scheduler& scheduler : schedulers) {  // an empty SM counts no cycles
-    scheduler.settle(now + 1);
-    if (scheduler.since > now + 1) {  // the last issue's interval is not over
-      scheduler.cycles[static_cast<std::size_t>(Reason::issued)] -= scheduler.since - (now + 1);
-      scheduler.since = now + 1;
-    }
-    scheduler.reason = Reason::uncounted;
-  }
+  if (table.empty()) stage.end(now);
 }
 
 }  // namespace gpumux::sm

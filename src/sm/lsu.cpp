@@ -20,9 +20,9 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
     completes(now + 1, warp.kernel, static_cast<unsigned>(std::popcount(record.active)));
     return;
   }
-  const AppId app = hot[warp.kernel].app;
+  const AppId app = stage.kernel(warp.kernel).app;
   if (inst.num_dst > 0) {
-    scoreboard.set_out(slot, inst);
+    stage.load_issued(slot, inst);
     table.load_issued(warp.block);
   }
   ++warp.memory_out;
@@ -46,10 +46,10 @@ void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
   if (warp.generation == op.generation) {
     --warp.memory_out;
     warp.memory_until = std::max(warp.memory_until, ready);
-    if (op.inst->num_dst > 0) scoreboard.set(op.warp, *op.inst, ready, true);
+    if (op.inst->num_dst > 0) stage.load_done(op.warp, *op.inst, ready);
     if (warp.alive) {
       if (warp.sync == Sync::Fence ? warp.memory_out == 0 : warp.wait == Wait::Memory && warp.wake == kNever)
-        place(op.warp, now, now);
+        stage.place(op.warp, now, now);
     }
   }
   if (op.holds_block) {
@@ -58,13 +58,8 @@ void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
   }
 }
 
-void Sm::State::room(Cycle now) {
-  for (std::uint32_t s = 0; s < schedulers_count; ++s)
-    if (schedulers[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] != 0) look_again(s, now);
-}
-
 void Sm::State::accessed(const MemoryOp& op, bool last, Cycle now) {
-  if (memory.requested(op.app, last)) wake_limited(now);
+  if (memory.requested(op.app, last)) stage.below_limit(now);
   if (last && op.inst->num_dst == 0 && !memory.scheme().stores_performed) memory_ends(op.app, now, now);
 }
 
@@ -75,7 +70,7 @@ void Sm::State::send_fetch_misses(Cycle now) {
 
 void Sm::State::fetched(const Request& request, Cycle now) {
   front.arrived(request.line, request.wanted, now, [&](std::uint32_t slot) {
-    if (table.warp(slot).wait == Wait::Fetch) place(slot, now, now);
+    if (table.warp(slot).wait == Wait::Fetch) stage.place(slot, now, now);
   });
 }
 

@@ -5,27 +5,6 @@
 
 namespace gpumux::sm {
 
-arch::SchedulerCounters Sm::State::scheduler_counters() const {
-  arch::SchedulerCounters sum;
-  const Cycle now = std::max(now_, settled);
-  for (const Scheduler& scheduler : schedulers) {
-#define GPUMUX_FIELD(field, unit, description) \
-  sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-    if (now <= scheduler.since) {
-      // An issue counts for its whole interval; without one, a block of this SM begins at `since`.
-      if (scheduler.reason != Reason::uncounted) sum.issued -= scheduler.since - now;
-      continue;
-    }
-#define GPUMUX_FIELD(field, unit, description) \
-  if (scheduler.reason == Reason::field) sum.field += now - scheduler.since;
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  return sum;
-}
-
 namespace {
 
 const char* text(Stall stall) {
@@ -103,22 +82,22 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
       } else if (warp.starved) {
         reason = "more records of its stream";
       } else {
-        const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
+        const TimedInst& inst = stage.kernel(warp.kernel).table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
             reason = gate.paused()                  ? "its SM to go on"
                      : !gate.may_issue(warp.kernel) ? "its kernel to be allowed to issue"
                      : !gate.open(warp.kernel)      ? "its kernel's next budget of instructions"
-                     : memory_concerns_issue && inst.unit == isa::Unit::Memory &&
-                             memory.client(hot[warp.kernel].app).in_flight >=
-                                 memory.client(hot[warp.kernel].app).limit
+                     : stage.memory_concerned() && inst.unit == isa::Unit::Memory &&
+                             memory.client(stage.kernel(warp.kernel).app).in_flight >=
+                                 memory.client(stage.kernel(warp.kernel).app).limit
                          ? "its application's memory instructions in flight to become fewer"
                      : inst.unit == isa::Unit::Memory ? "the load/store unit"
                                                       : "its turn or its unit";
             break;
           case Wait::Memory: {
-            const int out_slot = scoreboard.slot_out(slot, inst);
-            const int predicates = hot[warp.kernel].predicates;
+            const int out_slot = stage.slot_out(slot, inst);
+            const int predicates = stage.kernel(warp.kernel).predicates;
             reason = out_slot < 0 ? "memory data that has arrived, in its last cycles"
                      : out_slot >= predicates
                          ? fmt::format("memory data of predicate {}", out_slot - predicates)
@@ -183,10 +162,7 @@ void Sm::State::check_drained(bool credits_home) const {
   check(front.misses() == 0, "an instruction miss");
   for (KernelSlot slot = 0; slot < counters.size(); ++slot)
     check(front.records_left(slot, counters[slot].warp_instructions) == 0, "a record of a stream");
-  for (const Scheduler& scheduler : schedulers) {
-    for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
-    for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");
-  }
+  check(stage.drained(), "a warp of a scheduler");
   const std::uint32_t credits = lsu.network().injection().all_credits();
   const std::uint32_t most = lsu.network().network().request_credits;
   check(credits <= most, "credits (too many)");

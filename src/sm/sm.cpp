@@ -49,7 +49,7 @@ void Sm::set_memory_sharers(std::uint32_t sharers) { state_->set_memory_sharers(
 void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
   GPUMUX_CHECK(limit > 0);
   if (state_->memory.client(app).limit == limit) return;
-  if (state_->memory.set_limit(app, limit)) state_->wake_limited(state_->now_);
+  if (state_->memory.set_limit(app, limit)) state_->stage.below_limit(state_->now_);
 }
 
 arch::MemoryClient Sm::memory_client(AppId app) const {
@@ -87,7 +87,7 @@ void Sm::reset_counters(KernelSlot slot) {
   state_->find_rare();
 }
 
-arch::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
+arch::SchedulerCounters Sm::scheduler_counters() const { return state_->stage.counters(state_->known_now()); }
 
 std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_->whereabouts(slot, most); }
 
@@ -98,7 +98,7 @@ std::uint64_t Sm::progress() const { return state_->progress + state_->lsu.progr
 void Sm::settle(Cycle until) {
   State& state = *state_;
   state.settled = std::max(state.settled, until);
-  for (Scheduler& scheduler : state.schedulers) scheduler.settle(until);
+  state.stage.settle(until);
   state.lsu.settle(until);
 }
 

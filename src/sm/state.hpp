@@ -1,5 +1,6 @@
-// Everything inside one SM. Its work is split over files: blocks.cpp (launch, exit, barriers, end of
-// blocks), issue.cpp (time, warp schedulers, issue), lsu.cpp (memory instructions),
+// One SM: its rooms, each a class of its own with private members, and the flow of control between them. Its
+// work is split over files: blocks.cpp (launch, exit, end of blocks), issue.cpp (time, and what an
+// instruction that issues sets going), lsu.cpp (memory instructions), memory_issue.cpp (memory schemes),
 // report.cpp (probes and checks).
 #pragma once
 
@@ -9,26 +10,16 @@
 
 #include "base/huge_pages.hpp"
 #include "sm/block_table.hpp"
-#include "sm/exec_units.hpp"
 #include "sm/front_end.hpp"
 #include "sm/issue_gate.hpp"
+#include "sm/issue_stage.hpp"
 #include "sm/load_store_unit.hpp"
 #include "sm/memory_control.hpp"
-#include "sm/scoreboard.hpp"
 #include "sm/sm.hpp"
 #include "sm/triggers.hpp"
-#include "sm/wake_wheel.hpp"
 #include "sm/warp.hpp"
 
 namespace gpumux::sm {
-
-/// What issue reads of a kernel.
-struct HotKernel {
-  const TimedInst* table = nullptr;
-  arch::KernelCounters* counters = nullptr;
-  std::uint16_t predicates = 0;  // scoreboard slot of the first predicate
-  AppId app = 0;
-};
 
 struct Sm::State {
   State(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map, arch::SmMailbox& mailbox,
@@ -62,7 +53,7 @@ struct Sm::State {
   [[gnu::always_inline]] void prefetch_warp(std::uint32_t slot) const {
     __builtin_prefetch(&table.warp(slot), 1);
     __builtin_prefetch(&table.warp(slot).mem_next, 1);
-    scoreboard.prefetch(slot);
+    stage.prefetch_scoreboard(slot);
   }
   /// and, when that is here, its next records.
   [[gnu::always_inline]] void prefetch_records(std::uint32_t slot) const {
@@ -76,40 +67,13 @@ struct Sm::State {
   [[nodiscard]] Cycle next_event(Cycle from) const;
   template <bool kControl>
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  template <typename Order, bool kControl>
-  [[nodiscard]] WarpMask may_issue_now(Scheduler& scheduler, std::uint32_t index);
-  template <typename Order, bool kControl>
-  [[nodiscard]] WarpMask candidates(Scheduler& scheduler, std::uint32_t index, Cycle now);
-  template <typename Order, bool kControl>
-  void rest(Scheduler& scheduler, std::uint32_t index, Cycle from);
-  [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
-  template <typename Order, bool kControl>
-  void schedule_due(Cycle now);
-  /// `later`: schedulers that are due in this cycle and come after this one, as bits.
-  template <typename Order, bool kControl>
-  void schedule(std::uint32_t index, Cycle now, std::uint32_t later);
-  /// The one of the candidates that issues once the memory scheme has chosen among applications; 64: none.
-  template <typename Order>
-  [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
-                                        Cycle now, std::uint32_t later);
+  // What the issue stage asks and tells: see issue_stage.hpp.
+  [[nodiscard]] bool has_room() const { return lsu.has_room(); }
+  [[nodiscard]] bool accepts(Cycle now) const { return lsu.accepts(now); }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
-  void follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot, const HotKernel& kernel, Cycle now);
   void resume_stream(std::uint32_t slot, Cycle now);
-  /// Puts the warp where its next instruction belongs. It may issue from `earliest` on (>= now).
-  void place(std::uint32_t slot, Cycle now, Cycle earliest);
-  void set_wait(Warp& warp, Wait wait);
-  void wake_due(Cycle now);
-  void look_again(std::uint32_t scheduler, Cycle now) {
-    const Cycle cycle = std::max(now, schedulers[scheduler].next_issue);
-    next_try[scheduler] = std::min(next_try[scheduler], cycle);
-    next_try_of_all = std::min(next_try_of_all, cycle);
-    due |= std::uint32_t{cycle <= now} << scheduler;
-  }
-  [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
-    return local * schedulers_count + scheduler;
-  }
 
   // --- memory_issue.cpp -------------------------------------------------------------------------
   void set_memory_scheme(const arch::MemoryScheme& scheme);
@@ -120,26 +84,15 @@ struct Sm::State {
     memory.left(app);
     lsu.share(memory.here(), now);
   }
-  /// Finds out which of the scheduler's ready warps are about to issue a memory instruction.
-  void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
-  /// Of the scheduler's warps, those held back by a limit.
-  [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
-    if (!memory_concerns_issue) return 0;
-    look_at_memory(scheduler, index);
-    return memory.limited(index);
-  }
-  void wake_limited(Cycle now);
   void end_memory(Cycle now);
   void memory_ends(AppId app, Cycle at, Cycle now);
   // --- issue_gate.cpp ---------------------------------------------------------------------------
   /// The gate may have opened or closed for these kernels (bits).
   void gate_changed(std::uint32_t changed, Cycle now);
-  void admit(std::uint32_t changed, Cycle now);
-  void admit_oldest(KernelSlot kernel);
   /// The kernel's warps that run or wait at a barrier are others than before.
   void warps_changed(KernelSlot kernel, Cycle now) {
     if ((gate.warp_limited() >> kernel & 1U) != 0) [[unlikely]]
-      admit(std::uint32_t{1} << kernel, now);
+      stage.admit(std::uint32_t{1} << kernel, gate, now);
   }
   void spend(KernelSlot kernel, const TimedInst& inst, const workload::ExecRecord& record, Cycle now,
              std::uint32_t delay);
@@ -161,62 +114,44 @@ struct Sm::State {
   void send_fetch_misses(Cycle now);
   // What the load/store unit tells: see load_store_unit.hpp.
   void performed(const MemoryOp& op, Cycle ready, Cycle now);
-  void room(Cycle now);
+  void room(Cycle now) { stage.room(now); }
   void fetched(const Request& request, Cycle now);
   void accessed(const MemoryOp& op, bool last, Cycle now);
   void failed(AppId app, Cycle cycles) { memory.failed(app, cycles); }
 
   // --- report.cpp -------------------------------------------------------------------------------
-  [[nodiscard]] arch::SchedulerCounters scheduler_counters() const;
   [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
   [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
   void check_drained(bool credits_home) const;
 
   arch::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
 
-  // --- parameters -------------------------------------------------------------------------------
   arch::MachineConfig config;  // a copy: the machine's may go
   SmId id;
   std::vector<FinishedBlock>& finished;
-  std::uint32_t schedulers_count;
-  std::uint32_t issue_interval;
-  Cycle window;                        // of time
-  bool memory_controlled = false;      // a memory scheme is on,
-  bool memory_concerns_issue = false;  // and issue looks at it
+  Cycle window;                    // of time
+  bool memory_controlled = false;  // a memory scheme is on
+  bool stops_at_ends = false;      // run() returns at the end of the window in which a block ended
+  bool stops_for_records = false;  // or is marked to be refilled in its turn
+  Cycle now_ = 0;                  // simulated up to here
+  Cycle stop = 0;                  // simulate() returns here,
+  Cycle run_to = 0;                // and run()
+  Cycle settled = 0;               // a sleeping SM's counters are up to date up to here
+  Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
+  std::uint64_t progress = 0;      // instructions issued
 
-  // --- hot state --------------------------------------------------------------------------------
-  Cycle now_ = 0;                                        // simulated up to here
-  Cycle stop = 0;                                        // simulate() returns here,
-  Cycle run_to = 0;                                      // and run()
-  bool stops_at_ends = false;                            // at the end of the window in which a block ended
-  bool stops_for_records = false;                        // or is marked to be refilled in its turn
-  Cycle settled = 0;                                     // a sleeping SM's counters are up to date up to here
-  std::array<Cycle, FrontEnd::kMaxSchedulers> next_try;  // by scheduler: nothing changes for it before
-  Cycle next_try_of_all = kNever;                        // the earliest of these
-  Cycle rare_next = kNever;                              // a block ends, or the gate or a trigger is due
-  std::uint32_t due = 0;                                 // in this cycle: schedulers, as bits
-  std::array<HotKernel, arch::kMaxKernelSlots> hot{};
-  HugePageVector<Scheduler> schedulers;
-  BlockTable table;  // warp slot = local * schedulers + scheduler
-  Scoreboard scoreboard;
-  WakeWheel wheel;
-  ExecUnits units;
-  ResultBus result_bus;
+  // The rooms: who is here, where instructions come from, which of them issue, and those of memory.
+  BlockTable table;
   FrontEnd front;
+  MemoryControl memory;
+  IssueStage stage;
   LoadStoreUnit<State> lsu;
-  std::uint32_t first_scheduler = 0;  // chooses first, when a place in the load/store unit is scarce
   IssueGate gate;
   Triggers triggers;
-  std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};
 
-  // --- memory scheme ----------------------------------------------------------------------------
-  MemoryControl memory;
-  Cycle memory_contended = kNever;  // several applications had memory instructions to offer in this cycle
-
-  // --- blocks and kernels -----------------------------------------------------------------------
-  std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
-  std::uint64_t progress = 0;
+  std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
+  std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};
 };
 
 extern template class LoadStoreUnit<Sm::State>;  // lsu.cpp

@@ -86,12 +86,7 @@ void Sm::State::run_triggers(Cycle now) {
 void Sm::State::sample_warps() {
   for (std::uint32_t here = table.present(); here != 0; here &= here - 1)
     ++warp_samples[static_cast<std::size_t>(std::countr_zero(here))].samples;
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    for (WarpMask idle = schedulers[s].ready() & schedulers[s].allowed; idle != 0; idle &= idle - 1) {
-      const Warp& warp = table.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(idle))));
-      ++warp_samples[warp.kernel].idle_warps;
-    }
-  }
+  stage.ready_warps([this](const Warp& warp) { ++warp_samples[warp.kernel].idle_warps; });
 }
 
 }  // namespace gpumux::sm
