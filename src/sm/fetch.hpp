@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "arch/config.hpp"
@@ -64,20 +65,21 @@ class Fetch {
 
   /// The instruction at last_pc was issued at `issue` and `next_pc` is known to follow from `now` on: takes
   /// it out of the buffer, books what there is room for, and sets fetch_ready (kNever while the cache
-  /// misses).
+  /// misses). `code()`: address of the kernel's first instruction.
+  template <typename Code>
   [[gnu::always_inline]] void issued(Warp& warp, std::uint32_t next_pc, Cycle issue, Cycle now,
-                                     Address code) {
+                                     const Code& code) {
     if (next_pc == warp.last_pc + 1) [[likely]] {
       if (simple_) {
         follow(warp, now);
         return;
       }
       --warp.buffered;
-      if (warp.incoming == 0 && capacity_ - warp.buffered >= width_) book(warp, now, now, code);
+      if (warp.incoming == 0 && capacity_ - warp.buffered >= width_) book(warp, now, now, code());
       if (warp.buffered == 0) promote(warp);
       return;
     }
-    restart(warp, next_pc, now, std::max(now, issue + branch_latency_ - 1), code);
+    restart(warp, next_pc, now, std::max(now, issue + branch_latency_ - 1), code());
   }
   /// Empties the buffer and fetches from `pc`, not before `wanted`.
   void restart(Warp& warp, std::uint32_t pc, Cycle now, Cycle wanted, Address code) {
@@ -94,16 +96,26 @@ class Fetch {
     bool sent = false;
     std::array<WarpMask, kMaxSchedulers> warps{};
   };
-  /// Outstanding misses; new ones have sent == false. The SM sends them and calls filled().
-  std::vector<Miss> misses;
-  bool unsent = false;
+  /// Calls send(miss) for the misses that are new since the last call.
+  template <typename Send>
+  void take_unsent(Send&& send) {
+    for (Miss& miss : misses_) {
+      if (miss.sent) continue;
+      miss.sent = true;
+      send(std::as_const(miss));
+    }
+    unsent_ = false;
+  }
+  [[nodiscard]] bool has_unsent() const { return unsent_; }
+  /// Lines that are on their way.
+  [[nodiscard]] std::size_t misses() const { return misses_.size(); }
   /// The line has arrived: gives the warps whose fetch it may complete.
   Miss filled(std::uint64_t line) {
     cache_.fill(line);
-    for (std::size_t i = 0; i < misses.size(); ++i) {
-      if (misses[i].line != line) continue;
-      const Miss miss = misses[i];
-      misses.erase(misses.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::size_t i = 0; i < misses_.size(); ++i) {
+      if (misses_[i].line != line) continue;
+      const Miss miss = misses_[i];
+      misses_.erase(misses_.begin() + static_cast<std::ptrdiff_t>(i));
       return miss;
     }
     return {};
@@ -164,12 +176,12 @@ class Fetch {
   }
   void miss(std::uint64_t line, Cycle slot, const Warp& warp) {
     Miss* found = nullptr;
-    for (Miss& miss : misses)
+    for (Miss& miss : misses_)
       if (miss.line == line) found = &miss;
     if (found == nullptr) {
-      misses.push_back({line, slot, warp.kernel, false, {}});
-      found = &misses.back();
-      unsent = true;
+      misses_.push_back({line, slot, warp.kernel, false, {}});
+      found = &misses_.back();
+      unsent_ = true;
     }
     found->warps[warp.scheduler] |= WarpMask{1} << warp.local;
   }
@@ -181,7 +193,9 @@ class Fetch {
   std::uint32_t capacity_;
   std::uint32_t branch_latency_;
   bool simple_ = false;  // no cache misses, a slot each cycle
+  bool unsent_ = false;  // of misses_
   std::vector<FetchPort> ports_;
+  std::vector<Miss> misses_;
 };
 
 }  // namespace gpumux::sm

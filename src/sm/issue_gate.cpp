@@ -134,47 +134,9 @@ void Sm::add_issue_budget(KernelSlot kernel, std::int64_t instructions) {
 
 arch::IssueBudgetState Sm::issue_budget(KernelSlot kernel) const { return state_->gate.state(kernel); }
 
-std::uint32_t Sm::State::present() const {
-  std::uint32_t kernels_here = 0;
-  for (std::size_t k = 0; k < resident.size(); ++k) kernels_here |= std::uint32_t{resident[k] > 0} << k;
-  return kernels_here;
-}
-
-/// Brings the schedulers' masks up to date.
-void Sm::State::admit(std::uint32_t changed, Cycle now) {
-  for (const Warp& warp : warps) {
-    if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
-    Scheduler& scheduler = schedulers[warp.scheduler];
-    const WarpMask bit = WarpMask{1} << warp.local;
-    scheduler.allowed = gate.open(warp.kernel) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
-  }
-  for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;
-       limited_kernels &= limited_kernels - 1)
-    admit_oldest(static_cast<KernelSlot>(std::countr_zero(limited_kernels)));
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) look_again(s, now);
-}
-
-/// Of a kernel with a limit of warps, those beyond it are held; who waits at a barrier does not count, for it
-/// may wait for one of these.
-void Sm::State::admit_oldest(KernelSlot kernel) {
-  std::uint32_t left = gate.warp_limit(kernel);
-  for (const std::uint8_t index : block_order) {
-    if (blocks[index].kernel != kernel) continue;
-    for (const std::uint16_t slot : blocks[index].warps) {
-      const Warp& warp = warps[slot];
-      if (!warp.alive || warp.sync == Sync::Barrier) continue;
-      if (left > 0) {
-        --left;
-      } else {
-        schedulers[warp.scheduler].allowed &= ~(WarpMask{1} << warp.local);
-      }
-    }
-  }
-}
-
 /// Schedulers that have not chosen yet in this cycle see the masks that it leaves, so a budget is exact.
 void Sm::State::gate_changed(std::uint32_t changed, Cycle now) {
-  admit(changed, now);
+  stage.admit(changed, gate, now);
   refill_spent(now);
   find_rare();
 }
@@ -190,9 +152,9 @@ void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::
 
 void Sm::State::refill_spent(Cycle now) {
   // A refill that leaves a kernel in debt is followed by the next, as long as each makes the debts smaller.
-  while (const std::uint32_t again = gate.refill_if_all_spent(present())) {
-    admit(again, now);
-    if ((again & gate.spent() & present()) == 0) return;
+  while (const std::uint32_t again = gate.refill_if_all_spent(table.present())) {
+    stage.admit(again, gate, now);
+    if ((again & gate.spent() & table.present()) == 0) return;
   }
 }
 

@@ -55,16 +55,4 @@ static_assert(sizeof(Request) == 32);
 
 enum class Stall : std::uint8_t { None, Line, Mshr, Merge, MissQueue };
 
-/// The load/store unit's own state; its work is in lsu.cpp.
-struct Lsu {
-  Fifo<std::uint32_t> queue;     // memory instructions, in order of issue
-  Fifo<std::uint64_t> words;     // their transactions
-  std::uint32_t current = kNil;  // at the head
-  std::uint32_t done = 0;        // transactions of it that were accepted
-  Cycle busy_until = 0;          // the pipe takes the next instruction or transaction
-  Cycle next = kNever;           // next cycle with work; kNever: idle or stalled
-  Stall stall = Stall::None;
-  Cycle stall_since = 0;
-};
-
 }  // namespace gpumux::sm

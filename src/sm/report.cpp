@@ -5,27 +5,6 @@
 
 namespace gpumux::sm {
 
-arch::SchedulerCounters Sm::State::scheduler_counters() const {
-  arch::SchedulerCounters sum;
-  const Cycle now = std::max(now_, settled);
-  for (const Scheduler& scheduler : schedulers) {
-#define GPUMUX_FIELD(field, unit, description) \
-  sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-    if (now <= scheduler.since) {
-      // An issue counts for its whole interval; without one, a block of this SM begins at `since`.
-      if (scheduler.reason != Reason::uncounted) sum.issued -= scheduler.since - now;
-      continue;
-    }
-#define GPUMUX_FIELD(field, unit, description) \
-  if (scheduler.reason == Reason::field) sum.field += now - scheduler.since;
-    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  }
-  return sum;
-}
-
 namespace {
 
 const char* text(Stall stall) {
@@ -55,8 +34,8 @@ const char* text(Purpose purpose) {
 
 std::string Sm::State::whereabouts(KernelSlot slot, std::uint32_t most) {
   std::string text;
-  for (const std::uint8_t index : block_order) {
-    Block& block = blocks[index];
+  for (const std::uint8_t index : table.order()) {
+    Block& block = table.block(index);
     if (block.kernel != slot || !block.stream) continue;
     for (std::uint32_t w = 0; w < block.stream->warps() && most > 0; ++w) {
       const std::string where = block.stream->whereabouts(w);
@@ -77,8 +56,8 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
   const auto pc_text = [&](KernelSlot kernel, std::uint32_t pc) {
     return names.pc ? fmt::format("pc {} ({})", pc, names.pc(kernel, pc)) : fmt::format("pc {}", pc);
   };
-  for (const std::uint8_t index : block_order) {
-    const Block& block = blocks[index];
+  for (const std::uint8_t index : table.order()) {
+    const Block& block = table.block(index);
     if (block.alive == 0) {
       out += fmt::format("{}: exited, waits for {} loads\n", block_text(block), block.loads_out);
     }
@@ -90,7 +69,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
     std::vector<Group> groups;
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const std::uint16_t slot = block.warps[w];
-      const Warp& warp = warps[slot];
+      const Warp& warp = table.warp(slot);
       if (!warp.alive) continue;
       std::string reason;
       if (warp.sync == Sync::Barrier) {
@@ -103,22 +82,22 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
       } else if (warp.starved) {
         reason = "more records of its stream";
       } else {
-        const TimedInst& inst = hot[warp.kernel].table[warp.next->pc];
+        const TimedInst& inst = stage.kernel(warp.kernel).table[warp.next->pc];
         switch (warp.wait) {
           case Wait::Nothing:
             reason = gate.paused()                  ? "its SM to go on"
                      : !gate.may_issue(warp.kernel) ? "its kernel to be allowed to issue"
                      : !gate.open(warp.kernel)      ? "its kernel's next budget of instructions"
-                     : memory_concerns_issue && inst.unit == isa::Unit::Memory &&
-                             memory.client(hot[warp.kernel].app).in_flight >=
-                                 memory.client(hot[warp.kernel].app).limit
+                     : stage.memory_concerned() && inst.unit == isa::Unit::Memory &&
+                             memory.client(stage.kernel(warp.kernel).app).in_flight >=
+                                 memory.client(stage.kernel(warp.kernel).app).limit
                          ? "its application's memory instructions in flight to become fewer"
                      : inst.unit == isa::Unit::Memory ? "the load/store unit"
                                                       : "its turn or its unit";
             break;
           case Wait::Memory: {
-            const int out_slot = scoreboard.slot_out(slot, inst);
-            const int predicates = hot[warp.kernel].predicates;
+            const int out_slot = stage.slot_out(slot, inst);
+            const int predicates = stage.kernel(warp.kernel).predicates;
             reason = out_slot < 0 ? "memory data that has arrived, in its last cycles"
                      : out_slot >= predicates
                          ? fmt::format("memory data of predicate {}", out_slot - predicates)
@@ -147,26 +126,28 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
                                group.reason);
     }
   }
-  if (lsu.current != kNil) {
-    const MemoryOp& op = ops[lsu.current];
+  const NetworkInterface& network = lsu.network();
+  if (const MemoryOp* const op = lsu.head()) {
     out += fmt::format("sm {} LSU head: kernel {} slot {} {}, {} of {} lines accepted, waits for {}\n", id,
-                       op.kernel, op.warp, pc_text(op.kernel, op.pc), lsu.done, op.transactions,
-                       text(lsu.stall));
+                       op->kernel, op->warp, pc_text(op->kernel, op->pc), lsu.taken(), op->transactions,
+                       text(lsu.stalled_by()));
   }
-  if (!lsu.queue.empty()) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queue.size());
+  if (lsu.queued() > 0) out += fmt::format("sm {} LSU queue: {} instructions\n", id, lsu.queued());
+  const L1& l1 = lsu.l1();
   if (l1.mshrs_in_use() > 0)
     out += fmt::format("sm {} L1: {} MSHRs with {} waiters, {} lines reserved\n", id, l1.mshrs_in_use(),
                        l1.waiters(), l1.reserved_lines());
-  if (!injection.empty()) {
-    const Fifo<std::uint32_t>& misses = injection.misses();
-    const std::string head =
-        misses.empty() ? "instruction or constant fetches"
-                       : fmt::format("{} of line {:#x} to partition {}", text(requests[misses.at(0)].purpose),
-                                     requests[misses.at(0)].line, requests[misses.at(0)].partition);
+  if (!network.injection().empty()) {
+    const Fifo<std::uint32_t>& misses = network.injection().misses();
+    const Request* const first = misses.empty() ? nullptr : &network.request(misses.at(0));
+    const std::string head = first == nullptr
+                                 ? "instruction or constant fetches"
+                                 : fmt::format("{} of line {:#x} to partition {}", text(first->purpose),
+                                               first->line, first->partition);
     out += fmt::format("sm {} miss queue: {} packets, first {}, {} credits\n", id, misses.size(), head,
-                       injection.credits(now_));
+                       network.injection().credits(now_));
   }
-  if (requests.in_use() > 0) out += fmt::format("sm {} requests under way: {}\n", id, requests.in_use());
+  if (network.requests() > 0) out += fmt::format("sm {} requests under way: {}\n", id, network.requests());
   return out;
 }
 
@@ -174,25 +155,18 @@ void Sm::State::check_drained(bool credits_home) const {
   const auto check = [this](bool good, const char* what) {
     if (!good) throw InternalError(fmt::format("sm {}: {} leaked", id, what));
   };
-  check(
-      block_order.empty() && used_threads == 0 && used_warps == 0 && used_registers == 0 && used_shared == 0,
-      "block resources");
-  check(l1.mshrs_in_use() == 0 && l1.waiters() == 0 && l1.reserved_lines() == 0, "an MSHR or reserved line");
-  check(ops.in_use() == 0 && lsu.queue.empty() && lsu.words.empty() && lsu.current == kNil,
-        "a memory instruction");
-  check(requests.in_use() == 0 && injection.empty() && ejection.waiting() == 0, "a request");
+  check(table.drained(), "block resources");
+  const char* const leaked = lsu.leaked();
+  check(leaked == nullptr, leaked);
   check(memory.drained(), "a memory instruction of a memory scheme");
-  for (const std::uint32_t queued : misses_queued) check(queued == 0, "a share of the miss queue");
-  check(fetch.misses.empty() && constant_misses.empty(), "an instruction or constant miss");
-  for (const std::uint32_t count : outstanding) check(count == 0, "a count of outstanding accesses");
-  for (std::size_t slot = 0; slot < supplied.size(); ++slot)
-    check(supplied[slot] == counters[slot].warp_instructions, "a record of a stream");
-  for (const Scheduler& scheduler : schedulers) {
-    for (const WarpMask mask : scheduler.waits) check(mask == 0, "a warp");
-    for (const WarpMask mask : scheduler.ready_unit) check(mask == 0, "a ready warp");
-  }
-  check(injection.all_credits() <= network.request_credits, "credits (too many)");
-  if (credits_home) check(injection.all_credits() == network.request_credits, "credits");
+  check(front.misses() == 0, "an instruction miss");
+  for (KernelSlot slot = 0; slot < counters.size(); ++slot)
+    check(front.records_left(slot, counters[slot].warp_instructions) == 0, "a record of a stream");
+  check(stage.drained(), "a warp of a scheduler");
+  const std::uint32_t credits = lsu.network().injection().all_credits();
+  const std::uint32_t most = lsu.network().network().request_credits;
+  check(credits <= most, "credits (too many)");
+  if (credits_home) check(credits == most, "credits");
 }
 
 }  // namespace gpumux::sm

@@ -11,49 +11,26 @@ Sm::~Sm() = default;
 
 void Sm::bind_kernel(KernelSlot slot, const KernelContext& context) { state_->bind(slot, context); }
 
-bool Sm::fits(const workload::BlockResources& resources) const { return state_->fits(resources); }
+bool Sm::fits(const workload::BlockResources& resources) const { return state_->table.fits(resources); }
 
 void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
                       Cycle start) {
   state_->launch(slot, residency, std::move(block), start);
 }
 
-std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->resident[slot]; }
+std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.resident(slot); }
 
-std::uint32_t Sm::all_resident_blocks() const {
-  return static_cast<std::uint32_t>(state_->block_order.size());
-}
+std::uint32_t Sm::all_resident_blocks() const { return state_->table.resident(); }
 
 bool Sm::drained(KernelSlot slot) const {
-  return state_->resident[slot] == 0 && state_->outstanding[slot] == 0;
+  return state_->table.resident(slot) == 0 && state_->lsu.outstanding(slot) == 0;
 }
 
-bool Sm::refill_streams(std::uint32_t records) {
-  State& state = *state_;
-  if (records > state.watermark) {
-    state.watermark = records;
-    state.wants_records = true;
-    for (const std::uint8_t index : state.block_order) {
-      state.blocks[index].wants_records = true;
-      for (const std::uint16_t slot : state.blocks[index].warps) state.warps[slot].mark_few_left(records);
-    }
-  }
-  if (!state.wants_records) return false;
-  state.wants_records = state.waits_for_turn = false;
-  bool wakes = false;
-  for (const std::uint8_t index : state.block_order) {
-    Block& block = state.blocks[index];
-    const bool in_turn = !state.hot[block.kernel].refills_independently;
-    if (block.wants_records && in_turn) wakes = state.refill(block, records) || wakes;
-    state.wants_records = state.wants_records || block.wants_records;
-    state.waits_for_turn = state.waits_for_turn || (block.wants_records && in_turn);
-  }
-  return wakes;
-}
+bool Sm::refill_streams(std::uint32_t records) { return state_->front.refill_in_turn(records); }
 
-bool Sm::waits_for_turn() const { return state_->waits_for_turn; }
+bool Sm::waits_for_turn() const { return state_->front.waits_for_turn(); }
 
-void Sm::flush_l1() { state_->flush_l1(); }
+void Sm::flush_l1() { state_->lsu.flush_l1(state_->now_); }
 
 void Sm::prefetch_state() const { state_->prefetch_state(); }
 
@@ -61,9 +38,9 @@ void Sm::prefetch_schedulers(Cycle begin) const { state_->prefetch_schedulers(be
 
 void Sm::prefetch_warps(Cycle begin) { state_->prefetch_warps(begin); }
 
-void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->block_limit[kernel] = blocks; }
+void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->table.set_limit(kernel, blocks); }
 
-std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->block_limit[kernel]; }
+std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->table.limit(kernel); }
 
 void Sm::set_memory_scheme(const arch::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
 
@@ -72,12 +49,12 @@ void Sm::set_memory_sharers(std::uint32_t sharers) { state_->set_memory_sharers(
 void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
   GPUMUX_CHECK(limit > 0);
   if (state_->memory.client(app).limit == limit) return;
-  if (state_->memory.set_limit(app, limit)) state_->wake_limited(state_->now_);
+  if (state_->memory.set_limit(app, limit)) state_->stage.below_limit(state_->now_);
 }
 
 arch::MemoryClient Sm::memory_client(AppId app) const {
   arch::MemoryClient client = state_->memory.client(app);
-  client.ways = state_->ways_granted[app];
+  client.ways = state_->lsu.ways_of(app);
   return client;
 }
 
@@ -94,50 +71,55 @@ Cycle Sm::run(const engine::Grant& grant) {
 
 Cycle Sm::done() const { return state_->now_; }
 
-bool Sm::lacks_credits() const { return state_->injection.blind_from() <= state_->now_; }
+bool Sm::lacks_credits() const { return state_->lsu.blind_from() <= state_->now_; }
 
 Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
 
-Cycle Sm::last_read(KernelSlot slot) const { return state_->last_read[slot]; }
+Cycle Sm::last_read(KernelSlot slot) const { return state_->lsu.last_read(slot); }
 
 const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 
 void Sm::reset_counters(KernelSlot slot) {
-  state_->supplied[slot] -= state_->counters[slot].warp_instructions;
+  state_->front.forget(slot, state_->counters[slot].warp_instructions);
   state_->counters[slot] = {};
   state_->gate.begin(slot, state_->known_now());  // nothing of the kernel that has gone wakes the SM
   state_->triggers.begin(slot);
   state_->find_rare();
 }
 
-arch::SchedulerCounters Sm::scheduler_counters() const { return state_->scheduler_counters(); }
+arch::SchedulerCounters Sm::scheduler_counters() const { return state_->stage.counters(state_->known_now()); }
 
 std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_->whereabouts(slot, most); }
 
 std::string Sm::describe_waits(const WaitNames& names) const { return state_->describe_waits(names); }
 
-std::uint64_t Sm::progress() const { return state_->progress; }
+std::uint64_t Sm::progress() const { return state_->progress + state_->lsu.progress(); }
 
 void Sm::settle(Cycle until) {
   State& state = *state_;
   state.settled = std::max(state.settled, until);
-  for (Scheduler& scheduler : state.schedulers) scheduler.settle(until);
-  if (state.lsu.stall != Stall::None && until > state.lsu.stall_since) state.credit_stall(until);
+  state.stage.settle(until);
+  state.lsu.settle(until);
 }
 
 Cycle Sm::next_wake() const {
   const State& state = *state_;
   Cycle next = state.next_event(state.now_);
-  if (state.refilled) next = state.now_;
+  if (state.front.refilled()) next = state.now_;
   for (const MemReply& reply : mailbox_.in) next = std::min(next, reply.time);
-  if (!state.injection.empty())
+  if (!state.lsu.network().injection().empty())
     for (const Credit& credit : mailbox_.credits_in) next = std::min(next, credit.time);
   return std::max(next, state.now_);
 }
 
-std::size_t Sm::requests_out() const { return state_->requests.in_use() - state_->injection.waiting(); }
+std::size_t Sm::requests_out() const {
+  const NetworkInterface& network = state_->lsu.network();
+  return network.requests() - network.requests_waiting();
+}
 
-std::size_t Sm::replies_waiting() const { return mailbox_.in.size() + state_->ejection.waiting(); }
+std::size_t Sm::replies_waiting() const {
+  return mailbox_.in.size() + state_->lsu.network().replies_waiting();
+}
 
 void Sm::check_drained(bool credits_home) const { state_->check_drained(credits_home); }
 

@@ -76,7 +76,7 @@ void Sm::State::fire(const arch::Trigger& trigger, Cycle cycle) {
 }
 
 void Sm::State::run_triggers(Cycle now) {
-  if (lsu.stall != Stall::None) credit_stall(now + 1);  // stalls are counted when they end, else
+  lsu.settle(now + 1);  // stalls are counted when they end, else
   triggers.run(
       now, counters.data(), [&](const arch::Trigger& trigger) { fire(trigger, now + 1); },
       [&] { sample_warps(); });
@@ -84,13 +84,9 @@ void Sm::State::run_triggers(Cycle now) {
 
 /// Warps that could have issued at the end of the cycle.
 void Sm::State::sample_warps() {
-  for (std::size_t k = 0; k < resident.size(); ++k) warp_samples[k].samples += resident[k] > 0 ? 1U : 0U;
-  for (std::uint32_t s = 0; s < schedulers_count; ++s) {
-    for (WarpMask idle = schedulers[s].ready() & schedulers[s].allowed; idle != 0; idle &= idle - 1) {
-      const Warp& warp = warps[slot_of(s, static_cast<std::uint32_t>(std::countr_zero(idle)))];
-      ++warp_samples[warp.kernel].idle_warps;
-    }
-  }
+  for (std::uint32_t here = table.present(); here != 0; here &= here - 1)
+    ++warp_samples[static_cast<std::size_t>(std::countr_zero(here))].samples;
+  stage.ready_warps([this](const Warp& warp) { ++warp_samples[warp.kernel].idle_warps; });
 }
 
 }  // namespace gpumux::sm

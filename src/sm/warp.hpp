@@ -1,16 +1,10 @@
-// Resident warps and blocks, and what the issue stage of one scheduler sees of its warps.
+// Resident warps.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
-#include "arch/statistics.hpp"
-#include "sm/exec_units.hpp"
-#include "sm/operand_collector.hpp"
-#include "sm/warp_scheduler.hpp"
+#include "arch/messages.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
@@ -73,65 +67,5 @@ struct alignas(64) Warp {
 };
 
 static_assert(sizeof(Warp) == 128);
-
-/// One of a block's barriers between two openings.
-struct Barrier {
-  std::uint64_t warps = 0;  // that have arrived, by index within the block
-  std::uint32_t arrivals = 0;
-  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
-};
-
-struct Block {
-  std::unique_ptr<workload::BlockStream> stream;
-  std::vector<std::uint16_t> warps;  // warp slots
-  arch::KernelSlot kernel = 0;
-  AppId app = 0;
-  std::uint32_t residency = 0;
-  std::uint32_t registers = 0;  // allocated, rounded
-  std::uint32_t shared_bytes = 0;
-  std::uint32_t threads = 0;
-  std::uint32_t alive = 0;       // warps that have not exited
-  std::uint32_t at_barrier = 0;  // warps that wait at any barrier
-  std::uint32_t loads_out = 0;
-  Cycle last_time = 0;  // latest exit or data return so far
-  Cycle finish_at = kNever;
-  bool wants_records = true;      // a warp may have fewer than the watermark left
-  std::uint64_t alive_warps = 0;  // by index within the block
-  std::array<Barrier, 16> barriers{};
-  bool resident = false;
-};
-
-// Reasons of scheduler cycles, in the order of arch::SchedulerCounters.
-enum class Reason : std::uint8_t {
-#define GPUMUX_REASON(field, unit, description) field,
-  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_REASON)
-#undef GPUMUX_REASON
-      count,
-  uncounted = count  // no resident block
-};
-
-struct Scheduler {
-  Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
-  std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
-  alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
-  WarpMask allowed = ~WarpMask{0};       // warps whose kernel may issue
-  Cycle next_issue = 0;                  // issue interval
-  Cycle since = 0;                       // cycles from here on have `reason`; those before are counted
-  Reason reason = Reason::uncounted;
-  std::uint32_t window_issues = 0;  // in this window so far, or in the last
-  WarpSchedulerStates order;
-  WarpsByAge by_age;  // local numbers
-  OperandCollector collector;
-  std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
-  [[nodiscard]] WarpMask ready() const { return waits[0]; }
-  [[nodiscard]] WarpMask waiting(Wait wait) const { return waits[static_cast<std::size_t>(wait)]; }
-  [[nodiscard]] WarpMask alive() const { return waits[0] | waits[1] | waits[2] | waits[3] | waits[4]; }
-  /// Counts the cycles before `now`.
-  void settle(Cycle now) {
-    const Cycle until = std::max(now, since);
-    cycles[static_cast<std::size_t>(reason)] += until - since;
-    since = until;
-  }
-};
 
 }  // namespace gpumux::sm

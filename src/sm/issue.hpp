@@ -1,0 +1,188 @@
+// The issue stage's choice among warps, by class of warp scheduler (src/sm/warp_schedulers), without and with
+// a memory scheme.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "sm/issue_stage.hpp"
+
+namespace gpumux::sm {
+
+template <typename Order, bool kControl, typename Pipes>
+[[gnu::always_inline]] inline void IssueStage::schedule(Cycle now, Pipes& pipes) {
+  // The turn moves on with each memory instruction, so that a freed place in the
+  // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
+  if (next_try_of_all_ > now) return;
+  schedule_due<Order, kControl>(now, pipes);
+  Cycle least = next_try_[0];
+  for (std::uint32_t s = 1; s < count_; ++s) least = std::min(least, next_try_[s]);
+  next_try_of_all_ = least;
+}
+
+/// From first_scheduler_ on, around. One whose turn has not come may become due by what issues.
+template <typename Order, bool kControl, typename Pipes>
+[[gnu::always_inline]] inline void IssueStage::schedule_due(Cycle now, Pipes& pipes) {
+  const std::uint32_t first = first_scheduler_;
+  due_ = 0;
+  for (std::uint32_t s = 0; s < count_; ++s) due_ |= std::uint32_t{next_try_[s] <= now} << s;
+  std::uint32_t left = (1U << count_) - 1;  // bit i: the scheduler i places after the first
+  while (true) {
+    const std::uint32_t turned = (due_ >> first | due_ << (count_ - first)) & left;
+    if (turned == 0) return;
+    left &= ~(turned ^ (turned - 1));
+    const std::uint32_t index = first + static_cast<std::uint32_t>(std::countr_zero(turned));
+    std::uint32_t later = 0;  // schedulers that are due in this cycle and come after this one, as bits
+    if constexpr (kControl) {
+      later = (turned & left) << first;
+      later = (later | later >> count_) & ((1U << count_) - 1);
+    }
+    schedule_one<Order, kControl>(index < count_ ? index : index - count_, now, later, pipes);
+  }
+}
+
+template <typename Order>
+[[gnu::always_inline]] inline std::uint32_t IssueStage::pick(const Scheduler& scheduler,
+                                                             WarpMask candidates) {
+  return Order::pick(scheduler.order.of(Order{}), scheduler.by_age, candidates);
+}
+
+/// The ready warps that the warp scheduler and nobody else keeps from issuing.
+template <typename Order, bool kControl>
+[[gnu::always_inline]] inline WarpMask IssueStage::may_issue_now(Scheduler& scheduler, std::uint32_t index) {
+  WarpMask held = ~scheduler.allowed;
+  if constexpr (kControl) held |= limited(scheduler, index);
+  auto& order = scheduler.order.of(Order{});
+  const WarpMask blocked = scheduler.waiting(Wait::Memory) | scheduler.waiting(Wait::Sync) | held;
+  Order::refresh(order, {scheduler.by_age, scheduler.alive(), blocked}, ready_queue_);
+  return scheduler.ready() & ~held & Order::eligible(order);
+}
+
+/// The warps that can issue now.
+template <typename Order, bool kControl, typename Pipes>
+[[gnu::always_inline]] inline WarpMask IssueStage::candidates(Scheduler& scheduler, std::uint32_t index,
+                                                              Cycle now, const Pipes& pipes) {
+  using isa::Unit;
+  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
+  if (ready == 0) return 0;
+  // Without branches: which units are wanted and free changes too often for the host to guess.
+  const UnitArray& units_free = units_.free_at(index);
+  const Cycle collected = scheduler.collector.free_at();
+  WarpMask found = 0;
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    const auto unit = static_cast<Unit>(u);
+    // A branch needs no collector.
+    const Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    found |= scheduler.ready_unit[u] & (WarpMask{free > now} - 1);
+  }
+  if (!pipes.accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
+  return found & ready;
+}
+
+/// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
+/// and why it does not issue until then.
+template <typename Order, bool kControl, typename Pipes>
+[[gnu::always_inline]] inline void IssueStage::rest(Scheduler& scheduler, std::uint32_t index, Cycle from,
+                                                    const Pipes& pipes) {
+  using isa::Unit;
+  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
+  if (ready == 0) {
+    next_try_[index] = kNever;
+    scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
+    return;
+  }
+  const UnitArray& units_free = units_.free_at(index);
+  const Cycle collected = scheduler.collector.free_at();
+  Cycle retry = kNever;
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    const auto unit = static_cast<Unit>(u);
+    Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    // What waits for room in the load/store unit is told.
+    if (unit == Unit::Memory) free = pipes.has_room() ? free : kNever;
+    const std::uint64_t none = (scheduler.ready_unit[u] & ready) == 0 ? ~std::uint64_t{0} : 0;
+    retry = std::min(retry, free | none);
+  }
+  next_try_[index] = std::max(retry, from);
+  const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
+  scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
+}
+
+inline Reason IssueStage::why_none_is_ready(const Scheduler& scheduler, WarpMask among) const {
+  const auto waits = [&](Wait wait) { return (scheduler.waiting(wait) & among) != 0; };
+  return waits(Wait::Nothing)  ? Reason::throttled
+         : waits(Wait::Memory) ? Reason::scoreboard_memory
+         : waits(Wait::Alu)    ? Reason::scoreboard_alu
+         : waits(Wait::Fetch)  ? Reason::fetch
+         : waits(Wait::Sync)   ? Reason::synchronisation
+         : table_.empty()      ? Reason::uncounted
+                               : Reason::idle;
+}
+
+/// The one of the candidates that issues once the memory scheme has chosen among applications; 64: none.
+/// Schedulers offer their ready memory instructions; the scheme chooses one application among them, whose
+/// instruction then goes before arithmetic, and schedulers that have none of it do something else. Where one
+/// application alone has something to offer, the schedulers' own order stays.
+template <typename Order, typename Pipes>
+std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
+                                    Cycle now, std::uint32_t later, const Pipes& pipes) {
+  const bool offers_ready = memory_.scheme().offers_ready;
+  const std::uint32_t local = pick<Order>(scheduler, choice);
+  const MemoryControl::Ready& mine = memory_.ready(index);
+  if (offers_ready ? (mine.any_turn & choice) == 0 : (mine.any_turn >> local & 1U) == 0) return local;
+  const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
+    std::uint32_t apps = 0;
+    for (std::uint32_t app = 0; app < kMaxApps; ++app)
+      apps |= std::uint32_t{(ready.turn_of[app] & candidates) != 0} << app;
+    return apps;
+  };
+  std::uint32_t offered = offer(mine, choice);
+  for (; later != 0; later &= later - 1) {
+    const auto other = static_cast<std::uint32_t>(std::countr_zero(later));
+    const WarpMask others = candidates<Order, true>(schedulers_[other], other, now, pipes);
+    if (others == 0) continue;
+    const MemoryControl::Ready& ready = memory_.ready(other);
+    if (offers_ready || (ready.any_turn >> pick<Order>(schedulers_[other], others) & 1U) != 0)
+      offered |= offer(ready, others);
+  }
+  if (offers_ready) {
+    // One before may have left the place to the application that now is alone.
+    if ((offered & (offered - 1)) != 0) memory_contended_ = now;
+    if (memory_contended_ != now) return local;
+  }
+  WarpMask chosen = choice & mine.turn_of[memory_.first_of(offered)];
+  if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
+  return chosen == 0 ? 64 : pick<Order>(scheduler, chosen);
+}
+
+template <typename Order, bool kControl, typename Pipes>
+[[gnu::always_inline]] inline void IssueStage::schedule_one(std::uint32_t index, Cycle now,
+                                                            std::uint32_t later, Pipes& pipes) {
+  Scheduler& scheduler = schedulers_[index];
+  scheduler.settle(now);
+  const WarpMask choice = candidates<Order, kControl>(scheduler, index, now, pipes);
+  if (choice == 0) {
+    rest<Order, kControl>(scheduler, index, now + 1, pipes);
+    return;
+  }
+  std::uint32_t local = 0;
+  if constexpr (kControl) {
+    local = memory_.scheme().order == arch::MemoryScheme::Order::Warps
+                ? pick<Order>(scheduler, choice)
+                : arbitrate<Order>(scheduler, index, choice, now, later, pipes);
+    if (local == 64) {
+      rest<Order, kControl>(scheduler, index, now + 1, pipes);
+      return;
+    }
+    memory_.forget(index, local, kernels_[table_.warp(slot_of(index, local)).kernel].app);
+  } else {
+    local = pick<Order>(scheduler, choice);
+  }
+  scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += interval_;
+  scheduler.next_issue = scheduler.since = now + interval_;
+  Order::issued(scheduler.order.of(Order{}), local);
+  pipes.issue(scheduler, index, local, now);
+  // Often nothing can follow at once: then the scheduler is not asked before something can.
+  rest<Order, kControl>(scheduler, index, scheduler.next_issue, pipes);
+}
+
+}  // namespace gpumux::sm

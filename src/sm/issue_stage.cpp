@@ -1,0 +1,251 @@
+#include "sm/issue_stage.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace gpumux::sm {
+
+namespace {
+
+std::uint32_t longest(const arch::MachineConfig& config) {
+  std::uint32_t longest = 1;
+  for (const arch::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
+  return longest;
+}
+
+}  // namespace
+
+std::uint32_t IssueStage::warp_slots(const arch::SmConfig& config) {
+  return (config.max_warps + config.schedulers - 1) / config.schedulers * config.schedulers;
+}
+
+IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, MemoryControl& memory)
+    : count_(config.sm.schedulers),
+      interval_(config.sm.issue_interval),
+      ready_queue_(config.sm.ready_queue),
+      table_(table),
+      scoreboard_(static_cast<std::uint32_t>(table.warps().size())),
+      wheel_(config.sm.schedulers),
+      units_(config),
+      result_bus_(config.sm.result_buses, longest(config)),
+      memory_(memory) {
+  // What the keys' ranges allow (arch/config_file_fields.cpp).
+  GPUMUX_CHECK(count_ <= kMaxSchedulers && table.warps().size() <= std::size_t{64} * count_);
+  const std::uint32_t banks = config.sm.register_banks / count_;
+  for (std::uint32_t s = 0; s < count_; ++s)
+    schedulers_.emplace_back(banks, config.sm.collectors_per_scheduler);
+  next_try_.fill(kNever);
+  for (std::uint32_t slot = 0; slot < table.warps().size(); ++slot) {
+    table.warp(slot).scheduler = static_cast<std::uint8_t>(slot % count_);
+    table.warp(slot).local = static_cast<std::uint8_t>(slot / count_);
+  }
+}
+
+void IssueStage::launched(const Block& block, bool open, Cycle start) {
+  for (const std::uint16_t slot : block.warps) {
+    const Warp& warp = table_.warp(slot);
+    scoreboard_.clear(slot);
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    scheduler.by_age.push_back(warp.local);
+    const WarpMask bit = WarpMask{1} << warp.local;
+    scheduler.waits[static_cast<std::size_t>(Wait::Fetch)] |= bit;
+    scheduler.allowed = open ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+  }
+  for (std::uint32_t s = 0; s < count_; ++s) look_again(s, start);
+}
+
+void IssueStage::exits(const Warp& warp, Cycle now) {
+  Scheduler& scheduler = schedulers_[warp.scheduler];
+  scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
+  std::erase(scheduler.by_age, warp.local);
+  scheduler.order.left(warp.local);
+  look_again(warp.scheduler, now);
+}
+
+void IssueStage::end(Cycle now) {
+  next_try_.fill(kNever);
+  next_try_of_all_ = kNever;
+  for (Scheduler& scheduler : schedulers_) {
+    scheduler.settle(now + 1);
+    if (scheduler.since > now + 1) {  // the last issue's interval is not over
+      scheduler.cycles[static_cast<std::size_t>(Reason::issued)] -= scheduler.since - (now + 1);
+      scheduler.since = now + 1;
+    }
+    scheduler.reason = Reason::uncounted;
+  }
+}
+
+void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) {
+  for (const Warp& warp : table_.warps()) {
+    if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    const WarpMask bit = WarpMask{1} << warp.local;
+    scheduler.allowed = gate.open(warp.kernel) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+  }
+  for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;
+       limited_kernels &= limited_kernels - 1) {
+    const auto kernel = static_cast<arch::KernelSlot>(std::countr_zero(limited_kernels));
+    admit_oldest(kernel, gate.warp_limit(kernel));
+  }
+  for (std::uint32_t s = 0; s < count_; ++s) look_again(s, now);
+}
+
+/// Of a kernel with a limit of warps, those beyond it are held; who waits at a barrier does not count, for it
+/// may wait for one of these.
+void IssueStage::admit_oldest(arch::KernelSlot kernel, std::uint32_t limit) {
+  std::uint32_t left = limit;
+  for (const std::uint8_t index : table_.order()) {
+    const Block& block = table_.block(index);
+    if (block.kernel != kernel) continue;
+    for (const std::uint16_t slot : block.warps) {
+      const Warp& warp = table_.warp(slot);
+      if (!warp.alive || warp.sync == Sync::Barrier) continue;
+      if (left > 0) {
+        --left;
+      } else {
+        schedulers_[warp.scheduler].allowed &= ~(WarpMask{1} << warp.local);
+      }
+    }
+  }
+}
+
+void IssueStage::place(std::uint32_t slot, Cycle now, Cycle earliest) {
+  Warp& warp = table_.warp(slot);
+  Cycle wake = kNever;
+  Wait wait = Wait::Sync;
+  if (warp.sync != Sync::None) [[unlikely]] {
+    if (warp.sync == Sync::Released) wake = warp.sync_until;
+    if (warp.sync == Sync::Fence && warp.memory_out == 0) wake = warp.memory_until;
+    if (wake <= earliest) warp.sync = Sync::None;
+  }
+  if (warp.sync == Sync::None) {
+    if (warp.starved) [[unlikely]] {
+      wake = kNever;
+      wait = Wait::Fetch;
+    } else {
+      const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
+      const Scoreboard::Entry hazard = scoreboard_.hazard(slot, inst);
+      const Cycle data = scoreboard_.cycle(hazard);
+      wake = std::max(data, warp.fetch_ready);
+      if (wake <= earliest) {
+        warp.wake = wake;
+        Scheduler& scheduler = schedulers_[warp.scheduler];
+        scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] |= WarpMask{1} << warp.local;
+        set_wait(warp, Wait::Nothing);
+        look_again(warp.scheduler, now);
+        return;
+      }
+      wait = warp.fetch_ready > data ? Wait::Fetch : (hazard & 1U) != 0 ? Wait::Memory : Wait::Alu;
+    }
+  }
+  warp.wake = wake;
+  if (warp.wait != wait) {
+    set_wait(warp, wait);
+    look_again(warp.scheduler, now);
+  }
+  if (wake != kNever) wheel_.add(warp.scheduler, warp.local, now, wake);
+}
+
+void IssueStage::set_wait(Warp& warp, Wait wait) {
+  Scheduler& scheduler = schedulers_[warp.scheduler];
+  const WarpMask bit = WarpMask{1} << warp.local;
+  scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~bit;
+  scheduler.waits[static_cast<std::size_t>(wait)] |= bit;
+  warp.wait = wait;
+}
+
+void IssueStage::wake_due(Cycle now) {
+  for (std::uint32_t s = 0; s < count_; ++s) {
+    for (WarpMask mask = wheel_.take(s, now); mask != 0; mask &= mask - 1) {
+      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
+      const Warp& warp = table_.warp(slot);
+      // An old entry of a warp that is ready, gone, or waits for an event.
+      if (!warp.alive || warp.wait == Wait::Nothing || warp.wake == kNever) continue;
+      place(slot, now, now);
+    }
+  }
+  wheel_.done(now);
+}
+
+/// The next instruction of a warp that has become ready, once: it stays the next until it issues.
+void IssueStage::look_at_memory(const Scheduler& scheduler, std::uint32_t index) {
+  MemoryControl::Ready& ready = memory_.ready(index);
+  for (WarpMask fresh = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] & ~ready.known;
+       fresh != 0; fresh &= fresh - 1) {
+    const auto local = static_cast<std::uint32_t>(std::countr_zero(fresh));
+    const WarpMask bit = WarpMask{1} << local;
+    ready.known |= bit;
+    const Warp& warp = table_.warp(slot_of(index, local));
+    using Where = workload::MemHeader::Where;
+    const auto header = std::bit_cast<workload::MemHeader>(*warp.mem_next);
+    if (warp.next->active == 0 || header.where == Where::None) continue;
+    const AppId app = kernels_[warp.kernel].app;
+    const bool lines = header.where == Where::Global || header.where == Where::Local;
+    if (lines && header.transactions == 0) continue;
+    if (lines) {
+      ready.any |= bit;
+      ready.of[app] |= bit;
+    }
+    if (lines || memory_.scheme().orders_all) {
+      ready.any_turn |= bit;
+      ready.turn_of[app] |= bit;
+    }
+  }
+}
+
+arch::SchedulerCounters IssueStage::counters(Cycle now) const {
+  arch::SchedulerCounters sum;
+  for (const Scheduler& scheduler : schedulers_) {
+#define GPUMUX_FIELD(field, unit, description) \
+  sum.field += scheduler.cycles[static_cast<std::size_t>(Reason::field)];
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    if (now <= scheduler.since) {
+      // An issue counts for its whole interval; without one, a block of this SM begins at `since`.
+      if (scheduler.reason != Reason::uncounted) sum.issued -= scheduler.since - now;
+      continue;
+    }
+#define GPUMUX_FIELD(field, unit, description) \
+  if (scheduler.reason == Reason::field) sum.field += now - scheduler.since;
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
+  return sum;
+}
+
+bool IssueStage::drained() const {
+  for (const Scheduler& scheduler : schedulers_) {
+    for (const WarpMask mask : scheduler.waits)
+      if (mask != 0) return false;
+    for (const WarpMask mask : scheduler.ready_unit)
+      if (mask != 0) return false;
+  }
+  return true;
+}
+
+IssueStage::Masks IssueStage::prefetch_warps(Cycle begin, Cycle until, bool memory_has_room,
+                                             arch::WarpScheduler which) {
+  Masks masks{};
+  wheel_.due(begin, until, masks.data());
+  for (std::uint32_t s = 0; s < count_; ++s) {
+    Scheduler& scheduler = schedulers_[s];
+    WarpMask mask = masks[s];
+    WarpMask ready = scheduler.ready() & scheduler.allowed;
+    const WarpMask accesses = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
+    if (!memory_has_room) ready &= ~accesses;
+    const std::uint32_t issues = std::exchange(scheduler.window_issues, 0) + 2;
+    mask |= with_warp_scheduler(which, [&]<typename Order>(Order order) {
+      return Order::likely(scheduler.order.of(order), scheduler.by_age, ready, issues);
+    });
+    masks[s] = mask;
+    for (; mask != 0; mask &= mask - 1) {
+      const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
+      __builtin_prefetch(&table_.warp(slot), 1);
+      scoreboard_.prefetch(slot);
+      if ((accesses & mask & -mask) != 0) __builtin_prefetch(&table_.warp(slot).mem_next, 1);
+    }
+  }
+  return masks;
+}
+
+}  // namespace gpumux::sm

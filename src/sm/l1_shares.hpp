@@ -1,0 +1,96 @@
+// What a memory scheme grants each application of L1: ways of a set, MSHRs, entries of the miss queue.
+// Source: dai18 section 3.1 (ways by utility, after Qureshi and Patt; MSHRs and the miss queue evenly).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "arch/config.hpp"
+#include "arch/memory_scheme.hpp"
+#include "isa/timing_class.hpp"
+#include "sm/l1.hpp"
+#include "sm/memory_ops.hpp"
+#include "sm/way_partition.hpp"
+
+namespace gpumux::sm {
+
+class L1Shares {
+ public:
+  /// From now on the scheme's; before the first access.
+  void begin(const arch::MemoryScheme& scheme, const L1& l1) {
+    divides_ways_ = scheme.divides_ways;
+    divides_misses_ = scheme.divides_misses;
+    ways_.begin(l1.sets(), l1.max_ways(), scheme.divides_ways ? scheme.ways_interval : 0);
+  }
+  [[nodiscard]] bool divides() const { return divides_ways_ || divides_misses_; }
+  [[nodiscard]] bool divides_ways() const { return divides_ways_; }
+  /// Among these applications (bits), or as L1's size has changed.
+  void divide(std::uint32_t apps, L1& l1, const arch::L1Config& config) {
+    if (divides_ways_) {
+      granted_ = ways_.share(apps, l1.ways());
+      l1.divide_ways(granted_);
+    }
+    if (divides_misses_) {
+      const auto count = std::max(1U, static_cast<std::uint32_t>(std::popcount(apps)));
+      l1.divide_mshrs(std::max(1U, config.mshr_entries / count));
+      queue_each_ = std::max(1U, config.miss_queue / count);
+    }
+  }
+  /// From this cycle on the ways are to be divided anew; kNever: they are not divided.
+  [[nodiscard]] Cycle next() const { return ways_.next(); }
+  /// By what was counted. Nothing is while nobody comes to L1, so what went by is made up for at the next
+  /// access.
+  void divide_anew(Cycle now, L1& l1) {
+    granted_ = ways_.update(now, l1.ways());
+    l1.divide_ways(granted_);
+  }
+  /// Ways of a set; 0 while they are not divided.
+  [[nodiscard]] std::uint32_t ways_of(AppId app) const { return granted_[app]; }
+
+  // --- what is counted to divide ways -----------------------------------------------------------------
+  /// L1 has taken an access of an instruction with these isa::InstFlags; `bypasses`: a load that L1 has not
+  /// seen.
+  void accessed(AppId app, unsigned flags, std::uint64_t line, bool bypasses, const L1& l1) {
+    using isa::InstFlag;
+    const std::uint32_t set = l1.set_index(line);
+    const bool atomic = (flags & InstFlag::kAtomic) != 0;
+    if (!atomic && (flags & InstFlag::kStore) == 0) {
+      if (!bypasses) ways_.loaded(app, set, line);
+    } else if (atomic || l1.write_evicts()) {
+      ways_.dropped(app, set, line);
+    } else {
+      ways_.stored(app, set, line);
+    }
+  }
+  void flushed() { ways_.flushed(); }
+
+  // --- the miss queue -----------------------------------------------------------------------------------
+  [[nodiscard]] bool may_queue(AppId app) const { return queue_each_ == 0 || queued_[app] < queue_each_; }
+  /// A request of the application has come into the queue,
+  void queued(AppId app) {
+    if (queue_each_ != 0) [[unlikely]]
+      ++queued_[app];
+  }
+  /// and has left it. True: another may come that could not before.
+  bool sent(const Request& request) {
+    if (queue_each_ == 0 || request.purpose > Purpose::Atomic) [[likely]]
+      return false;
+    --queued_[request.app];
+    return true;
+  }
+  [[nodiscard]] bool drained() const {
+    return std::all_of(queued_.begin(), queued_.end(), [](std::uint32_t queued) { return queued == 0; });
+  }
+
+ private:
+  std::uint32_t queue_each_ = 0;  // entries that an application may take; 0: all
+  bool divides_ways_ = false;
+  bool divides_misses_ = false;
+  std::array<std::uint32_t, kMaxApps> queued_{};   // while they are divided
+  std::array<std::uint32_t, kMaxApps> granted_{};  // ways
+  WayPartition ways_;
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,261 @@
+// The load/store unit of an SM: memory instructions from their issue until their last data are there, in
+// order, one at a time; the L1 and constant caches; and, in front of the network, the miss queue and the
+// ports, through which instruction misses pass, too.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "arch/config.hpp"
+#include "arch/memory_scheme.hpp"
+#include "arch/messages.hpp"
+#include "arch/statistics.hpp"
+#include "base/prefetch.hpp"
+#include "sm/constant_cache.hpp"
+#include "sm/l1.hpp"
+#include "sm/l1_shares.hpp"
+#include "sm/memory_ops.hpp"
+#include "sm/network_interface.hpp"
+#include "sm/warp.hpp"
+#include "workload/stream.hpp"
+
+namespace gpumux::sm {
+
+/// Its work is in lsu.hpp, which those include who instantiate it. The Listener is told what concerns the
+/// rest of the SM, when it happens:
+///
+///   performed(op, ready, now)   the data of an instruction, or the acknowledgement of all its stores, are
+///   there at
+///                               `ready` (>= now); the record is gone after this
+///   room(now)                   the memory queue has one more place
+///   fetched(request, now)       the line of an instruction miss has arrived whole
+///   accessed(op, last, now)     only with a memory scheme: an access was taken, `last`: of the instruction;
+///   failed(app, cycles)         the one at the head could not be taken for so many cycles
+///   prefetch_warp(slot), prefetch_records(slot)   what the end of an instruction of this warp touches is
+///   fetched
+///                               into the host's cache, and then what is behind it; nothing need happen
+template <typename Listener>
+class LoadStoreUnit {
+ public:
+  /// All have to outlive the unit. `counters`: by kernel slot, arch::kMaxKernelSlots.
+  LoadStoreUnit(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map,
+                arch::SmMailbox& mailbox, arch::KernelCounters* counters, Listener& listener)
+      : config_(config),
+        queue_places_(config.sm.memory_queue),
+        issue_width_(config.sm.memory_issue_width),
+        l1_enabled_(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
+        counters_(counters),
+        listener_(listener),
+        l1_(config.l1),
+        network_(config, id, map, mailbox),
+        constants_(config.constant) {}
+  LoadStoreUnit(const LoadStoreUnit&) = delete;
+  LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
+
+  // --- issue --------------------------------------------------------------------------------------
+  /// The memory queue has a place (of config.sm.memory_queue),
+  [[nodiscard]] bool has_room() const { return queue_.size() < queue_places_; }
+  /// and fewer than config.sm.memory_issue_width memory instructions were issued in this cycle.
+  [[nodiscard]] bool accepts(Cycle now) const {
+    const bool spent = issue_cycle_ == now && issues_ >= issue_width_;
+    return has_room() && !spent;
+  }
+  /// The warp has issued a memory instruction that accesses something; `words`: its transactions. It comes to
+  /// the head `delay` + 1 cycles after `now` at the earliest.
+  void issue(const Warp& warp, std::uint32_t slot, AppId app, const TimedInst& inst,
+             const workload::ExecRecord& record, workload::MemHeader header, const std::uint64_t* words,
+             Cycle now, std::uint32_t delay);
+  /// Requests an instruction cache line by its 128-byte line and sectors; it leaves after `at` at the
+  /// earliest.
+  void fetch(std::uint64_t line, std::uint8_t sectors, arch::KernelSlot kernel, AppId app, Cycle at) {
+    network_.queue_side(network_.make(line, Purpose::Instruction, kernel, app, kNil, sectors, at));
+    ++outstanding_[kernel];
+  }
+
+  // --- time: call what is due in a cycle, in this order ----------------------------------------------
+  /// Replies and credits that have come by `begin`, from which on the unit is run.
+  void take(Cycle begin, Cycle credits_known) { network_.take(begin, credits_known); }
+  /// Next cycle with work, or one that has passed; kNever: none unless something happens.
+  [[nodiscard]] Cycle next_reply() const { return network_.next_reply(); }
+  [[nodiscard]] Cycle next_send() const { return network_.next_send(); }
+  [[nodiscard]] Cycle next_access() const { return next_; }
+  /// The reply of next_reply().
+  void reply(Cycle now);
+  /// Packets that may leave.
+  void send(Cycle now);
+  /// Accesses of the instruction at the head: one in shared or constant memory, or of L1 one in each bank.
+  void access(Cycle now);
+  /// From this cycle on, a packet waits for credits that may be there without being known yet.
+  [[nodiscard]] Cycle blind_from() const { return network_.blind_from(); }
+  /// Counts the cycles before `until` for which the unit has stalled.
+  void settle(Cycle until) {
+    if (stall_ != Stall::None && until > stall_since_) count_stall(until);
+  }
+
+  // --- L1 ------------------------------------------------------------------------------------------
+  [[nodiscard]] const L1& l1() const { return l1_; }
+  /// A memory scheme, or none; while nothing is in flight.
+  void set_scheme(const arch::MemoryScheme& scheme) {
+    GPUMUX_CHECK(ops_.in_use() == 0);
+    controlled_ = scheme.on();
+    shares_.begin(scheme, l1_);
+  }
+  /// Divides what the scheme divides of L1 among these applications (bits).
+  void share(std::uint32_t apps, Cycle now) {
+    if (!shares_.divides()) return;
+    shares_.divide(apps, l1_, config_.l1);
+    retry(now);  // its head may have more now
+  }
+  /// Ways of a set that an application is granted; 0 while they are not divided.
+  [[nodiscard]] std::uint32_t ways_of(AppId app) const { return shares_.ways_of(app); }
+  /// L1 has so many bytes from now on (unified L1 and shared memory); `apps`: as for share().
+  void resize_l1(std::uint32_t bytes, std::uint32_t apps, Cycle now) {
+    if (bytes == l1_.bytes()) return;
+    l1_.resize(bytes);
+    share(apps, now);
+    retry(now);  // it may have grown
+  }
+  void flush_l1(Cycle now) {
+    l1_.flush();
+    if (!shares_.divides_ways()) return;
+    shares_.flushed();
+    retry(now);  // where a share was all reserved, others' lines have left room
+  }
+
+  // --- probes ----------------------------------------------------------------------------------------
+  /// Memory instructions and fetches of a kernel that are not performed.
+  [[nodiscard]] std::uint32_t outstanding(arch::KernelSlot kernel) const { return outstanding_[kernel]; }
+  /// When data that the end of a block of the kernel waits for last missed L1; 0: never.
+  [[nodiscard]] Cycle last_read(arch::KernelSlot kernel) const { return last_read_[kernel]; }
+  /// Another kernel has the slot.
+  void begin(arch::KernelSlot kernel) { last_read_[kernel] = 0; }
+  /// Packets sent and replies taken so far.
+  [[nodiscard]] std::uint64_t progress() const { return progress_; }
+  [[nodiscard]] const NetworkInterface& network() const { return network_; }
+  /// The instruction at the head (nullptr: none), how many of its transactions were taken, and what the next
+  /// one waits for.
+  [[nodiscard]] const MemoryOp* head() const { return current_ == kNil ? nullptr : &ops_[current_]; }
+  [[nodiscard]] std::uint32_t taken() const { return done_; }
+  [[nodiscard]] Stall stalled_by() const { return stall_; }
+  /// Instructions behind it.
+  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+  /// What is kept although nothing is in flight, in words; nullptr: nothing.
+  [[nodiscard]] const char* leaked() const;
+
+  // --- the host's cache ------------------------------------------------------------------------------
+  /// What each run touches of this object,
+  [[gnu::always_inline]] void prefetch() const;
+  /// what it points to,
+  [[gnu::always_inline]] void prefetch_queues(std::size_t messages) const;
+  /// what the head's `transactions` and the replies that have come touch of L1,
+  [[gnu::always_inline]] void prefetch_l1(std::size_t transactions, std::size_t messages) const;
+  /// and what that leads to: who waits, and which lines go.
+  [[gnu::always_inline]] void prefetch_waiters(std::size_t messages) const;
+
+ private:
+  [[nodiscard]] arch::KernelCounters& count(arch::KernelSlot kernel) { return counters_[kernel]; }
+  [[nodiscard]] bool bypasses_l1(const MemoryOp& op) const {
+    return !l1_enabled_ || (op.inst->flags & isa::InstFlag::kBypassL1) != 0 ||
+           (!config_.l1.caches_global && op.where == Where::Global);
+  }
+  [[nodiscard]] bool has_miss_queue_room(AppId app) const {
+    return network_.room() && shares_.may_queue(app);
+  }
+  void queue_miss(std::uint32_t request, const MemoryOp& op, Cycle now) {
+    if (op.holds_block) last_read_[op.kernel] = now;
+    shares_.queued(op.app);
+    network_.queue_miss(request);
+  }
+  void next_op(Cycle now);
+  [[nodiscard]] bool access_line(std::uint32_t op, workload::Transaction transaction, Cycle now);
+  [[nodiscard]] bool load_line(std::uint32_t op, workload::Transaction transaction, Cycle now);
+  void access_constant(std::uint32_t op, Cycle now);
+  void stall(Stall cause, Cycle now) {
+    stall_ = cause;
+    stall_since_ = now;
+  }
+  void count_stall(Cycle now);
+  /// What the unit waits for may be there.
+  void retry(Cycle now) {
+    if (stall_ != Stall::None) next_ = std::min(next_, now);
+  }
+  void transaction_done(std::uint32_t op, Cycle ready, Cycle now);
+  void op_done(std::uint32_t op, Cycle now);
+  void prefetch_replies() const;
+  [[gnu::always_inline]] void prefetch_target(const Request& request) const {
+    if (request.purpose == Purpose::L1Fill) {
+      l1_.prefetch(request.line);
+      l1_.prefetch_mshr(request.target);
+    } else if (request.purpose <= Purpose::Atomic) {
+      __builtin_prefetch(&ops_[request.target], 1);
+    }
+  }
+
+  const arch::MachineConfig& config_;
+  std::uint32_t queue_places_;
+  std::uint32_t issue_width_;
+  bool l1_enabled_;
+  bool controlled_ = false;  // a memory scheme is on
+  Stall stall_ = Stall::None;
+  arch::KernelCounters* counters_;
+  Listener& listener_;
+  Cycle issue_cycle_ = kNever;  // of the last memory instructions,
+  std::uint32_t issues_ = 0;    // how many
+
+  std::uint32_t current_ = kNil;  // at the head
+  std::uint32_t done_ = 0;        // transactions of it that were accepted
+  Cycle busy_until_ = 0;          // the pipe takes the next instruction or transaction
+  Cycle next_ = kNever;           // next cycle with work; kNever: idle or stalled
+  Cycle stall_since_ = 0;
+  Fifo<std::uint32_t> queue_;  // memory instructions, in order of issue
+  Fifo<std::uint64_t> words_;  // their transactions
+  Pool<MemoryOp> ops_;
+  std::uint64_t progress_ = 0;
+  L1 l1_;
+  NetworkInterface network_;
+  std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding_{};
+  ConstantCache constants_;
+  std::array<Cycle, arch::kMaxKernelSlots> last_read_{};
+  L1Shares shares_;
+};
+
+template <typename Listener>
+inline void LoadStoreUnit<Listener>::prefetch() const {
+  prefetch_lines(this, &constants_);
+}
+
+template <typename Listener>
+inline void LoadStoreUnit<Listener>::prefetch_queues(std::size_t messages) const {
+  words_.prefetch();
+  l1_.prefetch_sets();
+  network_.prefetch();
+  const auto& in = network_.mailbox().in;
+  for (std::size_t i = 0; i < std::min(in.size(), messages); ++i) network_.prefetch_request(in[i].tag);
+}
+
+template <typename Listener>
+inline void LoadStoreUnit<Listener>::prefetch_l1(std::size_t transactions, std::size_t messages) const {
+  for (std::size_t i = 0; i < std::min(words_.size(), transactions); ++i)
+    l1_.prefetch(workload::Transaction{words_.at(i)}.line());
+  const auto& in = network_.mailbox().in;
+  for (std::size_t i = 0; i < std::min(in.size(), messages); ++i)
+    prefetch_target(network_.request(in[i].tag));
+  l1_.prefetch_victims();
+}
+
+template <typename Listener>
+inline void LoadStoreUnit<Listener>::prefetch_waiters(std::size_t messages) const {
+  bool fills = false;
+  const auto& in = network_.mailbox().in;
+  for (std::size_t i = 0; i < std::min(in.size(), messages); ++i) {
+    const Request& request = network_.request(in[i].tag);
+    if (request.purpose != Purpose::L1Fill) continue;
+    fills = true;
+    const std::uint32_t waiter = l1_.first_waiter(request.target);
+    if (waiter != kNil) __builtin_prefetch(&ops_[waiter], 1);
+  }
+  if (fills) l1_.prefetch_victims_buckets();
+}
+
+}  // namespace gpumux::sm

@@ -1,0 +1,351 @@
+// The work of the load/store unit: in order, one instruction at a time, one L1 access per bank and cycle;
+// what comes back from the memory partitions.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "sm/load_store_unit.hpp"
+
+namespace gpumux::sm {
+
+template <typename Listener>
+inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot, AppId app,
+                                           const TimedInst& inst, const workload::ExecRecord& record,
+                                           workload::MemHeader header, const std::uint64_t* words, Cycle now,
+                                           std::uint32_t delay) {
+  const std::uint32_t index = ops_.take_stale();
+  MemoryOp& op = ops_[index];  // field by field: the host is slow to copy what it has just put together
+  op.inst = &inst;
+  op.start = now + 1 + delay;
+  op.ready_at = 0;
+  op.pc = record.pc;
+  op.generation = warp.generation;
+  op.warp = static_cast<std::uint16_t>(slot);
+  op.transactions = header.transactions;
+  op.passes = std::max<std::uint16_t>(1, header.shared_passes);
+  op.where = header.where;
+  op.kernel = warp.kernel;
+  op.app = app;
+  op.block = warp.block;
+  op.holds_block = inst.num_dst > 0;
+  op.lanes = static_cast<std::uint8_t>(std::popcount(record.active));
+  const bool lines = header.where == Where::Global || header.where == Where::Local;
+  op.remaining = lines ? header.transactions : 1;
+  for (std::uint32_t i = 0; i < header.transactions; ++i) {
+    words_.push(words[i]);
+    if (lines) l1_.prefetch(workload::Transaction{words[i]}.line());  // its turn comes cycles later
+  }
+  ++outstanding_[warp.kernel];
+  ++count(warp.kernel).memory_instructions;
+  if (issue_cycle_ != now) {
+    issue_cycle_ = now;
+    issues_ = 0;
+  }
+  ++issues_;
+  queue_.push(index);
+  if (current_ == kNil && queue_.size() == 1) next_ = std::max(op.start, busy_until_);
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::next_op(Cycle now) {
+  current_ = kNil;
+  done_ = 0;
+  next_ = queue_.empty() ? kNever : std::max({ops_[queue_.front()].start, busy_until_, now + 1});
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::count_stall(Cycle now) {
+  const MemoryOp& op = ops_[current_];
+  arch::KernelCounters& counter = count(op.kernel);
+  const std::uint64_t cycles = now - stall_since_;
+  if (controlled_) [[unlikely]]
+    listener_.failed(op.app, cycles);
+  stall_since_ = now;
+  switch (stall_) {
+    case Stall::None: return;
+    case Stall::Line: counter.rsfail_line += cycles; break;
+    case Stall::Mshr: counter.rsfail_mshr += cycles; break;
+    case Stall::Merge: counter.rsfail_merge += cycles; break;
+    case Stall::MissQueue: counter.rsfail_miss_queue += cycles; break;
+  }
+  counter.lsu_stall_cycles += cycles;
+}
+
+template <typename Listener>
+[[gnu::always_inline]] inline bool LoadStoreUnit<Listener>::load_line(std::uint32_t index,
+                                                                      workload::Transaction transaction,
+                                                                      Cycle now) {
+  MemoryOp& op = ops_[index];
+  arch::KernelCounters& counter = count(op.kernel);
+  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
+  if (bypasses_l1(op)) {
+    if (!has_miss_queue_room(op.app)) {
+      stall(Stall::MissQueue, now);
+      return false;
+    }
+    counter.l1_accesses += l1_.units(sectors);
+    counter.l1_misses += l1_.units(sectors);
+    queue_miss(network_.make(transaction.line(), Purpose::Load, op.kernel, op.app, index, sectors, now), op,
+               now);
+    return true;
+  }
+  const L1Access result = l1_.load(transaction.line(), sectors, has_miss_queue_room(op.app), op.app);
+  switch (result.result) {
+    case L1Result::FailLine: stall(Stall::Line, now); return false;
+    case L1Result::FailMshr: stall(Stall::Mshr, now); return false;
+    case L1Result::FailMerge: stall(Stall::Merge, now); return false;
+    case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
+    case L1Result::Hit:
+      counter.l1_accesses += l1_.units(sectors);
+      transaction_done(index, now + config_.l1.latency, now);
+      return true;
+    case L1Result::Miss:
+    case L1Result::Merged: break;
+  }
+  counter.l1_accesses += l1_.units(sectors);
+  counter.l1_misses += l1_.units(result.missing);
+  counter.l1_hits_pending += l1_.units(result.pending);
+  // No data before a hit's latency, however fast the memory.
+  op.ready_at = std::max(op.ready_at, now + config_.l1.latency);
+  l1_.wait(result.mshr, index, result.missing);
+  if (result.request != 0) {
+    queue_miss(network_.make(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr,
+                             result.request, now),
+               op, now);
+  }
+  return true;
+}
+
+template <typename Listener>
+[[gnu::always_inline]] inline bool LoadStoreUnit<Listener>::access_line(std::uint32_t index,
+                                                                        workload::Transaction transaction,
+                                                                        Cycle now) {
+  using isa::InstFlag;
+  MemoryOp& op = ops_[index];
+  const bool atomic = (op.inst->flags & InstFlag::kAtomic) != 0;
+  const bool store = (op.inst->flags & InstFlag::kStore) != 0;
+  if (!atomic && !store) return load_line(index, transaction, now);
+
+  // Stores and atomics go to L2; L1 drops or updates its copy.
+  if (!has_miss_queue_room(op.app)) {
+    stall(Stall::MissQueue, now);
+    return false;
+  }
+  const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
+  const std::uint8_t present = l1_enabled_ ? l1_.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
+  arch::KernelCounters& counter = count(op.kernel);
+  counter.l1_accesses += l1_.units(sectors);
+  // A line cache has the line or not; an atomic is never served here.
+  counter.l1_misses += atomic ? l1_.units(sectors) : l1_.units(sectors) - l1_.units(present);
+  const std::uint32_t request = network_.make(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store,
+                                              op.kernel, op.app, index, sectors, now);
+  if (atomic) {
+    const std::uint32_t lanes = std::max(1U, transaction.lanes());
+    network_.carry(request,
+                   static_cast<std::uint8_t>(std::clamp(lanes * op.inst->access_bytes, 1U, kLineBytes)),
+                   static_cast<std::uint8_t>(lanes));
+    counter.atomics += lanes;
+  } else {
+    network_.carry(request, static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes}), 0);
+  }
+  queue_miss(request, op, now);
+  return true;
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::access(Cycle now) {
+  if (current_ == kNil) {
+    current_ = queue_.front();
+    queue_.pop();
+    listener_.room(now);
+  }
+  const std::uint32_t index = current_;
+  const MemoryOp& op = ops_[index];
+  switch (op.where) {
+    case Where::Shared: {
+      arch::KernelCounters& counter = count(op.kernel);
+      ++counter.shared_accesses;
+      counter.shared_conflict_cycles += op.passes - 1U;
+      busy_until_ = now + op.passes;
+      for (std::uint32_t i = 0; i < op.transactions; ++i) words_.pop();
+      transaction_done(index, now + config_.shared.latency + op.passes - 1, now);
+      next_op(now);
+      return;
+    }
+    case Where::Constant:
+      busy_until_ = now + op.passes;
+      access_constant(index, now);
+      next_op(now);
+      return;
+    case Where::Global:
+    case Where::Local: break;
+    case Where::None: GPUMUX_CHECK(false); return;
+  }
+  if (stall_ != Stall::None) count_stall(now);
+  if (controlled_ && shares_.next() <= now) [[unlikely]]
+    shares_.divide_anew(now, l1_);
+  const std::uint32_t transactions = op.transactions;
+  for (std::uint32_t bank = 0; bank < config_.l1.banks && done_ < transactions; ++bank) {
+    // Of many, those behind were fetched at issue, and may be gone again.
+    constexpr std::size_t kAhead = 8;
+    if (words_.size() > kAhead) l1_.prefetch(workload::Transaction{words_.at(kAhead)}.line());
+    const workload::Transaction transaction{words_.front()};
+    if (!access_line(index, transaction, now)) {
+      // Until something is freed, or ways are divided anew.
+      next_ = controlled_ ? shares_.next() : kNever;
+      return;
+    }
+    stall_ = Stall::None;
+    words_.pop();
+    ++done_;
+    if (controlled_) [[unlikely]] {
+      listener_.accessed(op, done_ == transactions, now);
+      if (shares_.divides_ways() && l1_enabled_)
+        shares_.accessed(op.app, op.inst->flags, transaction.line(), bypasses_l1(op), l1_);
+    }
+  }
+  if (done_ == transactions) {
+    next_op(now);
+  } else {
+    next_ = now + 1;
+  }
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::access_constant(std::uint32_t index, Cycle now) {
+  MemoryOp& op = ops_[index];
+  const ReadOnlyCache& tags = constants_.tags();
+  op.ready_at = now + config_.constant.latency + op.passes - 1;
+  for (std::uint32_t i = 0; i < op.transactions; ++i) {
+    const workload::Transaction transaction{words_.front()};
+    words_.pop();
+    if (tags.perfect()) continue;
+    std::uint64_t last = ~std::uint64_t{0};
+    for (std::uint32_t sector = 0; sector < kSectorsPerLine; ++sector) {
+      if (((transaction.sectors() >> sector) & 1U) == 0) continue;
+      const std::uint64_t line = tags.line_of(transaction.line() * kLineBytes + sector * kSectorBytes);
+      if (line == last) continue;
+      last = line;
+      const ConstantCache::Result result = constants_.access(line, index);
+      if (result == ConstantCache::Result::Hit) continue;
+      ++op.remaining;
+      if (result == ConstantCache::Result::Miss)
+        network_.queue_side(network_.make(tags.memory_line(line), Purpose::Constant, op.kernel, op.app, kNil,
+                                          tags.memory_sectors(line), now));
+    }
+  }
+  transaction_done(index, op.ready_at, now);
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::transaction_done(std::uint32_t index, Cycle ready, Cycle now) {
+  MemoryOp& op = ops_[index];
+  GPUMUX_DCHECK(op.remaining > 0);
+  op.ready_at = std::max(op.ready_at, ready);
+  if (--op.remaining == 0) op_done(index, now);
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::op_done(std::uint32_t index, Cycle now) {
+  const MemoryOp& op = ops_[index];
+  --outstanding_[op.kernel];
+  listener_.performed(op, std::max(op.ready_at, now), now);
+  ops_.give(index);
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::send(Cycle now) {
+  do {
+    const bool full = !network_.room();
+    const Request* const sent = network_.send(now);
+    if (sent == nullptr) return;
+    if (shares_.sent(*sent)) retry(now);
+    if (full && network_.room()) retry(now);
+    ++count(sent->kernel).requests_sent;
+    ++progress_;
+  } while (network_.next_send() <= now);
+}
+
+/// What the next replies will touch, one thing after the other.
+template <typename Listener>
+[[gnu::always_inline]] inline void LoadStoreUnit<Listener>::prefetch_replies() const {
+  const auto first_op = [this](const Request& answered) {
+    if (answered.purpose == Purpose::L1Fill) return l1_.first_waiter(answered.target);
+    return answered.purpose <= Purpose::Atomic ? answered.target : kNil;
+  };
+  if (const Request* const fifth = network_.coming(5)) __builtin_prefetch(fifth, 1);
+  if (const Request* const fourth = network_.coming(4)) prefetch_target(*fourth);
+  if (const Request* const second = network_.coming(2)) {
+    const std::uint32_t waiter = first_op(*second);
+    if (waiter != kNil) __builtin_prefetch(&ops_[waiter], 1);
+  }
+  if (const Request* const first = network_.coming(1)) {
+    const std::uint32_t waiter = first_op(*first);
+    if (waiter != kNil) listener_.prefetch_warp(ops_[waiter].warp);
+  }
+  if (const Request* const next = network_.coming(0)) {
+    const std::uint32_t waiter = first_op(*next);
+    if (waiter != kNil) listener_.prefetch_records(ops_[waiter].warp);
+  }
+}
+
+template <typename Listener>
+void LoadStoreUnit<Listener>::reply(Cycle now) {
+  const arch::MemReply message = network_.pop_reply();
+  prefetch_replies();
+  Request& request = network_.request(message.tag);
+  ++progress_;
+  network_.return_credits(message, request, now);
+
+  // A read may be answered in parts; sectors that nobody asked for are ignored.
+  const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
+                    request.purpose == Purpose::Instruction || request.purpose == Purpose::Constant;
+  std::uint8_t sectors = request.sectors;
+  if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
+  request.sectors &= static_cast<std::uint8_t>(~sectors);
+  const bool last = !read || request.sectors == 0;
+
+  switch (request.purpose) {
+    case Purpose::L1Fill:
+      l1_.fill(request.target, sectors, [&](std::uint32_t op) { transaction_done(op, now, now); });
+      retry(now);
+      break;
+    case Purpose::Load:
+    case Purpose::Store:
+    case Purpose::Atomic:
+      if (last) transaction_done(request.target, now, now);
+      break;
+    case Purpose::Instruction:
+      if (last) {
+        --outstanding_[request.kernel];
+        listener_.fetched(request, now);
+      }
+      break;
+    case Purpose::Constant:
+      if (last) {
+        const std::vector<std::uint32_t> waiting =
+            constants_.fill(constants_.tags().line_of_request(request.line, request.wanted));
+        for (const std::uint32_t op : waiting) transaction_done(op, now, now);
+      }
+      break;
+  }
+  if (last) network_.give(message.tag);
+}
+
+template <typename Listener>
+const char* LoadStoreUnit<Listener>::leaked() const {
+  if (l1_.mshrs_in_use() != 0 || l1_.waiters() != 0 || l1_.reserved_lines() != 0)
+    return "an MSHR or reserved line";
+  if (ops_.in_use() != 0 || !queue_.empty() || !words_.empty() || current_ != kNil)
+    return "a memory instruction";
+  if (!network_.drained()) return "a request";
+  if (!shares_.drained()) return "a share of the miss queue";
+  if (constants_.misses() != 0) return "a constant miss";
+  for (const std::uint32_t count : outstanding_)
+    if (count != 0) return "a count of outstanding accesses";
+  return nullptr;
+}
+
+}  // namespace gpumux::sm

@@ -1,0 +1,49 @@
+// What the issue stage keeps of one of an SM's warp schedulers: its warps as masks, and its cycles by reason.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "arch/statistics.hpp"
+#include "sm/exec_units.hpp"
+#include "sm/operand_collector.hpp"
+#include "sm/warp.hpp"
+#include "sm/warp_scheduler.hpp"
+
+namespace gpumux::sm {
+
+// Reasons of scheduler cycles, in the order of arch::SchedulerCounters.
+enum class Reason : std::uint8_t {
+#define GPUMUX_REASON(field, unit, description) field,
+  GPUMUX_SCHEDULER_COUNTERS(GPUMUX_REASON)
+#undef GPUMUX_REASON
+      count,
+  uncounted = count  // no resident block
+};
+
+struct Scheduler {
+  Scheduler(std::uint32_t banks, std::uint32_t collectors) : collector(banks, collectors) {}
+  std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
+  alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
+  WarpMask allowed = ~WarpMask{0};       // warps whose kernel may issue
+  Cycle next_issue = 0;                  // issue interval
+  Cycle since = 0;                       // cycles from here on have `reason`; those before are counted
+  Reason reason = Reason::uncounted;
+  std::uint32_t window_issues = 0;  // in this window so far, or in the last
+  WarpSchedulerStates order;
+  WarpsByAge by_age;  // local numbers
+  OperandCollector collector;
+  std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
+  [[nodiscard]] WarpMask ready() const { return waits[0]; }
+  [[nodiscard]] WarpMask waiting(Wait wait) const { return waits[static_cast<std::size_t>(wait)]; }
+  [[nodiscard]] WarpMask alive() const { return waits[0] | waits[1] | waits[2] | waits[3] | waits[4]; }
+  /// Counts the cycles before `now`.
+  void settle(Cycle now) {
+    const Cycle until = std::max(now, since);
+    cycles[static_cast<std::size_t>(reason)] += until - since;
+    since = until;
+  }
+};
+
+}  // namespace gpumux::sm
