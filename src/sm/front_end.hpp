@@ -10,6 +10,7 @@
 
 #include "arch/config.hpp"
 #include "arch/messages.hpp"
+#include "base/prefetch.hpp"
 #include "sm/block_table.hpp"
 #include "sm/fetch.hpp"
 
@@ -117,6 +118,9 @@ class FrontEnd {
   }
   /// Lines that are on their way.
   [[nodiscard]] std::size_t misses() const { return fetch_.misses(); }
+
+  /// Into the host's cache: what each run touches of this object.
+  [[gnu::always_inline]] void prefetch() const { prefetch_lines(this, &kernels_[1]); }
 
  private:
   struct Kernel {

@@ -26,7 +26,9 @@ template <typename T>
 
 /// What every window reads and writes of this object: all but what seldom concerns many kernels.
 void Sm::State::prefetch_state() const {
-  prefetch_lines(this, &memory);
+  prefetch_lines(&stop, &counters);
+  table.prefetch();
+  front.prefetch();
   stage.prefetch();
   lsu.prefetch();
   fetch_lines(&gate, 1);

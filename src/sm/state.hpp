@@ -139,6 +139,7 @@ struct Sm::State {
   Cycle settled = 0;               // a sleeping SM's counters are up to date up to here
   Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
   std::uint64_t progress = 0;      // instructions issued
+  std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 
   // The rooms: who is here, where instructions come from, which of them issue, and those of memory.
   BlockTable table;
@@ -149,7 +150,6 @@ struct Sm::State {
   IssueGate gate;
   Triggers triggers;
 
-  std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};
 };
