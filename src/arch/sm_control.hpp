@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "arch/issue_budget.hpp"
 #include "arch/memory_scheme.hpp"
@@ -16,11 +17,20 @@ namespace gpumux::arch {
 /// No limit on resident blocks.
 inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
 
+/// A thread block on an SM.
+struct ResidentBlock {
+  KernelSlot kernel = 0;
+  std::uint32_t residency = 0;  // its number, as long as it lives, on whatever SM
+  bool stops = false;           // stop_block() has been called for it
+  friend bool operator==(const ResidentBlock&, const ResidentBlock&) = default;
+};
+
 /// PROBE(type, name, parameters, arguments).
 /// - resident_blocks: of the kernel on the SM; block_limit: what limit_blocks() has set.
 /// - may_issue: what allow_issue() has set; issue_budget: what is left of the kernel's instructions.
 /// - warp_samples: what triggers that sample have seen.
 /// - counters: of the kernel on the SM; scheduler_counters: of all kernels on the SM together.
+/// - blocks: those that are resident, the oldest first.
 /// - memory_client: memory instructions in flight, limits and quotas, while a memory scheme is on.
 #define GPUMUX_SM_PROBES(PROBE)                                               \
   PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))        \
@@ -30,6 +40,7 @@ inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
   PROBE(arch::WarpSamples, warp_samples, (KernelSlot kernel), (kernel))       \
   PROBE(const arch::KernelCounters&, counters, (KernelSlot kernel), (kernel)) \
   PROBE(arch::SchedulerCounters, scheduler_counters, (), ())                  \
+  PROBE(std::vector<arch::ResidentBlock>, blocks, (), ())                     \
   PROBE(arch::MemoryClient, memory_client, (AppId app), (app))
 
 /// KNOB(name, parameters, arguments). A knob is a line here and the definition of sm::Sm::NAME in the file of
@@ -45,6 +56,12 @@ inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
 /// - add_issue_budget: so many more (or fewer) to a kernel that has a budget.
 /// - arm: a trigger, to act at an exact cycle between two meetings (arch/trigger.hpp); disarm: the one of
 ///   this id.
+/// - stop_block: it issues nothing more, leaves the SM when all that it has in flight is performed, and goes
+/// on from
+///   there on whatever SM has room next, before others of its kernel. drop_block: it leaves at once, and
+///   begins anew; what it has in flight is performed, for nobody. Both by residency, and nothing for a block
+///   that is not here or whose warps have all exited; they act while a mechanism has said that it needs it
+///   (policy::Needs::block_stops, block_drops).
 /// - set_memory_sharers: applications that have a kernel, as bits: of these, those that have blocks here get
 ///   quotas, ways and shares of L1's resources from the memory scheme.
 /// - set_memory_limit: at most so many (1 or more) memory instructions of the application in flight; acts
@@ -58,6 +75,8 @@ inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
   KNOB(add_issue_budget, (KernelSlot kernel, std::int64_t instructions), (kernel, instructions)) \
   KNOB(arm, (const arch::Trigger& trigger), (trigger))                                           \
   KNOB(disarm, (std::uint32_t id), (id))                                                         \
+  KNOB(stop_block, (std::uint32_t residency), (residency))                                       \
+  KNOB(drop_block, (std::uint32_t residency), (residency))                                       \
   KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                         \
   KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))
 

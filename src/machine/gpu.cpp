@@ -31,6 +31,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {
+  if (mechanisms_.needs().block_drops) work_.keep_records();
   if (!mechanisms_.memory().on()) return;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(mechanisms_.memory());
 }

@@ -82,7 +82,8 @@ class Horizon {
  private:
   [[nodiscard]] bool in_step() const;
   [[nodiscard]] bool watched() const {
-    return needs_.block_ends || needs_.dispatch_ends || needs_.windows || needs_.triggers;
+    return needs_.block_ends || needs_.block_stops || needs_.dispatch_ends || needs_.windows ||
+           needs_.triggers;
   }
   [[nodiscard]] bool ends_concern_host_alone() const;
   [[nodiscard]] std::uint32_t tails_to_meet_at() const;

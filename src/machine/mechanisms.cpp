@@ -44,6 +44,8 @@ void Mechanisms::ask_needs() {
     needs_.windows = needs_.windows || seat.needs_.windows;
     needs_.triggers = needs_.triggers || seat.needs_.triggers;
     needs_.block_ends = needs_.block_ends || seat.needs_.block_ends;
+    needs_.block_stops = needs_.block_stops || seat.needs_.block_stops;
+    needs_.block_drops = needs_.block_drops || seat.needs_.block_drops;
     needs_.dispatch_ends = needs_.dispatch_ends || seat.needs_.dispatch_ends;
     needs_.kernel_ends = needs_.kernel_ends || seat.needs_.kernel_ends;
   }
@@ -137,6 +139,12 @@ void Mechanisms::block_ended(const RunningKernel& kernel, const policy::BlockPla
   for (const auto& observer : observers_) observer->block_ended(machine_, kernel, place, end);
   for (Seat& seat : seats_)
     if (seat.needs_.block_ends) seat.mechanism_.block_ended(seat, kernel, place.sm);
+}
+
+void Mechanisms::block_left(const RunningKernel& kernel, const policy::BlockPlace& place, Cycle end) {
+  for (const auto& observer : observers_) observer->block_left(machine_, kernel, place, end);
+  for (Seat& seat : seats_)
+    if (seat.needs_.block_stops) seat.mechanism_.block_left(seat, kernel, place.sm);
 }
 
 void Mechanisms::run_ended() {

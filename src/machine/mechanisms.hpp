@@ -50,6 +50,7 @@ class Mechanisms {
   void block_began(const policy::RunningKernel& kernel, std::uint64_t index, const policy::BlockPlace& place,
                    Cycle begin);
   void block_ended(const policy::RunningKernel& kernel, const policy::BlockPlace& place, Cycle end);
+  void block_left(const policy::RunningKernel& kernel, const policy::BlockPlace& place, Cycle end);
   void run_ended();
   [[nodiscard]] policy::Report report() const;
 

@@ -83,19 +83,25 @@ void Recorder::block_began(const policy::View&, const policy::RunningKernel& ker
   launch.first_block = std::min(launch.first_block, begin);
   if (timeline_.blocks.size() == arch::Timeline::kMaxBlocks) {
     ++timeline_.blocks_left_out;
-    block_at_[place.residency] = kLeftOut;
+    block_at_[place.number] = kLeftOut;
     return;
   }
-  block_at_[place.residency] = static_cast<std::uint32_t>(timeline_.blocks.size());
+  block_at_[place.number] = static_cast<std::uint32_t>(timeline_.blocks.size());
   timeline_.blocks.push_back(
       {static_cast<std::uint32_t>(kernel.arrival), index, place.sm, place.slot, begin, kNever});
 }
 
-void Recorder::block_ended(const policy::View&, const policy::RunningKernel& kernel,
+void Recorder::block_left(const policy::View&, const policy::RunningKernel&, const policy::BlockPlace& place,
+                          Cycle end) {
+  if (!options_.timeline) return;
+  const std::uint32_t block = block_at_[place.number];
+  if (block != kLeftOut) timeline_.blocks[block].end = end;
+}
+
+void Recorder::block_ended(const policy::View& view, const policy::RunningKernel& kernel,
                            const policy::BlockPlace& place, Cycle end) {
   if (!options_.timeline) return;
-  const std::uint32_t block = block_at_[place.residency];
-  if (block != kLeftOut) timeline_.blocks[block].end = end;
+  block_left(view, kernel, place, end);
   Launched& launched = launched_[kernel.arrival];
   launched.last_end = std::max(launched.last_end, end);
   if (++launched.blocks_done == kernel.blocks_total)

@@ -31,6 +31,8 @@ class Recorder final : public policy::Observer {
                    const policy::BlockPlace& place, Cycle begin) override;
   void block_ended(const policy::View&, const policy::RunningKernel& kernel, const policy::BlockPlace& place,
                    Cycle end) override;
+  void block_left(const policy::View&, const policy::RunningKernel& kernel, const policy::BlockPlace& place,
+                  Cycle end) override;
   /// Throws UserError when there were more intervals than are kept.
   void kernel_ended(const policy::View&, const policy::RunningKernel&) override { check_length(); }
   /// The last interval may be a short one.

@@ -4,6 +4,7 @@
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
+#include "workload/replay_stream.hpp"
 
 namespace gpumux::machine {
 
@@ -13,10 +14,9 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
     : config_(config),
       parts_(parts),
       slots_(arch::kMaxKernelSlots),
-      free_residencies_(config.sms, config.sm.max_blocks >= 64
-                                        ? ~std::uint64_t{0}
-                                        : (std::uint64_t{1} << config.sm.max_blocks) - 1),
-      block_at_(std::size_t{config.sms} * config.sm.max_blocks, 0),
+      free_places_(config.sms, config.sm.max_blocks >= 64 ? ~std::uint64_t{0}
+                                                          : (std::uint64_t{1} << config.sm.max_blocks) - 1),
+      blocks_(std::size_t{config.sms} * config.sm.max_blocks),
       folded_(kMaxApps),
       folded_stalls_(config.sms, 0) {
   offered_.reserve(config.sms);
@@ -153,8 +153,8 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   ready_.clear();
   for (const arch::KernelSlot slot : dispatch_order_) {
     const RunningKernel& kernel = running(slot);
-    if (kernel.blocks_dispatched != kernel.blocks_total && sm.resident_blocks(slot) < sm.block_limit(slot) &&
-        sm.fits(kernel.resources))
+    const bool has_block = kernel.blocks_dispatched != kernel.blocks_total || kernel.blocks_waiting != 0;
+    if (has_block && sm.resident_blocks(slot) < sm.block_limit(slot) && sm.fits(kernel.resources))
       ready_.push_back(slot);
   }
   if (ready_.empty()) return false;
@@ -167,25 +167,54 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
 }
 
 void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechanisms& mechanisms) {
-  GPUMUX_CHECK(free_residencies_[id] != 0);
-  const auto place = static_cast<std::uint32_t>(std::countr_zero(free_residencies_[id]));
-  free_residencies_[id] &= free_residencies_[id] - 1;
-  const std::uint32_t residency = id * config_.sm.max_blocks + place;
-  const std::uint64_t index = kernel.blocks_dispatched;
-  block_at_[residency] = index;
-  parts_.sm(id).launch_block(kernel.slot, residency,
-                             slots_[kernel.slot].source->begin_block(index, residency, id, start), start);
-  mechanisms.block_began(kernel, index, place_of(residency), start);
+  GPUMUX_CHECK(free_places_[id] != 0);
+  const std::uint32_t place =
+      id * config_.sm.max_blocks + static_cast<std::uint32_t>(std::countr_zero(free_places_[id]));
+  free_places_[id] &= free_places_[id] - 1;
+  const std::uint64_t before = kernel.blocks_dispatched;
+  const std::uint32_t residency = next_block(kernel, place, id, start);
+  Block& block = blocks_[residency];
+  block.place = place;
+  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream), start, block.context.get());
+  block.context.reset();
+  mechanisms.block_began(kernel, block.index, place_of(place), start);
   mechanisms.block_scheduler().placed(id, kernel.slot);
-  if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
   parts_.wake(id, start);
   parts_.refill_now(id);
-  if (kernel.blocks_dispatched == kernel.blocks_total) mechanisms.kernel_fully_dispatched(kernel);
+  if (kernel.blocks_dispatched != before && kernel.blocks_dispatched == kernel.blocks_total)
+    mechanisms.kernel_fully_dispatched(kernel);
 }
 
-policy::BlockPlace WorkDistributor::place_of(std::uint32_t residency) const {
-  return {static_cast<SmId>(residency / config_.sm.max_blocks),
-          static_cast<std::uint16_t>(residency % config_.sm.max_blocks), residency};
+std::uint32_t WorkDistributor::next_block(RunningKernel& kernel, std::uint32_t place, SmId id, Cycle start) {
+  Slot& slot = slots_[kernel.slot];
+  if (!slot.waiting.empty()) {
+    const std::uint32_t residency = slot.waiting.front();
+    slot.waiting.pop_front();
+    --kernel.blocks_waiting;
+    blocks_[residency].stream->moved(id);
+    return residency;
+  }
+  std::uint32_t residency = place;
+  if (blocks_[residency].lives) {  // that one has left its place, and waits or runs elsewhere
+    const auto free = std::find_if(blocks_.begin() + config_.sms * config_.sm.max_blocks, blocks_.end(),
+                                   [](const Block& other) { return !other.lives; });
+    residency = static_cast<std::uint32_t>(free - blocks_.begin());
+    if (free == blocks_.end()) blocks_.emplace_back();
+  }
+  Block& block = blocks_[residency];
+  block.index = kernel.blocks_dispatched;
+  block.lives = true;
+  block.stream = slot.source->begin_block(block.index, residency, id, start);
+  if (keeps_records_)
+    block.stream =
+        std::make_unique<workload::ReplayStream>(std::move(block.stream), slot.source->static_table());
+  if (kernel.blocks_dispatched++ == 0) kernel.first_block_cycle = start;
+  return residency;
+}
+
+policy::BlockPlace WorkDistributor::place_of(std::uint32_t number) const {
+  return {static_cast<SmId>(number / config_.sm.max_blocks),
+          static_cast<std::uint16_t>(number % config_.sm.max_blocks), number};
 }
 
 // --- collection ---------------------------------------------------------------------------------------
@@ -202,11 +231,19 @@ bool WorkDistributor::collect(bool ends_now, Mechanisms& mechanisms) {
 }
 
 bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms) {
-  const policy::BlockPlace place = place_of(block.residency);
-  free_residencies_[sm] |= std::uint64_t{1} << place.slot;
+  const policy::BlockPlace place = place_of(blocks_[block.residency].place);
+  free_places_[sm] |= std::uint64_t{1} << place.slot;
   look_again();
   RunningKernel& kernel = running(block.kernel);
+  if (block.left != sm::Left::Ended) {
+    GPUMUX_CHECK(mechanisms.needs().block_stops);
+    wait(block, kernel);
+    mechanisms.block_left(kernel, place, block.time);
+    return false;
+  }
   ++kernel.blocks_done;
+  blocks_[block.residency].lives = false;
+  if (keeps_records_) block.stream = static_cast<workload::ReplayStream&>(*block.stream).release();
   slots_[block.kernel].source->end_block(std::move(block.stream));
   mechanisms.block_ended(kernel, place, block.time);
   if (kernel.blocks_done < kernel.blocks_total) return false;
@@ -218,6 +255,19 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
   mechanisms.kernel_ended(ended);
   slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
   return true;
+}
+
+/// Until an SM has room for it.
+void WorkDistributor::wait(sm::FinishedBlock& block, RunningKernel& kernel) {
+  Block& waiting = blocks_[block.residency];
+  waiting.stream = std::move(block.stream);
+  waiting.context = std::move(block.context);
+  if (block.left == sm::Left::Dropped) {
+    GPUMUX_CHECK(keeps_records_);
+    static_cast<workload::ReplayStream&>(*waiting.stream).restart();
+  }
+  slots_[block.kernel].waiting.push_back(block.residency);
+  ++kernel.blocks_waiting;
 }
 
 void WorkDistributor::recycle() {
@@ -262,7 +312,7 @@ Cycle WorkDistributor::next_arrival() const {
 
 bool WorkDistributor::blocks_wait() const {
   return std::any_of(running_.begin(), running_.end(), [](const RunningKernel& kernel) {
-    return kernel.blocks_dispatched < kernel.blocks_total;
+    return kernel.blocks_dispatched < kernel.blocks_total || kernel.blocks_waiting != 0;
   });
 }
 
@@ -316,9 +366,11 @@ void WorkDistributor::check_length(const RunningKernel& kernel, Cycle now) const
 std::string WorkDistributor::wait_report() const {
   std::string report;
   for (const RunningKernel& kernel : running_) {
-    report += fmt::format("{}: kernel {} (slot {}): {} of {} blocks dispatched, {} done\n",
-                          slots_[kernel.slot].context->name(), kernel.name, kernel.slot,
-                          kernel.blocks_dispatched, kernel.blocks_total, kernel.blocks_done);
+    report += fmt::format(
+        "{}: kernel {} (slot {}): {} of {} blocks dispatched, {} done{}\n",
+        slots_[kernel.slot].context->name(), kernel.name, kernel.slot, kernel.blocks_dispatched,
+        kernel.blocks_total, kernel.blocks_done,
+        kernel.blocks_waiting == 0 ? "" : fmt::format(", {} stopped and on no SM", kernel.blocks_waiting));
   }
   for (const Submitted& waiting : submitted_) {
     report += fmt::format("{}: kernel {}: launched, not taken yet\n", waiting.context->name(),
@@ -327,7 +379,8 @@ std::string WorkDistributor::wait_report() const {
   sm::WaitNames names;
   names.block = [this](arch::KernelSlot slot, std::uint32_t residency) {
     const Slot& s = slots_[slot];
-    return fmt::format("{}: kernel {} block {}", s.context->name(), s.source->name(), block_at_[residency]);
+    return fmt::format("{}: kernel {} block {}", s.context->name(), s.source->name(),
+                       blocks_[residency].index);
   };
   names.pc = [this](arch::KernelSlot slot, std::uint32_t pc) { return slots_[slot].source->describe_pc(pc); };
   std::string waits;

@@ -29,6 +29,8 @@ class WorkDistributor {
               std::unique_ptr<workload::KernelSource> kernel);
   void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
+  /// Blocks keep what they need to begin anew.
+  void keep_records() { keeps_records_ = true; }
   /// Something has changed that may let an SM take a block.
   void look_again() { may_place_ = true; }
   /// Forgets all work, so that nothing refers to the contexts any more.
@@ -104,6 +106,16 @@ class WorkDistributor {
     AppId app = 0;
     Cycle last_block_takes = 0;  // at least, from its dispatch to its end
     std::unique_ptr<workload::KernelSource> source;
+    std::deque<std::uint32_t>
+        waiting;  // blocks that have left their SM, by residency, the first that left first
+  };
+  /// A thread block from its first dispatch to its end. While it runs, an SM has its stream and its context.
+  struct Block {
+    std::uint64_t index = 0;  // in its grid
+    std::uint32_t place = 0;  // where it is, or was last
+    bool lives = false;
+    std::unique_ptr<workload::BlockStream> stream;
+    std::unique_ptr<sm::BlockContext> context;  // of one that was stopped
   };
 
   [[nodiscard]] std::size_t free_slot() const;
@@ -112,9 +124,13 @@ class WorkDistributor {
   bool dispatch_in(Cycle start, Mechanisms& mechanisms);
   bool dispatch_to(SmId sm, Cycle start, Mechanisms& mechanisms);
   void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms);
+  /// The next block of the kernel, new or one that has left its SM, for this place.
+  [[nodiscard]] std::uint32_t next_block(policy::RunningKernel& kernel, std::uint32_t place, SmId sm,
+                                         Cycle start);
   /// True: it was its kernel's last.
   bool take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms);
-  [[nodiscard]] policy::BlockPlace place_of(std::uint32_t residency) const;
+  void wait(sm::FinishedBlock& block, policy::RunningKernel& kernel);
+  [[nodiscard]] policy::BlockPlace place_of(std::uint32_t number) const;
   [[nodiscard]] policy::RunningKernel& running(arch::KernelSlot slot);
 
   const arch::MachineConfig& config_;
@@ -125,10 +141,13 @@ class WorkDistributor {
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
   std::vector<arch::KernelSlot> dispatch_order_;
-  std::vector<std::uint64_t> free_residencies_;  // [sm] mask of free block places
-  std::vector<std::uint64_t> block_at_;          // [residency] index in its grid
-  std::vector<SmId> offered_;                    // for dispatch_in()
-  std::vector<arch::KernelSlot> ready_;          // for dispatch_to()
+  std::vector<std::uint64_t> free_places_;  // [sm] mask of free block places
+  /// [residency] A block that begins has its place's number. With those that wait there may be more than
+  /// places.
+  std::vector<Block> blocks_;
+  bool keeps_records_ = false;
+  std::vector<SmId> offered_;            // for dispatch_in()
+  std::vector<arch::KernelSlot> ready_;  // for dispatch_to()
   bool may_place_ = false;
   std::vector<arch::KernelCounters> folded_;  // by app: counters of recycled slots
   std::vector<std::uint64_t> folded_stalls_;  // by SM: LSU stall cycles of recycled slots

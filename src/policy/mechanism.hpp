@@ -22,9 +22,13 @@ struct Needs {
   bool block_ends = false;     // block_ended()
   bool dispatch_ends = false;  // kernel_fully_dispatched()
   bool kernel_ends = true;     // kernel_ended()
+  /// block_left(); and that SmControl::stop_block() acts.
+  bool block_stops = false;
   /// Beside moments, and the same throughout a run: SMs count memory instructions in flight, so that
   /// set_memory_limit() acts without a memory scheme.
   bool memory_limits = false;
+  /// Likewise: streams keep what they have given, so that SmControl::drop_block() acts.
+  bool block_drops = false;
 };
 
 /// What a mechanism has to say of a run: named numbers, and curves by kernel. Names are lower_case.
@@ -60,6 +64,9 @@ class Mechanism {
   /// The kernel has handed its last block to an SM.
   virtual void kernel_fully_dispatched(Control&, const RunningKernel&) {}
   virtual void block_ended(Control&, const RunningKernel&, SmId) {}
+  /// A block that was stopped or dropped has left its SM. It is dispatched before those of its kernel that
+  /// have not begun.
+  virtual void block_left(Control&, const RunningKernel&, SmId) {}
   virtual void epoch_ended(Control&) {}
   /// All parts have come to the end of a window, and no block that ended in it has been collected. Windows in
   /// which nothing can happen are left out.

@@ -14,8 +14,8 @@ struct Launch {
 /// A place for a block, among those of all SMs.
 struct BlockPlace {
   SmId sm = 0;
-  std::uint16_t slot = 0;       // of the SM
-  std::uint32_t residency = 0;  // numbers the places of all SMs
+  std::uint16_t slot = 0;    // of the SM
+  std::uint32_t number = 0;  // numbers the places of all SMs
 };
 
 /// Several may watch a run. A run is the same with them and without: at events parts may be ahead of each
@@ -32,6 +32,8 @@ class Observer {
   virtual void block_began(const View&, const RunningKernel&, std::uint64_t /*index*/, const BlockPlace&,
                            Cycle) {}
   virtual void block_ended(const View&, const RunningKernel&, const BlockPlace&, Cycle) {}
+  /// It has left its place, to go on or to begin anew there or elsewhere: block_began() is called again.
+  virtual void block_left(const View&, const RunningKernel&, const BlockPlace&, Cycle) {}
   /// May throw UserError: what was asked for is too much.
   virtual void kernel_ended(const View&, const RunningKernel&) {}
   /// Called once, after the last cycle.

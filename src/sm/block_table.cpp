@@ -61,7 +61,8 @@ std::uint32_t BlockTable::present() const {
 }
 
 Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
-                         std::unique_ptr<workload::BlockStream> stream, Cycle start) {
+                         std::unique_ptr<workload::BlockStream> stream, Cycle start,
+                         const BlockContext* context) {
   const workload::BlockResources& resources = kernels_[kernel].resources;
   GPUMUX_CHECK(fits(resources) && stream->warps() <= resources.warps() && stream->warps() <= 64);
   std::size_t index = 0;
@@ -116,9 +117,51 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     warp.mem_next = source.mem_next;
     warp.finished = source.finished;
   }
+  if (context != nullptr) go_on(block, *context);
   // Warps without threads are impossible; a block without warps ends at once.
   if (block.alive == 0) check_finished(block);
   return block;
+}
+
+void BlockTable::go_on(Block& block, const BlockContext& context) {
+  block.barriers = context.barriers;
+  for (std::size_t w = 0; w < block.warps.size(); ++w) {
+    const BlockContext::WarpState& state = context.warps[w];
+    Warp& warp = warps_[block.warps[w]];
+    if (!state.alive) {
+      warp.alive = warp.starved = false;
+      --block.alive;
+      block.alive_warps &= ~(std::uint64_t{1} << w);
+    } else if (state.waits) {
+      warp.sync = Sync::Barrier;
+      warp.barrier = state.barrier;
+      ++block.at_barrier;
+    }
+  }
+}
+
+Block* BlockTable::find_running(std::uint32_t residency) {
+  for (const std::uint8_t index : order_) {
+    Block& block = blocks_[index];
+    if (block.residency == residency && block.alive > 0 && block.leaves == Left::Ended) return &block;
+  }
+  return nullptr;
+}
+
+bool BlockTable::in_flight(const Block& block) const {
+  return std::any_of(block.warps.begin(), block.warps.end(),
+                     [this](std::uint16_t slot) { return warps_[slot].memory_out > 0; });
+}
+
+BlockContext BlockTable::context_of(const Block& block) const {
+  BlockContext context;
+  context.barriers = block.barriers;
+  for (const std::uint16_t slot : block.warps) {
+    const Warp& warp = warps_[slot];
+    const bool alive = (block.alive_warps >> warp.index & 1U) != 0;
+    context.warps.push_back({alive, alive && warp.sync == Sync::Barrier, warp.barrier});
+  }
+  return context;
 }
 
 BlockTable::Released BlockTable::exits(std::uint32_t slot, Cycle now) {
@@ -197,7 +240,8 @@ void BlockTable::check_finished(Block& block) {
 }
 
 void BlockTable::give_back(Block& block) {
-  for (const std::uint16_t slot : block.warps) warps_[slot].resident = false;
+  for (const std::uint16_t slot : block.warps) warps_[slot].resident = warps_[slot].alive = false;
+  if (block.waits_to_leave) --stopping_;  // its last warp has exited before
   used_.threads -= block.threads;
   used_.warps -= block.stream->warps();
   used_.registers -= block.registers;

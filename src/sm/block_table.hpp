@@ -15,17 +15,11 @@
 #include "base/error.hpp"
 #include "base/huge_pages.hpp"
 #include "base/prefetch.hpp"
+#include "sm/block_context.hpp"
 #include "sm/warp.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::sm {
-
-/// One of a block's barriers between two openings.
-struct Barrier {
-  std::uint64_t warps = 0;  // that have arrived, by index within the block
-  std::uint32_t arrivals = 0;
-  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
-};
 
 /// With the Warps of its slots, all that there is to know of a resident block.
 struct Block {
@@ -44,8 +38,10 @@ struct Block {
   Cycle finish_at = kNever;
   bool wants_records = true;      // a warp may have fewer than the watermark left
   std::uint64_t alive_warps = 0;  // by index within the block
-  std::array<Barrier, 16> barriers{};
+  Barriers barriers{};
   bool resident = false;
+  Left leaves = Left::Ended;    // as has been asked; it then issues nothing more
+  bool waits_to_leave = false;  // it is not known when
 };
 
 class BlockTable {
@@ -96,8 +92,10 @@ class BlockTable {
   /// Takes a block in, of a bound kernel, for which fits() holds. Its warps get the lowest free slots in the
   /// order of their numbers, wait for their first fetch, and may be fetched from sync_until on: `start` +
   /// config.block_launch_latency. A block without warps ends at `start`.
+  /// `context`: of a block that goes on.
   Block& admit(arch::KernelSlot kernel, std::uint32_t residency,
-               std::unique_ptr<workload::BlockStream> stream, Cycle start);
+               std::unique_ptr<workload::BlockStream> stream, Cycle start,
+               const BlockContext* context = nullptr);
   /// A warp has issued its last instruction. This may open barriers, or end the block.
   Released exits(std::uint32_t slot, Cycle now);
   /// A warp arrives at barrier `number` (modulo 16), which opens after `expected` arrivals; 0: when all warps
@@ -112,10 +110,31 @@ class BlockTable {
     of.last_time = std::max(of.last_time, ready);
     if (of.alive == 0) check_finished(of);
   }
-  /// In this cycle a block ends, or none before.
+  /// The resident block of this number, if it has a warp that has not exited and has not been asked to leave.
+  [[nodiscard]] Block* find_running(std::uint32_t residency);
+  /// It is to leave: stopping() until leaves_at().
+  void ask_to_leave(Block& block, Left how) {
+    block.leaves = how;
+    block.waits_to_leave = true;
+    ++stopping_;
+  }
+  /// It does, in cycle `at`, unless its last warp has exited by then.
+  void leaves_at(Block& block, Cycle at) {
+    block.waits_to_leave = false;
+    --stopping_;
+    block.finish_at = at;
+    next_end_ = std::min(next_end_, at);
+  }
+  /// Some block has been asked to leave, and it is not known when it does.
+  [[nodiscard]] bool stopping() const { return stopping_ != 0; }
+  /// A memory instruction of the block is in flight.
+  [[nodiscard]] bool in_flight(const Block& block) const;
+  /// Of a block that leaves.
+  [[nodiscard]] BlockContext context_of(const Block& block) const;
+  /// In this cycle a block ends, or leaves, or none before.
   [[nodiscard]] Cycle next_end() const { return next_end_; }
-  /// Calls ended(block) for each that ends in `now` or before, the oldest first, when it has given back what
-  /// it used; its stream is there for the last time. True: there was one.
+  /// Calls ended(block) for each that ends or leaves in `now` or before, the oldest first, when it has given
+  /// back what it used; its stream is there for the last time. True: there was one.
   template <typename Ended>
   bool end_blocks(Cycle now, Ended&& ended) {
     next_end_ = kNever;
@@ -157,6 +176,7 @@ class BlockTable {
     workload::BlockResources resources;
     AppId app = 0;
   };
+  void go_on(Block& block, const BlockContext& context);
   void open(Block& block, std::uint32_t number, Cycle now, Released& released);
   bool try_open(Block& block, std::uint32_t number, Cycle now, Released& released);
   void open_if_stuck(Block& block, Cycle now, Released& released);
@@ -168,6 +188,7 @@ class BlockTable {
   HugePageVector<Block> blocks_;
   std::vector<std::uint8_t> order_;
   Cycle next_end_ = kNever;
+  std::uint32_t stopping_ = 0;
   Used used_;
   std::array<std::uint32_t, arch::kMaxKernelSlots> resident_{};
   std::array<std::uint32_t, arch::kMaxKernelSlots> limit_{};

@@ -48,11 +48,12 @@ void Sm::State::choose_carveout(Cycle now) {
 }
 
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
-                       std::unique_ptr<workload::BlockStream> stream, Cycle start) {
+                       std::unique_ptr<workload::BlockStream> stream, Cycle start,
+                       const BlockContext* context) {
   const AppId app = stage.kernel(slot).app;
   const bool first_of_app = table.resident_of(app) == 0;
   if (table.empty()) stage.begin(start);
-  Block& block = table.admit(slot, residency, std::move(stream), start);
+  Block& block = table.admit(slot, residency, std::move(stream), start, context);
   rare_next = std::min(rare_next, table.next_end());
   if (table.resident(slot) == 1) choose_carveout(start);
   if (memory_controlled && first_of_app) memory_arrived(app, start);
@@ -105,8 +106,12 @@ void Sm::State::rare_events(Cycle now) {
 
 void Sm::State::finish_blocks(Cycle now) {
   const bool some = table.end_blocks(now, [&](Block& block) {
-    for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!stage.any_out(slot));
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
+    if (block.alive > 0) {
+      hand_over(block, now);
+      return;
+    }
+    for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!stage.any_out(slot));
     ++count(block.kernel).blocks_completed;
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
   });

@@ -23,6 +23,16 @@ void FrontEnd::launched(Block& block) {
   refilled_ = true;
 }
 
+void FrontEnd::leaves(Block& block) {
+  for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
+    const Warp& warp = table_.warp(block.warps[w]);
+    workload::WarpStream& stream = block.stream->stream(w);
+    stream.next = warp.next;
+    stream.mem_next = warp.mem_next;
+    kernels_[block.kernel].supplied -= stream.available();
+  }
+}
+
 bool FrontEnd::refill_in_turn(std::uint32_t records) {
   if (records > watermark_) {
     watermark_ = records;

@@ -37,6 +37,8 @@ class FrontEnd {
   // --- records: instructions that a warp will execute, from the block's stream ------------------------
   /// A block has been admitted. Its warps' first instructions are fetched by reload().
   void launched(Block& block);
+  /// It leaves with what it has not issued.
+  void leaves(Block& block);
   /// The warp has few records left, fewer than the watermark: marks its block. True: it is refilled by
   /// refill_independent(), the sooner the better; else when its turn comes.
   bool ask_for_records(const Warp& warp) {

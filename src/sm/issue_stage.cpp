@@ -45,6 +45,7 @@ void IssueStage::launched(const Block& block, bool open, Cycle start) {
   for (const std::uint16_t slot : block.warps) {
     const Warp& warp = table_.warp(slot);
     scoreboard_.clear(slot);
+    if (!warp.alive) continue;  // it exited before its block came here
     Scheduler& scheduler = schedulers_[warp.scheduler];
     scheduler.by_age.push_back(warp.local);
     const WarpMask bit = WarpMask{1} << warp.local;
@@ -60,6 +61,29 @@ void IssueStage::exits(const Warp& warp, Cycle now) {
   std::erase(scheduler.by_age, warp.local);
   scheduler.order.left(warp.local);
   look_again(warp.scheduler, now);
+}
+
+void IssueStage::hold(const Block& block) {
+  for (const std::uint16_t slot : block.warps) {
+    const Warp& warp = table_.warp(slot);
+    schedulers_[warp.scheduler].allowed &= ~(WarpMask{1} << warp.local);
+  }
+}
+
+void IssueStage::leaves(const Block& block, Cycle now) {
+  for (const std::uint16_t slot : block.warps) {
+    const Warp& warp = table_.warp(slot);
+    if ((block.alive_warps >> warp.index & 1U) == 0) continue;
+    for (WarpMask& ready : schedulers_[warp.scheduler].ready_unit) ready &= ~(WarpMask{1} << warp.local);
+    memory_.forget(warp.scheduler, warp.local, block.app);
+    exits(warp, now);
+  }
+}
+
+Cycle IssueStage::results_at(const Block& block) const {
+  Cycle latest = 0;
+  for (const std::uint16_t slot : block.warps) latest = std::max(latest, scoreboard_.latest(slot));
+  return latest;
 }
 
 void IssueStage::end(Cycle now) {
@@ -80,7 +104,8 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
     if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const WarpMask bit = WarpMask{1} << warp.local;
-    scheduler.allowed = gate.open(warp.kernel) ? scheduler.allowed | bit : scheduler.allowed & ~bit;
+    const bool open = gate.open(warp.kernel) && table_.block(warp.block).leaves == Left::Ended;
+    scheduler.allowed = open ? scheduler.allowed | bit : scheduler.allowed & ~bit;
   }
   for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;
        limited_kernels &= limited_kernels - 1) {

@@ -60,6 +60,12 @@ class IssueStage {
   void launched(const Block& block, bool open, Cycle start);
   /// The warp has issued its last instruction.
   void exits(const Warp& warp, Cycle now);
+  /// The block's warps issue nothing more,
+  void hold(const Block& block);
+  /// and are gone.
+  void leaves(const Block& block, Cycle now);
+  /// All results of its warps that do not come from memory are there.
+  [[nodiscard]] Cycle results_at(const Block& block) const;
   /// Cycles of schedulers count from `start` on: the first block comes to an empty SM,
   void begin(Cycle start) { settle(start); }
   /// up to the end of `now`: the last one has gone.

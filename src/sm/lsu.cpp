@@ -51,10 +51,12 @@ void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
       if (warp.sync == Sync::Fence ? warp.memory_out == 0 : warp.wait == Wait::Memory && warp.wake == kNever)
         stage.place(op.warp, now, now);
     }
-  }
-  if (op.holds_block) {
-    table.load_done(op.block, ready);
-    rare_next = std::min(rare_next, table.next_end());
+    if (op.holds_block) {
+      table.load_done(op.block, ready);
+      rare_next = std::min(rare_next, table.next_end());
+    }
+    if (table.stopping()) [[unlikely]]
+      look_at_leaving(table.block(op.block), now);
   }
 }
 

@@ -59,6 +59,13 @@ class Scoreboard {
       if (entries[inst.slot[i]] == kOut) return inst.slot[i];
     return -1;
   }
+  /// All results that do not come from memory are there; 0: they are.
+  [[nodiscard]] Cycle latest(std::uint32_t warp) const {
+    Entry latest = 0;
+    for (const Entry* entry = row(warp); entry != row(warp) + stride_; ++entry)
+      if (*entry != kOut) latest = std::max(latest, *entry);
+    return latest == 0 ? 0 : cycle(latest);
+  }
   [[nodiscard]] bool any_out(std::uint32_t warp) const {
     return std::find(row(warp), row(warp) + stride_, kOut) != row(warp) + stride_;
   }

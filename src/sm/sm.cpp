@@ -14,8 +14,8 @@ void Sm::bind_kernel(KernelSlot slot, const KernelContext& context) { state_->bi
 bool Sm::fits(const workload::BlockResources& resources) const { return state_->table.fits(resources); }
 
 void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
-                      Cycle start) {
-  state_->launch(slot, residency, std::move(block), start);
+                      Cycle start, const BlockContext* context) {
+  state_->launch(slot, residency, std::move(block), start, context);
 }
 
 std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.resident(slot); }

@@ -16,6 +16,7 @@
 #include "arch/statistics.hpp"
 #include "engine/part.hpp"
 #include "noc/partition_map.hpp"
+#include "sm/block_context.hpp"
 #include "sm/timing_table.hpp"
 #include "workload/stream.hpp"
 
@@ -39,13 +40,16 @@ struct KernelContext {
   bool refills_independently = false;
 };
 
-/// A block that ended in the last window. Its stream is handed over with it: streams of an application share
-/// their source's buffers, so they are given back between windows alone, never by the threads that run SMs.
+/// A block that ended or left in the last window. Its stream is handed over with it: streams of an
+/// application share their source's buffers, so they are given back between windows alone, never by the
+/// threads that run SMs.
 struct FinishedBlock {
   KernelSlot kernel;
   std::uint32_t residency;  // as given at launch
   Cycle time;
   std::unique_ptr<workload::BlockStream> stream;
+  Left left = Left::Ended;
+  std::unique_ptr<BlockContext> context = nullptr;  // of one that was stopped
 };
 
 /// How describe_waits() names what only the machine knows; without them it prints numbers.
@@ -66,8 +70,9 @@ class Sm final : public arch::SmControl {
   /// True when registers, shared memory, threads, warps and block slots suffice for one more block.
   [[nodiscard]] bool fits(const workload::BlockResources& resources) const;
   /// The block's warps can issue from `start` + block_launch_latency on. fits() must hold.
+  /// `context`: of one that was stopped, here or elsewhere, and goes on.
   void launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
-                    Cycle start);
+                    Cycle start, const BlockContext* context = nullptr);
   /// Of all kernels.
   [[nodiscard]] std::uint32_t all_resident_blocks() const;
   /// No resident block, no request outstanding of this kernel (stores included).

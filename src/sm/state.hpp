@@ -30,7 +30,7 @@ struct Sm::State {
   // --- blocks.cpp -------------------------------------------------------------------------------
   void bind(KernelSlot slot, const KernelContext& context);
   void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
-              Cycle start);
+              Cycle start, const BlockContext* context);
   void choose_carveout(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
@@ -42,6 +42,12 @@ struct Sm::State {
   [[nodiscard]] Cycle end_of_window(Cycle now) const { return now - now % window + window; }
   void find_rare() { rare_next = std::min({table.next_end(), gate.next(), triggers.next()}); }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
+
+  // --- block_life.cpp ---------------------------------------------------------------------------
+  void ask_to_leave(std::uint32_t residency, Left how);
+  /// A block that has been asked to leave may be ready to.
+  void look_at_leaving(Block& block, Cycle now);
+  void hand_over(Block& block, Cycle now);
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end, Cycle credits_known);

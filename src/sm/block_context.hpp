@@ -1,0 +1,37 @@
+// What a thread block takes along when it leaves an SM and is to go on, beside its stream.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace gpumux::sm {
+
+/// One of a block's barriers between two openings.
+struct Barrier {
+  std::uint64_t warps = 0;  // that have arrived, by index within the block
+  std::uint32_t arrivals = 0;
+  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
+};
+using Barriers = std::array<Barrier, 16>;
+
+/// How a block has left its SM.
+enum class Left : std::uint8_t {
+  Ended,    // all its warps have exited
+  Stopped,  // to go on where it stands
+  Dropped   // to begin anew
+};
+
+/// A block leaves with nothing in flight, so that registers are all there, and fences passed. What its
+/// registers and shared memory hold is in its stream.
+struct BlockContext {
+  struct WarpState {
+    bool alive = true;   // has not exited
+    bool waits = false;  // at the barrier of this number
+    std::uint8_t barrier = 0;
+  };
+  std::vector<WarpState> warps;  // by index within the block
+  Barriers barriers{};
+};
+
+}  // namespace gpumux::sm

@@ -1,0 +1,56 @@
+// Blocks that leave before their end: stopped, to go on elsewhere, or dropped, to begin anew.
+#include <algorithm>
+
+#include "sm/state.hpp"
+
+namespace gpumux::sm {
+
+void Sm::stop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Stopped); }
+
+void Sm::drop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Dropped); }
+
+std::vector<arch::ResidentBlock> Sm::blocks() const {
+  std::vector<arch::ResidentBlock> blocks;
+  for (const std::uint8_t index : state_->table.order()) {
+    const Block& block = state_->table.block(index);
+    blocks.push_back({block.kernel, block.residency, block.leaves != Left::Ended});
+  }
+  return blocks;
+}
+
+void Sm::State::ask_to_leave(std::uint32_t residency, Left how) {
+  Block* const block = table.find_running(residency);
+  if (block == nullptr) return;
+  table.ask_to_leave(*block, how);
+  stage.hold(*block);
+  look_at_leaving(*block, known_now());
+}
+
+/// It leaves when memory has performed what it has in flight, and all other results are there; one that is
+/// dropped, at once: what is in flight then finds its warps gone.
+void Sm::State::look_at_leaving(Block& block, Cycle now) {
+  if (!block.waits_to_leave || block.alive == 0) return;
+  Cycle at = now;
+  if (block.leaves == Left::Stopped) {
+    if (table.in_flight(block)) return;
+    at = std::max({at, block.last_time, stage.results_at(block)});
+    for (const std::uint16_t slot : block.warps) {
+      const Warp& warp = table.warp(slot);
+      at = std::max(at, warp.memory_until);
+      if (warp.sync == Sync::Released) at = std::max(at, warp.sync_until);
+    }
+  }
+  table.leaves_at(block, at);
+  find_rare();
+}
+
+void Sm::State::hand_over(Block& block, Cycle now) {
+  stage.leaves(block, now);
+  front.leaves(block);
+  warps_changed(block.kernel, now);
+  FinishedBlock gone{block.kernel, block.residency, block.finish_at, std::move(block.stream), block.leaves};
+  if (block.leaves == Left::Stopped) gone.context = std::make_unique<BlockContext>(table.context_of(block));
+  finished.push_back(std::move(gone));
+}
+
+}  // namespace gpumux::sm
