@@ -219,12 +219,13 @@ class IssueStage {
   [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                         Cycle now, std::uint32_t later, const Pipes& pipes);
   [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
-  // memory_issue.cpp
+  /// Of the scheduler's warps, those held back by a limit of the memory scheme.
   [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
     if (!memory_concerned_) return 0;
     look_at_memory(scheduler, index);
     return memory_.limited(index);
   }
+  /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
   std::uint32_t count_;     // of schedulers

@@ -160,8 +160,10 @@ void Sm::State::check_drained(bool credits_home) const {
   check(leaked == nullptr, leaked);
   check(memory.drained(), "a memory instruction of a memory scheme");
   check(front.misses() == 0, "an instruction miss");
-  for (KernelSlot slot = 0; slot < counters.size(); ++slot)
-    check(front.records_left(slot, counters[slot].warp_instructions) == 0, "a record of a stream");
+  for (std::size_t slot = 0; slot < counters.size(); ++slot) {
+    const auto kernel = static_cast<KernelSlot>(slot);
+    check(front.records_left(kernel, counters[slot].warp_instructions) == 0, "a record of a stream");
+  }
   check(stage.drained(), "a warp of a scheduler");
   const std::uint32_t credits = lsu.network().injection().all_credits();
   const std::uint32_t most = lsu.network().network().request_credits;

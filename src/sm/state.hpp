@@ -34,6 +34,7 @@ struct Sm::State {
   void choose_carveout(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
+  /// Warps that a barrier has let go.
   void place_released(const Block& block, BlockTable::Released released, Cycle now);
   void finish_blocks(Cycle now);
   void rare_events(Cycle now);
@@ -67,7 +68,7 @@ struct Sm::State {
     __builtin_prefetch(warp.next);
     __builtin_prefetch(warp.mem_next);
   }
-  // Order: the warp scheduler's class. kControl: with a memory scheme (memory_issue.cpp).
+  // Order: the warp scheduler's class. kControl: with a memory scheme.
   template <typename Order, bool kControl>
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
@@ -92,6 +93,7 @@ struct Sm::State {
   }
   void end_memory(Cycle now);
   void memory_ends(AppId app, Cycle at, Cycle now);
+
   // --- issue_gate.cpp ---------------------------------------------------------------------------
   /// The gate may have opened or closed for these kernels (bits).
   void gate_changed(std::uint32_t changed, Cycle now);
