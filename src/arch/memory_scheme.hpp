@@ -34,6 +34,7 @@ struct MemoryScheme {
   /// The order is that of all instructions for the load/store unit; else only of those that access L1.
   bool orders_all = true;
   bool on_demand = false;       // somebody may set limits during the run (arch::SmControl::set_memory_limit)
+  bool ways_on_demand = false;  // or of L1's ways (set_l1_ways)
   bool divides_ways = false;    // UCP
   bool divides_misses = false;  // MSHRs and the miss queue, evenly
 

@@ -66,6 +66,10 @@ struct ResidentBlock {
 ///   quotas, ways and shares of L1's resources from the memory scheme.
 /// - set_memory_limit: at most so many (1 or more) memory instructions of the application in flight; acts
 ///   while a memory scheme is on, or a mechanism has said that it needs it (policy::Needs).
+/// - set_l1_ways: in a full set of L1, at most so many lines are the application's: with as many, one of its
+/// own makes
+///   place for the next; 0: as many as there are. Acts while a mechanism has said that it needs it
+///   (policy::Needs::l1_ways), and where no memory scheme divides the ways.
 #define GPUMUX_SM_KNOBS(KNOB)                                                                    \
   KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))                \
   KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                        \
@@ -78,7 +82,8 @@ struct ResidentBlock {
   KNOB(stop_block, (std::uint32_t residency), (residency))                                       \
   KNOB(drop_block, (std::uint32_t residency), (residency))                                       \
   KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                         \
-  KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))
+  KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))                         \
+  KNOB(set_l1_ways, (AppId app, std::uint32_t ways), (app, ways))
 
 template <typename... T>
 void unused(const T&...) {}

@@ -32,7 +32,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {
   if (mechanisms_.needs().block_drops) work_.keep_records();
-  if (!mechanisms_.memory().on()) return;
+  if (!mechanisms_.memory().on() && !mechanisms_.memory().ways_on_demand) return;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(mechanisms_.memory());
 }
 

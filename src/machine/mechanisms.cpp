@@ -17,7 +17,10 @@ Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy>
       observers_(std::move(observers)),
       memory_scheme_(memory),
       memory_(memory) {
-  memory_scheme_.on_demand = policy_->needs(machine).memory_limits || blocks_->needs(machine).memory_limits;
+  for (const policy::Needs& needs : {policy_->needs(machine), blocks_->needs(machine)}) {
+    memory_scheme_.on_demand = memory_scheme_.on_demand || needs.memory_limits;
+    memory_scheme_.ways_on_demand = memory_scheme_.ways_on_demand || needs.l1_ways;
+  }
   seats_.reserve(3);
   if (memory_scheme_.on()) seats_.emplace_back(machine, memory_);
   seats_.emplace_back(machine, *policy_);

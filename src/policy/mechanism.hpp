@@ -27,6 +27,8 @@ struct Needs {
   /// Beside moments, and the same throughout a run: SMs count memory instructions in flight, so that
   /// set_memory_limit() acts without a memory scheme.
   bool memory_limits = false;
+  /// Likewise: L1 knows whose its lines are, so that set_l1_ways() acts.
+  bool l1_ways = false;
   /// Likewise: streams keep what they have given, so that SmControl::drop_block() acts.
   bool block_drops = false;
 };

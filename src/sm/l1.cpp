@@ -159,6 +159,18 @@ void L1::divide_ways(const std::array<std::uint32_t, kMaxApps>& granted) {
   for (std::size_t app = 0; app < kMaxApps; ++app) granted_[app] = std::max(granted[app], 1U);
 }
 
+void L1::begin_way_limits() {
+  GPUMUX_CHECK(!divides_ways_ && mshrs_.in_use() == 0);
+  owner_.resize(lines_.size(), 0);
+  divides_ways_ = limits_ways_ = true;
+  granted_.fill(max_ways_);
+}
+
+void L1::limit_ways(AppId app, std::uint32_t ways) {
+  GPUMUX_DCHECK(limits_ways_);
+  granted_[app] = ways == 0 ? max_ways_ : ways;
+}
+
 void L1::divide_mshrs(std::uint32_t each) {
   GPUMUX_CHECK(divides_mshrs_ || mshrs_.in_use() == 0);
   divides_mshrs_ = true;
@@ -173,6 +185,11 @@ std::uint16_t L1::victim(const Set& set, AppId app) {
     own += mine ? 1U : 0U;
     std::uint16_t& oldest = mine ? oldest_own : oldest_other;
     if (oldest == kNone && !reserved(lines_[index])) oldest = index;
+  }
+  if (own < granted_[app] && limits_ways_) {
+    std::uint16_t oldest = set.oldest;
+    while (oldest != kNone && reserved(lines_[oldest])) oldest = lines_[oldest].newer;
+    return oldest;
   }
   return own < granted_[app] && oldest_other != kNone ? oldest_other : oldest_own;
 }

@@ -112,6 +112,11 @@ class L1 {
   /// oldest line of another, one that does not evicts its own, and has to wait when these are all reserved.
   /// Before the first access for the first time.
   void divide_ways(const std::array<std::uint32_t, kMaxApps>& granted);
+  /// Lines know from now on whose they are, and limit_ways() holds; before the first access.
+  void begin_way_limits();
+  /// Of a full set, the application's lines are at most so many: with as many, its own oldest one goes for
+  /// its next, else the oldest of all. 0: no limit.
+  void limit_ways(AppId app, std::uint32_t ways);
   /// From now on an application has at most so many MSHRs. Before the first access for the first time.
   void divide_mshrs(std::uint32_t each);
   /// Accesses are counted in sectors or lines.
@@ -206,7 +211,7 @@ class L1 {
   void drop(std::uint16_t index, Set& set);
   /// Frees space until one line fits. False: every line is reserved.
   [[nodiscard]] bool make_room(Set& set, AppId app);
-  /// Of divided ways, the line that goes for one of the application; kNone: it has to wait.
+  /// Of divided or limited ways, the line that goes for one of the application; kNone: it has to wait.
   [[nodiscard]] std::uint16_t victim(const Set& set, AppId app);
   [[nodiscard]] bool lacks_way(Set& set, AppId app);
   [[nodiscard]] bool make_room_in_share(Set& set, AppId app);
@@ -218,8 +223,9 @@ class L1 {
   bool on_miss_;
   bool xor_index_;
   bool write_evict_;
-  bool power_of_two_;  // sets
-  bool divides_ways_ = false;
+  bool power_of_two_;          // sets
+  bool divides_ways_ = false;  // or limits them: lines have owners
+  bool limits_ways_ = false;
   bool divides_mshrs_ = false;
   std::uint32_t mshr_limit_;
   std::uint32_t merge_limit_;

@@ -19,10 +19,19 @@ namespace gpumux::sm {
 class L1Shares {
  public:
   /// From now on the scheme's; before the first access.
-  void begin(const arch::MemoryScheme& scheme, const L1& l1) {
+  void begin(const arch::MemoryScheme& scheme, L1& l1) {
     divides_ways_ = scheme.divides_ways;
+    limits_ways_ = scheme.ways_on_demand && !scheme.divides_ways;
+    if (limits_ways_) l1.begin_way_limits();
     divides_misses_ = scheme.divides_misses;
     ways_.begin(l1.sets(), l1.max_ways(), scheme.divides_ways ? scheme.ways_interval : 0);
+  }
+  /// At most so many ways of a full set; 0: all. False: they are not limited by this.
+  bool limit_ways(AppId app, std::uint32_t ways, L1& l1) {
+    if (!limits_ways_) return false;
+    granted_[app] = ways;
+    l1.limit_ways(app, ways);
+    return true;
   }
   [[nodiscard]] bool divides() const { return divides_ways_ || divides_misses_; }
   [[nodiscard]] bool divides_ways() const { return divides_ways_; }
@@ -87,6 +96,7 @@ class L1Shares {
  private:
   std::uint32_t queue_each_ = 0;  // entries that an application may take; 0: all
   bool divides_ways_ = false;
+  bool limits_ways_ = false;
   bool divides_misses_ = false;
   std::array<std::uint32_t, kMaxApps> queued_{};   // while they are divided
   std::array<std::uint32_t, kMaxApps> granted_{};  // ways

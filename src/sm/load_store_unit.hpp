@@ -107,6 +107,10 @@ class LoadStoreUnit {
     shares_.divide(apps, l1_, config_.l1);
     retry(now);  // its head may have more now
   }
+  /// See arch::SmControl.
+  void limit_ways(AppId app, std::uint32_t ways, Cycle now) {
+    if (shares_.limit_ways(app, ways, l1_)) retry(now);  // its head may have more now
+  }
   /// Ways of a set that an application is granted; 0 while they are not divided.
   [[nodiscard]] std::uint32_t ways_of(AppId app) const { return shares_.ways_of(app); }
   /// L1 has so many bytes from now on (unified L1 and shared memory); `apps`: as for share().

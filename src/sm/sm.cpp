@@ -52,6 +52,8 @@ void Sm::set_memory_limit(AppId app, std::uint32_t limit) {
   if (state_->memory.set_limit(app, limit)) state_->stage.below_limit(state_->now_);
 }
 
+void Sm::set_l1_ways(AppId app, std::uint32_t ways) { state_->lsu.limit_ways(app, ways, state_->now_); }
+
 arch::MemoryClient Sm::memory_client(AppId app) const {
   arch::MemoryClient client = state_->memory.client(app);
   client.ways = state_->lsu.ways_of(app);

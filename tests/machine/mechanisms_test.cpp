@@ -304,5 +304,40 @@ TEST(Mechanisms, LimitsOfMemoryInstructionsActWithoutAScheme) {
   EXPECT_LT(held.apps[1].counters.memory_instructions, free.apps[1].counters.memory_instructions);
 }
 
+/// Limits what the second application has of L1.
+class Confining final : public policy::Policy {
+ public:
+  explicit Confining(std::uint32_t ways) : ways_(ways) {}
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.l1_ways = true}; }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    std::vector<arch::KernelSlot> order;
+    for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      control.sm(sm).limit_blocks(kernel.slot, 2);
+      control.sm(sm).set_l1_ways(1, ways_);
+      EXPECT_EQ(static_cast<const policy::Control&>(control).sm(sm).memory_client(1).ways, ways_);
+    }
+    control.set_dispatch_order(order);
+  }
+
+ private:
+  std::uint32_t ways_;
+};
+
+TEST(Mechanisms, WaysOfL1CanBeLimitedDuringARun) {
+  experiment::RunSpec spec;
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=2"});
+  for (const char* app : {"stencil:nx=66,ny=66,nz=10,steps=2", "stream:blocks=200"})
+    spec.apps.push_back(experiment::builtin_app(app));
+  spec.policy = policy::parse_choice("leftover");
+  spec.cycles = 30'000;
+  const auto misses = [&](std::uint32_t ways) {
+    const experiment::RunResult result = experiment::simulate_under(spec, std::make_unique<Confining>(ways));
+    const arch::KernelCounters& counters = result.apps[0].counters;
+    return static_cast<double>(counters.l1_misses) / static_cast<double>(counters.l1_accesses);
+  };
+  EXPECT_LT(misses(1), misses(0));
+}
+
 }  // namespace
 }  // namespace gpumux

@@ -211,6 +211,39 @@ TEST(DividedWays, WhoHasFewerTakesTheOldestOfAnother) {
   EXPECT_FALSE(touch(l1, 100, 1));
 }
 
+TEST(LimitedWays, WhoHasItsWaysReplacesItsOwnOthersTheOldest) {
+  L1 l1(one_set(4));
+  l1.begin_way_limits();
+  l1.limit_ways(1, 2);
+  for (std::uint64_t line : {1, 2, 3, 4}) touch(l1, line, 0);
+  touch(l1, 100, 1);  // takes the place of 1
+  touch(l1, 101, 1);  // and of 2
+  touch(l1, 102, 1);  // has two: takes that of 100
+  EXPECT_TRUE(touch(l1, 3, 0));
+  EXPECT_TRUE(touch(l1, 4, 0));
+  EXPECT_TRUE(touch(l1, 102, 1));
+  EXPECT_TRUE(touch(l1, 101, 1));
+  touch(l1, 5, 0);  // no limit: the oldest of all, 3
+  EXPECT_TRUE(touch(l1, 101, 1));
+  EXPECT_FALSE(touch(l1, 3, 0));  // it takes the place of 4, the oldest then
+  l1.limit_ways(1, 0);
+  touch(l1, 103, 1);  // the oldest of all, 102
+  EXPECT_TRUE(touch(l1, 101, 1));
+  EXPECT_TRUE(touch(l1, 5, 0));
+  EXPECT_TRUE(touch(l1, 3, 0));
+}
+
+TEST(LimitedWays, WithoutALimitReplacementIsAsItWas) {
+  L1 plain(one_set(4)), limited(one_set(4));
+  limited.begin_way_limits();
+  std::uint64_t line = 1;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    line = line * 29 % 61;
+    const auto app = static_cast<AppId>(i % 3);
+    EXPECT_EQ(touch(plain, line % 7, app), touch(limited, line % 7, app)) << i;
+  }
+}
+
 TEST(DividedWays, AShareThatIsAllReservedIsAReservationFailure) {
   L1 l1(one_set(4));
   l1.divide_ways(grants(3, 1));
