@@ -68,14 +68,12 @@ bool WorkDistributor::room_for_kernel() const {
          free_slot() != slots_.size();  // else the others still drain
 }
 
-bool WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
-  bool some = false;
-  for (; kernel_has_arrived() && room_for_kernel(); some = true) {
+void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
+  while (kernel_has_arrived() && room_for_kernel()) {
     Submitted submitted = std::move(submitted_.front());
     submitted_.pop_front();
     admit(std::move(submitted), mechanisms);
   }
-  return some;
 }
 
 void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {

@@ -38,8 +38,8 @@ class WorkDistributor {
 
   // --- once per window, in this order -------------------------------------------------------------------
   void admit_copies();
-  /// Kernels that have arrived, as far as there is room. True: some were.
-  bool admit_kernels(Mechanisms& mechanisms);
+  /// Kernels that have arrived, as far as there is room.
+  void admit_kernels(Mechanisms& mechanisms);
   void dispatch(Mechanisms& mechanisms);
   /// Blocks that have ended by now(); of SMs that are ahead only if `ends_now`: a kernel's end is due. True:
   /// a kernel has ended. Throws SimulationFault for one that was too long.

@@ -16,7 +16,7 @@
 
 namespace gpumux::testing_support {
 
-class FunctionalHost final : public runtime::Host {
+class FunctionalHost : public runtime::Host {
  public:
   /// `optimize`: of ptx::CompileOptions.
   explicit FunctionalHost(int optimize) { options_.optimize = optimize; }
@@ -65,7 +65,7 @@ class FunctionalHost final : public runtime::Host {
     config.dynamic_shared_bytes = spec.shared_bytes;
     config.parameters = std::move(parameters);
     const auto launch = modules_.at(module)->launch(*info, std::move(config));
-    warp_instructions_[kernel] += emulator::run_functionally(*launch);
+    warp_instructions_[kernel] += run(*launch);
   }
   runtime::StreamId create_stream() override { return 1; }
   runtime::EventId create_event() override { return 0; }
@@ -80,6 +80,8 @@ class FunctionalHost final : public runtime::Host {
   [[nodiscard]] std::uint64_t leaked_bytes() const { return memory_.allocated_bytes() - module_bytes_; }
 
  protected:
+  /// Returns the instructions that warps have executed.
+  virtual std::uint64_t run(workload::KernelSource& kernel) { return emulator::run_functionally(kernel); }
   [[nodiscard]] bool is_idle(WaitFor::What, std::uint32_t) const override { return true; }
   void wait_until_idle(WaitFor::What, std::uint32_t) override {}
 

@@ -6,6 +6,7 @@
 #include "arch/config_file.hpp"
 #include "experiment/run.hpp"
 #include "tests/figures.hpp"
+#include "tests/restless.hpp"
 #include "tests/trace/trace_folder.hpp"
 
 namespace gpumux::trace::test {
@@ -194,6 +195,35 @@ TEST_P(RunAheadOfOthers, WithShortBlocksToDispatch) {
       expect_same(spec, std::to_string(rate) + " blocks a cycle after " + std::to_string(latency));
     }
   }
+}
+
+// Blocks of traces refill themselves, by the threads that run SMs.
+TEST_P(RunAheadOfOthers, WithBlocksThatStopMoveAndBeginAnew) {
+  std::uint64_t left = 0;
+  for (const char* machine : {"v100", "dai18-maxwell"}) {
+    for (std::uint32_t drops = 0; drops < 4; ++drops) {
+      experiment::RunSpec spec;
+      spec.machine = arch::load_machine(machine);
+      spec.machine.sms = 4;
+      spec.machine.sm.max_blocks = 4;
+      spec.policy = policy::parse_choice("leftover");
+      for (std::uint32_t i = 0; i < 2; ++i)
+        spec.apps.push_back(app(trace(10 * GetParam() + i), "trace " + std::to_string(i)));
+      const auto figures_of = [&] {
+        gpumux::test::Restless::Seen seen;
+        auto policy = std::make_unique<gpumux::test::Restless>(GetParam(), 300, 8, drops, seen);
+        const experiment::RunResult result = experiment::simulate_under(spec, std::move(policy));
+        left += seen.left;
+        return gpumux::figures(result);
+      };
+      const std::string first = figures_of();
+      spec.threads = 3;
+      EXPECT_EQ(first, figures_of()) << machine << ", 3 threads";
+      spec.no_skip = true;
+      EXPECT_EQ(first, figures_of()) << machine << ", window by window";
+    }
+  }
+  EXPECT_GT(left, 1000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RunAheadOfOthers, testing::Values(1U, 2U, 3U),

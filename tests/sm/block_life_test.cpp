@@ -1,0 +1,182 @@
+// Blocks that leave an SM before their end, and go on or begin anew on another: by hand.
+#include "sm/harness.hpp"
+
+namespace gpumux::sm::testing {
+namespace {
+
+constexpr workload::BlockResources kOneWarp{32, 16, 0};
+
+/// Moves the block that has left `from` to `to`.
+void move(Bench& from, Bench& to, Cycle start) {
+  FinishedBlock& block = from.ended.back();
+  to.sm.launch_block(block.kernel, block.residency, std::move(block.stream), start, block.context.get());
+}
+
+// A load, and an instruction that waits for it.
+struct LoadAndUse {
+  LoadAndUse() {
+    program.add(load(1));
+    program.add(alu(2, {1}));
+    code.global(0, 7).run(1);
+  }
+  Program program;
+  WarpCode code;
+};
+
+TEST(BlockLife, AStoppedBlockWaitsForItsLoad) {
+  const LoadAndUse at;
+  WarpCode load_alone;
+  load_alone.global(0, 7);
+  const Cycle there = time_of(plain_machine(), at.program, {load_alone});  // it ends with its data
+  Bench bench(plain_machine());
+  bench.start(at.program, {at.code});
+  bench.window(10);  // the load is under way
+  ASSERT_EQ(bench.counters().warp_instructions, 1U);
+  bench.sm.stop_block(0);
+  EXPECT_EQ(bench.sm.blocks(), (std::vector<arch::ResidentBlock>{{0, 0, true}}));
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Stopped);
+  EXPECT_EQ(bench.ended[0].time, there);
+  EXPECT_EQ(bench.counters().warp_instructions, 1U);
+  EXPECT_EQ(bench.counters().blocks_completed, 0U);
+  EXPECT_TRUE(bench.sm.fits(kOneWarp));
+
+  Bench other(plain_machine());
+  other.bind(at.program, kOneWarp);
+  move(bench, other, 0);
+  other.finish();
+  ASSERT_EQ(other.ended.size(), 1U);
+  EXPECT_EQ(other.ended[0].left, Left::Ended);
+  EXPECT_EQ(other.counters().warp_instructions, 1U);
+  EXPECT_EQ(other.counters().memory_instructions, 0U);
+  // Its register is there: it ends as a block of that instruction alone.
+  WarpCode use_alone;
+  use_alone.run(1);
+  EXPECT_EQ(other.ended[0].time, time_of(plain_machine(), at.program, {use_alone}));
+}
+
+TEST(BlockLife, AStoppedBlockWaitsForItsStores) {
+  Program program;
+  program.add(store());
+  program.add(alu(1));
+  WarpCode code;
+  code.global(0, 7).run(1);
+  Bench bench(plain_machine(), 500);
+  bench.keep_sent = true;
+  bench.start(program, {code});
+  bench.window(2);  // launch at 0, fetch in 0, issue in 1
+  ASSERT_EQ(bench.counters().warp_instructions, 1U);
+  bench.sm.stop_block(0);
+  bench.finish();
+  ASSERT_EQ(bench.sent.size(), 1U);
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Stopped);
+  EXPECT_GT(bench.ended[0].time, 500U);
+}
+
+TEST(BlockLife, ADroppedBlockLeavesAtOnceAndItsLoadFindsNobody) {
+  const LoadAndUse at;
+  Bench bench(plain_machine(), 300);
+  bench.start(at.program, {at.code});
+  bench.window(10);
+  bench.sm.drop_block(0);
+  bench.window(15);
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Dropped);
+  EXPECT_EQ(bench.ended[0].time, 10U);
+  EXPECT_EQ(bench.ended[0].context, nullptr);
+  EXPECT_TRUE(bench.sm.fits(kOneWarp));
+  EXPECT_FALSE(bench.sm.drained(0));  // its request is still answered
+  // Another takes its place, its warp slot and its registers, and is not woken by that answer.
+  WarpCode code;
+  code.global(0, 9).run(1);
+  bench.launch({code}, 0, 1, 15);
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 2U);
+  EXPECT_EQ(bench.ended[1].left, Left::Ended);
+  EXPECT_EQ(bench.counters().warp_instructions, 3U);
+  EXPECT_EQ(bench.counters().blocks_completed, 1U);
+}
+
+TEST(BlockLife, BarriersAndExitedWarpsMoveAlong) {
+  Program program;
+  StaticInst barrier = control(isa::kBarrier);
+  program.add(barrier);                                   // 0
+  program.add(alu(1));                                    // 1
+  for (int i = 0; i < 40; ++i) program.add(alu(2, {2}));  // 2 to 41: one after the other
+  program.add(barrier);                                   // 42
+  program.add(alu(3));                                    // 43
+  WarpCode waits, works, exits;
+  waits.run(0).run(1);
+  for (std::uint32_t pc = 2; pc <= 43; ++pc) works.run(pc);
+  exits.run(1);
+  Bench bench(plain_machine());
+  bench.bind(program, {96, 16, 0});
+  bench.launch({waits, works, exits});
+  // Until one waits, one works and one has exited.
+  while (bench.counters().warp_instructions < 12) bench.window(bench.now + 5);
+  ASSERT_EQ(bench.counters().barriers, 1U);
+  bench.sm.stop_block(0);
+  bench.finish();
+  ASSERT_EQ(bench.ended[0].left, Left::Stopped);
+  const BlockContext& context = *bench.ended[0].context;
+  ASSERT_EQ(context.warps.size(), 3U);
+  EXPECT_TRUE(context.warps[0].alive && context.warps[0].waits);
+  EXPECT_TRUE(context.warps[1].alive && !context.warps[1].waits);
+  EXPECT_FALSE(context.warps[2].alive);
+  EXPECT_EQ(context.barriers[0].arrivals, 1U);
+  EXPECT_EQ(context.barriers[0].warps, 1U);
+
+  Bench other(plain_machine());
+  other.bind(program, {96, 16, 0});
+  const std::uint64_t before = bench.counters().warp_instructions;
+  move(bench, other, 0);
+  while (other.counters().barriers == 0) other.window(other.now + 1);
+  EXPECT_EQ(before + other.counters().warp_instructions, 1U + 41 + 1);  // nobody has passed
+  other.finish();
+  EXPECT_EQ(other.ended[0].left, Left::Ended);
+  EXPECT_EQ(before + other.counters().warp_instructions, 2U + 42 + 1);
+  EXPECT_EQ(bench.counters().barriers + other.counters().barriers, 2U);
+}
+
+TEST(BlockLife, WhoIsNotHereOrHasExitedDoesNotLeave) {
+  Program program;
+  program.add(load(1));
+  WarpCode code;
+  code.global(0, 7);
+  Bench bench(plain_machine());
+  bench.start(program, {code});
+  bench.window(10);  // all its warps have exited; it waits for its data
+  bench.sm.stop_block(0);
+  bench.sm.drop_block(0);
+  bench.sm.stop_block(5);
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Ended);
+}
+
+TEST(BlockLife, AStoppedBlockIssuesNothingThoughTheGateOpens) {
+  Program program;
+  program.add(load(1));
+  for (int i = 0; i < 20; ++i) program.add(alu(2));
+  WarpCode code;
+  code.global(0, 7);
+  for (std::uint32_t pc = 1; pc <= 20; ++pc) code.run(pc);
+  Bench bench(plain_machine(), 300);
+  bench.start(program, {code});
+  bench.window(5);
+  bench.sm.stop_block(0);
+  const std::uint64_t issued = bench.counters().warp_instructions;
+  bench.sm.allow_issue(0, false);
+  bench.window(10);
+  bench.sm.allow_issue(0, true);
+  bench.sm.limit_warps(0, 4);
+  bench.sm.limit_warps(0, 0);
+  bench.finish();
+  EXPECT_EQ(bench.counters().warp_instructions, issued);
+  EXPECT_EQ(bench.ended[0].left, Left::Stopped);
+}
+
+}  // namespace
+}  // namespace gpumux::sm::testing
