@@ -4,6 +4,8 @@
 #pragma GCC optimize("no-math-errno")
 #pragma GCC optimize("no-trapping-math")
 
+#include <cmath>
+
 #include "emulator/float_math.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/rounding.hpp"

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/files.hpp"

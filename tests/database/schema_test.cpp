@@ -105,7 +105,7 @@ TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
 TEST_F(Schema, ANewerDatabaseIsRefused) {
   { ResultStore store(db()); }
   execute("PRAGMA user_version = 7");
-  expect_refused("has schema version 7; this gpumux knows up to 2: use a newer gpumux");
+  expect_refused("has schema version 7; this gpumux knows up to 3: use a newer gpumux");
 }
 
 TEST_F(Schema, AVersionThatItsTablesAreNotOfIsDamage) {

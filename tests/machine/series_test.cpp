@@ -208,7 +208,9 @@ TEST(Counters, OfApplicationsAddUpToThoseOfPartitions) {
                            "dram_writes", "dram_row_hits", "dram_bytes", "dram_wait_clocks"}) {
     std::uint64_t sum = 0;
     for (const nlohmann::json& app : document.at("apps")) {
-      EXPECT_GT(app.at("memory").at(name).get<std::uint64_t>(), 0U) << name;
+      if (std::string_view(name).find("write") == std::string_view::npos) {
+        EXPECT_GT(app.at("memory").at(name).get<std::uint64_t>(), 0U) << name;
+      }
       sum += app.at("memory").at(name).get<std::uint64_t>();
     }
     EXPECT_EQ(sum, whole.at(name).get<std::uint64_t>()) << name;

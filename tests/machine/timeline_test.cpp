@@ -1,6 +1,7 @@
 // Timelines: every block and kernel once, where and when it ran, in a trace that viewers read.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

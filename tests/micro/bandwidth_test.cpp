@@ -46,6 +46,11 @@ class DramRate : public Preset {
     }
     outcome.end = channel.last();
     channel.count(outcome.counters);
+    arch::MemoryCounters moved;
+    channel.count(AppId{0}, moved);
+#define GPUMUX_FIELD(field, unit, description) outcome.counters.field = moved.field;
+    GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
     const double bytes = static_cast<double>(outcome.counters.dram_bytes);
     outcome.bus_share = bytes / (static_cast<double>(outcome.end) * d().bus_bytes * d().transfers_per_clock);
     EXPECT_EQ(outcome.counters.dram_bytes, std::uint64_t{count} * kLineBytes);
@@ -226,8 +231,7 @@ Cycle read_from_l2(const MachineConfig& config, std::uint32_t sms, const std::ve
 TEST_P(Crossbar, L2BandwidthOfManySlicesAndOfOne) {
   const noc::PartitionMap map(config_.l2);
   std::vector<std::uint64_t> all, one;
-  for (std::uint64_t line = std::uint64_t{1} << kAppLineShift; all.size() < 512 || one.size() < 128;
-       ++line) {
+  for (std::uint64_t line = std::uint64_t{1} << kAppLineShift; all.size() < 512 || one.size() < 128; ++line) {
     if (all.size() < 512) all.push_back(line);
     const auto place = map.locate(line);
     if (one.size() < 128 && place.partition == 0 && place.slice == 0) one.push_back(line);

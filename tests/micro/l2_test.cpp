@@ -1,5 +1,7 @@
 // L2 slices: hit latency and bandwidth, and what a miss needs, each running out after exactly as many as the
 // machine file says.
+#include <cmath>
+
 #include "micro/partition_bench.hpp"
 
 namespace gpumux::micro {
@@ -41,7 +43,7 @@ TEST_P(Slices, HitBandwidthIsTheDataPortsOrTheInjectionPorts) {
   config_.l2.input_queue = 2 * kReads;
   PartitionBench bench(config_);
   const std::vector<std::uint64_t> lines = bench.lines(kReads);
-  for (const std::uint64_t line : lines) bench.partition.preload_line(line);
+  for (const std::uint64_t line : lines) bench.partition.preload_line(line, 0);
   for (std::uint32_t i = 0; i < kReads; ++i)
     bench.give(kStart + i, bench.request(RequestKind::Read, lines[i]), static_cast<SmId>(i % config_.sms));
   bench.run(kStart);
@@ -298,7 +300,7 @@ TEST_P(Slices, RepliesWithoutCreditsBackUpToTheOutputQueue) {
   PartitionBench bench(config_);
   bench.give_credits = false;
   for (const std::uint64_t line : bench.lines(sent + config_.l2.output_queue + 20)) {
-    bench.partition.preload_line(line);
+    bench.partition.preload_line(line, 0);
     bench.give(kStart, bench.request(RequestKind::Read, line));
   }
   bench.run(kStart + 20'000);
@@ -330,7 +332,7 @@ TEST_P(Slices, AtomicsOnALineFollowEachOther) {
       const std::vector<std::uint64_t> lines = bench.lines(sms);
       const std::uint32_t length = flits(lanes * 4);
       for (std::uint32_t i = 0; i < sms; ++i) {
-        bench.partition.preload_line(lines[i]);
+        bench.partition.preload_line(lines[i], 0);
         MemRequest r = bench.request(RequestKind::Atomic, lines[one_line ? 0 : i], lanes * 4);
         r.operations = static_cast<std::uint8_t>(lanes);
         bench.give(kStart + i * 8, r, static_cast<SmId>(i));

@@ -1,5 +1,7 @@
 // Counters add up over the levels: what one level sends, the next has taken; nothing is counted twice or
 // lost.
+#include <cmath>
+
 #include "base/hash.hpp"
 #include "micro/assembly.hpp"
 

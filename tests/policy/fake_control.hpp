@@ -73,9 +73,7 @@ class FakeControl final : public Control {
   [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override { return sm_of(index); }
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return sm_of(index); }
-  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId) const override {
-    return partition_;
-  }
+  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId) const override { return partition_; }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 

@@ -85,5 +85,6 @@ class Numbers(ReportCase):
     def test_a_run_has_all_its_counters(self):
         go(self.driver, f"run/{self.last_run}")
         shown = columns(self.driver, '[data-table="counters"]')
-        expected = self.values.all("SELECT c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id WHERE m.run_id = ? ORDER BY 1, 2", self.last_run)
+        expected = self.values.all("SELECT c.name, m.value FROM (SELECT run_id, counter_id, value FROM metrics UNION ALL SELECT run_id, counter_id, value "
+                                   "FROM pair_metrics) m JOIN counters c ON c.id = m.counter_id WHERE m.run_id = ? ORDER BY 1, 2", self.last_run)
         self.assertEqual(sorted((name, int(value.replace(" ", ""))) for name, value in zip(shown["Counter"], shown["Value"])), expected)
