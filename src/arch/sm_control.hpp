@@ -53,23 +53,22 @@ struct ResidentBlock {
 /// - pause: true: nothing is issued on the SM; what is in flight completes.
 /// - set_issue_budget: the kernel may issue so many instructions, then waits for a refill
 ///   (arch/issue_budget.hpp); begins with a whole budget. A kernel starts without.
-/// - add_issue_budget: so many more (or fewer) to a kernel that has a budget.
+/// - add_issue_budget: so many more (or fewer) to a kernel that has a budget; with some left it goes on at
+///   once.
 /// - arm: a trigger, to act at an exact cycle between two meetings (arch/trigger.hpp); disarm: the one of
 ///   this id.
 /// - stop_block: it issues nothing more, leaves the SM when all that it has in flight is performed, and goes
-/// on from
-///   there on whatever SM has room next, before others of its kernel. drop_block: it leaves at once, and
-///   begins anew; what it has in flight is performed, for nobody. Both by residency, and nothing for a block
-///   that is not here or whose warps have all exited; they act while a mechanism has said that it needs it
-///   (policy::Needs::block_stops, block_drops).
+///   on from there on whatever SM has room next, before others of its kernel.
+/// - drop_block: it leaves at once, and begins anew; what it has in flight is performed, for nobody.
+///   Both by residency. They do nothing for a block that is not here or whose warps have all exited, and act
+///   while a mechanism has said that it needs it (policy::Needs::block_stops, block_drops).
 /// - set_memory_sharers: applications that have a kernel, as bits: of these, those that have blocks here get
 ///   quotas, ways and shares of L1's resources from the memory scheme.
 /// - set_memory_limit: at most so many (1 or more) memory instructions of the application in flight; acts
 ///   while a memory scheme is on, or a mechanism has said that it needs it (policy::Needs).
-/// - set_l1_ways: in a full set of L1, at most so many lines are the application's: with as many, one of its
-/// own makes
-///   place for the next; 0: as many as there are. Acts while a mechanism has said that it needs it
-///   (policy::Needs::l1_ways), and where no memory scheme divides the ways.
+/// - set_l1_ways: in a full set of L1, at most so many lines are the application's: with as many, one of
+///   its own makes place for its next; 0: as many as there are. Acts while a mechanism has said that it
+///   needs it (policy::Needs::l1_ways), and where no memory scheme divides the ways.
 #define GPUMUX_SM_KNOBS(KNOB)                                                                    \
   KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))                \
   KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                        \

@@ -2,12 +2,12 @@
 // data: its State lies in each Scheduler of an SM, and issue is compiled for each class. It has
 //
 //   struct State                             what it remembers, of one of an SM's schedulers
-//   eligible(state)                          the warps among which it chooses
-//   refresh(state, view, ready_queue)        before it is asked: what has changed since
-//   pick(state, by_age, candidates)          who issues; candidates: eligible, ready, and their units are
-//   free issued(state, warp), left(state, warp)   the warp has issued; has exited likely(state, by_age,
-//   ready, count)      about `count` that issue soon: the host fetches what they touch counted(state) the
-//   warps whose waits are the reason when none can issue
+//   - eligible(state): the warps among which it chooses
+//   - refresh(state, view, ready_queue): before it is asked: what has changed since
+//   - pick(state, by_age, candidates): who issues; candidates: eligible, ready, and their units are free
+//   - issued(state, warp), left(state, warp): the warp has issued; has exited
+//   - likely(state, by_age, ready, count): about `count` that issue soon: the host fetches what they touch
+//   - counted(state): the warps whose waits are the reason when none can issue
 #pragma once
 
 #include <bit>
