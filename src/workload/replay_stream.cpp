@@ -54,7 +54,7 @@ void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
   for (const ExecRecord* record = stream.next; record != stream.end; ++record) {
     const bool memory = takes_words(*record);
     const MemHeader header = memory ? std::bit_cast<MemHeader>(*words) : MemHeader{};
-    const std::uint64_t* const transactions = words + 1;
+    const std::uint64_t* const transactions = memory ? words + 1 : words;
     if (memory) words += 1 + header.transactions;
     if (already > 0) {
       --already;
