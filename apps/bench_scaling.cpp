@@ -77,7 +77,7 @@ ordered_json table(const char* title, const char* what, const std::vector<Refere
 
 nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only, unsigned repeats) {
   std::vector<ReferenceKernel> kernels;
-  for (const ReferenceKernel kernel : trace::kReferenceKernels)
+  for (const ReferenceKernel kernel : trace::kTimedKernels)
     if (fmt::format("trace-{}", trace::name(kernel)).find(only) != std::string::npos)
       kernels.push_back(kernel);
   const arch::MachineConfig v100 = arch::load_machine("v100");

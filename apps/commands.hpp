@@ -17,6 +17,7 @@ int run_command(Arguments args);
 int list_command(const Arguments& args);
 int inspect_command(const Arguments& args);
 int bench_command(const Arguments& args);
+int validate_command(const Arguments& args);
 int profile_command(Arguments args);
 int convert_command(const Arguments& args);
 int sweep_command(const Arguments& args);

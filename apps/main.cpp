@@ -39,6 +39,7 @@ constexpr const char* kUsage =
   gpumux report DB -o FILE.html  a database as a page of tables and charts
   gpumux cache                   what is kept of runs alone: shows, limits or clears it
   gpumux bench                   measure the speed of the simulation
+  gpumux validate                reference kernels beside what another simulator prints for them
   gpumux --version
 
 `gpumux help COMMAND` shows the options of a command.
@@ -48,7 +49,7 @@ int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
         "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert, "
-        "cache or bench (see gpumux --help)");
+        "cache, bench or validate (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "help" && !args.empty()) {
@@ -75,9 +76,10 @@ int dispatch(Arguments args) {
   if (command == "report") return report_command(args);
   if (command == "cache") return cache_command(args);
   if (command == "bench") return bench_command(args);
-  const std::vector<std::string> known = {"run",   "list",   "inspect",   "profile", "convert",
-                                          "sweep", "export", "reproduce", "report",  "cache",
-                                          "bench", "--help", "--version"};
+  if (command == "validate") return validate_command(args);
+  const std::vector<std::string> known = {"run",   "list",     "inspect",   "profile",  "convert",
+                                          "sweep", "export",   "reproduce", "report",   "cache",
+                                          "bench", "validate", "--help",    "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

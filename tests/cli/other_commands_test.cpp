@@ -1,6 +1,7 @@
 // list, inspect and the program's own options, from the outside.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -242,6 +243,27 @@ TEST_F(Cli, BenchRefusesWhatContradicts) {
   const Outcome o = gpumux({"bench", "--only", "nosuch"});
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("trace-compute"), std::string::npos) << o.err;
+}
+
+TEST_F(Cli, ValidateShowsTheirsBesideOurs) {
+  const std::string file = path("validation.json");
+  const Outcome o = gpumux({"validate", "--only", "smem", "--json", file});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("smem32"), std::string::npos);
+  const json document = json::parse(read_file(file));
+  const json& machines = document["machines"];
+  ASSERT_EQ(machines.size(), 2U);
+  EXPECT_EQ(machines[0]["kernels"]["smem2"]["cycles"]["theirs"], 12444);
+  EXPECT_EQ(machines[1]["kernels"]["smem2"]["cycles"]["theirs"], 43337);
+  // Bank conflicts of shared memory decide, and nothing else: within 6% on both machines.
+  for (const json& machine : machines)
+    for (const json& kernel : machine["kernels"])
+      EXPECT_LT(std::abs(kernel["cycles"]["percent"].get<double>()), 6);
+  const Outcome slower = gpumux({"validate", "--only", "smem32", "--set", "shared.latency=1000"});
+  EXPECT_NE(slower.out, o.out);
+  EXPECT_EQ(gpumux({"validate", "--only", "nosuch"}).code, 2);
+  EXPECT_EQ(gpumux({"validate", "--json", "-"}).code, 2);
+  EXPECT_EQ(gpumux({"validate", "--set", "nosuch=1"}).code, 2);
 }
 
 TEST_F(Cli, BenchMeasuresHowCostScales) {

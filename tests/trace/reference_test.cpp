@@ -1,4 +1,5 @@
 // The reference kernels: the same from their text as directly, and every instruction of them is simulated.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"
@@ -8,6 +9,7 @@
 #include "trace/application.hpp"
 #include "trace/folder.hpp"
 #include "trace/reference.hpp"
+#include "trace/reference_kernels.hpp"
 
 namespace gpumux::trace::test {
 namespace {
@@ -68,12 +70,38 @@ TEST_P(Reference, EveryInstructionIsSimulated) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Reference, testing::ValuesIn(kExpected),
                          [](const auto& test) { return name(test.param.kernel); });
 
+/// All of them, by number.
+class EveryReference : public testing::TestWithParam<std::size_t> {
+ protected:
+  const ReferenceKernel kernel_ = static_cast<ReferenceKernel>(GetParam());
+};
+
+TEST_P(EveryReference, IsTheSameFromItsText) {
+  constexpr std::uint32_t kBlocks = 6;
+  const ReferenceProgram& program = program_of(kernel_);
+  const gpumux::test::TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
+  std::string commands = "kernel-1.traceg\n";
+  if (program.copied_bytes != 0)
+    commands = fmt::format("MemcpyHtoD,0x{:016x},{}\n", program.copied_to, program.copied_bytes) + commands;
+  write_file_atomically(folder + "/kernelslist.g", commands);
+  write_file_atomically(folder + "/kernel-1.traceg", reference_text(kernel_, kBlocks));
+  MemoryOutput from_text, direct;
+  (void)convert_folder(folder, from_text);
+  write_reference(kernel_, kBlocks, direct);
+  EXPECT_EQ(from_text.take(), direct.take());
+  EXPECT_EQ(reference_kernel(name(kernel_)), kernel_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, EveryReference, testing::Range<std::size_t>(0, kReferenceKernelCount),
+                         [](const auto& test) { return name(static_cast<ReferenceKernel>(test.param)); });
+
 // Together over the three, as text they are more than ten times as large.
 TEST(ReferenceSize, TenTimesSmallerThanText) {
   constexpr std::uint32_t kBlocks = 64;
   std::size_t text = 0;
   std::size_t bytes = 0;
-  for (const ReferenceKernel kernel : kReferenceKernels) {
+  for (const ReferenceKernel kernel : kTimedKernels) {
     text += reference_text(kernel, kBlocks).size();
     MemoryOutput output;
     write_reference(kernel, kBlocks, output);
