@@ -46,7 +46,10 @@ struct SmConfig {
   WarpScheduler warp_scheduler = WarpScheduler::gto;
   std::uint32_t ready_queue = 6;               // warps of a scheduler that may issue, of two-level ones
   std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
+  std::uint32_t register_ports = 1;            // registers that a bank reads per core cycle
+  bool register_writes = false;                // results take a turn of their bank's ports, too
   std::uint32_t collectors_per_scheduler = 8;  // instructions that may be collecting operands at once
+  bool collectors_wait = false;                // what waits for a busy unit waits in its collector
   std::uint32_t result_buses = 8;              // write-backs per cycle of the whole SM, fixed-latency results
   std::uint32_t fetch_interval = 1;            // core cycles between two fetches of one scheduler
   std::uint32_t fetch_width = 2;               // instructions per fetch
@@ -56,6 +59,8 @@ struct SmConfig {
   std::uint32_t block_launch_latency = 0;      // dispatch of a block to its first fetch
   std::uint32_t memory_issue_width = 1;        // memory instructions the LSU accepts per cycle
   std::uint32_t memory_queue = 8;              // instructions between issue and the LSU
+  std::uint32_t operand_latency = 0;           // core cycles from issue to execution
+  std::uint32_t writeback_latency = 0;         // core cycles from a result to its register
 };
 
 struct SharedMemoryConfig {
@@ -87,8 +92,10 @@ struct L1Config {
   std::uint32_t mshr_entries = 32;
   std::uint32_t mshr_merges = 8;  // requests per entry, the first included
   std::uint32_t miss_queue = 8;
-  std::uint32_t latency = 30;  // core cycles, hit to use
-  std::uint32_t banks = 1;     // tag accesses per cycle
+  std::uint32_t latency = 30;     // core cycles, hit to use
+  std::uint32_t tag_latency = 0;  // core cycles from the access to its miss
+  std::uint32_t banks = 1;
+  std::uint32_t bank_bytes = 128;  // that a bank reads or writes per cycle, 32, 64 or 128
   bool flush_at_kernel_start = false;
   bool caches_global = true;  // false: global loads skip L1
   /// Volta: one array for L1 and shared memory; the shared part is the smallest of the carve-outs that
@@ -118,11 +125,12 @@ struct L2Config {
   std::uint32_t mshr_entries = 32;  // per slice
   std::uint32_t mshr_merges = 4;
   std::uint32_t miss_queue = 4;
-  std::uint32_t input_queue = 8;      // requests waiting at the slice
-  std::uint32_t output_queue = 8;     // replies waiting for the network
-  std::uint32_t latency = 120;        // L2 cycles, request arrival to hit reply
-  std::uint32_t port_bytes = 32;      // data port: bytes read or written per L2 cycle
-  std::uint32_t atomic_interval = 1;  // L2 cycles per atomic operation on one line
+  std::uint32_t input_queue = 8;        // requests waiting at the slice
+  std::uint32_t output_queue = 8;       // replies waiting for the network
+  std::uint32_t latency = 120;          // L2 cycles, request arrival to hit reply
+  std::uint32_t port_bytes = 32;        // data port: bytes read or written per L2 cycle
+  std::uint32_t atomic_interval = 1;    // L2 cycles per round of atomic operations on one line
+  std::uint32_t atomics_per_cycle = 1;  // rounds that a slice performs per L2 cycle; 0: not limited
 };
 
 struct DramConfig {

@@ -67,6 +67,18 @@ void Checker::sm() const {
           {"sm.shared_allocation_unit", "sm.shared_size"},
           fmt::format("sm.shared_allocation_unit = {} exceeds sm.shared_size = {}", sm.shared_allocation_unit,
                       sm.shared_bytes));
+  // What waits in collectors is booked ahead.
+  std::uint64_t occupied = kWarpSize;
+  for (const LatencyConfig& latency : config_.latency)
+    occupied = std::max<std::uint64_t>(occupied, latency.initiation);
+  const std::uint64_t ahead = occupied * sm.schedulers * (sm.collectors_per_scheduler + isa::kUnits);
+  constexpr std::uint64_t kMostAhead =
+      6144;  // with the longest latency, half of what sm/scoreboard.hpp can say
+  require(!sm.collectors_wait || ahead <= kMostAhead, {"sm.collectors_wait", "sm.collectors_per_scheduler"},
+          fmt::format(
+              "sm.collectors_wait with sm.collectors_per_scheduler = {} and initiation intervals of up to "
+              "{}: instructions could wait {} cycles for a unit; at most {}",
+              sm.collectors_per_scheduler, occupied, ahead, kMostAhead));
   require(std::has_single_bit(config_.shared.banks), {"shared.banks"},
           fmt::format("shared.banks = {} is no power of two", config_.shared.banks));
   const InstructionCacheConfig& icache = config_.icache;
@@ -107,6 +119,9 @@ void Checker::units() const {
 
 void Checker::l1() const {
   const L1Config& l1 = config_.l1;
+  require(std::has_single_bit(l1.bank_bytes), {"l1.bank_size"},
+          fmt::format("l1.bank_size = {} is neither a sector of 32 bytes, nor two, nor a line of 128",
+                      l1.bank_bytes));
   const std::uint64_t way_bytes = std::uint64_t{l1.ways} * kLineBytes;
   require(l1.bytes % way_bytes == 0, {"l1.size", "l1.ways"},
           fmt::format("l1.size = {} is no whole number of sets of {} ways x {} bytes", l1.bytes, l1.ways,

@@ -102,8 +102,16 @@ void add_sm(Fields& f) {
         "of a scheduler that may issue, under the two-level ones");
   count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
         "of the whole SM, split evenly among the schedulers");
+  count(f, "sm.register_ports", GPUMUX_MEMBER(sm.register_ports), 1, 8, "registers per core cycle",
+        "that a bank reads");
+  flag(f, "sm.register_writes", GPUMUX_MEMBER(sm.register_writes),
+       "a result takes the place of a read in its bank; false: write ports of their own");
   count(f, "sm.collectors_per_scheduler", GPUMUX_MEMBER(sm.collectors_per_scheduler), 1, 64, "instructions",
         "that may be collecting operands at once");
+  flag(f, "sm.collectors_wait", GPUMUX_MEMBER(sm.collectors_wait),
+       "an instruction waits for a busy unit, or the load/store unit, in its operand collector, and issue "
+       "goes on "
+       "until these are full; false: it does not issue, and memory instructions wait in sm.memory_queue");
   count(f, "sm.result_buses", GPUMUX_MEMBER(sm.result_buses), 1, 64, "results per core cycle",
         "write-backs of fixed-latency results of the whole SM");
   count(f, "sm.fetch_interval", GPUMUX_MEMBER(sm.fetch_interval), 1, 64, "core cycles",
@@ -118,9 +126,14 @@ void add_sm(Fields& f) {
   count(f, "sm.block_launch_latency", GPUMUX_MEMBER(sm.block_launch_latency), 0, kMaxCycles, "core cycles",
         "dispatch of a block to its first fetch");
   count(f, "sm.memory_issue_width", GPUMUX_MEMBER(sm.memory_issue_width), 1, 16,
-        "instructions per core cycle", "memory instructions that the load/store unit accepts");
+        "instructions per core cycle",
+        "memory instructions that the load/store unit accepts; not with sm.collectors_wait");
   count(f, "sm.memory_queue", GPUMUX_MEMBER(sm.memory_queue), 1, 256, "instructions",
-        "between issue and the load/store unit");
+        "between issue and the load/store unit; not with sm.collectors_wait");
+  count(f, "sm.operand_latency", GPUMUX_MEMBER(sm.operand_latency), 0, 64, "core cycles",
+        "issue to execution, operands without conflicts; not in the units' latencies");
+  count(f, "sm.writeback_latency", GPUMUX_MEMBER(sm.writeback_latency), 0, 64, "core cycles",
+        "a result to its register; not in the latencies of units, shared memory and caches");
 }
 
 constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",     "sfu",
@@ -152,7 +165,8 @@ void add_units(Fields& f) {
     f.push_back(
         {fmt::format("latency.{}", kLatencyKeys[l]),
          "core cycles",
-         "[latency to a dependent issue, initiation interval]",
+         "[latency to a dependent issue, without sm.operand_latency and sm.writeback_latency; initiation "
+         "interval]",
          Field::Member<LatencyConfig>([l](MachineConfig& c) -> LatencyConfig& { return c.latency[l]; }),
          1,
          4096,
@@ -191,7 +205,13 @@ void add_caches(Fields& f) {
         "per MSHR entry, the first included");
   count(f, "l1.miss_queue", GPUMUX_MEMBER(l1.miss_queue), 1, 1024, "requests", "waiting for the network");
   count(f, "l1.latency", GPUMUX_MEMBER(l1.latency), 1, kMaxLatency, "core cycles", "hit to use");
-  count(f, "l1.banks", GPUMUX_MEMBER(l1.banks), 1, 32, "tag accesses per core cycle", "parallel look-ups");
+  count(f, "l1.tag_latency", GPUMUX_MEMBER(l1.tag_latency), 0, kMaxLatency, "core cycles",
+        "an access to its miss, if it is one");
+  count(
+      f, "l1.banks", GPUMUX_MEMBER(l1.banks), 1, 32, "banks",
+      "consecutive pieces of a line, or lines, lie in different ones; each takes one access per core cycle");
+  size(f, "l1.bank_size", GPUMUX_MEMBER(l1.bank_bytes), kSectorBytes, kLineBytes,
+       "that a bank reads or writes at once: a sector, two, or a line");
   flag(f, "l1.flush_at_kernel_start", GPUMUX_MEMBER(l1.flush_at_kernel_start),
        "empty the L1 when a kernel starts");
   flag(f, "l1.caches_global", GPUMUX_MEMBER(l1.caches_global), "false: global loads skip L1");
@@ -241,7 +261,9 @@ void add_memory(Fields& f) {
         "arrival of a request to its hit reply");
   size(f, "l2.port_size", GPUMUX_MEMBER(l2.port_bytes), 1, 1024, "read or written per L2 cycle and slice");
   count(f, "l2.atomic_interval", GPUMUX_MEMBER(l2.atomic_interval), 1, 1000, "L2 cycles",
-        "per atomic operation on one line");
+        "per round of atomic operations on one line: one to each of its addresses in a sector");
+  count(f, "l2.atomics_per_cycle", GPUMUX_MEMBER(l2.atomics_per_cycle), 0, 64, "rounds per L2 cycle",
+        "of atomic operations that a slice performs; 0: not limited");
 
   size(f, "dram.bus_size", GPUMUX_MEMBER(dram.bus_bytes), 1, 256, "data bus of one channel");
   number(f, "dram.transfers_per_clock", GPUMUX_MEMBER(dram.transfers_per_clock), 0.25, 16, "transfers",

@@ -24,11 +24,12 @@ struct MemRequest {
   KernelSlot kernel = 0;
   AppId app = 0;
   RequestKind kind = RequestKind::Read;
-  std::uint8_t sectors = 0;     // sectors wanted or written
-  std::uint8_t operations = 0;  // Atomic: operations on the line (lanes)
-  std::uint8_t data_bytes = 0;  // Write, Atomic: payload in the packet (1..128)
-  bool wants_reply = true;      // Write: true gives a write acknowledgement (fences wait for it)
-  std::uint8_t flits = 1;       // size in the request network
+  std::uint8_t sectors = 0;          // sectors wanted or written
+  std::uint8_t operations = 0;       // Atomic: operations on the line (lanes)
+  std::uint8_t rounds = 0;           // Atomic: those in which they are performed (workload/atomic_rounds.hpp)
+  std::uint8_t data_bytes = 0;       // Write, Atomic: payload in the packet (1..128)
+  std::uint8_t wants_reply : 1 = 1;  // Write: 1 gives a write acknowledgement (fences wait for it)
+  std::uint8_t flits : 7 = 1;        // size in the request network
 };
 static_assert(sizeof(MemRequest) == 32);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "workload/atomic_rounds.hpp"
 #include "workload/shared_banks.hpp"
 
 namespace gpumux::emulator {
@@ -70,7 +71,7 @@ class LineSet {
     u32 probe = static_cast<u32>(line * 0x9e3779b97f4a7c15ULL >> 57U);
     while (slot_[probe] != 0) {
       u64& word = words_[slot_[probe] - 1];
-      if (word >> 10U == line) {
+      if (word >> Transaction::kLineShift == line) {
         word = (word + (1U << 4U)) | sectors;
         return;
       }
@@ -188,6 +189,19 @@ void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
   warp.buffer->keep(header);
 }
 
+void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+  u64* words = warp.buffer->room(kWarpSize) + 1;
+  MemHeader header;
+  header.where = MemHeader::Where::Global;
+  header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
+  const workload::AtomicRounds rounds(addresses.at, lanes);
+  for (u32 i = 0; i < header.transactions; ++i) {
+    const Transaction line{words[i]};
+    words[i] = Transaction::make(line.line(), line.sectors(), line.lanes(), rounds.of_line(line.line())).word;
+  }
+  warp.buffer->keep(header);
+}
+
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
   const u32 steps = (bytes + 3) / 4;
   u64* words = warp.buffer->room(kWarpSize * steps) + 1;
@@ -212,7 +226,7 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
       const u64 line = base + (addresses.at[lane] + 4 * step) / 4;
       const u32 sectors = 1U << (lane / 8);
       u32 k = begin;
-      while (k < count && words[k] >> 10U != line) ++k;
+      while (k < count && words[k] >> Transaction::kLineShift != line) ++k;
       if (k == count) {
         words[count++] = Transaction::make(line, sectors, 1).word;
       } else {
@@ -249,7 +263,7 @@ void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32
   header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
   header.shared_passes = static_cast<u16>(distinct);
   // Banks begin at a line's first byte, so the sectors stay.
-  for (u32 i = 0; i < header.transactions; ++i) words[i] += (bank / kLineBytes) << 10U;
+  for (u32 i = 0; i < header.transactions; ++i) words[i] += (bank / kLineBytes) << Transaction::kLineShift;
   warp.buffer->keep(header);
 }
 

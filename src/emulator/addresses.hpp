@@ -30,6 +30,7 @@ void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes,
 /// Appends the memory record of a global access: each 128-byte line once, in the order of the lowest lane
 /// that touches it.
 void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
+void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 /// The same for local memory: word w of a warp's 32 lanes is one line.
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 /// Shared memory: `atomic` lanes on the same bank are serialised even on the same word.

@@ -114,7 +114,7 @@ void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::
 
 void in_global(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, u32 bytes) {
   check_global(a, warp, lanes, bytes, bytes, AccessKind::Atomic);
-  record_global(warp, a, lanes, bytes);
+  record_atomic(warp, a, lanes, bytes);
   const workload::DeviceMemory& memory = warp.block->memory();
   const auto origin = reinterpret_cast<std::uintptr_t>(memory.host(memory.base())) - memory.base();
   perform(warp, op, a, lanes, origin, true);

@@ -17,8 +17,8 @@ namespace {
 
 // What both name alike, from `kernel` to `flits`: eight bytes at once.
 constexpr std::size_t kProperties = 8;
-static_assert(offsetof(MemRequest, flits) - offsetof(MemRequest, kernel) == kProperties - 1);
-static_assert(offsetof(Request, flits) - offsetof(Request, kernel) == kProperties - 1);
+static_assert(offsetof(MemRequest, data_bytes) - offsetof(MemRequest, kernel) == kProperties - 2);
+static_assert(offsetof(Request, data_bytes) - offsetof(Request, kernel) == kProperties - 2);
 static_assert(offsetof(MemRequest, app) - offsetof(MemRequest, kernel) ==
               offsetof(Request, app) - offsetof(Request, kernel));
 static_assert(offsetof(MemRequest, kind) - offsetof(MemRequest, kernel) ==
@@ -27,10 +27,8 @@ static_assert(offsetof(MemRequest, sectors) - offsetof(MemRequest, kernel) ==
               offsetof(Request, sectors) - offsetof(Request, kernel));
 static_assert(offsetof(MemRequest, operations) - offsetof(MemRequest, kernel) ==
               offsetof(Request, operations) - offsetof(Request, kernel));
-static_assert(offsetof(MemRequest, data_bytes) - offsetof(MemRequest, kernel) ==
-              offsetof(Request, data_bytes) - offsetof(Request, kernel));
-static_assert(offsetof(MemRequest, wants_reply) - offsetof(MemRequest, kernel) ==
-              offsetof(Request, wants_reply) - offsetof(Request, kernel));
+static_assert(offsetof(MemRequest, rounds) - offsetof(MemRequest, kernel) ==
+              offsetof(Request, rounds) - offsetof(Request, kernel));
 
 void copy_properties(Request& request, const MemRequest& message) {
   std::memcpy(reinterpret_cast<std::byte*>(&request) + offsetof(Request, kernel),

@@ -29,9 +29,10 @@ struct alignas(64) Request {     // one cache line
   RequestKind kind = RequestKind::Read;
   std::uint8_t sectors = 0;
   std::uint8_t operations = 0;
+  std::uint8_t rounds = 0;
   std::uint8_t data_bytes = 0;
-  bool wants_reply = true;
-  std::uint8_t flits = 1;
+  std::uint8_t wants_reply : 1 = 1;
+  std::uint8_t flits : 7 = 1;
   RequestIndex next = kNoRequest;
   std::uint32_t set = 0;
   std::uint8_t slice = 0;

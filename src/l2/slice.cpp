@@ -31,6 +31,7 @@ Slice::Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& sha
       latency_(config.l2.latency),
       port_bytes_(config.l2.port_bytes),
       atomic_interval_(config.l2.atomic_interval),
+      atomics_per_cycle_(config.l2.atomics_per_cycle),
       merges_(config.l2.mshr_merges),
       input_capacity_(config.l2.input_queue + latency_),
       miss_capacity_(config.l2.miss_queue),
@@ -539,7 +540,12 @@ void Slice::start_atomic(RequestIndex index, std::uint64_t tick) {
   }
   const std::uint32_t operations = std::max<std::uint32_t>(1, request.operations);
   s_.counters.atomics += operations;
-  atomics_.push_back({start + std::uint64_t{operations} * atomic_interval_, index});
+  const std::uint32_t rounds = request.rounds != 0 ? request.rounds : operations;
+  if (atomics_per_cycle_ != 0) {
+    start = std::max(start, atomic_free_);
+    atomic_free_ = start + (rounds + atomics_per_cycle_ - 1) / atomics_per_cycle_;
+  }
+  atomics_.push_back({start + std::uint64_t{rounds} * atomic_interval_, index});
   ++s_.atomics;
 }
 

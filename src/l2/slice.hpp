@@ -63,8 +63,10 @@ struct Shared {
 ///     per cycle.
 ///   - A read, or an atomic operation, waits for its sectors. A write never waits: one that covers its
 ///     sectors makes them valid, another one is kept beside the line and has its sectors fetched.
-///   - An atomic instruction holds its place in the output queue while its operations are performed, one
-///     after the other, and after those of earlier ones on the same line.
+///   - An atomic instruction holds its place in the output queue while its operations are performed, in
+///     rounds (workload/atomic_rounds.hpp), after those of earlier ones on the same line; the slice performs
+///     so many rounds per cycle, of instructions in order: one that waits for its line holds up those behind
+///     it.
 ///   - A place of the output queue is free again when the reply's first flit enters the injection port.
 ///   - Places, and with them the ports, are given ahead of their time: to a request when it arrives, to a
 ///     hit's reply when its tags are read.
@@ -204,6 +206,7 @@ class Slice {
   std::uint32_t latency_;
   std::uint32_t port_bytes_;
   std::uint32_t atomic_interval_;
+  std::uint32_t atomics_per_cycle_;
   std::uint32_t merges_;
   std::uint32_t input_capacity_;
   std::uint32_t miss_capacity_;
@@ -244,11 +247,12 @@ class Slice {
   std::uint64_t fill_free_ = 0;  // first L2 cycle of the fill port
   std::uint64_t drain_free_ = 0;
   std::uint64_t miss_free_ = 0;
-  bool head_blocked_ = false;     // by a reservation: until a fill, a drained waiter or a sent miss
-  bool head_wants_room_ = false;  // it is to fetch a line that is not here, and the miss queue was full
-  bool head_is_absent_ = false;   // known from the last look: its line has neither way nor register
-  bool head_unanswered_ = false;  // by the output queue: until a place is free, or a fill
-  bool drain_blocked_ = false;    // by the output queue
+  std::uint64_t atomic_free_ = 0;  // first L2 cycle in which another atomic instruction may begin
+  bool head_blocked_ = false;      // by a reservation: until a fill, a drained waiter or a sent miss
+  bool head_wants_room_ = false;   // it is to fetch a line that is not here, and the miss queue was full
+  bool head_is_absent_ = false;    // known from the last look: its line has neither way nor register
+  bool head_unanswered_ = false;   // by the output queue: until a place is free, or a fill
+  bool drain_blocked_ = false;     // by the output queue
   Stall reservation_;
   Stall controller_;
   Stall output_;

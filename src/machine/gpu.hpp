@@ -58,7 +58,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// What must hold between any two windows: every request sent is in the network, in a partition or on its
   /// way back, once. Throws InternalError.
   void check_conservation() const;
-  /// With no kernel left: lets end what outlives its kernel (stores, atomics without a result), then throws
+  /// With no kernel left: lets end what dropped blocks have left in flight, then throws
   /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers)
   /// and the counters of all levels agree. Results are taken before it.
   void check_drained();

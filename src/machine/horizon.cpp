@@ -68,8 +68,8 @@ void Horizon::note_busy(std::uint32_t sm) {
     const auto slot = static_cast<arch::KernelSlot>(std::countr_zero(slots));
     Cycle busy = part.busy_until(slot);
     // Through the network, the L2's pipeline, and the network again.
-    const Cycle read = part.last_read(slot);
-    if (busy != 0 && read != 0) busy = std::max(busy, reach(read + latency_) + latency_);
+    const Cycle miss = part.last_miss(slot);
+    if (busy != 0 && miss != 0) busy = std::max(busy, reach(miss + latency_) + latency_);
     busy_until_[std::size_t{slot} * parts_.sms() + sm] = busy;
   }
   for (const sm::FinishedBlock& block : part.finished_blocks()) {

@@ -234,7 +234,7 @@ void BlockTable::open_if_stuck(Block& block, Cycle now, Released& released) {
 }
 
 void BlockTable::check_finished(Block& block) {
-  if (block.alive > 0 || block.loads_out > 0) return;
+  if (block.alive > 0 || block.accesses_out > 0) return;
   block.finish_at = block.last_time;
   next_end_ = std::min(next_end_, block.finish_at);
 }

@@ -31,10 +31,10 @@ struct Block {
   std::uint32_t registers = 0;  // allocated, rounded
   std::uint32_t shared_bytes = 0;
   std::uint32_t threads = 0;
-  std::uint32_t alive = 0;       // warps that have not exited
-  std::uint32_t at_barrier = 0;  // warps that wait at any barrier
-  std::uint32_t loads_out = 0;
-  Cycle last_time = 0;  // latest exit or data return so far
+  std::uint32_t alive = 0;         // warps that have not exited
+  std::uint32_t at_barrier = 0;    // warps that wait at any barrier
+  std::uint32_t accesses_out = 0;  // memory instructions that are not performed
+  Cycle last_time = 0;             // latest exit or data return so far
   Cycle finish_at = kNever;
   bool wants_records = true;      // a warp may have fewer than the watermark left
   std::uint64_t alive_warps = 0;  // by index within the block
@@ -101,12 +101,13 @@ class BlockTable {
   /// A warp arrives at barrier `number` (modulo 16), which opens after `expected` arrivals; 0: when all warps
   /// that run have come. `waits`: it stays there; else it goes on (bar.arrive).
   Released arrives(std::uint32_t slot, std::uint32_t number, std::uint32_t expected, bool waits, Cycle now);
-  /// The block does not end before an instruction's data are there.
-  void load_issued(std::uint32_t block) { ++blocks_[block].loads_out; }
+  /// The block does not end before a memory instruction is performed: its data, or the acknowledgement of its
+  /// stores, are there.
+  void access_issued(std::uint32_t block) { ++blocks_[block].accesses_out; }
   /// They are, at `ready`.
-  void load_done(std::uint32_t block, Cycle ready) {
+  void access_done(std::uint32_t block, Cycle ready) {
     Block& of = blocks_[block];
-    --of.loads_out;
+    --of.accesses_out;
     of.last_time = std::max(of.last_time, ready);
     if (of.alive == 0) check_finished(of);
   }

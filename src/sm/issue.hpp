@@ -70,9 +70,7 @@ template <typename Order, bool kControl, typename Pipes>
   const Cycle collected = scheduler.collector.free_at();
   WarpMask found = 0;
   for (unsigned u = 0; u < isa::kUnits; ++u) {
-    const auto unit = static_cast<Unit>(u);
-    // A branch needs no collector.
-    const Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    const Cycle free = free_at(scheduler, units_free, collected, static_cast<Unit>(u));
     found |= scheduler.ready_unit[u] & (WarpMask{free > now} - 1);
   }
   if (!pipes.accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
@@ -96,7 +94,7 @@ template <typename Order, bool kControl, typename Pipes>
   Cycle retry = kNever;
   for (unsigned u = 0; u < isa::kUnits; ++u) {
     const auto unit = static_cast<Unit>(u);
-    Cycle free = unit == Unit::Control ? units_free[u] : std::max(units_free[u], collected);
+    Cycle free = free_at(scheduler, units_free, collected, unit);
     // What waits for room in the load/store unit is told.
     if (unit == Unit::Memory) free = pipes.has_room() ? free : kNever;
     const std::uint64_t none = (scheduler.ready_unit[u] & ready) == 0 ? ~std::uint64_t{0} : 0;

@@ -7,10 +7,19 @@ namespace gpumux::sm {
 
 namespace {
 
+/// Core cycles from an issue to its result: as many as the machine's file allows
+/// (arch/config_file_check.cpp).
 std::uint32_t longest(const arch::MachineConfig& config) {
   std::uint32_t longest = 1;
-  for (const arch::LatencyConfig& entry : config.latency) longest = std::max(longest, entry.latency);
-  return longest;
+  std::uint32_t occupied = 1;
+  for (const arch::LatencyConfig& entry : config.latency) {
+    longest = std::max(longest, entry.latency);
+    occupied = std::max(occupied, entry.initiation);
+  }
+  longest += config.sm.operand_latency + config.sm.writeback_latency;
+  if (!config.sm.collectors_wait) return longest;
+  return longest + config.sm.schedulers * (config.sm.collectors_per_scheduler + isa::kUnits) *
+                       std::max(occupied, kWarpSize);
 }
 
 }  // namespace
@@ -23,6 +32,7 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
     : count_(config.sm.schedulers),
       interval_(config.sm.issue_interval),
       ready_queue_(config.sm.ready_queue),
+      collectors_wait_(config.sm.collectors_wait),
       table_(table),
       scoreboard_(static_cast<std::uint32_t>(table.warps().size())),
       wheel_(config.sm.schedulers),
@@ -32,8 +42,7 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
   // What the keys' ranges allow (arch/config_file_fields.cpp).
   GPUMUX_CHECK(count_ <= kMaxSchedulers && table.warps().size() <= std::size_t{64} * count_);
   const std::uint32_t banks = config.sm.register_banks / count_;
-  for (std::uint32_t s = 0; s < count_; ++s)
-    schedulers_.emplace_back(banks, config.sm.collectors_per_scheduler);
+  for (std::uint32_t s = 0; s < count_; ++s) schedulers_.emplace_back(banks, config.sm);
   next_try_.fill(kNever);
   for (std::uint32_t slot = 0; slot < table.warps().size(); ++slot) {
     table.warp(slot).scheduler = static_cast<std::uint8_t>(slot % count_);
@@ -244,6 +253,7 @@ bool IssueStage::drained() const {
       if (mask != 0) return false;
     for (const WarpMask mask : scheduler.ready_unit)
       if (mask != 0) return false;
+    if (!scheduler.collector.drained()) return false;
   }
   return true;
 }
@@ -271,6 +281,20 @@ IssueStage::Masks IssueStage::prefetch_warps(Cycle begin, Cycle until, bool memo
     }
   }
   return masks;
+}
+
+/// Booked for a unit that may be busy: the instruction waits for it in its collector.
+std::uint32_t IssueStage::book_waiting(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
+                                       const TimedInst& inst, Cycle now) {
+  if (inst.unit == isa::Unit::Control) {
+    units_.book(inst.unit, index, now, inst.occupied);
+    return 0;
+  }
+  const Cycle collected = scheduler.collector.collect(local, inst, now);
+  const Cycle start = std::max(collected, units_.free_at(inst.unit, index));
+  units_.book(inst.unit, index, start, inst.occupied);
+  scheduler.collector.hold(inst.unit == isa::Unit::Memory ? kNever : start + 1);
+  return static_cast<std::uint32_t>(start - now);
 }
 
 }  // namespace gpumux::sm

@@ -101,6 +101,7 @@ class IssueStage {
                                             const TimedInst& inst, Cycle now) {
     scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] &= ~(WarpMask{1} << local);
     ++scheduler.window_issues;
+    if (collectors_wait_) return book_waiting(scheduler, index, local, inst, now);
     const std::uint32_t delay = scheduler.collector.book(local, inst, now);
     // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
     // the unit, so its rate stays what it is while the result comes later.
@@ -142,6 +143,14 @@ class IssueStage {
   void load_issued(std::uint32_t slot, const TimedInst& inst) { scoreboard_.set_out(slot, inst); }
   void load_done(std::uint32_t slot, const TimedInst& inst, Cycle ready) {
     scoreboard_.set(slot, inst, ready, true);
+  }
+  /// The load/store unit has begun a memory instruction of the warp, or there was nothing to do: it leaves
+  /// its collector.
+  void memory_begun(std::uint32_t slot, Cycle now) {
+    if (!collectors_wait_) return;
+    const std::uint32_t index = slot % count_;
+    schedulers_[index].collector.release(now);
+    look_again(index, now);
   }
   /// The load/store unit's queue has a place again.
   void room(Cycle now) {
@@ -199,6 +208,17 @@ class IssueStage {
     due_ |= std::uint32_t{cycle <= now} << scheduler;
   }
   void set_wait(Warp& warp, Wait wait);
+  [[nodiscard]] std::uint32_t book_waiting(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
+                                           const TimedInst& inst, Cycle now);
+  /// Cycle from which an instruction for this kind of unit may issue, as far as units and collectors are
+  /// concerned.
+  [[nodiscard]] Cycle free_at(const Scheduler& scheduler, const UnitArray& units_free, Cycle collected,
+                              isa::Unit unit) const {
+    const Cycle free = units_free[static_cast<std::size_t>(unit)];
+    // A branch needs no collector.
+    if (unit == isa::Unit::Control) return free;
+    return collectors_wait_ ? scheduler.collector.may_issue(unit) : std::max(free, collected);
+  }
   void wake_due(Cycle now);
   void admit_oldest(arch::KernelSlot kernel, std::uint32_t limit);
 
@@ -231,6 +251,7 @@ class IssueStage {
   std::uint32_t count_;     // of schedulers
   std::uint32_t interval_;  // issue_interval: core cycles for which a scheduler that has issued owns its slot
   std::uint32_t ready_queue_;
+  bool collectors_wait_;               // config.sm.collectors_wait
   std::uint32_t due_ = 0;              // in this cycle: schedulers, as bits
   std::uint32_t first_scheduler_ = 0;  // chooses first, when a place in the load/store unit is scarce
   bool memory_concerned_ = false;

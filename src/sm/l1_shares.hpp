@@ -36,7 +36,8 @@ class L1Shares {
   [[nodiscard]] bool divides() const { return divides_ways_ || divides_misses_; }
   [[nodiscard]] bool divides_ways() const { return divides_ways_; }
   /// Among these applications (bits), or as L1's size has changed.
-  void divide(std::uint32_t apps, L1& l1, const arch::L1Config& config) {
+  /// `queue`: places of the miss queue.
+  void divide(std::uint32_t apps, L1& l1, const arch::L1Config& config, std::uint32_t queue) {
     if (divides_ways_) {
       granted_ = ways_.share(apps, l1.ways());
       l1.divide_ways(granted_);
@@ -44,7 +45,7 @@ class L1Shares {
     if (divides_misses_) {
       const auto count = std::max(1U, static_cast<std::uint32_t>(std::popcount(apps)));
       l1.divide_mshrs(std::max(1U, config.mshr_entries / count));
-      queue_each_ = std::max(1U, config.miss_queue / count);
+      queue_each_ = std::max(1U, queue / count);
     }
   }
   /// From this cycle on the ways are to be divided anew; kNever: they are not divided.

@@ -14,6 +14,7 @@
 #include "base/prefetch.hpp"
 #include "sm/constant_cache.hpp"
 #include "sm/l1.hpp"
+#include "sm/l1_banks.hpp"
 #include "sm/l1_shares.hpp"
 #include "sm/memory_ops.hpp"
 #include "sm/network_interface.hpp"
@@ -28,7 +29,8 @@ namespace gpumux::sm {
 ///   performed(op, ready, now)   the data of an instruction, or the acknowledgement of all its stores, are
 ///   there at
 ///                               `ready` (>= now); the record is gone after this
-///   room(now)                   the memory queue has one more place
+///   room(slot, now)             an instruction of this warp is at the head now, and the memory queue has one
+///                               more place
 ///   fetched(request, now)       the line of an instruction miss has arrived whole
 ///   accessed(op, last, now)     only with a memory scheme: an access was taken, `last`: of the instruction;
 ///   failed(app, cycles)         the one at the head could not be taken for so many cycles
@@ -42,12 +44,14 @@ class LoadStoreUnit {
   LoadStoreUnit(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map,
                 arch::SmMailbox& mailbox, arch::KernelCounters* counters, Listener& listener)
       : config_(config),
-        queue_places_(config.sm.memory_queue),
-        issue_width_(config.sm.memory_issue_width),
+        queue_places_(config.sm.collectors_wait ? ~0U : config.sm.memory_queue),
+        issue_width_(config.sm.collectors_wait ? ~0U : config.sm.memory_issue_width),
+        operand_latency_(std::max(1U, config.sm.operand_latency)),
         l1_enabled_(config.l1.bytes > 0 || config.l1.unified_bytes > 0),
         counters_(counters),
         listener_(listener),
         l1_(config.l1),
+        banks_(config.l1),
         network_(config, id, map, mailbox),
         constants_(config.constant) {}
   LoadStoreUnit(const LoadStoreUnit&) = delete;
@@ -62,7 +66,7 @@ class LoadStoreUnit {
     return has_room() && !spent;
   }
   /// The warp has issued a memory instruction that accesses something; `words`: its transactions. It comes to
-  /// the head `delay` + 1 cycles after `now` at the earliest.
+  /// the head `delay` + config.sm.operand_latency (1 at least) cycles after `now` at the earliest.
   void issue(const Warp& warp, std::uint32_t slot, AppId app, const TimedInst& inst,
              const workload::ExecRecord& record, workload::MemHeader header, const std::uint64_t* words,
              Cycle now, std::uint32_t delay);
@@ -84,7 +88,8 @@ class LoadStoreUnit {
   void reply(Cycle now);
   /// Packets that may leave.
   void send(Cycle now);
-  /// Accesses of the instruction at the head: one in shared or constant memory, or of L1 one in each bank.
+  /// Accesses of the instruction at the head: one in shared or constant memory, or of L1 as many as find
+  /// their banks free.
   void access(Cycle now);
   /// From this cycle on, a packet waits for credits that may be there without being known yet.
   [[nodiscard]] Cycle blind_from() const { return network_.blind_from(); }
@@ -104,7 +109,7 @@ class LoadStoreUnit {
   /// Divides what the scheme divides of L1 among these applications (bits).
   void share(std::uint32_t apps, Cycle now) {
     if (!shares_.divides()) return;
-    shares_.divide(apps, l1_, config_.l1);
+    shares_.divide(apps, l1_, config_.l1, network_.miss_places());
     retry(now);  // its head may have more now
   }
   /// See arch::SmControl.
@@ -130,10 +135,10 @@ class LoadStoreUnit {
   // --- probes ----------------------------------------------------------------------------------------
   /// Memory instructions and fetches of a kernel that are not performed.
   [[nodiscard]] std::uint32_t outstanding(arch::KernelSlot kernel) const { return outstanding_[kernel]; }
-  /// When data that the end of a block of the kernel waits for last missed L1; 0: never.
-  [[nodiscard]] Cycle last_read(arch::KernelSlot kernel) const { return last_read_[kernel]; }
+  /// When an access that the end of a block of the kernel waits for last went beyond L1; 0: never.
+  [[nodiscard]] Cycle last_miss(arch::KernelSlot kernel) const { return last_miss_[kernel]; }
   /// Another kernel has the slot.
-  void begin(arch::KernelSlot kernel) { last_read_[kernel] = 0; }
+  void begin(arch::KernelSlot kernel) { last_miss_[kernel] = 0; }
   /// Packets sent and replies taken so far.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] const NetworkInterface& network() const { return network_; }
@@ -167,13 +172,14 @@ class LoadStoreUnit {
     return network_.room() && shares_.may_queue(app);
   }
   void queue_miss(std::uint32_t request, const MemoryOp& op, Cycle now) {
-    if (op.holds_block) last_read_[op.kernel] = now;
+    last_miss_[op.kernel] = now;
     shares_.queued(op.app);
     network_.queue_miss(request);
   }
   void next_op(Cycle now);
-  [[nodiscard]] bool access_line(std::uint32_t op, workload::Transaction transaction, Cycle now);
-  [[nodiscard]] bool load_line(std::uint32_t op, workload::Transaction transaction, Cycle now);
+  // `last`: cycle in which the access takes the last of its banks.
+  [[nodiscard]] bool access_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
+  [[nodiscard]] bool load_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
   void access_constant(std::uint32_t op, Cycle now);
   void stall(Stall cause, Cycle now) {
     stall_ = cause;
@@ -199,6 +205,7 @@ class LoadStoreUnit {
   const arch::MachineConfig& config_;
   std::uint32_t queue_places_;
   std::uint32_t issue_width_;
+  std::uint32_t operand_latency_;  // core cycles from issue to here
   bool l1_enabled_;
   bool controlled_ = false;  // a memory scheme is on
   Stall stall_ = Stall::None;
@@ -217,10 +224,11 @@ class LoadStoreUnit {
   Pool<MemoryOp> ops_;
   std::uint64_t progress_ = 0;
   L1 l1_;
+  L1Banks banks_;
   NetworkInterface network_;
   std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding_{};
   ConstantCache constants_;
-  std::array<Cycle, arch::kMaxKernelSlots> last_read_{};
+  std::array<Cycle, arch::kMaxKernelSlots> last_miss_{};
   L1Shares shares_;
 };
 

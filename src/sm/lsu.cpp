@@ -18,13 +18,12 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   // Predicated off, or a fence: takes its issue slot and nothing else.
   if (record.active == 0 || nothing) {
     completes(now + 1, warp.kernel, static_cast<unsigned>(std::popcount(record.active)));
+    stage.memory_begun(slot, now + delay + 1);
     return;
   }
   const AppId app = stage.kernel(warp.kernel).app;
-  if (inst.num_dst > 0) {
-    stage.load_issued(slot, inst);
-    table.load_issued(warp.block);
-  }
+  if (inst.num_dst > 0) stage.load_issued(slot, inst);
+  table.access_issued(warp.block);
   ++warp.memory_out;
   if (memory_controlled) [[unlikely]] {
     if (lines) {
@@ -46,15 +45,16 @@ void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
   if (warp.generation == op.generation) {
     --warp.memory_out;
     warp.memory_until = std::max(warp.memory_until, ready);
-    if (op.inst->num_dst > 0) stage.load_done(op.warp, *op.inst, ready);
+    if (op.inst->num_dst > 0) {
+      ready += config.sm.writeback_latency;
+      stage.load_done(op.warp, *op.inst, ready);
+    }
     if (warp.alive) {
       if (warp.sync == Sync::Fence ? warp.memory_out == 0 : warp.wait == Wait::Memory && warp.wake == kNever)
         stage.place(op.warp, now, now);
     }
-    if (op.holds_block) {
-      table.load_done(op.block, ready);
-      rare_next = std::min(rare_next, table.next_end());
-    }
+    table.access_done(op.block, ready);
+    rare_next = std::min(rare_next, table.next_end());
     if (table.stopping()) [[unlikely]]
       look_at_leaving(table.block(op.block), now);
   }

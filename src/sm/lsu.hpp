@@ -1,5 +1,5 @@
-// The work of the load/store unit: in order, one instruction at a time, one L1 access per bank and cycle;
-// what comes back from the memory partitions.
+// The work of the load/store unit: in order, one instruction at a time, L1 accesses as fast as its banks take
+// them; what comes back from the memory partitions.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot,
   const std::uint32_t index = ops_.take_stale();
   MemoryOp& op = ops_[index];  // field by field: the host is slow to copy what it has just put together
   op.inst = &inst;
-  op.start = now + 1 + delay;
+  op.start = now + operand_latency_ + delay;
   op.ready_at = 0;
   op.pc = record.pc;
   op.generation = warp.generation;
@@ -29,7 +29,6 @@ inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot,
   op.kernel = warp.kernel;
   op.app = app;
   op.block = warp.block;
-  op.holds_block = inst.num_dst > 0;
   op.lanes = static_cast<std::uint8_t>(std::popcount(record.active));
   const bool lines = header.where == Where::Global || header.where == Where::Local;
   op.remaining = lines ? header.transactions : 1;
@@ -76,7 +75,7 @@ void LoadStoreUnit<Listener>::count_stall(Cycle now) {
 template <typename Listener>
 [[gnu::always_inline]] inline bool LoadStoreUnit<Listener>::load_line(std::uint32_t index,
                                                                       workload::Transaction transaction,
-                                                                      Cycle now) {
+                                                                      Cycle now, Cycle last) {
   MemoryOp& op = ops_[index];
   arch::KernelCounters& counter = count(op.kernel);
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
@@ -99,7 +98,7 @@ template <typename Listener>
     case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
     case L1Result::Hit:
       counter.l1_accesses += l1_.units(sectors);
-      transaction_done(index, now + config_.l1.latency, now);
+      transaction_done(index, last + config_.l1.latency, now);
       return true;
     case L1Result::Miss:
     case L1Result::Merged: break;
@@ -108,11 +107,11 @@ template <typename Listener>
   counter.l1_misses += l1_.units(result.missing);
   counter.l1_hits_pending += l1_.units(result.pending);
   // No data before a hit's latency, however fast the memory.
-  op.ready_at = std::max(op.ready_at, now + config_.l1.latency);
+  op.ready_at = std::max(op.ready_at, last + config_.l1.latency);
   l1_.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
     queue_miss(network_.make(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr,
-                             result.request, now),
+                             result.request, now + config_.l1.tag_latency),
                op, now);
   }
   return true;
@@ -121,12 +120,12 @@ template <typename Listener>
 template <typename Listener>
 [[gnu::always_inline]] inline bool LoadStoreUnit<Listener>::access_line(std::uint32_t index,
                                                                         workload::Transaction transaction,
-                                                                        Cycle now) {
+                                                                        Cycle now, Cycle last) {
   using isa::InstFlag;
   MemoryOp& op = ops_[index];
   const bool atomic = (op.inst->flags & InstFlag::kAtomic) != 0;
   const bool store = (op.inst->flags & InstFlag::kStore) != 0;
-  if (!atomic && !store) return load_line(index, transaction, now);
+  if (!atomic && !store) return load_line(index, transaction, now, last);
 
   // Stores and atomics go to L2; L1 drops or updates its copy.
   if (!has_miss_queue_room(op.app)) {
@@ -139,16 +138,17 @@ template <typename Listener>
   counter.l1_accesses += l1_.units(sectors);
   // A line cache has the line or not; an atomic is never served here.
   counter.l1_misses += atomic ? l1_.units(sectors) : l1_.units(sectors) - l1_.units(present);
-  const std::uint32_t request = network_.make(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store,
-                                              op.kernel, op.app, index, sectors, now);
+  const std::uint32_t request =
+      network_.make(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store, op.kernel, op.app, index,
+                    sectors, now + config_.l1.tag_latency);
   if (atomic) {
     const std::uint32_t lanes = std::max(1U, transaction.lanes());
     network_.carry(request,
                    static_cast<std::uint8_t>(std::clamp(lanes * op.inst->access_bytes, 1U, kLineBytes)),
-                   static_cast<std::uint8_t>(lanes));
+                   static_cast<std::uint8_t>(lanes), static_cast<std::uint8_t>(transaction.rounds()));
     counter.atomics += lanes;
   } else {
-    network_.carry(request, static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes}), 0);
+    network_.carry(request, static_cast<std::uint8_t>(std::popcount(sectors) * int{kSectorBytes}));
   }
   queue_miss(request, op, now);
   return true;
@@ -159,7 +159,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
   if (current_ == kNil) {
     current_ = queue_.front();
     queue_.pop();
-    listener_.room(now);
+    listener_.room(ops_[current_].warp, now);
   }
   const std::uint32_t index = current_;
   const MemoryOp& op = ops_[index];
@@ -187,17 +187,24 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
   if (controlled_ && shares_.next() <= now) [[unlikely]]
     shares_.divide_anew(now, l1_);
   const std::uint32_t transactions = op.transactions;
-  for (std::uint32_t bank = 0; bank < config_.l1.banks && done_ < transactions; ++bank) {
+  while (true) {
     // Of many, those behind were fetched at issue, and may be gone again.
     constexpr std::size_t kAhead = 8;
     if (words_.size() > kAhead) l1_.prefetch(workload::Transaction{words_.at(kAhead)}.line());
     const workload::Transaction transaction{words_.front()};
-    if (!access_line(index, transaction, now)) {
+    const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
+    if (!banks_.free(transaction.line(), sectors, now)) {
+      next_ = now + 1;
+      return;
+    }
+    const Cycle last = banks_.last(transaction.line(), sectors, now);
+    if (!access_line(index, transaction, now, last)) {
       // Until something is freed, or ways are divided anew.
       next_ = controlled_ ? shares_.next() : kNever;
       return;
     }
     stall_ = Stall::None;
+    banks_.take(transaction.line(), sectors, now);
     words_.pop();
     ++done_;
     if (controlled_) [[unlikely]] {
@@ -205,11 +212,15 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
       if (shares_.divides_ways() && l1_enabled_)
         shares_.accessed(op.app, op.inst->flags, transaction.line(), bypasses_l1(op), l1_);
     }
-  }
-  if (done_ == transactions) {
-    next_op(now);
-  } else {
-    next_ = now + 1;
+    if (done_ == transactions) {
+      busy_until_ = last;
+      next_op(now);
+      return;
+    }
+    if (last != now) {
+      next_ = last;
+      return;
+    }
   }
 }
 

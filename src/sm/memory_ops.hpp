@@ -30,8 +30,7 @@ struct MemoryOp {
   arch::KernelSlot kernel = 0;
   AppId app = 0;
   std::uint8_t block = 0;
-  bool holds_block = false;  // the block's end waits for it (loads; atomics with a result)
-  std::uint8_t lanes = 0;    // that were active
+  std::uint8_t lanes = 0;  // that were active
 };
 
 enum class Purpose : std::uint8_t { L1Fill, Load, Store, Atomic, Instruction, Constant };
@@ -48,6 +47,7 @@ struct Request {
   std::uint8_t sectors = 0;  // still to come (reads)
   std::uint8_t wanted = 0;   // all sectors named in the packet
   std::uint8_t operations = 0;
+  std::uint8_t rounds = 0;
   std::uint8_t data_bytes = 0;
   std::uint8_t flits = 1;  // of the packet
 };

@@ -3,6 +3,7 @@
 // ejection port.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "arch/config.hpp"
@@ -24,7 +25,7 @@ class NetworkInterface {
         mailbox_(mailbox),
         id_(id),
         read_flits_(network_.flits(0)),
-        injection_(network_, config.l1.miss_queue),
+        injection_(network_, miss_places(config.l1)),
         ejection_(network_) {}
   NetworkInterface(const NetworkInterface&) = delete;
   NetworkInterface& operator=(const NetworkInterface&) = delete;
@@ -45,14 +46,18 @@ class NetworkInterface {
                         .sectors = sectors,
                         .wanted = sectors,
                         .operations = 0,
+                        .rounds = 0,
                         .data_bytes = 0,
                         .flits = read_flits_};
     return index;
   }
-  /// The packet carries so many bytes of data (1 to 128), of so many atomic operations.
-  void carry(std::uint32_t index, std::uint8_t data_bytes, std::uint8_t operations) {
+  /// The packet carries so many bytes of data (1 to 128), of so many atomic operations, which take so many
+  /// rounds.
+  void carry(std::uint32_t index, std::uint8_t data_bytes, std::uint8_t operations = 0,
+             std::uint8_t rounds = 0) {
     Request& request = requests_[index];
     request.operations = operations;
+    request.rounds = rounds;
     request.data_bytes = data_bytes;
     request.flits = network_.flits(data_bytes);
   }
@@ -64,6 +69,11 @@ class NetworkInterface {
   // --- out ----------------------------------------------------------------------------------------
   /// The miss queue has a free entry.
   [[nodiscard]] bool room() const { return injection_.room(); }
+  /// Entries: those of the queue, and lines on their way through the tags to it.
+  [[nodiscard]] std::uint32_t miss_places() const { return injection_.miss_places(); }
+  [[nodiscard]] static std::uint32_t miss_places(const arch::L1Config& l1) {
+    return l1.miss_queue + l1.tag_latency * std::max(1U, l1.banks * l1.bank_bytes / kLineBytes);
+  }
   void queue_miss(std::uint32_t index) { injection_.push_miss(index, requests_); }
   /// Instruction and constant misses go before others, and are not bounded.
   void queue_side(std::uint32_t index) { injection_.push_side(index, requests_); }

@@ -22,6 +22,7 @@ class InjectionPort {
       : network_(network), port_(network.clock), capacity_(miss_queue), credits_(network.request_credits) {}
 
   [[nodiscard]] bool room() const { return misses_.size() < capacity_; }
+  [[nodiscard]] std::uint32_t miss_places() const { return capacity_; }
   void push_miss(std::uint32_t request, const Pool<Request>& requests) {
     misses_.push(request);
     if (misses_.size() == 1) look(requests);
@@ -85,9 +86,10 @@ class InjectionPort {
                    .kind = kKind[static_cast<std::size_t>(request.purpose)],
                    .sectors = request.wanted,
                    .operations = request.operations,
+                   .rounds = request.rounds,
                    .data_bytes = request.data_bytes,
                    .wants_reply = true,
-                   .flits = flits});
+                   .flits = static_cast<std::uint8_t>(flits & 0x7fU)});
     port_free_ = port_.free_at();
     queue->pop();
     look(requests);

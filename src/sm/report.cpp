@@ -59,7 +59,8 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
   for (const std::uint8_t index : table.order()) {
     const Block& block = table.block(index);
     if (block.alive == 0) {
-      out += fmt::format("{}: exited, waits for {} loads\n", block_text(block), block.loads_out);
+      out += fmt::format("{}: exited, waits for {} memory instructions\n", block_text(block),
+                         block.accesses_out);
     }
     // Neighbours that wait for the same share a line.
     struct Group {

@@ -77,7 +77,7 @@ bool Sm::lacks_credits() const { return state_->lsu.blind_from() <= state_->now_
 
 Cycle Sm::busy_until(KernelSlot slot) const { return state_->busy_until(slot); }
 
-Cycle Sm::last_read(KernelSlot slot) const { return state_->lsu.last_read(slot); }
+Cycle Sm::last_miss(KernelSlot slot) const { return state_->lsu.last_miss(slot); }
 
 const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_->counters[slot]; }
 

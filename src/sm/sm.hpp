@@ -110,9 +110,8 @@ class Sm final : public arch::SmControl {
   /// A cycle before which the kernel's blocks here do not all end, from what is known of their streams; 0
   /// when it has none.
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
-  /// When a request last left for memory whose data the end of one of the kernel's blocks waits for; 0:
-  /// never.
-  [[nodiscard]] Cycle last_read(KernelSlot slot) const;
+  /// When an access that the end of one of the kernel's blocks waits for last went beyond L1; 0: never.
+  [[nodiscard]] Cycle last_miss(KernelSlot slot) const;
 
   /// Bring what run() will touch into the host's cache; only the thread that is about to run this SM may
   /// call them, in this order, each when what the one before has asked for is there.

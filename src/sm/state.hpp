@@ -122,7 +122,10 @@ struct Sm::State {
   void send_fetch_misses(Cycle now);
   // What the load/store unit tells: see load_store_unit.hpp.
   void performed(const MemoryOp& op, Cycle ready, Cycle now);
-  void room(Cycle now) { stage.room(now); }
+  void room(std::uint32_t slot, Cycle now) {
+    stage.memory_begun(slot, now);
+    stage.room(now);
+  }
   void fetched(const Request& request, Cycle now);
   void accessed(const MemoryOp& op, bool last, Cycle now);
   void failed(AppId app, Cycle cycles) { memory.failed(app, cycles); }

@@ -29,15 +29,22 @@ void TimingTable::collect(TimedInst& inst, std::uint32_t operands, std::uint32_t
   const auto destinations = std::min(operands - sources, static_cast<std::uint32_t>(border - first));
   inst.first_read = static_cast<std::uint8_t>(inst.num_dst - destinations);
   inst.num_reads = static_cast<std::uint8_t>(sources + destinations);
+  if (writes_) inst.num_writes = static_cast<std::uint8_t>(border - first);
   std::vector<std::uint8_t> reads(banks, 0);
+  std::vector<std::uint8_t> writes(banks, 0);
   for (unsigned i = 0; i < inst.num_reads; ++i)
     inst.most_reads = std::max(inst.most_reads, ++reads[inst.slot[inst.first_read + i] % banks]);
-  for (unsigned lane = 0; lane < 8; ++lane)
-    inst.bank_reads |= std::uint64_t{lane < banks || 8 % banks == 0 ? reads[lane % banks] : 0U} << 8 * lane;
+  for (unsigned i = 0; i < inst.num_writes; ++i) ++writes[inst.slot[inst.num_dst - 1U - i] % banks];
+  constexpr std::uint8_t kMost = 0xf;
+  for (unsigned lane = 0; lane < 8; ++lane) {
+    if (lane >= banks && 8 % banks != 0) break;
+    const unsigned turns = std::min(reads[lane % banks], kMost) | std::min(writes[lane % banks], kMost) << 4U;
+    inst.bank_turns |= std::uint64_t{turns} << 8 * lane;
+  }
 }
 
 TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticInst* table, std::uint32_t size)
-    : insts_(size) {
+    : insts_(size), writes_(config.sm.register_writes) {
   const std::uint32_t banks = std::max(1U, config.sm.register_banks / std::max(1U, config.sm.schedulers));
   std::uint16_t predicates_used = 0;
   for (std::uint32_t pc = 0; pc < size; ++pc) {
@@ -53,7 +60,8 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
     const isa::StaticInst& from = table[pc];
     TimedInst& inst = insts_[pc];
     inst.latency = static_cast<std::uint16_t>(
-        std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency));
+        std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency) +
+        config.sm.operand_latency + config.sm.writeback_latency);
     inst.occupied = static_cast<std::uint16_t>(unit_cycles(config, from.unit, from.latency_class));
     inst.flags = from.flags;
     inst.unit = from.unit;

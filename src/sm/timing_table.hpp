@@ -13,16 +13,21 @@
 namespace gpumux::sm {
 
 struct alignas(64) TimedInst {
-  std::uint64_t bank_reads = 0;  // operands by register bank modulo 8, a byte each; warp 0's banks
-  std::uint16_t latency = 1;     // core cycles to a dependent instruction, operands without conflicts
-  std::uint16_t occupied = 1;    // core cycles for which it holds its unit
-  std::uint16_t flags = 0;       // isa::InstFlag
+  // By register bank modulo 8, warp 0's, a byte each: operands in the low four bits, with
+  // config.sm.register_writes results in the others.
+  std::uint64_t bank_turns = 0;
+  std::uint16_t latency =
+      1;  // core cycles from issue to that of a dependent instruction, operands without conflicts
+  std::uint16_t occupied = 1;  // core cycles for which it holds its unit
+  std::uint16_t flags = 0;     // isa::InstFlag
   isa::Unit unit = isa::Unit::Sp;
   std::uint8_t num_dst = 0;
   std::uint8_t num_slots = 0;   // written and read
   std::uint8_t first_read = 0;  // registers collected as operands: the slots from this one on,
   std::uint8_t num_reads = 0;   // so many
   std::uint8_t most_reads = 0;  // of them in one register bank
+  std::uint8_t num_writes =
+      0;  // with config.sm.register_writes: registers written, the last slots before num_dst
   std::uint8_t access_bytes = 0;
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;
@@ -49,6 +54,7 @@ class TimingTable {
   HugePageVector<TimedInst> insts_;
   std::uint16_t predicates_ = 0;
   std::uint16_t never_written_ = 0;
+  bool writes_;  // config.sm.register_writes
 };
 
 /// Core cycles for which an instruction of a latency class holds a unit.

@@ -19,8 +19,6 @@ std::uint64_t hash_of(std::string_view bytes) {
   return mix64(sum.value());
 }
 
-std::uint64_t touched(const LineAccess& line) { return std::uint64_t{line.lanes - 1} << 4U | line.sectors; }
-
 void put_dim(std::string& out, const Dim3& d) {
   put_varint(out, d.x);
   put_varint(out, d.y);
@@ -162,7 +160,7 @@ bool TraceBuilder::find_shape(std::uint64_t& number) {
   put_varint(shape_key_, access_.lines.size());
   for (const LineAccess& line : access_.lines) {
     put_signed(shape_key_, line.line - access_.lines.front().line);
-    put_varint(shape_key_, touched(line));
+    put_varint(shape_key_, touched_by(line));
   }
   const auto found = shape_numbers_.find(shape_key_);
   if (found != shape_numbers_.end()) {
@@ -223,7 +221,7 @@ void TraceBuilder::add_item(const SassInst& inst, const SassClass& what, LaneMas
     std::uint64_t last = line_;
     for (const LineAccess& line : access_.lines) {
       put_signed(sequence_, line.line - last);
-      put_varint(sequence_, touched(line));
+      put_varint(sequence_, touched_by(line));
       last = line.line;
     }
     line_ = access_.lines.front().line;

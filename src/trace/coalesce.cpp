@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "workload/atomic_rounds.hpp"
 #include "workload/shared_banks.hpp"
 
 namespace gpumux::trace {
@@ -24,7 +25,7 @@ void add(MemoryAccess& access, std::uint64_t line, std::uint32_t sectors, bool n
     at->lanes += new_lane ? 1 : 0;
     return;
   }
-  access.lines.push_back({line, sectors, 1});
+  access.lines.push_back({line, sectors, 1, 0});
 }
 
 /// Lines of memory that lies flat: global and constant.
@@ -98,6 +99,10 @@ void coalesce(MemoryAccess& access, SassSpace space, bool atomic, const Windows&
     case SassSpace::Global:
       access.where = Where::Global;
       add_lines(access, addresses, mask, bytes);
+      if (atomic) {
+        const workload::AtomicRounds rounds(addresses.data(), mask);
+        for (LineAccess& line : access.lines) line.rounds = std::max(1U, rounds.of_line(line.line));
+      }
       break;
     case SassSpace::Local:
       access.where = Where::Local;

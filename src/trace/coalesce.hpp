@@ -20,7 +20,18 @@ struct LineAccess {
   std::uint64_t line = 0;
   std::uint32_t sectors = 0;
   std::uint32_t lanes = 0;
+  std::uint32_t rounds = 0;  // of atomics: workload/atomic_rounds.hpp
 };
+
+/// What is kept of it beside the line: sectors, lanes - 1 and rounds, from the lowest bit.
+[[nodiscard]] constexpr std::uint64_t touched_by(const LineAccess& line) {
+  return std::uint64_t{line.rounds} << 9U | std::uint64_t{line.lanes - 1} << 4U | line.sectors;
+}
+inline constexpr std::uint64_t kMostTouched = (std::uint64_t{kWarpSize} << 9U) | 0x1ffU;
+[[nodiscard]] inline workload::Transaction transaction_of(std::uint64_t line, std::uint64_t touched) {
+  return workload::Transaction::make(line, touched & 0xfU, (touched >> 4U & 0x1fU) + 1,
+                                     static_cast<std::uint32_t>(touched >> 9U));
+}
 
 struct MemoryAccess {
   workload::MemHeader::Where where = workload::MemHeader::Where::None;

@@ -48,8 +48,8 @@ void MemorySource::refill(workload::WarpStream& stream, std::uint32_t count, con
       for (std::uint32_t i = 0; i < lines; ++i) {
         line += items_.signed_varint();
         const std::uint64_t touched = items_.varint();
-        if (touched > 0x1ff || (touched & 0xfU) == 0) throw CorruptTrace{"a line is impossible"};
-        *out++ = line << 10U | ((touched >> 4U) + 1) << 4U | (touched & 0xfU);
+        if (touched > kMostTouched || (touched & 0xfU) == 0) throw CorruptTrace{"a line is impossible"};
+        *out++ = transaction_of(line, touched).word;
         if (i == 0) line_ = line;
       }
       words_ += 1 + lines;
@@ -71,7 +71,8 @@ void MemorySource::refill(workload::WarpStream& stream, std::uint32_t count, con
     std::uint64_t* out = data_.get() + words_;
     *out++ = header_word(shape.where, shape.count, shape.passes[placement.bank_log2]);
     const std::uint64_t* relative = tables.words.data() + shape.first;
-    for (std::uint32_t i = 0; i < shape.count; ++i) out[i] = relative[i] + (base << 10U);
+    for (std::uint32_t i = 0; i < shape.count; ++i)
+      out[i] = relative[i] + (base << workload::Transaction::kLineShift);
     words_ += 1U + shape.count;
   }
   stream.mem_next = data_.get();

@@ -300,9 +300,9 @@ LaunchTables read_tables(const Launch& launch) {
     shape.count = static_cast<std::uint16_t>(reader.varint_up_to(kMaxTransactions, "too many lines"));
     for (unsigned i = 0; i < shape.count; ++i) {
       const std::uint64_t line = reader.signed_varint();
-      const std::uint64_t touched = reader.varint_up_to(0x1ff, "a line is impossible");
+      const std::uint64_t touched = reader.varint_up_to(kMostTouched, "a line is impossible");
       if ((touched & 0xfU) == 0) throw CorruptTrace{"a line without sectors"};
-      tables.words.push_back(line << 10U | ((touched >> 4U) + 1) << 4U | (touched & 0xfU));
+      tables.words.push_back(transaction_of(line, touched).word);
     }
     if (shape.count == 0 && (shape.where == Where::Global || shape.where == Where::Local)) {
       throw CorruptTrace{"an access without lines"};

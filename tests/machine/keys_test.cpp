@@ -113,6 +113,11 @@ const std::map<std::string, Change>& changes() {
       {"sm.block_launch_latency", {"100", {}}},
       {"sm.memory_issue_width", {"4", {"unit.memory.count=4"}}},
       {"sm.memory_queue", {"1", {}}},
+      {"sm.operand_latency", {"8", {}}},
+      {"sm.register_ports", {"2", {}}},
+      {"sm.register_writes", {"true", {}}},
+      {"sm.collectors_wait", {"true", {"sm.collectors_per_scheduler=2"}}},
+      {"sm.writeback_latency", {"8", {}}},
       {"unit.sp.count", {"8", {}}},
       {"unit.sp.lanes", {"16", {}}},
       {"unit.sp.scheduler_private", {"false", {}}},
@@ -167,7 +172,9 @@ const std::map<std::string, Change>& changes() {
       {"l1.mshr_merges", {"1", {}}},
       {"l1.miss_queue", {"1", {}}},
       {"l1.latency", {"60", {"l1.size=96K"}}},
+      {"l1.tag_latency", {"40", {}}},
       {"l1.banks", {"4", {}}},
+      {"l1.bank_size", {"32", {}}},
       {"l1.flush_at_kernel_start", {"true", {"l1.size=96K"}}},
       {"l1.caches_global", {"false", {}}},
       {"l1.unified_size", {"56K", kUnified}},
@@ -249,6 +256,7 @@ const std::map<std::string, std::string>& exempt() {
       {"unit.tensor.lanes", "the same"},
       {"unit.tensor.scheduler_private", "the same"},
       {"latency.tensor", "the same"},
+      {"l2.atomics_per_cycle", "L2Atomic.ASlicePerformsSoManyRoundsACycle: here one line at a time is wanted"},
   };
   return kExempt;
 }

@@ -193,7 +193,8 @@ TEST(Timeline, StallsAreIntervalsThatStallInMoreThanAFifth) {
 
 // On one SM they follow from the series: also where kernels end and their places are used again.
 TEST(Timeline, StallsAreThoseOfTheSeries) {
-  for (const char* name : {"spmv:rows=256", "backprop"}) {
+  std::size_t spans = 0;
+  for (const char* name : {"spmv:rows=256", "backprop", "kmeans", "stencil"}) {
     experiment::RunSpec spec = spec_of("even");
     spec.machine = arch::load_machine("dai18-maxwell", {"sms=1"});
     spec.apps = {experiment::builtin_app(name), experiment::builtin_app("lud")};
@@ -213,7 +214,7 @@ TEST(Timeline, StallsAreThoseOfTheSeries) {
       expected.back().cycles += stalled;
     }
     const std::vector<arch::Timeline::Stall>& stalls = result.timeline.value().stalls;
-    EXPECT_GT(stalls.size(), 1U) << name;
+    spans += stalls.size();
     ASSERT_EQ(stalls.size(), expected.size()) << name;
     for (std::size_t i = 0; i < stalls.size(); ++i) {
       EXPECT_EQ(stalls[i].begin, expected[i].begin);
@@ -221,6 +222,7 @@ TEST(Timeline, StallsAreThoseOfTheSeries) {
       EXPECT_EQ(stalls[i].cycles, expected[i].cycles);
     }
   }
+  EXPECT_GT(spans, 6U);  // they begin and end
 }
 
 TEST(Timeline, BlocksBeyondTheMostAreCounted) {

@@ -144,7 +144,7 @@ TEST(Watchdog, NamesAKernelThatItsPolicyForgot) {
   EXPECT_EQ(report.find("error: deadlock at cycle "), 0U) << report;
   expect_parts(report, {"nothing can move\n", "second: kernel k (slot 1): 0 of 5 blocks dispatched, 0 done"});
   // The first application has ended once and starts anew until the second has, too.
-  expect_parts(report, {"first: kernel k (slot 2): 0 of 3 blocks dispatched, 0 done"});
+  expect_parts(report, {"first: kernel k (slot 0): 0 of 3 blocks dispatched, 0 done"});
   // The same where idle windows are visited: the watchdog finds it later.
   spec.no_skip = true;
   spec.machine.watchdog_cycles = 20'000;

@@ -68,6 +68,7 @@ MachineConfig draw_machine(Random& random) {
   l2.latency = one_of(random, {1U, 2U, 5U, 20U, 60U});
   l2.port_bytes = one_of(random, {8U, 20U, 32U, 64U, 1024U});
   l2.atomic_interval = one_of(random, {1U, 3U, 10U});
+  l2.atomics_per_cycle = one_of(random, {0U, 1U, 3U});
 
   arch::DramConfig& d = c.dram;
   d.banks = one_of(random, {1U, 4U, 6U});
@@ -232,12 +233,13 @@ Course simulate_reference(const MachineConfig& config, const Pattern& pattern, P
       } else if (kind < pattern.writes + pattern.atomics) {
         r.kind = RequestKind::Atomic;
         r.operations = static_cast<std::uint8_t>(1 + random.below(32));
+        r.rounds = static_cast<std::uint8_t>(random.below(r.operations + 1U));
         r.data_bytes = static_cast<std::uint8_t>(1 + random.below(bytes));
         r.wants_reply = random.below(2) == 0;
       } else if (kind == 7) {
         r.kind = RequestKind::InstructionFetch;
       }
-      r.flits = network.flits(r.data_bytes);
+      r.flits = network.flits(r.data_bytes) & 0x7fU;
       arrivals.push_back(r);
       next = now + random.below(2 * pattern.gap + 1) + (random.below(64) == 0 ? pattern.pause : 0);
       if (pattern.gap == 0 && random.below(3) != 0) next = now + 1;

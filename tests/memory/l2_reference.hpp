@@ -259,9 +259,10 @@ class ReferencePartition {
     std::deque<Fill> fills;
     std::deque<Ready> ready;
     std::deque<std::uint32_t> victims;  // fetches with one to write back, oldest first
-    std::vector<Atomic> atomics;        // in order of acceptance
-    std::vector<Cycle> output;          // core cycles at which places that wait for the port become free
-    std::deque<Unsent> unsent;          // in the output queue too, without credits
+    std::vector<Atomic> atomics;
+    std::uint64_t atomics_busy = 0;  // in order of acceptance
+    std::vector<Cycle> output;       // core cycles at which places that wait for the port become free
+    std::deque<Unsent> unsent;       // in the output queue too, without credits
     std::uint64_t ejection_free = 0, injection_free = 0;  // NoC cycles
     std::uint64_t tags_free = 0, fill_port_free = 0;      // L2 cycles
     Stall stall = Stall::None;                            // of the head
@@ -608,7 +609,13 @@ class ReferencePartition {
     }
     if (start > tick) count(Event::AtomicWaits);
     counters_.atomics += request.operations;
-    s.atomics.push_back({start + std::uint64_t{request.operations} * c_.atomic_interval, request});
+    const std::uint64_t rounds = request.rounds != 0 ? request.rounds : request.operations;
+    if (c_.atomics_per_cycle != 0) {  // the slice is busy until it has begun all rounds of those before
+      start = std::max(start, s.atomics_busy);
+      s.atomics_busy = start;
+      for (std::uint64_t begun = 0; begun < rounds; begun += c_.atomics_per_cycle) ++s.atomics_busy;
+    }
+    s.atomics.push_back({start + rounds * c_.atomic_interval, request});
   }
   void finish_atomics(Slice& s, std::uint64_t tick) {
     std::vector<Atomic> going;

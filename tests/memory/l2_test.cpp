@@ -47,7 +47,8 @@ struct Bench {
     r.time = at;
     r.tag = tag++;
     r.sm = sm;
-    r.flits = network.flits(r.kind == RequestKind::Write || r.kind == RequestKind::Atomic ? r.data_bytes : 0);
+    const bool data = r.kind == RequestKind::Write || r.kind == RequestKind::Atomic;
+    r.flits = network.flits(data ? r.data_bytes : 0) & 0x7fU;
     partition.mailbox().in.push_back(r);
   }
   void run(Cycle until) {
@@ -333,6 +334,7 @@ TEST(L2Write, AWriteToALineOnItsWayMakesItDirty) {
 TEST(L2Atomic, OperationsOnALineAreSerialised) {
   MachineConfig c = plain_config();
   c.l2.atomic_interval = 3;
+  c.l2.atomics_per_cycle = 0;
   Bench b(c);
   b.partition.preload_line(kApp + 5, 0);
   b.partition.preload_line(kApp + 6, 0);
@@ -344,6 +346,36 @@ TEST(L2Atomic, OperationsOnALineAreSerialised) {
   EXPECT_EQ(b.arrival[1], 119U + 30 + 12 + 8);  // after the first
   EXPECT_EQ(b.arrival[2], 121U + 3 + 8);        // another line does not wait
   EXPECT_EQ(b.counters().atomics, 15U);
+}
+
+// One round a cycle: ten until 129, though their results take longer; those of another line begin then.
+TEST(L2Atomic, ASlicePerformsSoManyRoundsACycle) {
+  MachineConfig c = plain_config();
+  c.l2.atomic_interval = 3;
+  c.l2.atomics_per_cycle = 1;
+  Bench b(c);
+  b.partition.preload_line(kApp + 5, 0);
+  b.partition.preload_line(kApp + 6, 0);
+  b.give(100, atomic(5, 10));
+  b.give(101, atomic(6, 4));
+  b.run(300);
+  EXPECT_EQ(b.arrival[0], 119U + 30 + 8);
+  EXPECT_EQ(b.arrival[1], 129U + 12 + 8);
+}
+
+// 32 lanes to different addresses of a line: four rounds, one for each sector, whatever the number of
+// operations.
+TEST(L2Atomic, TakeRoundsAndCountOperations) {
+  MachineConfig c = plain_config();
+  c.l2.atomic_interval = 3;
+  Bench b(c);
+  b.partition.preload_line(kApp + 5, 0);
+  MemRequest request = atomic(5, 32);
+  request.rounds = 4;
+  b.give(100, request);
+  b.run(300);
+  EXPECT_EQ(b.arrival[0], 119U + 12 + 8);
+  EXPECT_EQ(b.counters().atomics, 32U);
 }
 
 TEST(L2Atomic, MissFetchesAndLeavesTheLineDirty) {

@@ -340,11 +340,12 @@ TEST_P(Slices, AtomicsOnALineFollowEachOther) {
       bench.run(kStart);
       bench.finish();
       ASSERT_EQ(bench.replies.size(), sms);
-      std::uint64_t done = 0, tag_free = 0, port_free = 0;
+      std::uint64_t done = 0, tag_free = 0, port_free = 0, busy = 0;
       for (std::uint32_t i = 0; i < sms; ++i) {
         const std::uint64_t access = std::max(tags(kStart + i * 8), tag_free);
         tag_free = access + way.beats(lanes * 4);
-        const std::uint64_t start = one_line ? std::max(access, done) : access;
+        const std::uint64_t start = std::max(one_line ? std::max(access, done) : access, busy);
+        if (config_.l2.atomics_per_cycle != 0) busy = start + lanes / config_.l2.atomics_per_cycle;
         done = start + std::uint64_t{lanes} * config_.l2.atomic_interval;
         const std::uint64_t flit =
             std::max(way.tick_at(config_.clocks.noc, way.to_core(config_.clocks.l2, done)), port_free);

@@ -23,9 +23,20 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
   return name;
 }
 
+/// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold what waits for
+/// its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line. One thing at a time.
+inline MachineConfig without_pipeline(MachineConfig config) {
+  config.sm.operand_latency = config.sm.writeback_latency = 0;
+  config.sm.register_ports = 1;
+  config.sm.register_writes = config.sm.collectors_wait = false;
+  config.l1.tag_latency = 0;
+  config.l1.bank_bytes = kLineBytes;
+  return config;
+}
+
 class Preset : public testing::TestWithParam<std::string> {
  protected:
-  MachineConfig config_ = arch::load_machine(GetParam());
+  MachineConfig config_ = without_pipeline(arch::load_machine(GetParam()));
 
   /// Cycle of the first issue of a block launched at 0: fetched in 0.
   static constexpr Cycle kFirstIssue = 1;

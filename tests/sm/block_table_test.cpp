@@ -167,14 +167,14 @@ TEST(BlockTable, ABlockEndsWithItsLastExitOrData) {
   Table at;
   at.admit(2);
   at.admit(2);
-  at.table.load_issued(0);
+  at.table.access_issued(0);
   at.table.exits(0, 10);
   at.table.exits(1, 12);
   EXPECT_EQ(at.table.next_end(), kNever);  // data are out
   at.table.exits(2, 13);
   at.table.exits(3, 14);
   EXPECT_EQ(at.table.next_end(), 14U);
-  at.table.load_done(0, 40);
+  at.table.access_done(0, 40);
   EXPECT_EQ(at.table.next_end(), 14U);
   EXPECT_EQ(at.ends(14), (std::vector<Cycle>{14}));
   EXPECT_EQ(at.table.next_end(), 40U);

@@ -18,7 +18,7 @@ struct Heard {
     bool operator==(const Performed&) const = default;
   };
   void performed(const MemoryOp& op, Cycle ready, Cycle now) { done.push_back({op.warp, ready, now}); }
-  void room(Cycle now) { rooms.push_back(now); }
+  void room(std::uint32_t /*slot*/, Cycle now) { rooms.push_back(now); }
   void fetched(const Request& request, Cycle now) { lines.push_back({request.line, now}); }
   void accessed(const MemoryOp& /*op*/, bool last, Cycle now) { accesses.push_back({now, last}); }
   void failed(AppId app, Cycle cycles) { failures[app] += cycles; }
@@ -106,7 +106,7 @@ TEST(LoadStoreUnitAlone, AMissGoesToMemoryAndAHitTakesItsLatency) {
   EXPECT_EQ(at.mailbox.out[0].time, 12U);  // leaves in 2
   EXPECT_EQ(at.mailbox.out[0].line, 1000U);
   EXPECT_EQ(at.unit.outstanding(0), 1U);
-  EXPECT_EQ(at.unit.last_read(0), 1U);
+  EXPECT_EQ(at.unit.last_miss(0), 1U);
   at.answer(0, 50);
   at.run(60);
   EXPECT_EQ(at.heard.done, (Done{{5, 50, 50}}));
@@ -192,7 +192,7 @@ TEST(LoadStoreUnitAlone, StoresGoToL2WithTheirData) {
   EXPECT_EQ(at.mailbox.out[0].data_bytes, 64U);
   EXPECT_EQ(at.mailbox.out[0].flits, 3U);  // 8 + 64 bytes, 32 a flit
   EXPECT_EQ(at.mailbox.out[0].time, 14U);  // its last flit leaves in 4
-  EXPECT_EQ(at.unit.last_read(0), 0U);     // nobody waits for it
+  EXPECT_EQ(at.unit.last_miss(0), 1U);     // its block waits for it
   at.answer(0, 30);
   at.run(40);
   EXPECT_EQ(at.heard.done, (Done{{0, 30, 30}}));
