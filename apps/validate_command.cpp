@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "arch/config_file.hpp"
 #include "arch/counter_table.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "embedded/accel_sim.toml.hpp"
@@ -112,6 +114,15 @@ experiment::RunResult run(trace::ReferenceKernel kernel, const arch::MachineConf
   return experiment::simulate(spec);
 }
 
+void write_text(trace::ReferenceKernel kernel, const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw UserError({folder}, "cannot be made: " + failed.message());
+  write_file_atomically(folder + "/kernel-1.traceg",
+                        trace::reference_text(kernel, trace::usual_blocks(kernel)));
+  write_file_atomically(folder + "/kernelslist.g", trace::reference_commands(kernel));
+}
+
 std::uint64_t ours(const experiment::RunResult& result, const std::string& counter) {
   if (counter == "cycles") return result.cycles;
   std::optional<std::uint64_t> found;
@@ -142,11 +153,14 @@ int validate_command(const Arguments& args) {
   app.footer(kFooter);
   std::string only;
   std::string json;
+  std::string folder;
   std::vector<std::string> set;
   unsigned threads = 1;
   app.add_option("--only", only, "only kernels whose name contains this");
   app.add_option("--set", set, "KEY=VALUE, a setting of all machines; repeatable")->allow_extra_args(false);
   app.add_option("--json", json, "write the figures to this file");
+  app.add_option("--write", folder,
+                 "also: the traces as Accel-Sim's text, FOLDER/KERNEL/kernelslist.g, for its own run");
   app.add_option("--threads", threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
   if (!parse(app, args)) return 0;
@@ -161,6 +175,12 @@ int validate_command(const Arguments& args) {
   if (std::none_of(names.begin(), names.end(), wanted))
     throw UserError(
         fmt::format("--only {}: no kernel has such a name; the names are {}", only, fmt::join(names, ", ")));
+  if (!folder.empty()) {
+    for (std::size_t i = 0; i < trace::kReferenceKernelCount; ++i) {
+      const auto kernel = static_cast<trace::ReferenceKernel>(i);
+      if (wanted(trace::name(kernel))) write_text(kernel, fmt::format("{}/{}", folder, trace::name(kernel)));
+    }
+  }
   ordered_json document = {
       {"schema", kSchema}, {"source", suite.source}, {"machines", ordered_json::array()}};
   fmt::print("{}: {}.\n", suite.title, suite.source);

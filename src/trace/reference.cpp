@@ -114,4 +114,12 @@ std::string reference_text(ReferenceKernel kernel, std::uint32_t blocks) {
   return text;
 }
 
+std::string reference_commands(ReferenceKernel kernel) {
+  const ReferenceProgram& program = program_of(kernel);
+  std::string text;
+  if (program.copied_bytes != 0)
+    text = fmt::format("MemcpyHtoD,0x{:016x},{}\n", program.copied_to, program.copied_bytes);
+  return text + "kernel-1.traceg\n";
+}
+
 }  // namespace gpumux::trace

@@ -47,8 +47,9 @@ inline constexpr std::uint32_t kReferenceBlocks = 2048;
 
 /// The kernel's trace in compact form, of so many blocks.
 void write_reference(ReferenceKernel kernel, std::uint32_t blocks, Output& output);
-/// The same as the text of an Accel-Sim kernel file (tracer version 4, sm_70); what is copied before is not
-/// in it.
+/// The same as the text of an Accel-Sim kernel file (tracer version 4, sm_70),
 [[nodiscard]] std::string reference_text(ReferenceKernel kernel, std::uint32_t blocks);
+/// and of the kernelslist.g beside it, where it is kernel-1.traceg: what is copied before, and the launch.
+[[nodiscard]] std::string reference_commands(ReferenceKernel kernel);
 
 }  // namespace gpumux::trace

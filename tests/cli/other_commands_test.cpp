@@ -261,6 +261,12 @@ TEST_F(Cli, ValidateShowsTheirsBesideOurs) {
       EXPECT_LT(std::abs(kernel["cycles"]["percent"].get<double>()), 6);
   const Outcome slower = gpumux({"validate", "--only", "smem32", "--set", "shared.latency=1000"});
   EXPECT_NE(slower.out, o.out);
+  ASSERT_EQ(gpumux({"validate", "--only", "chase_l2", "--write", path("traces")}).code, 0);
+  const Outcome run =
+      gpumux({"run", path("traces/chase_l2"), "--machine", "v100", "--baseline", "off", "--json", file});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(json::parse(read_file(file))["cycles"], 12984);  // what docs/validation.md shows
+  EXPECT_EQ(gpumux({"validate", "--only", "smem32", "--write", "/dev/null/x"}).code, 2);
   EXPECT_EQ(gpumux({"validate", "--only", "nosuch"}).code, 2);
   EXPECT_EQ(gpumux({"validate", "--json", "-"}).code, 2);
   EXPECT_EQ(gpumux({"validate", "--set", "nosuch=1"}).code, 2);

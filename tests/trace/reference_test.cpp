@@ -1,5 +1,4 @@
 // The reference kernels: the same from their text as directly, and every instruction of them is simulated.
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"
@@ -9,7 +8,6 @@
 #include "trace/application.hpp"
 #include "trace/folder.hpp"
 #include "trace/reference.hpp"
-#include "trace/reference_kernels.hpp"
 
 namespace gpumux::trace::test {
 namespace {
@@ -78,13 +76,9 @@ class EveryReference : public testing::TestWithParam<std::size_t> {
 
 TEST_P(EveryReference, IsTheSameFromItsText) {
   constexpr std::uint32_t kBlocks = 6;
-  const ReferenceProgram& program = program_of(kernel_);
   const gpumux::test::TemporaryFolder temporary;
   const std::string& folder = temporary.path();
-  std::string commands = "kernel-1.traceg\n";
-  if (program.copied_bytes != 0)
-    commands = fmt::format("MemcpyHtoD,0x{:016x},{}\n", program.copied_to, program.copied_bytes) + commands;
-  write_file_atomically(folder + "/kernelslist.g", commands);
+  write_file_atomically(folder + "/kernelslist.g", reference_commands(kernel_));
   write_file_atomically(folder + "/kernel-1.traceg", reference_text(kernel_, kBlocks));
   MemoryOutput from_text, direct;
   (void)convert_folder(folder, from_text);
