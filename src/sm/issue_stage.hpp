@@ -285,7 +285,8 @@ inline void IssueStage::prefetch_records(const Masks& masks) const {
       const Warp& warp = table_.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask))));
       if ((accesses & mask & -mask) != 0) __builtin_prefetch(warp.mem_next);
       __builtin_prefetch(warp.next);
-      __builtin_prefetch(warp.next + 1);  // looked at when the first has issued
+      // Looked at when the first has issued.
+      if (warp.next != nullptr) __builtin_prefetch(warp.next + 1);
     }
   }
 }
