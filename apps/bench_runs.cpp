@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/exit_code.hpp"
+#include "experiment/make_app.hpp"
 #include "terminal.hpp"
 #include "trace/application.hpp"
 
@@ -100,12 +101,7 @@ Measured run_trace(const std::string& path, std::uint32_t copies, const arch::Ma
   spec.policy = policy::parse_choice(policy);
   spec.threads = threads;
   const auto opened = trace::load_trace(path);
-  for (std::uint32_t i = 0; i < copies; ++i) {
-    experiment::AppSpec app;
-    app.text = app.name = app.identity = path;
-    app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
-    spec.apps.push_back(std::move(app));
-  }
+  for (std::uint32_t i = 0; i < copies; ++i) spec.apps.push_back(experiment::trace_app(path, opened));
   const experiment::RunResult result = experiment::simulate(spec);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   return {wall.count(), result.cycles, result.gpu.warp_instructions, result.gpu.l1_accesses, 0};

@@ -20,10 +20,11 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "embedded/accel_sim.toml.hpp"
+#include "experiment/make_app.hpp"
 #include "experiment/run.hpp"
 #include "experiment/toml_reader.hpp"
-#include "trace/application.hpp"
 #include "trace/reference.hpp"
+#include "trace/trace_file.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -107,10 +108,7 @@ experiment::RunResult run(trace::ReferenceKernel kernel, const arch::MachineConf
   spec.machine = machine;
   spec.policy = policy::parse_choice("leftover");
   spec.threads = threads;
-  experiment::AppSpec app;
-  app.text = app.name = app.identity = trace::name(kernel);
-  app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
-  spec.apps.push_back(std::move(app));
+  spec.apps.push_back(experiment::trace_app(trace::name(kernel), opened));
   return experiment::simulate(spec);
 }
 

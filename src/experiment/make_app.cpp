@@ -10,16 +10,16 @@
 #include "trace/application.hpp"
 
 namespace gpumux::experiment {
-namespace {
 
-AppSpec trace_app(const std::string& text, const std::string& path) {
-  const std::shared_ptr<const trace::Trace> opened = trace::load_trace(path);
+AppSpec trace_app(const std::string& text, const std::shared_ptr<const trace::Trace>& opened) {
   AppSpec app;
   app.text = app.name = text;
   app.identity = opened->identity();
   app.create = [opened](std::uint64_t) { return std::make_unique<trace::TraceApplication>(opened); };
   return app;
 }
+
+namespace {
 
 std::string in_folder(const std::string& path, const std::string& folder) {
   if (folder.empty() || path.starts_with('/')) return path;
@@ -110,7 +110,7 @@ void add_app(const AppArguments& a, const std::string& folder, bool verify, Appl
     if (verify) {
       throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
     }
-    apps.specs.push_back(trace_app(a.app, trace_path));
+    apps.specs.push_back(trace_app(a.app, trace::load_trace(trace_path)));
     return;
   }
   apps.specs.push_back(builtin_app(a.app));

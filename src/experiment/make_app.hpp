@@ -10,12 +10,19 @@
 #include "experiment/run.hpp"
 #include "experiment/workload_file.hpp"
 
+namespace gpumux::trace {
+class Trace;
+}
+
 namespace gpumux::experiment {
 
 struct Applications {
   std::vector<AppSpec> specs;
   std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of applications of PTX files
 };
+
+/// A trace that is open; `text` is its name.
+[[nodiscard]] AppSpec trace_app(const std::string& text, const std::shared_ptr<const trace::Trace>& opened);
 
 /// Reads every file that the applications name. Relative paths are relative to `folder`; empty: the current
 /// one. Throws UserError for what does not exist, for options of the wrong kind of application, and, where

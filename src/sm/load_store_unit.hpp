@@ -51,9 +51,9 @@ class LoadStoreUnit {
         counters_(counters),
         listener_(listener),
         l1_(config.l1),
-        banks_(config.l1),
         network_(config, id, map, mailbox),
-        constants_(config.constant) {}
+        constants_(config.constant),
+        banks_(config.l1) {}
   LoadStoreUnit(const LoadStoreUnit&) = delete;
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
 
@@ -224,12 +224,12 @@ class LoadStoreUnit {
   Pool<MemoryOp> ops_;
   std::uint64_t progress_ = 0;
   L1 l1_;
-  L1Banks banks_;
   NetworkInterface network_;
   std::array<std::uint32_t, arch::kMaxKernelSlots> outstanding_{};
   ConstantCache constants_;
   std::array<Cycle, arch::kMaxKernelSlots> last_miss_{};
   L1Shares shares_;
+  L1Banks banks_;
 };
 
 template <typename Listener>

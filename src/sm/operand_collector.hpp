@@ -23,9 +23,10 @@ namespace gpumux::sm {
 /// include the first read. Results that are written take turns of ports too (TimedInst::num_writes): behind
 /// the reads of their own instruction, though they come later.
 ///
-/// Without waiting(), collectors are held for the reads alone, and an instruction issues only when its unit
-/// is free. With it, an instruction keeps its collector until its unit takes it. One more per kind of unit
-/// waits in front of the collectors: it has issued and holds up the next of its kind.
+/// Without config.sm.collectors_wait, collectors are held for the reads alone, and an instruction issues only
+/// when its unit is free: book(). With it, an instruction keeps its collector until its unit takes it:
+/// collect() and hold(). One more per kind of unit waits in front of the collectors: it has issued and holds
+/// up the next of its kind.
 class OperandCollector {
  public:
   static constexpr std::uint32_t kMaxCollectors = 64;
@@ -86,7 +87,7 @@ class OperandCollector {
 
  private:
   /// Turns that a bank may owe: results may come faster than it takes them, and nothing holds them back.
-  static constexpr std::int16_t kMostOwed = 1024;
+  static constexpr std::int16_t kMostOwed = 4096;  // more than reads can: 64 collectors of 20
   /// Takes the banks of an instruction from `now` on: the cycle of its last read.
   Cycle read(std::uint32_t warp, const TimedInst& inst, Cycle now) {
     // A bank with no more reads than ports is free for the next cycle's instruction: nothing to note.
