@@ -256,7 +256,8 @@ const std::map<std::string, std::string>& exempt() {
       {"unit.tensor.lanes", "the same"},
       {"unit.tensor.scheduler_private", "the same"},
       {"latency.tensor", "the same"},
-      {"l2.atomics_per_cycle", "L2Atomic.ASlicePerformsSoManyRoundsACycle: here one line at a time is wanted"},
+      {"l2.atomics_per_cycle",
+       "L2Atomic.ASlicePerformsSoManyRoundsACycle: here one line at a time is wanted"},
   };
   return kExempt;
 }

@@ -23,8 +23,9 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
   return name;
 }
 
-/// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold what waits for
-/// its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line. One thing at a time.
+/// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold
+/// what waits for its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line.
+/// One thing at a time.
 inline MachineConfig without_pipeline(MachineConfig config) {
   config.sm.operand_latency = config.sm.writeback_latency = 0;
   config.sm.register_ports = 1;
