@@ -89,14 +89,14 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
   const ptx::CodeFigures figures = ptx::figures(code);
   const workload::BlockMetadata& metadata = subject.metadata;
   const std::uint32_t registers =
-      metadata.registers_per_thread != 0 ? metadata.registers_per_thread : figures.registers;
+      metadata.registers_per_thread != 0 ? metadata.registers_per_thread : kernel.registers;
   const auto used_shared = static_cast<std::uint32_t>(code.shared_bytes) + subject.dynamic_shared_bytes;
   const std::uint32_t shared = metadata.shared_bytes != 0 ? metadata.shared_bytes : used_shared;
   ordered_json out;
   out["kernel"] = code.name;
   out["cpp_name"] = experiment::cpp_name(code.name);
   out["registers"] = registers;
-  if (metadata.registers_per_thread != 0) out["registers_allocated"] = figures.registers;
+  if (metadata.registers_per_thread != 0) out["registers_allocated"] = kernel.registers;
   out["shared_bytes"] = code.shared_bytes;
   out["dynamic_shared_bytes"] = subject.dynamic_shared_bytes;
   if (metadata.shared_bytes != 0) out["shared_bytes_counted"] = metadata.shared_bytes;
@@ -190,7 +190,7 @@ int inspect_command(const Arguments& args) {
     throw UserError("--block and --shared are for kernels of PTX files; built-in apps have their own");
   }
   Program program = is_file ? file_program(subject) : builtin_program(subject);
-  const auto module = emulator::compile_module(program.ptx, program.file, {});
+  const auto module = emulator::compile_module(program.ptx, program.file, {.level = machine.code});
   std::vector<std::string> known;
   for (const auto& [name, kernel] : module->kernels) known.push_back(name);
   if (program.subjects.empty()) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isa/timing_class.hpp"
+
 namespace gpumux::arch {
 
 /// How the high part of an address takes part in the choice of a set or slice: noc/index_hash.hpp.
@@ -21,6 +23,9 @@ inline constexpr std::array kAllocateWords = {"on-miss", "on-fill"};
 /// What a store does to L1's copy: it drops it, or updates it. Neither allocates.
 enum class L1Write : std::uint8_t { Evict, Through };
 inline constexpr std::array kL1WriteWords = {"evict", "through"};
+
+/// isa::CodeLevel: what the machine is given to execute.
+inline constexpr std::array kCodeLevelWords = {"machine", "ptx"};
 
 /// What DRAM serves first: requests to open rows, or the oldest.
 enum class DramOrder : std::uint8_t { FrFcfs, Fcfs };

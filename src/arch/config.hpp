@@ -167,7 +167,8 @@ struct RuntimeConfig {
 struct MachineConfig {
   std::string name;
   std::string description;
-  std::string source;  // paper and table that the numbers come from
+  std::string source;                             // paper and table that the numbers come from
+  isa::CodeLevel code = isa::CodeLevel::Machine;  // of PTX files; traces are as they are
   std::uint32_t sms = 16;
   std::string variant_of;  // informative
   ClocksConfig clocks;

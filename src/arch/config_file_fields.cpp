@@ -63,6 +63,10 @@ void add_general(Fields& f) {
   text(f, "description", GPUMUX_MEMBER(description), "one line for `gpumux list machines`");
   text(f, "source", GPUMUX_MEMBER(source), "where the numbers come from");
   text(f, "variant_of", GPUMUX_MEMBER(variant_of), "the machine that this one changes; set by `base`");
+  choice(f, "code", GPUMUX_BYTE(code), kCodeLevelWords,
+         "what is timed of a PTX file: machine: our back end's instructions; ptx: the file's own in their "
+         "order, "
+         "with the registers of the first; traces are as they are");
   count(f, "sms", GPUMUX_MEMBER(sms), 1, 1024, "SMs", "streaming multiprocessors");
   f.push_back({"watchdog_cycles",
                "core cycles",
@@ -110,8 +114,8 @@ void add_sm(Fields& f) {
         "that may be collecting operands at once");
   flag(f, "sm.collectors_wait", GPUMUX_MEMBER(sm.collectors_wait),
        "an instruction waits for a busy unit, or the load/store unit, in its operand collector, and issue "
-       "goes on "
-       "until these are full; false: it does not issue, and memory instructions wait in sm.memory_queue");
+       "goes on until these are full; false: it does not issue, and memory instructions wait in "
+       "sm.memory_queue");
   count(f, "sm.result_buses", GPUMUX_MEMBER(sm.result_buses), 1, 64, "results per core cycle",
         "write-backs of fixed-latency results of the whole SM");
   count(f, "sm.fetch_interval", GPUMUX_MEMBER(sm.fetch_interval), 1, 64, "core cycles",

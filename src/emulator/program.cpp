@@ -108,6 +108,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
   hash.add(std::string_view(file));
   hash.add(static_cast<std::uint64_t>(options.optimize));
   hash.add(std::uint64_t{options.max_registers});
+  hash.add(static_cast<std::uint64_t>(options.level));
   const std::string key = hash.hex();
   const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
   if (const auto found = cache.find(key); found != cache.end()) return found->second;
@@ -118,6 +119,13 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
     KernelInfo info;
     try {
       info.code = ptx::compile(compiled->module, function, options);
+      if (options.level == isa::CodeLevel::Ptx) {
+        ptx::CompileOptions machine = options;
+        machine.level = isa::CodeLevel::Machine;
+        info.registers = ptx::compile(compiled->module, function, machine).num_reg32;
+      } else if (info.code.physical) {
+        info.registers = info.code.num_reg32;
+      }
       info.table = isa::make_static_table(info.code);
     } catch (const UserError& error) {
       info = {};
@@ -267,7 +275,7 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->local_words = (function.local_bytes + 3) / 4;
   data->resources = {data->threads, metadata.registers_per_thread, metadata.shared_bytes};
   if (metadata.registers_per_thread == 0) {
-    data->resources.registers_per_thread = function.physical ? function.num_reg32 : 32;
+    data->resources.registers_per_thread = kernel.registers;
   }
   if (metadata.shared_bytes == 0) data->resources.shared_bytes = data->shared_bytes;
   GPUMUX_CHECK(data->resources.shared_bytes >= data->shared_bytes);

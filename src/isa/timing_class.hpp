@@ -9,6 +9,10 @@
 
 namespace gpumux::isa {
 
+/// Which code the machine is given: what our back end makes of the PTX, or the PTX's own instructions in
+/// their order, as GPGPU-Sim 3 times them.
+enum class CodeLevel : std::uint8_t { Machine, Ptx };
+
 /// The kind of execution pipeline that an instruction goes to.
 enum class Unit : std::uint8_t { Sp, Int, Dp, Sfu, Tensor, Memory, Control };
 inline constexpr unsigned kUnits = 7;

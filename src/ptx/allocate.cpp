@@ -227,7 +227,7 @@ std::uint32_t spread_registers(std::uint32_t pressure, std::uint32_t limit) {
   return std::min(limit, std::max(pressure, spread));
 }
 
-void rewrite(FlowGraph& graph, const RegisterSpace& space, const Coloring& coloring) {
+void rewrite(FlowGraph& graph, const RegisterSpace& space, const Coloring& coloring, bool keep_moves) {
   const auto map = [&](Operand& operand) { operand.reg = coloring.color[space.index(operand)]; };
   for (Block& block : graph.blocks) {
     std::vector<Instruction> code;
@@ -242,7 +242,7 @@ void rewrite(FlowGraph& graph, const RegisterSpace& space, const Coloring& color
         }
       });
       for_each_def(inst, map);
-      if (inst.op == Opcode::Mov && inst.src[0] == inst.dst[0]) continue;
+      if (!keep_moves && inst.op == Opcode::Mov && inst.src[0] == inst.dst[0]) continue;
       code.push_back(inst);
     }
     block.code = std::move(code);
@@ -256,7 +256,8 @@ std::uint32_t max_pressure(const FlowGraph& graph, const isa::Function& function
   return measure_pressure(graph, space, Liveness(graph, space)).registers;
 }
 
-void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t limit, bool stack) {
+void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t limit, bool stack,
+                        bool keep_moves) {
   Spiller spiller(graph, function, stack);
   std::uint32_t aim = limit;  // lowered when colouring fails although the pressure fits
   for (int round = 0;; ++round) {
@@ -299,7 +300,7 @@ void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t
       if (aim > 12) --aim;
       continue;
     }
-    rewrite(graph, space, best);
+    rewrite(graph, space, best, keep_moves);
     function.num_reg32 = best.registers;
     function.num_reg64 = 0;
     function.num_pred = best.predicates;

@@ -85,8 +85,8 @@ inline constexpr std::uint32_t kStackReserveBytes = 4096;
 void lower_slots(isa::Function& function, bool stack, bool is_root);
 
 /// Makes the returns of a called function one block at the end. In the kernel (`is_root`) they become
-/// exits, also where a branch leads to a block that only returns.
-void lower_returns(FlowGraph& graph, bool is_root);
+/// exits, also, but for code that is to stay `as_written`, where a branch leads to a block that only returns.
+void lower_returns(FlowGraph& graph, bool is_root, bool as_written = false);
 
 /// Around each real call: saves the registers that live across it in the frame, moves the stack
 /// pointer. Grows function.local_bytes. Call this after all optimisation but before allocation.

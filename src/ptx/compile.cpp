@@ -32,10 +32,11 @@ struct Unit {
   FlowGraph graph;
 };
 
-void lower(Unit& unit, bool stack, bool is_root) {
+void lower(Unit& unit, bool stack, bool is_root, isa::CodeLevel level) {
+  const bool as_written = level == isa::CodeLevel::Ptx;
   lower_slots(unit.function, stack, is_root);
-  unit.graph = build_flow(unit.function);
-  lower_returns(unit.graph, is_root);
+  unit.graph = build_flow(unit.function, as_written);
+  lower_returns(unit.graph, is_root, as_written);
 }
 
 /// Loads may be hoisted until this many registers are live (or as many as before scheduling, when that
@@ -192,10 +193,13 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
   const std::uint32_t limit = register_limit(kernel, options.max_registers);
   for (std::size_t i = 0; i < units.size(); ++i) {
     Unit& unit = units[i];
-    lower(unit, has_calls, i == 0);
-    if (options.optimize > 0) optimize(unit);
+    lower(unit, has_calls, i == 0, options.level);
+    const bool as_written = options.level == isa::CodeLevel::Ptx;
+    const bool optimized = options.optimize > 0 && !as_written;
+    if (optimized) optimize(unit);
     if (has_calls) save_registers(unit.graph, unit.function);
-    if (options.optimize > 0) make_physical(unit, limit, has_calls);
+    if (optimized) make_physical(unit, limit, has_calls);
+    if (as_written) allocate_registers(unit.graph, unit.function, options.max_registers, has_calls, true);
     if (has_calls) finish_frame(unit.graph, unit.function);
   }
   return link(units, module, calls);

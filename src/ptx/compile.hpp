@@ -5,6 +5,7 @@
 #include <string>
 
 #include "isa/instruction.hpp"
+#include "isa/timing_class.hpp"
 
 namespace gpumux::ptx {
 
@@ -12,6 +13,9 @@ struct CompileOptions {
   /// 0: only resolve labels and post-dominators (virtual registers stay; for differential tests).
   /// 1: everything.
   int optimize = 1;
+  /// Ptx: one instruction for each of the PTX, in its order, in physical registers; `optimize` is not used
+  /// then.
+  isa::CodeLevel level = isa::CodeLevel::Machine;
   /// Registers per thread that allocation may use (16..255); .maxnreg and .maxntid lower it.
   std::uint32_t max_registers = 255;
 };

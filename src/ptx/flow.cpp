@@ -47,7 +47,13 @@ std::vector<std::uint32_t> find_labels(const Function& function) {
 
 }  // namespace
 
-FlowGraph build_flow(const Function& function) {
+namespace {
+constexpr std::uint8_t kJumpMark = 2;  // Nop::shift; 1 is .pragma "nounroll"
+}
+
+bool is_jump_mark(const Instruction& inst) { return inst.op == Opcode::Nop && inst.shift == kJumpMark; }
+
+FlowGraph build_flow(const Function& function, bool keep_jumps) {
   const std::vector<std::uint32_t> label_at = find_labels(function);
   const auto label_place = [&](const Instruction& inst, std::uint32_t label) {
     if (label >= label_at.size() || label_at[label] == isa::kNoTarget) missing_label(function, inst, label);
@@ -109,7 +115,13 @@ FlowGraph build_flow(const Function& function) {
         block.next = block_of[block.next];
         block.jump_line = last.line;
         block.jump_column = last.column;
-        block.code.pop_back();
+        if (keep_jumps) {
+          last.op = Opcode::Nop;
+          last.shift = kJumpMark;
+          last.target = isa::kNoTarget;
+        } else {
+          block.code.pop_back();
+        }
       }
     }
   }
@@ -238,7 +250,11 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
     const BlockId following = place + 1 < graph.order.size() ? graph.order[place + 1] : kNoBlock;
     if (block.next != kNoBlock && block.next != following) {
       // `@p bra X; bra Y` with X behind it is `@!p bra Y`.
-      if (!block.code.empty() && code.back().op == Opcode::Bra && code.back().target == following) {
+      if (!block.code.empty() && is_jump_mark(code.back())) {
+        code.back().op = Opcode::Bra;
+        code.back().uniform = true;
+        code.back().target = block.next;
+      } else if (!block.code.empty() && code.back().op == Opcode::Bra && code.back().target == following) {
         code.back().target = block.next;
         code.back().guard.negate = !code.back().guard.negate;
       } else {
@@ -257,6 +273,11 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
     Instruction& inst = code[i];
     inst.reconverge = isa::kNoTarget;  // virtual code keeps a mark there
     if (inst.op == Opcode::Bra) inst.target = start[inst.target];
+    if (is_jump_mark(inst)) {  // to what follows it in this layout
+      inst.op = Opcode::Bra;
+      inst.uniform = true;
+      inst.target = base + static_cast<std::uint32_t>(i) + 1;
+    }
     if ((inst.op == Opcode::Bra && inst.guard && !inst.uniform) ||
         (inst.op == Opcode::BrxIdx && !inst.uniform)) {
       const BlockId join = post[block_of[i]];

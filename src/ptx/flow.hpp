@@ -32,8 +32,11 @@ struct FlowGraph {
 };
 
 /// Builds the graph of `function` (virtual code): unreachable code is dropped, falling off the end
-/// is a return. Throws UserError for a branch to a label that does not stand in the function.
-[[nodiscard]] FlowGraph build_flow(const isa::Function& function);
+/// is a return. With `keep_jumps`, an unguarded branch leaves a mark that becomes a branch again
+/// (is_jump_mark). Throws UserError for a branch to a label that does not stand in the function.
+[[nodiscard]] FlowGraph build_flow(const isa::Function& function, bool keep_jumps = false);
+/// An unguarded branch of the source, to wherever control goes next.
+[[nodiscard]] bool is_jump_mark(const isa::Instruction& inst);
 
 [[nodiscard]] std::vector<BlockId> successors(const FlowGraph& graph, BlockId block);
 [[nodiscard]] std::vector<std::vector<BlockId>> predecessors(const FlowGraph& graph);

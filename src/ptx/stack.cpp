@@ -41,13 +41,14 @@ bool only_exits(const Block& block) {
 
 }  // namespace
 
-void lower_returns(FlowGraph& graph, bool is_root) {
+void lower_returns(FlowGraph& graph, bool is_root, bool as_written) {
   if (is_root) {
     for (Block& block : graph.blocks) {
       for (Instruction& inst : block.code) {
         if (inst.op == Opcode::Ret) inst.op = Opcode::Exit;
       }
     }
+    if (as_written) return;
     // `@p bra X` with X: exit is `@p exit`.
     for (Block& block : graph.blocks) {
       if (block.code.empty() || block.code.back().op != Opcode::Bra) continue;

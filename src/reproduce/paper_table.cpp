@@ -81,7 +81,7 @@ AppFacts app_facts(const std::string& app, const arch::MachineConfig& machine) {
   facts.params = runtime::parse_params(
       info, name.size() == app.size() ? std::string_view() : std::string_view(app).substr(name.size() + 1));
   facts.machine = machine;
-  facts.module = emulator::compile_module(info.ptx_text, info.ptx_file, {});
+  facts.module = emulator::compile_module(info.ptx_text, info.ptx_file, {.level = machine.code});
   const auto metadata = info.create(facts.params, 1)->block_metadata();
   for (const runtime::AppInfo::KernelShape& shape : info.shapes(facts.params)) {
     const emulator::KernelInfo& kernel = facts.module->kernels.at(shape.kernel);
@@ -96,7 +96,7 @@ AppFacts app_facts(const std::string& app, const arch::MachineConfig& machine) {
          shape.grid,
          shape.block,
          {static_cast<std::uint32_t>(shape.block.count()),
-          counted.registers_per_thread != 0 ? counted.registers_per_thread : kernel.code.num_reg32,
+          counted.registers_per_thread != 0 ? counted.registers_per_thread : kernel.registers,
           counted.shared_bytes != 0 ? counted.shared_bytes : compiled_shared},
          &kernel.code});
   }

@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include <fmt/core.h>
+
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "emulator/program.hpp"
@@ -150,15 +152,17 @@ TEST_P(Differential, OptimisedCodeComputesTheSameMemory) {
     const unsigned before = compared;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       const Outcome plain = run_kernel(text, GetParam(), kernel, {.optimize = 0}, seed);
-      for (const std::uint32_t registers : {255U, 24U}) {
-        const Outcome optimised =
-            run_kernel(text, GetParam(), kernel, {.optimize = 1, .max_registers = registers}, seed);
-        EXPECT_EQ(plain.fault.empty(), optimised.fault.empty())
-            << kernel.name << " seed " << seed << ": '" << plain.fault << "' against '" << optimised.fault
-            << "'";
-        if (!plain.fault.empty() || !optimised.fault.empty()) continue;
-        EXPECT_TRUE(plain.memory == optimised.memory)
-            << kernel.name << " seed " << seed << " registers " << registers;
+      const ptx::CompileOptions others[] = {
+          {}, {.max_registers = 24}, {.level = isa::CodeLevel::Ptx, .max_registers = 255}};
+      for (const ptx::CompileOptions& other : others) {
+        const Outcome physical = run_kernel(text, GetParam(), kernel, other, seed);
+        const std::string what =
+            fmt::format("{} seed {} registers {}{}", kernel.name, seed, other.max_registers,
+                        other.level == isa::CodeLevel::Ptx ? " as written" : "");
+        EXPECT_EQ(plain.fault.empty(), physical.fault.empty())
+            << what << ": '" << plain.fault << "' against '" << physical.fault << "'";
+        if (!plain.fault.empty() || !physical.fault.empty()) continue;
+        EXPECT_TRUE(plain.memory == physical.memory) << what;
         ++compared;
       }
     }

@@ -1,0 +1,68 @@
+// `code`: whether the machine's instructions or the PTX's own are timed.
+#include <string>
+
+#include "experiment/run.hpp"
+#include "micro/preset.hpp"
+#include "noc/network.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux::micro {
+namespace {
+
+/// A chain of copies that nothing uses: no instruction of the machine's code but the exit.
+std::string chain(std::uint32_t length) {
+  std::string text =
+      ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry chain()\n{\n.reg .b32 %r<2>;\n"
+      "mov.u32 %r0, 7;\n";
+  for (std::uint32_t i = 1; i < length; ++i)
+    text += i % 2 == 1 ? "add.s32 %r1, %r0, 1;\n" : "add.s32 %r0, %r1, 1;\n";
+  return text + "ret;\n}\n";
+}
+
+class Chain final : public runtime::Application {
+ public:
+  explicit Chain(std::uint32_t length) : length_(length) {}
+  runtime::Task run(runtime::Host& host, bool) override {
+    host.launch(host.load_module(chain(length_), "chain.ptx"), "chain", {{1, 1, 1}, {32, 1, 1}, 0, 0});
+    co_await host.synchronize();
+  }
+
+ private:
+  std::uint32_t length_;
+};
+
+class CodeLevels : public Preset {
+ protected:
+  [[nodiscard]] experiment::RunResult run(isa::CodeLevel level, std::uint32_t length) const {
+    experiment::RunSpec spec;
+    spec.machine = config_;
+    spec.machine.code = level;
+    spec.machine.runtime.kernel_launch_latency = 0;
+    spec.policy = policy::parse_choice("sequential");
+    spec.audit = true;
+    experiment::AppSpec app;
+    app.text = app.name = app.identity = "chain";
+    app.create = [=](std::uint64_t) { return std::make_unique<Chain>(length); };
+    spec.apps.push_back(app);
+    return experiment::simulate(spec);
+  }
+};
+
+TEST_P(CodeLevels, ACopyOfThePtxCostsItsLatencyAndOneThatTheBackEndDropsNothing) {
+  const Cycle window = noc::Network(config_).window;
+  const auto length = static_cast<std::uint32_t>(2 * window);
+  EXPECT_EQ(run(isa::CodeLevel::Machine, length).gpu.warp_instructions, 1U);
+  const experiment::RunResult one = run(isa::CodeLevel::Ptx, length);
+  const experiment::RunResult two = run(isa::CodeLevel::Ptx, 2 * length);
+  EXPECT_EQ(one.gpu.warp_instructions, length + 1);
+  EXPECT_EQ(two.gpu.warp_instructions, 2 * length + 1);
+  // Both end with a window, and what one has more is a whole number of them.
+  const Cycle each = std::max<Cycle>({row(LatencyClass::IntAdd).latency,
+                                      occupied(Unit::Int, LatencyClass::IntAdd), config_.sm.issue_interval});
+  EXPECT_EQ(two.cycles - one.cycles, length * each);
+}
+
+GPUMUX_ON_EVERY_PRESET(CodeLevels);
+
+}  // namespace
+}  // namespace gpumux::micro
