@@ -58,10 +58,10 @@ std::optional<TableCell> compute_per_memory(const AppFacts&, const RunResult& al
   const arch::KernelCounters& c = counters(alone);
   return quotient(c.warp_instructions - c.memory_instructions, c.memory_instructions);
 }
-/// Accesses of shared memory make no request.
+/// Accesses of shared and constant memory make no request.
 std::optional<TableCell> requests_per_memory(const AppFacts&, const RunResult& alone) {
   const arch::KernelCounters& c = counters(alone);
-  return quotient(c.l1_accesses, c.memory_instructions - c.shared_accesses);
+  return quotient(c.l1_accesses, c.memory_instructions - c.shared_accesses - c.constant_accesses);
 }
 /// Those that are merged into an outstanding miss count.
 std::optional<TableCell> miss_rate(const AppFacts&, const RunResult& alone) {

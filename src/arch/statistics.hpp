@@ -37,6 +37,7 @@ namespace gpumux::arch {
   X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")              \
   X(shared_accesses, "warp instructions", "shared memory instructions")                  \
   X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                 \
+  X(constant_accesses, "warp instructions", "loads of constants and parameters")         \
   X(barriers, "warp instructions", "barrier arrivals")                                   \
   X(requests_sent, "packets", "requests sent to the interconnect")                       \
   X(atomics, "operations", "global atomic operations, by lanes")                         \

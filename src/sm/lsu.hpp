@@ -227,6 +227,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
 template <typename Listener>
 void LoadStoreUnit<Listener>::access_constant(std::uint32_t index, Cycle now) {
   MemoryOp& op = ops_[index];
+  ++count(op.kernel).constant_accesses;
   const ReadOnlyCache& tags = constants_.tags();
   op.ready_at = now + config_.constant.latency + op.passes - 1;
   for (std::uint32_t i = 0; i < op.transactions; ++i) {

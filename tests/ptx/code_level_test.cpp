@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "emulator/program.hpp"
-#include "isa/isa.hpp"
 #include "ptx/compile.hpp"
 #include "ptx/parse.hpp"
 
