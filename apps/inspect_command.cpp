@@ -18,6 +18,7 @@
 #include "experiment/symbol_name.hpp"
 #include "experiment/workload_file.hpp"
 #include "inspect_mix.hpp"
+#include "machine_option.hpp"
 #include "paper_columns.hpp"
 #include "ptx/compile.hpp"
 #include "runtime/application.hpp"
@@ -175,7 +176,7 @@ int inspect_command(const Arguments& args) {
   app.add_flag("--json", json, "as a JSON document");
   if (!parse(app, args)) return 0;
 
-  const arch::MachineConfig machine = arch::load_machine(machine_name, set);
+  const arch::MachineConfig machine = machine_of(machine_name, set);
   const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
   if (!builtin) experiment::refuse_other_files(subject);
   if (!builtin && trace::is_trace(subject)) {

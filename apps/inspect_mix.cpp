@@ -47,6 +47,7 @@ ordered_json instruction_mix(const std::vector<isa::StaticInst>& table,
     Class which = kOtherMemory;
     switch (inst.unit) {
       case isa::Unit::Sp: which = kSp; break;
+      case isa::Unit::Uniform:
       case isa::Unit::Int: which = kInt; break;
       case isa::Unit::Dp: which = kDp; break;
       case isa::Unit::Sfu: which = kSfu; break;

@@ -21,6 +21,7 @@
 #include "experiment/series_output.hpp"
 #include "experiment/timeline_output.hpp"
 #include "experiment/workload_file.hpp"
+#include "machine_option.hpp"
 #include "paper_columns.hpp"
 #include "run_progress.hpp"
 #include "run_report.hpp"
@@ -322,7 +323,7 @@ int run_command(Arguments args) {
   }
 
   experiment::RunSpec spec;
-  spec.machine = arch::load_machine(options.machine.value_or(experiment::kDefaultMachine), options.set);
+  spec.machine = machine_of(options.machine.value_or(experiment::kDefaultMachine), options.set);
   std::vector<policy::PolicyChoice> policies;
   if (options.policies.empty()) options.policies = {experiment::kDefaultPolicy};
   for (const std::string& text : expand_policies(options.policies))

@@ -54,9 +54,10 @@ std::optional<TableCell> quotient(std::uint64_t part, std::uint64_t whole) {
 
 const arch::KernelCounters& counters(const RunResult& alone) { return alone.apps.front().counters; }
 
+/// Loads of constants and parameters are of neither kind.
 std::optional<TableCell> compute_per_memory(const AppFacts&, const RunResult& alone) {
   const arch::KernelCounters& c = counters(alone);
-  return quotient(c.warp_instructions - c.memory_instructions, c.memory_instructions);
+  return quotient(c.warp_instructions - c.memory_instructions, c.memory_instructions - c.constant_accesses);
 }
 /// Accesses of shared and constant memory make no request.
 std::optional<TableCell> requests_per_memory(const AppFacts&, const RunResult& alone) {

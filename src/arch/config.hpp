@@ -26,6 +26,7 @@ struct UnitConfig {
   std::uint32_t lanes = 32;        // a warp instruction occupies the unit ceil(32 / lanes) cycles or
                                    // the class's initiation interval, whichever is longer
   bool scheduler_private = false;  // each scheduler owns count / schedulers of them
+  isa::Unit on = isa::Unit::Sp;    // count 0: whose pipelines execute its instructions
 };
 
 struct LatencyConfig {           // core cycles, for a 32-lane warp
@@ -43,6 +44,8 @@ struct SmConfig {
   std::uint32_t shared_allocation_unit = 128;  // bytes per block are rounded up to this
   std::uint32_t schedulers = 2;
   std::uint32_t issue_interval = 1;  // core cycles between two issues of one scheduler
+  std::uint32_t issue_width = 1;     // instructions of a warp per issue
+  bool issue_to_other_units = true;  // of which each goes to another kind of unit than the one before
   WarpScheduler warp_scheduler = WarpScheduler::gto;
   std::uint32_t ready_queue = 6;               // warps of a scheduler that may issue, of two-level ones
   std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
@@ -140,6 +143,8 @@ struct DramConfig {
   std::uint32_t row_bytes = 2048;
   std::uint32_t banks = 16;
   std::uint32_t bank_groups = 4;
+  std::string address_map;     // arch/address_bits.hpp; empty: l2.interleave_size and dram/address_map.hpp
+  bool bank_group_low = true;  // with it: the bank's lowest bits are its group's number, not its highest
   DramOrder scheduler = DramOrder::FrFcfs;
   std::uint32_t queue = 16;  // requests per channel; of a sectored L2, sectors fetched
   std::uint32_t return_queue = 116;

@@ -28,6 +28,9 @@ struct Override {
 /// relative to.
 [[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& file,
                                           const std::vector<std::string>& overrides = {});
+/// What a machine says that cannot all hold, though it can run: a line each, for people. A preset may repeat
+/// what its source says.
+[[nodiscard]] std::vector<std::string> machine_warnings(const MachineConfig& config);
 /// Names of the presets, sorted.
 [[nodiscard]] std::vector<std::string> machine_names();
 /// The whole configuration as TOML that load_machine() reads back to the same value: what `inspect`

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "arch/address_bits.hpp"
 #include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 
@@ -102,6 +103,19 @@ void Checker::sm() const {
 }
 
 void Checker::units() const {
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    auto unit = static_cast<isa::Unit>(u);
+    unsigned steps = 0;
+    while (isa::is_arithmetic(unit) && config_.units[static_cast<std::size_t>(unit)].count == 0 &&
+           steps < isa::kUnits) {
+      unit = config_.units[static_cast<std::size_t>(unit)].on;
+      ++steps;
+    }
+    const std::string key = fmt::format("unit.{}", isa::name(static_cast<isa::Unit>(u)));
+    require(
+        steps < isa::kUnits, {key + ".on", key + ".count"},
+        fmt::format("no unit executes instructions of {0}: it and what {0}.on leads to have count = 0", key));
+  }
   for (const Field& field : fields()) {
     constexpr std::string_view kSuffix = ".scheduler_private";
     if (!field.key.starts_with("unit.") || !field.key.ends_with(kSuffix)) continue;
@@ -188,11 +202,6 @@ void Checker::l2() const {
           fmt::format("l2.slice_size = {} in {} ways makes {} sets; index \"{}\" needs a power of two",
                       l2.slice_bytes, l2.ways, sets, word(l2.index)));
   const std::uint32_t slices = l2.partitions * l2.slices_per_partition;
-  require(
-      l2.partition_hash == IndexFunction::Linear || std::has_single_bit(slices),
-      {"l2.partitions", "l2.slices_per_partition", "l2.partition_hash"},
-      fmt::format("l2.partitions x l2.slices_per_partition = {}; partition_hash \"{}\" needs a power of two",
-                  slices, word(l2.partition_hash)));
   require(slices * std::uint64_t{l2.slice_bytes} <= kMaxCaches,
           {"l2.partitions", "l2.slices_per_partition", "l2.slice_size"},
           fmt::format("{} slices of l2.slice_size = {} are {} bytes; at most {}", slices, l2.slice_bytes,
@@ -203,8 +212,15 @@ void Checker::l2() const {
 
 void Checker::dram() const {
   const DramConfig& dram = config_.dram;
-  require(dram.RAS + dram.RP <= dram.RC, {"dram.RAS", "dram.RP", "dram.RC"},
-          fmt::format("dram.RAS + dram.RP = {} exceeds dram.RC = {}", dram.RAS + dram.RP, dram.RC));
+  if (!dram.address_map.empty()) {
+    try {
+      (void)address_bits(config_.l2, dram);
+    } catch (const UserError& error) {
+      require(false,
+              {"dram.address_map", "dram.banks", "dram.row_size", "l2.partitions", "l2.slices_per_partition"},
+              error.what());
+    }
+  }
   require(dram.RCD <= dram.RAS, {"dram.RCD", "dram.RAS"},
           fmt::format("dram.RCD = {} exceeds dram.RAS = {}", dram.RCD, dram.RAS));
   require(dram.CCD <= dram.CCDL, {"dram.CCD", "dram.CCDL"},
@@ -246,6 +262,17 @@ void check_consistency(const MachineConfig& config, const Provenance& provenance
   checker.noc();
   checker.l2();
   checker.dram();
+}
+
+std::vector<std::string> machine_warnings(const MachineConfig& config) {
+  std::vector<std::string> warnings;
+  const DramConfig& dram = config.dram;
+  if (dram.RAS + dram.RP > dram.RC) {
+    warnings.push_back(fmt::format(
+        "dram.RAS + dram.RP = {0} exceeds dram.RC = {1}: rows of a bank open {0} DRAM cycles apart",
+        dram.RAS + dram.RP, dram.RC));
+  }
+  return warnings;
 }
 
 }  // namespace gpumux::arch

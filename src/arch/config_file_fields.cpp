@@ -100,6 +100,12 @@ void add_sm(Fields& f) {
   count(f, "sm.schedulers", GPUMUX_MEMBER(sm.schedulers), 1, 4, "schedulers", "warp schedulers");
   count(f, "sm.issue_interval", GPUMUX_MEMBER(sm.issue_interval), 1, 64, "core cycles",
         "between two issues of one scheduler");
+  count(f, "sm.issue_width", GPUMUX_MEMBER(sm.issue_width), 1, 4, "instructions",
+        "of the warp that it has chosen, that a scheduler issues at once; the second and later ones are no "
+        "memory "
+        "instructions under a memory scheme");
+  flag(f, "sm.issue_to_other_units", GPUMUX_MEMBER(sm.issue_to_other_units),
+       "of these, each goes to another kind of unit than the one before");
   choice(f, "sm.warp_scheduler", GPUMUX_BYTE(sm.warp_scheduler), warp_scheduler_names(),
          warp_scheduler_help());
   count(f, "sm.ready_queue", GPUMUX_MEMBER(sm.ready_queue), 1, 64, "warps",
@@ -140,23 +146,31 @@ void add_sm(Fields& f) {
         "a result to its register; not in the latencies of units, shared memory and caches");
 }
 
-constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",     "sfu",
-                                                            "tensor", "memory", "control"};
+constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",      "sfu",
+                                                            "tensor", "memory", "control", "uniform"};
+constexpr std::array kServingUnits = {"sp", "int", "dp", "sfu", "tensor"};  // of UnitConfig::on, as isa::Unit
 constexpr std::array<const char*, isa::kLatencyClasses> kLatencyKeys = {
-    "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max", "fp_mul",  "fp_mad", "fp_div",
-    "dp_add",  "dp_max",  "dp_mul",  "dp_mad",  "dp_div",  "sfu",    "tensor", "control", "memory"};
+    "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max",
+    "fp_mul",  "fp_mad",  "fp_div",  "dp_add",  "dp_max",  "dp_mul", "dp_mad",
+    "dp_div",  "sfu",     "tensor",  "control", "memory",  "uniform"};
 
 void add_units(Fields& f) {
   for (std::size_t u = 0; u < isa::kUnits; ++u) {
     const std::string prefix = fmt::format("unit.{}.", kUnitKeys[u]);
-    const bool arithmetic = u <= static_cast<std::size_t>(isa::Unit::Tensor);
+    const bool arithmetic = isa::is_arithmetic(static_cast<isa::Unit>(u));
     const bool needed = u == static_cast<std::size_t>(isa::Unit::Sp);
     count(
         f, prefix + "count", [u](MachineConfig& c) -> std::uint32_t& { return c.units[u].count; },
         needed ? 1 : 0, 64, "units",
         needed       ? "pipelines of this kind per SM"
-        : arithmetic ? "the same; 0: the SP units execute these instructions"
+        : arithmetic ? fmt::format("the same; 0: the units of {}on execute these instructions", prefix)
                      : "the same; 0: not limited");
+    if (arithmetic && !needed) {
+      choice(
+          f, prefix + "on",
+          [u](MachineConfig& c) -> std::uint8_t& { return reinterpret_cast<std::uint8_t&>(c.units[u].on); },
+          kServingUnits, "the kind of units that executes these instructions where count is 0");
+    }
     count(
         f, prefix + "lanes", [u](MachineConfig& c) -> std::uint32_t& { return c.units[u].lanes; }, 1, 32,
         "lanes", "of each; a warp instruction holds it ceil(32 / lanes) cycles or its initiation interval");
@@ -252,7 +266,7 @@ void add_memory(Fields& f) {
   choice(f, "l2.partition_hash", GPUMUX_BYTE(l2.partition_hash), kIndexFunctionWords,
          "which slice of which partition an interleave unit goes to");
   size(f, "l2.interleave_size", GPUMUX_MEMBER(l2.interleave_bytes), kLineBytes, 65536,
-       "consecutive bytes that stay in one slice");
+       "consecutive bytes that stay in one slice; not with dram.address_map");
   count(f, "l2.mshr_entries", GPUMUX_MEMBER(l2.mshr_entries), 1, 65534, "entries",
         "outstanding lines per slice");
   count(f, "l2.mshr_merges", GPUMUX_MEMBER(l2.mshr_merges), 1, 1024, "requests",
@@ -276,6 +290,15 @@ void add_memory(Fields& f) {
   size(f, "dram.row_size", GPUMUX_MEMBER(dram.row_bytes), kLineBytes, 1 << 20, "one open row of a bank");
   count(f, "dram.banks", GPUMUX_MEMBER(dram.banks), 1, 64, "banks", "per channel");
   count(f, "dram.bank_groups", GPUMUX_MEMBER(dram.bank_groups), 1, 64, "bank groups", "per channel");
+  text(f, "dram.address_map", GPUMUX_MEMBER(dram.address_map),
+       "bits of an address from the highest on: R row, B bank (its lowest tell slices apart), C or S column, "
+       "D "
+       "channel, 0 none; `dramid@N;` before them: from bit N on the address counts channels, letters are of "
+       "the "
+       "rest. Empty: l2.interleave_size, then 256 bytes of a row in each bank group in turn, rows rotating "
+       "banks");
+  flag(f, "dram.bank_group_low", GPUMUX_MEMBER(dram.bank_group_low),
+       "with dram.address_map: the lowest bits of the bank are its group's number; false: the highest");
   choice(f, "dram.scheduler", GPUMUX_BYTE(dram.scheduler), kDramOrderWords,
          "open rows first, or in order of arrival");
   count(f, "dram.queue", GPUMUX_MEMBER(dram.queue), 1, 4096, "requests",
@@ -402,8 +425,12 @@ MachineConfig default_machine() {
       {8, 2},                                         // tensor
       {4, 1},                                         // control
       {1, 1},                                         // memory: address generation
+      {4, 1},                                         // uniform: as int
   }};
   config.latency = kUsual;
+  UnitConfig& uniform = config.units[static_cast<std::size_t>(isa::Unit::Uniform)];
+  uniform.count = 0;  // from Turing on
+  uniform.on = isa::Unit::Int;
   return config;
 }
 

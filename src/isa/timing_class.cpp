@@ -248,6 +248,7 @@ const char* name(Unit unit) {
     case Unit::Tensor: return "tensor";
     case Unit::Memory: return "memory";
     case Unit::Control: return "control";
+    case Unit::Uniform: return "uniform";
   }
   return "?";
 }
@@ -256,7 +257,7 @@ const char* name(LatencyClass latency_class) {
   constexpr std::array<const char*, kLatencyClasses> kNames = {
       "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max",
       "fp_mul",  "fp_mad",  "fp_div",  "dp_add",  "dp_max",  "dp_mul", "dp_mad",
-      "dp_div",  "sfu",     "tensor",  "control", "memory"};
+      "dp_div",  "sfu",     "tensor",  "control", "memory",  "uniform"};
   return kNames[static_cast<std::size_t>(latency_class)];
 }
 

@@ -14,9 +14,13 @@ namespace gpumux::isa {
 enum class CodeLevel : std::uint8_t { Machine, Ptx };
 
 /// The kind of execution pipeline that an instruction goes to.
-enum class Unit : std::uint8_t { Sp, Int, Dp, Sfu, Tensor, Memory, Control };
-inline constexpr unsigned kUnits = 7;
+enum class Unit : std::uint8_t { Sp, Int, Dp, Sfu, Tensor, Memory, Control, Uniform };
+inline constexpr unsigned kUnits = 8;
 [[nodiscard]] const char* name(Unit unit);
+/// Executes values: not memory, nor control.
+[[nodiscard]] constexpr bool is_arithmetic(Unit unit) {
+  return unit != Unit::Memory && unit != Unit::Control;
+}
 
 /// Row of the machine's table of latencies and initiation intervals.
 enum class LatencyClass : std::uint8_t {
@@ -38,9 +42,10 @@ enum class LatencyClass : std::uint8_t {
   Sfu,
   Tensor,
   Control,
-  Memory
+  Memory,
+  Uniform
 };
-inline constexpr unsigned kLatencyClasses = 19;
+inline constexpr unsigned kLatencyClasses = 20;
 [[nodiscard]] const char* name(LatencyClass latency_class);
 
 /// What an instruction does besides arithmetic; bits of StaticInst::flags.

@@ -15,7 +15,7 @@ constexpr Cycle kLongestRun = 1024;
 }  // namespace
 
 Parts::Parts(const arch::MachineConfig& config, unsigned threads, bool no_skip)
-    : map_(config.l2), network_(config), windows_{network_.window}, crew_(threads), no_skip_(no_skip) {
+    : map_(config), network_(config), windows_{network_.window}, crew_(threads), no_skip_(no_skip) {
   build(config);
   std::vector<arch::SmMailbox*> sm_boxes;
   std::vector<arch::PartitionMailbox*> partition_boxes;

@@ -26,26 +26,27 @@ IndexHash::IndexHash(arch::IndexFunction function, std::uint32_t count, const st
   } else if (function == arch::IndexFunction::Xor) {
     kind_ = power ? Kind::XorPower : Kind::Xor;
   } else {
-    if (!power || bits_ >= kPolynomials.size()) {
-      throw UserError(
-          fmt::format("{} = \"ipoly\" needs a power of two up to 65536, not {}; use \"xor\"", key, count));
-    }
-    kind_ = Kind::Ipoly;
+    // Of a number that is no power of two, the polynomial is of the next one's degree.
+    const std::uint32_t places = std::bit_ceil(count);
+    const auto degree = static_cast<std::uint32_t>(std::countr_zero(places));
+    if (degree >= kPolynomials.size())
+      throw UserError(fmt::format("{} = \"ipoly\" chooses among at most 65536, not {}", key, count));
+    kind_ = power ? Kind::Ipoly : Kind::IpolySum;
     // Byte b of the high part stands for x^(bits + 8 b) onwards.
     table_.resize(8);
-    std::uint32_t power_of_x = 1 % count;
+    std::uint32_t power_of_x = 1 % places;
     const auto times_x = [&](std::uint32_t p) {
       p <<= 1U;
-      return (p & count_) != 0 ? p ^ kPolynomials[bits_] : p;
+      return (p & places) != 0 ? p ^ kPolynomials[degree] : p;
     };
-    for (std::uint32_t i = 0; i < bits_; ++i) power_of_x = times_x(power_of_x);
+    for (std::uint32_t i = 0; i < degree; ++i) power_of_x = times_x(power_of_x);
     for (auto& table : table_) {
       table.fill(0);
       for (unsigned bit = 0; bit < 8; ++bit) {
         for (unsigned value = 0; value < 256; ++value) {
           if ((value >> bit & 1U) != 0) table[value] ^= static_cast<std::uint16_t>(power_of_x);
         }
-        if (bits_ > 0) power_of_x = times_x(power_of_x);
+        if (degree > 0) power_of_x = times_x(power_of_x);
       }
     }
   }

@@ -17,12 +17,13 @@ namespace gpumux::noc {
 ///           the sum of the low digit and the folded digits, modulo count.
 ///   ipoly:  the remainder of the number, as a polynomial over GF(2), by a primitive polynomial of degree
 ///           log2(count): strides that are powers of two spread evenly. Source: Rau, "Pseudo-randomly
-///           interleaved memory", ISCA 1991.
+///           interleaved memory", ISCA 1991. Where count is no power of two, the sum of the low digit and of
+///           the high part's remainder by the polynomial of the next power's degree, modulo count.
 /// A rotation then renames the places (xor for powers of two under xor and ipoly, else a sum).
 class IndexHash {
  public:
-  /// `key` names the setting in errors ("l2.partition_hash"). Throws UserError for ipoly with a count that is
-  /// no power of two from 1 to 65536.
+  /// `key` names the setting in errors ("l2.partition_hash"). Throws UserError for ipoly with a count
+  /// above 65536.
   IndexHash(arch::IndexFunction function, std::uint32_t count, const std::string& key);
 
   [[nodiscard]] std::uint32_t permute(std::uint32_t low, std::uint64_t high, std::uint32_t rotation) const {
@@ -31,6 +32,7 @@ class IndexHash {
       case Kind::XorPower: return low ^ fold(high) ^ rotation;
       case Kind::Xor: low = wrap(low + fold_digits(high)); break;
       case Kind::Ipoly: return low ^ remainder(high) ^ rotation;
+      case Kind::IpolySum: low = (low + remainder(high)) % count_; break;
     }
     return wrap(low + rotation);
   }
@@ -38,7 +40,7 @@ class IndexHash {
   [[nodiscard]] std::uint32_t rotation(std::uint32_t app) const;
 
  private:
-  enum class Kind : std::uint8_t { Linear, Xor, XorPower, Ipoly };
+  enum class Kind : std::uint8_t { Linear, Xor, XorPower, Ipoly, IpolySum };
   [[nodiscard]] std::uint32_t wrap(std::uint32_t n) const { return n >= count_ ? n - count_ : n; }
   [[nodiscard]] std::uint32_t fold(std::uint64_t high) const {
     if (bits_ == 0) return 0;

@@ -1,5 +1,8 @@
 #include "noc/partition_map.hpp"
 
+#include <bit>
+
+#include "arch/address_bits.hpp"
 #include "base/error.hpp"
 
 namespace gpumux::noc {
@@ -37,6 +40,52 @@ PartitionMap::PartitionMap(const arch::L2Config& config)
       set_hash_(config.index, l2_sets(config), "l2.index") {
   for (std::uint32_t app = 0; app < kMaxApps; ++app) rotation_[app] = hash_.rotation(app);
   for (std::uint32_t app = 0; app < kMaxApps; ++app) set_rotation_[app] = set_hash_.rotation(app + 1);
+}
+
+PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(config.l2) {
+  if (config.dram.address_map.empty()) return;
+  const arch::AddressBits bits = arch::address_bits(config.l2, config.dram);
+  constexpr unsigned kLineBits = std::countr_zero(std::uint64_t{kLineBytes});
+  constexpr std::uint64_t kLines = (std::uint64_t{1} << kAppLineShift) - 1;
+  mapped_ = true;
+  counts_channels_ = bits.counts_channels;
+  std::uint64_t slice = 0;
+  std::uint64_t banks = bits.bank >> kLineBits;
+  for (std::uint32_t s = 1; s < slices_; s *= 2, banks &= banks - 1) slice |= banks & (~banks + 1);
+  slice_bits_ = BitField(slice);
+  rest_ = BitField(~slice & kLines);
+  std::uint64_t below = 0;  // bits of a line's number below the channel
+  if (counts_channels_) {
+    by_channel_unit_ = Divider(std::uint64_t{1} << (bits.channel_bit - kLineBits));
+    below = by_channel_unit_.divisor() - 1;
+  } else {
+    channel_bits_ = BitField(bits.channel >> kLineBits);
+    outside_channel_ = BitField(~(bits.channel >> kLineBits) & kLines);
+    below = bits.channel == 0 ? 0 : (std::uint64_t{1} << std::countr_zero(bits.channel >> kLineBits)) - 1;
+  }
+  unit_shift_ = static_cast<unsigned>(std::popcount(below & ~slice));
+}
+
+PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
+  const std::uint64_t app = line >> kAppLineShift;
+  const std::uint64_t within = line & ((std::uint64_t{1} << kAppLineShift) - 1);
+  std::uint64_t channel = 0;
+  std::uint64_t rest = 0;
+  if (counts_channels_) {
+    const std::uint64_t unit = by_channel_unit_.quotient(within);
+    const std::uint64_t turn = by_partitions_.quotient(unit);
+    channel = unit - turn * by_partitions_.divisor();
+    rest = turn * by_channel_unit_.divisor() + by_channel_unit_.remainder(within);
+  } else {
+    channel = channel_bits_.extract(within);
+    rest = outside_channel_.extract(within);
+  }
+  const std::uint64_t slice_line = rest_.extract(rest);
+  const auto low = static_cast<std::uint32_t>(channel + slice_bits_.extract(rest) * by_partitions_.divisor());
+  const std::uint32_t n = hash_.permute(low, slice_line >> unit_shift_, rotation_[app % kMaxApps]);
+  const auto slice = static_cast<std::uint32_t>(by_partitions_.quotient(n));
+  return {static_cast<PartitionId>(n - slice * by_partitions_.divisor()), static_cast<std::uint8_t>(slice),
+          rest_.deposit(slice_line) | slice_bits_.deposit(slice) | (app << kAppLineShift), slice_line};
 }
 
 }  // namespace gpumux::noc

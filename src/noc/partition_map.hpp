@@ -8,6 +8,7 @@
 
 #include "arch/config.hpp"
 #include "base/types.hpp"
+#include "noc/bit_field.hpp"
 #include "noc/divider.hpp"
 #include "noc/index_hash.hpp"
 
@@ -25,6 +26,8 @@ class PartitionMap {
  public:
   /// Throws UserError when a hash does not suit the number of slices or sets, or for an impossible size.
   explicit PartitionMap(const arch::L2Config& config);
+  /// With dram.address_map, units are what it gives a channel's slice: see arch/address_bits.hpp.
+  explicit PartitionMap(const arch::MachineConfig& config);
   /// line = device address / 128.
   [[nodiscard]] PartitionId partition(std::uint64_t line) const { return locate(line).partition; }
   [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }
@@ -39,6 +42,8 @@ class PartitionMap {
     std::uint64_t slice_line;  // within the slice, dense, without the application: for L2 sets
   };
   [[nodiscard]] Place locate(std::uint64_t line) const {
+    if (mapped_) [[unlikely]]
+      return locate_mapped(line);
     const std::uint64_t app = line >> kAppLineShift;
     const std::uint64_t within = line & ((std::uint64_t{1} << kAppLineShift) - 1);
     const std::uint64_t unit = by_unit_lines_.quotient(within);
@@ -62,12 +67,17 @@ class PartitionMap {
 
   /// The local line of a line that is known by its place in a slice.
   [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice, AppId app) const {
+    if (mapped_) [[unlikely]]
+      return rest_.deposit(slice_line) | slice_bits_.deposit(slice) | first_line_of(app);
     const std::uint64_t group = by_unit_lines_.quotient(slice_line);
     return slice_line + (group * (slices_ - 1) + slice) * by_unit_lines_.divisor() + first_line_of(app);
   }
 
  private:
+  [[nodiscard]] Place locate_mapped(std::uint64_t line) const;
+
   std::uint32_t slices_;
+  bool mapped_ = false;
   Divider by_unit_lines_;
   Divider by_units_;
   Divider by_partitions_;
@@ -76,6 +86,13 @@ class PartitionMap {
   Divider by_sets_;
   IndexHash set_hash_;
   std::array<std::uint32_t, kMaxApps> set_rotation_{};
+  // dram.address_map, in lines
+  BitField channel_bits_;    // letters D; else
+  Divider by_channel_unit_;  // lines that stay in a channel
+  bool counts_channels_ = false;
+  BitField outside_channel_;    // what letters D leave
+  BitField slice_bits_, rest_;  // of the address without its channel
+  unsigned unit_shift_ = 0;     // bits of a slice's line number that are below the channel's
 };
 
 }  // namespace gpumux::noc

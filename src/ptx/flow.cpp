@@ -136,7 +136,7 @@ FlowGraph build_flow(const Function& function, bool keep_jumps) {
     }
   }
   for (BlockId id = 0; id < graph.blocks.size(); ++id) graph.order.push_back(id);
-  simplify_flow(graph);
+  simplify_flow(graph, !keep_jumps);
   return graph;
 }
 
@@ -205,14 +205,15 @@ void skip_empty_blocks(FlowGraph& graph) {
 
 }  // namespace
 
-void simplify_flow(FlowGraph& graph) {
-  for (int round = 0; round < 2; ++round) {
+void simplify_flow(FlowGraph& graph, bool join) {
+  for (int round = 0; round < 2 && join; ++round) {
     skip_empty_blocks(graph);
     drop_void_branches(graph);
   }
   std::vector<bool> reached(graph.blocks.size(), false);
   for (const BlockId id : reverse_post_order(graph)) reached[id] = true;
   keep_blocks(graph, reached);
+  if (!join) return;
 
   const auto before = predecessors(graph);
   std::vector<bool> keep(graph.blocks.size(), true);

@@ -61,8 +61,8 @@ struct Loop {
 [[nodiscard]] std::vector<std::uint32_t> loop_depths(const FlowGraph& graph);
 
 /// Drops blocks that the entry does not reach, joins a block with its only successor where that has no
-/// other predecessor, and removes empty blocks. Ids of blocks change.
-void simplify_flow(FlowGraph& graph);
+/// other predecessor, and removes empty blocks (`join`). Ids of blocks change.
+void simplify_flow(FlowGraph& graph, bool join = true);
 
 /// True when control never continues behind the instruction.
 [[nodiscard]] bool ends_flow(const isa::Instruction& inst);

@@ -16,8 +16,9 @@ namespace gpumux::sm {
 using UnitArray = std::array<std::uint64_t, 8>;
 static_assert(isa::kUnits <= 8);
 
-/// Pools of identical units, one pool per (unit kind, scheduler) or per kind. A machine without units of
-/// a kind (count 0) sends arithmetic to its SP units; memory and control are then not limited.
+/// Pools of identical units, one pool per (unit kind, scheduler) or per kind. Kinds without units (count 0)
+/// are never asked for arithmetic, which TimedInst::unit sends elsewhere; memory and control are then not
+/// limited.
 class ExecUnits {
  public:
   static constexpr std::uint32_t kMaxSchedulers = 8;
@@ -25,12 +26,9 @@ class ExecUnits {
     const std::uint32_t schedulers = std::min(config.sm.schedulers, kMaxSchedulers);
     std::uint8_t pools = 0;
     for (unsigned u = 0; u < isa::kUnits; ++u) {
-      const auto from = static_cast<unsigned>(unit_served_by(config, static_cast<isa::Unit>(u)));
-      const arch::UnitConfig& unit = config.units[from];
+      const arch::UnitConfig& unit = config.units[u];
       for (std::uint32_t s = 0; s < schedulers; ++s) {
-        if (from != u) {
-          pool_of_[index(s, u)] = pool_of_[index(s, from)];
-        } else if (s > 0 && !unit.scheduler_private) {
+        if (s > 0 && !unit.scheduler_private) {
           pool_of_[index(s, u)] = pool_of_[index(0, u)];
         } else {
           const std::uint32_t count =

@@ -152,6 +152,29 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
   return chosen == 0 ? 64 : pick<Order>(scheduler, chosen);
 }
 
+/// The warp's instructions behind one that has just issued, to the unit `first`, in the same cycle: up to
+/// sm.issue_width in all, as long as nothing holds them back.
+template <bool kControl, typename Pipes>
+void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first,
+                            Cycle now, Pipes& pipes) {
+  using isa::Unit;
+  const std::uint32_t slot = slot_of(index, local);
+  Unit before = first;
+  for (std::uint32_t issued = 1; issued < width_; ++issued) {
+    // Ready for the next cycle, at least.
+    if ((scheduler.ready() & scheduler.allowed & WarpMask{1} << local) == 0) return;
+    const Warp& warp = table_.warp(slot);
+    const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
+    if (to_other_units_ && inst.unit == before) return;
+    if (inst.unit == Unit::Memory && (kControl || !pipes.accepts(now))) return;
+    if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
+    if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;
+    if constexpr (kControl) memory_.forget(index, local, kernels_[warp.kernel].app);
+    before = inst.unit;
+    pipes.issue(scheduler, index, local, now);
+  }
+}
+
 template <typename Order, bool kControl, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule_one(std::uint32_t index, Cycle now,
                                                             std::uint32_t later, Pipes& pipes) {
@@ -178,7 +201,14 @@ template <typename Order, bool kControl, typename Pipes>
   scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += interval_;
   scheduler.next_issue = scheduler.since = now + interval_;
   Order::issued(scheduler.order.of(Order{}), local);
-  pipes.issue(scheduler, index, local, now);
+  if (width_ == 1) [[likely]] {
+    pipes.issue(scheduler, index, local, now);
+  } else {
+    const Warp& warp = table_.warp(slot_of(index, local));
+    const isa::Unit first = kernels_[warp.kernel].table[warp.next->pc].unit;
+    pipes.issue(scheduler, index, local, now);
+    issue_more<kControl>(scheduler, index, local, first, now, pipes);
+  }
   // Often nothing can follow at once: then the scheduler is not asked before something can.
   rest<Order, kControl>(scheduler, index, scheduler.next_issue, pipes);
 }

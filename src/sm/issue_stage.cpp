@@ -32,6 +32,8 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
     : count_(config.sm.schedulers),
       interval_(config.sm.issue_interval),
       ready_queue_(config.sm.ready_queue),
+      width_(config.sm.issue_width),
+      to_other_units_(config.sm.issue_to_other_units),
       collectors_wait_(config.sm.collectors_wait),
       table_(table),
       scoreboard_(static_cast<std::uint32_t>(table.warps().size())),

@@ -233,6 +233,9 @@ class IssueStage {
   [[nodiscard]] WarpMask candidates(Scheduler& scheduler, std::uint32_t index, Cycle now, const Pipes& pipes);
   template <typename Order, bool kControl, typename Pipes>
   void rest(Scheduler& scheduler, std::uint32_t index, Cycle from, const Pipes& pipes);
+  template <bool kControl, typename Pipes>
+  void issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first, Cycle now,
+                  Pipes& pipes);
   template <typename Order>
   [[nodiscard]] static std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates);
   template <typename Order, typename Pipes>
@@ -251,6 +254,8 @@ class IssueStage {
   std::uint32_t count_;     // of schedulers
   std::uint32_t interval_;  // issue_interval: core cycles for which a scheduler that has issued owns its slot
   std::uint32_t ready_queue_;
+  std::uint32_t width_;  // issue_width
+  bool to_other_units_;
   bool collectors_wait_;               // config.sm.collectors_wait
   std::uint32_t due_ = 0;              // in this cycle: schedulers, as bits
   std::uint32_t first_scheduler_ = 0;  // chooses first, when a place in the load/store unit is scarce

@@ -15,14 +15,16 @@ using isa::LatencyClass;
 using isa::Unit;
 
 /// Opcodes of sm_60 to sm_90 by what they keep busy. What an opcode uses is nearly the same in all of them:
-/// tensor and control instructions that only some have are simply listed. Conversions, moves, shuffles and
-/// the uniform datapath share the integer pipe, as in the model that the v100 machine follows.
+/// tensor and control instructions that only some have are simply listed. Conversions, moves and shuffles
+/// share the integer pipe, as in the model that the v100 machine follows.
 struct Group {
   SassClass what;
   std::string_view opcodes;
 };
 
 constexpr SassClass alu(LatencyClass latency) { return {Unit::Int, latency, 0, SassSpace::None}; }
+/// On the integer units where there are no uniform ones.
+constexpr SassClass uniform(LatencyClass latency) { return {Unit::Uniform, latency, 0, SassSpace::None}; }
 constexpr SassClass control(unsigned flags = 0) {
   return {Unit::Control, LatencyClass::Control, static_cast<std::uint16_t>(flags), SassSpace::None};
 }
@@ -54,15 +56,18 @@ constexpr Group kGroups[] = {
      "CS2R "
      "LEPC QSPC GETLMEMBASE SETLMEMBASE SETCTAID NOP CCTL CCTLL CCTLT CSET CSETP CSMTEST VOTE VOTE_VTG MATCH "
      "SHFL "
-     "F2F F2FP F2I F2IP FRND I2F I2FP I2I I2IP PMTRIG ELECT "
+     "F2F F2FP F2I F2IP FRND I2F I2FP I2I I2IP PMTRIG ELECT"},
+    {alu(LatencyClass::IntMax), "IMNMX VIMNMX VIMNMX3 VIADDMNMX VMNMX ICMP ISET ISETP"},
+    {alu(LatencyClass::IntMul), "IMUL IMUL32I"},
+    {alu(LatencyClass::IntMad), "IMAD IMADSP XMAD IDP IDP4A"},
+    {uniform(LatencyClass::IntAdd),
      "R2UR REDUX CREDUX S2UR CS2UR UBMSK UBREV UCLEA UF2FP UF2I UI2F UFLO UIADD3 UIABS ULDC ULEA ULEPC ULOP "
      "ULOP3 "
      "ULOP32I UMOV UP2UR UPLOP3 UPOPC UPRMT UPSETP UR2UP USEL USGXT USHF USHL USHR UVIADD VOTEU UVOTEU "
      "USETMAXREG "
      "UF2F UFADD UFMUL UFFMA UFSEL UFSETP UFMNMX UFRND UI2FP"},
-    {alu(LatencyClass::IntMax), "IMNMX VIMNMX VIMNMX3 VIADDMNMX VMNMX ICMP ISET ISETP UISETP UIMNMX UVIMNMX"},
-    {alu(LatencyClass::IntMul), "IMUL IMUL32I"},
-    {alu(LatencyClass::IntMad), "IMAD IMADSP XMAD IDP IDP4A UIMAD"},
+    {uniform(LatencyClass::IntMax), "UISETP UIMNMX UVIMNMX"},
+    {uniform(LatencyClass::IntMad), "UIMAD"},
     {control(isa::kBranch), "BRA BRX BRXU JMP JMX JMXU JCAL CAL CALL RET RTT BRK CONT SYNC BSYNC KILL BREAK"},
     {control(),
      "BMOV BPT BSSY RPCMOV NANOSLEEP WARPSYNC YIELD SSY PBK PCNT PEXIT PRET DEPBAR LDGDEPBAR ERRBAR "

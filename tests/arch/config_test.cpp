@@ -51,10 +51,31 @@ INSTANTIATE_TEST_SUITE_P(Machines, Preset, testing::ValuesIn(machine_names()), [
   return name;
 });
 
-TEST(Presets, AreTheSevenOfThePapers) {
+TEST(Presets, AreThoseOfTheTree) {
   EXPECT_EQ(machine_names(),
             (std::vector<std::string>{"awatramani17-k20x", "awatramani17-m2090", "chimera15-fermi30",
-                                      "dai18-maxwell", "v100", "wang17-16sm", "wang17-56sm"}));
+                                      "dai18-maxwell", "rtx2060", "titan-x-pascal", "v100", "wang17-16sm",
+                                      "wang17-56sm"}));
+}
+
+TEST(Presets, SomeUnitExecutesEveryInstruction) {
+  EXPECT_NO_THROW((void)load_machine("titan-x-pascal", {"unit.sfu.count=0"}));  // then DP and SFU go to SP
+  try {
+    (void)load_machine("titan-x-pascal", {"unit.sfu.on=dp", "unit.sfu.count=0"});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("no unit executes instructions of unit.dp"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Presets, ValuesThatCannotAllHoldAreTold) {
+  EXPECT_TRUE(machine_warnings(load_machine("v100")).empty());
+  EXPECT_TRUE(machine_warnings(load_machine("dai18-maxwell", {"dram.RP=12"})).empty());
+  const std::vector<std::string> warnings = machine_warnings(load_machine("dai18-maxwell", {"dram.RP=13"}));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0],
+            "dram.RAS + dram.RP = 41 exceeds dram.RC = 40: rows of a bank open 41 DRAM cycles apart");
 }
 
 TEST(Presets, HavePublishedBandwidth) {
@@ -65,6 +86,8 @@ TEST(Presets, HavePublishedBandwidth) {
   EXPECT_NEAR(gigabytes("awatramani17-m2090"), 177.0, 1.0);
   EXPECT_NEAR(gigabytes("awatramani17-k20x"), 250.0, 1.0);
   EXPECT_NEAR(gigabytes("chimera15-fermi30"), 177.4, 0.1);
+  EXPECT_NEAR(gigabytes("titan-x-pascal"), 480.0, 0.1);
+  EXPECT_NEAR(gigabytes("rtx2060"), 336.0, 0.1);
   EXPECT_NEAR(gigabytes("wang17-16sm"), 224.0, 0.1);
   EXPECT_NEAR(gigabytes("wang17-56sm"), 224.0, 0.1);
   EXPECT_NEAR(gigabytes("v100"), 870.4, 0.1);
@@ -201,17 +224,21 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "l1.latency=0", "it must be 1 to"},
         Contradiction{"dai18-maxwell", "l1.shared_carveouts=0,8K", "needs l1.unified_size"},
         Contradiction{"v100", "l1.unified_size=0", "needs l1.unified_size"},
+        Contradiction{"v100", "unit.int.on=memory", "known: sp, int, dp, sfu, tensor"},
+        Contradiction{"v100", "dram.address_map=RBX", "'X' is no letter of a bit"},
+        Contradiction{"rtx2060", "dram.banks=8", "its letters B name 16 banks, dram.banks = 8"},
+        Contradiction{"rtx2060", "l2.slices_per_partition=3", "has to divide dram.banks"},
+        Contradiction{"v100", "code=sass", "known: machine, ptx"},
+        Contradiction{"v100", "sm.issue_width=5", "it must be 1 to 4"},
         Contradiction{"v100", "l1.size=256K", "exceeds l1.unified_size"},
         Contradiction{"v100", "l1.shared_carveouts=8K,0,96K", "ascending"},
         Contradiction{"v100", "l1.shared_carveouts=0,8K", "below sm.shared_size"},
         Contradiction{"v100", "l1.shared_carveouts=0,96K,128K", "leaves no L1"},
-        Contradiction{"v100", "l2.partitions=24", "needs a power of two"},
         Contradiction{"dai18-maxwell", "l2.partitions=0", "it must be 1 to"},
         Contradiction{"dai18-maxwell", "l2.ways=3", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "l2.interleave_size=384", "no power of two"},
         Contradiction{"dai18-maxwell", "noc.input_buffer_flits=4", "holds no packet of one line, 5 flits"},
         Contradiction{"dai18-maxwell", "noc.flit_size=8", "at most 15"},
-        Contradiction{"dai18-maxwell", "dram.RP=13", "dram.RAS + dram.RP = 41 exceeds dram.RC = 40"},
         Contradiction{"dai18-maxwell", "dram.CCD=4", "exceeds dram.CCDL"},
         Contradiction{"dai18-maxwell", "dram.RCD=29", "exceeds dram.RAS"},
         Contradiction{"dai18-maxwell", "dram.bank_groups=3", "cannot be split"},

@@ -38,7 +38,7 @@ Rig::Generate random_reads(std::uint8_t sectors) {
 
 /// Lines of another row of bank 0 each, in all channels.
 Rig::Generate one_bank(const MachineConfig& config) {
-  const noc::PartitionMap map(config.l2);
+  const noc::PartitionMap map(config);
   const dram::AddressMap channel(config.dram);
   std::vector<std::uint64_t> lines;
   for (std::uint64_t line = 0; lines.size() < 20'000; line += 2) {

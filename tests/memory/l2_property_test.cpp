@@ -194,7 +194,7 @@ struct Course {
 Course simulate_reference(const MachineConfig& config, const Pattern& pattern, PartitionId id,
                           std::uint64_t seed, ReferencePartition& reference) {
   Random random(seed);
-  const noc::PartitionMap map(config.l2);
+  const noc::PartitionMap map(config);
   const noc::Network network(config);
   const std::vector<std::uint64_t> lines = draw_lines(pattern, map, id, random);
   Course course;
@@ -311,7 +311,7 @@ std::string differences(const arch::MemoryCounters& ours, const arch::MemoryCoun
 class Subject {
  public:
   Subject(const MachineConfig& config, PartitionId id, const Course& course)
-      : course_(course), map_(config.l2), partition_(config, id, map_), box_(partition_.mailbox()) {
+      : course_(course), map_(config), partition_(config, id, map_), box_(partition_.mailbox()) {
     partition_.channel().set_request_trace(&sent_);
   }
 
@@ -471,7 +471,7 @@ TEST(L2Property, RepliesRequestsToDramAndCountersEqualThoseOfTheReference) {
     if (seed % 8 == 0) crowd_the_sets(config, pattern);
     if (seed % 8 == 4) crowd_the_channel(config, pattern);
     const auto id = static_cast<PartitionId>(random.below(config.l2.partitions));
-    const noc::PartitionMap map(config.l2);
+    const noc::PartitionMap map(config);
     ReferencePartition reference(config, id, map);
     const Course course = simulate_reference(config, pattern, id, seed, reference);
     for (std::size_t e = 0; e < events.size(); ++e) events[e] += reference.events[e];

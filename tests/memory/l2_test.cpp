@@ -430,13 +430,10 @@ TEST(L2Config, ImpossibleCachesAreRefused) {
   const auto refused = [](auto change) {
     MachineConfig c = plain_config();
     change(c);
-    EXPECT_THROW(l2::Partition(c, 0, noc::PartitionMap(c.l2)), UserError);
+    EXPECT_THROW(l2::Partition(c, 0, noc::PartitionMap(c)), UserError);
   };
   refused([](MachineConfig& c) { c.l2.ways = 0; });
   refused([](MachineConfig& c) { c.l2.slice_bytes = 1000; });
-  refused([](MachineConfig& c) {
-    c.l2.ways = 3, c.l2.slice_bytes = 9 * 128, c.l2.index = arch::IndexFunction::Ipoly;
-  });
 }
 
 }  // namespace

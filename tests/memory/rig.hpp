@@ -94,7 +94,7 @@ class Rig {
 
   Rig(const arch::MachineConfig& config, Generate generate, Cycle window = 0)
       : config_(config),
-        map_(config.l2),
+        map_(config),
         network_(config),
         generate_(std::move(generate)),
         window_(window == 0 ? network_.window : window),

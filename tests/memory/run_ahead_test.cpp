@@ -76,7 +76,7 @@ struct Outcome {
 
 /// `stride`: the partition is asked to run after at most so many windows; 0: window by window.
 Outcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness, std::uint32_t stride) {
-  const noc::PartitionMap map(config.l2);
+  const noc::PartitionMap map(config);
   const noc::Network network(config);
   l2::Partition partition(config, 0, map);
   arch::PartitionMailbox& box = partition.mailbox();

@@ -16,7 +16,7 @@ namespace gpumux::micro {
 class Assembly {
  public:
   explicit Assembly(MachineConfig config, std::uint32_t sms = 1)
-      : config_(with_sms(std::move(config), sms)), map_(config_.l2), network_(config_) {
+      : config_(with_sms(std::move(config), sms)), map_(config_), network_(config_) {
     for (std::uint32_t i = 0; i < sms; ++i)
       sms_.push_back(std::make_unique<sm::Sm>(config_, static_cast<SmId>(i), map_));
     for (std::uint32_t i = 0; i < config_.l2.partitions; ++i)

@@ -164,7 +164,7 @@ TEST_P(Crossbar, AnSmTakesOneFlitACycleFromAllPartitions) {
   // partition.
   Program program;
   WarpCode code;
-  const noc::PartitionMap map(config_.l2);
+  const noc::PartitionMap map(config_);
   std::vector<std::uint64_t> lines;
   for (std::uint64_t line = 0; lines.size() < 4; ++line) {
     const auto other = [&](std::uint64_t l) { return map.partition(l) == map.partition(line); };
@@ -229,7 +229,7 @@ Cycle read_from_l2(const MachineConfig& config, std::uint32_t sms, const std::ve
 }
 
 TEST_P(Crossbar, L2BandwidthOfManySlicesAndOfOne) {
-  const noc::PartitionMap map(config_.l2);
+  const noc::PartitionMap map(config_);
   std::vector<std::uint64_t> all, one;
   for (std::uint64_t line = std::uint64_t{1} << kAppLineShift; all.size() < 512 || one.size() < 128; ++line) {
     if (all.size() < 512) all.push_back(line);

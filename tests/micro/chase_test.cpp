@@ -29,9 +29,7 @@ class Chase : public Preset {
   }
   /// Bytes that a load of a line fetches, all sectors wanted.
   static constexpr std::uint32_t kBytes = kLineBytes;
-  [[nodiscard]] std::uint64_t l1_lines() const {
-    return (config_.l1.unified_bytes > 0 ? config_.l1.unified_bytes : config_.l1.bytes) / kLineBytes;
-  }
+  [[nodiscard]] std::uint64_t l1_lines() const { return l1_bytes() / kLineBytes; }
   [[nodiscard]] std::uint64_t l2_lines() const {
     return std::uint64_t{config_.l2.partitions} * config_.l2.slices_per_partition * config_.l2.slice_bytes /
            kLineBytes;
@@ -106,7 +104,7 @@ TEST_P(Chase, Dram) {
 TEST_P(Chase, DramRowConflicts) {
   // Lines of two rows of one bank in turn, each a new line, so that no cache has it: every load but the first
   // finds the other row open.
-  const noc::PartitionMap map(config_.l2);
+  const noc::PartitionMap map(config_);
   const dram::AddressMap channel(config_.dram);
   std::vector<std::uint64_t> one, other;
   std::uint64_t row = 0;

@@ -143,7 +143,7 @@ TEST_P(LoadStoreUnit, L1HitBandwidth) {
 TEST_P(LoadStoreUnit, L1HoldsItsSizeAndNoLineMore) {
   // Twice over a working set: as many lines as L1 has hit; one line more in one set misses throughout that
   // set (least recently used first out, in the worst order).
-  const std::uint32_t bytes = config_.l1.unified_bytes > 0 ? config_.l1.unified_bytes : config_.l1.bytes;
+  const std::uint32_t bytes = l1_bytes();
   const std::uint32_t lines = bytes / kLineBytes;
   const std::uint32_t sets = config_.l1.bytes / (config_.l1.ways * kLineBytes);
   const std::uint32_t ways = lines / sets;

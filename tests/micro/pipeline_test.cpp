@@ -9,7 +9,11 @@ constexpr Cycle kDelay = 900;  // from a request's arrival to its reply
 
 class Pipeline : public Preset {
  protected:
-  Pipeline() { config_ = arch::load_machine(GetParam()); }
+  Pipeline() {
+    config_ = arch::load_machine(GetParam());
+    config_.sm.issue_width = 1;
+    config_.l1.caches_global = true;
+  }
   [[nodiscard]] Cycle to_memory() const { return std::max(1U, config_.sm.operand_latency); }
   [[nodiscard]] Cycle around() const { return config_.sm.operand_latency + config_.sm.writeback_latency; }
   /// `instructions` have issued in the cycles up to `cycle`, and the last of them in it.

@@ -24,14 +24,18 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
 }
 
 /// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold
-/// what waits for its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line.
-/// One thing at a time.
+/// what waits for its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line;
+/// nor several instructions at once (units_test.cpp) and other maps of addresses
+/// (memory/address_map_test.cpp). One thing at a time.
 inline MachineConfig without_pipeline(MachineConfig config) {
   config.sm.operand_latency = config.sm.writeback_latency = 0;
   config.sm.register_ports = 1;
   config.sm.register_writes = config.sm.collectors_wait = false;
   config.l1.tag_latency = 0;
   config.l1.bank_bytes = kLineBytes;
+  config.sm.issue_width = 1;
+  config.dram.address_map.clear();
+  config.l1.caches_global = true;
   return config;
 }
 
@@ -45,9 +49,7 @@ class Preset : public testing::TestWithParam<std::string> {
   static constexpr Cycle kFirstAccess = 2;
 
   [[nodiscard]] const arch::UnitConfig& unit(isa::Unit u) const {
-    // Machines without units of a kind run arithmetic on the SP units.
-    const arch::UnitConfig& own = config_.units[static_cast<std::size_t>(u)];
-    return own.count > 0 ? own : config_.units[static_cast<std::size_t>(isa::Unit::Sp)];
+    return config_.units[static_cast<std::size_t>(sm::unit_served_by(config_, u))];
   }
   [[nodiscard]] const arch::LatencyConfig& row(LatencyClass c) const {
     return config_.latency[static_cast<std::size_t>(c)];
@@ -63,6 +65,12 @@ class Preset : public testing::TestWithParam<std::string> {
   /// Cycles of `n` L1 accesses of one instruction.
   [[nodiscard]] Cycle access_cycles(std::uint32_t n) const {
     return (n + config_.l1.banks - 1) / config_.l1.banks;
+  }
+  /// L1 when no block has shared memory.
+  [[nodiscard]] std::uint32_t l1_bytes() const {
+    if (config_.l1.unified_bytes == 0) return config_.l1.bytes;
+    return config_.l1.unified_bytes -
+           (config_.l1.shared_carveouts.empty() ? 0 : config_.l1.shared_carveouts.front());
   }
   /// Network latency in core cycles.
   [[nodiscard]] Cycle network_latency() const { return noc::Network(config_).latency; }

@@ -36,9 +36,7 @@ class Reservation : public Preset {
     return taken;
   }
   /// Lines of L1 when no kernel needs shared memory.
-  [[nodiscard]] std::uint32_t l1_lines() const {
-    return std::max(config_.l1.unified_bytes, config_.l1.bytes) / kLineBytes;
-  }
+  [[nodiscard]] std::uint32_t l1_lines() const { return l1_bytes() / kLineBytes; }
   /// The first reply to a burst of misses that began with the first access.
   [[nodiscard]] Cycle first_reply() const { return kFirstAccess + 1 + network_latency() + kDelay; }
 };

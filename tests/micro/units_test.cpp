@@ -1,6 +1,8 @@
 // Latency, dependent-issue distance and rate of every unit and latency class.
 #include "micro/preset.hpp"
 
+#include <map>
+
 namespace gpumux::micro {
 namespace {
 
@@ -131,6 +133,7 @@ TEST_P(Units, OperandsOfOneBankTakeTheirTurns) {
   code.run(0).run(1);
   // Two reads more than the one that the latency includes.
   EXPECT_EQ(time_of(config_, program, {code}), kFirstIssue + row(LatencyClass::FpMad).latency + 2);
+  if (banks < 3) return;  // three operands never lie apart
   Program apart;
   apart.add(inst(Unit::Sp, LatencyClass::FpMad, {200}, {same(0), 2, 3}));
   apart.add(inst(Unit::Sp, LatencyClass::FpAdd, {201}, {200}));
@@ -168,6 +171,129 @@ TEST_P(Units, CollectorsBoundConflictingInstructions) {
     held.push_back(bank_free);
   }
   EXPECT_EQ(time_of(config_, program, {code}), issue);
+}
+
+/// Issue cycles of one warp's independent instructions when each takes a unit of its kind's pool, and up to
+/// `width` go in one cycle, each to another kind than the one before: the last of them.
+struct WarpModel {
+  const MachineConfig& config;
+  std::uint32_t width = 1;
+  bool to_other_units = true;
+  std::map<Unit, std::vector<Cycle>> free{};
+
+  [[nodiscard]] Cycle run(const std::vector<Row>& rows, Cycle first) {
+    Cycle cycle = first;
+    Cycle last = first;
+    for (std::size_t i = 0; i < rows.size();) {
+      std::uint32_t issued = 0;
+      for (; issued < width && i < rows.size(); ++issued, ++i) {
+        if (issued > 0 && to_other_units && served(rows[i]) == served(rows[i - 1])) break;
+        std::vector<Cycle>& pool = pool_of(rows[i]);
+        const auto unit = std::min_element(pool.begin(), pool.end());
+        if (*unit > cycle) break;
+        *unit = cycle + sm::unit_cycles(config, rows[i].unit, rows[i].row);
+        last = cycle;
+      }
+      cycle += issued > 0 ? config.sm.issue_interval : 1;
+    }
+    return last;
+  }
+  [[nodiscard]] Unit served(const Row& r) const { return sm::unit_served_by(config, r.unit); }
+  [[nodiscard]] std::vector<Cycle>& pool_of(const Row& r) {
+    const arch::UnitConfig& u = config.units[static_cast<std::size_t>(served(r))];
+    return free.try_emplace(served(r), u.scheduler_private ? u.count / config.sm.schedulers : u.count)
+        .first->second;
+  }
+};
+
+WarpCode independent(Program& program, const std::vector<Row>& rows) {
+  WarpCode code;
+  for (std::uint16_t i = 0; i < rows.size(); ++i) {
+    program.add(inst(rows[i].unit, rows[i].row, {i}, {}));
+    code.run(i);
+  }
+  return code;
+}
+
+std::vector<Row> repeated(const std::vector<Row>& rows, unsigned times) {
+  std::vector<Row> result;
+  for (unsigned i = 0; i < times; ++i) result.insert(result.end(), rows.begin(), rows.end());
+  return result;
+}
+
+TEST_P(Units, KindsThatShareAUnitTakeItsTurns) {
+  const std::vector<Row> rows =
+      repeated({{Unit::Dp, LatencyClass::DpAdd}, {Unit::Sfu, LatencyClass::Sfu}}, 10);
+  Cycle shared = 0;
+  for (const Unit on : {Unit::Sfu, Unit::Sp}) {
+    arch::UnitConfig& dp = config_.units[static_cast<std::size_t>(Unit::Dp)];
+    dp.count = 0;
+    dp.on = on;
+    Program program;
+    const WarpCode code = independent(program, rows);
+    const Cycle end = time_of(config_, program, {code});
+    EXPECT_EQ(end, WarpModel{config_}.run(rows, kFirstIssue)) << name(on);
+    if (on == Unit::Sfu) shared = end;
+  }
+  // A chain that ends nowhere is refused where machines are read; one that ends at SP is followed.
+  config_.units[static_cast<std::size_t>(Unit::Dp)].on = Unit::Tensor;
+  config_.units[static_cast<std::size_t>(Unit::Tensor)].count = 0;
+  config_.units[static_cast<std::size_t>(Unit::Tensor)].on = Unit::Sfu;
+  Program program;
+  const WarpCode code = independent(program, rows);
+  EXPECT_EQ(time_of(config_, program, {code}), shared);
+}
+
+TEST_P(Units, AWarpIssuesSeveralInstructionsAtOnce) {
+  config_.sm.fetch_interval = 1;  // so that fetch keeps up
+  config_.sm.fetch_width = 4;
+  config_.sm.instruction_buffer = 12;
+  config_.sm.collectors_per_scheduler = 64;
+  const Row fp{Unit::Sp, LatencyClass::FpAdd}, sfu{Unit::Sfu, LatencyClass::Sfu},
+      integer{Unit::Int, LatencyClass::IntAdd};
+  for (const std::vector<Row>& rows : {repeated({fp, integer}, 16), repeated({fp, fp}, 16),
+                                       repeated({fp, sfu, integer}, 10), repeated({sfu, fp, fp}, 10)}) {
+    for (const std::uint32_t width : {1U, 2U, 3U}) {
+      for (const bool to_other_units : {true, false}) {
+        config_.sm.issue_width = width;
+        config_.sm.issue_to_other_units = to_other_units;
+        Program program;
+        const WarpCode code = independent(program, rows);
+        EXPECT_EQ(time_of(config_, program, {code}),
+                  (WarpModel{config_, width, to_other_units}.run(rows, kFirstIssue)))
+            << width << to_other_units;
+      }
+    }
+  }
+  // What depends on the first waits for it.
+  config_.sm.issue_width = 2;
+  Program program;
+  program.add(inst(Unit::Sp, LatencyClass::FpAdd, {1}, {}));
+  program.add(inst(Unit::Sfu, LatencyClass::Sfu, {2}, {1}));
+  WarpCode code;
+  code.run(0).run(1);
+  EXPECT_EQ(time_of(config_, program, {code}),
+            kFirstIssue + std::max<Cycle>(row(LatencyClass::FpAdd).latency, config_.sm.issue_interval));
+}
+
+TEST_P(Units, TheUniformDatapathHasARowOfItsOwnWhereThereIsOne) {
+  constexpr std::uint32_t kLength = 5;
+  arch::UnitConfig& uniform = config_.units[static_cast<std::size_t>(Unit::Uniform)];
+  config_.latency[static_cast<std::size_t>(LatencyClass::Uniform)] = {33, 1};
+  for (const std::uint32_t count : {0U, config_.sm.schedulers}) {
+    uniform = {count, kWarpSize, true, Unit::Int};
+    Program program;
+    WarpCode code;
+    for (std::uint32_t i = 0; i < kLength; ++i) {
+      program.add(inst(Unit::Uniform, LatencyClass::IntAdd, {1}, {1}));
+      code.run(i);
+    }
+    const Cycle each =
+        count > 0 ? 33
+                  : std::max<Cycle>({row(LatencyClass::IntAdd).latency,
+                                     occupied(Unit::Int, LatencyClass::IntAdd), config_.sm.issue_interval});
+    EXPECT_EQ(time_of(config_, program, {code}), kFirstIssue + (kLength - 1) * each) << count;
+  }
 }
 
 GPUMUX_ON_EVERY_PRESET(Units);

@@ -139,12 +139,12 @@ TEST(Dai18Table2, MeasuredColumnsFollowFromCounters) {
   c.warp_instructions = 50;
   c.memory_instructions = 10;
   c.shared_accesses = 2;
-  c.constant_accesses = 3;
+  c.constant_accesses = 2;
   c.l1_accesses = 40;
   c.l1_misses = 30;
   c.lsu_stall_cycles = 100 * facts.machine.sms / 5;  // 20%: not more
-  EXPECT_EQ(value("Cinst/Minst"), TableCell(4.0));
-  EXPECT_EQ(value("Req/Minst"), TableCell(8.0));
+  EXPECT_EQ(value("Cinst/Minst"), TableCell(5.0));
+  EXPECT_EQ(value("Req/Minst"), TableCell(40.0 / 6));
   EXPECT_EQ(value("L1 miss"), TableCell(0.75));
   EXPECT_EQ(value("LSU stalls"), TableCell(20.0));
   EXPECT_EQ(value("type"), TableCell("C"));
