@@ -72,8 +72,10 @@ void Gpu::check_drained() {
   check(memory.atomics == sms.atomics, "atomic operations performed and asked for", memory.atomics,
         sms.atomics);
   const arch::SchedulerCounters schedulers = scheduler_counters();
-  check(config_.sm.issue_interval == 1 ? schedulers.issued == sms.warp_instructions
-                                       : schedulers.issued >= sms.warp_instructions,
+  const arch::SmConfig& sm = config_.sm;
+  check((sm.issue_width > 1 ? schedulers.issued * sm.issue_width >= sms.warp_instructions
+                            : schedulers.issued >= sms.warp_instructions) &&
+            (sm.issue_interval > 1 || schedulers.issued <= sms.warp_instructions),
         "issue cycles and instructions", schedulers.issued, sms.warp_instructions);
   const arch::DramConfig& dram = config_.dram;
   if (dram.REFI == 0 && dram.write_high_watermark == 0) {  // else a row may be closed unused

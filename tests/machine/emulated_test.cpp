@@ -78,7 +78,7 @@ LOOP:
 }
 
 TEST(ConstantCache, ATableThatDoesNotFitGoesToL2) {
-  arch::MachineConfig config = arch::load_machine("dai18-maxwell");
+  arch::MachineConfig config = arch::load_machine("dai18-maxwell", {"code=machine"});
   config.constant = {2048, 2, 64, 10};
   arch::MachineConfig perfect = config;
   perfect.constant.bytes = 0;
@@ -128,7 +128,7 @@ STORE:
   ret;
 )");
   };
-  const arch::MachineConfig config = arch::load_machine("dai18-maxwell");
+  const arch::MachineConfig config = arch::load_machine("dai18-maxwell", {"code=machine"});
   const auto apart = run(config, text("bar.sync 1, 64;", ""), 1, 128);
   const auto alone = run(config, text("", ""), 1, 128);
   const auto joined = run(config, text("bar.sync 1, 128;", "bar.sync 1, 128;"), 1, 128);
@@ -161,7 +161,7 @@ LOOP:
   ret;
 )");
   };
-  const arch::MachineConfig config = arch::load_machine("dai18-maxwell");
+  const arch::MachineConfig config = arch::load_machine("dai18-maxwell", {"code=machine"});
   const auto arrive = run(config, text("bar.arrive"), 1, 128);
   const auto sync = run(config, text("bar.sync"), 1, 128);
   EXPECT_EQ(arrive.gpu.barriers, 4U);
@@ -175,7 +175,8 @@ LOOP:
 TEST(Endless, GridsAreFoundAtOnce) {
   for (const std::uint32_t blocks : {1U, 1000U}) {
     try {
-      (void)run(arch::load_machine("dai18-maxwell"), ptx("", "LOOP:\n  bra.uni LOOP;\n"), blocks, 256);
+      (void)run(arch::load_machine("dai18-maxwell", {"code=machine"}), ptx("", "LOOP:\n  bra.uni LOOP;\n"),
+                blocks, 256);
       ADD_FAILURE() << "it ended";
     } catch (const SimulationFault& fault) {
       // Of many blocks any may be the first.

@@ -48,8 +48,8 @@ class Everything final : public runtime::Application {
 using Settings = std::vector<std::string>;
 
 /// A small machine that both runs of a comparison start from.
-const Settings kSmall = {"sms=2", "l2.partitions=2", "l2.slice_size=16K", "sm.max_threads=768",
-                         "sm.max_warps=24"};
+const Settings kSmall = {"code=machine",       "sms=2",          "l2.partitions=2", "l2.slice_size=16K",
+                         "sm.max_threads=768", "sm.max_warps=24"};
 
 /// Everything that a run counts, or how it fails.
 std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
@@ -84,8 +84,10 @@ const std::map<std::string, Change>& changes() {
                                     "sm.shared_size=24K", "l1.size=8K", "l1.ways=4"};
   static const Settings kRefresh = {"dram.REFI=1000", "dram.RFC=100"};
   static const Settings kWatermarks = {"dram.write_high_watermark=12", "dram.write_low_watermark=8"};
+  static const char* const kLetters = "dramid@8;RRRR.RRRR.RBBB.BCCC.CCCS.SSSS";
   static const Settings kManySmallBlocks = {"sm.max_blocks=16"};
   static const std::map<std::string, Change> kChanges = {
+      {"code", {"ptx", {}}},
       {"sms", {"3", {}}},
       {"clocks.core_mhz", {"1000", {}}},
       {"clocks.noc_mhz", {"700", {}}},
@@ -100,6 +102,8 @@ const std::map<std::string, Change>& changes() {
       {"sm.shared_allocation_unit", {"32K", {}}},
       {"sm.schedulers", {"2", {}}},
       {"sm.issue_interval", {"2", {}}},
+      {"sm.issue_width", {"2", {}}},
+      {"sm.issue_to_other_units", {"false", {"sm.issue_width=2", "unit.sp.count=8"}}},
       {"sm.warp_scheduler", {"lrr", {}}},
       {"sm.ready_queue", {"1", {"sm.warp_scheduler=tlrr"}}},
       {"sm.register_banks", {"4", {}}},
@@ -122,12 +126,15 @@ const std::map<std::string, Change>& changes() {
       {"unit.sp.lanes", {"16", {}}},
       {"unit.sp.scheduler_private", {"false", {}}},
       {"unit.int.count", {"4", {}}},
+      {"unit.int.on", {"sfu", {}}},
       {"unit.int.lanes", {"4", {"unit.int.count=4"}}},
       {"unit.int.scheduler_private", {"true", {"unit.int.count=4", "unit.int.lanes=8"}}},
       {"unit.dp.count", {"2", {}}},
+      {"unit.dp.on", {"sfu", {"unit.dp.count=0"}}},
       {"unit.dp.lanes", {"1", {}}},
       {"unit.dp.scheduler_private", {"true", {"unit.dp.count=4"}}},
       {"unit.sfu.count", {"8", {}}},
+      {"unit.sfu.on", {"dp", {"unit.sfu.count=0"}}},
       {"unit.sfu.lanes", {"2", {}}},
       {"unit.sfu.scheduler_private", {"false", {}}},
       {"unit.memory.count", {"2", {"unit.memory.lanes=4", "sm.memory_issue_width=4"}}},
@@ -207,6 +214,8 @@ const std::map<std::string, Change>& changes() {
       {"dram.row_size", {"512", {}}},
       {"dram.banks", {"4", {}}},
       {"dram.bank_groups", {"1", {"dram.CCDL=8"}}},
+      {"dram.address_map", {kLetters, {}}},
+      {"dram.bank_group_low", {"false", {std::string("dram.address_map=") + kLetters}}},
       {"dram.scheduler", {"fcfs", {}}},
       {"dram.queue", {"2", {}}},
       {"dram.return_queue", {"1", {}}},
@@ -253,9 +262,16 @@ const std::map<std::string, std::string>& exempt() {
       {"latency.fp_div", "the same"},
       {"latency.dp_div", "the same"},
       {"unit.tensor.count", "no instruction of PTX's front end uses it: TensorUnits below"},
+      {"unit.tensor.on", "the same"},
       {"unit.tensor.lanes", "the same"},
       {"unit.tensor.scheduler_private", "the same"},
       {"latency.tensor", "the same"},
+      {"unit.uniform.count",
+       "traces alone have such instructions: Units.TheUniformDatapathHasARowOfItsOwnWhereThereIsOne"},
+      {"unit.uniform.on", "the same"},
+      {"unit.uniform.lanes", "the same"},
+      {"unit.uniform.scheduler_private", "the same"},
+      {"latency.uniform", "the same"},
       {"l2.atomics_per_cycle",
        "L2Atomic.ASlicePerformsSoManyRoundsACycle: here one line at a time is wanted"},
   };

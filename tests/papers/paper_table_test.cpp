@@ -110,7 +110,8 @@ TEST_F(InventedPaper, OnlyApplicationsThatATableHasAreInIt) {
 }
 
 TEST_F(InventedPaper, FactsAreThoseOfTheSettings) {
-  const AppFacts facts = app_facts("doe21/add:blocks=7", arch::load_machine(experiment::kDefaultMachine));
+  const AppFacts facts =
+      app_facts("doe21/add:blocks=7", arch::load_machine(experiment::kDefaultMachine, {"code=machine"}));
   EXPECT_EQ(facts.name, "add");
   EXPECT_EQ(facts.params.at("blocks"), 7);
   EXPECT_EQ(facts.params.at("loops"), 20);

@@ -16,6 +16,7 @@ apps = ["hotspot", "kmeans", "stream", "sgemm"]
 combine = "pairs"
 cycles = 3000
 [set]
+code = "machine"  # with either warp scheduler the applications are of the same classes then
 "l1.size" = ["24K", "48K"]
 """
 # One of its runs once more, with a timeline.
@@ -29,6 +30,7 @@ cycles = 3000
 timeline = true
 series = 500
 [set]
+code = "machine"
 "l1.size" = "24K"
 """
 # As `gpumux reproduce --json` writes it.

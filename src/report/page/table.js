@@ -1,7 +1,7 @@
 // Tables that sort, filter, and put only the rows in sight into the page, so that ten thousand rows scroll as ten do.
 
 const kRowHeight = 32;   // --row in style.css
-const kDrawAll = 120;    // up to so many rows there is no need to leave any out
+const kDrawAll = 200;    // up to so many rows there is no need to leave any out
 
 function csvCell(value) {
   const cell = value === null || value === undefined ? '' : String(value);
