@@ -25,6 +25,7 @@
 #include "experiment/toml_reader.hpp"
 #include "trace/reference.hpp"
 #include "trace/trace_file.hpp"
+#include "validate_hardware.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -34,7 +35,8 @@ using nlohmann::ordered_json;
 constexpr const char* kSchema = "gpumux.validation/1";
 constexpr const char* kFooter = R"(
 Simulates traces of small kernels for which Accel-Sim's figures are known (validation/accel-sim.toml), on the machine that
-has its configuration, and shows both.)";
+has its configuration, and shows both. With --hardware: probes of latencies and bandwidths, on the machines that follow
+published measurements, beside these (validation/gpu-benches.toml).)";
 
 struct Figure {
   std::string counter;  // "cycles", or one of the GPU's counters
@@ -154,6 +156,8 @@ int validate_command(const Arguments& args) {
   std::string folder;
   std::vector<std::string> set;
   unsigned threads = 1;
+  bool hardware = false;
+  app.add_flag("--hardware", hardware, "beside what microbenchmarks measure of hardware, not Accel-Sim");
   app.add_option("--only", only, "only kernels whose name contains this");
   app.add_option("--set", set, "KEY=VALUE, a setting of all machines; repeatable")->allow_extra_args(false);
   app.add_option("--json", json, "write the figures to this file");
@@ -165,6 +169,11 @@ int validate_command(const Arguments& args) {
   if (json == kStandardOutput)
     throw UserError("validate prints its tables to standard output; give --json the name of a file");
   if (!json.empty()) ResultFiles::check(json);
+  if (hardware) {
+    if (!folder.empty()) throw UserError("--write is for traces of reference kernels, not with --hardware");
+    validate_hardware({only, set, json, threads});
+    return 0;
+  }
 
   const Suite suite = read_suite(embedded::accel_sim_toml, "validation/accel-sim.toml");
   std::vector<std::string> names;

@@ -53,9 +53,9 @@ INSTANTIATE_TEST_SUITE_P(Machines, Preset, testing::ValuesIn(machine_names()), [
 
 TEST(Presets, AreThoseOfTheTree) {
   EXPECT_EQ(machine_names(),
-            (std::vector<std::string>{"awatramani17-k20x", "awatramani17-m2090", "chimera15-fermi30",
-                                      "dai18-maxwell", "rtx2060", "titan-x-pascal", "v100", "wang17-16sm",
-                                      "wang17-56sm"}));
+            (std::vector<std::string>{"a100-measured", "awatramani17-k20x", "awatramani17-m2090",
+                                      "chimera15-fermi30", "dai18-maxwell", "rtx2060", "titan-x-pascal",
+                                      "v100", "v100-measured", "wang17-16sm", "wang17-56sm"}));
 }
 
 TEST(Presets, SomeUnitExecutesEveryInstruction) {
