@@ -68,7 +68,8 @@ struct SmConfig {
 
 struct SharedMemoryConfig {
   std::uint32_t banks = 32;
-  std::uint32_t latency = 24;  // core cycles, conflict-free access to use
+  std::uint32_t latency = 24;         // core cycles, conflict-free access to use
+  std::uint32_t atomic_interval = 1;  // core cycles per pass of an atomic
 };
 
 struct InstructionCacheConfig {

@@ -198,6 +198,9 @@ void add_caches(Fields& f) {
   count(f, "shared.latency", GPUMUX_MEMBER(shared.latency), 1, kMaxLatency, "core cycles",
         "conflict-free access to use");
 
+  count(f, "shared.atomic_interval", GPUMUX_MEMBER(shared.atomic_interval), 1, 64, "core cycles",
+        "per pass of an atomic operation: one to each bank, lanes of the same address one after another");
+
   size(f, "icache.size", GPUMUX_MEMBER(icache.bytes), 0, kMaxReadOnlyCache, "instruction cache; 0: perfect");
   count(f, "icache.ways", GPUMUX_MEMBER(icache.ways), 1, 1024, "ways", "associativity");
   size(f, "icache.line_size", GPUMUX_MEMBER(icache.line_bytes), kSectorBytes, kLineBytes, "line");

@@ -167,10 +167,12 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
     case Where::Shared: {
       arch::KernelCounters& counter = count(op.kernel);
       ++counter.shared_accesses;
-      counter.shared_conflict_cycles += op.passes - 1U;
-      busy_until_ = now + op.passes;
+      const bool atomic = (op.inst->flags & isa::kAtomic) != 0;
+      const std::uint32_t cycles = op.passes * (atomic ? config_.shared.atomic_interval : 1U);
+      counter.shared_conflict_cycles += cycles - 1U;
+      busy_until_ = now + cycles;
       for (std::uint32_t i = 0; i < op.transactions; ++i) words_.pop();
-      transaction_done(index, now + config_.shared.latency + op.passes - 1, now);
+      transaction_done(index, now + config_.shared.latency + cycles - 1, now);
       next_op(now);
       return;
     }

@@ -86,6 +86,26 @@ TEST_P(LoadStoreUnit, MemoryInstructionsPerCycleOfAllSchedulers) {
   bench.finish();
 }
 
+TEST_P(LoadStoreUnit, AtomicsOfSharedMemoryTakeTheirIntervalForEachPass) {
+  constexpr std::uint32_t kDegree = 8;
+  for (const std::uint32_t interval : {1U, 2U, 5U}) {
+    config_.shared.atomic_interval = interval;
+    Program program;
+    const auto flags = static_cast<std::uint16_t>(isa::kShared | isa::kAtomic | isa::kLoad);
+    program.add(inst(Unit::Memory, LatencyClass::Memory, {1}, {}, flags));
+    program.add(load(2, isa::kShared));
+    program.add(inst(Unit::Int, LatencyClass::IntAdd, {3}, {2}));
+    WarpCode code;
+    code.shared(0, kDegree).shared(1, 1).run(2);
+    // The load behind it waits for the passes; loads have none of the interval.
+    const Cycle begun = std::max<Cycle>(kFirstAccess + kDegree * interval, kFirstAccess + memory_interval());
+    Bench bench(config_);
+    bench.start(program, {code});
+    EXPECT_EQ(bench.finish(), begun + config_.shared.latency) << interval;
+    EXPECT_EQ(bench.counters().shared_conflict_cycles, kDegree * interval - 1U);
+  }
+}
+
 TEST_P(LoadStoreUnit, L1HitLatencyByTransactions) {
   // A load of n lines twice; the second hits. One access per bank and cycle, the last one tells.
   for (std::uint32_t n = 1; n <= 32; ++n) {
