@@ -205,7 +205,8 @@ TEST_F(BadInput, MachineFiles) {
   expect_machine_error("[l1]\nsize = \"10000\"\n", "m.toml:2:8: error: ", "no whole number of sets");
   expect_machine_error("[dram]\nRCD = 100\n", "m.toml:2:7: error: ", "exceeds dram.RAS");
   expect_machine_error("[dram]\nREFI = 1000\n", "m.toml:2:8: error: ", "refresh");
-  expect_machine_error("[dram]\naddress_map = \"RBX\"\n", "m.toml:2:15: error: ", "'X' is no letter of a bit");
+  expect_machine_error("[dram]\naddress_map = \"RBX\"\n",
+                       "m.toml:2:15: error: ", "'X' is no letter of a bit");
   expect_machine_error("sms = = 3\n", "m.toml:1:", "");
   expect_machine_error("base = \"none\"\n", "m.toml:1:", "none");
   expect_machine_error(std::string("sms = 2\n\0\n", 10), "m.toml:2:1: error: ", "");
