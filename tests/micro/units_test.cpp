@@ -234,6 +234,11 @@ TEST_P(Units, KindsThatShareAUnitTakeItsTurns) {
     const Cycle end = time_of(config_, program, {code});
     EXPECT_EQ(end, WarpModel{config_}.run(rows, kFirstIssue)) << name(on);
     if (on == Unit::Sfu) shared = end;
+    // As if they were instructions of that kind.
+    Program direct;
+    const WarpCode same =
+        independent(direct, repeated({{on, LatencyClass::DpAdd}, {Unit::Sfu, LatencyClass::Sfu}}, 10));
+    EXPECT_EQ(end, time_of(config_, direct, {same})) << name(on);
   }
   // A chain that ends nowhere is refused where machines are read; one that ends at SP is followed.
   config_.units[static_cast<std::size_t>(Unit::Dp)].on = Unit::Tensor;
@@ -264,6 +269,29 @@ TEST_P(Units, AWarpIssuesSeveralInstructionsAtOnce) {
             << width << to_other_units;
       }
     }
+  }
+  // Two results, one after the other: what needs the second does not go with what needs the first.
+  config_.sm.issue_to_other_units = true;
+  for (const std::uint32_t width : {1U, 2U}) {
+    config_.sm.issue_width = width;
+    Program pairs;
+    pairs.add(inst(Unit::Sp, LatencyClass::FpAdd, {1}, {}));
+    pairs.add(inst(Unit::Sp, LatencyClass::FpAdd, {2}, {}));
+    pairs.add(inst(Unit::Int, LatencyClass::IntAdd, {3}, {1}));
+    pairs.add(inst(Unit::Sfu, LatencyClass::Sfu, {4}, {2}));
+    WarpCode both;
+    both.run(0).run(1).run(2).run(3);
+    const arch::UnitConfig& sp = unit(Unit::Sp);
+    const bool another = (sp.scheduler_private ? sp.count / config_.sm.schedulers : sp.count) > 1;
+    const Cycle interval = config_.sm.issue_interval, latency = row(LatencyClass::FpAdd).latency;
+    const Cycle second =
+        kFirstIssue + (another ? interval : std::max(occupied(Unit::Sp, LatencyClass::FpAdd), interval));
+    const Cycle third = std::max(kFirstIssue + latency, second + interval);
+    const Cycle fourth = std::max(second + latency, third);
+    EXPECT_EQ(time_of(config_, pairs, {both}), fourth == third && width == 1 ? third + interval
+                                               : fourth > third ? std::max(fourth, third + interval)
+                                                                : fourth)
+        << width;
   }
   // What depends on the first waits for it.
   config_.sm.issue_width = 2;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "emulator/program.hpp"
 #include "ptx/compile.hpp"
 #include "ptx/parse.hpp"
 
@@ -67,20 +66,6 @@ TEST(CodeLevel, AJumpToTheNextInstructionStays) {
   const isa::Function endless = compile_text(kernel_text("A: bra.uni A;"), CodeLevel::Ptx);
   ASSERT_EQ(opcodes(endless), (std::vector{Opcode::Bra}));
   EXPECT_EQ(endless.code[0].target, 0U);
-}
-
-TEST(CodeLevel, RegistersAreThoseOfTheMachinesCode) {
-  // Twenty copies that are all live at once in the text; the back end needs one value of them.
-  std::string body = "ld.param.u64 %rd1,[p]; cvta.to.global.u64 %rd2,%rd1; ld.global.u32 %r0,[%rd2];";
-  for (int i = 1; i <= 40; ++i) body += "add.s32 %r" + std::to_string(i) + ",%r0," + std::to_string(i) + ";";
-  for (int i = 1; i <= 40; ++i)
-    body += "st.global.u32 [%rd2+" + std::to_string(4 * i) + "],%r" + std::to_string(i) + ";";
-  const std::string text = kernel_text(body + "ret;");
-  const auto machine = emulator::compile_module(text, "t.ptx", {});
-  const auto ptx = emulator::compile_module(text, "t.ptx", {.level = CodeLevel::Ptx});
-  EXPECT_EQ(ptx->kernels.at("k").registers, machine->kernels.at("k").registers);
-  EXPECT_EQ(machine->kernels.at("k").registers, machine->kernels.at("k").code.num_reg32);
-  EXPECT_GT(ptx->kernels.at("k").code.num_reg32, ptx->kernels.at("k").registers);
 }
 
 }  // namespace
