@@ -69,10 +69,13 @@ template <typename Order, bool kControl, typename Pipes>
   const UnitArray& units_free = units_.free_at(index);
   const Cycle collected = scheduler.collector.free_at();
   WarpMask found = 0;
-  for (unsigned u = 0; u < isa::kUnits; ++u) {
-    const Cycle free = free_at(scheduler, units_free, collected, static_cast<Unit>(u));
-    found |= scheduler.ready_unit[u] & (WarpMask{free > now} - 1);
-  }
+  const auto look = [&](Unit unit) {
+    const Cycle free = free_at(scheduler, units_free, collected, unit);
+    found |= scheduler.ready_unit[static_cast<std::size_t>(unit)] & (WarpMask{free > now} - 1);
+  };
+  for (unsigned u = 0; u < kUsualUnits; ++u) look(static_cast<Unit>(u));
+  if (uniform_) [[unlikely]]
+    look(Unit::Uniform);
   if (!pipes.accepts(now)) found &= ~scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)];
   return found & ready;
 }
@@ -92,14 +95,17 @@ template <typename Order, bool kControl, typename Pipes>
   const UnitArray& units_free = units_.free_at(index);
   const Cycle collected = scheduler.collector.free_at();
   Cycle retry = kNever;
-  for (unsigned u = 0; u < isa::kUnits; ++u) {
-    const auto unit = static_cast<Unit>(u);
+  const auto look = [&](Unit unit) {
     Cycle free = free_at(scheduler, units_free, collected, unit);
     // What waits for room in the load/store unit is told.
     if (unit == Unit::Memory) free = pipes.has_room() ? free : kNever;
-    const std::uint64_t none = (scheduler.ready_unit[u] & ready) == 0 ? ~std::uint64_t{0} : 0;
+    const WarpMask wants = scheduler.ready_unit[static_cast<std::size_t>(unit)] & ready;
+    const std::uint64_t none = wants == 0 ? ~std::uint64_t{0} : 0;
     retry = std::min(retry, free | none);
-  }
+  };
+  for (unsigned u = 0; u < kUsualUnits; ++u) look(static_cast<Unit>(u));
+  if (uniform_) [[unlikely]]
+    look(Unit::Uniform);
   next_try_[index] = std::max(retry, from);
   const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
   scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;

@@ -34,6 +34,7 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
       ready_queue_(config.sm.ready_queue),
       width_(config.sm.issue_width),
       to_other_units_(config.sm.issue_to_other_units),
+      uniform_(config.units[static_cast<std::size_t>(isa::Unit::Uniform)].count > 0),
       collectors_wait_(config.sm.collectors_wait),
       table_(table),
       scoreboard_(static_cast<std::uint32_t>(table.warps().size())),

@@ -251,11 +251,14 @@ class IssueStage {
   /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
+  static constexpr unsigned kUsualUnits = isa::kUnits - 1;
+  static_assert(static_cast<unsigned>(isa::Unit::Uniform) == kUsualUnits);
   std::uint32_t count_;     // of schedulers
   std::uint32_t interval_;  // issue_interval: core cycles for which a scheduler that has issued owns its slot
   std::uint32_t ready_queue_;
   std::uint32_t width_;  // issue_width
   bool to_other_units_;
+  bool uniform_;                       // there are units of this kind; else nobody waits for one
   bool collectors_wait_;               // config.sm.collectors_wait
   std::uint32_t due_ = 0;              // in this cycle: schedulers, as bits
   std::uint32_t first_scheduler_ = 0;  // chooses first, when a place in the load/store unit is scarce

@@ -120,6 +120,19 @@ TEST(PartitionMap, HashesSpreadPowersOfTwo) {
   }
 }
 
+TEST(PartitionMap, IpolyOfOtherNumbersSpreadsStridesOfARound) {
+  // 24 slices by 256 bytes: in steps of whole rounds a linear map stays in one slice.
+  L2Config c;
+  c.partitions = 12;
+  c.slices_per_partition = 2;
+  for (const std::uint64_t rounds : {1U, 2U, 8U, 64U}) {
+    c.partition_hash = arch::IndexFunction::Linear;
+    EXPECT_EQ(imbalance(PartitionMap(c), c, kAppLine, 48 * rounds), 24.0) << rounds;
+    c.partition_hash = arch::IndexFunction::Ipoly;
+    EXPECT_LE(imbalance(PartitionMap(c), c, kAppLine, 48 * rounds), 2.0) << rounds;
+  }
+}
+
 TEST(PartitionMap, ApplicationsAreRenamedNotChanged) {
   for (const L2Config& c : map_configs()) {
     const PartitionMap map(c);
