@@ -15,6 +15,7 @@
 #include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/profile.hpp"
+#include "machine_option.hpp"
 #include "run_progress.hpp"
 
 namespace gpumux::cli {
@@ -63,7 +64,7 @@ int profile_command(Arguments args) {
   if (apps.empty()) throw UserError("profile needs at least one APP, such as hotspot (see gpumux list apps)");
 
   experiment::RunSpec spec;
-  spec.machine = arch::load_machine(machine, set);
+  spec.machine = machine_of(machine, set);
   spec.policy = policy::parse_choice(warps.empty() ? "leftover" : "leftover,warps=" + warps);
   spec.seed = whole_number("--seed", seed, 0);
   spec.threads = threads;

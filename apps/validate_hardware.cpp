@@ -51,7 +51,9 @@ Figure read_figure(const experiment::TomlReader& reader, const toml::table& tabl
   const auto bytes = parse_bytes(reader.text(*table.get("footprint"), "footprint"));
   if (!bytes) reader.fail(*table.get("footprint"), "is no size");
   figure.footprint = *bytes;
-  figure.value = table.get("value")->value<double>().value_or(0);
+  const auto value = table["value"].value<double>();
+  if (!value || *value <= 0) reader.fail(table, "a figure has a value above 0");
+  figure.value = *value;
   return figure;
 }
 

@@ -191,6 +191,16 @@ struct MachineConfig {
   RuntimeConfig runtime;
   std::uint64_t watchdog_cycles = 2'000'000;  // without any progress while work is outstanding
 
+  /// The kind of units that executes instructions of `unit`: where a kind has none, the one that it names. A
+  /// machine that was read has units of that kind, or they are memory or control, then not limited.
+  [[nodiscard]] isa::Unit serving(isa::Unit unit) const {
+    for (unsigned step = 0; step < isa::kUnits && isa::is_arithmetic(unit); ++step) {
+      const UnitConfig& own = units[static_cast<std::size_t>(unit)];
+      if (own.count > 0) break;
+      unit = own.on;
+    }
+    return unit;
+  }
   /// Peak DRAM bandwidth in bytes per second.
   [[nodiscard]] double dram_peak_bytes_per_second() const {
     return l2.partitions * static_cast<double>(dram.bus_bytes) * dram.transfers_per_clock * clocks.dram * 1e6;

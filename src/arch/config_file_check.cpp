@@ -104,16 +104,11 @@ void Checker::sm() const {
 
 void Checker::units() const {
   for (unsigned u = 0; u < isa::kUnits; ++u) {
-    auto unit = static_cast<isa::Unit>(u);
-    unsigned steps = 0;
-    while (isa::is_arithmetic(unit) && config_.units[static_cast<std::size_t>(unit)].count == 0 &&
-           steps < isa::kUnits) {
-      unit = config_.units[static_cast<std::size_t>(unit)].on;
-      ++steps;
-    }
+    const isa::Unit serving = config_.serving(static_cast<isa::Unit>(u));
     const std::string key = fmt::format("unit.{}", isa::name(static_cast<isa::Unit>(u)));
     require(
-        steps < isa::kUnits, {key + ".on", key + ".count"},
+        !isa::is_arithmetic(serving) || config_.units[static_cast<std::size_t>(serving)].count > 0,
+        {key + ".on", key + ".count"},
         fmt::format("no unit executes instructions of {0}: it and what {0}.on leads to have count = 0", key));
   }
   for (const Field& field : fields()) {

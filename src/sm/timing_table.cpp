@@ -5,15 +5,9 @@
 
 namespace gpumux::sm {
 
-isa::Unit unit_served_by(const arch::MachineConfig& config, isa::Unit unit) {
-  while (isa::is_arithmetic(unit) && config.units[static_cast<std::size_t>(unit)].count == 0)
-    unit = config.units[static_cast<std::size_t>(unit)].on;
-  return unit;
-}
-
 std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                           isa::LatencyClass latency_class) {
-  const arch::UnitConfig& serving = config.units[static_cast<std::size_t>(unit_served_by(config, unit))];
+  const arch::UnitConfig& serving = config.units[static_cast<std::size_t>(config.serving(unit))];
   const std::uint32_t lanes = std::max(1U, serving.lanes);
   return std::max({(kWarpSize + lanes - 1) / lanes,
                    config.latency[static_cast<std::size_t>(latency_class)].initiation, 1U});
@@ -62,14 +56,14 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
     TimedInst& inst = insts_[pc];
     // Where there is a uniform datapath it has a row of its own; elsewhere these are instructions like
     // others.
-    if (from.unit == isa::Unit::Uniform && unit_served_by(config, from.unit) == isa::Unit::Uniform)
+    if (from.unit == isa::Unit::Uniform && config.serving(from.unit) == isa::Unit::Uniform)
       from.latency_class = isa::LatencyClass::Uniform;
     inst.latency = static_cast<std::uint16_t>(
         std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency) +
         config.sm.operand_latency + config.sm.writeback_latency);
     inst.occupied = static_cast<std::uint16_t>(unit_cycles(config, from.unit, from.latency_class));
     inst.flags = from.flags;
-    inst.unit = unit_served_by(config, from.unit);
+    inst.unit = config.serving(from.unit);
     inst.num_dst = from.num_dst;
     inst.num_slots = static_cast<std::uint8_t>(from.num_dst + from.num_src);
     inst.access_bytes = from.access_bytes;

@@ -20,7 +20,7 @@ struct alignas(64) TimedInst {
       1;  // core cycles from issue to that of a dependent instruction, operands without conflicts
   std::uint16_t occupied = 1;      // core cycles for which it holds its unit
   std::uint16_t flags = 0;         // isa::InstFlag
-  isa::Unit unit = isa::Unit::Sp;  // the kind that executes it: unit_served_by()
+  isa::Unit unit = isa::Unit::Sp;  // the kind that executes it: MachineConfig::serving()
   std::uint8_t num_dst = 0;
   std::uint8_t num_slots = 0;   // written and read
   std::uint8_t first_read = 0;  // registers collected as operands: the slots from this one on,
@@ -60,7 +60,5 @@ class TimingTable {
 /// Core cycles for which an instruction of a latency class holds a unit.
 [[nodiscard]] std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                                         isa::LatencyClass latency_class);
-/// Where a unit kind's instructions go: a machine without units of a kind has another kind execute them.
-[[nodiscard]] isa::Unit unit_served_by(const arch::MachineConfig& config, isa::Unit unit);
 
 }  // namespace gpumux::sm

@@ -1,7 +1,6 @@
 #include "trace/probe.hpp"
 
 #include <numeric>
-#include <vector>
 
 #include "base/error.hpp"
 #include "trace/warp_program.hpp"
@@ -92,8 +91,6 @@ std::uint64_t bytes_of(const Probe& probe) {
 
 void write_probe(const Probe& probe, Output& output) {
   TraceBuilder builder(output);
-  std::vector<Executed> executed;
-  std::vector<std::optional<std::uint32_t>> numbers;  // of the builder's instructions, by place
   try {
     KernelHeader header;
     header.name = kProbeWords.at(static_cast<std::size_t>(probe.kind));
@@ -102,30 +99,15 @@ void write_probe(const Probe& probe, Output& output) {
     header.block = {probe.kind == ProbeKind::Latency ? kWarpSize : kBlockThreads, 1, 1};
     header.registers = 32;
     header.windows = {0x7f00'0000'0000ULL, 0x7f10'0000'0000ULL};
-    builder.begin_kernel(header);
-    for (std::uint32_t block = 0; block < header.grid.x; ++block) {
-      builder.begin_block(block);
-      for (std::uint32_t warp = 0; warp < header.warps(); ++warp) {
-        WarpProgram run(executed);
-        if (probe.kind == ProbeKind::Latency) {
-          chase(run, probe);
-        } else if (probe.kind == ProbeKind::Read) {
-          read(run, probe, warp);
-        } else {
-          stream(run, probe, block, warp);
-        }
-        builder.begin_warp(warp);
-        for (const Executed& e : executed) {
-          const std::size_t place = e.pc / WarpProgram::kInstructionBytes;
-          if (place >= numbers.size()) numbers.resize(place + 1);
-          if (!numbers[place]) numbers[place] = builder.instruction(e.pc, e.inst);
-          builder.record(*numbers[place], kAllLanes, e.addresses);
-        }
-        builder.end_warp();
+    write_kernel(builder, header, [&](WarpProgram& program, std::uint32_t block, std::uint32_t warp) {
+      if (probe.kind == ProbeKind::Latency) {
+        chase(program, probe);
+      } else if (probe.kind == ProbeKind::Read) {
+        read(program, probe, warp);
+      } else {
+        stream(program, probe, block, warp);
       }
-      builder.end_block();
-    }
-    builder.end_kernel();
+    });
     constexpr std::uint32_t kSm = 70;
     builder.finish(kSm);
   } catch (const BuildError& error) {

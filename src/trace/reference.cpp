@@ -59,30 +59,12 @@ std::uint32_t usual_blocks(ReferenceKernel kernel) { return program_of(kernel).b
 void write_reference(ReferenceKernel kernel, std::uint32_t blocks, Output& output) {
   const ReferenceProgram& program = program_of(kernel);
   TraceBuilder builder(output);
-  std::vector<Executed> executed;
-  std::vector<std::optional<std::uint32_t>>
-      numbers;  // of the builder's instructions, by place in the program
   try {
     if (program.copied_bytes != 0) builder.copy(true, program.copied_to, program.copied_bytes);
-    const KernelHeader header = header_of(program, blocks);
-    builder.begin_kernel(header);
-    for (std::uint32_t block = 0; block < blocks; ++block) {
-      builder.begin_block(block);
-      for (std::uint32_t warp = 0; warp < header.warps(); ++warp) {
-        WarpProgram run(executed);
-        program.run(run, block, warp, blocks);
-        builder.begin_warp(warp);
-        for (const Executed& e : executed) {
-          const std::size_t place = e.pc / WarpProgram::kInstructionBytes;
-          if (place >= numbers.size()) numbers.resize(place + 1);
-          if (!numbers[place]) numbers[place] = builder.instruction(e.pc, e.inst);
-          builder.record(*numbers[place], kAllLanes, e.addresses);
-        }
-        builder.end_warp();
-      }
-      builder.end_block();
-    }
-    builder.end_kernel();
+    write_kernel(builder, header_of(program, blocks),
+                 [&](WarpProgram& warp_program, std::uint32_t block, std::uint32_t warp) {
+                   program.run(warp_program, block, warp, blocks);
+                 });
     builder.finish(kSm);
   } catch (const BuildError& error) {
     throw InternalError("reference kernel: " + error.what);

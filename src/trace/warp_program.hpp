@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -80,5 +81,11 @@ class WarpProgram {
   std::vector<Executed>& out_;
   std::uint32_t pc_ = 0;
 };
+
+/// A kernel of the header's grid and block; `run` appends what a warp (its number in its block) of a block
+/// executes.
+void write_kernel(
+    TraceBuilder& builder, const KernelHeader& header,
+    const std::function<void(WarpProgram& program, std::uint32_t block, std::uint32_t warp)>& run);
 
 }  // namespace gpumux::trace

@@ -272,6 +272,34 @@ TEST_F(Cli, ValidateShowsTheirsBesideOurs) {
   EXPECT_EQ(gpumux({"validate", "--set", "nosuch=1"}).code, 2);
 }
 
+TEST_F(Cli, ValidateShowsMeasurementsBesideOurs) {
+  const std::string file = path("hardware.json");
+  const Outcome o = gpumux({"validate", "--hardware", "--only", "a load that hits L1", "--json", file});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const json machines = json::parse(read_file(file))["machines"];
+  ASSERT_EQ(machines.size(), 2U);
+  EXPECT_EQ(machines[0]["machine"], "v100-measured");
+  EXPECT_EQ(machines[0]["figures"][0]["measured"], 28.1);
+  for (const json& machine : machines)
+    for (const json& figure : machine["figures"]) EXPECT_LT(std::abs(figure["percent"].get<double>()), 3);
+  const Outcome slower = gpumux(
+      {"validate", "--hardware", "--only", "a load that hits L1", "--set", "l1.latency=60", "--json", file});
+  ASSERT_EQ(slower.code, 0) << slower.err;
+  EXPECT_GT(json::parse(read_file(file))["machines"][0]["figures"][0]["percent"], 100.0);
+  EXPECT_EQ(gpumux({"validate", "--hardware", "--only", "nosuch"}).code, 2);
+  EXPECT_EQ(gpumux({"validate", "--hardware", "--write", path("traces")}).code, 2);
+}
+
+TEST_F(Cli, WarnsOfValuesThatCannotAllHold) {
+  const Outcome told = gpumux({"run", "add", "--cycles", "1000", "--baseline", "off", "--set", "dram.RP=13"});
+  EXPECT_EQ(told.code, 0);
+  EXPECT_EQ(told.err.find("warning: dai18-maxwell: dram.RAS + dram.RP = 41 exceeds dram.RC = 40"), 0U)
+      << told.err;
+  EXPECT_EQ(gpumux({"run", "add", "--cycles", "1000", "--baseline", "off", "--machine", "rtx2060"})
+                .err.find("warning"),
+            std::string::npos);
+}
+
 TEST_F(Cli, BenchMeasuresHowCostScales) {
   const std::string file = path("bench.json");
   const Outcome o = gpumux(

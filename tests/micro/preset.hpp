@@ -49,7 +49,7 @@ class Preset : public testing::TestWithParam<std::string> {
   static constexpr Cycle kFirstAccess = 2;
 
   [[nodiscard]] const arch::UnitConfig& unit(isa::Unit u) const {
-    return config_.units[static_cast<std::size_t>(sm::unit_served_by(config_, u))];
+    return config_.units[static_cast<std::size_t>(config_.serving(u))];
   }
   [[nodiscard]] const arch::LatencyConfig& row(LatencyClass c) const {
     return config_.latency[static_cast<std::size_t>(c)];

@@ -198,7 +198,7 @@ struct WarpModel {
     }
     return last;
   }
-  [[nodiscard]] Unit served(const Row& r) const { return sm::unit_served_by(config, r.unit); }
+  [[nodiscard]] Unit served(const Row& r) const { return config.serving(r.unit); }
   [[nodiscard]] std::vector<Cycle>& pool_of(const Row& r) {
     const arch::UnitConfig& u = config.units[static_cast<std::size_t>(served(r))];
     return free.try_emplace(served(r), u.scheduler_private ? u.count / config.sm.schedulers : u.count)
