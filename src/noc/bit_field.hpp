@@ -25,14 +25,12 @@ class BitField {
     }
   }
   [[nodiscard]] std::uint64_t extract(std::uint64_t x) const {
-    std::uint64_t result = 0;
-    for (unsigned i = 0; i < count_; ++i) result |= (x >> runs_[i].from & runs_[i].ones) << runs_[i].to;
-    return result;
+    const std::uint64_t first = runs_[0].extract(x) | runs_[1].extract(x);
+    return count_ <= kAtOnce ? first : first | extract_rest(x);
   }
   [[nodiscard]] std::uint64_t deposit(std::uint64_t x) const {
-    std::uint64_t result = 0;
-    for (unsigned i = 0; i < count_; ++i) result |= (x >> runs_[i].to & runs_[i].ones) << runs_[i].from;
-    return result;
+    const std::uint64_t first = runs_[0].deposit(x) | runs_[1].deposit(x);
+    return count_ <= kAtOnce ? first : first | deposit_rest(x);
   }
 
  private:
@@ -40,7 +38,23 @@ class BitField {
     std::uint64_t ones = 0;
     unsigned from = 0;  // its lowest bit in the mask
     unsigned to = 0;    // and in the field
+    [[nodiscard]] std::uint64_t extract(std::uint64_t x) const { return (x >> from & ones) << to; }
+    [[nodiscard]] std::uint64_t deposit(std::uint64_t x) const { return (x >> to & ones) << from; }
   };
+  // Most fields have no more runs: no loop where they are read.
+  static constexpr unsigned kAtOnce = 2;
+
+  [[gnu::noinline]] [[nodiscard]] std::uint64_t extract_rest(std::uint64_t x) const {
+    std::uint64_t result = 0;
+    for (unsigned i = kAtOnce; i < count_; ++i) result |= runs_[i].extract(x);
+    return result;
+  }
+  [[gnu::noinline]] [[nodiscard]] std::uint64_t deposit_rest(std::uint64_t x) const {
+    std::uint64_t result = 0;
+    for (unsigned i = kAtOnce; i < count_; ++i) result |= runs_[i].deposit(x);
+    return result;
+  }
+
   std::array<Run, 32> runs_{};  // alternate bits are the most
   unsigned count_ = 0;
 };

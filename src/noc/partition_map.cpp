@@ -53,7 +53,8 @@ PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(con
   std::uint64_t banks = bits.bank >> kLineBits;
   for (std::uint32_t s = 1; s < slices_; s *= 2, banks &= banks - 1) slice |= banks & (~banks + 1);
   slice_bits_ = BitField(slice);
-  rest_ = BitField(~slice & kLines);
+  outside_slice_ = ~slice & kLines;
+  rest_ = BitField(outside_slice_);
   std::uint64_t below = 0;  // bits of a line's number below the channel
   if (counts_channels_) {
     by_channel_unit_ = Divider(std::uint64_t{1} << (bits.channel_bit - kLineBits));
@@ -66,8 +67,7 @@ PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(con
   unit_shift_ = static_cast<unsigned>(std::popcount(below & ~slice));
 }
 
-PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
-  const std::uint64_t app = line >> kAppLineShift;
+inline PartitionMap::Mapped PartitionMap::mapped(std::uint64_t line) const {
   const std::uint64_t within = line & ((std::uint64_t{1} << kAppLineShift) - 1);
   std::uint64_t channel = 0;
   std::uint64_t rest = 0;
@@ -82,10 +82,20 @@ PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
   }
   const std::uint64_t slice_line = rest_.extract(rest);
   const auto low = static_cast<std::uint32_t>(channel + slice_bits_.extract(rest) * by_partitions_.divisor());
-  const std::uint32_t n = hash_.permute(low, slice_line >> unit_shift_, rotation_[app % kMaxApps]);
-  const auto slice = static_cast<std::uint32_t>(by_partitions_.quotient(n));
-  return {static_cast<PartitionId>(n - slice * by_partitions_.divisor()), static_cast<std::uint8_t>(slice),
-          rest_.deposit(slice_line) | slice_bits_.deposit(slice) | (app << kAppLineShift), slice_line};
+  return {rest, slice_line,
+          hash_.permute(low, slice_line >> unit_shift_, rotation_[(line >> kAppLineShift) % kMaxApps])};
+}
+
+PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
+  const Mapped to = mapped(line);
+  const auto slice = static_cast<std::uint32_t>(by_partitions_.quotient(to.n));
+  return {static_cast<PartitionId>(to.n - slice * by_partitions_.divisor()), static_cast<std::uint8_t>(slice),
+          (to.rest & outside_slice_) | slice_bits_.deposit(slice) | (line >> kAppLineShift << kAppLineShift),
+          to.slice_line};
+}
+
+PartitionId PartitionMap::partition_mapped(std::uint64_t line) const {
+  return static_cast<PartitionId>(by_partitions_.remainder(mapped(line).n));
 }
 
 }  // namespace gpumux::noc

@@ -29,7 +29,11 @@ class PartitionMap {
   /// With dram.address_map, units are what it gives a channel's slice: see arch/address_bits.hpp.
   explicit PartitionMap(const arch::MachineConfig& config);
   /// line = device address / 128.
-  [[nodiscard]] PartitionId partition(std::uint64_t line) const { return locate(line).partition; }
+  [[nodiscard]] PartitionId partition(std::uint64_t line) const {
+    if (mapped_) [[unlikely]]
+      return partition_mapped(line);
+    return locate(line).partition;
+  }
   [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }
   /// The line's number within its partition (dense within an application: consecutive units of this
   /// partition are consecutive), for DRAM rows. Bits from kAppLineShift up hold the application.
@@ -74,7 +78,14 @@ class PartitionMap {
   }
 
  private:
+  struct Mapped {
+    std::uint64_t rest;        // of the address, without its channel
+    std::uint64_t slice_line;  // of `rest`, without the slice
+    std::uint32_t n;           // slice * partitions + partition
+  };
+  [[nodiscard]] Mapped mapped(std::uint64_t line) const;
   [[nodiscard]] Place locate_mapped(std::uint64_t line) const;
+  [[nodiscard]] PartitionId partition_mapped(std::uint64_t line) const;
 
   std::uint32_t slices_;
   bool mapped_ = false;
@@ -92,7 +103,8 @@ class PartitionMap {
   bool counts_channels_ = false;
   BitField outside_channel_;    // what letters D leave
   BitField slice_bits_, rest_;  // of the address without its channel
-  unsigned unit_shift_ = 0;     // bits of a slice's line number that are below the channel's
+  std::uint64_t outside_slice_ = 0;
+  unsigned unit_shift_ = 0;  // bits of a slice's line number that are below the channel's
 };
 
 }  // namespace gpumux::noc

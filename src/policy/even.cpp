@@ -3,11 +3,9 @@
 // Source: the even split that intra-SM proposals compare with (dai18 section 1, wang17 section 2.3).
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "policy/settings.hpp"
+#include "policy/sm_share.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -34,16 +32,7 @@ class Even final : public Policy {
     for (const RunningKernel& kernel : control.kernels()) all += share(kernel.app);
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {
-      arch::SmConfig part = control.config().sm;
-      for (std::uint32_t* amount :
-           {&part.max_threads, &part.max_warps, &part.max_blocks, &part.registers, &part.shared_bytes})
-        *amount = static_cast<std::uint32_t>(*amount * share(kernel.app) / all);
-      const std::uint32_t fit =
-          arch::occupancy(part, kernel.resources.threads, kernel.resources.registers_per_thread,
-                          kernel.resources.shared_bytes)
-              .blocks;
-      // A block larger than the part may still run, one at a time, where the others leave room.
-      const std::uint32_t limit = std::max(fit, 1U);
+      const std::uint32_t limit = blocks_in_share(control.config().sm, kernel, share(kernel.app), all);
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
         control.sm(sm).limit_blocks(kernel.slot, limit);
       }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 
 namespace gpumux::policy {
@@ -63,6 +64,18 @@ void set_partition(Control& control, const std::vector<RunningKernel>& kernels,
 
 void give_everything(Control& control, const RunningKernel& kernel) {
   set_partition(control, {kernel}, {kUnlimited});
+}
+
+std::uint32_t blocks_in_share(const arch::SmConfig& sm, const RunningKernel& kernel, std::uint64_t parts,
+                              std::uint64_t all) {
+  arch::SmConfig part = sm;
+  for (std::uint32_t* amount :
+       {&part.max_threads, &part.max_warps, &part.max_blocks, &part.registers, &part.shared_bytes})
+    *amount = static_cast<std::uint32_t>(*amount * parts / all);
+  return std::max(arch::occupancy(part, kernel.resources.threads, kernel.resources.registers_per_thread,
+                                  kernel.resources.shared_bytes)
+                      .blocks,
+                  1U);
 }
 
 void throw_too_many(const std::string& policy, const std::vector<RunningKernel>& kernels) {

@@ -45,6 +45,11 @@ void set_partition(Control& control, const std::vector<RunningKernel>& kernels,
 /// The kernel may use every SM alone.
 void give_everything(Control& control, const RunningKernel& kernel);
 
+/// Blocks of the kernel that fit `parts` of `all` equal parts of an SM's registers, shared memory, threads
+/// and block slots; at least 1: a block larger than the part may still run, one at a time, where the others
+/// leave room.
+[[nodiscard]] std::uint32_t blocks_in_share(const arch::SmConfig& sm, const RunningKernel& kernel,
+                                            std::uint64_t parts, std::uint64_t all);
 /// "policy P: one block of each of a: k1, b: k2 does not fit an SM together; ..." as a UserError.
 [[noreturn]] void throw_too_many(const std::string& policy, const std::vector<RunningKernel>& kernels);
 
