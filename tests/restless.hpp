@@ -43,7 +43,7 @@ class Restless final : public policy::Policy {
       if (random_.below(8) < drops_) {
         control.sm(sm).drop_block(block.residency);
       } else {
-        control.sm(sm).stop_block(block.residency);
+        control.sm(sm).stop_block(block.residency, {});
       }
       ++seen_.asked;
     }

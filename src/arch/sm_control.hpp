@@ -20,9 +20,20 @@ inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
 /// A thread block on an SM.
 struct ResidentBlock {
   KernelSlot kernel = 0;
-  std::uint32_t residency = 0;  // its number, as long as it lives, on whatever SM
-  bool stops = false;           // stop_block() has been called for it
+  std::uint32_t residency = 0;     // its number, as long as it lives, on whatever SM
+  bool stops = false;              // stop_block() or drop_block() has been called for it
+  std::uint64_t instructions = 0;  // warp instructions that it has issued since it began, on whatever SMs
+  Cycle cycles = 0;                // that it has been on SMs since then
+  bool may_restart =
+      false;  // it is kept (Needs::block_drops), and has done nothing that it could not do anew
   friend bool operator==(const ResidentBlock&, const ResidentBlock&) = default;
+};
+
+/// What moving a block's context takes beyond what is in flight, in core cycles: the block does not leave
+/// within `save` of being asked, and after its dispatch elsewhere waits `restore` before it issues.
+struct ContextMove {
+  Cycle save = 0;
+  Cycle restore = 0;
 };
 
 /// PROBE(type, name, parameters, arguments).
@@ -57,9 +68,12 @@ struct ResidentBlock {
 ///   once.
 /// - arm: a trigger, to act at an exact cycle between two meetings (arch/trigger.hpp); disarm: the one of
 ///   this id.
-/// - stop_block: it issues nothing more, leaves the SM when all that it has in flight is performed, and goes
-///   on from there on whatever SM has room next, before others of its kernel.
-/// - drop_block: it leaves at once, and begins anew; what it has in flight is performed, for nobody.
+/// - stop_block: it issues nothing more, leaves the SM when all that it has in flight is performed and its
+/// context
+///   is saved, and goes on from there on whatever SM has room next, before others of its kernel.
+/// - drop_block: it leaves at once, and begins anew; what it has in flight is performed, for nobody. Does
+/// nothing for
+///   a block that could not (ResidentBlock::may_restart).
 ///   Both by residency. They do nothing for a block that is not here or whose warps have all exited, and act
 ///   while a mechanism has said that it needs it (policy::Needs::block_stops, block_drops).
 /// - set_memory_sharers: applications that have a kernel, as bits: of these, those that have blocks here get
@@ -78,7 +92,7 @@ struct ResidentBlock {
   KNOB(add_issue_budget, (KernelSlot kernel, std::int64_t instructions), (kernel, instructions)) \
   KNOB(arm, (const arch::Trigger& trigger), (trigger))                                           \
   KNOB(disarm, (std::uint32_t id), (id))                                                         \
-  KNOB(stop_block, (std::uint32_t residency), (residency))                                       \
+  KNOB(stop_block, (std::uint32_t residency, arch::ContextMove move), (residency, move))         \
   KNOB(drop_block, (std::uint32_t residency), (residency))                                       \
   KNOB(set_memory_sharers, (std::uint32_t apps), (apps))                                         \
   KNOB(set_memory_limit, (AppId app, std::uint32_t limit), (app, limit))                         \

@@ -240,6 +240,8 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
     return false;
   }
   ++kernel.blocks_done;
+  kernel.done_instructions += block.instructions;
+  kernel.done_cycles += block.cycles;
   blocks_[block.residency].lives = false;
   if (keeps_records_) block.stream = static_cast<workload::ReplayStream&>(*block.stream).release();
   slots_[block.kernel].source->end_block(std::move(block.stream));

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/types.hpp"
+
 namespace gpumux::sm {
 
 /// One of a block's barriers between two openings.
@@ -32,6 +34,9 @@ struct BlockContext {
   };
   std::vector<WarpState> warps;  // by index within the block
   Barriers barriers{};
+  std::uint64_t instructions = 0;  // that it has issued so far
+  Cycle cycles = 0;                // that it has been on SMs
+  Cycle restore = 0;               // from its next dispatch until all this is on its SM
 };
 
 }  // namespace gpumux::sm

@@ -5,22 +5,28 @@
 
 namespace gpumux::sm {
 
-void Sm::stop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Stopped); }
+void Sm::stop_block(std::uint32_t residency, arch::ContextMove move) {
+  state_->ask_to_leave(residency, Left::Stopped, move);
+}
 
-void Sm::drop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Dropped); }
+void Sm::drop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Dropped, {}); }
 
 std::vector<arch::ResidentBlock> Sm::blocks() const {
   std::vector<arch::ResidentBlock> blocks;
   for (const std::uint8_t index : state_->table.order()) {
     const Block& block = state_->table.block(index);
-    blocks.push_back({block.kernel, block.residency, block.leaves != Left::Ended});
+    const Cycle here = std::max(state_->known_now(), block.began) - block.began;
+    blocks.push_back({block.kernel, block.residency, block.leaves != Left::Ended, state_->table.issued(block),
+                      block.cycles_before + here, state_->table.may_restart(block)});
   }
   return blocks;
 }
 
-void Sm::State::ask_to_leave(std::uint32_t residency, Left how) {
+void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMove move) {
   Block* const block = table.find_running(residency);
-  if (block == nullptr) return;
+  if (block == nullptr || (how == Left::Dropped && !table.may_restart(*block))) return;
+  block->leave_from = known_now() + move.save;
+  block->restore = move.restore;
   table.ask_to_leave(*block, how);
   stage.hold(*block);
   look_at_leaving(*block, known_now());
@@ -33,7 +39,7 @@ void Sm::State::look_at_leaving(Block& block, Cycle now) {
   Cycle at = now;
   if (block.leaves == Left::Stopped) {
     if (table.in_flight(block)) return;
-    at = std::max({at, block.last_time, stage.results_at(block)});
+    at = std::max({at, block.leave_from, block.last_time, stage.results_at(block)});
     for (const std::uint16_t slot : block.warps) {
       const Warp& warp = table.warp(slot);
       at = std::max(at, warp.memory_until);
@@ -48,7 +54,8 @@ void Sm::State::hand_over(Block& block, Cycle now) {
   stage.leaves(block, now);
   front.leaves(block);
   warps_changed(block.kernel, now);
-  FinishedBlock gone{block.kernel, block.residency, block.finish_at, std::move(block.stream), block.leaves};
+  FinishedBlock gone{block.kernel, block.residency, block.finish_at, std::move(block.stream),
+                     block.leaves, nullptr};
   if (block.leaves == Left::Stopped) gone.context = std::make_unique<BlockContext>(table.context_of(block));
   finished.push_back(std::move(gone));
 }

@@ -80,7 +80,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
   block.registers = registers_of(resources);
   block.shared_bytes = shared_of(resources);
   block.alive = stream->warps();
-  block.last_time = start;
+  block.last_time = block.began = start;
   block.warps.reserve(stream->warps());
   block.stream = std::move(stream);
   used_.threads += block.threads;
@@ -110,8 +110,10 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     warp.starved = true;  // until the first records and fetch
     warp.wake = kNever;
     warp.sync_until = start + config_.block_launch_latency;  // first fetch
+    if (context != nullptr) warp.sync_until += context->restore;
     block.warps.push_back(static_cast<std::uint16_t>(free));
     const workload::WarpStream& source = block.stream->stream(w);
+    block.supplied += source.available();
     warp.next = source.next;
     warp.end = source.end;
     warp.mem_next = source.mem_next;
@@ -125,6 +127,8 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
 
 void BlockTable::go_on(Block& block, const BlockContext& context) {
   block.barriers = context.barriers;
+  block.supplied += context.instructions;
+  block.cycles_before = context.cycles;
   for (std::size_t w = 0; w < block.warps.size(); ++w) {
     const BlockContext::WarpState& state = context.warps[w];
     Warp& warp = warps_[block.warps[w]];
@@ -153,9 +157,28 @@ bool BlockTable::in_flight(const Block& block) const {
                      [this](std::uint16_t slot) { return warps_[slot].memory_out > 0; });
 }
 
+std::uint64_t BlockTable::issued(const Block& block) const {
+  std::uint64_t left = 0;
+  for (const std::uint16_t slot : block.warps)
+    left += static_cast<std::uint64_t>(warps_[slot].end - warps_[slot].next);
+  return block.supplied - left;
+}
+
+bool BlockTable::may_restart(const Block& block) const {
+  std::array<std::uint32_t, 64> left{};
+  for (std::size_t w = 0; w < block.warps.size(); ++w) {
+    const Warp& warp = warps_[block.warps[w]];
+    left[w] = static_cast<std::uint32_t>(warp.end - warp.next);
+  }
+  return block.stream->may_restart(std::span(left).first(block.warps.size()));
+}
+
 BlockContext BlockTable::context_of(const Block& block) const {
   BlockContext context;
   context.barriers = block.barriers;
+  context.instructions = issued(block);
+  context.cycles = block.cycles_before + block.finish_at - block.began;
+  context.restore = block.restore;
   for (const std::uint16_t slot : block.warps) {
     const Warp& warp = warps_[slot];
     const bool alive = (block.alive_warps >> warp.index & 1U) != 0;

@@ -42,6 +42,11 @@ struct Block {
   bool resident = false;
   Left leaves = Left::Ended;    // as has been asked; it then issues nothing more
   bool waits_to_leave = false;  // it is not known when
+  Cycle leave_from = 0;         // not before
+  Cycle restore = 0;            // that its context takes where it goes
+  std::uint64_t supplied = 0;   // records that its stream has given, issued or not
+  Cycle began = 0;              // dispatched to this SM
+  Cycle cycles_before = 0;      // that it was on others
 };
 
 class BlockTable {
@@ -130,6 +135,10 @@ class BlockTable {
   [[nodiscard]] bool stopping() const { return stopping_ != 0; }
   /// A memory instruction of the block is in flight.
   [[nodiscard]] bool in_flight(const Block& block) const;
+  /// Warp instructions that it has issued since it began.
+  [[nodiscard]] std::uint64_t issued(const Block& block) const;
+  /// It could be dropped now, and begin anew (workload/overwrites.hpp).
+  [[nodiscard]] bool may_restart(const Block& block) const;
   /// Of a block that leaves.
   [[nodiscard]] BlockContext context_of(const Block& block) const;
   /// In this cycle a block ends, or leaves, or none before.

@@ -113,7 +113,8 @@ void Sm::State::finish_blocks(Cycle now) {
     }
     for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!stage.any_out(slot));
     ++count(block.kernel).blocks_completed;
-    finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream)});
+    finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream), Left::Ended,
+                        nullptr, table.issued(block), block.cycles_before + block.finish_at - block.began});
   });
   if (stops_at_ends && some) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);

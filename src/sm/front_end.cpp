@@ -91,8 +91,9 @@ bool FrontEnd::refill(Block& block, std::uint32_t records) {
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       Warp& warp = table_.warp(block.warps[w]);
       const workload::WarpStream& stream = block.stream->stream(w);
-      kernels_[block.kernel].supplied +=
-          stream.available() - static_cast<std::uint64_t>(warp.end - warp.next);
+      const std::uint64_t more = stream.available() - static_cast<std::uint64_t>(warp.end - warp.next);
+      kernels_[block.kernel].supplied += more;
+      block.supplied += more;
       warp.next = stream.next;
       warp.end = stream.end;
       warp.mem_next = stream.mem_next;

@@ -50,6 +50,8 @@ struct FinishedBlock {
   std::unique_ptr<workload::BlockStream> stream;
   Left left = Left::Ended;
   std::unique_ptr<BlockContext> context = nullptr;  // of one that was stopped
+  std::uint64_t instructions = 0;  // of one that has ended: warp instructions that it has issued,
+  Cycle cycles = 0;                // and cycles that it was on SMs
 };
 
 /// How describe_waits() names what only the machine knows; without them it prints numbers.

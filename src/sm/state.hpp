@@ -45,7 +45,7 @@ struct Sm::State {
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- block_life.cpp ---------------------------------------------------------------------------
-  void ask_to_leave(std::uint32_t residency, Left how);
+  void ask_to_leave(std::uint32_t residency, Left how, arch::ContextMove move);
   /// A block that has been asked to leave may be ready to.
   void look_at_leaving(Block& block, Cycle now);
   void hand_over(Block& block, Cycle now);

@@ -39,6 +39,7 @@ ReplayStream::ReplayStream(std::unique_ptr<BlockStream> inside, const std::vecto
       inside_(std::move(inside)),
       table_(&table),
       logs_(streams_.size()),
+      overwrites_(inside_->warps()),
       before_(streams_.size()) {
   for (std::uint32_t w = 0; w < warps(); ++w) {
     keep(w, 0);
@@ -81,6 +82,7 @@ void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
       put(log.bytes, folded(transactions[i] - log.last.word));
       log.last.word = transactions[i];
     }
+    if (memory) overwrites_.executed(warp, log.records, (*table_)[record->pc], header, transactions);
     log.last.pc = record->pc;
     log.last.active = record->active;
     ++log.records;
@@ -107,6 +109,14 @@ void ReplayStream::refill(std::uint32_t warp, std::uint32_t wanted) {
   }
   refill_inside(warp, wanted);
   for (std::uint32_t w = 0; w < warps(); ++w) streams_[w] = inside_->stream(w);
+}
+
+bool ReplayStream::may_restart(std::span<const std::uint32_t> left) const {
+  for (std::uint32_t w = 0; w < warps(); ++w) {
+    const std::uint64_t given = replays() ? readers_[w].records : logs_[w].records;
+    if (given - left[w] > overwrites_.first(w)) return false;
+  }
+  return true;
 }
 
 void ReplayStream::restart() {

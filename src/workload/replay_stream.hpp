@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isa/timing_class.hpp"
+#include "workload/overwrites.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::workload {
@@ -22,6 +23,7 @@ class ReplayStream final : public BlockStream {
   void refill(std::uint32_t warp, std::uint32_t wanted) override;
   [[nodiscard]] std::string whereabouts(std::uint32_t warp) override { return inside_->whereabouts(warp); }
   void moved(SmId sm) override { inside_->moved(sm); }
+  [[nodiscard]] bool may_restart(std::span<const std::uint32_t> left) const override;
   /// All warps stand before their first instruction again. What was read of stream() is void.
   void restart();
   /// Ends this; the stream inside is as far as it was read.
@@ -60,7 +62,8 @@ class ReplayStream final : public BlockStream {
 
   std::unique_ptr<BlockStream> inside_;
   const std::vector<isa::StaticInst>* table_;
-  std::vector<Log> logs_;              // by warp
+  std::vector<Log> logs_;  // by warp
+  Overwrites overwrites_;
   std::vector<Reader> readers_;        // by warp, once it has begun again
   std::vector<std::uint32_t> before_;  // for refill_inside()
 };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,9 @@ class BlockStream {
   /// Where a warp that has not ended is, with what it waits for, for the report of an endless kernel; may be
   /// empty. Nothing may be refilled afterwards.
   [[nodiscard]] virtual std::string whereabouts(std::uint32_t /*warp*/) { return {}; }
+  /// The block may begin anew: it has issued nothing after which it could not, as far as that is known.
+  /// `left`: records that each warp has been given and has not issued.
+  [[nodiscard]] virtual bool may_restart(std::span<const std::uint32_t> /*left*/) const { return false; }
   /// The block goes on on another SM, which %smid reads from the next refill on.
   virtual void moved(SmId /*sm*/) {}
   [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }

@@ -122,11 +122,14 @@ class MoveOne final : public policy::Policy {
   void alarm(policy::Control& control) override {
     const auto blocks = static_cast<const policy::Control&>(control).sm(0).blocks();
     ASSERT_EQ(blocks.size(), 1U);
-    EXPECT_EQ(blocks[0], (arch::ResidentBlock{control.kernels()[0].slot, 0, false}));
+    EXPECT_EQ(blocks[0].kernel, control.kernels()[0].slot);
+    EXPECT_EQ(blocks[0].residency, 0U);
+    EXPECT_FALSE(blocks[0].stops);
+    EXPECT_EQ(blocks[0].may_restart, drop_);  // it adds in registers, and stores at its end
     if (drop_) {
       control.sm(0).drop_block(0);
     } else {
-      control.sm(0).stop_block(0);
+      control.sm(0).stop_block(0, {});
     }
     EXPECT_TRUE(static_cast<const policy::Control&>(control).sm(0).blocks()[0].stops);
     control.sm(0).limit_blocks(control.kernels()[0].slot, 0);

@@ -32,8 +32,9 @@ TEST(BlockLife, AStoppedBlockWaitsForItsLoad) {
   bench.start(at.program, {at.code});
   bench.window(10);  // the load is under way
   ASSERT_EQ(bench.counters().warp_instructions, 1U);
-  bench.sm.stop_block(0);
-  EXPECT_EQ(bench.sm.blocks(), (std::vector<arch::ResidentBlock>{{0, 0, true}}));
+  bench.sm.stop_block(0, {});
+  // One instruction issued, ten cycles here.
+  EXPECT_EQ(bench.sm.blocks(), (std::vector<arch::ResidentBlock>{{0, 0, true, 1, 10, true}}));
   bench.finish();
   ASSERT_EQ(bench.ended.size(), 1U);
   EXPECT_EQ(bench.ended[0].left, Left::Stopped);
@@ -67,12 +68,56 @@ TEST(BlockLife, AStoppedBlockWaitsForItsStores) {
   bench.start(program, {code});
   bench.window(2);  // launch at 0, fetch in 0, issue in 1
   ASSERT_EQ(bench.counters().warp_instructions, 1U);
-  bench.sm.stop_block(0);
+  bench.sm.stop_block(0, {});
   bench.finish();
   ASSERT_EQ(bench.sent.size(), 1U);
   ASSERT_EQ(bench.ended.size(), 1U);
   EXPECT_EQ(bench.ended[0].left, Left::Stopped);
   EXPECT_GT(bench.ended[0].time, 500U);
+}
+
+TEST(BlockLife, MovingItsContextTakesItsTime) {
+  const LoadAndUse at;
+  Bench bench(plain_machine());
+  bench.start(at.program, {at.code});
+  bench.window(10);
+  bench.sm.stop_block(0, {.save = 1000, .restore = 70});
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].time, 1010U);
+  ASSERT_NE(bench.ended[0].context, nullptr);
+  EXPECT_EQ(bench.ended[0].context->instructions, 1U);
+  EXPECT_EQ(bench.ended[0].context->cycles, 1010U);
+
+  Bench other(plain_machine());
+  other.bind(at.program, kOneWarp);
+  move(bench, other, 0);
+  other.window(50);
+  EXPECT_EQ(other.sm.blocks(), (std::vector<arch::ResidentBlock>{{0, 0, false, 1, 1060, true}}));
+  other.finish();
+  ASSERT_EQ(other.ended.size(), 1U);
+  WarpCode use_alone;
+  use_alone.run(1);
+  const Cycle alone = time_of(plain_machine(), at.program, {use_alone});
+  EXPECT_EQ(other.ended[0].time, alone + 70);
+  EXPECT_EQ(other.ended[0].instructions, 2U);
+  EXPECT_EQ(other.ended[0].cycles, 1010 + alone + 70);
+}
+
+TEST(BlockLife, ABlockThatCannotBeginAnewIsNotDropped) {
+  const LoadAndUse at;
+  Bench bench(plain_machine(), 300);
+  bench.bind(at.program, kOneWarp);
+  auto block = std::make_unique<HandMadeBlock>(std::vector<WarpCode>{at.code}, 4);
+  block->restartable = false;
+  bench.sm.launch_block(0, 0, std::move(block), 0);
+  bench.window(10);
+  EXPECT_FALSE(bench.sm.blocks()[0].may_restart);
+  bench.sm.drop_block(0);
+  EXPECT_FALSE(bench.sm.blocks()[0].stops);
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Ended);
 }
 
 TEST(BlockLife, ADroppedBlockLeavesAtOnceAndItsLoadFindsNobody) {
@@ -117,7 +162,7 @@ TEST(BlockLife, BarriersAndExitedWarpsMoveAlong) {
   // Until one waits, one works and one has exited.
   while (bench.counters().warp_instructions < 12) bench.window(bench.now + 5);
   ASSERT_EQ(bench.counters().barriers, 1U);
-  bench.sm.stop_block(0);
+  bench.sm.stop_block(0, {});
   bench.finish();
   ASSERT_EQ(bench.ended[0].left, Left::Stopped);
   const BlockContext& context = *bench.ended[0].context;
@@ -148,9 +193,9 @@ TEST(BlockLife, WhoIsNotHereOrHasExitedDoesNotLeave) {
   Bench bench(plain_machine());
   bench.start(program, {code});
   bench.window(10);  // all its warps have exited; it waits for its data
-  bench.sm.stop_block(0);
+  bench.sm.stop_block(0, {});
   bench.sm.drop_block(0);
-  bench.sm.stop_block(5);
+  bench.sm.stop_block(5, {});
   bench.finish();
   ASSERT_EQ(bench.ended.size(), 1U);
   EXPECT_EQ(bench.ended[0].left, Left::Ended);
@@ -166,7 +211,7 @@ TEST(BlockLife, AStoppedBlockIssuesNothingThoughTheGateOpens) {
   Bench bench(plain_machine(), 300);
   bench.start(program, {code});
   bench.window(5);
-  bench.sm.stop_block(0);
+  bench.sm.stop_block(0, {});
   const std::uint64_t issued = bench.counters().warp_instructions;
   bench.sm.allow_issue(0, false);
   bench.window(10);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,8 @@ class HandMadeBlock : public workload::BlockStream {
     streams_[warp].end = code.records.data() + given_[warp];
     streams_[warp].finished = given_[warp] == code.records.size();
   }
+  [[nodiscard]] bool may_restart(std::span<const std::uint32_t>) const override { return restartable; }
+  bool restartable = true;
 
  private:
   std::vector<WarpCode> code_;
