@@ -37,6 +37,7 @@ struct PolicyInfo {
   std::string description;                                      // one line, with its source
   std::vector<std::pair<std::string, std::string>> settings;    // key, description with range and default
   std::unique_ptr<Policy> (*create)(const Settings& settings);  // throws UserError for a bad value
+  std::string bare = {};  // the setting that a value without key= means: mps:70/30
   std::string file = {};  // that registers it, without folders; register_policy() fills it in
 };
 

@@ -54,9 +54,11 @@ bool is_setting(const PolicyInfo& info, const std::string& key) {
                      [&](const auto& setting) { return setting.first == key; });
 }
 
-std::pair<std::string, std::string> key_and_value(const std::string& part) {
+/// `bare`: the key of a value without one; empty: there is none.
+std::pair<std::string, std::string> key_and_value(const std::string& part, const std::string& bare) {
   const std::size_t equals = part.find('=');
   if (equals == std::string::npos) {
+    if (!bare.empty()) return {bare, std::string(trim(part))};
     throw UserError(fmt::format("policy setting '{}' must be key=value", part));
   }
   return {std::string(trim(part.substr(0, equals))), std::string(trim(part.substr(equals + 1)))};
@@ -102,7 +104,7 @@ PolicyChoice parse_choice(std::string_view text) {
   const MemorySchemeInfo* memory =
       choice.memory.empty() ? nullptr : know_memory(memory_scheme_info(choice.memory));
   for (const std::string& part : parts) {
-    const auto [key, value] = key_and_value(part);
+    const auto [key, value] = key_and_value(part, info.bare);
     if (key == "warps") {
       (void)arch::warp_scheduler_named(value);
       choice.warps = value;
@@ -130,6 +132,9 @@ PolicyChoice parse_choice(std::string_view text) {
       choice.memory_settings[key] = value;
     } else if (std::find(known.begin(), known.end(), key) == known.end()) {
       throw UserError(fmt::format("policy {}: {}", choice.name, unknown_choice("setting", key, known)));
+    } else if (part.find('=') == std::string::npos && choice.settings.contains(key)) {
+      throw UserError(fmt::format("policy {}: {}= is given twice, as '{}' and '{}'; parts are separated by /",
+                                  choice.name, key, choice.settings[key], value));
     } else {
       choice.settings[key] = value;
     }

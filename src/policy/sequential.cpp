@@ -26,6 +26,11 @@ const bool registered = register_policy(
      "one kernel launch at a time in order of arrival",
      {},
      [](const Settings&) -> std::unique_ptr<Policy> { return std::make_unique<Sequential>(); }});
+const bool registered_fcfs = register_policy(
+    {"fcfs",
+     "the same as sequential, under the name of chimera15's baseline",
+     {},
+     [](const Settings&) -> std::unique_ptr<Policy> { return std::make_unique<Sequential>(); }});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "policy/settings.hpp"
+#include "policy/sm_division.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -40,43 +41,6 @@ class Spatial final : public Policy {
   }
 
  private:
-  static std::uint32_t needed_sms(const RunningKernel& kernel) {
-    const std::uint64_t left = kernel.blocks_total - kernel.blocks_done;
-    const std::uint64_t per_sm = kernel.max_blocks_per_sm;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>((left + per_sm - 1) / per_sm, 0xffff));
-  }
-
-  // Water filling: kernels that need no more than an even share get what they need; the others share the
-  // rest evenly, the oldest first where it does not divide. At least one SM each, as long as there are
-  // enough: of more kernels than SMs the youngest wait.
-  [[nodiscard]] std::vector<std::uint32_t> shares(const std::vector<RunningKernel>& kernels,
-                                                  std::uint32_t sms) const {
-    std::vector<std::uint32_t> share(kernels.size(), 0);
-    std::vector<bool> fixed(kernels.size(), false);
-    std::uint32_t left = sms;
-    std::size_t open = kernels.size();
-    for (bool changed = smart_; changed && open > 0;) {
-      changed = false;
-      const auto even = static_cast<std::uint32_t>(left / open);
-      for (std::size_t i = 0; i < kernels.size(); ++i) {
-        const std::uint32_t need = std::max(needed_sms(kernels[i]), 1U);
-        if (fixed[i] || need > even) continue;
-        fixed[i] = true;
-        share[i] = need;
-        left -= need;
-        --open;
-        changed = true;
-      }
-    }
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      if (fixed[i]) continue;
-      share[i] = static_cast<std::uint32_t>((left + open - 1) / open);
-      left -= share[i];
-      --open;
-    }
-    return share;
-  }
-
   // The SMs of each application among its kernels, the oldest first where they do not divide.
   [[nodiscard]] std::vector<std::uint32_t> own_shares(const std::vector<RunningKernel>& kernels) const {
     std::vector<std::uint32_t> share(kernels.size(), 0);
@@ -101,7 +65,8 @@ class Spatial final : public Policy {
     const std::vector<RunningKernel>& kernels = control.kernels();
     const std::uint32_t sms = control.config().sms;
     owner_.resize(sms, kNobody);
-    const std::vector<std::uint32_t> share = of_apps_.empty() ? shares(kernels, sms) : own_shares(kernels);
+    const std::vector<std::uint32_t> share =
+        of_apps_.empty() ? divide_sms(kernels, sms, smart_) : own_shares(kernels);
     std::vector<std::uint32_t> wanted(arch::kMaxKernelSlots, 0);
     std::vector<KernelSlot> order;
     for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -80,6 +80,9 @@ class FakeControl final : public Control {
   Cycle time = 0;
   arch::KernelCounters kernel_counters;  // of every kernel on every SM
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas, resident;
+  std::map<SmId, std::vector<arch::ResidentBlock>> blocks_on;
+  std::vector<std::pair<SmId, arch::ContextMove>> stopped;
+  std::vector<std::pair<SmId, std::uint32_t>> dropped;
   Cycle alarm_at = kNever;
 
  private:
@@ -100,6 +103,13 @@ class FakeControl final : public Control {
     void set_issue_budget(KernelSlot kernel, const arch::IssueBudget& budget) override {
       of_.quotas[{id_, kernel}] = budget.amount;
     }
+
+    [[nodiscard]] std::vector<arch::ResidentBlock> blocks() const override {
+      const auto found = of_.blocks_on.find(id_);
+      return found == of_.blocks_on.end() ? std::vector<arch::ResidentBlock>{} : found->second;
+    }
+    void stop_block(std::uint32_t, arch::ContextMove move) override { of_.stopped.emplace_back(id_, move); }
+    void drop_block(std::uint32_t residency) override { of_.dropped.emplace_back(id_, residency); }
 
    private:
     FakeControl& of_;

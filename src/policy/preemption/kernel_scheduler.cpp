@@ -1,0 +1,240 @@
+#include "policy/preemption/kernel_scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace gpumux::policy {
+
+Allowed PreemptionSettings::allowed() const {
+  const bool all = technique == "chimera";
+  return {all || technique == "switch", all || technique == "drain", all || technique == "flush"};
+}
+
+PreemptionSettings preemption_settings(const SettingReader& read, const std::string& usual_technique) {
+  PreemptionSettings settings;
+  settings.technique = read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera"});
+  settings.limit = read.duration("limit", {15, "us"});
+  settings.scope =
+      read.choice("scope", "sm", {"sm", "blocks"}) == "sm" ? SwitchScope::Sm : SwitchScope::Blocks;
+  settings.drain = read.choice("drain_overhead", "most", {"most", "least"}) == "most"
+                       ? DrainOverhead::ToMost
+                       : DrainOverhead::ToLeast;
+  return settings;
+}
+
+std::vector<std::pair<std::string, std::string>> with_preemption_settings(
+    std::vector<std::pair<std::string, std::string>> settings, const std::string& usual_technique) {
+  settings.emplace_back(
+      "preempt",
+      "how blocks leave an SM that changes hands: switch, drain, flush or chimera [" + usual_technique + "]");
+  settings.emplace_back(
+      "limit",
+      "latency that chimera keeps if it can, and beyond which a preemption counts as a violation: "
+      "15us, or core cycles [15us]");
+  settings.emplace_back(
+      "scope",
+      "what a switched block waits for: sm: as long as the context of a full SM takes; blocks: as "
+      "those that are switched there take [sm]");
+  settings.emplace_back(
+      "drain_overhead",
+      "instructions that a drained block counts for in chimera's choice: most: it is behind the "
+      "farthest of its SM; least: it is before the last [most]");
+  return settings;
+}
+
+Needs KernelScheduler::needs(const View& view) const {
+  const Allowed allowed = settings_.allowed();
+  const bool changes =
+      std::any_of(places_.begin(), places_.end(), [](const Place& place) { return place.changes; });
+  return {.block_ends = changes || view.kernels().size() > 1,
+          .block_stops = allowed.switching || allowed.flushing,
+          .block_drops = allowed.flushing};
+}
+
+std::uint32_t KernelScheduler::sms_of(KernelSlot slot) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      places_.begin(), places_.end(), [slot](const Place& place) { return place.holder() == slot; }));
+}
+
+void KernelScheduler::serve(Control& control, std::uint32_t sm, std::uint32_t slot) {
+  Place& place = places_[sm];
+  if (!place.changes && place.owner != kNobody && place.owner != slot)
+    control.sm(sm).limit_blocks(static_cast<KernelSlot>(place.owner), 0);
+  place = {.owner = slot};
+  if (slot != kNobody) control.sm(sm).limit_blocks(static_cast<KernelSlot>(slot), kUnlimited);
+}
+
+void KernelScheduler::kernel_ended(Control& control, const RunningKernel& kernel) {
+  for (std::uint32_t sm = 0; sm < places_.size(); ++sm) {
+    Place& place = places_[sm];
+    if (place.changes && place.next == kernel.slot) place.next = kNobody;
+    if (place.owner != kernel.slot) continue;
+    if (place.changes) {
+      block_gone(control, static_cast<SmId>(sm));
+    } else {
+      place.owner = kNobody;  // its slot's limits are gone with it
+    }
+  }
+}
+
+void KernelScheduler::block_gone(Control& control, SmId sm) {
+  if (sm >= places_.size() || !places_[sm].changes) return;
+  const Place place = places_[sm];
+  if (static_cast<const Control&>(control).sm(sm).resident_blocks(static_cast<KernelSlot>(place.owner)) > 0)
+    return;
+  done_.push_back({control.now() - place.asked, place.predicted});
+  serve(control, sm, place.next);
+}
+
+void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>& shares) {
+  places_.resize(control.config().sms);
+  const std::vector<RunningKernel>& kernels = control.kernels();
+  std::vector<KernelSlot> order;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    order.push_back(kernels[i].slot);
+    const std::uint32_t have = sms_of(kernels[i].slot);
+    if (have > shares[i]) take(control, kernels[i], have - shares[i]);
+  }
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    std::uint32_t missing = shares[i] - std::min(shares[i], sms_of(kernels[i].slot));
+    // SMs that nobody has, and then those that will be free.
+    for (const bool changes : {false, true}) {
+      for (std::uint32_t sm = 0; sm < places_.size() && missing > 0; ++sm) {
+        Place& place = places_[sm];
+        if (place.changes != changes || place.holder() != kNobody) continue;
+        --missing;
+        if (changes) {
+          place.next = kernels[i].slot;
+        } else {
+          serve(control, sm, kernels[i].slot);
+        }
+      }
+    }
+  }
+  control.set_dispatch_order(order);
+}
+
+void KernelScheduler::take(Control& control, const RunningKernel& kernel, std::size_t count) {
+  // What it has not got yet, and SMs on which it has nothing, cost nothing.
+  for (std::uint32_t sm = 0; sm < places_.size() && count > 0; ++sm) {
+    Place& place = places_[sm];
+    if (place.holder() != kernel.slot) continue;
+    if (place.changes) {
+      place.next = kNobody;
+    } else if (static_cast<const Control&>(control).sm(sm).resident_blocks(kernel.slot) == 0) {
+      serve(control, sm, kNobody);
+    } else {
+      continue;
+    }
+    --count;
+  }
+  if (count == 0) return;
+  const KernelProgress progress = progress_of(control, kernel);
+  std::vector<SmPlan> plans;
+  for (std::uint32_t sm = 0; sm < places_.size(); ++sm)
+    if (!places_[sm].changes && places_[sm].owner == kernel.slot)
+      plans.push_back(plan(control, sm, kernel, progress));
+  const double limit = settings_.technique == "chimera"
+                           ? static_cast<double>(settings_.limit.cycles(control.config()))
+                           : kMostCost;
+  for (const SmPlan& chosen : select_sms(std::move(plans), count, limit)) carry_out(control, chosen, kernel);
+}
+
+KernelProgress KernelScheduler::progress_of(const Control& control, const RunningKernel& kernel) const {
+  KernelProgress progress{kernel.blocks_done, kernel.done_instructions, kernel.done_instructions,
+                          kernel.done_cycles};
+  for (std::uint32_t sm = 0; sm < places_.size(); ++sm) {
+    for (const arch::ResidentBlock& block : control.sm(sm).blocks()) {
+      if (block.kernel != kernel.slot) continue;
+      progress.instructions += block.instructions;
+      progress.cycles += block.cycles;
+    }
+  }
+  return progress;
+}
+
+double KernelScheduler::switch_cycles(const Control& control, const RunningKernel& kernel,
+                                      std::size_t blocks) const {
+  const std::uint64_t of_block = context_bytes(control.config().sm, kernel.resources);
+  return context_cycles(control.config(),
+                        of_block * (settings_.scope == SwitchScope::Sm ? kernel.max_blocks_per_sm : blocks));
+}
+
+SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
+                             const KernelProgress& progress) const {
+  std::vector<Candidate> blocks;
+  for (const arch::ResidentBlock& block : control.sm(sm).blocks())
+    if (block.kernel == kernel.slot) blocks.push_back({block, block.may_restart});
+  const std::vector<BlockCosts> costs =
+      estimate_costs(progress, blocks, switch_cycles(control, kernel, blocks.size()), settings_.drain);
+  const double limit = settings_.technique == "chimera"
+                           ? static_cast<double>(settings_.limit.cycles(control.config()))
+                           : kMostCost;
+  return plan_sm(sm, blocks, costs, settings_.allowed(), limit);
+}
+
+void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel) {
+  Place& place = places_[plan.sm];
+  place.changes = true;
+  place.next = kNobody;
+  place.asked = control.now();
+  place.predicted = plan.latency;
+  arch::SmControl& sm = control.sm(plan.sm);
+  sm.limit_blocks(kernel.slot, 0);
+  const auto switched = static_cast<std::size_t>(
+      std::count_if(plan.blocks.begin(), plan.blocks.end(),
+                    [](const BlockPlan& block) { return block.technique == Technique::Switch; }));
+  const auto cycles = static_cast<Cycle>(std::llround(switch_cycles(control, kernel, switched)));
+  for (const BlockPlan& block : plan.blocks) {
+    ++blocks_[static_cast<std::size_t>(block.technique)];
+    if (block.technique == Technique::Switch) sm.stop_block(block.residency, {cycles, cycles});
+    if (block.technique == Technique::Flush) {
+      flushed_instructions_ += static_cast<std::uint64_t>(block.cost.overhead);
+      sm.drop_block(block.residency);
+    }
+  }
+}
+
+void KernelScheduler::report(const Probes& control, Report& to) const {
+  const auto number = [&](const std::string& name, double value) { to.numbers.push_back({name, value, {}}); };
+  number("preemptions", static_cast<double>(done_.size()));
+  number("preempted_blocks_switched",
+         static_cast<double>(blocks_[static_cast<std::size_t>(Technique::Switch)]));
+  number("preempted_blocks_drained",
+         static_cast<double>(blocks_[static_cast<std::size_t>(Technique::Drain)]));
+  number("preempted_blocks_flushed",
+         static_cast<double>(blocks_[static_cast<std::size_t>(Technique::Flush)]));
+  number("flushed_warp_instructions", static_cast<double>(flushed_instructions_));
+  if (done_.empty()) return;
+  std::vector<Cycle> latencies;
+  for (const Preemption& preemption : done_) latencies.push_back(preemption.latency);
+  std::sort(latencies.begin(), latencies.end());
+  // The smallest latency that so large a part of all do not exceed (nearest rank).
+  const auto percentile = [&](double part) {
+    const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(latencies.size())));
+    return static_cast<double>(latencies[std::max<std::size_t>(rank, 1) - 1]);
+  };
+  const Cycle limit = settings_.limit.cycles(control.config());
+  number("preemptions_over_limit",
+         static_cast<double>(latencies.end() - std::upper_bound(latencies.begin(), latencies.end(), limit)));
+  number("preemption_latency_mean",
+         static_cast<double>(std::accumulate(latencies.begin(), latencies.end(), Cycle{0})) /
+             static_cast<double>(latencies.size()));
+  number("preemption_latency_p50", percentile(0.5));
+  number("preemption_latency_p95", percentile(0.95));
+  number("preemption_latency_p99", percentile(0.99));
+  number("preemption_latency_max", static_cast<double>(latencies.back()));
+  double predicted = 0;
+  double actual = 0;
+  for (const Preemption& preemption : done_) {
+    if (preemption.predicted == kMostCost) continue;
+    predicted += preemption.predicted;
+    actual += static_cast<double>(preemption.latency);
+  }
+  if (actual > 0) number("predicted_over_actual_latency", predicted / actual);
+}
+
+}  // namespace gpumux::policy

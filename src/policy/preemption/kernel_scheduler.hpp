@@ -1,0 +1,81 @@
+// The kernel scheduler of chimera15 section 3.1: which SM serves which kernel, and how SMs that change hands
+// are taken from the blocks that are on them. A policy says how many SMs each kernel is to have; this keeps
+// the map, chooses SMs and techniques, and hands each SM over when its last block has left.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/policy.hpp"
+#include "policy/preemption/selection.hpp"
+#include "policy/settings.hpp"
+
+namespace gpumux::policy {
+
+/// How blocks are taken off SMs: settings of every policy that preempts.
+struct PreemptionSettings {
+  std::string technique;  // switch, drain, flush, chimera
+  Duration limit;         // latency that chimera tries to keep, and beyond which a preemption is a violation
+  SwitchScope scope = SwitchScope::Sm;
+  DrainOverhead drain = DrainOverhead::ToMost;
+  [[nodiscard]] Allowed allowed() const;
+};
+[[nodiscard]] PreemptionSettings preemption_settings(const SettingReader& read,
+                                                     const std::string& usual_technique);
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> with_preemption_settings(
+    std::vector<std::pair<std::string, std::string>> settings, const std::string& usual_technique);
+
+class KernelScheduler {
+ public:
+  explicit KernelScheduler(PreemptionSettings settings) : settings_(std::move(settings)) {}
+
+  /// shares[i] SMs are to serve control.kernels()[i]; together no more than there are. SMs stay with their
+  /// kernel where they can. Those that are taken from a kernel serve another when its blocks have left.
+  void assign(Control& control, const std::vector<std::uint32_t>& shares);
+  /// To be called at block_left() and block_ended(): hands the SM over if it is empty.
+  void block_gone(Control& control, SmId sm);
+  /// And at kernel_ended(), before assign().
+  void kernel_ended(Control& control, const RunningKernel& kernel);
+  /// What a policy with it needs.
+  [[nodiscard]] Needs needs(const View& view) const;
+  /// SMs that serve the kernel, or will when they are handed over.
+  [[nodiscard]] std::uint32_t sms_of(KernelSlot slot) const;
+  /// Preemptions so far and their latency, violations, blocks by technique.
+  void report(const Probes& control, Report& to) const;
+
+ private:
+  static constexpr std::uint32_t kNobody = 0xffff'ffffU;
+  struct Place {
+    std::uint32_t owner = kNobody;  // slot of the kernel whose blocks it has
+    bool changes = false;           // these are being taken off it
+    std::uint32_t next = kNobody;   // whom it then serves
+    Cycle asked = 0;                // when it was
+    double predicted = 0;           // cycles
+    [[nodiscard]] std::uint32_t holder() const { return changes ? next : owner; }
+  };
+  /// One SM taken from a kernel.
+  struct Preemption {
+    Cycle latency = 0;     // from the decision until its last block had left
+    double predicted = 0;  // kMostCost: it could not be
+  };
+  void serve(Control& control, std::uint32_t sm, std::uint32_t slot);
+  void take(Control& control, const RunningKernel& kernel, std::size_t count);
+  [[nodiscard]] SmPlan plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
+                            const KernelProgress& progress) const;
+  [[nodiscard]] KernelProgress progress_of(const Control& control, const RunningKernel& kernel) const;
+  void carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel);
+  [[nodiscard]] double switch_cycles(const Control& control, const RunningKernel& kernel,
+                                     std::size_t blocks) const;
+
+  PreemptionSettings settings_;
+  std::vector<Place> places_;  // by SM
+  std::vector<Preemption> done_;
+  std::array<std::uint64_t, kTechniques> blocks_{};  // by technique
+  std::uint64_t flushed_instructions_ = 0;
+};
+
+}  // namespace gpumux::policy

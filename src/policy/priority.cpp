@@ -1,0 +1,97 @@
+// Priorities: kernels of the application with the highest priority get as many SMs as they need, those of the
+// next what remains, and so on; kernels of equal priority divide theirs as Smart Even does. SMs are taken
+// from blocks of lower priority by preemption. Source: the priority queues that chimera15 section 3.1 refers
+// to (Tanasic et al., ISCA 2014).
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "policy/preemption/kernel_scheduler.hpp"
+#include "policy/sm_division.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+constexpr std::uint32_t kHighest = 1000;
+
+class Priority final : public Policy {
+ public:
+  Priority(std::vector<std::uint32_t> levels, PreemptionSettings settings)
+      : levels_(std::move(levels)), scheduler_(std::move(settings)) {}
+
+  void check(const arch::MachineConfig&, std::size_t apps) const override {
+    if (!levels_.empty() && levels_.size() != apps)
+      throw UserError(fmt::format("policy priority: levels= has {} numbers, and there are {} applications",
+                                  levels_.size(), apps));
+  }
+  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_ended(Control& control, const RunningKernel& kernel) override {
+    scheduler_.kernel_ended(control, kernel);
+    divide(control);
+  }
+  void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+    if (kernel.blocks_done < kernel.blocks_total && needed_sms(kernel) < scheduler_.sms_of(kernel.slot))
+      divide(control);
+  }
+  void block_left(Control& control, const RunningKernel&, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+  }
+  [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
+  [[nodiscard]] Report report(const Probes& control) const override {
+    Report report;
+    scheduler_.report(control, report);
+    return report;
+  }
+
+ private:
+  /// Of applications without `levels`, the first on the command line has the highest.
+  [[nodiscard]] std::uint32_t level(AppId app) const {
+    return levels_.empty() ? kHighest - app : levels_[app];
+  }
+
+  void divide(Control& control) {
+    const std::vector<RunningKernel>& kernels = control.kernels();
+    std::vector<std::uint32_t> shares(kernels.size(), 0);
+    std::uint32_t left = control.config().sms;
+    std::vector<bool> served(kernels.size(), false);
+    for (;;) {
+      std::uint32_t highest = 0;
+      for (std::size_t i = 0; i < kernels.size(); ++i)
+        if (!served[i]) highest = std::max(highest, level(kernels[i].app));
+      std::vector<std::size_t> of_level;
+      std::vector<RunningKernel> same;
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        if (served[i] || level(kernels[i].app) != highest) continue;
+        of_level.push_back(i);
+        same.push_back(kernels[i]);
+        served[i] = true;
+      }
+      if (same.empty()) break;
+      const std::vector<std::uint32_t> division = divide_sms(same, left, true);
+      for (std::size_t k = 0; k < of_level.size(); ++k) {
+        shares[of_level[k]] = std::min(division[k], std::max(needed_sms(same[k]), 1U));
+        left -= shares[of_level[k]];
+      }
+    }
+    scheduler_.assign(control, shares);
+  }
+
+  std::vector<std::uint32_t> levels_;  // by application, greater is higher; empty: in their order
+  KernelScheduler scheduler_;
+};
+
+const bool registered = register_policy(
+    {"priority", "SMs to applications in order of priority, taken by preemption",
+     with_preemption_settings(
+         {{"levels",
+           "priority of each application, in their order, 1 to 1000, greater first: 2/1 [falling]"}},
+         "switch"),
+     [](const Settings& settings) -> std::unique_ptr<Policy> {
+       const SettingReader read("priority", settings);
+       return std::make_unique<Priority>(read.parts("levels", kHighest), preemption_settings(read, "switch"));
+     }});
+
+}  // namespace
+}  // namespace gpumux::policy

@@ -1,0 +1,41 @@
+#include "policy/sm_division.hpp"
+
+#include <algorithm>
+
+namespace gpumux::policy {
+
+std::uint32_t needed_sms(const RunningKernel& kernel) {
+  const std::uint64_t left = kernel.blocks_total - kernel.blocks_done;
+  const std::uint64_t per_sm = kernel.max_blocks_per_sm;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>((left + per_sm - 1) / per_sm, 0xffff));
+}
+
+std::vector<std::uint32_t> divide_sms(const std::vector<RunningKernel>& kernels, std::uint32_t sms,
+                                      bool smart) {
+  std::vector<std::uint32_t> share(kernels.size(), 0);
+  std::vector<bool> fixed(kernels.size(), false);
+  std::uint32_t left = sms;
+  std::size_t open = kernels.size();
+  for (bool changed = smart; changed && open > 0;) {  // water filling
+    changed = false;
+    const auto even = static_cast<std::uint32_t>(left / open);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const std::uint32_t need = std::max(needed_sms(kernels[i]), 1U);
+      if (fixed[i] || need > even) continue;
+      fixed[i] = true;
+      share[i] = need;
+      left -= need;
+      --open;
+      changed = true;
+    }
+  }
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (fixed[i]) continue;
+    share[i] = static_cast<std::uint32_t>((left + open - 1) / open);
+    left -= share[i];
+    --open;
+  }
+  return share;
+}
+
+}  // namespace gpumux::policy

@@ -1,0 +1,99 @@
+// Time slices: one application at a time has all SMs, for a slice each in turn. SMs are taken from its blocks
+// by context switch, draining, flushing, or what costs least of these; its own kernels divide them evenly.
+// This is what drivers do between processes that do not share a GPU by MPS; chimera15 section 2.2 has the
+// techniques.
+#include <algorithm>
+
+#include "policy/preemption/kernel_scheduler.hpp"
+#include "policy/sm_division.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class TimeSlice final : public Policy {
+ public:
+  TimeSlice(Duration slice, PreemptionSettings settings)
+      : slice_(std::move(slice)), scheduler_(std::move(settings)) {}
+
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    if (!running_) begin(control, kernel.app);
+    divide(control);
+  }
+  void kernel_ended(Control& control, const RunningKernel& kernel) override {
+    scheduler_.kernel_ended(control, kernel);
+    if (running_ && !has_kernel(control, *running_)) next(control);
+    divide(control);
+  }
+  void alarm(Control& control) override {
+    next(control);
+    divide(control);
+  }
+  void block_ended(Control& control, const RunningKernel&, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+  }
+  void block_left(Control& control, const RunningKernel&, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+  }
+  [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
+  [[nodiscard]] Report report(const Probes& control) const override {
+    Report report;
+    scheduler_.report(control, report);
+    report.numbers.push_back({"slices", static_cast<double>(slices_), {}});
+    return report;
+  }
+
+ private:
+  static bool has_kernel(const Control& control, AppId app) {
+    return std::any_of(control.kernels().begin(), control.kernels().end(),
+                       [app](const RunningKernel& kernel) { return kernel.app == app; });
+  }
+  void begin(Control& control, AppId app) {
+    running_ = app;
+    ++slices_;
+    control.set_alarm(control.now() + slice_.cycles(control.config()));
+  }
+  /// The application behind the one that runs, of those that have a kernel, in the order of the command line.
+  void next(Control& control) {
+    const AppId last = running_.value_or(0);
+    running_.reset();
+    control.set_alarm(kNever);
+    for (std::uint32_t step = 1; step <= kMaxApps; ++step) {
+      const auto app = static_cast<AppId>((last + step) % kMaxApps);
+      if (!has_kernel(control, app)) continue;
+      begin(control, app);
+      return;
+    }
+  }
+  void divide(Control& control) {
+    std::vector<RunningKernel> own;
+    for (const RunningKernel& kernel : control.kernels())
+      if (kernel.app == running_) own.push_back(kernel);
+    const std::vector<std::uint32_t> of_own = divide_sms(own, control.config().sms, true);
+    std::vector<std::uint32_t> shares;
+    for (const RunningKernel& kernel : control.kernels())
+      shares.push_back(kernel.app == running_
+                           ? of_own[static_cast<std::size_t>(
+                                 std::find_if(own.begin(), own.end(),
+                                              [&](const RunningKernel& k) { return k.slot == kernel.slot; }) -
+                                 own.begin())]
+                           : 0);
+    scheduler_.assign(control, shares);
+  }
+
+  Duration slice_;
+  KernelScheduler scheduler_;
+  std::optional<AppId> running_;
+  std::uint64_t slices_ = 0;
+};
+
+const bool registered = register_policy(
+    {"time-slice", "all SMs to one application at a time, in turn, taken by preemption",
+     with_preemption_settings({{"slice", "time of each turn: 100us, or core cycles [100us]"}}, "switch"),
+     [](const Settings& settings) -> std::unique_ptr<Policy> {
+       const SettingReader read("time-slice", settings);
+       return std::make_unique<TimeSlice>(read.duration("slice", {100, "us"}),
+                                          preemption_settings(read, "switch"));
+     }});
+
+}  // namespace
+}  // namespace gpumux::policy

@@ -1,0 +1,280 @@
+// Costs, Algorithm 1 of chimera15 and the kernel scheduler, by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "fake_control.hpp"
+#include "policy/preemption/kernel_scheduler.hpp"
+#include "policy/settings.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+constexpr Allowed kAll{true, true, true};
+constexpr auto kSwitch = static_cast<std::size_t>(Technique::Switch);
+constexpr auto kDrain = static_cast<std::size_t>(Technique::Drain);
+constexpr auto kFlush = static_cast<std::size_t>(Technique::Flush);
+
+Candidate candidate(std::uint32_t residency, std::uint64_t instructions, bool flushable = true) {
+  return {{.residency = residency, .instructions = instructions}, flushable};
+}
+
+// --- costs -----------------------------------------------------------------------------------------------
+
+TEST(PreemptionCost, ContextsOfThePapersTable) {
+  const arch::MachineConfig fermi = arch::load_machine("chimera15-fermi30");
+  // BlackScholes: 4 blocks of 24 kB take 17.0 us at 177.4 / 30 GB/s; kmeansPoint: 6 of 12 kB 12.5 us.
+  EXPECT_NEAR(context_cycles(fermi, 4 * 24 * 1024) / 1400, 16.6, 0.1);
+  EXPECT_NEAR(context_cycles(fermi, 6 * 12 * 1024) / 1400, 12.5, 0.1);
+  // 256 threads of 20 registers in units of 64 per warp: 640 each of 8 warps; and 1000 B in units of 128.
+  EXPECT_EQ(context_bytes(fermi.sm, {256, 20, 1000}), 8 * 640 * 4 + 1024U);
+}
+
+TEST(PreemptionCost, OfThreeBlocksThatAreNotEquallyFar) {
+  // Ten blocks of 100 instructions are done, in 400 cycles each: 0.25 instructions per cycle.
+  const KernelProgress kernel{10, 1000, 1000 + 20 + 50 + 120, 4760};
+  EXPECT_DOUBLE_EQ(kernel.block_ipc(), 0.25);
+  EXPECT_DOUBLE_EQ(kernel.mean_instructions(), 100);
+  const std::vector<Candidate> blocks = {candidate(1, 20), candidate(2, 50, false), candidate(3, 120)};
+  const std::vector<BlockCosts> costs = estimate_costs(kernel, blocks, 600, DrainOverhead::ToMost);
+  for (const BlockCosts& cost : costs) {
+    EXPECT_DOUBLE_EQ(cost[kSwitch].latency, 600);
+    EXPECT_DOUBLE_EQ(cost[kSwitch].overhead, 0.25 * 2 * 600);
+  }
+  EXPECT_DOUBLE_EQ(costs[0][kDrain].latency, 320);  // 80 are left
+  EXPECT_DOUBLE_EQ(costs[1][kDrain].latency, 200);
+  EXPECT_DOUBLE_EQ(costs[2][kDrain].latency, 0);  // it is beyond the mean
+  EXPECT_DOUBLE_EQ(costs[0][kDrain].overhead, 100);
+  EXPECT_DOUBLE_EQ(costs[1][kDrain].overhead, 70);
+  EXPECT_DOUBLE_EQ(costs[2][kDrain].overhead, 0);
+  EXPECT_DOUBLE_EQ(costs[0][kFlush].latency, 0);
+  EXPECT_DOUBLE_EQ(costs[0][kFlush].overhead, 20);
+  EXPECT_EQ(costs[1][kFlush].latency, kMostCost);
+  EXPECT_DOUBLE_EQ(costs[2][kFlush].overhead, 120);
+  const std::vector<BlockCosts> to_least = estimate_costs(kernel, blocks, 600, DrainOverhead::ToLeast);
+  EXPECT_DOUBLE_EQ(to_least[0][kDrain].overhead, 0);
+  EXPECT_DOUBLE_EQ(to_least[2][kDrain].overhead, 100);
+}
+
+TEST(PreemptionCost, WithoutABlockThatIsDoneDrainingCannotBeEstimated) {
+  const std::vector<BlockCosts> costs =
+      estimate_costs({0, 0, 40, 100}, {candidate(1, 40)}, 600, DrainOverhead::ToMost);
+  EXPECT_EQ(costs[0][kDrain].latency, kMostCost);
+  EXPECT_EQ(costs[0][kDrain].overhead, kMostCost);
+  EXPECT_DOUBLE_EQ(costs[0][kSwitch].overhead, 0.4 * 2 * 600);
+}
+
+// --- selection -------------------------------------------------------------------------------------------
+
+TEST(PreemptionSelection, EachBlockTakesWhatCostsLeastWithinTheLimit) {
+  const std::vector<Candidate> blocks = {candidate(1, 10), candidate(2, 0), candidate(3, 0)};
+  //                                     switch     drain      flush
+  const std::vector<BlockCosts> costs = {{{{500, 80}, {900, 5}, {0, 10}}},    // early: draining is too slow
+                                         {{{500, 80}, {300, 20}, {0, 90}}},   // late
+                                         {{{500, 80}, {900, 0}, {0, 200}}}};  // between
+  const SmPlan plan = plan_sm(4, blocks, costs, kAll, 600);
+  ASSERT_EQ(plan.blocks.size(), 3U);
+  EXPECT_EQ(plan.blocks[0].technique, Technique::Flush);
+  EXPECT_EQ(plan.blocks[1].technique, Technique::Drain);
+  EXPECT_EQ(plan.blocks[2].technique, Technique::Switch);
+  EXPECT_EQ(plan.sm, 4U);
+  EXPECT_DOUBLE_EQ(plan.latency, 500);
+  EXPECT_DOUBLE_EQ(plan.overhead, 10 + 20 + 80);
+  // With a limit below the switch's time, the third is flushed; a latency that equals it meets it.
+  EXPECT_EQ(plan_sm(4, blocks, costs, kAll, 499).blocks[2].technique, Technique::Flush);
+  EXPECT_EQ(plan_sm(4, blocks, costs, kAll, 500).blocks[2].technique, Technique::Switch);
+}
+
+TEST(PreemptionSelection, ABlockThatNothingMeetsIsSwitched) {
+  const std::vector<BlockCosts> costs = {{{{500, 80}, {900, 5}, {kMostCost, kMostCost}}}};
+  const SmPlan plan = plan_sm(0, {candidate(1, 10, false)}, costs, kAll, 100);
+  EXPECT_EQ(plan.blocks[0].technique, Technique::Switch);
+  EXPECT_DOUBLE_EQ(plan.latency, 500);
+  // By flushing alone it runs to its end.
+  EXPECT_EQ(plan_sm(0, {candidate(1, 10, false)}, costs, {false, false, true}, kMostCost).blocks[0].technique,
+            Technique::Drain);
+}
+
+TEST(PreemptionSelection, SmsThatMeetTheLimitInOrderOfOverhead) {
+  const auto plan = [](std::uint32_t sm, double latency, double overhead) {
+    return SmPlan{sm, {}, latency, overhead};
+  };
+  const std::vector<SmPlan> plans = {plan(0, 50, 9), plan(1, 200, 1), plan(2, 90, 3), plan(3, 150, 0),
+                                     plan(4, 40, 9)};
+  const auto sms = [&](std::size_t count) {
+    std::vector<std::uint32_t> numbers;
+    for (const SmPlan& chosen : select_sms(plans, count, 100)) numbers.push_back(chosen.sm);
+    return numbers;
+  };
+  EXPECT_EQ(sms(1), (std::vector<std::uint32_t>{2}));
+  EXPECT_EQ(sms(3), (std::vector<std::uint32_t>{2, 4, 0}));        // a tie: the one of less latency
+  EXPECT_EQ(sms(9), (std::vector<std::uint32_t>{2, 4, 0, 3, 1}));  // those that miss it, the quickest first
+}
+
+// --- the kernel scheduler ----------------------------------------------------------------------------------
+
+constexpr workload::BlockResources kBlock{256, 16, 0};  // 6 fit on the default SM: 1536 threads
+
+std::unique_ptr<Policy> make(const char* text) { return create(parse_choice(text)); }
+
+/// A kernel that fills every SM which serves it, with blocks of so many instructions each.
+void fill(FakeControl& control, KernelSlot slot, std::uint32_t per_sm, std::uint64_t instructions) {
+  for (std::uint32_t sm = 0; sm < control.config_.sms; ++sm) {
+    if (control.limit(sm, slot) == 0) continue;
+    control.resident[{static_cast<SmId>(sm), slot}] = per_sm;
+    for (std::uint32_t i = 0; i < per_sm; ++i)
+      control.blocks_on[static_cast<SmId>(sm)].push_back({.kernel = slot,
+                                                          .residency = sm * 8 + i,
+                                                          .instructions = instructions,
+                                                          .cycles = 1000,
+                                                          .may_restart = true});
+  }
+}
+
+TEST(SmartEven, AnSmIsHandedOverWhenItsLastBlockHasLeft) {
+  FakeControl control(4);
+  const auto policy = make("smart-even:preempt=switch");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(a), 4U);
+  fill(control, a, 2, 100);
+  control.time = 500;
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(a), 2U);
+  EXPECT_EQ(control.sms_serving(b), 0U);
+  ASSERT_EQ(control.stopped.size(), 4U);  // two blocks of two SMs
+  EXPECT_TRUE(control.dropped.empty());
+  // The whole SM's context: 6 blocks of 256 x 16 registers.
+  const auto cycles = static_cast<Cycle>(std::llround(context_cycles(control.config_, 6ULL * 256 * 16 * 4)));
+  EXPECT_EQ(control.stopped[0].second.save, cycles);
+  EXPECT_EQ(control.stopped[0].second.restore, cycles);
+  const SmId taken = control.stopped[0].first;
+  control.time = 1300;
+  control.resident[{taken, a}] = 1;
+  policy->block_left(control, control.kernel(a), taken);
+  EXPECT_EQ(control.limit(taken, b), 0U);
+  control.resident[{taken, a}] = 0;
+  policy->block_left(control, control.kernel(a), taken);
+  EXPECT_EQ(control.limit(taken, b), kUnlimited);
+  EXPECT_EQ(control.sms_serving(b), 1U);
+  const Report report = policy->report(control);
+  const auto number = [&](const std::string& name) {
+    for (const Report::Number& n : report.numbers)
+      if (n.name == name) return n.value;
+    return -1.0;
+  };
+  EXPECT_EQ(number("preemptions"), 1);
+  EXPECT_EQ(number("preempted_blocks_switched"), 4);
+  EXPECT_EQ(number("preemption_latency_max"), 800);
+  EXPECT_EQ(number("preemptions_over_limit"), 0);
+}
+
+TEST(SmartEven, AnEmptySmIsTakenFirstAndCostsNothing) {
+  FakeControl control(2);
+  const auto policy = make("smart-even:preempt=switch");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  fill(control, a, 1, 100);
+  control.resident[{1, a}] = 0;
+  control.blocks_on[1].clear();
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+  EXPECT_TRUE(control.stopped.empty());
+  EXPECT_EQ(control.limit(1, b), kUnlimited);
+  EXPECT_EQ(control.limit(1, a), 0U);
+  EXPECT_EQ(control.limit(0, a), kUnlimited);
+}
+
+TEST(SmartEven, FlushingDropsWhatMayBeginAnewAndTheRestRunsToItsEnd) {
+  FakeControl control(2);
+  const auto policy = make("smart-even:preempt=flush");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  fill(control, a, 2, 100);
+  for (auto& [sm, blocks] : control.blocks_on) blocks[1].may_restart = false;
+  control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.dropped.size(), 1U);
+  EXPECT_TRUE(control.stopped.empty());
+}
+
+TEST(SmartEven, WhenTheOtherKernelEndsItsSmsComeBackAtOnce) {
+  FakeControl control(4);
+  const auto policy = make("smart-even");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  fill(control, a, 2, 100);
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(a), 2U);
+  control.end(*policy, b);  // before the SMs that drain have been handed over
+  for (const SmId sm : {SmId{0}, SmId{1}, SmId{2}, SmId{3}}) {
+    control.resident[{sm, a}] = 0;
+    policy->block_ended(control, control.kernel(a), sm);
+  }
+  EXPECT_EQ(control.sms_serving(a), 4U);
+}
+
+TEST(TimeSlice, ApplicationsTakeTurnsAndOneWithoutAKernelIsPassedOver) {
+  FakeControl control(2);
+  const auto policy = make("time-slice:slice=1000,preempt=drain");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000, AppId{0});
+  EXPECT_EQ(control.alarm_at, 1000U);
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000, AppId{2});
+  EXPECT_EQ(control.sms_serving(a), 2U);
+  EXPECT_EQ(control.sms_serving(b), 0U);
+  control.time = 1000;
+  policy->alarm(control);
+  EXPECT_EQ(control.sms_serving(a), 0U);
+  EXPECT_EQ(control.sms_serving(b), 2U);
+  EXPECT_EQ(control.alarm_at, 2000U);
+  control.time = 1400;
+  control.end(*policy, b);
+  EXPECT_EQ(control.sms_serving(a), 2U);
+  EXPECT_EQ(control.alarm_at, 2400U);
+}
+
+TEST(Priority, TheHighestGetsWhatItNeedsTheNextWhatRemains) {
+  FakeControl control(4);
+  const auto policy = make("priority:levels=1/3/3,preempt=drain");
+  const KernelSlot low = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(low), 4U);
+  const KernelSlot small = control.arrive(*policy, kBlock, 6);  // one SM holds them
+  EXPECT_EQ(control.sms_serving(low), 3U);
+  EXPECT_EQ(control.sms_serving(small), 1U);
+  const KernelSlot high = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(low), 0U);
+  EXPECT_EQ(control.sms_serving(high), 3U);
+  control.end(*policy, high);
+  EXPECT_EQ(control.sms_serving(low), 3U);
+}
+
+TEST(Mps, EachApplicationKeepsToItsOwnSms) {
+  FakeControl control(10);
+  const auto policy = make("mps:70/30");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(a), 7U);
+  EXPECT_EQ(control.sms_serving(b), 3U);
+  for (std::uint32_t sm = 0; sm < 10; ++sm) EXPECT_NE(control.limit(sm, a) > 0, control.limit(sm, b) > 0);
+  control.end(*policy, a);
+  EXPECT_EQ(control.sms_serving(b), 3U);
+}
+
+TEST(Preemption, BadSettingsAreRefused) {
+  for (const char* text :
+       {"smart-even:preempt=kill", "smart-even:limit=0", "smart-even:limit=15min", "smart-even:limit=us",
+        "time-slice:slice=0us", "mps:80/30", "mps:0/10", "priority:levels=0/1", "mps:70,30"})
+    EXPECT_THROW((void)parse_choice(text), UserError) << text;
+  EXPECT_THROW(check_choice(parse_choice("mps:50/50"), arch::load_machine("dai18-maxwell"), 3), UserError);
+  EXPECT_THROW(check_choice(parse_choice("mps:95/5"), arch::load_machine("dai18-maxwell"), 2), UserError);
+  EXPECT_THROW(check_choice(parse_choice("priority:levels=1/2"), arch::load_machine("dai18-maxwell"), 3),
+               UserError);
+}
+
+TEST(Duration, CyclesOfTheMachinesClock) {
+  arch::MachineConfig config;
+  config.clocks.core = 1400;
+  EXPECT_EQ((Duration{15, "us"}.cycles(config)), 21000U);
+  EXPECT_EQ((Duration{1, "ms"}.cycles(config)), 1400000U);
+  EXPECT_EQ((Duration{10, "ns"}.cycles(config)), 14U);
+  EXPECT_EQ((Duration{21000, ""}.cycles(config)), 21000U);
+  EXPECT_EQ((Duration{0.1, "ns"}.cycles(config)), 1U);
+}
+
+}  // namespace
+}  // namespace gpumux::policy
