@@ -104,6 +104,22 @@ TEST(BlockLife, MovingItsContextTakesItsTime) {
   EXPECT_EQ(other.ended[0].cycles, 1010 + alone + 70);
 }
 
+TEST(BlockLife, InstructionsCountHoweverTheyCome) {
+  Program program;
+  program.add(alu(1));
+  WarpCode code;
+  for (int i = 0; i < 100; ++i) code.run(0);
+  Bench bench(plain_machine());
+  bench.bind(program, kOneWarp);
+  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{code}, 3), 0);
+  for (Cycle end = 10; end <= 60; end += 10) {
+    bench.window(end);
+    EXPECT_EQ(bench.sm.blocks()[0].instructions, bench.counters().warp_instructions) << end;
+  }
+  bench.finish();
+  EXPECT_EQ(bench.ended.at(0).instructions, 100U);
+}
+
 TEST(BlockLife, ABlockThatCannotBeginAnewIsNotDropped) {
   const LoadAndUse at;
   Bench bench(plain_machine(), 300);

@@ -141,6 +141,33 @@ TEST(ReplayStream, KeepsAnInstructionInAByteWhereNothingIsUnusual) {
   EXPECT_EQ(stream.bytes(), 100U);
 }
 
+TEST(ReplayStream, MayRestartUntilWhatWasReadIsOverwritten) {
+  std::vector<isa::StaticInst> table(3);
+  for (isa::StaticInst& inst : table) inst.unit = isa::Unit::Memory;
+  table[0].flags = isa::kLoad;
+  table[1].flags = isa::kStore;
+  table[2].unit = isa::Unit::Sp;
+  MemHeader header;
+  header.where = MemHeader::Where::Global;
+  header.transactions = 1;
+  const std::uint64_t line = Transaction::make(7, 1, 32).word;
+  // Loads the line, computes, stores to it, computes.
+  const Course course{
+      {{0, kAllLanes}, {2, kAllLanes}, {1, kAllLanes}, {2, kAllLanes}},
+      {std::bit_cast<std::uint64_t>(header), line, std::bit_cast<std::uint64_t>(header), line}};
+  ReplayStream stream(std::make_unique<Source>(std::vector<Course>{course}, 1), table);
+  while (!stream.stream(0).finished) stream.refill(0, 4);
+  const auto may = [&](std::uint32_t left) { return stream.may_restart(std::vector<std::uint32_t>{left}); };
+  EXPECT_TRUE(may(4));
+  EXPECT_TRUE(may(2));   // the store is the next
+  EXPECT_FALSE(may(1));  // it has issued
+  EXPECT_FALSE(may(0));
+  stream.restart();
+  stream.refill(0, 4);
+  EXPECT_TRUE(may(stream.stream(0).available()));
+  EXPECT_FALSE(may(1));
+}
+
 TEST(ReplayStream, TellsTheStreamInsideOfAMove) {
   auto inside = std::make_unique<Source>(std::vector<Course>(1), 1);
   const Source& source = *inside;
