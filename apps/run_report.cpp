@@ -57,6 +57,47 @@ std::string partition_line(const experiment::RunResult& result) {
   return out.empty() ? out : out + "\n";
 }
 
+/// How long SMs took to change hands.
+std::string preemption_line(const experiment::RunResult& result) {
+  const auto value = [&](std::string_view name) -> std::optional<double> {
+    for (const policy::Report::Number& n : result.policy_report.numbers)
+      if (n.name == name && !n.app) return n.value;
+    return std::nullopt;
+  };
+  const auto count = value("preemptions");
+  if (!count) return "";
+  std::string out = fmt::format(
+      "preemptions of SMs: {:.0f}; blocks switched {:.0f}, drained {:.0f}, flushed {:.0f}", *count,
+      value("preempted_blocks_switched").value_or(0), value("preempted_blocks_drained").value_or(0),
+      value("preempted_blocks_flushed").value_or(0));
+  if (*count > 0)
+    out +=
+        fmt::format("; latency mean {:.0f}, p95 {:.0f}, max {:.0f} cycles, {:.0f} over the limit",
+                    value("preemption_latency_mean").value_or(0), value("preemption_latency_p95").value_or(0),
+                    value("preemption_latency_max").value_or(0), value("preemptions_over_limit").value_or(0));
+  return out + "\n";
+}
+
+/// What became of the requests of applications that have such.
+std::string request_lines(const experiment::RunResult& result) {
+  std::string out;
+  for (const experiment::AppResult& app : result.apps) {
+    if (!app.requests) continue;
+    const experiment::RequestResult& requests = *app.requests;
+    out += fmt::format("{}: requests {}, done {}", app.app, requests.arrived, requests.done());
+    std::vector<Cycle> sorted = requests.turnaround;
+    std::sort(sorted.begin(), sorted.end());
+    if (!sorted.empty())
+      out += fmt::format("; turnaround p50 {}, p95 {}, p99 {}, max {} cycles",
+                         experiment::percentile(sorted, 0.5), experiment::percentile(sorted, 0.95),
+                         experiment::percentile(sorted, 0.99), sorted.back());
+    if (requests.deadline)
+      out += fmt::format("; past the deadline of {} cycles: {}", *requests.deadline, requests.missed);
+    out += "\n";
+  }
+  return out;
+}
+
 /// Which runs were not simulated now.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
@@ -89,7 +130,7 @@ std::string run_text(const Report& report, const View& view) {
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
                      number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
-  out += partition_line(r);
+  out += partition_line(r) + preemption_line(r) + request_lines(r);
   const arch::PartitionCounters& p = r.partitions;
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);

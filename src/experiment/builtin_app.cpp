@@ -16,7 +16,8 @@ std::string_view sources_of(const runtime::AppInfo& info) {
 
 }  // namespace
 
-AppSpec builtin_app(std::string_view text) {
+AppSpec builtin_app(std::string_view typed) {
+  const auto [text, arrivals] = split_arrivals(typed);
   const std::size_t colon = text.find(':');
   const std::string name(text.substr(0, colon));
   const runtime::AppInfo* info = runtime::find_app(name);
@@ -26,12 +27,13 @@ AppSpec builtin_app(std::string_view text) {
     throw UserError(unknown_choice("app", name, known));
   }
   const runtime::AppParams params =
-      runtime::parse_params(*info, colon == std::string_view::npos ? "" : text.substr(colon + 1));
+      runtime::parse_params(*info, colon == std::string::npos ? "" : text.substr(colon + 1));
   AppSpec spec;
-  spec.text = std::string(text);
+  spec.text = std::string(typed);
   spec.name = name;
   spec.identity = fmt::format("{} sources {}", name, sources_of(*info));
   for (const auto& [key, value] : params) spec.identity += fmt::format(",{}={}", key, value);
+  spec.use(arrivals);
   spec.create = [info, params](std::uint64_t seed) { return info->create(params, seed); };
   (void)spec.create(1);  // parameters that contradict each other are an error now
   return spec;

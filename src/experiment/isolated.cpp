@@ -78,6 +78,11 @@ AppSpec AppSpec::aside() const {
   return app;
 }
 
+void AppSpec::use(const ArrivalSpec& spec) {
+  arrivals = spec;
+  if (!spec.text.empty()) identity += " arrivals " + spec.text;
+}
+
 RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
   isolated.apps = {spec.apps[index].aside()};

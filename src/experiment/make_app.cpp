@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/located.hpp"
@@ -75,7 +76,7 @@ FileProgram program_of(const AppArguments& a, const std::string& folder) {
   return file_program(program);
 }
 
-void add_app(const AppArguments& a, const std::string& folder, bool verify, Applications& apps) {
+void add_plain_app(const AppArguments& a, const std::string& folder, bool verify, Applications& apps) {
   if (std::string path, kernel; !a.launches.empty() || split_kernel(a.app, path, kernel)) {
     if (verify) {
       throw UserError(fmt::format("{}: --verify needs a reference, which only built-in apps have", a.app));
@@ -114,6 +115,15 @@ void add_app(const AppArguments& a, const std::string& folder, bool verify, Appl
     return;
   }
   apps.specs.push_back(builtin_app(a.app));
+}
+
+void add_app(const AppArguments& typed, const std::string& folder, bool verify, Applications& apps) {
+  AppArguments a = typed;
+  ArrivalSpec arrivals;
+  std::tie(a.app, arrivals) = split_arrivals(typed.app, folder);
+  add_plain_app(a, folder, verify, apps);
+  apps.specs.back().use(arrivals);
+  apps.specs.back().text = typed.app;
 }
 
 }  // namespace

@@ -79,6 +79,25 @@ void add_table(ordered_json& document, const RunResult& result) {
   });
 }
 
+ordered_json requests_json(const RequestResult& requests) {
+  ordered_json entry = {{"arrived", requests.arrived}, {"done", requests.done()}};
+  if (requests.deadline) {
+    entry["deadline_cycles"] = *requests.deadline;
+    entry["missed"] = requests.missed;
+  }
+  std::vector<Cycle> sorted = requests.turnaround;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty()) return entry;
+  double sum = 0;
+  for (const Cycle cycles : sorted) sum += static_cast<double>(cycles);
+  entry["turnaround_cycles"] = {{"mean", sum / static_cast<double>(sorted.size())},
+                                {"p50", percentile(sorted, 0.5)},
+                                {"p95", percentile(sorted, 0.95)},
+                                {"p99", percentile(sorted, 0.99)},
+                                {"max", sorted.back()}};
+  return entry;
+}
+
 }  // namespace
 
 std::string json_text(const ordered_json& document) { return dump_json(document, 2) + "\n"; }
@@ -116,6 +135,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     add_counters(entry, app.counters, sm_cycles);
     entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);
+    if (app.requests) entry["requests"] = requests_json(*app.requests);
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
   }

@@ -14,6 +14,7 @@
 #include "arch/series.hpp"
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
+#include "experiment/arrivals.hpp"
 #include "policy/observer.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
@@ -27,9 +28,12 @@ struct AppSpec {
   std::string identity;  // everything that determines its behaviour: parameters, content of its files
   using Create = std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)>;
   Create create;
+  ArrivalSpec arrivals;  // when its runs are asked for
   /// For runs beside the one that was asked for, whose output files nobody wants. Empty: as create.
   Create create_aside;
   [[nodiscard]] AppSpec aside() const;
+  /// They belong to what determines its behaviour.
+  void use(const ArrivalSpec& spec);
 };
 
 /// A built-in application by "name" or "name:key=value,...". Throws UserError.
@@ -79,6 +83,8 @@ struct AppResult {
   Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
   Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
   std::optional<MemoryReport> memory;  // of runs with a memory scheme
+  std::optional<RequestResult>
+      requests;  // of an application that says when its runs arrive, or by when they end
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0

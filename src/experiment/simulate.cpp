@@ -25,15 +25,17 @@ class StandardOutput final : public emulator::PrintSink {
 /// The applications of a run and how often each has ended.
 class Programs {
  public:
-  Programs(const RunSpec& spec, machine::Gpu& gpu) : results_(spec.apps.size()) {
+  Programs(const RunSpec& spec, machine::Gpu& gpu) : results_(spec.apps.size()), running_(spec.apps.size()) {
     for (std::size_t i = 0; i < spec.apps.size(); ++i) {
       const AppSpec& app = spec.apps[i];
       contexts_.push_back(std::make_unique<runtime::Context>(static_cast<AppId>(i), app.name,
                                                              app.create(spec.seed), gpu, spec.verify,
                                                              spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
-      started_.push_back(0);
-      contexts_.back()->start();
+      requests_.emplace_back(app.arrivals, spec.machine, mix64(spec.seed) + i);
+      if (!app.arrivals.times.empty()) lists_ |= std::uint32_t{1} << i;
+      reported_.push_back(app.arrivals.reported());
+      started_.push_back(kNever);
     }
   }
 
@@ -41,47 +43,64 @@ class Programs {
   /// without a cycle limit, once each application has ended once.
   bool pump(Cycle now, bool endless) {
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      contexts_[i]->pump();
-      while (contexts_[i]->finished()) {
-        AppResult& result = results_[i];
-        if (++result.completions == 1) result.first_completion = now;
-        if (!endless && everyone_ended()) return false;
-        if (started_[i] == now) {
-          throw UserError(
-              fmt::format("app {}: it ends without running anything that takes time", result.app));
+      for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        if (running_[i]) contexts_[i]->pump();
+        if (running_[i] && contexts_[i]->finished()) {
+          AppResult& result = results_[i];
+          if (++result.completions == 1) result.first_completion = now;
+          requests_[i].end(now);
+          running_[i] = false;
+          if (!endless && everyone_ended()) return false;
+          if (started_[i] == now) {
+            throw UserError(
+                fmt::format("app {}: it ends without running anything that takes time", result.app));
+          }
         }
-        started_[i] = now;
-        contexts_[i]->start();
-        contexts_[i]->pump();
+        if (requests_[i].begin(now)) {
+          running_[i] = goes_on = true;
+          started_[i] = now;
+          contexts_[i]->start();
+        }
       }
     }
     return true;
   }
 
-  /// Mask of those that have yet to end for the first time.
+  /// Mask of those that have yet to end: all requests of a list, else the first.
   [[nodiscard]] std::uint32_t not_ended() const {
     std::uint32_t apps = 0;
     for (std::size_t i = 0; i < results_.size(); ++i)
-      if (results_[i].completions == 0) apps |= std::uint32_t{1} << i;
+      if (!has_ended(i)) apps |= std::uint32_t{1} << i;
     return apps;
   }
   [[nodiscard]] Cycle next_event() const {
     Cycle next = kNever;
-    for (const auto& context : contexts_) next = std::min(next, context->next_event());
+    for (std::size_t i = 0; i < contexts_.size(); ++i)
+      next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever, requests_[i].next_arrival()});
     return next;
   }
-  [[nodiscard]] std::vector<AppResult>& results() { return results_; }
+  /// At the end, `now`.
+  [[nodiscard]] std::vector<AppResult>& results(Cycle now) {
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      if (reported_[i]) results_[i].requests = requests_[i].result(now);
+    return results_;
+  }
 
  private:
-  [[nodiscard]] bool everyone_ended() const {
-    return std::all_of(results_.begin(), results_.end(),
-                       [](const AppResult& r) { return r.completions > 0; });
+  [[nodiscard]] bool has_ended(std::size_t i) const {
+    return (lists_ >> i & 1U) != 0 ? requests_[i].all_done() : results_[i].completions > 0;
   }
+  [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
 
   StandardOutput output_;
   std::vector<std::unique_ptr<runtime::Context>> contexts_;
   std::vector<AppResult> results_;
-  std::vector<Cycle> started_;
+  std::vector<Requests> requests_;  // by application, as all below
+  std::vector<bool> reported_;
+  std::vector<bool> running_;   // a run has begun and has not ended
+  std::vector<Cycle> started_;  // the last one
+  std::uint32_t lists_ = 0;     // whose requests are listed, as bits
 };
 
 void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
@@ -141,6 +160,10 @@ arch::MachineConfig effective_machine(const RunSpec& spec) {
 RunResult simulate(const RunSpec& spec) {
   check_apps(spec);
   std::unique_ptr<policy::Policy> policy = policy::create(spec.policy);
+  std::vector<std::uint32_t> priorities;
+  for (const AppSpec& app : spec.apps) priorities.push_back(app.arrivals.priority);
+  if (std::any_of(priorities.begin(), priorities.end(), [](std::uint32_t p) { return p != 0; }))
+    policy->use_priorities(priorities);
   const policy::ProfileRequest request = policy->profile_request();
   if (request.depth != policy::ProfileRequest::Depth::None)
     policy->use_profiles(profiles(spec, request, spec.cache_folder));
@@ -188,7 +211,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.policy = spec.policy.text;
   result.seed = spec.seed;
   result.cycles = gpu.now();
-  result.apps = programs.results();
+  result.apps = programs.results(gpu.now());
   fill_totals(result, spec, gpu);
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
     result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));

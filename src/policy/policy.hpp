@@ -25,6 +25,9 @@ class Policy : public Mechanism {
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}
+  /// What applications say of themselves (priority=), by AppId, before the run begins: greater first, 0 where
+  /// one says nothing. Called only when some application does.
+  virtual void use_priorities(const std::vector<std::uint32_t>&) {}
   /// A policy has to say of each new kernel where it may run.
   void kernel_arrived(Control&, const RunningKernel&) override = 0;
 };

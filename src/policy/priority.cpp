@@ -25,6 +25,12 @@ class Priority final : public Policy {
       throw UserError(fmt::format("policy priority: levels= has {} numbers, and there are {} applications",
                                   levels_.size(), apps));
   }
+  void use_priorities(const std::vector<std::uint32_t>& priorities) override {
+    if (!levels_.empty())
+      throw UserError(
+          "policy priority: levels= and priority= of applications say the same; give one of them");
+    levels_ = priorities;
+  }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     scheduler_.kernel_ended(control, kernel);
@@ -84,10 +90,10 @@ class Priority final : public Policy {
 
 const bool registered = register_policy(
     {"priority", "SMs to applications in order of priority, taken by preemption",
-     with_preemption_settings(
-         {{"levels",
-           "priority of each application, in their order, 1 to 1000, greater first: 2/1 [falling]"}},
-         "switch"),
+     with_preemption_settings({{"levels",
+                                "priority of each application, in their order, 1 to 1000, greater first: 2/1 "
+                                "[priority= of the applications; falling where none has it]"}},
+                              "switch"),
      [](const Settings& settings) -> std::unique_ptr<Policy> {
        const SettingReader read("priority", settings);
        return std::make_unique<Priority>(read.parts("levels", kHighest), preemption_settings(read, "switch"));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -44,30 +43,11 @@ std::string SettingReader::choice(const std::string& key, const std::string& fal
   fail(key, fmt::format("{}", fmt::join(choices, " or ")));
 }
 
-Cycle Duration::cycles(const arch::MachineConfig& config) const {
-  const double per_us = config.clocks.core;
-  const double cycles = unit.empty()   ? amount
-                        : unit == "ns" ? amount * per_us / 1000
-                        : unit == "us" ? amount * per_us
-                                       : amount * per_us * 1000;
-  return std::max<Cycle>(1, static_cast<Cycle>(std::llround(cycles)));
-}
-
-Duration SettingReader::duration(const std::string& key, const Duration& fallback) const {
+arch::Duration SettingReader::duration(const std::string& key, const arch::Duration& fallback) const {
   if (!has(key)) return fallback;
-  const std::string given = text(key, "");
-  const std::size_t digits = std::min(given.find_first_not_of("0123456789.eE+-"), given.size());
-  const auto amount = parse_double(given.substr(0, digits));
-  const std::string unit = given.substr(digits);
-  constexpr double kMostSeconds = 1000;
-  const double most = unit.empty()   ? 1e12
-                      : unit == "ns" ? kMostSeconds * 1e9
-                      : unit == "us" ? kMostSeconds * 1e6
-                      : unit == "ms" ? kMostSeconds * 1e3
-                                     : 0;
-  if (!amount || !(*amount > 0) || *amount > most)
-    fail(key, "a time such as 15us, 0.2ms, 500ns or 21000 (core cycles), up to 1000 s");
-  return {*amount, unit};
+  const auto parsed = arch::parse_duration(text(key, ""));
+  if (!parsed) fail(key, arch::kDurationHelp);
+  return *parsed;
 }
 
 std::vector<std::uint32_t> SettingReader::parts(const std::string& key, std::uint32_t most) const {

@@ -6,17 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/duration.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
-
-/// A time as it is given: core cycles, or ns, us or ms, whose cycles the machine's clock tells.
-struct Duration {
-  double amount = 0;
-  std::string unit;  // empty: core cycles
-  /// At least 1.
-  [[nodiscard]] Cycle cycles(const arch::MachineConfig& config) const;
-};
 
 /// Reads settings of one policy. All throw UserError that names policy, key and range.
 class SettingReader {
@@ -31,8 +24,7 @@ class SettingReader {
   [[nodiscard]] double real(const std::string& key, double fallback, double least, double most) const;
   [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
                                    const std::vector<std::string>& choices) const;
-  /// "15us", "0.2ms", "21000": more than nothing, at most 1000 s or 10^12 cycles.
-  [[nodiscard]] Duration duration(const std::string& key, const Duration& fallback) const;
+  [[nodiscard]] arch::Duration duration(const std::string& key, const arch::Duration& fallback) const;
   /// "3/1": one whole number per application, in their order; empty when the key is not given.
   [[nodiscard]] std::vector<std::uint32_t> parts(const std::string& key, std::uint32_t most) const;
   [[noreturn]] void fail(const std::string& key, std::string_view what) const;

@@ -12,7 +12,7 @@ namespace {
 
 class TimeSlice final : public Policy {
  public:
-  TimeSlice(Duration slice, PreemptionSettings settings)
+  TimeSlice(arch::Duration slice, PreemptionSettings settings)
       : slice_(std::move(slice)), scheduler_(std::move(settings)) {}
 
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
@@ -80,7 +80,7 @@ class TimeSlice final : public Policy {
     scheduler_.assign(control, shares);
   }
 
-  Duration slice_;
+  arch::Duration slice_;
   KernelScheduler scheduler_;
   std::optional<AppId> running_;
   std::uint64_t slices_ = 0;

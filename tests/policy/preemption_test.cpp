@@ -266,15 +266,5 @@ TEST(Preemption, BadSettingsAreRefused) {
                UserError);
 }
 
-TEST(Duration, CyclesOfTheMachinesClock) {
-  arch::MachineConfig config;
-  config.clocks.core = 1400;
-  EXPECT_EQ((Duration{15, "us"}.cycles(config)), 21000U);
-  EXPECT_EQ((Duration{1, "ms"}.cycles(config)), 1400000U);
-  EXPECT_EQ((Duration{10, "ns"}.cycles(config)), 14U);
-  EXPECT_EQ((Duration{21000, ""}.cycles(config)), 21000U);
-  EXPECT_EQ((Duration{0.1, "ns"}.cycles(config)), 1U);
-}
-
 }  // namespace
 }  // namespace gpumux::policy

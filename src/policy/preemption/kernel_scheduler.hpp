@@ -19,7 +19,7 @@ namespace gpumux::policy {
 /// How blocks are taken off SMs: settings of every policy that preempts.
 struct PreemptionSettings {
   std::string technique;  // switch, drain, flush, chimera
-  Duration limit;         // latency that chimera tries to keep, and beyond which a preemption is a violation
+  arch::Duration limit;   // latency that chimera tries to keep, and beyond which a preemption is a violation
   SwitchScope scope = SwitchScope::Sm;
   DrainOverhead drain = DrainOverhead::ToMost;
   [[nodiscard]] Allowed allowed() const;

@@ -1,0 +1,82 @@
+// When the runs of an application are asked for, and by when each is to be done: settings beside its own,
+// such as `hotspot:size=256,every=1ms,deadline=200us`. Without them an application runs from the begin, and
+// again whenever it has ended.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arch/duration.hpp"
+#include "base/hash.hpp"
+
+namespace gpumux::experiment {
+
+/// The settings, as they were given.
+struct ArrivalSpec {
+  std::optional<arch::Duration> at;        // of the first; else the begin of the run
+  std::optional<arch::Duration> every;     // from each to the next
+  std::optional<double> poisson;           // requests per second, at random
+  std::vector<arch::Duration> times;       // of each, in order
+  std::optional<arch::Duration> deadline;  // of each, from its arrival
+  std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
+  std::string text;            // of all settings in the order of their names; empty: none
+  /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
+  [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }
+  /// How long requests took is reported.
+  [[nodiscard]] bool reported() const { return requests() || at || deadline; }
+};
+
+/// Splits what is typed for an application into itself, without these settings, and the settings. A file of
+/// times (arrivals=FILE.csv: one a line, in us, not falling) is relative to `folder`. Throws UserError for
+/// values that are impossible.
+[[nodiscard]] std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text,
+                                                                 const std::string& folder = {});
+
+/// What became of the requests of one application, in core cycles.
+struct RequestResult {
+  std::uint64_t arrived = 0;
+  std::vector<Cycle> turnaround;  // of those that are done, from arrival to end
+  std::optional<Cycle> deadline;  // of each, from its arrival
+  std::uint64_t missed = 0;       // that ended after their deadline, or had not when it passed
+  [[nodiscard]] std::uint64_t done() const { return turnaround.size(); }
+};
+/// The smallest value that so large a part of `sorted`, which is not empty, does not exceed (nearest rank).
+[[nodiscard]] Cycle percentile(const std::vector<Cycle>& sorted, double part);
+
+/// The requests of one application in a run.
+class Requests {
+ public:
+  /// Times at random are those of `seed`.
+  Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, std::uint64_t seed);
+  /// One that has arrived by `now` and has not begun begins. False: there is none.
+  bool begin(Cycle now);
+  /// The one that has begun ends.
+  void end(Cycle now);
+  /// The next arrival after those that begin() has seen; kNever: none.
+  [[nodiscard]] Cycle next_arrival() const { return next_; }
+  /// Of a list that has come to its end, all requests are done.
+  [[nodiscard]] bool all_done() const { return next_ == kNever && waiting_.empty() && !running_; }
+  [[nodiscard]] RequestResult result(Cycle now) const;
+
+ private:
+  void take_arrivals(Cycle now);
+  [[nodiscard]] Cycle after(Cycle arrival);
+
+  bool continuous_;
+  Cycle every_ = 0;
+  double mean_ = 0;  // cycles between arrivals at random
+  std::deque<Cycle> times_;
+  Random random_;
+  double random_time_ = 0;
+  Cycle next_ = 0;
+  std::deque<Cycle> waiting_;  // arrivals
+  std::optional<Cycle> running_;
+  RequestResult result_;
+};
+
+}  // namespace gpumux::experiment

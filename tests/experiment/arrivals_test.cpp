@@ -1,0 +1,164 @@
+// When runs of applications arrive: texts, times by hand, and whole runs.
+#include "experiment/arrivals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "arch/config_file.hpp"
+#include "base/error.hpp"
+#include "experiment/run.hpp"
+#include "temporary_folder.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+arch::MachineConfig thousand_mhz() {
+  arch::MachineConfig config;
+  config.clocks.core = 1000;  // a cycle is a nanosecond
+  return config;
+}
+
+Requests requests(const char* settings, std::uint64_t seed = 1) {
+  return {split_arrivals(std::string("x:") + settings).second, thousand_mhz(), seed};
+}
+
+TEST(Arrivals, AreTakenOutOfWhatIsTyped) {
+  const auto rest = [](const char* text) { return split_arrivals(text).first; };
+  EXPECT_EQ(rest("hotspot"), "hotspot");
+  EXPECT_EQ(rest("hotspot:size=256,steps=2"), "hotspot:size=256,steps=2");
+  EXPECT_EQ(rest("hotspot:at=2ms"), "hotspot");
+  EXPECT_EQ(rest("hotspot:size=256,at=2ms"), "hotspot:size=256");
+  EXPECT_EQ(rest("hotspot:at=2ms,size=256,priority=3,steps=2"), "hotspot:size=256,steps=2");
+  EXPECT_EQ(rest("k.ptx:scale:every=1ms,deadline=5us"), "k.ptx:scale");
+  EXPECT_EQ(rest("folder/trace:arrivals=poisson:500/s,at=1us"), "folder/trace");
+  EXPECT_EQ(split_arrivals("a:priority=3,at=2ms").second.text, "at=2ms,priority=3");
+}
+
+TEST(Arrivals, WhatIsImpossibleIsRefused) {
+  for (const char* text : {"a:at=soon", "a:every=0", "a:deadline=-1us", "a:priority=0", "a:priority=1001",
+                           "a:arrivals=500/s", "a:arrivals=poisson:0/s", "a:arrivals=poisson:5",
+                           "a:at=1us,at=2us", "a:every=1us,arrivals=poisson:5/s", "a:arrivals=missing.csv"})
+    EXPECT_THROW((void)split_arrivals(text), UserError) << text;
+}
+
+TEST(Arrivals, AFileOfTimes) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/times.csv") << "0\n1.5\n\n20\n";
+  std::ofstream(folder.path() + "/wrong.csv") << "5\n4\n";
+  const ArrivalSpec spec = split_arrivals("a:arrivals=times.csv", folder.path()).second;
+  ASSERT_EQ(spec.times.size(), 3U);
+  Requests of(spec, thousand_mhz(), 1);
+  EXPECT_EQ(of.next_arrival(), 0U);
+  EXPECT_TRUE(of.begin(0));
+  EXPECT_EQ(of.next_arrival(), 1500U);
+  of.end(100);
+  EXPECT_FALSE(of.all_done());
+  EXPECT_TRUE(of.begin(20000));
+  of.end(20001);
+  EXPECT_TRUE(of.begin(20001));
+  EXPECT_FALSE(of.all_done());
+  of.end(20100);
+  EXPECT_TRUE(of.all_done());
+  EXPECT_EQ(of.result(30000).turnaround, (std::vector<Cycle>{100, 18501, 100}));
+  try {
+    (void)split_arrivals("a:arrivals=wrong.csv", folder.path());
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("wrong.csv:2:1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Requests, WithoutSettingsTheNextBeginsWhenTheLastHasEnded) {
+  Requests of = requests("priority=1");
+  EXPECT_TRUE(of.begin(0));
+  EXPECT_FALSE(of.begin(50));
+  of.end(80);
+  EXPECT_TRUE(of.begin(80));
+  of.end(200);
+  EXPECT_EQ(of.result(200).turnaround, (std::vector<Cycle>{80, 120}));
+}
+
+TEST(Requests, ArePeriodicAndWaitForEachOther) {
+  Requests of = requests("at=1us,every=2us,deadline=2500ns");
+  EXPECT_FALSE(of.begin(0));
+  EXPECT_EQ(of.next_arrival(), 1000U);
+  EXPECT_TRUE(of.begin(1008));
+  EXPECT_EQ(of.next_arrival(), 3000U);
+  EXPECT_FALSE(of.begin(3000));  // the first still runs
+  of.end(4000);
+  EXPECT_TRUE(of.begin(4000));
+  of.end(5600);
+  EXPECT_TRUE(of.begin(5600));
+  const RequestResult result = of.result(7600);
+  EXPECT_EQ(result.arrived, 3U);  // at 1000, 3000 and 5000: nobody has asked since
+  EXPECT_EQ(result.turnaround, (std::vector<Cycle>{3000, 2600}));
+  EXPECT_EQ(result.missed, 3U);  // the third is not done, and its deadline was 7500
+  EXPECT_EQ(of.result(7500).missed, 2U);
+}
+
+TEST(Requests, AtRandomWithTheirRate) {
+  Requests of = requests("arrivals=poisson:1000000/s", 7);  // one a thousand cycles
+  constexpr Cycle kEnd = 4'000'000;
+  (void)of.begin(kEnd);
+  const auto arrived = static_cast<double>(of.result(kEnd).arrived);
+  EXPECT_NEAR(arrived, 4000, 5 * std::sqrt(4000.0));
+  Requests same = requests("arrivals=poisson:1000000/s", 7),
+           other = requests("arrivals=poisson:1000000/s", 8);
+  EXPECT_EQ(same.next_arrival(), requests("arrivals=poisson:1000000/s", 7).next_arrival());
+  EXPECT_NE(same.next_arrival(), other.next_arrival());
+}
+
+TEST(Percentile, IsTheNearestRank) {
+  const std::vector<Cycle> sorted = {10, 20, 30, 40};
+  EXPECT_EQ(percentile(sorted, 0.5), 20U);
+  EXPECT_EQ(percentile(sorted, 0.51), 30U);
+  EXPECT_EQ(percentile(sorted, 0.99), 40U);
+  EXPECT_EQ(percentile({5}, 0.01), 5U);
+}
+
+RunResult run(std::vector<std::string> apps, const char* policy, Cycle cycles) {
+  RunSpec spec;
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+  for (const std::string& app : apps) spec.apps.push_back(builtin_app(app));
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = cycles;
+  spec.verify = true;
+  spec.audit = true;
+  return simulate(spec);
+}
+
+TEST(ArrivalsInARun, APeriodicApplicationRunsOncePerPeriod) {
+  const RunResult result = run({"add:blocks=8,loops=20,every=20000,deadline=15000"}, "leftover", 100000);
+  ASSERT_TRUE(result.apps[0].requests);
+  const RequestResult& requests = *result.apps[0].requests;
+  EXPECT_EQ(requests.arrived, 6U);  // the last as the run ends
+  EXPECT_EQ(requests.done(), 5U);
+  EXPECT_EQ(requests.missed, 0U);
+  EXPECT_EQ(result.apps[0].completions, 5U);
+  for (const Cycle turnaround : requests.turnaround) EXPECT_LT(turnaround, 15000U);
+}
+
+TEST(ArrivalsInARun, OneThatArrivesLaterDoesNotRunBefore) {
+  const RunResult result = run({"add:blocks=64,loops=200", "add:blocks=8,loops=20,at=30us"}, "even", 0);
+  EXPECT_GT(result.apps[1].first_completion, 36000U);  // 1.2 GHz or more
+  ASSERT_TRUE(result.apps[1].requests);
+  EXPECT_FALSE(result.apps[0].requests);
+  const Cycle arrival = split_arrivals("add:at=30us").second.at->cycles(arch::load_machine("dai18-maxwell"));
+  EXPECT_EQ(result.apps[1].requests->turnaround.at(0), result.apps[1].first_completion - arrival);
+}
+
+TEST(ArrivalsInARun, PriorityBesideTheApplicationIsThePolicys) {
+  const std::vector<std::string> apps = {"add:blocks=640,loops=200,priority=1",
+                                         "add:blocks=8,loops=2,every=20000,priority=2"};
+  const RunResult first = run(apps, "priority:preempt=flush", 200000);
+  const RunResult fcfs = run(apps, "fcfs", 200000);
+  EXPECT_GE(first.apps[1].requests->done(), 8U);
+  for (const Cycle turnaround : first.apps[1].requests->turnaround) EXPECT_LT(turnaround, 20000U);
+  EXPECT_EQ(fcfs.apps[1].requests->done(), 0U);  // the long kernel is in its way
+  EXPECT_THROW((void)run(apps, "priority:levels=1/2", 1000), UserError);
+}
+
+}  // namespace
+}  // namespace gpumux::experiment
