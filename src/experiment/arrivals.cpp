@@ -112,7 +112,8 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
   ArrivalSpec spec;
   for (const auto& [key, value] : found) {
     read(spec, key, value, folder);
-    spec.text += fmt::format("{}{}={}", spec.text.empty() ? "" : ",", key, value);
+    if (key != "deadline" && key != "priority")
+      spec.times_text += fmt::format("{}{}={}", spec.times_text.empty() ? "" : ",", key, value);
   }
   if (spec.every && found.contains("arrivals"))
     throw UserError(fmt::format("{}: every= and arrivals= both say when requests arrive; give one", text));
@@ -120,7 +121,7 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
     throw UserError(
         fmt::format("{}: at= and a file of times both say when the first request arrives; give one", text));
   for (const arch::Duration& time : spec.times)
-    spec.text += fmt::format(";{}", time.amount);  // what the file says
+    spec.times_text += fmt::format(";{}", time.amount);  // what the file says
   return {rest, spec};
 }
 

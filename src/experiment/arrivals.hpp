@@ -24,7 +24,9 @@ struct ArrivalSpec {
   std::vector<arch::Duration> times;       // of each, in order
   std::optional<arch::Duration> deadline;  // of each, from its arrival
   std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
-  std::string text;            // of all settings in the order of their names; empty: none
+  std::string times_text;      // what says when they are, as given; empty: nothing
+  /// For the identity of an application. Priority and deadline change no run alone.
+  [[nodiscard]] std::string identity() const { return times_text.empty() ? "" : " arrivals " + times_text; }
   /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
   [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }
   /// How long requests took is reported.

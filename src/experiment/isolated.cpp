@@ -80,7 +80,14 @@ AppSpec AppSpec::aside() const {
 
 void AppSpec::use(const ArrivalSpec& spec) {
   arrivals = spec;
-  if (!spec.text.empty()) identity += " arrivals " + spec.text;
+  identity += spec.identity();
+}
+
+AppSpec AppSpec::without_arrivals() const {
+  AppSpec app = *this;
+  app.arrivals = {};
+  app.identity.resize(identity.size() - arrivals.identity().size());
+  return app;
 }
 
 RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
@@ -101,6 +108,12 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
                                   const ProgressOf& progress) {
   std::vector<double> ipcs;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
+    const ArrivalSpec& arrivals = spec.apps[i].arrivals;
+    if (spec.cycles == 0 && (arrivals.requests() || arrivals.at))
+      throw UserError(
+          fmt::format("app {}: its runs arrive at times of their own, so its IPC depends on how long is "
+                      "simulated: give --cycles, or --baseline off",
+                      spec.apps[i].text));
     const auto same = [&](std::size_t earlier) {
       return spec.apps[earlier].identity == spec.apps[i].identity;
     };

@@ -274,6 +274,7 @@ std::vector<policy::AppProfile> profiles(const RunSpec& spec, const policy::Prof
   std::vector<AppProfile> all;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
     RunSpec alone = isolated_run(spec, i);
+    alone.apps.front() = alone.apps.front().without_arrivals();
     alone.cycles = request.cycles;
     all.push_back(profile_of(alone, request.depth, cache_folder));
   }

@@ -34,6 +34,8 @@ struct AppSpec {
   [[nodiscard]] AppSpec aside() const;
   /// They belong to what determines its behaviour.
   void use(const ArrivalSpec& spec);
+  /// Running all the time, as profiles want it.
+  [[nodiscard]] AppSpec without_arrivals() const;
 };
 
 /// A built-in application by "name" or "name:key=value,...". Throws UserError.

@@ -32,7 +32,12 @@ class Programs {
                                                              app.create(spec.seed), gpu, spec.verify,
                                                              spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
-      requests_.emplace_back(app.arrivals, spec.machine, mix64(spec.seed) + i);
+      // The first of equal applications has the same arrivals as alone, the others have others.
+      const auto equal =
+          std::count_if(spec.apps.begin(), spec.apps.begin() + static_cast<std::ptrdiff_t>(i),
+                        [&](const AppSpec& earlier) { return earlier.identity == app.identity; });
+      requests_.emplace_back(app.arrivals, spec.machine,
+                             mix64(spec.seed) + static_cast<std::uint64_t>(equal));
       if (!app.arrivals.times.empty()) lists_ |= std::uint32_t{1} << i;
       reported_.push_back(app.arrivals.reported());
       started_.push_back(kNever);

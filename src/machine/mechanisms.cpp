@@ -81,13 +81,16 @@ bool Mechanisms::run_due(Cycle now) {
     }
   }
   if (epoch) ask_needs();
+  bool alarm = false;
   for (Seat& seat : seats_) {
     while (now >= seat.alarm_) {
       seat.alarm_ = kNever;
       seat.mechanism_.alarm(seat);
+      alarm = true;
       last = std::max(last, static_cast<const Seat*>(&seat));
     }
   }
+  if (alarm) ask_needs();
   return last == &seats_.back();
 }
 

@@ -56,8 +56,8 @@ struct Report {
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  /// Asked at the begin, and after each kernel that arrives or ends and each epoch. Without kernel_ends, the
-  /// end of a kernel adds no need.
+  /// Asked at the begin, and after each kernel that arrives or ends, each epoch and alarm. Without
+  /// kernel_ends, the end of a kernel adds no need.
   [[nodiscard]] virtual Needs needs(const View&) const { return {}; }
   /// Called with the new kernel already in control.kernels().
   virtual void kernel_arrived(Control&, const RunningKernel&) {}

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <fstream>
 
@@ -33,7 +35,8 @@ TEST(Arrivals, AreTakenOutOfWhatIsTyped) {
   EXPECT_EQ(rest("hotspot:at=2ms,size=256,priority=3,steps=2"), "hotspot:size=256,steps=2");
   EXPECT_EQ(rest("k.ptx:scale:every=1ms,deadline=5us"), "k.ptx:scale");
   EXPECT_EQ(rest("folder/trace:arrivals=poisson:500/s,at=1us"), "folder/trace");
-  EXPECT_EQ(split_arrivals("a:priority=3,at=2ms").second.text, "at=2ms,priority=3");
+  EXPECT_EQ(split_arrivals("a:priority=3,at=2ms").second.identity(), " arrivals at=2ms");
+  EXPECT_EQ(split_arrivals("a:priority=3").second.identity(), "");
 }
 
 TEST(Arrivals, WhatIsImpossibleIsRefused) {
@@ -147,6 +150,43 @@ TEST(ArrivalsInARun, OneThatArrivesLaterDoesNotRunBefore) {
   EXPECT_FALSE(result.apps[0].requests);
   const Cycle arrival = split_arrivals("add:at=30us").second.at->cycles(arch::load_machine("dai18-maxwell"));
   EXPECT_EQ(result.apps[1].requests->turnaround.at(0), result.apps[1].first_completion - arrival);
+}
+
+TEST(ArrivalsInARun, ArrivalsAtRandomAreTheSameAloneAndBesideOthers) {
+  const char* app = "add:blocks=2,loops=1,arrivals=poisson:100000/s";
+  const auto arrived = [](const RunResult& result) { return result.apps.back().requests->arrived; };
+  const std::uint64_t alone = arrived(run({app}, "leftover", 100000));
+  EXPECT_GT(alone, 2U);
+  EXPECT_EQ(arrived(run({"hotspot:size=64", app}, "leftover", 100000)), alone);
+  EXPECT_NE(run({app, app}, "leftover", 100000).apps[1].requests->turnaround.size(), 0U);
+}
+
+TEST(ArrivalsInARun, ABaselineNeedsALimit) {
+  RunSpec spec;
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+  spec.apps = {builtin_app("add:blocks=2,loops=1,at=5us")};
+  spec.policy = policy::parse_choice("leftover");
+  EXPECT_THROW((void)isolated_ipcs(spec, ""), UserError);
+  spec.cycles = 20000;
+  EXPECT_GT(isolated_ipcs(spec, "").at(0), 0);
+  EXPECT_EQ(spec.apps[0].without_arrivals().identity, builtin_app("add:blocks=2,loops=1").identity);
+}
+
+TEST(ArrivalsInARun, SlicesOfTimeEndWithEveryTechnique) {
+  for (const char* technique : {"switch", "drain", "flush", "chimera"}) {
+    SCOPED_TRACE(technique);
+    const RunResult result = run({"hotspot:size=64", "add:blocks=32,loops=4"},
+                                 fmt::format("time-slice:slice=5000,preempt={}", technique).c_str(), 300000);
+    double slices = 0, preemptions = 0;
+    for (const policy::Report::Number& n : result.policy_report.numbers) {
+      if (n.name == "slices") slices = n.value;
+      if (n.name == "preemptions") preemptions = n.value;
+    }
+    EXPECT_GT(slices, 20);
+    EXPECT_GT(preemptions, 20);
+    EXPECT_GT(result.apps[0].completions, 0U);
+    EXPECT_GT(result.apps[1].completions, 0U);
+  }
 }
 
 TEST(ArrivalsInARun, PriorityBesideTheApplicationIsThePolicys) {

@@ -108,10 +108,20 @@ class FakeControl final : public Control {
       const auto found = of_.blocks_on.find(id_);
       return found == of_.blocks_on.end() ? std::vector<arch::ResidentBlock>{} : found->second;
     }
-    void stop_block(std::uint32_t, arch::ContextMove move) override { of_.stopped.emplace_back(id_, move); }
-    void drop_block(std::uint32_t residency) override { of_.dropped.emplace_back(id_, residency); }
+    void stop_block(std::uint32_t residency, arch::ContextMove move) override {
+      of_.stopped.emplace_back(id_, move);
+      stops(residency);
+    }
+    void drop_block(std::uint32_t residency) override {
+      of_.dropped.emplace_back(id_, residency);
+      stops(residency);
+    }
 
    private:
+    void stops(std::uint32_t residency) {
+      for (arch::ResidentBlock& block : of_.blocks_on[id_])
+        if (block.residency == residency) block.stops = true;
+    }
     FakeControl& of_;
     SmId id_;
   };

@@ -100,7 +100,7 @@ TEST(PreemptionSelection, SmsThatMeetTheLimitInOrderOfOverhead) {
   const auto plan = [](std::uint32_t sm, double latency, double overhead) {
     return SmPlan{sm, {}, latency, overhead};
   };
-  const std::vector<SmPlan> plans = {plan(0, 50, 9), plan(1, 200, 1), plan(2, 90, 3), plan(3, 150, 0),
+  const std::vector<SmPlan> plans = {plan(0, 50, 9), plan(1, 200, 1), plan(2, 90, 3), plan(3, 150, 5),
                                      plan(4, 40, 9)};
   const auto sms = [&](std::size_t count) {
     std::vector<std::uint32_t> numbers;
@@ -194,6 +194,19 @@ TEST(SmartEven, FlushingDropsWhatMayBeginAnewAndTheRestRunsToItsEnd) {
   EXPECT_TRUE(control.stopped.empty());
 }
 
+TEST(SmartEven, NothingIsTakenThatNobodyLacks) {
+  FakeControl control(4);
+  const auto policy = make("smart-even:preempt=switch");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  fill(control, a, 1, 100);
+  control.kernel(a).blocks_done = 996;  // four blocks are left, on an SM each; one SM would hold them
+  const KernelSlot b = control.arrive(*policy, kBlock, 6);
+  EXPECT_EQ(control.stopped.size(), 1U);  // b needs one SM
+  EXPECT_EQ(control.sms_serving(a), 3U);
+  control.end(*policy, b);
+  EXPECT_EQ(control.stopped.size(), 1U);
+}
+
 TEST(SmartEven, WhenTheOtherKernelEndsItsSmsComeBackAtOnce) {
   FakeControl control(4);
   const auto policy = make("smart-even");
@@ -202,10 +215,6 @@ TEST(SmartEven, WhenTheOtherKernelEndsItsSmsComeBackAtOnce) {
   const KernelSlot b = control.arrive(*policy, kBlock, 1000);
   EXPECT_EQ(control.sms_serving(a), 2U);
   control.end(*policy, b);  // before the SMs that drain have been handed over
-  for (const SmId sm : {SmId{0}, SmId{1}, SmId{2}, SmId{3}}) {
-    control.resident[{sm, a}] = 0;
-    policy->block_ended(control, control.kernel(a), sm);
-  }
   EXPECT_EQ(control.sms_serving(a), 4U);
 }
 

@@ -8,6 +8,17 @@
 
 namespace gpumux::policy {
 
+namespace {
+
+/// The block has been asked to leave.
+bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
+  for (const arch::ResidentBlock& block : sm.blocks())
+    if (block.residency == residency) return block.stops;
+  return true;  // it has left at once
+}
+
+}  // namespace
+
 Allowed PreemptionSettings::allowed() const {
   const bool all = technique == "chimera";
   return {all || technique == "switch", all || technique == "drain", all || technique == "flush"};
@@ -93,19 +104,35 @@ void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>&
   places_.resize(control.config().sms);
   const std::vector<RunningKernel>& kernels = control.kernels();
   std::vector<KernelSlot> order;
+  for (const RunningKernel& kernel : kernels) order.push_back(kernel.slot);
+  const auto missing = [&](std::size_t i) {
+    return shares[i] - std::min(shares[i], sms_of(kernels[i].slot));
+  };
+  // A kernel keeps what drains for nobody yet; then come SMs that nobody has, and those that will be free.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    order.push_back(kernels[i].slot);
+    for (std::uint32_t sm = 0; sm < places_.size() && missing(i) > 0; ++sm) {
+      const Place& place = places_[sm];
+      if (place.changes && place.drains && place.owner == kernels[i].slot && place.next == kNobody)
+        serve(control, sm, kernels[i].slot);
+    }
+  }
+  std::size_t lacking = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) lacking += missing(i);
+  const auto nobodys = static_cast<std::size_t>(std::count_if(
+      places_.begin(), places_.end(), [](const Place& place) { return place.holder() == kNobody; }));
+  std::size_t taken = lacking - std::min(lacking, nobodys);
+  for (std::size_t i = 0; i < kernels.size() && taken > 0; ++i) {
     const std::uint32_t have = sms_of(kernels[i].slot);
-    if (have > shares[i]) take(control, kernels[i], have - shares[i]);
+    if (have <= shares[i]) continue;
+    const std::size_t count = std::min<std::size_t>(have - shares[i], taken);
+    take(control, kernels[i], count);
+    taken -= count;
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    std::uint32_t missing = shares[i] - std::min(shares[i], sms_of(kernels[i].slot));
-    // SMs that nobody has, and then those that will be free.
     for (const bool changes : {false, true}) {
-      for (std::uint32_t sm = 0; sm < places_.size() && missing > 0; ++sm) {
+      for (std::uint32_t sm = 0; sm < places_.size() && missing(i) > 0; ++sm) {
         Place& place = places_[sm];
         if (place.changes != changes || place.holder() != kNobody) continue;
-        --missing;
         if (changes) {
           place.next = kernels[i].slot;
         } else {
@@ -188,13 +215,17 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
       std::count_if(plan.blocks.begin(), plan.blocks.end(),
                     [](const BlockPlan& block) { return block.technique == Technique::Switch; }));
   const auto cycles = static_cast<Cycle>(std::llround(switch_cycles(control, kernel, switched)));
+  place.drains = true;
   for (const BlockPlan& block : plan.blocks) {
-    ++blocks_[static_cast<std::size_t>(block.technique)];
     if (block.technique == Technique::Switch) sm.stop_block(block.residency, {cycles, cycles});
-    if (block.technique == Technique::Flush) {
+    if (block.technique == Technique::Flush) sm.drop_block(block.residency);
+    // One whose warps have all exited only waits for its stores, and ends.
+    const bool leaves = block.technique != Technique::Drain && stops(sm, block.residency);
+    ++blocks_[static_cast<std::size_t>(leaves ? block.technique : Technique::Drain)];
+    if (!leaves) continue;
+    place.drains = false;
+    if (block.technique == Technique::Flush)
       flushed_instructions_ += static_cast<std::uint64_t>(block.cost.overhead);
-      sm.drop_block(block.residency);
-    }
   }
 }
 

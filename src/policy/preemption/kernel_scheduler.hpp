@@ -34,7 +34,8 @@ class KernelScheduler {
   explicit KernelScheduler(PreemptionSettings settings) : settings_(std::move(settings)) {}
 
   /// shares[i] SMs are to serve control.kernels()[i]; together no more than there are. SMs stay with their
-  /// kernel where they can. Those that are taken from a kernel serve another when its blocks have left.
+  /// kernel where they can: of those beyond its share it loses what others lack. Those that are taken serve
+  /// another kernel when the blocks have left.
   void assign(Control& control, const std::vector<std::uint32_t>& shares);
   /// To be called at block_left() and block_ended(): hands the SM over if it is empty.
   void block_gone(Control& control, SmId sm);
@@ -55,6 +56,7 @@ class KernelScheduler {
     std::uint32_t next = kNobody;   // whom it then serves
     Cycle asked = 0;                // when it was
     double predicted = 0;           // cycles
+    bool drains = false;            // all of its blocks run to their ends, so it may still be given back
     [[nodiscard]] std::uint32_t holder() const { return changes ? next : owner; }
   };
   /// One SM taken from a kernel.
