@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "base/percentile.hpp"
 #include "table.hpp"
 
 namespace gpumux::cli {
@@ -88,9 +89,8 @@ std::string request_lines(const experiment::RunResult& result) {
     std::vector<Cycle> sorted = requests.turnaround;
     std::sort(sorted.begin(), sorted.end());
     if (!sorted.empty())
-      out += fmt::format("; turnaround p50 {}, p95 {}, p99 {}, max {} cycles",
-                         experiment::percentile(sorted, 0.5), experiment::percentile(sorted, 0.95),
-                         experiment::percentile(sorted, 0.99), sorted.back());
+      out += fmt::format("; turnaround p50 {}, p95 {}, p99 {}, max {} cycles", percentile(sorted, 0.5),
+                         percentile(sorted, 0.95), percentile(sorted, 0.99), sorted.back());
     if (requests.deadline)
       out += fmt::format("; past the deadline of {} cycles: {}", *requests.deadline, requests.missed);
     out += "\n";

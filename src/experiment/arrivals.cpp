@@ -125,11 +125,6 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
   return {rest, spec};
 }
 
-Cycle percentile(const std::vector<Cycle>& sorted, double part) {
-  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));
-  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
-}
-
 Requests::Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, std::uint64_t seed)
     : continuous_(!spec.requests()), random_(seed) {
   if (spec.at) next_ = spec.at->cycles(config);

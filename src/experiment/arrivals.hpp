@@ -47,9 +47,6 @@ struct RequestResult {
   std::uint64_t missed = 0;       // that ended after their deadline, or had not when it passed
   [[nodiscard]] std::uint64_t done() const { return turnaround.size(); }
 };
-/// The smallest value that so large a part of `sorted`, which is not empty, does not exceed (nearest rank).
-[[nodiscard]] Cycle percentile(const std::vector<Cycle>& sorted, double part);
-
 /// The requests of one application in a run.
 class Requests {
  public:

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/dump_json.hpp"
+#include "base/percentile.hpp"
 #include "base/text.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"

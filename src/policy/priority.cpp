@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "policy/preemption/kernel_scheduler.hpp"
+#include "policy/preemption/preemptive_policy.hpp"
 #include "policy/sm_division.hpp"
 
 namespace gpumux::policy {
@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::uint32_t kHighest = 1000;
 
-class Priority final : public Policy {
+class Priority final : public NeedDrivenPolicy {
  public:
   Priority(std::vector<std::uint32_t> levels, PreemptionSettings settings)
-      : levels_(std::move(levels)), scheduler_(std::move(settings)) {}
+      : NeedDrivenPolicy(std::move(settings)), levels_(std::move(levels)) {}
 
   void check(const arch::MachineConfig&, std::size_t apps) const override {
     if (!levels_.empty() && levels_.size() != apps)
@@ -31,25 +31,6 @@ class Priority final : public Policy {
           "policy priority: levels= and priority= of applications say the same; give one of them");
     levels_ = priorities;
   }
-  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
-  void kernel_ended(Control& control, const RunningKernel& kernel) override {
-    scheduler_.kernel_ended(control, kernel);
-    divide(control);
-  }
-  void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-    if (kernel.blocks_done < kernel.blocks_total && needed_sms(kernel) < scheduler_.sms_of(kernel.slot))
-      divide(control);
-  }
-  void block_left(Control& control, const RunningKernel&, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-  }
-  [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
-  [[nodiscard]] Report report(const Probes& control) const override {
-    Report report;
-    scheduler_.report(control, report);
-    return report;
-  }
 
  private:
   /// Of applications without `levels`, the first on the command line has the highest.
@@ -57,7 +38,7 @@ class Priority final : public Policy {
     return levels_.empty() ? kHighest - app : levels_[app];
   }
 
-  void divide(Control& control) {
+  void divide(Control& control) override {
     const std::vector<RunningKernel>& kernels = control.kernels();
     std::vector<std::uint32_t> shares(kernels.size(), 0);
     std::uint32_t left = control.config().sms;
@@ -85,7 +66,6 @@ class Priority final : public Policy {
   }
 
   std::vector<std::uint32_t> levels_;  // by application, greater is higher; empty: in their order
-  KernelScheduler scheduler_;
 };
 
 const bool registered = register_policy(

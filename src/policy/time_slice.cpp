@@ -4,16 +4,16 @@
 // techniques.
 #include <algorithm>
 
-#include "policy/preemption/kernel_scheduler.hpp"
+#include "policy/preemption/preemptive_policy.hpp"
 #include "policy/sm_division.hpp"
 
 namespace gpumux::policy {
 namespace {
 
-class TimeSlice final : public Policy {
+class TimeSlice final : public PreemptivePolicy {
  public:
   TimeSlice(arch::Duration slice, PreemptionSettings settings)
-      : slice_(std::move(slice)), scheduler_(std::move(settings)) {}
+      : PreemptivePolicy(std::move(settings)), slice_(std::move(slice)) {}
 
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (!running_) begin(control, kernel.app);
@@ -28,16 +28,8 @@ class TimeSlice final : public Policy {
     next(control);
     divide(control);
   }
-  void block_ended(Control& control, const RunningKernel&, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-  }
-  void block_left(Control& control, const RunningKernel&, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-  }
-  [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
   [[nodiscard]] Report report(const Probes& control) const override {
-    Report report;
-    scheduler_.report(control, report);
+    Report report = PreemptivePolicy::report(control);
     report.numbers.push_back({"slices", static_cast<double>(slices_), {}});
     return report;
   }
@@ -64,7 +56,7 @@ class TimeSlice final : public Policy {
       return;
     }
   }
-  void divide(Control& control) {
+  void divide(Control& control) override {
     std::vector<RunningKernel> own;
     for (const RunningKernel& kernel : control.kernels())
       if (kernel.app == running_) own.push_back(kernel);
@@ -81,7 +73,6 @@ class TimeSlice final : public Policy {
   }
 
   arch::Duration slice_;
-  KernelScheduler scheduler_;
   std::optional<AppId> running_;
   std::uint64_t slices_ = 0;
 };

@@ -1,7 +1,7 @@
 // From which instruction on a thread block could not be executed anew: it has performed an atomic, or
 // overwritten global memory that it has read. Found while its instructions are executed, from their
-// addresses; the relaxed idempotence condition of chimera15 section 3.4, exact but for the granularity of a
-// sector: a store of bytes that share a sector of 32 bytes with some that were read counts.
+// addresses; the relaxed idempotence condition of chimera15 section 3.4 (D20), exact but for the granularity
+// of a sector: a store of bytes that share a sector of 32 bytes with some that were read counts.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
+#include "base/percentile.hpp"
 #include "experiment/run.hpp"
 #include "temporary_folder.hpp"
 
@@ -118,7 +119,7 @@ TEST(Percentile, IsTheNearestRank) {
   EXPECT_EQ(percentile(sorted, 0.5), 20U);
   EXPECT_EQ(percentile(sorted, 0.51), 30U);
   EXPECT_EQ(percentile(sorted, 0.99), 40U);
-  EXPECT_EQ(percentile({5}, 0.01), 5U);
+  EXPECT_EQ(percentile(std::vector<Cycle>{5}, 0.01), 5U);
 }
 
 RunResult run(std::vector<std::string> apps, const char* policy, Cycle cycles) {

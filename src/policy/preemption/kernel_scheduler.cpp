@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/percentile.hpp"
 
 namespace gpumux::policy {
 
@@ -243,20 +244,16 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   std::vector<Cycle> latencies;
   for (const Preemption& preemption : done_) latencies.push_back(preemption.latency);
   std::sort(latencies.begin(), latencies.end());
-  // The smallest latency that so large a part of all do not exceed (nearest rank).
-  const auto percentile = [&](double part) {
-    const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(latencies.size())));
-    return static_cast<double>(latencies[std::max<std::size_t>(rank, 1) - 1]);
-  };
+  const auto part = [&](double of) { return static_cast<double>(percentile(latencies, of)); };
   const Cycle limit = settings_.limit.cycles(control.config());
   number("preemptions_over_limit",
          static_cast<double>(latencies.end() - std::upper_bound(latencies.begin(), latencies.end(), limit)));
   number("preemption_latency_mean",
          static_cast<double>(std::accumulate(latencies.begin(), latencies.end(), Cycle{0})) /
              static_cast<double>(latencies.size()));
-  number("preemption_latency_p50", percentile(0.5));
-  number("preemption_latency_p95", percentile(0.95));
-  number("preemption_latency_p99", percentile(0.99));
+  number("preemption_latency_p50", part(0.5));
+  number("preemption_latency_p95", part(0.95));
+  number("preemption_latency_p99", part(0.99));
   number("preemption_latency_max", static_cast<double>(latencies.back()));
   double predicted = 0;
   double actual = 0;

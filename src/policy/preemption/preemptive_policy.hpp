@@ -1,0 +1,46 @@
+// What policies that take SMs from blocks have in common: they say how many SMs each kernel is to have,
+// whenever that may have changed, and the kernel scheduler sees to it.
+#pragma once
+
+#include <utility>
+
+#include "policy/preemption/kernel_scheduler.hpp"
+
+namespace gpumux::policy {
+
+class PreemptivePolicy : public Policy {
+ public:
+  explicit PreemptivePolicy(PreemptionSettings settings) : scheduler_(std::move(settings)) {}
+
+  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_ended(Control& control, const RunningKernel& kernel) override {
+    scheduler_.kernel_ended(control, kernel);
+    divide(control);
+  }
+  void block_ended(Control& control, const RunningKernel&, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+  }
+  void block_left(Control& control, const RunningKernel&, SmId sm) override {
+    scheduler_.block_gone(control, sm);
+  }
+  [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
+  [[nodiscard]] Report report(const Probes& control) const override {
+    Report report;
+    scheduler_.report(control, report);
+    return report;
+  }
+
+ protected:
+  /// Calls scheduler_.assign().
+  virtual void divide(Control& control) = 0;
+  KernelScheduler scheduler_;
+};
+
+/// One whose shares follow what kernels need (sm_division.hpp): near the end of a grid that falls.
+class NeedDrivenPolicy : public PreemptivePolicy {
+ public:
+  using PreemptivePolicy::PreemptivePolicy;
+  void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override;
+};
+
+}  // namespace gpumux::policy
