@@ -50,7 +50,8 @@ file.ptx:kernel, followed by its own options:
   --symbol NAME=ARG    the content of a __constant__ or __device__ variable; ARG as above
 The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpumux inspect file.ptx` lists them.
 
-With --cycles applications restart until the limit; without it they do until each has ended once. Several --policy
+With --cycles applications restart until the limit; without it they do until each has ended once, or has executed
+--instructions. Several --policy
 are compared in a table.)";
 
 struct Options {
@@ -59,6 +60,7 @@ struct Options {
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
   std::optional<std::uint64_t> cycles;
+  std::optional<std::uint64_t> instructions;
   unsigned threads = 1;
   std::string baseline = "auto";
   bool verify = false;
@@ -91,6 +93,7 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   std::string machine;
   std::string seed;
   std::string cycles;
+  std::string instructions;
   std::string series;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
@@ -109,6 +112,9 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
       ->allow_extra_args(false);
   app.add_option("--seed", seed, "of the inputs [1]")->check(not_empty);
   app.add_option("--cycles", cycles, "core cycles to simulate, such as 500000, 5e5 or 500K")
+      ->check(not_empty);
+  app.add_option("--instructions", instructions,
+                 "an application counts as ended, too, after so many thread instructions, such as 1e9")
       ->check(not_empty);
   app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
@@ -149,6 +155,7 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   options.progress = progress_mode(progress, options.quiet);
   options.seed = whole_number("--seed", seed, 0);
   options.cycles = whole_number("--cycles", cycles, 1);
+  options.instructions = whole_number("--instructions", instructions, 1);
   options.series = whole_number("--series", series, 1);
   if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
@@ -169,6 +176,7 @@ std::string read_workload_file(const std::string& path, Options& options,
   if (options.policies.empty() && workload.policy) options.policies = {*workload.policy};
   if (!options.seed) options.seed = workload.seed;
   if (!options.cycles) options.cycles = workload.cycles;
+  if (!options.instructions) options.instructions = workload.instructions;
   options.verify = options.verify || workload.verify;
   apps = std::move(workload.apps);
   return workload.folder;
@@ -337,6 +345,7 @@ int run_command(Arguments args) {
     policy::check_choice(choice, spec.machine, spec.apps.size());
   spec.seed = options.seed.value_or(1);
   spec.cycles = options.cycles.value_or(0);
+  spec.instructions = options.instructions.value_or(0);
   spec.threads = options.threads;
   spec.verify = options.verify;
   spec.no_skip = options.no_skip;

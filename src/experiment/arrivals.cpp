@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kHighestPriority = 1000;
 constexpr double kMostPerSecond = 1e9;
-constexpr std::string_view kKeys[] = {"arrivals", "at", "deadline", "every", "priority"};
+constexpr std::string_view kKeys[] = {"arrivals", "at", "deadline", "every", "late", "priority"};
 
 [[noreturn]] void fail(std::string_view key, std::string_view value, std::string_view what) {
   throw UserError(fmt::format("{}={} must be {}", key, value, what));
@@ -67,6 +67,10 @@ void read(ArrivalSpec& spec, std::string_view key, std::string_view value, const
   if (key == "at") spec.at = duration(key, value);
   if (key == "every") spec.every = duration(key, value);
   if (key == "deadline") spec.deadline = duration(key, value);
+  if (key == "late") {
+    if (value != "run" && value != "kill") fail(key, value, "run or kill");
+    spec.kills_late = value == "kill";
+  }
   if (key == "arrivals") read_arrivals(spec, value, folder);
   if (key == "priority") {
     const auto number = parse_uint(value);
@@ -110,11 +114,15 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
     at = end;
   }
   ArrivalSpec spec;
+  if (const auto late = found.find("late"); late != found.end()) read(spec, late->first, late->second, folder);
   for (const auto& [key, value] : found) {
     read(spec, key, value, folder);
-    if (key != "deadline" && key != "priority")
+    const bool changes_runs = key != "priority" && ((key != "deadline" && key != "late") || spec.kills_late);
+    if (changes_runs)
       spec.times_text += fmt::format("{}{}={}", spec.times_text.empty() ? "" : ",", key, value);
   }
+  if (spec.kills_late && !spec.deadline)
+    throw UserError(fmt::format("{}: late=kill needs a deadline, such as deadline=200us", text));
   if (spec.every && found.contains("arrivals"))
     throw UserError(fmt::format("{}: every= and arrivals= both say when requests arrive; give one", text));
   if (spec.at && !spec.times.empty())
@@ -126,7 +134,7 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
 }
 
 Requests::Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, std::uint64_t seed)
-    : continuous_(!spec.requests()), random_(seed) {
+    : continuous_(!spec.requests()), kills_late_(spec.kills_late), random_(seed) {
   if (spec.at) next_ = spec.at->cycles(config);
   if (spec.every) every_ = spec.every->cycles(config);
   if (spec.poisson) {
@@ -137,6 +145,7 @@ Requests::Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, s
   for (const arch::Duration& time : spec.times) times_.push_back(time.amount == 0 ? 0 : time.cycles(config));
   if (!times_.empty()) next_ = after(0);
   if (spec.deadline) result_.deadline = spec.deadline->cycles(config);
+  if (kills_late_) result_.killed = 0;
 }
 
 Cycle Requests::after(Cycle arrival) {
@@ -162,6 +171,11 @@ void Requests::take_arrivals(Cycle now) {
 
 bool Requests::begin(Cycle now) {
   take_arrivals(now);
+  while (kills_late_ && !continuous_ && !waiting_.empty() && now >= waiting_.front() + *result_.deadline) {
+    waiting_.pop_front();
+    ++result_.missed;
+    ++*result_.killed;
+  }
   if (running_ || waiting_.empty()) return false;
   running_ = waiting_.front();
   waiting_.pop_front();
@@ -174,6 +188,14 @@ void Requests::end(Cycle now) {
   if (result_.deadline && turnaround > *result_.deadline) ++result_.missed;
   running_.reset();
   if (continuous_) next_ = now;
+}
+
+void Requests::killed() {
+  ++result_.missed;
+  ++*result_.killed;
+  const Cycle end = kill_at();
+  running_.reset();
+  if (continuous_) next_ = end;
 }
 
 RequestResult Requests::result(Cycle now) const {

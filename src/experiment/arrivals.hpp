@@ -23,9 +23,10 @@ struct ArrivalSpec {
   std::optional<double> poisson;           // requests per second, at random
   std::vector<arch::Duration> times;       // of each, in order
   std::optional<arch::Duration> deadline;  // of each, from its arrival
+  bool kills_late = false;                 // a run that has not ended by its deadline is ended then
   std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
   std::string times_text;      // what says when they are, as given; empty: nothing
-  /// For the identity of an application. Priority and deadline change no run alone.
+  /// For the identity of an application. Priority changes no run alone, nor does a deadline that kills nobody.
   [[nodiscard]] std::string identity() const { return times_text.empty() ? "" : " arrivals " + times_text; }
   /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
   [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }
@@ -45,6 +46,7 @@ struct RequestResult {
   std::vector<Cycle> turnaround;  // of those that are done, from arrival to end
   std::optional<Cycle> deadline;  // of each, from its arrival
   std::uint64_t missed = 0;       // that ended after their deadline, or had not when it passed
+  std::optional<std::uint64_t> killed;  // of these, where they are: ended at their deadline, or never begun
   [[nodiscard]] std::uint64_t done() const { return turnaround.size(); }
 };
 /// The requests of one application in a run.
@@ -56,6 +58,12 @@ class Requests {
   bool begin(Cycle now);
   /// The one that has begun ends.
   void end(Cycle now);
+  /// When it is to be killed unless it has ended; kNever: it is not.
+  [[nodiscard]] Cycle kill_at() const {
+    return kills_late_ && running_ ? *running_ + *result_.deadline : kNever;
+  }
+  /// It was.
+  void killed();
   /// The next arrival after those that begin() has seen; kNever: none.
   [[nodiscard]] Cycle next_arrival() const { return next_; }
   /// Of a list that has come to its end, all requests are done.
@@ -67,6 +75,7 @@ class Requests {
   [[nodiscard]] Cycle after(Cycle arrival);
 
   bool continuous_;
+  bool kills_late_;
   Cycle every_ = 0;
   double mean_ = 0;  // cycles between arrivals at random
   std::deque<Cycle> times_;

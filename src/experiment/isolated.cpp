@@ -33,6 +33,7 @@ std::string cache_key(const RunSpec& spec) {
   hash.add(spec.policy.warps);
   hash.add(spec.seed);
   hash.add(spec.cycles);
+  if (spec.instructions != 0) hash.add(spec.instructions);
   return hash.hex();
 }
 
@@ -109,10 +110,10 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
   std::vector<double> ipcs;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
     const ArrivalSpec& arrivals = spec.apps[i].arrivals;
-    if (spec.cycles == 0 && (arrivals.requests() || arrivals.at))
+    if (spec.cycles == 0 && spec.instructions == 0 && (arrivals.requests() || arrivals.at))
       throw UserError(
           fmt::format("app {}: its runs arrive at times of their own, so its IPC depends on how long is "
-                      "simulated: give --cycles, or --baseline off",
+                      "simulated: give --cycles or --instructions, or --baseline off",
                       spec.apps[i].text));
     const auto same = [&](std::size_t earlier) {
       return spec.apps[earlier].identity == spec.apps[i].identity;

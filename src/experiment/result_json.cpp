@@ -85,6 +85,7 @@ ordered_json requests_json(const RequestResult& requests) {
   if (requests.deadline) {
     entry["deadline_cycles"] = *requests.deadline;
     entry["missed"] = requests.missed;
+    if (requests.killed) entry["killed"] = *requests.killed;
   }
   std::vector<Cycle> sorted = requests.turnaround;
   std::sort(sorted.begin(), sorted.end());
@@ -130,6 +131,10 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["ipc_isolated"] = i < isolated.size() ? ordered_json(isolated[i]) : ordered_json(nullptr);
     entry["normalized_ipc"] =
         i < metrics.normalized_ipc.size() ? optional_json(metrics.normalized_ipc[i]) : ordered_json(nullptr);
+    if (app.active_instructions) {
+      entry["active_instructions"] = *app.active_instructions;
+      entry["active_cycles"] = app.active_cycles;
+    }
     entry["completions"] = app.completions;
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
@@ -187,6 +192,9 @@ std::vector<CounterValue> counters(const RunResult& result) {
       add(c.scope, c.app, "first_completion", app.first_completion, "core cycles",
           "end of its first run; 0: none");
       add(c.scope, c.app, "active_cycles", app.active_cycles, "core cycles", "that count for its IPC");
+      if (app.active_instructions)
+        add(c.scope, c.app, "active_instructions", *app.active_instructions, "thread instructions",
+            "that count for its IPC");
     }
     if (last == Scope::Gpu && c.scope != last)
       add(Scope::Gpu, 0, "cycles", result.cycles, "core cycles", "simulated");

@@ -44,12 +44,17 @@ struct AppSpec {
 /// In builds with GPUMUX_DEBUG_CHECKS and, for tests of other builds, when the environment has GPUMUX_AUDIT.
 [[nodiscard]] bool audit_by_default();
 
+inline constexpr Cycle kInstructionCheck = 4096;
+
 struct RunSpec {
   arch::MachineConfig machine;
   std::vector<AppSpec> apps;
   policy::PolicyChoice policy;
   std::uint64_t seed = 1;
   Cycle cycles = 0;  // 0: until the last application has ended once; otherwise they restart until then
+  /// An application counts as ended, too, once it has executed so many thread instructions, looked at every
+  /// kInstructionCheck cycles; its IPC is that up to its end. 0: no matter how many.
+  std::uint64_t instructions = 0;
   unsigned threads = 1;
   bool verify = false;        // check every completed run of each application
   bool no_skip = false;       // visit every window, also where nothing can happen (for tests)
@@ -83,14 +88,17 @@ struct AppResult {
   arch::MemoryCounters memory_counters;  // sums over partitions
   std::uint64_t completions = 0;
   Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run
+  Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run, or
+  std::optional<std::uint64_t>
+      active_instructions;  // with RunSpec::instructions, those until it counted as ended, with these
   std::optional<MemoryReport> memory;  // of runs with a memory scheme
   std::optional<RequestResult>
       requests;  // of an application that says when its runs arrive, or by when they end
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0
-               : static_cast<double>(counters.thread_instructions) / static_cast<double>(active_cycles);
+               : static_cast<double>(active_instructions.value_or(counters.thread_instructions)) /
+                     static_cast<double>(active_cycles);
   }
 };
 

@@ -25,7 +25,8 @@ class StandardOutput final : public emulator::PrintSink {
 /// The applications of a run and how often each has ended.
 class Programs {
  public:
-  Programs(const RunSpec& spec, machine::Gpu& gpu) : results_(spec.apps.size()), running_(spec.apps.size()) {
+  Programs(const RunSpec& spec, machine::Gpu& gpu)
+      : gpu_(gpu), instructions_(spec.instructions), results_(spec.apps.size()), running_(spec.apps.size()) {
     for (std::size_t i = 0; i < spec.apps.size(); ++i) {
       const AppSpec& app = spec.apps[i];
       contexts_.push_back(std::make_unique<runtime::Context>(static_cast<AppId>(i), app.name,
@@ -41,19 +42,39 @@ class Programs {
       if (!app.arrivals.times.empty()) lists_ |= std::uint32_t{1} << i;
       reported_.push_back(app.arrivals.reported());
       started_.push_back(kNever);
+      killed_.push_back(false);
     }
   }
 
   /// Moves all host programs on at cycle `now`, restarting those that ended. False when the run is over:
   /// without a cycle limit, once each application has ended once.
   bool pump(Cycle now, bool endless) {
+    if (instructions_ != 0 && now >= next_check_) {
+      next_check_ = now - now % kInstructionCheck + kInstructionCheck;
+      for (std::size_t i = 0; i < contexts_.size(); ++i)
+        if (executed(i) >= instructions_) counts_as_ended(i, now);
+      if (!endless && everyone_ended()) return false;
+    }
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       for (bool goes_on = true; goes_on;) {
         goes_on = false;
         if (running_[i]) contexts_[i]->pump();
-        if (running_[i] && contexts_[i]->finished()) {
+        if (running_[i] && !killed_[i] && !contexts_[i]->finished() && now >= requests_[i].kill_at()) {
+          contexts_[i]->kill();
+          killed_[i] = true;
+        }
+        if (running_[i] && killed_[i] && contexts_[i]->finished()) {
+          requests_[i].killed();
+          running_[i] = killed_[i] = false;
+          had_its_time_ |= std::uint32_t{1} << i;
+          if (!endless && everyone_ended()) return false;
+        }
+        if (running_[i] && !killed_[i] && contexts_[i]->finished()) {
           AppResult& result = results_[i];
-          if (++result.completions == 1) result.first_completion = now;
+          if (++result.completions == 1) {
+            result.first_completion = now;
+            if (instructions_ != 0) counts_as_ended(i, now);
+          }
           requests_[i].end(now);
           running_[i] = false;
           if (!endless && everyone_ended()) return false;
@@ -80,13 +101,15 @@ class Programs {
     return apps;
   }
   [[nodiscard]] Cycle next_event() const {
-    Cycle next = kNever;
+    Cycle next = instructions_ != 0 ? next_check_ : kNever;
     for (std::size_t i = 0; i < contexts_.size(); ++i)
-      next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever, requests_[i].next_arrival()});
+      next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever, requests_[i].next_arrival(),
+                       killed_[i] ? kNever : requests_[i].kill_at()});
     return next;
   }
   /// At the end, `now`.
   [[nodiscard]] std::vector<AppResult>& results(Cycle now) {
+    for (std::size_t i = 0; instructions_ != 0 && i < contexts_.size(); ++i) counts_as_ended(i, now);
     for (std::size_t i = 0; i < results_.size(); ++i)
       if (reported_[i]) results_[i].requests = requests_[i].result(now);
     return results_;
@@ -94,9 +117,23 @@ class Programs {
 
  private:
   [[nodiscard]] bool has_ended(std::size_t i) const {
-    return (lists_ >> i & 1U) != 0 ? requests_[i].all_done() : results_[i].completions > 0;
+    if ((lists_ >> i & 1U) != 0) return requests_[i].all_done();
+    return results_[i].completions > 0 || results_[i].active_instructions ||
+           (had_its_time_ >> i & 1U) != 0;
   }
   [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
+  [[nodiscard]] std::uint64_t executed(std::size_t i) const {
+    return std::as_const(gpu_).app_counters(static_cast<AppId>(i)).thread_instructions;
+  }
+  void counts_as_ended(std::size_t i, Cycle now) {
+    if (results_[i].active_instructions) return;
+    results_[i].active_instructions = executed(i);
+    results_[i].active_cycles = now;
+  }
+
+  machine::Gpu& gpu_;
+  std::uint64_t instructions_;  // RunSpec's
+  Cycle next_check_ = kInstructionCheck;
 
   StandardOutput output_;
   std::vector<std::unique_ptr<runtime::Context>> contexts_;
@@ -106,11 +143,14 @@ class Programs {
   std::vector<bool> running_;   // a run has begun and has not ended
   std::vector<Cycle> started_;  // the last one
   std::uint32_t lists_ = 0;     // whose requests are listed, as bits
+  std::vector<bool> killed_;    // its run has been, and the machine has not let it go
+  std::uint32_t had_its_time_ = 0;  // whose run has been killed, as bits
 };
 
 void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
   set_counters(result, gpu.counter_table(result.apps.size()));
-  for (AppResult& app : result.apps) app.active_cycles = result.cycles;
+  for (AppResult& app : result.apps)
+    if (!app.active_instructions) app.active_cycles = result.cycles;
   const arch::MachineConfig& config = spec.machine;
   const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
   double units = 0;
@@ -201,12 +241,12 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   const Cycle limit = spec.cycles == 0 ? kNever : spec.cycles;
   constexpr Cycle kProgressInterval = 1 << 16;
   Cycle next_progress = 0;
-  while (programs.pump(gpu.now(), spec.cycles != 0) && gpu.now() < limit) {
+  while (programs.pump(gpu.now(), spec.cycles != 0 && spec.instructions == 0) && gpu.now() < limit) {
     if (spec.progress && gpu.now() >= next_progress) {
       spec.progress(gpu.now());
       next_progress = gpu.now() + kProgressInterval;
     }
-    gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
+    if (spec.instructions == 0) gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
     gpu.advance(limit, programs.next_event(), gpu.now() + kProgressInterval);
   }
 

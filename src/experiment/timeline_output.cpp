@@ -45,6 +45,8 @@ class Writer {
       if (block.begin < run_.cycles) add_block(block);  // the others were placed, and the run ended first
     }
     for (const Timeline::Stall& stall : timeline_.stalls) add_stall(stall);
+    for (const policy::Report::Preemption& preemption : run_.policy_report.preemptions)
+      add_preemption(preemption);
     add_counters();
     return fmt::format(
         "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"machine\": {}, \"policy\": {}, \"seed\": {}, "
@@ -122,6 +124,20 @@ class Writer {
           R"({{"stalled_cycles": {}, "begin_cycle": {}, "end_cycle": {}}}}})",
           process, thread(process, kThreadsPerProcess - 1, "LSU stalls"), span(stall.begin, stall.end),
           stall.cycles, stall.begin, stall.end);
+  }
+
+  /// From the decision until the SM is handed over.
+  void add_preemption(const policy::Report::Preemption& preemption) {
+    const std::uint32_t process = process_of(preemption.sm);
+    const auto& [switched, drained, flushed] = preemption.blocks;
+    std::string how;
+    for (const auto& [blocks, name] : {std::pair{switched, "switch"}, {drained, "drain"}, {flushed, "flush"}})
+      if (blocks != 0) how += (how.empty() ? "" : " + ") + std::string(name);
+    event(R"({{"ph": "X", "cat": "preemption", "name": "{}", "pid": {}, "tid": {}, {}, "args": {{"app": {}, )"
+          R"("switched": {}, "drained": {}, "flushed": {}, "begin_cycle": {}, "end_cycle": {}, "done": {}}}}})",
+          how.empty() ? "preempt" : how, process, thread(process, kThreadsPerProcess - 2, "preemption"),
+          span(preemption.asked, preemption.end), preemption.app, switched, drained, flushed, preemption.asked,
+          preemption.end, preemption.done);
   }
 
   void add_block(const Timeline::Block& block) {

@@ -24,7 +24,7 @@ std::vector<AppArguments> read_apps(const TomlReader& reader, const toml::node& 
 
 WorkloadFile parse_workload(std::string_view text, const std::string& path) {
   static const std::vector<std::string> kKeys = {"machine", "set",    "policy", "cycles",
-                                                 "seed",    "verify", "apps"};
+                                                 "seed",    "verify", "apps",   "instructions"};
   const TomlReader reader(path);
   const toml::table root = reader.parse(text);
   WorkloadFile workload;
@@ -35,6 +35,7 @@ WorkloadFile parse_workload(std::string_view text, const std::string& path) {
     if (key == "set") workload.set = reader.texts(node, "set");
     if (key == "policy") workload.policy = reader.text(node, "policy");
     if (key == "cycles") workload.cycles = reader.whole(node, "cycles", 1);
+    if (key == "instructions") workload.instructions = reader.whole(node, "instructions", 1);
     if (key == "seed") workload.seed = reader.whole(node, "seed", 0);
     if (key == "verify") {
       if (!node.is_boolean()) reader.fail(node, "'verify' must be true or false");

@@ -55,6 +55,7 @@ struct WorkloadFile {
   std::vector<std::string> set;
   std::optional<std::string> policy;
   std::optional<std::uint64_t> cycles;
+  std::optional<std::uint64_t> instructions;
   std::optional<std::uint64_t> seed;
   bool verify = false;
   std::vector<AppArguments> apps;

@@ -138,6 +138,16 @@ void Gpu::end_run() {
   mechanisms_.run_ended();
 }
 
+void Gpu::kill(runtime::Context& context) {
+  expect_meeting();
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    parts_.sm(i).settle(now());
+    parts_.wake(i, now());
+  }
+  work_.kill(context, mechanisms_);
+  horizon_.blocks_killed();
+}
+
 void Gpu::expect_meeting() const { GPUMUX_CHECK(!parts_.someone_is_ahead()); }
 
 const arch::SmProbes& Gpu::sm(std::uint32_t index) const {

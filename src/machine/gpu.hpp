@@ -81,6 +81,7 @@ class Gpu final : public runtime::Device, public policy::Control {
               std::unique_ptr<workload::KernelSource> kernel) override {
     work_.submit(context, stream, std::move(kernel));
   }
+  void kill(runtime::Context& context) override;
   void copied_to_device(AppId app, Address to, std::uint64_t bytes) override {
     work_.copied_to_device(app, to, bytes);
   }

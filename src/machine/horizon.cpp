@@ -140,7 +140,7 @@ void Horizon::find_next_end() {
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     if (!parts_.has_ended_blocks(i)) continue;
     for (const sm::FinishedBlock& block : parts_.sm(i).finished_blocks()) {
-      if (block.left != sm::Left::Ended) continue;
+      if (block.left != sm::Left::Ended && block.left != sm::Left::Killed) continue;
       ++ended[block.kernel];
       last[block.kernel] = std::max(last[block.kernel], block.time);
     }

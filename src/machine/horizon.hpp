@@ -78,6 +78,8 @@ class Horizon {
   /// concerns the host alone; else kNever. To be worked out once the parts have run.
   [[nodiscard]] Cycle next_end() const { return next_end_; }
   void find_next_end();
+  /// Kernels have lost blocks: what is known of their ends is void.
+  void blocks_killed() { busy_slots_ = 0; }
 
  private:
   [[nodiscard]] bool in_step() const;

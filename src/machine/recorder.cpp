@@ -6,8 +6,6 @@
 #include "base/error.hpp"
 
 namespace gpumux::machine {
-namespace {}  // namespace
-
 Recorder::Recorder(const Options& options, std::uint32_t block_places) : options_(options) {
   series_.interval = options.series_interval;
   if (options.series_interval != 0) next_sample_ = options.series_interval;
@@ -96,6 +94,14 @@ void Recorder::block_left(const policy::View&, const policy::RunningKernel&, con
   if (!options_.timeline) return;
   const std::uint32_t block = block_at_[place.number];
   if (block != kLeftOut) timeline_.blocks[block].end = end;
+}
+
+void Recorder::kernel_ended(const policy::View&, const policy::RunningKernel& kernel) {
+  check_length();
+  if (!options_.timeline) return;
+  // One that was killed has blocks that did not come to their end.
+  Cycle& end = timeline_.kernels[kernel.arrival].end;
+  if (end == kNever) end = std::max(launched_[kernel.arrival].last_end, kernel.arrival_cycle);
 }
 
 void Recorder::block_ended(const policy::View& view, const policy::RunningKernel& kernel,

@@ -34,7 +34,7 @@ class Recorder final : public policy::Observer {
   void block_left(const policy::View&, const policy::RunningKernel& kernel, const policy::BlockPlace& place,
                   Cycle end) override;
   /// Throws UserError when there were more intervals than are kept.
-  void kernel_ended(const policy::View&, const policy::RunningKernel&) override { check_length(); }
+  void kernel_ended(const policy::View&, const policy::RunningKernel& kernel) override;
   /// The last interval may be a short one.
   void run_ended(const policy::Probes& probes) override;
 

@@ -41,6 +41,30 @@ void WorkDistributor::set_dispatch_order(const std::vector<arch::KernelSlot>& or
   look_again();
 }
 
+void WorkDistributor::kill(const runtime::Context& context, Mechanisms& mechanisms) {
+  std::erase_if(submitted_, [&](const Submitted& submitted) { return submitted.context == &context; });
+  std::vector<arch::KernelSlot> killed;
+  for (RunningKernel& kernel : running_) {
+    Slot& slot = slots_[kernel.slot];
+    if (slot.context != &context) continue;
+    slot.killed = true;
+    killed.push_back(kernel.slot);
+    for (const std::uint32_t residency : slot.waiting) {
+      blocks_[residency].lives = false;
+      blocks_[residency].stream.reset();
+      blocks_[residency].context.reset();
+    }
+    kernel.blocks_dispatched -= slot.waiting.size();
+    kernel.blocks_waiting = 0;
+    slot.waiting.clear();
+    kernel.blocks_total = kernel.blocks_dispatched;
+    for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).kill_blocks(kernel.slot);
+  }
+  for (const arch::KernelSlot slot : killed)
+    if (running(slot).blocks_done == running(slot).blocks_total) end_kernel(slot, mechanisms);
+  look_again();
+}
+
 void WorkDistributor::drop() {
   submitted_.clear();
   slots_.clear();
@@ -233,28 +257,40 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
   free_places_[sm] |= std::uint64_t{1} << place.slot;
   look_again();
   RunningKernel& kernel = running(block.kernel);
-  if (block.left != sm::Left::Ended) {
+  const bool lost = block.left != sm::Left::Ended;
+  if (lost && !slots_[block.kernel].killed) {
     GPUMUX_CHECK(mechanisms.needs().block_stops);
     wait(block, kernel);
     mechanisms.block_left(kernel, place, block.time);
     return false;
   }
   ++kernel.blocks_done;
+  blocks_[block.residency].lives = false;
+  if (lost) {  // with its kernel
+    block.stream.reset();
+    mechanisms.block_ended(kernel, place, block.time);
+    if (kernel.blocks_done < kernel.blocks_total) return false;
+    end_kernel(block.kernel, mechanisms);
+    return true;
+  }
   kernel.done_instructions += block.instructions;
   kernel.done_cycles += block.cycles;
-  blocks_[block.residency].lives = false;
   if (keeps_records_) block.stream = static_cast<workload::ReplayStream&>(*block.stream).release();
   slots_[block.kernel].source->end_block(std::move(block.stream));
   mechanisms.block_ended(kernel, place, block.time);
   if (kernel.blocks_done < kernel.blocks_total) return false;
   check_length(kernel, parts_.windows().of(parts_.now() - 1));
-  const RunningKernel ended = kernel;
-  std::erase_if(running_, [&](const RunningKernel& k) { return k.slot == ended.slot; });
-  std::erase(dispatch_order_, ended.slot);
-  slots_[ended.slot].state = Slot::State::Draining;
-  mechanisms.kernel_ended(ended);
-  slots_[ended.slot].context->kernel_ended(slots_[ended.slot].stream);
+  end_kernel(block.kernel, mechanisms);
   return true;
+}
+
+void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) {
+  const RunningKernel ended = running(slot);
+  std::erase_if(running_, [slot](const RunningKernel& k) { return k.slot == slot; });
+  std::erase(dispatch_order_, slot);
+  slots_[slot].state = Slot::State::Draining;
+  mechanisms.kernel_ended(ended);
+  slots_[slot].context->kernel_ended(slots_[slot].stream);
 }
 
 /// Until an SM has room for it.

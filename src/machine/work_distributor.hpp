@@ -33,6 +33,9 @@ class WorkDistributor {
   void keep_records() { keeps_records_ = true; }
   /// Something has changed that may let an SM take a block.
   void look_again() { may_place_ = true; }
+  /// The context's launches end here: those that have not arrived are forgotten, kernels that run lose the
+  /// blocks that no SM has, and those on SMs leave at once. All parts have come to now().
+  void kill(const runtime::Context& context, Mechanisms& mechanisms);
   /// Forgets all work, so that nothing refers to the contexts any more.
   void drop();
 
@@ -105,6 +108,7 @@ class WorkDistributor {
     std::uint32_t stream = 0;
     AppId app = 0;
     Cycle last_block_takes = 0;  // at least, from its dispatch to its end
+    bool killed = false;
     std::unique_ptr<workload::KernelSource> source;
     std::deque<std::uint32_t>
         waiting;  // blocks that have left their SM, by residency, the first that left first
@@ -130,6 +134,7 @@ class WorkDistributor {
   /// True: it was its kernel's last.
   bool take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms);
   void wait(sm::FinishedBlock& block, policy::RunningKernel& kernel);
+  void end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms);
   [[nodiscard]] policy::BlockPlace place_of(std::uint32_t number) const;
   [[nodiscard]] policy::RunningKernel& running(arch::KernelSlot slot);
 

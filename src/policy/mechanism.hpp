@@ -1,6 +1,7 @@
 // The moments at which the machine calls what shares it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,18 @@ struct Report {
     std::string kernel;
     std::vector<std::pair<double, double>> points;
   };
+  /// Of one SM.
+  struct Preemption {
+    SmId sm = 0;
+    AppId app = 0;    // from whose blocks it was taken
+    Cycle asked = 0;  // decided
+    Cycle end = 0;    // its last block had left
+    std::array<std::uint32_t, 3> blocks{};  // switched, drained, flushed
+    bool done = true;                       // else it was given back before
+  };
+  /// Those that are kept, of more the first.
+  static constexpr std::size_t kMostPreemptions = 1'000'000;
+  std::vector<Preemption> preemptions;
   std::vector<Number> numbers;
   std::vector<Curve> curves;
   [[nodiscard]] bool empty() const { return numbers.empty() && curves.empty(); }

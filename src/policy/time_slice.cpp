@@ -17,16 +17,12 @@ class TimeSlice final : public PreemptivePolicy {
 
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (!running_) begin(control, kernel.app);
-    divide(control);
+    share(control);
   }
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     scheduler_.kernel_ended(control, kernel);
     if (running_ && !has_kernel(control, *running_)) next(control);
-    divide(control);
-  }
-  void alarm(Control& control) override {
-    next(control);
-    divide(control);
+    share(control);
   }
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report = PreemptivePolicy::report(control);
@@ -35,6 +31,10 @@ class TimeSlice final : public PreemptivePolicy {
   }
 
  private:
+  void turn(Control& control) override {
+    next(control);
+    divide(control);
+  }
   static bool has_kernel(const Control& control, AppId app) {
     return std::any_of(control.kernels().begin(), control.kernels().end(),
                        [app](const RunningKernel& kernel) { return kernel.app == app; });
@@ -42,13 +42,13 @@ class TimeSlice final : public PreemptivePolicy {
   void begin(Control& control, AppId app) {
     running_ = app;
     ++slices_;
-    control.set_alarm(control.now() + slice_.cycles(control.config()));
+    set_turn(control.now() + slice_.cycles(control.config()));
   }
   /// The application behind the one that runs, of those that have a kernel, in the order of the command line.
   void next(Control& control) {
     const AppId last = running_.value_or(0);
     running_.reset();
-    control.set_alarm(kNever);
+    set_turn(kNever);
     for (std::uint32_t step = 1; step <= kMaxApps; ++step) {
       const auto app = static_cast<AppId>((last + step) % kMaxApps);
       if (!has_kernel(control, app)) continue;

@@ -34,6 +34,16 @@ void Context::start() {
   running_ = true;
 }
 
+void Context::kill() {
+  program_ = Task();
+  waiting_.reset();
+  for (Stream& s : streams_) {
+    s.queue.clear();
+    s.copy_until = 0;
+  }
+  device_.kill(*this);
+}
+
 bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }
 
 void Context::pump() {

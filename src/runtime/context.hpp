@@ -28,6 +28,9 @@ class Context final : public Host {
 
   /// Starts the host program anew, from empty memory.
   void start();
+  /// Ends the host program and all its work where they stand; finished() when the machine has let its kernels
+  /// go. Nothing is verified.
+  void kill();
   /// Moves on whatever can: host program, copies, launches. Throws what the host program throws.
   void pump();
   /// True when the host program has ended and all its work is done.

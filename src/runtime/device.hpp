@@ -39,6 +39,9 @@ class Device {
   /// Context::kernel_ended(stream) is called.
   virtual void submit(Context& context, std::uint32_t stream,
                       std::unique_ptr<workload::KernelSource> kernel) = 0;
+  /// Ends the context's kernels, those that run and those on their way: their blocks leave at once. To be
+  /// called at a cycle that was told to be one of the host's.
+  virtual void kill(Context& context) = 0;
   /// A host copy wrote [to, to + bytes). L2 has it, if copies write there, after the launch latency.
   virtual void copied_to_device(AppId app, Address to, std::uint64_t bytes) = 0;
 

@@ -21,7 +21,8 @@ using Barriers = std::array<Barrier, 16>;
 enum class Left : std::uint8_t {
   Ended,    // all its warps have exited
   Stopped,  // to go on where it stands
-  Dropped   // to begin anew
+  Dropped,  // to begin anew
+  Killed    // for good, with its kernel
 };
 
 /// A block leaves with nothing in flight, so that registers are all there, and fences passed. What its

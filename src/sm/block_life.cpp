@@ -1,4 +1,4 @@
-// Blocks that leave before their end: stopped, to go on elsewhere, or dropped, to begin anew.
+// Blocks that leave before their end: stopped, to go on elsewhere, dropped, to begin anew, or killed.
 #include <algorithm>
 
 #include "sm/state.hpp"
@@ -10,6 +10,11 @@ void Sm::stop_block(std::uint32_t residency, arch::ContextMove move) {
 }
 
 void Sm::drop_block(std::uint32_t residency) { state_->ask_to_leave(residency, Left::Dropped, {}); }
+
+void Sm::kill_blocks(KernelSlot slot) {
+  for (const arch::ResidentBlock& block : blocks())
+    if (block.kernel == slot) state_->ask_to_leave(block.residency, Left::Killed, {});
+}
 
 std::vector<arch::ResidentBlock> Sm::blocks() const {
   std::vector<arch::ResidentBlock> blocks;
@@ -33,7 +38,7 @@ void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMov
 }
 
 /// It leaves when memory has performed what it has in flight, and all other results are there; one that is
-/// dropped, at once: what is in flight then finds its warps gone.
+/// dropped or killed, at once: what is in flight then finds its warps gone.
 void Sm::State::look_at_leaving(Block& block, Cycle now) {
   if (!block.waits_to_leave || block.alive == 0) return;
   Cycle at = now;

@@ -239,6 +239,7 @@ SweepPlan expand(SweepFile file) {
           spec.policy = policy;
           spec.seed = seed;
           spec.cycles = file.cycles;
+          spec.instructions = file.instructions;
           spec.series = file.series;
           spec.timeline = file.timeline;
           spec.device_output = false;

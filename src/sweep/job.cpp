@@ -184,6 +184,9 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
     entry.completions = value(i, "completions");
     entry.first_completion = value(i, "first_completion");
     entry.active_cycles = value(i, "active_cycles");
+    if (const std::uint64_t* const counted =
+            counters.find({arch::Scope::App, i, 0, "active_instructions", "", ""}))
+      entry.active_instructions = *counted;
     result.apps.push_back(std::move(entry));
   }
   arch::CounterTable table(spec.apps.size());

@@ -29,6 +29,8 @@ class Reader {
     sweep.policies = policies();
     sweep.seeds = seeds();
     if (const toml::node* node = find("cycles")) sweep.cycles = toml_.whole(*node, "cycles", 1);
+    if (const toml::node* node = find("instructions"))
+      sweep.instructions = toml_.whole(*node, "instructions", 1);
     if (const toml::node* node = find("series")) sweep.series = toml_.whole(*node, "series", 1);
     if (const toml::node* node = find("timeline")) {
       sweep.timeline = toml_.flag(*node, "timeline");
@@ -254,7 +256,7 @@ class Reader {
   const Values& values_;
 };
 
-const std::vector<std::string> kKeys = {"machines", "set",       "policies", "seeds",  "cycles",  "apps",
+const std::vector<std::string> kKeys = {"machines", "set",       "policies", "seeds",  "cycles",  "instructions", "apps",
                                         "combine",  "workloads", "exclude",  "series", "timeline"};
 
 /// The file for `scale`, one of its scales, or for none.

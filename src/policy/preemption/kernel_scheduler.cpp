@@ -22,12 +22,12 @@ bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
 
 Allowed PreemptionSettings::allowed() const {
   const bool all = technique == "chimera";
-  return {all || technique == "switch", all || technique == "drain", all || technique == "flush"};
+  return {all || technique == "switch" || technique == "ideal", all || technique == "drain", all || technique == "flush"};
 }
 
 PreemptionSettings preemption_settings(const SettingReader& read, const std::string& usual_technique) {
   PreemptionSettings settings;
-  settings.technique = read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera"});
+  settings.technique = read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera", "ideal"});
   settings.limit = read.duration("limit", {15, "us"});
   settings.scope =
       read.choice("scope", "sm", {"sm", "blocks"}) == "sm" ? SwitchScope::Sm : SwitchScope::Blocks;
@@ -41,7 +41,8 @@ std::vector<std::pair<std::string, std::string>> with_preemption_settings(
     std::vector<std::pair<std::string, std::string>> settings, const std::string& usual_technique) {
   settings.emplace_back(
       "preempt",
-      "how blocks leave an SM that changes hands: switch, drain, flush or chimera [" + usual_technique + "]");
+      "how blocks leave an SM that changes hands: switch, drain, flush, chimera, or ideal: switched in no "
+      "time [" + usual_technique + "]");
   settings.emplace_back(
       "limit",
       "latency that chimera keeps if it can, and beyond which a preemption counts as a violation: "
@@ -75,7 +76,8 @@ void KernelScheduler::serve(Control& control, std::uint32_t sm, std::uint32_t sl
   Place& place = places_[sm];
   if (!place.changes && place.owner != kNobody && place.owner != slot)
     control.sm(sm).limit_blocks(static_cast<KernelSlot>(place.owner), 0);
-  place = {.owner = slot};
+  place = Place{};
+  place.owner = slot;
   if (slot != kNobody) control.sm(sm).limit_blocks(static_cast<KernelSlot>(slot), kUnlimited);
 }
 
@@ -98,7 +100,35 @@ void KernelScheduler::block_gone(Control& control, SmId sm) {
   if (static_cast<const Control&>(control).sm(sm).resident_blocks(static_cast<KernelSlot>(place.owner)) > 0)
     return;
   done_.push_back({control.now() - place.asked, place.predicted});
+  settle(control, sm, true);
   serve(control, sm, place.next);
+}
+
+void KernelScheduler::settle(const Control& control, std::uint32_t sm, bool done) {
+  const Place& place = places_[sm];
+  if (place.late_from)
+    late_[place.app] +=
+        control.sm(sm).counters(static_cast<KernelSlot>(place.owner)).thread_instructions - *place.late_from;
+  if (!done) ++given_up_;
+  if (events_.size() < Report::kMostPreemptions)
+    events_.push_back({static_cast<SmId>(sm), place.app, place.asked, control.now(), place.blocks, done});
+}
+
+void KernelScheduler::limits_passed(const Control& control) {
+  const Cycle limit = settings_.limit.cycles(control.config());
+  for (std::uint32_t sm = 0; sm < places_.size(); ++sm) {
+    Place& place = places_[sm];
+    if (place.changes && !place.late_from && place.asked + limit <= control.now())
+      place.late_from = control.sm(sm).counters(static_cast<KernelSlot>(place.owner)).thread_instructions;
+  }
+}
+
+Cycle KernelScheduler::next_limit(const View& view) const {
+  const Cycle limit = settings_.limit.cycles(view.config());
+  Cycle next = kNever;
+  for (const Place& place : places_)
+    if (place.changes && !place.late_from) next = std::min(next, place.asked + limit);
+  return next;
 }
 
 void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>& shares) {
@@ -113,8 +143,10 @@ void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>&
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (std::uint32_t sm = 0; sm < places_.size() && missing(i) > 0; ++sm) {
       const Place& place = places_[sm];
-      if (place.changes && place.drains && place.owner == kernels[i].slot && place.next == kNobody)
+      if (place.changes && place.drains && place.owner == kernels[i].slot && place.next == kNobody) {
+        settle(control, sm, false);
         serve(control, sm, kernels[i].slot);
+      }
     }
   }
   std::size_t lacking = 0;
@@ -186,6 +218,7 @@ KernelProgress KernelScheduler::progress_of(const Control& control, const Runnin
 
 double KernelScheduler::switch_cycles(const Control& control, const RunningKernel& kernel,
                                       std::size_t blocks) const {
+  if (settings_.technique == "ideal") return 0;
   const std::uint64_t of_block = context_bytes(control.config().sm, kernel.resources);
   return context_cycles(control.config(),
                         of_block * (settings_.scope == SwitchScope::Sm ? kernel.max_blocks_per_sm : blocks));
@@ -210,6 +243,9 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
   place.next = kNobody;
   place.asked = control.now();
   place.predicted = plan.latency;
+  place.late_from.reset();
+  place.app = kernel.app;
+  place.blocks = {};
   arch::SmControl& sm = control.sm(plan.sm);
   sm.limit_blocks(kernel.slot, 0);
   const auto switched = static_cast<std::size_t>(
@@ -222,7 +258,9 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
     if (block.technique == Technique::Flush) sm.drop_block(block.residency);
     // One whose warps have all exited only waits for its stores, and ends.
     const bool leaves = block.technique != Technique::Drain && stops(sm, block.residency);
-    ++blocks_[static_cast<std::size_t>(leaves ? block.technique : Technique::Drain)];
+    const auto how = static_cast<std::size_t>(leaves ? block.technique : Technique::Drain);
+    ++blocks_[how];
+    ++place.blocks[how];
     if (!leaves) continue;
     place.drains = false;
     if (block.technique == Technique::Flush)
@@ -240,6 +278,11 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preempted_blocks_flushed",
          static_cast<double>(blocks_[static_cast<std::size_t>(Technique::Flush)]));
   number("flushed_warp_instructions", static_cast<double>(flushed_instructions_));
+  number("preemptions_given_up", static_cast<double>(given_up_));
+  for (std::size_t app = 0; app < late_.size(); ++app)
+    if (late_[app] != 0)
+      to.numbers.push_back({"late_thread_instructions", static_cast<double>(late_[app]), static_cast<AppId>(app)});
+  to.preemptions = events_;
   if (done_.empty()) return;
   std::vector<Cycle> latencies;
   for (const Preemption& preemption : done_) latencies.push_back(preemption.latency);
@@ -255,14 +298,36 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preemption_latency_p95", part(0.95));
   number("preemption_latency_p99", part(0.99));
   number("preemption_latency_max", static_cast<double>(latencies.back()));
+  report_estimates(to, limit);
+}
+
+/// How good the estimates were on which the choice of techniques rests.
+void KernelScheduler::report_estimates(Report& to, Cycle limit) const {
   double predicted = 0;
   double actual = 0;
+  std::vector<double> ratios;
+  std::vector<double> errors;  // of late ones that were to be in time
   for (const Preemption& preemption : done_) {
-    if (preemption.predicted == kMostCost) continue;
+    if (!preemption.was_predicted()) continue;
+    const auto latency = static_cast<double>(preemption.latency);
     predicted += preemption.predicted;
-    actual += static_cast<double>(preemption.latency);
+    actual += latency;
+    if (latency > 0) ratios.push_back(preemption.predicted / latency);
+    if (preemption.latency > limit && preemption.predicted <= static_cast<double>(limit))
+      errors.push_back(latency - preemption.predicted);
   }
+  const auto number = [&](const std::string& name, double value) { to.numbers.push_back({name, value, {}}); };
   if (actual > 0) number("predicted_over_actual_latency", predicted / actual);
+  std::sort(ratios.begin(), ratios.end());
+  if (!ratios.empty()) {
+    number("predicted_over_actual_p5", percentile(ratios, 0.05));
+    number("predicted_over_actual_p50", percentile(ratios, 0.5));
+    number("predicted_over_actual_p95", percentile(ratios, 0.95));
+  }
+  number("underestimated_preemptions", static_cast<double>(errors.size()));
+  if (!errors.empty())
+    number("underestimated_by_mean",
+           std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()));
 }
 
 }  // namespace gpumux::policy

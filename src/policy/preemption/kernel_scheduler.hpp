@@ -18,7 +18,7 @@ namespace gpumux::policy {
 
 /// How blocks are taken off SMs: settings of every policy that preempts.
 struct PreemptionSettings {
-  std::string technique;  // switch, drain, flush, chimera
+  std::string technique;  // switch, drain, flush, chimera, ideal
   arch::Duration limit;   // latency that chimera tries to keep, and beyond which a preemption is a violation
   SwitchScope scope = SwitchScope::Sm;
   DrainOverhead drain = DrainOverhead::ToMost;
@@ -39,6 +39,10 @@ class KernelScheduler {
   void assign(Control& control, const std::vector<std::uint32_t>& shares);
   /// To be called at block_left() and block_ended(): hands the SM over if it is empty.
   void block_gone(Control& control, SmId sm);
+  /// To be called at next_limit() or soon after: preemptions that are not done by then are late.
+  void limits_passed(const Control& control);
+  /// When the next preemption that is under way will be late; kNever: none.
+  [[nodiscard]] Cycle next_limit(const View& view) const;
   /// And at kernel_ended(), before assign().
   void kernel_ended(Control& control, const RunningKernel& kernel);
   /// What a policy with it needs.
@@ -57,14 +61,21 @@ class KernelScheduler {
     Cycle asked = 0;                // when it was
     double predicted = 0;           // cycles
     bool drains = false;            // all of its blocks run to their ends, so it may still be given back
+    std::optional<std::uint64_t> late_from;  // thread instructions of its owner there when the limit passed
+    AppId app = 0;                           // the owner's
+    std::array<std::uint32_t, kTechniques> blocks{};
     [[nodiscard]] std::uint32_t holder() const { return changes ? next : owner; }
   };
   /// One SM taken from a kernel.
   struct Preemption {
     Cycle latency = 0;     // from the decision until its last block had left
     double predicted = 0;  // kMostCost: it could not be
+    [[nodiscard]] bool was_predicted() const { return predicted != kMostCost; }
   };
   void serve(Control& control, std::uint32_t sm, std::uint32_t slot);
+  /// The owner's blocks leave it no more, or have left it.
+  void settle(const Control& control, std::uint32_t sm, bool done);
+  void report_estimates(Report& to, Cycle limit) const;
   void take(Control& control, const RunningKernel& kernel, std::size_t count);
   [[nodiscard]] SmPlan plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
                             const KernelProgress& progress) const;
@@ -78,6 +89,9 @@ class KernelScheduler {
   std::vector<Preemption> done_;
   std::array<std::uint64_t, kTechniques> blocks_{};  // by technique
   std::uint64_t flushed_instructions_ = 0;
+  std::uint64_t given_up_ = 0;                     // preemptions
+  std::array<std::uint64_t, kMaxApps> late_{};     // thread instructions, by application
+  std::vector<Report::Preemption> events_;
 };
 
 }  // namespace gpumux::policy

@@ -2,6 +2,7 @@
 // whenever that may have changed, and the kernel scheduler sees to it.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "policy/preemption/kernel_scheduler.hpp"
@@ -12,10 +13,18 @@ class PreemptivePolicy : public Policy {
  public:
   explicit PreemptivePolicy(PreemptionSettings settings) : scheduler_(std::move(settings)) {}
 
-  void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
+  void kernel_arrived(Control& control, const RunningKernel&) override { share(control); }
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     scheduler_.kernel_ended(control, kernel);
-    divide(control);
+    share(control);
+  }
+  void alarm(Control& control) final {
+    scheduler_.limits_passed(control);
+    if (control.now() >= turn_at_) {
+      turn_at_ = kNever;
+      turn(control);
+    }
+    set_alarm(control);
   }
   void block_ended(Control& control, const RunningKernel&, SmId sm) override {
     scheduler_.block_gone(control, sm);
@@ -33,7 +42,19 @@ class PreemptivePolicy : public Policy {
  protected:
   /// Calls scheduler_.assign().
   virtual void divide(Control& control) = 0;
+  /// turn() is called then, or soon after.
+  void set_turn(Cycle at) { turn_at_ = at; }
+  virtual void turn(Control&) {}
+  /// Divides SMs anew, and sets the alarm that follows from it.
+  void share(Control& control) {
+    divide(control);
+    set_alarm(control);
+  }
   KernelScheduler scheduler_;
+
+ private:
+  void set_alarm(Control& control) { control.set_alarm(std::min(turn_at_, scheduler_.next_limit(control))); }
+  Cycle turn_at_ = kNever;
 };
 
 /// One whose shares follow what kernels need (sm_division.hpp): near the end of a grid that falls.

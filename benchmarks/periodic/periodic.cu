@@ -1,0 +1,13 @@
+// A task of known length: each thread walks a quadratic sequence, an integer multiply-add that waits
+// for the last one at each step. The block takes the shared memory of a whole SM, so that each has an SM alone.
+#include <cstdint>
+
+extern "C" __global__ void walk_sequence(std::uint32_t* values, std::uint32_t steps) {
+  __shared__ std::uint32_t whole[12288];
+  const std::uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
+  std::uint32_t value = values[at];
+#pragma unroll 16
+  for (std::uint32_t step = 0; step < steps; ++step) value = value * value + 1013904223u;
+  whole[threadIdx.x] = value;
+  values[at] = whole[threadIdx.x];
+}
