@@ -1,5 +1,5 @@
-// The synthetic real-time task of chimera15 section 4.1: it asks for half of the SMs, has them for a fixed time,
-// and is launched again and again (`every=1ms,deadline=215us,late=kill` beside its settings).
+// The synthetic real-time task of chimera15 section 4.1: it asks for half of the SMs, has them for a fixed
+// time, and is launched again and again (`every=1ms,deadline=215us,late=kill` beside its settings).
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/periodic.ptx.hpp"
 
@@ -42,7 +42,8 @@ class Periodic final : public KernelProgram {
 // 200 us on chimera15-fermi30, of which 15 SMs are half.
 [[maybe_unused]] const bool registered = register_kernel_app<Periodic>({
     .name = "chimera15/RT",
-    .description = "a task of fixed length on SMs of its own, to be launched periodically (chimera15 section 4.1)",
+    .description =
+        "a task of fixed length on SMs of its own, to be launched periodically (chimera15 section 4.1)",
     .params = {{"blocks", 15, 1, 65535, "thread blocks, each of which takes 48 KB of shared memory"},
                {"steps", 27920, 16, 1 << 24, "of the sequence, one multiply-add each, a multiple of 16"}},
     .ptx_file = "benchmarks/periodic/periodic.ptx",

@@ -31,4 +31,9 @@ inline constexpr std::array kCodeLevelWords = {"machine", "ptx"};
 enum class DramOrder : std::uint8_t { FrFcfs, Fcfs };
 inline constexpr std::array kDramOrderWords = {"frfcfs", "fcfs"};
 
+/// How the context of a thread block that is switched leaves its SM and comes back: as packets to memory and
+/// back, or in a time that the SM's part of the bandwidth takes for it, which nobody else feels.
+enum class ContextMoves : std::uint8_t { Traffic, Halt };
+inline constexpr std::array kContextMovesWords = {"traffic", "halt"};
+
 }  // namespace gpumux::arch

@@ -164,6 +164,7 @@ struct RuntimeConfig {
   std::uint32_t blocks_per_cycle = 1;  // dispatched by the whole GPU, at most one to an SM
   double copy_bytes_per_second = 0;    // host copies; 0: they take no time
   bool copies_write_l2 = false;        // data copied to the device lies in L2, a launch latency later
+  ContextMoves context_moves = ContextMoves::Traffic;
   std::uint64_t max_warp_instructions =
       20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
   std::uint32_t heap_bytes = 8U << 20U;   // for malloc in the kernels of one application

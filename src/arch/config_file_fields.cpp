@@ -342,6 +342,10 @@ void add_memory(Fields& f) {
         kMaxKernelSlots, "kernels", "running at once on the GPU");
   count(f, "runtime.blocks_per_cycle", GPUMUX_MEMBER(runtime.blocks_per_cycle), 1, 4096, "blocks",
         "dispatched per core cycle over the whole GPU, at most one to an SM");
+  choice(f, "runtime.context_moves", GPUMUX_BYTE(runtime.context_moves), kContextMovesWords,
+         "how the context of a switched thread block moves: traffic: through L2 and DRAM; halt: in the time "
+         "that "
+         "the SM's part of the DRAM's bandwidth takes, felt by nobody else");
   number(f, "runtime.copy_bytes_per_second", GPUMUX_MEMBER(runtime.copy_bytes_per_second), 0, 1e15,
          "bytes per second", "of copies between host and device; 0: they take no time");
   flag(f, "runtime.copies_write_l2", GPUMUX_MEMBER(runtime.copies_write_l2),

@@ -34,6 +34,8 @@ struct ResidentBlock {
 struct ContextMove {
   Cycle save = 0;
   Cycle restore = 0;
+  std::uint32_t lines = 0;  // of 128 bytes that go to memory when it has nothing else in flight, and come
+                            // back before it issues; within these times, too
 };
 
 /// PROBE(type, name, parameters, arguments).

@@ -114,7 +114,8 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
     at = end;
   }
   ArrivalSpec spec;
-  if (const auto late = found.find("late"); late != found.end()) read(spec, late->first, late->second, folder);
+  if (const auto late = found.find("late"); late != found.end())
+    read(spec, late->first, late->second, folder);
   for (const auto& [key, value] : found) {
     read(spec, key, value, folder);
     const bool changes_runs = key != "priority" && ((key != "deadline" && key != "late") || spec.kills_late);

@@ -26,7 +26,8 @@ struct ArrivalSpec {
   bool kills_late = false;                 // a run that has not ended by its deadline is ended then
   std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
   std::string times_text;      // what says when they are, as given; empty: nothing
-  /// For the identity of an application. Priority changes no run alone, nor does a deadline that kills nobody.
+  /// For the identity of an application. Priority changes no run alone, nor does a deadline that kills
+  /// nobody.
   [[nodiscard]] std::string identity() const { return times_text.empty() ? "" : " arrivals " + times_text; }
   /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
   [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }
@@ -43,9 +44,9 @@ struct ArrivalSpec {
 /// What became of the requests of one application, in core cycles.
 struct RequestResult {
   std::uint64_t arrived = 0;
-  std::vector<Cycle> turnaround;  // of those that are done, from arrival to end
-  std::optional<Cycle> deadline;  // of each, from its arrival
-  std::uint64_t missed = 0;       // that ended after their deadline, or had not when it passed
+  std::vector<Cycle> turnaround;        // of those that are done, from arrival to end
+  std::optional<Cycle> deadline;        // of each, from its arrival
+  std::uint64_t missed = 0;             // that ended after their deadline, or had not when it passed
   std::optional<std::uint64_t> killed;  // of these, where they are: ended at their deadline, or never begun
   [[nodiscard]] std::uint64_t done() const { return turnaround.size(); }
 };

@@ -87,8 +87,8 @@ struct AppResult {
   arch::KernelCounters counters;         // sums over SMs and kernels
   arch::MemoryCounters memory_counters;  // sums over partitions
   std::uint64_t completions = 0;
-  Cycle first_completion = 0;          // cycle at which the first run ended; 0: none did
-  Cycle active_cycles = 0;             // cycles that count for its IPC: the whole run, or
+  Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
+  Cycle active_cycles = 0;     // cycles that count for its IPC: the whole run, or
   std::optional<std::uint64_t>
       active_instructions;  // with RunSpec::instructions, those until it counted as ended, with these
   std::optional<MemoryReport> memory;  // of runs with a memory scheme

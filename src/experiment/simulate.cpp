@@ -118,8 +118,7 @@ class Programs {
  private:
   [[nodiscard]] bool has_ended(std::size_t i) const {
     if ((lists_ >> i & 1U) != 0) return requests_[i].all_done();
-    return results_[i].completions > 0 || results_[i].active_instructions ||
-           (had_its_time_ >> i & 1U) != 0;
+    return results_[i].completions > 0 || results_[i].active_instructions || (had_its_time_ >> i & 1U) != 0;
   }
   [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
   [[nodiscard]] std::uint64_t executed(std::size_t i) const {
@@ -140,10 +139,10 @@ class Programs {
   std::vector<AppResult> results_;
   std::vector<Requests> requests_;  // by application, as all below
   std::vector<bool> reported_;
-  std::vector<bool> running_;   // a run has begun and has not ended
-  std::vector<Cycle> started_;  // the last one
-  std::uint32_t lists_ = 0;     // whose requests are listed, as bits
-  std::vector<bool> killed_;    // its run has been, and the machine has not let it go
+  std::vector<bool> running_;       // a run has begun and has not ended
+  std::vector<Cycle> started_;      // the last one
+  std::uint32_t lists_ = 0;         // whose requests are listed, as bits
+  std::vector<bool> killed_;        // its run has been, and the machine has not let it go
   std::uint32_t had_its_time_ = 0;  // whose run has been killed, as bits
 };
 
@@ -225,13 +224,15 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
                                           spec.timeline};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
+  std::vector<arch::Instance> instances = policy->instances(config, spec.apps.size());
   machine::Gpu gpu(config, std::move(policy),
                    {.threads = spec.threads,
                     .no_skip = spec.no_skip,
                     .record = record,
                     .memory = memory,
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
-                    .observers = spec.observers});
+                    .observers = spec.observers,
+                    .instances = std::move(instances)});
   Programs programs(spec, gpu);
   struct DropWork {
     machine::Gpu& gpu;

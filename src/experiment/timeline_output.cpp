@@ -133,11 +133,12 @@ class Writer {
     std::string how;
     for (const auto& [blocks, name] : {std::pair{switched, "switch"}, {drained, "drain"}, {flushed, "flush"}})
       if (blocks != 0) how += (how.empty() ? "" : " + ") + std::string(name);
-    event(R"({{"ph": "X", "cat": "preemption", "name": "{}", "pid": {}, "tid": {}, {}, "args": {{"app": {}, )"
-          R"("switched": {}, "drained": {}, "flushed": {}, "begin_cycle": {}, "end_cycle": {}, "done": {}}}}})",
-          how.empty() ? "preempt" : how, process, thread(process, kThreadsPerProcess - 2, "preemption"),
-          span(preemption.asked, preemption.end), preemption.app, switched, drained, flushed, preemption.asked,
-          preemption.end, preemption.done);
+    event(
+        R"({{"ph": "X", "cat": "preemption", "name": "{}", "pid": {}, "tid": {}, {}, "args": {{"app": {}, )"
+        R"("switched": {}, "drained": {}, "flushed": {}, "begin_cycle": {}, "end_cycle": {}, "done": {}}}}})",
+        how.empty() ? "preempt" : how, process, thread(process, kThreadsPerProcess - 2, "preemption"),
+        span(preemption.asked, preemption.end), preemption.app, switched, drained, flushed, preemption.asked,
+        preemption.end, preemption.done);
   }
 
   void add_block(const Timeline::Block& block) {

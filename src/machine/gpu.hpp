@@ -39,6 +39,8 @@ class Gpu final : public runtime::Device, public policy::Control {
     /// The usual one if there is none.
     std::unique_ptr<policy::BlockScheduler> blocks;
     std::vector<std::shared_ptr<policy::Observer>> observers;
+    /// By application; empty: all share the machine.
+    std::vector<arch::Instance> instances;
   };
   Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;

@@ -14,8 +14,13 @@ constexpr Cycle kLongestRun = 1024;
 
 }  // namespace
 
-Parts::Parts(const arch::MachineConfig& config, unsigned threads, bool no_skip)
-    : map_(config), network_(config), windows_{network_.window}, crew_(threads), no_skip_(no_skip) {
+Parts::Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances,
+             unsigned threads, bool no_skip)
+    : map_(config, instances),
+      network_(config),
+      windows_{network_.window},
+      crew_(threads),
+      no_skip_(no_skip) {
   build(config);
   std::vector<arch::SmMailbox*> sm_boxes;
   std::vector<arch::PartitionMailbox*> partition_boxes;

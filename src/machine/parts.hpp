@@ -30,7 +30,8 @@ struct Span;
 class Parts {
  public:
   /// `no_skip`: parts are run also while nothing can happen in them.
-  Parts(const arch::MachineConfig& config, unsigned threads, bool no_skip);
+  Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances, unsigned threads,
+        bool no_skip);
 
   [[nodiscard]] std::uint32_t sms() const { return static_cast<std::uint32_t>(sms_.size()); }
   [[nodiscard]] sm::Sm& sm(std::uint32_t i) { return *sms_[i]; }

@@ -10,9 +10,12 @@ namespace gpumux::machine {
 
 using policy::RunningKernel;
 
-WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts)
+WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts,
+                                 std::vector<arch::Instance> instances)
     : config_(config),
       parts_(parts),
+      instances_(std::move(instances)),
+      next_sm_(instances_.size(), 0),
       slots_(arch::kMaxKernelSlots),
       free_places_(config.sms, config.sm.max_blocks >= 64 ? ~std::uint64_t{0}
                                                           : (std::uint64_t{1} << config.sm.max_blocks) - 1),
@@ -131,7 +134,8 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   context.refills_independently = slot.source->refills_independently();
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     parts_.sm(i).bind_kernel(id, context);
-    if (config_.l1.flush_at_kernel_start) parts_.sm(i).flush_l1();
+    if (config_.l1.flush_at_kernel_start && (instances_.empty() || instances_[slot.app].has_sm(i)))
+      parts_.sm(i).flush_l1();
   }
   running_.push_back(kernel);
   look_again();
@@ -158,12 +162,30 @@ void WorkDistributor::dispatch(Mechanisms& mechanisms) {
 
 /// One block per SM and cycle; false when none could be placed.
 bool WorkDistributor::dispatch_in(Cycle start, Mechanisms& mechanisms) {
+  if (!instances_.empty()) {
+    bool some = false;
+    for (std::size_t i = 0; i < instances_.size(); ++i) some = dispatch_within(i, start, mechanisms) || some;
+    return some;
+  }
   std::uint32_t dispatched = 0;
   offered_.clear();
   mechanisms.block_scheduler().order(parts_.sms(), offered_);
   for (const SmId sm : offered_) {
     if (!dispatch_to(sm, start, mechanisms)) continue;
     if (++dispatched == config_.runtime.blocks_per_cycle) break;
+  }
+  return dispatched != 0;
+}
+
+bool WorkDistributor::dispatch_within(std::size_t instance, Cycle start, Mechanisms& mechanisms) {
+  const arch::Instance& within = instances_[instance];
+  std::uint32_t dispatched = 0;
+  const std::uint32_t first = next_sm_[instance];
+  for (std::uint32_t i = 0; i < within.sms && dispatched < config_.runtime.blocks_per_cycle; ++i) {
+    const std::uint32_t sm = (first + i) % within.sms;
+    if (!dispatch_to(static_cast<SmId>(within.first_sm + sm), start, mechanisms)) continue;
+    next_sm_[instance] = (sm + 1) % within.sms;
+    ++dispatched;
   }
   return dispatched != 0;
 }

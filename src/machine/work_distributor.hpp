@@ -21,7 +21,8 @@ namespace gpumux::machine {
 
 class WorkDistributor {
  public:
-  WorkDistributor(const arch::MachineConfig& config, Parts& parts);
+  /// `instances`: by application; empty: all share the machine.
+  WorkDistributor(const arch::MachineConfig& config, Parts& parts, std::vector<arch::Instance> instances);
 
   // --- what is asked for --------------------------------------------------------------------------------
   /// A launch and a copy are as long on their way to the machine.
@@ -126,6 +127,8 @@ class WorkDistributor {
   void admit(Submitted submitted, Mechanisms& mechanisms);
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
   bool dispatch_in(Cycle start, Mechanisms& mechanisms);
+  /// The same in an instance, which has a dispatcher of its own.
+  bool dispatch_within(std::size_t instance, Cycle start, Mechanisms& mechanisms);
   bool dispatch_to(SmId sm, Cycle start, Mechanisms& mechanisms);
   void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms);
   /// The next block of the kernel, new or one that has left its SM, for this place.
@@ -140,8 +143,10 @@ class WorkDistributor {
 
   const arch::MachineConfig& config_;
   Parts& parts_;
-  std::deque<Submitted> submitted_;  // in order of arrival
-  std::deque<CopiedBytes> copied_;   // in order of arrival
+  std::vector<arch::Instance> instances_;
+  std::vector<std::uint32_t> next_sm_;  // by instance: behind the one that took the last block
+  std::deque<Submitted> submitted_;     // in order of arrival
+  std::deque<CopiedBytes> copied_;      // in order of arrival
   std::vector<Slot> slots_;
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;

@@ -47,7 +47,7 @@ PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(con
   const arch::AddressBits bits = arch::address_bits(config.l2, config.dram);
   constexpr unsigned kLineBits = std::countr_zero(std::uint64_t{kLineBytes});
   constexpr std::uint64_t kLines = (std::uint64_t{1} << kAppLineShift) - 1;
-  mapped_ = true;
+  elsewhere_ = mapped_ = true;
   counts_channels_ = bits.counts_channels;
   std::uint64_t slice = 0;
   std::uint64_t banks = bits.bank >> kLineBits;
@@ -65,6 +65,17 @@ PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(con
     below = bits.channel == 0 ? 0 : (std::uint64_t{1} << std::countr_zero(bits.channel >> kLineBits)) - 1;
   }
   unit_shift_ = static_cast<unsigned>(std::popcount(below & ~slice));
+}
+
+PartitionMap::PartitionMap(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances)
+    : PartitionMap(config) {
+  for (const arch::Instance& instance : instances) {
+    arch::MachineConfig part = config;
+    part.l2.partitions = instance.partitions;
+    instances_.emplace_back(part);
+    instances_.back().first_ = static_cast<PartitionId>(instance.first_partition);
+  }
+  elsewhere_ = mapped_ || !instances_.empty();
 }
 
 inline PartitionMap::Mapped PartitionMap::mapped(std::uint64_t line) const {
@@ -86,7 +97,13 @@ inline PartitionMap::Mapped PartitionMap::mapped(std::uint64_t line) const {
           hash_.permute(low, slice_line >> unit_shift_, rotation_[(line >> kAppLineShift) % kMaxApps])};
 }
 
-PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
+PartitionMap::Place PartitionMap::locate_elsewhere(std::uint64_t line) const {
+  if (!instances_.empty()) {
+    const PartitionMap& own = instances_[(line >> kAppLineShift) - 1];
+    Place place = own.locate(line);
+    place.partition = static_cast<PartitionId>(place.partition + own.first_);
+    return place;
+  }
   const Mapped to = mapped(line);
   const auto slice = static_cast<std::uint32_t>(by_partitions_.quotient(to.n));
   return {static_cast<PartitionId>(to.n - slice * by_partitions_.divisor()), static_cast<std::uint8_t>(slice),
@@ -94,7 +111,11 @@ PartitionMap::Place PartitionMap::locate_mapped(std::uint64_t line) const {
           to.slice_line};
 }
 
-PartitionId PartitionMap::partition_mapped(std::uint64_t line) const {
+PartitionId PartitionMap::partition_elsewhere(std::uint64_t line) const {
+  if (!instances_.empty()) {
+    const PartitionMap& own = instances_[(line >> kAppLineShift) - 1];
+    return static_cast<PartitionId>(own.partition(line) + own.first_);
+  }
   return static_cast<PartitionId>(by_partitions_.remainder(mapped(line).n));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arch/config.hpp"
+#include "arch/instance.hpp"
 #include "base/types.hpp"
 #include "noc/bit_field.hpp"
 #include "noc/divider.hpp"
@@ -28,10 +29,13 @@ class PartitionMap {
   explicit PartitionMap(const arch::L2Config& config);
   /// With dram.address_map, units are what it gives a channel's slice: see arch/address_bits.hpp.
   explicit PartitionMap(const arch::MachineConfig& config);
+  /// Lines of an application lie in its instance alone, spread there as over the partitions of a machine that
+  /// has so many. `instances`: by application; empty: each has all.
+  PartitionMap(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances);
   /// line = device address / 128.
   [[nodiscard]] PartitionId partition(std::uint64_t line) const {
-    if (mapped_) [[unlikely]]
-      return partition_mapped(line);
+    if (elsewhere_) [[unlikely]]
+      return partition_elsewhere(line);
     return locate(line).partition;
   }
   [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }
@@ -46,8 +50,8 @@ class PartitionMap {
     std::uint64_t slice_line;  // within the slice, dense, without the application: for L2 sets
   };
   [[nodiscard]] Place locate(std::uint64_t line) const {
-    if (mapped_) [[unlikely]]
-      return locate_mapped(line);
+    if (elsewhere_) [[unlikely]]
+      return locate_elsewhere(line);
     const std::uint64_t app = line >> kAppLineShift;
     const std::uint64_t within = line & ((std::uint64_t{1} << kAppLineShift) - 1);
     const std::uint64_t unit = by_unit_lines_.quotient(within);
@@ -84,11 +88,15 @@ class PartitionMap {
     std::uint32_t n;           // slice * partitions + partition
   };
   [[nodiscard]] Mapped mapped(std::uint64_t line) const;
-  [[nodiscard]] Place locate_mapped(std::uint64_t line) const;
-  [[nodiscard]] PartitionId partition_mapped(std::uint64_t line) const;
+  /// With an address map, or in instances.
+  [[nodiscard]] Place locate_elsewhere(std::uint64_t line) const;
+  [[nodiscard]] PartitionId partition_elsewhere(std::uint64_t line) const;
 
   std::uint32_t slices_;
+  bool elsewhere_ = false;  // mapped_ or instances_
   bool mapped_ = false;
+  std::vector<PartitionMap> instances_;  // by application
+  PartitionId first_ = 0;                // of an instance
   Divider by_unit_lines_;
   Divider by_units_;
   Divider by_partitions_;

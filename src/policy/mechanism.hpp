@@ -50,9 +50,9 @@ struct Report {
   /// Of one SM.
   struct Preemption {
     SmId sm = 0;
-    AppId app = 0;    // from whose blocks it was taken
-    Cycle asked = 0;  // decided
-    Cycle end = 0;    // its last block had left
+    AppId app = 0;                          // from whose blocks it was taken
+    Cycle asked = 0;                        // decided
+    Cycle end = 0;                          // its last block had left
     std::array<std::uint32_t, 3> blocks{};  // switched, drained, flushed
     bool done = true;                       // else it was given back before
   };

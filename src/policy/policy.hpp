@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arch/config.hpp"
+#include "arch/instance.hpp"
 #include "policy/mechanism.hpp"
 #include "policy/profile.hpp"
 
@@ -22,6 +23,11 @@ class Policy : public Mechanism {
  public:
   /// Throws UserError when the settings are impossible for so many applications on the machine.
   virtual void check(const arch::MachineConfig&, std::size_t) const {}
+  /// Parts of the machine that the applications have for themselves, by AppId; empty: they share it. For a
+  /// choice that check() has let through.
+  [[nodiscard]] virtual std::vector<arch::Instance> instances(const arch::MachineConfig&, std::size_t) const {
+    return {};
+  }
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}

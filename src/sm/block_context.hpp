@@ -38,6 +38,7 @@ struct BlockContext {
   std::uint64_t instructions = 0;  // that it has issued so far
   Cycle cycles = 0;                // that it has been on SMs
   Cycle restore = 0;               // from its next dispatch until all this is on its SM
+  std::uint32_t lines = 0;         // that come back from memory then
 };
 
 }  // namespace gpumux::sm

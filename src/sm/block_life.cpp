@@ -32,6 +32,7 @@ void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMov
   if (block == nullptr || (how == Left::Dropped && !table.may_restart(*block))) return;
   block->leave_from = known_now() + move.save;
   block->restore = move.restore;
+  block->context_lines = block->restore_lines = move.lines;
   table.ask_to_leave(*block, how);
   stage.hold(*block);
   look_at_leaving(*block, known_now());
@@ -41,9 +42,15 @@ void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMov
 /// dropped or killed, at once: what is in flight then finds its warps gone.
 void Sm::State::look_at_leaving(Block& block, Cycle now) {
   if (!block.waits_to_leave || block.alive == 0) return;
+  if (block.move != 0 && block.leaves == Left::Stopped) return;
   Cycle at = now;
   if (block.leaves == Left::Stopped) {
     if (table.in_flight(block)) return;
+    if (block.context_lines > 0) {
+      begin_move(block, true, block.context_lines, now);
+      block.context_lines = 0;
+      return;
+    }
     at = std::max({at, block.leave_from, block.last_time, stage.results_at(block)});
     for (const std::uint16_t slot : block.warps) {
       const Warp& warp = table.warp(slot);
@@ -53,6 +60,33 @@ void Sm::State::look_at_leaving(Block& block, Cycle now) {
   }
   table.leaves_at(block, at);
   find_rare();
+}
+
+/// A place in memory of its own, above all that its application allocates.
+void Sm::State::begin_move(Block& block, bool save, std::uint32_t lines, Cycle now) {
+  constexpr std::uint64_t kFirst = std::uint64_t{1} << (kAppLineShift - 1);
+  constexpr std::uint64_t kLinesEach = 4096;  // 512 KB, more than an SM has
+  GPUMUX_CHECK(lines <= kLinesEach);
+  block.move = ++moves;
+  block.lines_out = lines;
+  lsu.move_context(save, first_line_of(block.app) + kFirst + block.residency * kLinesEach, lines,
+                   block.kernel, block.app, block.move, now);
+}
+
+void Sm::State::context_moved(std::uint32_t move, Cycle now) {
+  for (const std::uint8_t index : table.order()) {
+    Block& block = table.block(index);
+    if (block.move != move) continue;
+    if (--block.lines_out > 0) return;
+    block.move = 0;
+    if (block.restores) {
+      block.restores = false;
+      stage.admit(std::uint32_t{1} << block.kernel, gate, now);
+    }
+    look_at_leaving(block, now);
+    return;
+  }
+  // It has been dropped or killed since.
 }
 
 void Sm::State::hand_over(Block& block, Cycle now) {

@@ -179,6 +179,7 @@ BlockContext BlockTable::context_of(const Block& block) const {
   context.instructions = issued(block);
   context.cycles = block.cycles_before + block.finish_at - block.began;
   context.restore = block.restore;
+  context.lines = block.restore_lines;
   for (const std::uint16_t slot : block.warps) {
     const Warp& warp = warps_[slot];
     const bool alive = (block.alive_warps >> warp.index & 1U) != 0;

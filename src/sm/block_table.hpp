@@ -40,13 +40,19 @@ struct Block {
   std::uint64_t alive_warps = 0;  // by index within the block
   Barriers barriers{};
   bool resident = false;
-  Left leaves = Left::Ended;    // as has been asked; it then issues nothing more
-  bool waits_to_leave = false;  // it is not known when
-  Cycle leave_from = 0;         // not before
-  Cycle restore = 0;            // that its context takes where it goes
-  std::uint64_t supplied = 0;   // records that its stream has given, issued or not
-  Cycle began = 0;              // dispatched to this SM
-  Cycle cycles_before = 0;      // that it was on others
+  Left leaves = Left::Ended;        // as has been asked; it then issues nothing more
+  bool waits_to_leave = false;      // it is not known when
+  Cycle leave_from = 0;             // not before
+  Cycle restore = 0;                // that its context takes where it goes
+  std::uint32_t context_lines = 0;  // of it that have yet to begin to go to memory
+  std::uint32_t restore_lines = 0;  // and that are to come back
+  std::uint32_t move = 0;           // the move of its context, to memory or back, that is under way; 0: none
+  std::uint32_t lines_out = 0;      // of that
+  bool restores = false;            // it comes back: until it has, nothing issues
+  std::uint64_t supplied = 0;       // records that its stream has given, issued or not
+  Cycle began = 0;                  // dispatched to this SM
+  Cycle cycles_before = 0;          // that it was on others
+  [[nodiscard]] bool may_issue() const { return leaves == Left::Ended && !restores; }
 };
 
 class BlockTable {

@@ -58,8 +58,12 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   if (table.resident(slot) == 1) choose_carveout(start);
   if (memory_controlled && first_of_app) memory_arrived(app, start);
 
+  if (context != nullptr && context->lines > 0) {
+    block.restores = true;
+    begin_move(block, false, context->lines, start);
+  }
   front.launched(block);
-  stage.launched(block, gate.open(slot), start);
+  stage.launched(block, gate.open(slot) && block.may_issue(), start);
   warps_changed(slot, start);
 }
 

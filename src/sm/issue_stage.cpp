@@ -116,7 +116,7 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
     if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const WarpMask bit = WarpMask{1} << warp.local;
-    const bool open = gate.open(warp.kernel) && table_.block(warp.block).leaves == Left::Ended;
+    const bool open = gate.open(warp.kernel) && table_.block(warp.block).may_issue();
     scheduler.allowed = open ? scheduler.allowed | bit : scheduler.allowed & ~bit;
   }
   for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;

@@ -77,6 +77,11 @@ class LoadStoreUnit {
     ++outstanding_[kernel];
   }
 
+  /// Sends `lines` of a block's context to memory, or asks for them; they leave after `now`, before misses.
+  /// Listener::context_moved(move) is called for each that has come there or here.
+  void move_context(bool save, std::uint64_t first_line, std::uint32_t lines, arch::KernelSlot kernel,
+                    AppId app, std::uint32_t move, Cycle now);
+
   // --- time: call what is due in a cycle, in this order ----------------------------------------------
   /// Replies and credits that have come by `begin`, from which on the unit is run.
   void take(Cycle begin, Cycle credits_known) { network_.take(begin, credits_known); }

@@ -282,6 +282,21 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
   } while (network_.next_send() <= now);
 }
 
+template <typename Listener>
+void LoadStoreUnit<Listener>::move_context(bool save, std::uint64_t first_line, std::uint32_t lines,
+                                           arch::KernelSlot kernel, AppId app, std::uint32_t move,
+                                           Cycle now) {
+  constexpr std::uint8_t kWhole = (1U << kSectorsPerLine) - 1;
+  for (std::uint32_t i = 0; i < lines; ++i) {
+    const std::uint32_t request =
+        network_.make(first_line + i, save ? Purpose::ContextSave : Purpose::ContextRestore, kernel, app,
+                      move, kWhole, now);
+    if (save) network_.carry(request, kLineBytes);
+    network_.queue_side(request);
+    ++outstanding_[kernel];
+  }
+}
+
 /// What the next replies will touch, one thing after the other.
 template <typename Listener>
 [[gnu::always_inline]] inline void LoadStoreUnit<Listener>::prefetch_replies() const {
@@ -315,7 +330,8 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
-                    request.purpose == Purpose::Instruction || request.purpose == Purpose::Constant;
+                    request.purpose == Purpose::Instruction || request.purpose == Purpose::Constant ||
+                    request.purpose == Purpose::ContextRestore;
   std::uint8_t sectors = request.sectors;
   if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
   request.sectors &= static_cast<std::uint8_t>(~sectors);
@@ -335,6 +351,13 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
       if (last) {
         --outstanding_[request.kernel];
         listener_.fetched(request, now);
+      }
+      break;
+    case Purpose::ContextSave:
+    case Purpose::ContextRestore:
+      if (last) {
+        --outstanding_[request.kernel];
+        listener_.context_moved(request.target, now);
       }
       break;
     case Purpose::Constant:

@@ -33,13 +33,22 @@ struct MemoryOp {
   std::uint8_t lanes = 0;  // that were active
 };
 
-enum class Purpose : std::uint8_t { L1Fill, Load, Store, Atomic, Instruction, Constant };
+enum class Purpose : std::uint8_t {
+  L1Fill,
+  Load,
+  Store,
+  Atomic,
+  Instruction,
+  Constant,
+  ContextSave,
+  ContextRestore
+};
 
 /// A packet that waits for the network or for its reply. Its index is the packet's tag.
 struct Request {
   std::uint64_t line = 0;
   Cycle queued = 0;             // leaves after this cycle
-  std::uint32_t target = kNil;  // MSHR (L1Fill) or memory instruction
+  std::uint32_t target = kNil;  // MSHR (L1Fill), memory instruction, or move of a context
   PartitionId partition = 0;
   arch::KernelSlot kernel = 0;
   AppId app = 0;

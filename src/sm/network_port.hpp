@@ -14,8 +14,9 @@
 
 namespace gpumux::sm {
 
-/// Requests leave in order, instruction and constant misses (side queue) first. One packet at a time
-/// holds the port for its flits; a packet leaves when the input buffer has credits for all its flits.
+/// Requests leave in order, instruction and constant misses, and contexts on the move (side queue), first.
+/// One packet at a time holds the port for its flits; a packet leaves when the input buffer has credits for
+/// all its flits.
 class InjectionPort {
  public:
   InjectionPort(const noc::Network& network, std::uint32_t miss_queue)
@@ -70,11 +71,13 @@ class InjectionPort {
     if (credits_ < flits) collect_credits(now);
     if (credits_ < flits) return nullptr;
     credits_ -= flits;
-    static constexpr std::array<arch::RequestKind, 6> kKind{arch::RequestKind::Read,
+    static constexpr std::array<arch::RequestKind, 8> kKind{arch::RequestKind::Read,
                                                             arch::RequestKind::Read,
                                                             arch::RequestKind::Write,
                                                             arch::RequestKind::Atomic,
                                                             arch::RequestKind::InstructionFetch,
+                                                            arch::RequestKind::Read,
+                                                            arch::RequestKind::Write,
                                                             arch::RequestKind::Read};
     out.push_back({.line = request.line,
                    .time = port_.inject(now, flits).last + network_.latency,

@@ -26,6 +26,8 @@ const char* text(Purpose purpose) {
     case Purpose::Atomic: return "atomic";
     case Purpose::Instruction: return "instruction fetch";
     case Purpose::Constant: return "constant";
+    case Purpose::ContextSave: return "context save";
+    case Purpose::ContextRestore: return "context restore";
   }
   return "?";
 }

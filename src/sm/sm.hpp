@@ -75,8 +75,8 @@ class Sm final : public arch::SmControl {
   /// `context`: of one that was stopped, here or elsewhere, and goes on.
   void launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
                     Cycle start, const BlockContext* context = nullptr);
-  /// Those of the kernel leave at once, as dropped ones do, for good. One that has been asked to leave does so
-  /// as it was asked to.
+  /// Those of the kernel leave at once, as dropped ones do, for good. One that has been asked to leave does
+  /// so as it was asked to.
   void kill_blocks(KernelSlot slot);
   /// Of all kernels.
   [[nodiscard]] std::uint32_t all_resident_blocks() const;

@@ -49,6 +49,9 @@ struct Sm::State {
   /// A block that has been asked to leave may be ready to.
   void look_at_leaving(Block& block, Cycle now);
   void hand_over(Block& block, Cycle now);
+  void begin_move(Block& block, bool save, std::uint32_t lines, Cycle now);
+  /// What the load/store unit tells: a line of a context is where it was to be.
+  void context_moved(std::uint32_t move, Cycle now);
 
   // --- issue.cpp --------------------------------------------------------------------------------
   Cycle run(Cycle begin, Cycle end, Cycle credits_known);
@@ -148,6 +151,7 @@ struct Sm::State {
   Cycle stop = 0;                  // simulate() returns here,
   Cycle run_to = 0;                // and run()
   Cycle settled = 0;               // a sleeping SM's counters are up to date up to here
+  std::uint32_t moves = 0;         // of contexts so far
   Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
   std::uint64_t progress = 0;      // instructions issued
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};

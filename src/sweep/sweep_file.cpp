@@ -256,8 +256,9 @@ class Reader {
   const Values& values_;
 };
 
-const std::vector<std::string> kKeys = {"machines", "set",       "policies", "seeds",  "cycles",  "instructions", "apps",
-                                        "combine",  "workloads", "exclude",  "series", "timeline"};
+const std::vector<std::string> kKeys = {"machines",  "set",          "policies", "seeds",
+                                        "cycles",    "instructions", "apps",     "combine",
+                                        "workloads", "exclude",      "series",   "timeline"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

@@ -51,10 +51,10 @@ struct SweepFile {
   std::vector<MachineSetting> settings;
   std::vector<SweepPolicy> policies;
   std::vector<std::uint64_t> seeds;
-  std::uint64_t cycles = 0;  // core cycles; 0: until every application has ended once
+  std::uint64_t cycles = 0;        // core cycles; 0: until every application has ended once
   std::uint64_t instructions = 0;  // thread instructions after which an application counts as ended; 0: none
-  std::uint64_t series = 0;  // core cycles of an interval; 0: no series
-  bool timeline = false;     // of all runs but baselines; then there is a series
+  std::uint64_t series = 0;        // core cycles of an interval; 0: no series
+  bool timeline = false;           // of all runs but baselines; then there is a series
   std::vector<SweepApp> apps;
   std::vector<std::size_t> combine;  // sizes: 1 alone, 2 pairs, 3 trios
   std::vector<Workload> workloads;

@@ -104,6 +104,102 @@ TEST(BlockLife, MovingItsContextTakesItsTime) {
   EXPECT_EQ(other.ended[0].cycles, 1010 + alone + 70);
 }
 
+/// Whole lines of 128 bytes that move a context, among what was sent from `first` on.
+std::size_t context_lines(const Bench& bench, arch::RequestKind kind, std::size_t first = 0) {
+  std::size_t lines = 0;
+  for (std::size_t i = first; i < bench.sent.size(); ++i) {
+    const MemRequest& request = bench.sent[i];
+    if (request.line < first_line_of(0) + (std::uint64_t{1} << (kAppLineShift - 1))) continue;
+    EXPECT_EQ(request.kind, kind);
+    EXPECT_EQ(request.sectors, 0xfU);
+    EXPECT_EQ(request.data_bytes, kind == arch::RequestKind::Write ? kLineBytes : 0U);
+    ++lines;
+  }
+  return lines;
+}
+
+TEST(BlockLife, ItsContextGoesToMemoryAndComesBack) {
+  constexpr Cycle kMemory = 300;
+  const LoadAndUse at;
+  WarpCode load_alone;
+  load_alone.global(0, 7);
+  const Cycle data = time_of(plain_machine(), at.program, {load_alone}, kMemory);
+  Bench bench(plain_machine(), kMemory);
+  bench.start(at.program, {at.code});
+  bench.window(10);
+  bench.sm.stop_block(0, {.lines = 6});
+  bench.window(data);
+  EXPECT_EQ(bench.sent.size(), 1U);  // what is in flight comes first
+  bench.finish();
+  EXPECT_EQ(context_lines(bench, arch::RequestKind::Write), 6U);
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Stopped);
+  EXPECT_GT(bench.ended[0].time, data + kMemory);
+  EXPECT_EQ(bench.ended[0].context->lines, 6U);
+
+  Bench other(plain_machine(), kMemory);
+  other.bind(at.program, kOneWarp);
+  move(bench, other, 0);
+  other.window(kMemory);
+  EXPECT_EQ(other.counters().warp_instructions, 0U);  // its registers are not there
+  other.finish();
+  EXPECT_EQ(context_lines(other, arch::RequestKind::Read), 6U);
+  ASSERT_EQ(other.ended.size(), 1U);
+  EXPECT_EQ(other.ended[0].left, Left::Ended);
+  EXPECT_EQ(other.counters().warp_instructions, 1U);
+}
+
+TEST(BlockLife, ABlockThatComesBackMayBeAskedToLeaveAgain) {
+  const LoadAndUse at;
+  Bench bench(plain_machine(), 300);
+  bench.start(at.program, {at.code});
+  bench.window(10);
+  bench.sm.stop_block(0, {.lines = 2});
+  bench.finish();
+  Bench other(plain_machine(), 300);
+  other.bind(at.program, kOneWarp);
+  move(bench, other, 0);
+  other.window(20);
+  other.sm.stop_block(0, {.lines = 2});
+  other.finish();
+  // It comes back whole, issues nothing, and goes again.
+  ASSERT_EQ(other.ended.size(), 1U);
+  EXPECT_EQ(other.ended[0].left, Left::Stopped);
+  EXPECT_EQ(other.counters().warp_instructions, 0U);
+  EXPECT_EQ(other.sent.size(), 4U);
+
+  Bench third(plain_machine(), 300);
+  third.bind(at.program, kOneWarp);
+  move(other, third, 0);
+  third.window(20);
+  third.sm.drop_block(0);  // and lines that come for a block that has gone find nobody
+  third.finish();
+  ASSERT_EQ(third.ended.size(), 1U);
+  EXPECT_EQ(third.ended[0].left, Left::Dropped);
+}
+
+TEST(BlockLife, KilledBlocksLeaveAtOnceWhateverTheyHaveDone) {
+  const LoadAndUse at;
+  Bench bench(plain_machine(), 300);
+  bench.bind(at.program, kOneWarp);
+  bench.bind(at.program, kOneWarp, 1, 1);
+  auto block = std::make_unique<HandMadeBlock>(std::vector<WarpCode>{at.code}, 4);
+  block->restartable = false;
+  bench.sm.launch_block(0, 0, std::move(block), 0);
+  bench.launch({at.code}, 1, 1);
+  bench.window(10);
+  bench.sm.kill_blocks(0);
+  bench.window(20);
+  ASSERT_EQ(bench.ended.size(), 1U);
+  EXPECT_EQ(bench.ended[0].left, Left::Killed);
+  EXPECT_EQ(bench.ended[0].time, 10U);
+  EXPECT_FALSE(bench.sm.drained(0));  // its load is under way
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 2U);
+  EXPECT_EQ(bench.ended[1].left, Left::Ended);
+  EXPECT_EQ(bench.counters().blocks_completed, 0U);
+}
+
 TEST(BlockLife, InstructionsCountHoweverTheyCome) {
   Program program;
   program.add(alu(1));

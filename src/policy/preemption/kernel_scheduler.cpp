@@ -22,15 +22,20 @@ bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
 
 Allowed PreemptionSettings::allowed() const {
   const bool all = technique == "chimera";
-  return {all || technique == "switch" || technique == "ideal", all || technique == "drain", all || technique == "flush"};
+  return {all || technique == "switch" || technique == "ideal", all || technique == "drain",
+          all || technique == "flush"};
 }
 
 PreemptionSettings preemption_settings(const SettingReader& read, const std::string& usual_technique) {
   PreemptionSettings settings;
-  settings.technique = read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera", "ideal"});
+  settings.technique =
+      read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera", "ideal"});
   settings.limit = read.duration("limit", {15, "us"});
   settings.scope =
       read.choice("scope", "sm", {"sm", "blocks"}) == "sm" ? SwitchScope::Sm : SwitchScope::Blocks;
+  const std::string context = read.choice("context", "machine", {"machine", "traffic", "halt"});
+  if (context != "machine")
+    settings.context = context == "traffic" ? arch::ContextMoves::Traffic : arch::ContextMoves::Halt;
   settings.drain = read.choice("drain_overhead", "most", {"most", "least"}) == "most"
                        ? DrainOverhead::ToMost
                        : DrainOverhead::ToLeast;
@@ -42,7 +47,8 @@ std::vector<std::pair<std::string, std::string>> with_preemption_settings(
   settings.emplace_back(
       "preempt",
       "how blocks leave an SM that changes hands: switch, drain, flush, chimera, or ideal: switched in no "
-      "time [" + usual_technique + "]");
+      "time [" +
+          usual_technique + "]");
   settings.emplace_back(
       "limit",
       "latency that chimera keeps if it can, and beyond which a preemption counts as a violation: "
@@ -51,6 +57,10 @@ std::vector<std::pair<std::string, std::string>> with_preemption_settings(
       "scope",
       "what a switched block waits for: sm: as long as the context of a full SM takes; blocks: as "
       "those that are switched there take [sm]");
+  settings.emplace_back(
+      "context",
+      "how contexts move: traffic: through L2 and DRAM; halt: in the time that the estimate says; "
+      "machine: as runtime.context_moves says [machine]");
   settings.emplace_back(
       "drain_overhead",
       "instructions that a drained block counts for in chimera's choice: most: it is behind the "
@@ -224,6 +234,17 @@ double KernelScheduler::switch_cycles(const Control& control, const RunningKerne
                         of_block * (settings_.scope == SwitchScope::Sm ? kernel.max_blocks_per_sm : blocks));
 }
 
+arch::ContextMove KernelScheduler::context_move(const Control& control, const RunningKernel& kernel,
+                                                std::size_t switched) const {
+  if (settings_.technique == "ideal") return {};
+  if (settings_.context.value_or(control.config().runtime.context_moves) == arch::ContextMoves::Traffic) {
+    const std::uint64_t bytes = context_bytes(control.config().sm, kernel.resources);
+    return {.lines = static_cast<std::uint32_t>((bytes + kLineBytes - 1) / kLineBytes)};
+  }
+  const auto cycles = static_cast<Cycle>(std::llround(switch_cycles(control, kernel, switched)));
+  return {.save = cycles, .restore = cycles};
+}
+
 SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
                              const KernelProgress& progress) const {
   std::vector<Candidate> blocks;
@@ -251,10 +272,10 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
   const auto switched = static_cast<std::size_t>(
       std::count_if(plan.blocks.begin(), plan.blocks.end(),
                     [](const BlockPlan& block) { return block.technique == Technique::Switch; }));
-  const auto cycles = static_cast<Cycle>(std::llround(switch_cycles(control, kernel, switched)));
+  const arch::ContextMove move = context_move(control, kernel, switched);
   place.drains = true;
   for (const BlockPlan& block : plan.blocks) {
-    if (block.technique == Technique::Switch) sm.stop_block(block.residency, {cycles, cycles});
+    if (block.technique == Technique::Switch) sm.stop_block(block.residency, move);
     if (block.technique == Technique::Flush) sm.drop_block(block.residency);
     // One whose warps have all exited only waits for its stores, and ends.
     const bool leaves = block.technique != Technique::Drain && stops(sm, block.residency);
@@ -281,7 +302,8 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preemptions_given_up", static_cast<double>(given_up_));
   for (std::size_t app = 0; app < late_.size(); ++app)
     if (late_[app] != 0)
-      to.numbers.push_back({"late_thread_instructions", static_cast<double>(late_[app]), static_cast<AppId>(app)});
+      to.numbers.push_back(
+          {"late_thread_instructions", static_cast<double>(late_[app]), static_cast<AppId>(app)});
   to.preemptions = events_;
   if (done_.empty()) return;
   std::vector<Cycle> latencies;

@@ -22,6 +22,7 @@ struct PreemptionSettings {
   arch::Duration limit;   // latency that chimera tries to keep, and beyond which a preemption is a violation
   SwitchScope scope = SwitchScope::Sm;
   DrainOverhead drain = DrainOverhead::ToMost;
+  std::optional<arch::ContextMoves> context;  // nothing: as the machine's
   [[nodiscard]] Allowed allowed() const;
 };
 [[nodiscard]] PreemptionSettings preemption_settings(const SettingReader& read,
@@ -81,6 +82,8 @@ class KernelScheduler {
                             const KernelProgress& progress) const;
   [[nodiscard]] KernelProgress progress_of(const Control& control, const RunningKernel& kernel) const;
   void carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel);
+  [[nodiscard]] arch::ContextMove context_move(const Control& control, const RunningKernel& kernel,
+                                               std::size_t switched) const;
   [[nodiscard]] double switch_cycles(const Control& control, const RunningKernel& kernel,
                                      std::size_t blocks) const;
 
@@ -89,8 +92,8 @@ class KernelScheduler {
   std::vector<Preemption> done_;
   std::array<std::uint64_t, kTechniques> blocks_{};  // by technique
   std::uint64_t flushed_instructions_ = 0;
-  std::uint64_t given_up_ = 0;                     // preemptions
-  std::array<std::uint64_t, kMaxApps> late_{};     // thread instructions, by application
+  std::uint64_t given_up_ = 0;                  // preemptions
+  std::array<std::uint64_t, kMaxApps> late_{};  // thread instructions, by application
   std::vector<Report::Preemption> events_;
 };
 
