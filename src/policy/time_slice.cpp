@@ -2,6 +2,9 @@
 // by context switch, draining, flushing, or what costs least of these; its own kernels divide them evenly.
 // This is what drivers do between processes that do not share a GPU by MPS; chimera15 section 2.2 has the
 // techniques.
+//
+// A slice begins when its application has all SMs, and lasts longer by what contexts take to come back, so
+// that a slice that is short beside them is no slice without progress.
 #include <algorithm>
 
 #include "policy/preemption/preemptive_policy.hpp"
@@ -16,7 +19,7 @@ class TimeSlice final : public PreemptivePolicy {
       : PreemptivePolicy(std::move(settings)), slice_(std::move(slice)) {}
 
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
-    if (!running_) begin(control, kernel.app);
+    if (!running_) begin(kernel.app);
     share(control);
   }
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
@@ -33,16 +36,27 @@ class TimeSlice final : public PreemptivePolicy {
  private:
   void turn(Control& control) override {
     next(control);
-    divide(control);
+    share(control);
+  }
+  void handed_over(Control& control) override {
+    if (!begins_ || !running_ || scheduler_.under_way()) return;
+    begins_ = false;
+    double restore = 0;
+    for (const RunningKernel& kernel : control.kernels())
+      if (kernel.app == running_ && kernel.blocks_waiting > 0)
+        restore = std::max(restore, scheduler_.restore_cycles(control, kernel));
+    set_turn(control.now() + slice_.cycles(control.config()) + static_cast<Cycle>(restore));
+    set_alarm(control);
   }
   static bool has_kernel(const Control& control, AppId app) {
     return std::any_of(control.kernels().begin(), control.kernels().end(),
                        [app](const RunningKernel& kernel) { return kernel.app == app; });
   }
-  void begin(Control& control, AppId app) {
+  void begin(AppId app) {
     running_ = app;
     ++slices_;
-    set_turn(control.now() + slice_.cycles(control.config()));
+    begins_ = true;
+    set_turn(kNever);
   }
   /// The application behind the one that runs, of those that have a kernel, in the order of the command line.
   void next(Control& control) {
@@ -52,7 +66,7 @@ class TimeSlice final : public PreemptivePolicy {
     for (std::uint32_t step = 1; step <= kMaxApps; ++step) {
       const auto app = static_cast<AppId>((last + step) % kMaxApps);
       if (!has_kernel(control, app)) continue;
-      begin(control, app);
+      begin(app);
       return;
     }
   }
@@ -74,6 +88,7 @@ class TimeSlice final : public PreemptivePolicy {
 
   arch::Duration slice_;
   std::optional<AppId> running_;
+  bool begins_ = false;  // its slice has not begun
   std::uint64_t slices_ = 0;
 };
 

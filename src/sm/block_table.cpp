@@ -97,7 +97,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     Warp& warp = warps_[free];
     const std::uint8_t scheduler = warp.scheduler;
     const std::uint8_t local = warp.local;
-    const std::uint32_t generation = warp.generation + 1;
+    const std::uint32_t generation = warp.generation;
     warp = Warp{};
     warp.scheduler = scheduler;
     warp.local = local;
@@ -264,7 +264,11 @@ void BlockTable::check_finished(Block& block) {
 }
 
 void BlockTable::give_back(Block& block) {
-  for (const std::uint16_t slot : block.warps) warps_[slot].resident = warps_[slot].alive = false;
+  for (const std::uint16_t slot : block.warps) {
+    Warp& warp = warps_[slot];
+    warp.resident = warp.alive = false;
+    ++warp.generation;  // what it has in flight, if it was dropped, is nobody's
+  }
   if (block.waits_to_leave) --stopping_;  // its last warp has exited before
   used_.threads -= block.threads;
   used_.warps -= block.stream->warps();

@@ -38,12 +38,15 @@ TEST(Arrivals, AreTakenOutOfWhatIsTyped) {
   EXPECT_EQ(rest("folder/trace:arrivals=poisson:500/s,at=1us"), "folder/trace");
   EXPECT_EQ(split_arrivals("a:priority=3,at=2ms").second.identity(), " arrivals at=2ms");
   EXPECT_EQ(split_arrivals("a:priority=3").second.identity(), "");
+  EXPECT_EQ(split_arrivals("a:deadline=1us").second.identity(), "");
+  EXPECT_EQ(split_arrivals("a:late=kill,deadline=1us").second.identity(), " arrivals deadline=1us,late=kill");
 }
 
 TEST(Arrivals, WhatIsImpossibleIsRefused) {
-  for (const char* text : {"a:at=soon", "a:every=0", "a:deadline=-1us", "a:priority=0", "a:priority=1001",
-                           "a:arrivals=500/s", "a:arrivals=poisson:0/s", "a:arrivals=poisson:5",
-                           "a:at=1us,at=2us", "a:every=1us,arrivals=poisson:5/s", "a:arrivals=missing.csv"})
+  for (const char* text :
+       {"a:at=soon", "a:every=0", "a:deadline=-1us", "a:priority=0", "a:priority=1001", "a:arrivals=500/s",
+        "a:arrivals=poisson:0/s", "a:arrivals=poisson:5", "a:at=1us,at=2us", "a:late=kill",
+        "a:deadline=1us,late=never", "a:every=1us,arrivals=poisson:5/s", "a:arrivals=missing.csv"})
     EXPECT_THROW((void)split_arrivals(text), UserError) << text;
 }
 
@@ -100,6 +103,24 @@ TEST(Requests, ArePeriodicAndWaitForEachOther) {
   EXPECT_EQ(result.turnaround, (std::vector<Cycle>{3000, 2600}));
   EXPECT_EQ(result.missed, 3U);  // the third is not done, and its deadline was 7500
   EXPECT_EQ(of.result(7500).missed, 2U);
+}
+
+TEST(Requests, AreKilledAtTheirDeadlines) {
+  Requests of = requests("every=2us,deadline=1500ns,late=kill");
+  EXPECT_EQ(of.kill_at(), kNever);
+  EXPECT_TRUE(of.begin(0));
+  EXPECT_EQ(of.kill_at(), 1500U);
+  of.killed();
+  EXPECT_EQ(of.kill_at(), kNever);
+  EXPECT_TRUE(of.begin(2000));
+  of.end(3400);
+  EXPECT_TRUE(of.begin(8100));  // those of 4000 and 6000 are too late
+  EXPECT_EQ(of.kill_at(), 9500U);
+  const RequestResult result = of.result(8200);
+  EXPECT_EQ(result.arrived, 5U);
+  EXPECT_EQ(result.killed, 3U);
+  EXPECT_EQ(result.missed, 3U);
+  EXPECT_EQ(result.turnaround, (std::vector<Cycle>{1400}));
 }
 
 TEST(Requests, AtRandomWithTheirRate) {

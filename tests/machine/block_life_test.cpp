@@ -7,6 +7,7 @@
 #include "policy/observer.hpp"
 #include "tests/figures.hpp"
 #include "tests/restless.hpp"
+#include "tests/small_apps.hpp"
 
 namespace gpumux {
 namespace {
@@ -48,24 +49,7 @@ TEST_P(BlockLife, ResultsAreRightThoughBlocksStopMoveAndBeginAnew) {
   EXPECT_GE(seen.left, kLeft);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Apps, BlockLife,
-    testing::Values("3mm:ni=64,nj=40,nk=36,nl=70,nm=33", "add:loops=2,blocks=40", "atax:nx=300,ny=270",
-                    "backprop:inputs=512", "bfs:nodes=2000", "cutcp:regions_x=2,regions_y=2,regions_z=2",
-                    "hotspot:size=61,steps=5", "kmeans:points=1000,features=9", "lud:size=64",
-                    "pathfinder:columns=2000,rows=11,pyramid=4", "sgemm:m=128,n=64,k=16",
-                    "spmv:rows=2000,nonzeros=9", "stencil:nx=35,ny=34,nz=9,steps=3", "stream:blocks=40",
-                    "dai18/3m:ni=64,nj=40,nk=36", "dai18/ax:nx=600,ny=70", "dai18/bp:inputs=512",
-                    "dai18/bs:nodes=3000,degree=4,level=2,repeats=2", "dai18/cd:side=12,height=9",
-                    "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4", "dai18/dc:width=16,height=12",
-                    "dai18/hs:size=61", "dai18/ks:points=1000,features=9", "dai18/pf:columns=2000,rows=31",
-                    "dai18/s2:width=3,height=2", "dai18/st:nx=35,ny=34,nz=9,steps=3",
-                    "dai18/sv:rows=2000,nonzeros=9"),
-    [](const auto& test) {
-      std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
-      std::replace(name.begin(), name.end(), '/', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Apps, BlockLife, testing::ValuesIn(test::kSmallApps), test::app_test_name);
 
 TEST(BlockLives, ARunIsTheSameHoweverItIsSimulated) {
   for (const std::uint32_t drops : {0U, 4U}) {

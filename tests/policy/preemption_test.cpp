@@ -116,6 +116,12 @@ TEST(PreemptionSelection, SmsThatMeetTheLimitInOrderOfOverhead) {
 
 constexpr workload::BlockResources kBlock{256, 16, 0};  // 6 fit on the default SM: 1536 threads
 
+double number_of(const Report& report, const std::string& name) {
+  for (const Report::Number& n : report.numbers)
+    if (n.name == name) return n.value;
+  return -1.0;
+}
+
 std::unique_ptr<Policy> make(const char* text) { return create(parse_choice(text)); }
 
 /// A kernel that fills every SM which serves it, with blocks of so many instructions each.
@@ -134,7 +140,7 @@ void fill(FakeControl& control, KernelSlot slot, std::uint32_t per_sm, std::uint
 
 TEST(SmartEven, AnSmIsHandedOverWhenItsLastBlockHasLeft) {
   FakeControl control(4);
-  const auto policy = make("smart-even:preempt=switch");
+  const auto policy = make("smart-even:preempt=switch,context=halt");
   const KernelSlot a = control.arrive(*policy, kBlock, 1000);
   EXPECT_EQ(control.sms_serving(a), 4U);
   fill(control, a, 2, 100);
@@ -158,15 +164,83 @@ TEST(SmartEven, AnSmIsHandedOverWhenItsLastBlockHasLeft) {
   EXPECT_EQ(control.limit(taken, b), kUnlimited);
   EXPECT_EQ(control.sms_serving(b), 1U);
   const Report report = policy->report(control);
-  const auto number = [&](const std::string& name) {
-    for (const Report::Number& n : report.numbers)
-      if (n.name == name) return n.value;
-    return -1.0;
-  };
+  const auto number = [&](const std::string& name) { return number_of(report, name); };
   EXPECT_EQ(number("preemptions"), 1);
+  ASSERT_EQ(report.preemptions.size(), 1U);
+  EXPECT_EQ(report.preemptions[0].sm, taken);
+  EXPECT_EQ(report.preemptions[0].app, 0U);
+  EXPECT_EQ(report.preemptions[0].asked, 500U);
+  EXPECT_EQ(report.preemptions[0].end, 1300U);
+  EXPECT_EQ(report.preemptions[0].blocks, (std::array<std::uint32_t, 3>{2, 0, 0}));
+  EXPECT_TRUE(report.preemptions[0].done);
   EXPECT_EQ(number("preempted_blocks_switched"), 4);
   EXPECT_EQ(number("preemption_latency_max"), 800);
   EXPECT_EQ(number("preemptions_over_limit"), 0);
+}
+
+TEST(SmartEven, AContextThatGoesToMemoryIsSoManyLinesAndAnIdealOneIsNothing) {
+  const auto move = [](const char* text) {
+    FakeControl control(2);
+    const auto policy = make(text);
+    fill(control, control.arrive(*policy, kBlock, 1000), 1, 100);
+    control.arrive(*policy, kBlock, 1000);
+    return control.stopped.at(0).second;
+  };
+  // 256 x 16 registers are 16 KB.
+  const arch::ContextMove traffic = move("smart-even:preempt=switch,context=traffic");
+  EXPECT_EQ(traffic.lines, 128U);
+  EXPECT_EQ(traffic.save + traffic.restore, 0U);
+  EXPECT_EQ(move("smart-even:preempt=switch").lines, 128U);  // as the machine says
+  EXPECT_EQ(move("smart-even:preempt=switch,context=halt").lines, 0U);
+  const arch::ContextMove ideal = move("smart-even:preempt=ideal");
+  EXPECT_EQ(ideal.save + ideal.restore + ideal.lines, 0U);
+}
+
+TEST(SmartEven, WhatRunsOnAnSmBeyondTheLimitIsCounted) {
+  FakeControl control(2);
+  const auto policy = make("smart-even:preempt=drain,limit=1000");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  fill(control, a, 1, 100);
+  EXPECT_EQ(control.alarm_at, kNever);
+  control.time = 500;
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.alarm_at, 1500U);
+  control.time = 1504;
+  control.kernel_counters.thread_instructions = 7000;
+  policy->alarm(control);
+  EXPECT_EQ(control.alarm_at, kNever);
+  control.time = 2000;
+  control.kernel_counters.thread_instructions = 9500;
+  // The other ends before it has the SM: that is given back, and the preemption with it.
+  control.end(*policy, b);
+  const Report report = policy->report(control);
+  EXPECT_EQ(number_of(report, "late_thread_instructions"), 2500);
+  EXPECT_EQ(number_of(report, "preemptions"), 0);
+  EXPECT_EQ(number_of(report, "preemptions_given_up"), 1);
+  EXPECT_FALSE(report.preemptions.at(0).done);
+}
+
+TEST(SmartEven, BlocksThatAreDroppedAgainAndAgainRunToTheirEndsAtLast) {
+  FakeControl control(2);
+  const auto policy = make("smart-even:preempt=flush");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  const auto round = [&] {
+    control.dropped.clear();
+    control.blocks_on.clear();
+    fill(control, a, 1, 100);
+    const KernelSlot b = control.arrive(*policy, kBlock, 1000);
+    for (const SmId sm : {SmId{0}, SmId{1}}) {
+      if (control.limit(sm, a) != 0) continue;
+      control.resident[{sm, a}] = 0;
+      policy->block_left(control, control.kernel(a), sm);
+    }
+    control.end(*policy, b);
+    return control.dropped.size();
+  };
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(round(), 1U) << i;
+  EXPECT_EQ(round(), 0U);
+  control.kernel(a).blocks_done = 1;
+  EXPECT_EQ(round(), 1U);
 }
 
 TEST(SmartEven, AnEmptySmIsTakenFirstAndCostsNothing) {
@@ -235,6 +309,35 @@ TEST(TimeSlice, ApplicationsTakeTurnsAndOneWithoutAKernelIsPassedOver) {
   control.end(*policy, b);
   EXPECT_EQ(control.sms_serving(a), 2U);
   EXPECT_EQ(control.alarm_at, 2400U);
+}
+
+TEST(TimeSlice, ASliceBeginsWhenItsSmsAreThereAndContextsHaveTimeToComeBack) {
+  FakeControl control(1);
+  const auto policy = make("time-slice:slice=1000,preempt=switch,context=halt,limit=1us");
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000, AppId{0});
+  fill(control, a, 1, 100);
+  const KernelSlot b = control.arrive(*policy, kBlock, 1000, AppId{1});
+  control.time = 1000;
+  policy->alarm(control);
+  ASSERT_EQ(control.stopped.size(), 1U);
+  EXPECT_EQ(control.sms_serving(b), 0U);
+  const Cycle limit = control.alarm_at;
+  EXPECT_LT(limit, 3000U);  // of the preemption: the slice has not begun
+  control.time = limit;
+  policy->alarm(control);
+  EXPECT_EQ(control.alarm_at, kNever);
+  control.time = 5000;
+  control.resident[{SmId{0}, a}] = 0;
+  control.blocks_on.clear();
+  control.kernel(a).blocks_waiting = 1;
+  policy->block_left(control, control.kernel(a), 0);
+  EXPECT_EQ(control.sms_serving(b), 1U);
+  EXPECT_EQ(control.alarm_at, 6000U);
+  control.time = 6000;
+  policy->alarm(control);
+  const double restore = context_cycles(control.config_, 6ULL * 256 * 16 * 4);
+  EXPECT_EQ(control.sms_serving(a), 1U);
+  EXPECT_EQ(control.alarm_at, 7000U + static_cast<Cycle>(restore));
 }
 
 TEST(Priority, TheHighestGetsWhatItNeedsTheNextWhatRemains) {

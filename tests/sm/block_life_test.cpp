@@ -12,6 +12,11 @@ void move(Bench& from, Bench& to, Cycle start) {
   to.sm.launch_block(block.kernel, block.residency, std::move(block.stream), start, block.context.get());
 }
 
+/// Up to `end`, as often as messages are exchanged.
+void windows(Bench& bench, Cycle end) {
+  while (bench.now < end) bench.window(bench.now + 5);
+}
+
 // A load, and an instruction that waits for it.
 struct LoadAndUse {
   LoadAndUse() {
@@ -128,7 +133,7 @@ TEST(BlockLife, ItsContextGoesToMemoryAndComesBack) {
   bench.start(at.program, {at.code});
   bench.window(10);
   bench.sm.stop_block(0, {.lines = 6});
-  bench.window(data);
+  windows(bench, data / 5 * 5);
   EXPECT_EQ(bench.sent.size(), 1U);  // what is in flight comes first
   bench.finish();
   EXPECT_EQ(context_lines(bench, arch::RequestKind::Write), 6U);
@@ -140,7 +145,7 @@ TEST(BlockLife, ItsContextGoesToMemoryAndComesBack) {
   Bench other(plain_machine(), kMemory);
   other.bind(at.program, kOneWarp);
   move(bench, other, 0);
-  other.window(kMemory);
+  windows(other, kMemory);
   EXPECT_EQ(other.counters().warp_instructions, 0U);  // its registers are not there
   other.finish();
   EXPECT_EQ(context_lines(other, arch::RequestKind::Read), 6U);
@@ -159,7 +164,7 @@ TEST(BlockLife, ABlockThatComesBackMayBeAskedToLeaveAgain) {
   Bench other(plain_machine(), 300);
   other.bind(at.program, kOneWarp);
   move(bench, other, 0);
-  other.window(20);
+  windows(other, 20);
   other.sm.stop_block(0, {.lines = 2});
   other.finish();
   // It comes back whole, issues nothing, and goes again.
@@ -171,11 +176,28 @@ TEST(BlockLife, ABlockThatComesBackMayBeAskedToLeaveAgain) {
   Bench third(plain_machine(), 300);
   third.bind(at.program, kOneWarp);
   move(other, third, 0);
-  third.window(20);
+  windows(third, 20);
   third.sm.drop_block(0);  // and lines that come for a block that has gone find nobody
   third.finish();
   ASSERT_EQ(third.ended.size(), 1U);
   EXPECT_EQ(third.ended[0].left, Left::Dropped);
+}
+
+// The block that takes its place has fewer warps, so that some of the dropped one's slots stay empty.
+TEST(BlockLife, WhatADroppedBlockHasInFlightIsNotItsSuccessors) {
+  const LoadAndUse at;
+  Bench bench(plain_machine(), 300);
+  bench.bind(at.program, {3 * kWarpSize, 16, 0});
+  bench.bind(at.program, kOneWarp, 1);
+  bench.launch({at.code, at.code, at.code});
+  windows(bench, 15);
+  bench.sm.drop_block(0);
+  windows(bench, 25);
+  ASSERT_EQ(bench.ended.size(), 1U);
+  bench.launch({at.code}, 1, 1, 25);
+  bench.finish();
+  ASSERT_EQ(bench.ended.size(), 2U);
+  EXPECT_EQ(bench.ended[1].left, Left::Ended);
 }
 
 TEST(BlockLife, KilledBlocksLeaveAtOnceWhateverTheyHaveDone) {

@@ -20,6 +20,7 @@ struct Heard {
   void performed(const MemoryOp& op, Cycle ready, Cycle now) { done.push_back({op.warp, ready, now}); }
   void room(std::uint32_t /*slot*/, Cycle now) { rooms.push_back(now); }
   void fetched(const Request& request, Cycle now) { lines.push_back({request.line, now}); }
+  void context_moved(std::uint32_t move, Cycle now) { moved.push_back({move, now}); }
   void accessed(const MemoryOp& /*op*/, bool last, Cycle now) { accesses.push_back({now, last}); }
   void failed(AppId app, Cycle cycles) { failures[app] += cycles; }
   void prefetch_warp(std::uint32_t /*slot*/) const {}
@@ -28,6 +29,7 @@ struct Heard {
   std::vector<Performed> done;
   std::vector<Cycle> rooms;
   std::vector<std::pair<std::uint64_t, Cycle>> lines;
+  std::vector<std::pair<std::uint32_t, Cycle>> moved;
   std::vector<std::pair<Cycle, bool>> accesses;
   std::array<Cycle, kMaxApps> failures{};
 };

@@ -70,9 +70,7 @@ std::vector<std::pair<std::string, std::string>> with_preemption_settings(
 
 Needs KernelScheduler::needs(const View& view) const {
   const Allowed allowed = settings_.allowed();
-  const bool changes =
-      std::any_of(places_.begin(), places_.end(), [](const Place& place) { return place.changes; });
-  return {.block_ends = changes || view.kernels().size() > 1,
+  return {.block_ends = under_way() || view.kernels().size() > 1,
           .block_stops = allowed.switching || allowed.flushing,
           .block_drops = allowed.flushing};
 }
@@ -203,14 +201,24 @@ void KernelScheduler::take(Control& control, const RunningKernel& kernel, std::s
   }
   if (count == 0) return;
   const KernelProgress progress = progress_of(control, kernel);
+  const bool drops = may_drop(kernel);
   std::vector<SmPlan> plans;
   for (std::uint32_t sm = 0; sm < places_.size(); ++sm)
     if (!places_[sm].changes && places_[sm].owner == kernel.slot)
-      plans.push_back(plan(control, sm, kernel, progress));
+      plans.push_back(plan(control, sm, kernel, progress, drops));
   const double limit = settings_.technique == "chimera"
                            ? static_cast<double>(settings_.limit.cycles(control.config()))
                            : kMostCost;
+  const std::uint64_t before = blocks_[static_cast<std::size_t>(Technique::Flush)];
   for (const SmPlan& chosen : select_sms(std::move(plans), count, limit)) carry_out(control, chosen, kernel);
+  if (blocks_[static_cast<std::size_t>(Technique::Flush)] != before) ++drops_[kernel.slot].rounds;
+}
+
+bool KernelScheduler::may_drop(const RunningKernel& kernel) {
+  Drops& drops = drops_[kernel.slot];
+  if (drops.arrival != kernel.arrival || drops.done != kernel.blocks_done)
+    drops = {kernel.arrival, kernel.blocks_done, 0};
+  return drops.rounds < kMostDrops;
 }
 
 KernelProgress KernelScheduler::progress_of(const Control& control, const RunningKernel& kernel) const {
@@ -246,10 +254,10 @@ arch::ContextMove KernelScheduler::context_move(const Control& control, const Ru
 }
 
 SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
-                             const KernelProgress& progress) const {
+                             const KernelProgress& progress, bool may_drop) const {
   std::vector<Candidate> blocks;
   for (const arch::ResidentBlock& block : control.sm(sm).blocks())
-    if (block.kernel == kernel.slot) blocks.push_back({block, block.may_restart});
+    if (block.kernel == kernel.slot) blocks.push_back({block, block.may_restart && may_drop});
   const std::vector<BlockCosts> costs =
       estimate_costs(progress, blocks, switch_cycles(control, kernel, blocks.size()), settings_.drain);
   const double limit = settings_.technique == "chimera"

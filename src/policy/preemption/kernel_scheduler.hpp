@@ -3,6 +3,7 @@
 // the map, chooses SMs and techniques, and hands each SM over when its last block has left.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,14 @@ class KernelScheduler {
   void kernel_ended(Control& control, const RunningKernel& kernel);
   /// What a policy with it needs.
   [[nodiscard]] Needs needs(const View& view) const;
+  /// Some SM is being taken from its blocks.
+  [[nodiscard]] bool under_way() const {
+    return std::any_of(places_.begin(), places_.end(), [](const Place& place) { return place.changes; });
+  }
+  /// That a block of the kernel which was switched needs to come back, in core cycles, as estimated.
+  [[nodiscard]] double restore_cycles(const Control& control, const RunningKernel& kernel) const {
+    return switch_cycles(control, kernel, kernel.max_blocks_per_sm);
+  }
   /// SMs that serve the kernel, or will when they are handed over.
   [[nodiscard]] std::uint32_t sms_of(KernelSlot slot) const;
   /// Preemptions so far and their latency, violations, blocks by technique.
@@ -79,7 +88,7 @@ class KernelScheduler {
   void report_estimates(Report& to, Cycle limit) const;
   void take(Control& control, const RunningKernel& kernel, std::size_t count);
   [[nodiscard]] SmPlan plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
-                            const KernelProgress& progress) const;
+                            const KernelProgress& progress, bool may_drop) const;
   [[nodiscard]] KernelProgress progress_of(const Control& control, const RunningKernel& kernel) const;
   void carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel);
   [[nodiscard]] arch::ContextMove context_move(const Control& control, const RunningKernel& kernel,
@@ -88,7 +97,17 @@ class KernelScheduler {
                                      std::size_t blocks) const;
 
   PreemptionSettings settings_;
-  std::vector<Place> places_;  // by SM
+  /// Rounds of preemptions in which blocks of a kernel were dropped since one of it was done.
+  struct Drops {
+    std::uint64_t arrival = 0;  // of the kernel
+    std::uint64_t done = 0;     // its blocks by then
+    std::uint32_t rounds = 0;
+  };
+  /// So many, then its blocks are not dropped until one is done: they would never be.
+  static constexpr std::uint32_t kMostDrops = 8;
+  [[nodiscard]] bool may_drop(const RunningKernel& kernel);
+  std::array<Drops, arch::kMaxKernelSlots> drops_{};  // by slot
+  std::vector<Place> places_;                         // by SM
   std::vector<Preemption> done_;
   std::array<std::uint64_t, kTechniques> blocks_{};  // by technique
   std::uint64_t flushed_instructions_ = 0;

@@ -5,7 +5,7 @@
 namespace gpumux::policy {
 
 void NeedDrivenPolicy::block_ended(Control& control, const RunningKernel& kernel, SmId sm) {
-  scheduler_.block_gone(control, sm);
+  block_gone(control, sm);
   if (kernel.blocks_done < kernel.blocks_total && needed_sms(kernel) < scheduler_.sms_of(kernel.slot))
     share(control);
 }

@@ -26,12 +26,8 @@ class PreemptivePolicy : public Policy {
     }
     set_alarm(control);
   }
-  void block_ended(Control& control, const RunningKernel&, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-  }
-  void block_left(Control& control, const RunningKernel&, SmId sm) override {
-    scheduler_.block_gone(control, sm);
-  }
+  void block_ended(Control& control, const RunningKernel&, SmId sm) override { block_gone(control, sm); }
+  void block_left(Control& control, const RunningKernel&, SmId sm) override { block_gone(control, sm); }
   [[nodiscard]] Needs needs(const View& view) const override { return scheduler_.needs(view); }
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
@@ -45,15 +41,22 @@ class PreemptivePolicy : public Policy {
   /// turn() is called then, or soon after.
   void set_turn(Cycle at) { turn_at_ = at; }
   virtual void turn(Control&) {}
+  /// The SM may have been handed over.
+  virtual void handed_over(Control&) {}
+  void block_gone(Control& control, SmId sm) {
+    scheduler_.block_gone(control, sm);
+    handed_over(control);
+  }
   /// Divides SMs anew, and sets the alarm that follows from it.
   void share(Control& control) {
     divide(control);
+    handed_over(control);
     set_alarm(control);
   }
   KernelScheduler scheduler_;
+  void set_alarm(Control& control) { control.set_alarm(std::min(turn_at_, scheduler_.next_limit(control))); }
 
  private:
-  void set_alarm(Control& control) { control.set_alarm(std::min(turn_at_, scheduler_.next_limit(control))); }
   Cycle turn_at_ = kNever;
 };
 
