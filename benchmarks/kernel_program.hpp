@@ -71,9 +71,14 @@ class KernelRun {
   /// ones of the same size.
   template <typename... Args>
   void launch(const Args&... args) {
+    launch_as(shape_, args...);
+  }
+  /// The same, of another kernel of the module.
+  template <typename... Args>
+  void launch_as(const runtime::AppInfo::KernelShape& shape, const Args&... args) {
     const runtime::LaunchSpec spec{
-        .grid = shape_.grid, .block = shape_.block, .shared_bytes = shape_.dynamic_shared_bytes};
-    host_.launch(module_, shape_.kernel, spec, argument(args)...);
+        .grid = shape.grid, .block = shape.block, .shared_bytes = shape.dynamic_shared_bytes};
+    host_.launch(module_, shape.kernel, spec, argument(args)...);
   }
   /// `to` must live until the run ends.
   template <typename T>
@@ -110,6 +115,8 @@ class KernelProgram {
  public:
   virtual ~KernelProgram() = default;
   [[nodiscard]] virtual runtime::AppInfo::KernelShape shape() const = 0;
+  /// Of all kernels, where it launches several.
+  [[nodiscard]] virtual std::vector<runtime::AppInfo::KernelShape> shapes() const { return {shape()}; }
   /// Called once, before the first run.
   virtual void make_inputs(std::uint64_t seed) = 0;
   /// Enqueues everything, from arrays to the results' way back into members.
@@ -127,12 +134,20 @@ struct KernelApp {
   std::string_view ptx_text;
   /// What a block counts for on an SM where a paper says so.
   workload::BlockMetadata metadata = {};
+  /// Where it has several kernels: by kernel.
+  std::map<std::string, workload::BlockMetadata> kernels = {};
 
+  /// The same, with what its kernels' blocks count for.
+  [[nodiscard]] KernelApp of(std::map<std::string, workload::BlockMetadata> by_kernel) const {
+    KernelApp other = *this;
+    other.kernels = std::move(by_kernel);
+    return other;
+  }
   /// The same under another name, with other defaults and metadata of its own.
   [[nodiscard]] KernelApp with(const char* other_name, const char* other_description,
                                std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults,
                                const workload::BlockMetadata& other_metadata = {}) const {
-    KernelApp other{other_name, other_description, params, ptx_file, ptx_text, other_metadata};
+    KernelApp other{other_name, other_description, params, ptx_file, ptx_text, other_metadata, {}};
     for (const std::pair<std::string_view, std::int64_t>& wanted : defaults) {
       const auto at =
           std::find_if(other.params.begin(), other.params.end(),
@@ -158,6 +173,7 @@ class KernelApplication final : public runtime::Application {
     run.release();
   }
   [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
+    if (!app_.kernels.empty()) return app_.kernels;
     if (app_.metadata.registers_per_thread == 0 && app_.metadata.shared_bytes == 0) return {};
     return {{shape_.kernel, app_.metadata}};
   }
@@ -184,7 +200,7 @@ bool register_kernel_app(KernelApp app) {
       .ptx_file = kept.ptx_file,
       .ptx_text = kept.ptx_text,
       .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
-        return {Program(Params(kept.name, kept.params, values)).shape()};
+        return Program(Params(kept.name, kept.params, values)).shapes();
       },
       .create = [](const runtime::AppParams& values,
                    std::uint64_t seed) -> std::unique_ptr<runtime::Application> {

@@ -120,6 +120,9 @@ const KernelApp kHotspot{
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, struct Dai18>(
     kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}},
                   {.registers_per_thread = 36, .shared_bytes = 3076}));
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Hotspot, struct Chimera15>(
+    kHotspot.with("chimera15/HS", "HotSpot as in Table 2 of chimera15", {{"size", 1024}, {"steps", 40}},
+                  {.registers_per_thread = 34, .shared_bytes = 3584}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::hotspot

@@ -75,6 +75,19 @@ class RowsStencil final : public Stencil {
   std::uint32_t block_x_;
 };
 
+/// Columns of the grid, two a thread.
+class ColumnStencil final : public Stencil {
+ public:
+  using Stencil::Stencil;
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    constexpr Dim3 kBlock{32, 4};
+    return {"stencil_columns",
+            {blocks_for(nx_, 2 * kBlock.x), blocks_for(ny_, kBlock.y)},
+            kBlock,
+            2 * kBlock.x * kBlock.y * static_cast<std::uint32_t>(sizeof(float))};
+  }
+};
+
 const KernelApp kStencil{
     .name = "stencil",
     .description =
@@ -97,6 +110,10 @@ KernelApp dai18_app() {
   return app;
 }
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<RowsStencil>(dai18_app());
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<ColumnStencil>(
+    kStencil.with("chimera15/ST", "7-point stencil as in Table 2 of chimera15",
+                  {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 100}},
+                  {.registers_per_thread = 20, .shared_bytes = 1280}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks

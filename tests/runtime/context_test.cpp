@@ -39,6 +39,7 @@ class HandDevice final : public Device {
   void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
     running.push_back({&context, stream, std::move(kernel)});
   }
+  void kill(Context& context) override { killed = &context; }
   void copied_to_device(AppId, Address, std::uint64_t bytes) override { copied += bytes; }
   /// Runs and ends the kernel that was submitted i-th of those still there.
   void finish(std::size_t i = 0) {
@@ -52,6 +53,7 @@ class HandDevice final : public Device {
   Cycle now_ = 0;
   std::vector<Running> running;
   std::uint64_t copied = 0;
+  const Context* killed = nullptr;
 };
 
 /// An application made of a lambda.
@@ -108,6 +110,29 @@ TEST_F(ContextTest, OneStreamRunsInOrder) {
   device_.finish();
   EXPECT_TRUE(context.finished());
   EXPECT_EQ(log_, std::vector<std::uint32_t>{42});
+}
+
+TEST_F(ContextTest, OneThatIsKilledEndsWithTheKernelThatTheDeviceLetsGo) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto data = host.malloc<std::uint32_t>(1);
+    host.launch(module, "add_one", {}, data);
+    host.launch(module, "add_one", {}, data);
+    co_await host.synchronize();
+    log.push_back(1);
+  });
+  context.kill();
+  EXPECT_EQ(device_.killed, &context);
+  EXPECT_FALSE(context.finished());
+  device_.finish();
+  EXPECT_TRUE(context.finished());
+  EXPECT_TRUE(device_.running.empty()) << "the second launch is gone";
+  EXPECT_TRUE(log_.empty()) << "and so is the host program";
+  context.start();  // and anew
+  context.pump();
+  device_.finish();
+  device_.finish();
+  EXPECT_EQ(log_, std::vector<std::uint32_t>{1});
 }
 
 TEST_F(ContextTest, StreamsRunSideBySideAndEventsJoinThem) {

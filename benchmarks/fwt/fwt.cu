@@ -1,0 +1,53 @@
+// Walsh-Hadamard transforms of natural order, in place, and the product of two transformed sequences. Source of the
+// algorithm: fastWalshTransform of the CUDA SDK.
+
+// One radix-4 step of the whole sequence: elements `stride` apart, four by four.
+extern "C" __global__ void radix4_global(float* data, int stride) {
+  const int position = blockIdx.x * blockDim.x + threadIdx.x;
+  const int low = position & (stride - 1);
+  float* at = data + ((position - low) << 2) + low;
+  const float d0 = at[0], d1 = at[stride], d2 = at[2 * stride], d3 = at[3 * stride];
+  const float s02 = d0 + d2, s13 = d1 + d3, t02 = d0 - d2, t13 = d1 - d3;
+  at[0] = s02 + s13;
+  at[stride] = s02 - s13;
+  at[2 * stride] = t02 + t13;
+  at[3 * stride] = t02 - t13;
+}
+
+// The transform of 2^log2 elements (at most 2048), which lie side by side, in shared memory; four elements a thread.
+extern "C" __global__ void transform_shared(float* data, int log2) {
+  extern __shared__ float part[];
+  const int elements = 1 << log2;
+  float* mine = data + (blockIdx.x << log2);
+  for (int i = threadIdx.x; i < elements; i += blockDim.x) part[i] = mine[i];
+  const int position = threadIdx.x;
+  int stride = elements >> 2;
+  for (; stride > 0; stride >>= 2) {
+    __syncthreads();
+    const int low = position & (stride - 1);
+    float* at = part + ((position - low) << 2) + low;
+    const float d0 = at[0], d1 = at[stride], d2 = at[2 * stride], d3 = at[3 * stride];
+    const float s02 = d0 + d2, s13 = d1 + d3, t02 = d0 - d2, t13 = d1 - d3;
+    at[0] = s02 + s13;
+    at[stride] = s02 - s13;
+    at[2 * stride] = t02 + t13;
+    at[3 * stride] = t02 - t13;
+  }
+  if ((log2 & 1) != 0) {  // an odd number of bits leaves one radix-2 step
+    __syncthreads();
+    for (int i = threadIdx.x; i < elements / 2; i += blockDim.x) {
+      const float a = part[2 * i], b = part[2 * i + 1];
+      part[2 * i] = a + b;
+      part[2 * i + 1] = a - b;
+    }
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < elements; i += blockDim.x) mine[i] = part[i];
+}
+
+// a *= b / elements, by a grid of fixed size.
+extern "C" __global__ void modulate(float* a, const float* b, int elements) {
+  const int threads = blockDim.x * gridDim.x;
+  const float scale = 1.0f / static_cast<float>(elements);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += threads) a[i] *= b[i] * scale;
+}

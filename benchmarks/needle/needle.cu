@@ -1,0 +1,42 @@
+// Needleman-Wunsch: scores of the best alignments of all prefixes of two sequences, in place, tile by tile along the
+// anti-diagonals of tiles. Source of the algorithm: Rodinia's nw. A block of 16 threads has a tile of 16 x 16 cells and
+// walks along its anti-diagonals.
+
+constexpr int kTile = 16;
+
+__device__ __forceinline__ int most_of(int a, int b, int c) { return max(a, max(b, c)); }
+
+// `columns`: cells of a row of `scores`, whose row 0 and column 0 are given; `similarity` has as many.
+__device__ __forceinline__ void align_tile(int* scores, const int* similarity, int columns, int penalty, int tile_x,
+                                           int tile_y) {
+  __shared__ int score[kTile + 1][kTile + 1];
+  __shared__ int alike[kTile][kTile];
+  const int t = threadIdx.x;
+  int* corner = scores + tile_y * kTile * columns + tile_x * kTile;
+  const int* like = similarity + (tile_y * kTile + 1) * columns + tile_x * kTile + 1;
+  if (t == 0) score[0][0] = corner[0];
+#pragma unroll
+  for (int row = 0; row < kTile; ++row) alike[row][t] = like[row * columns + t];
+  score[t + 1][0] = corner[(t + 1) * columns];
+  score[0][t + 1] = corner[t + 1];
+  __syncthreads();
+  for (int diagonal = 0; diagonal < 2 * kTile - 1; ++diagonal) {
+    const int y = diagonal - t;  // of this thread's cell, in column t
+    if (y >= 0 && y < kTile)
+      score[y + 1][t + 1] = most_of(score[y][t] + alike[y][t], score[y + 1][t] - penalty, score[y][t + 1] - penalty);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int row = 0; row < kTile; ++row) corner[(row + 1) * columns + t + 1] = score[row + 1][t + 1];
+}
+
+// Anti-diagonal `diagonal` of the upper left half, as many tiles as its number.
+extern "C" __global__ void needle_first(int* scores, const int* similarity, int columns, int penalty, int diagonal) {
+  align_tile(scores, similarity, columns, penalty, blockIdx.x, diagonal - 1 - blockIdx.x);
+}
+
+// One of the lower right half, of `diagonal` tiles in a square of `tiles` x `tiles`.
+extern "C" __global__ void needle_second(int* scores, const int* similarity, int columns, int penalty, int diagonal,
+                                         int tiles) {
+  align_tile(scores, similarity, columns, penalty, blockIdx.x + tiles - diagonal, tiles - 1 - blockIdx.x);
+}
