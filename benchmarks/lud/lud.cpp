@@ -22,7 +22,7 @@ const std::vector<runtime::AppParamInfo>& param_table() {
   return table;
 }
 
-class Lud final : public runtime::Application {
+class Lud : public runtime::Application {
  public:
   Lud(std::uint32_t n, std::uint64_t seed) : n_(n), seed_(seed) {}
 
@@ -99,6 +99,37 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .ptx_text = embedded::lud_ptx,
     .shapes = shapes,
     .create = create,
+});
+
+/// What blocks count for as in Table 2 of chimera15.
+class Chimera15Lud final : public Lud {
+ public:
+  using Lud::Lud;
+  [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
+    return {{"lud_diagonal", {.registers_per_thread = 24, .shared_bytes = 1024}},
+            {"lud_perimeter", {.registers_per_thread = 18, .shared_bytes = 3072}},
+            {"lud_internal", {.registers_per_thread = 14, .shared_bytes = 2048}}};
+  }
+};
+
+std::vector<runtime::AppParamInfo> chimera15_params() {
+  std::vector<runtime::AppParamInfo> params = param_table();
+  params[0].default_value = 512;
+  return params;
+}
+
+[[maybe_unused]] const bool registered_chimera15 = runtime::register_app({
+    .name = "chimera15/LUD",
+    .description = "LU decomposition as in Table 2 of chimera15",
+    .params = chimera15_params(),
+    .ptx_file = kFile,
+    .ptx_text = embedded::lud_ptx,
+    .shapes = shapes,
+    .create = [](const runtime::AppParams& values,
+                 std::uint64_t seed) -> std::unique_ptr<runtime::Application> {
+      return std::make_unique<Chimera15Lud>(Params(kName, param_table(), values).get_multiple("size", kTile),
+                                            seed);
+    },
 });
 
 }  // namespace

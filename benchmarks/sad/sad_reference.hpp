@@ -1,8 +1,10 @@
 // sad: sizes, layout and the CPU reference.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 namespace gpumux::benchmarks::sad {
@@ -39,6 +41,39 @@ inline Sads larger_sads(const std::vector<std::uint16_t>& small) {
     }
   }
   return result;
+}
+
+/// A frame of bytes, whose sides are multiples of 16.
+struct Frame {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> pixels;
+  /// Beyond the borders, their pixels.
+  [[nodiscard]] int at(int x, int y) const {
+    const int column = std::clamp(x, 0, static_cast<int>(width) - 1);
+    const int row = std::clamp(y, 0, static_cast<int>(height) - 1);
+    return pixels[static_cast<std::size_t>(row) * width + static_cast<std::size_t>(column)];
+  }
+};
+
+/// Rows of 4x4 SADs: macroblock by macroblock, quadrant by quadrant, row by row within one. Position p of a
+/// row is p % 33 - 16 pixels to the right, p / 33 - 16 down in the frame before. Padding is 0.
+inline std::vector<std::uint16_t> small_sads(const Frame& frame, const Frame& before) {
+  std::vector<std::uint16_t> rows;
+  for (std::uint32_t m = 0; m < frame.width / 16 * (frame.height / 16); ++m) {
+    for (std::uint32_t block = 0; block < 16; ++block) {
+      const auto x = static_cast<int>(m % (frame.width / 16) * 16 + block / 4 % 2 * 8 + block % 2 * 4);
+      const auto y = static_cast<int>(m / (frame.width / 16) * 16 + block / 8 * 8 + block % 4 / 2 * 4);
+      for (int p = 0; p < static_cast<int>(kRow); ++p) {
+        int sum = 0;
+        for (int i = 0; i < 16 && p < static_cast<int>(kPositions); ++i)
+          sum += std::abs(frame.at(x + i % 4, y + i / 4) -
+                          before.at(x + i % 4 + p % 33 - 16, y + i / 4 + p / 33 - 16));
+        rows.push_back(static_cast<std::uint16_t>(sum));
+      }
+    }
+  }
+  return rows;
 }
 
 }  // namespace gpumux::benchmarks::sad
