@@ -62,6 +62,12 @@ constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
                                                 "dai18/ks:points=301,features=7",
                                                 "dai18/ax:nx=261,ny=9"};
 
+// Trees and motion estimation of chimera15's Table 2.
+constexpr std::array<const char*, 4> kTreesCases = {"btree:keys=1,order=16,ranges=1,range=1,queries=1",
+                                                    "btree:keys=15,order=16,ranges=9,range=15,queries=40",
+                                                    "btree:keys=5001,order=33,ranges=30,range=77,queries=60",
+                                                    "chimera15/BT:keys=2000,ranges=30,range=9,queries=50"};
+
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
@@ -84,14 +90,18 @@ TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
   }
 }
 
+std::string case_name(const testing::TestParamInfo<std::tuple<const char*, int>>& param) {
+  std::string name = std::get<0>(param.param);
+  for (char& c : name) {
+    if (std::string(":=,/").find(c) != std::string::npos) c = '_';
+  }
+  return name + (std::get<1>(param.param) == 0 ? "_virtual" : "_final");
+}
+
 INSTANTIATE_TEST_SUITE_P(Apps, Functional, testing::Combine(testing::ValuesIn(kCases), testing::Values(0, 1)),
-                         [](const auto& param) {
-                           std::string name = std::get<0>(param.param);
-                           for (char& c : name) {
-                             if (std::string(":=,/").find(c) != std::string::npos) c = '_';
-                           }
-                           return name + (std::get<1>(param.param) == 0 ? "_virtual" : "_final");
-                         });
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Trees, Functional,
+                         testing::Combine(testing::ValuesIn(kTreesCases), testing::Values(0, 1)), case_name);
 
 }  // namespace
 }  // namespace gpumux

@@ -77,7 +77,9 @@ TEST(KeptRecords, TakeAFewBytesPerInstruction) {
         "pathfinder:columns=2000,rows=11,pyramid=4", "sgemm:m=128,n=64,k=16", "spmv:rows=2000,nonzeros=9",
         "stencil:nx=35,ny=34,nz=9,steps=3", "stream:blocks=40", "dai18/dc:width=16,height=12",
         "dai18/cd:side=12,height=9", "dai18/s2:width=3,height=2",
-        "dai18/bs:nodes=3000,degree=4,level=2,repeats=2"}) {
+        "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
+        // Trees and motion estimation of chimera15's Table 2.
+        "btree:keys=3001,order=37,ranges=20,range=33,queries=40"}) {
     KeepingHost host;
     const std::string text = app;
     const std::size_t colon = text.find(':');
