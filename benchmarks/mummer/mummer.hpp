@@ -1,0 +1,31 @@
+// mummer: the suffix tree of a reference, and the CPU references of the kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace gpumux::benchmarks::mummer {
+
+/// As the kernels have it: edges {first letter, behind the last, suffix link, parent}, children by letter (0:
+/// none), and the length of the path to each node. Node 0 is the root.
+struct SuffixTree {
+  std::vector<std::array<std::int32_t, 4>> edges;
+  std::vector<std::array<std::int32_t, 4>> children;
+  std::vector<std::int32_t> depths;
+};
+/// Of letters 0 to 3; behind them stands a letter 4, with which the edges of leaves end. By Ukkonen's
+/// algorithm.
+[[nodiscard]] SuffixTree suffix_tree(const std::vector<std::uint8_t>& reference);
+
+struct Match {
+  std::int32_t node, length;
+  friend bool operator==(const Match&, const Match&) = default;
+};
+/// The longest match of text[0 .. letters) from the root, letter by letter.
+[[nodiscard]] Match longest_match(const SuffixTree& tree, const std::vector<std::uint8_t>& reference,
+                                  const std::uint8_t* text, std::int32_t letters);
+/// Of the nodes on its path, the highest at a depth of `least` or more; -1 for a shorter match.
+[[nodiscard]] std::int32_t top_of(const SuffixTree& tree, const Match& match, std::int32_t least);
+
+}  // namespace gpumux::benchmarks::mummer
