@@ -1,0 +1,154 @@
+// Points on the walls of a heart followed through an ultrasound video, a block each: the piece of the frame around a point
+// that is most like the point's template, by normalised cross-correlation, is where it has moved. Source of the algorithm:
+// Rodinia's heartwall. Every rounding is fixed, so that a CPU can repeat it.
+
+constexpr int kThreads = 512;
+constexpr int kTemplate = 51;                        // pixels of a side
+constexpr int kWindow = 81;                          // in which it is looked for
+constexpr int kPlaces = kWindow - kTemplate + 1;     // along an axis
+constexpr int kTemplatePixels = kTemplate * kTemplate;
+constexpr int kSums = kWindow + 1;                   // of the window's pixels above and to the left, along an axis
+
+struct Best {
+  float value;
+  int place;
+};
+
+__device__ __forceinline__ Best better(Best a, Best b) {
+  return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
+}
+
+// Of all threads, at thread 0.
+__device__ __forceinline__ Best best_of_block(Best mine, Best* shared) {
+  const int thread = threadIdx.x;
+  if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
+  __syncthreads();
+  if (thread < kThreads / 2) mine = better(mine, shared[thread]);
+  __syncthreads();
+  for (int half = kThreads / 4; half > 0; half /= 2) {
+    if (thread >= half && thread < 2 * half) shared[thread] = mine;
+    __syncthreads();
+    if (thread < half) mine = better(mine, shared[thread + half]);
+    __syncthreads();
+  }
+  return mine;
+}
+
+// Likewise, at all threads.
+__device__ __forceinline__ float sum_of_block(float mine, float* shared) {
+  const int thread = threadIdx.x;
+  if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
+  __syncthreads();
+  if (thread < kThreads / 2) mine = __fadd_rn(mine, shared[thread]);
+  __syncthreads();
+  for (int half = kThreads / 4; half > 0; half /= 2) {
+    if (thread >= half && thread < 2 * half) shared[thread] = mine;
+    __syncthreads();
+    if (thread < half) mine = __fadd_rn(mine, shared[thread + half]);
+    __syncthreads();
+  }
+  if (thread == 0) shared[0] = mine;
+  __syncthreads();
+  const float sum = shared[0];
+  __syncthreads();
+  return sum;
+}
+
+__device__ __forceinline__ float pixel(const float* frame, int width, int height, int x, int y) {
+  return frame[min(max(y, 0), height - 1) * width + min(max(x, 0), width - 1)];
+}
+
+// In frame 0 each point takes its template; in the others it moves, and a tenth of what it finds there becomes its
+// template's. By point: `templates`, and as space for one frame `windows`, `sums` and `squares`.
+extern "C" __global__ void track_points(const float* frame, int width, int height, int number, int* points_x, int* points_y,
+                                        float* templates, float* windows, float* sums, float* squares) {
+  __shared__ Best shared[kThreads / 2];
+  const int thread = threadIdx.x;
+  const int point = blockIdx.x;
+  float* own = templates + point * kTemplatePixels;
+  const int x = points_x[point];
+  const int y = points_y[point];
+  if (number == 0) {
+    for (int i = thread; i < kTemplatePixels; i += kThreads)
+      own[i] = pixel(frame, width, height, x - kTemplate / 2 + i % kTemplate, y - kTemplate / 2 + i / kTemplate);
+    return;
+  }
+
+  float* window = windows + point * kWindow * kWindow;
+  float* sum = sums + point * kSums * kSums;
+  float* square = squares + point * kSums * kSums;
+  for (int i = thread; i < kWindow * kWindow; i += kThreads)
+    window[i] = pixel(frame, width, height, x - kWindow / 2 + i % kWindow, y - kWindow / 2 + i / kWindow);
+  __syncthreads();
+  // Sums of all pixels above and to the left: down the columns, then along the rows.
+  if (thread <= kWindow) {
+    float total = 0.0f;
+    float total_square = 0.0f;
+    sum[thread] = square[thread] = 0.0f;
+    for (int row = 0; row < kWindow; ++row) {
+      const float value = thread == 0 ? 0.0f : window[row * kWindow + thread - 1];
+      total = __fadd_rn(total, value);
+      total_square = __fmaf_rn(value, value, total_square);
+      sum[(row + 1) * kSums + thread] = total;
+      square[(row + 1) * kSums + thread] = total_square;
+    }
+  }
+  __syncthreads();
+  if (thread <= kWindow) {
+    float total = 0.0f;
+    float total_square = 0.0f;
+    for (int column = 0; column < kSums; ++column) {
+      total = __fadd_rn(total, sum[thread * kSums + column]);
+      total_square = __fadd_rn(total_square, square[thread * kSums + column]);
+      sum[thread * kSums + column] = total;
+      square[thread * kSums + column] = total_square;
+    }
+  }
+  float mine = 0.0f;
+  float mine_square = 0.0f;
+  for (int i = thread; i < kTemplatePixels; i += kThreads) {
+    mine = __fadd_rn(mine, own[i]);
+    mine_square = __fmaf_rn(own[i], own[i], mine_square);
+  }
+  const float template_sum = sum_of_block(mine, &shared[0].value);
+  const float template_square = sum_of_block(mine_square, &shared[0].value);
+  constexpr float kInverse = 1.0f / kTemplatePixels;
+  const float mean = __fmul_rn(template_sum, kInverse);
+  const float template_variance = __fmaf_rn(-mean, template_sum, template_square);
+
+  Best best = {-1e30f, kPlaces * kPlaces};
+  for (int place = thread; place < kPlaces * kPlaces; place += kThreads) {
+    const int left = place % kPlaces;
+    const int top = place / kPlaces;
+    float cross = 0.0f;
+    for (int row = 0; row < kTemplate; ++row) {
+      const float* line = window + (top + row) * kWindow + left;
+#pragma unroll 3
+      for (int column = 0; column < kTemplate; ++column) cross = __fmaf_rn(line[column], own[row * kTemplate + column], cross);
+    }
+    const auto within = [&](const float* of) {
+      const float* above = of + top * kSums + left;
+      const float* below = above + kTemplate * kSums;
+      return __fsub_rn(__fsub_rn(below[kTemplate], below[0]), __fsub_rn(above[kTemplate], above[0]));
+    };
+    const float window_sum = within(sum);
+    const float window_variance = __fmaf_rn(__fmul_rn(-kInverse, window_sum), window_sum, within(square));
+    const float together = __fmaf_rn(-mean, window_sum, cross);
+    const float scale = __fmul_rn(template_variance, window_variance);
+    // Near the place before counts a little more.
+    const int far = abs(left - kPlaces / 2) + abs(top - kPlaces / 2);
+    const float weight = __fmaf_rn(-1.0f / 256, static_cast<float>(far), 1.0f);
+    const float value = scale > 0.0f ? __fmul_rn(__fdiv_rn(together, __fsqrt_rn(scale)), weight) : 0.0f;
+    best = better(best, {value, place});
+  }
+  best = best_of_block(best, shared);
+  if (thread == 0) {
+    points_x[point] = x + best.place % kPlaces - kPlaces / 2;
+    points_y[point] = y + best.place / kPlaces - kPlaces / 2;
+  }
+  __syncthreads();
+  const int left = points_x[point] - x + kPlaces / 2;
+  const int top = points_y[point] - y + kPlaces / 2;
+  for (int i = thread; i < kTemplatePixels; i += kThreads)
+    own[i] = __fmaf_rn(0.9f, own[i], __fmul_rn(0.1f, window[(top + i / kTemplate) * kWindow + left + i % kTemplate]));
+}

@@ -1,0 +1,32 @@
+// heartwall: the CPU reference, which rounds as the kernel does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gpumux::benchmarks::heartwall {
+
+inline constexpr std::int32_t kTemplate = 51;
+inline constexpr std::int32_t kWindow = 81;
+inline constexpr std::int32_t kPlaces = kWindow - kTemplate + 1;
+inline constexpr std::int32_t kSums = kWindow + 1;
+
+/// Row by row.
+struct Frame {
+  std::int32_t width = 0;
+  std::int32_t height = 0;
+  std::vector<float> pixels;
+  /// Beyond the borders, their pixels.
+  [[nodiscard]] float at(std::int32_t x, std::int32_t y) const;
+};
+
+struct Point {
+  std::int32_t x, y;
+  std::vector<float> pixels;  // of its template
+};
+/// Takes its template.
+void begin(Point& point, const Frame& frame);
+/// Moves.
+void track(Point& point, const Frame& frame);
+
+}  // namespace gpumux::benchmarks::heartwall
