@@ -4,6 +4,7 @@
 // of a sector: a store of bytes that share a sector of 32 bytes with some that were read counts.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -17,17 +18,71 @@ namespace gpumux::workload {
 
 class Overwrites {
  public:
-  explicit Overwrites(std::uint32_t warps) : first_(warps, kNone) {}
-  /// The warp's record of this index, from 0, is a memory instruction with these words.
-  void executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst, const MemHeader& header,
+  explicit Overwrites(std::uint32_t warps) : first_(warps, kNone), warps_(warps) {}
+  /// Looks at the records of the block's stream beyond the first already[w] of each warp w, barrier by
+  /// barrier: what a warp does behind a barrier comes after all that others do before it, whoever was
+  /// refilled first. Calls visit(warp, record, overwrites) for each memory instruction; `overwrites`: behind
+  /// it the block cannot begin anew, be it the first or not.
+  template <typename Visit>
+  void follow(BlockStream& block, std::span<const std::uint32_t> already,
+              const std::vector<isa::StaticInst>& table, Visit visit);
+  /// The warp's record of this index, from 0, is a memory instruction with these words. True: it overwrites,
+  /// or is an atomic.
+  bool executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst, const MemHeader& header,
                 const std::uint64_t* transactions);
   /// The index of the warp's first record after whose issue the block cannot begin anew; kNone: none so far.
   [[nodiscard]] std::uint64_t first(std::uint32_t warp) const { return first_[warp]; }
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
  private:
-  std::vector<std::uint64_t> first_;                          // by warp
+  /// How far follow() has come.
+  struct Warp {
+    const ExecRecord* next = nullptr;
+    const ExecRecord* end = nullptr;
+    const std::uint64_t* words = nullptr;
+    std::uint64_t records = 0;   // before `next`
+    std::uint64_t barriers = 0;  // of the whole block, among them
+  };
+  std::vector<std::uint64_t> first_;  // by warp, as warps_
+  std::vector<Warp> warps_;
   std::unordered_map<std::uint64_t, std::uint8_t> was_read_;  // by line: sectors
 };
+
+template <typename Visit>
+void Overwrites::follow(BlockStream& block, std::span<const std::uint32_t> already,
+                        const std::vector<isa::StaticInst>& table, Visit visit) {
+  const auto is_memory = [&](const ExecRecord& record) { return table[record.pc].unit == isa::Unit::Memory; };
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+    const WarpStream& stream = block.stream(w);
+    Warp& warp = warps_[w];
+    warp.next = stream.next + already[w];
+    warp.end = stream.end;
+    warp.words = stream.mem_next;
+    for (const ExecRecord* record = stream.next; record != warp.next; ++record)
+      if (is_memory(*record)) warp.words += 1 + std::bit_cast<MemHeader>(*warp.words).transactions;
+  }
+  while (true) {
+    Warp* least = nullptr;
+    for (Warp& warp : warps_)
+      if (warp.next != warp.end && (least == nullptr || warp.barriers < least->barriers)) least = &warp;
+    if (least == nullptr) return;
+    const auto index = static_cast<std::uint32_t>(least - warps_.data());
+    for (bool passed = false; !passed && least->next != least->end; ++least->next, ++least->records) {
+      const isa::StaticInst& inst = table[least->next->pc];
+      if (is_memory(*least->next)) {
+        const auto header = std::bit_cast<MemHeader>(*least->words);
+        visit(index, *least->next, executed(index, least->records, inst, header, least->words + 1));
+        least->words += 1 + header.transactions;
+      }
+      passed = (inst.flags & isa::kBarrier) != 0 && (inst.flags & isa::kArrive) == 0 &&
+               inst.barrier_warps == 0 && least->next->active != 0;
+      if (passed) ++least->barriers;
+    }
+  }
+}
+
+/// Whether a block that has issued nothing could be begun anew at any time, whatever the order of its warps:
+/// it performs no atomic, and stores to no sector that it reads. Takes the stream to its end.
+[[nodiscard]] bool is_idempotent(BlockStream& block, const std::vector<isa::StaticInst>& table);
 
 }  // namespace gpumux::workload

@@ -41,6 +41,7 @@ ReplayStream::ReplayStream(std::unique_ptr<BlockStream> inside, const std::vecto
       logs_(streams_.size()),
       overwrites_(inside_->warps()),
       before_(streams_.size()) {
+  look_for_overwrites();
   for (std::uint32_t w = 0; w < warps(); ++w) {
     keep(w, 0);
     streams_[w] = inside_->stream(w);
@@ -82,17 +83,22 @@ void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
       put(log.bytes, folded(transactions[i] - log.last.word));
       log.last.word = transactions[i];
     }
-    if (memory) overwrites_.executed(warp, log.records, (*table_)[record->pc], header, transactions);
     log.last.pc = record->pc;
     log.last.active = record->active;
     ++log.records;
   }
 }
 
+/// In what the stream inside has beyond before_.
+void ReplayStream::look_for_overwrites() {
+  overwrites_.follow(*inside_, before_, *table_, [](std::uint32_t, const ExecRecord&, bool) {});
+}
+
 /// The emulator may go on with the other warps too, where they share a barrier.
 void ReplayStream::refill_inside(std::uint32_t warp, std::uint32_t wanted) {
   for (std::uint32_t w = 0; w < warps(); ++w) before_[w] = inside_->stream(w).available();
   inside_->refill(warp, wanted);
+  look_for_overwrites();
   for (std::uint32_t w = 0; w < warps(); ++w) {
     if (inside_->stream(w).available() != before_[w]) keep(w, before_[w]);
   }

@@ -57,6 +57,7 @@ class ReplayStream final : public BlockStream {
     return (*table_)[record.pc].unit == isa::Unit::Memory;
   }
   void keep(std::uint32_t warp, std::uint32_t already);
+  void look_for_overwrites();
   void refill_inside(std::uint32_t warp, std::uint32_t wanted);
   void read(std::uint32_t warp, std::uint32_t wanted);
 

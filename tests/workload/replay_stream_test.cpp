@@ -18,6 +18,22 @@ struct Course {
   std::vector<std::uint64_t> words;
 };
 
+/// Has all records from the begin, as those of an emulated block that has passed its barriers.
+class Given final : public BlockStream {
+ public:
+  explicit Given(std::vector<Course> courses)
+      : BlockStream(static_cast<std::uint32_t>(courses.size())), courses_(std::move(courses)) {
+    for (std::uint32_t w = 0; w < warps(); ++w) {
+      const std::vector<ExecRecord>& records = courses_[w].records;
+      streams_[w] = {records.data(), records.data() + records.size(), courses_[w].words.data(), true};
+    }
+  }
+  void refill(std::uint32_t, std::uint32_t) override {}
+
+ private:
+  std::vector<Course> courses_;
+};
+
 std::vector<isa::StaticInst> table_of(std::uint32_t size) {
   std::vector<isa::StaticInst> table(size);
   for (std::uint32_t pc = 0; pc < size; ++pc)
@@ -166,6 +182,35 @@ TEST(ReplayStream, MayRestartUntilWhatWasReadIsOverwritten) {
   stream.refill(0, 4);
   EXPECT_TRUE(may(stream.stream(0).available()));
   EXPECT_FALSE(may(1));
+}
+
+TEST(ReplayStream, AStoreBehindABarrierComesAfterWhatOthersReadBeforeIt) {
+  std::vector<isa::StaticInst> table(3);
+  table[0].unit = table[1].unit = isa::Unit::Memory;
+  table[0].flags = isa::kLoad;
+  table[1].flags = isa::kStore;
+  table[2].unit = isa::Unit::Control;
+  table[2].flags = isa::kBarrier;
+  MemHeader header;
+  header.where = MemHeader::Where::Global;
+  header.transactions = 1;
+  const std::vector<std::uint64_t> words = {std::bit_cast<std::uint64_t>(header),
+                                            Transaction::make(7, 1, 32).word};
+  // Warp 0 stores what warp 1 reads, behind the barrier, or before it.
+  for (const bool behind : {true, false}) {
+    const Course stores{behind ? std::vector<ExecRecord>{{2, kAllLanes}, {1, kAllLanes}}
+                               : std::vector<ExecRecord>{{1, kAllLanes}, {2, kAllLanes}},
+                        words};
+    const Course loads{behind ? std::vector<ExecRecord>{{0, kAllLanes}, {2, kAllLanes}}
+                              : std::vector<ExecRecord>{{2, kAllLanes}, {0, kAllLanes}},
+                       words};
+    for (const bool turned : {false, true}) {  // whoever comes first
+      const std::vector<Course> courses =
+          turned ? std::vector<Course>{loads, stores} : std::vector<Course>{stores, loads};
+      ReplayStream stream(std::make_unique<Given>(courses), table);
+      EXPECT_EQ(stream.may_restart(std::vector<std::uint32_t>{0, 0}), !behind) << behind << turned;
+    }
+  }
 }
 
 TEST(ReplayStream, TellsTheStreamInsideOfAMove) {
