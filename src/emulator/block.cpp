@@ -333,7 +333,8 @@ bool depends_on_warp_alone(const Op& op) {
     case isa::Opcode::Ld: return inst.space == isa::Space::Param;
     case isa::Opcode::St:
     case isa::Opcode::Red:
-    case isa::Opcode::Prefetch: return true;
+    case isa::Opcode::Prefetch:
+    case isa::Opcode::Notify: return true;
     default: return op.kind != OpKind::Memory;
   }
 }

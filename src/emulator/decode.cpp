@@ -56,6 +56,7 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::BarWarp:
     case Opcode::BrxIdx:
     case Opcode::Nanosleep:
+    case Opcode::Notify:
     case Opcode::Prmt:
     case Opcode::Lop3:
     case Opcode::Dp4a:

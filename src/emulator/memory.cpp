@@ -349,6 +349,16 @@ void prefetch(Warp& warp, const Op& op, LaneMask lanes) {
   record_global(warp, parts.part, inside, 1);
 }
 
+/// One word from the whole warp. Each SM has an address of its own, which it adds when the store issues.
+void notify(Warp& warp, const Op&, LaneMask) {
+  u64* words = warp.buffer->room(1) + 1;
+  MemHeader header;
+  header.where = MemHeader::Where::Global;
+  header.transactions = 1;
+  words[0] = workload::Transaction::make(warp.block->memory().notice_address() / kLineBytes, 1, 1).word;
+  warp.buffer->keep(header);
+}
+
 }  // namespace
 
 Handler select_memory(const Instruction& inst) {
@@ -356,6 +366,7 @@ Handler select_memory(const Instruction& inst) {
     case Opcode::Ld: return of_width<false>(inst);
     case Opcode::St: return of_width<true>(inst);
     case Opcode::Prefetch: return &prefetch;
+    case Opcode::Notify: return &notify;
     default: return nullptr;
   }
 }

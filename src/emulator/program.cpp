@@ -14,6 +14,7 @@
 #include "emulator/block.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/windows.hpp"
+#include "ptx/idempotence.hpp"
 #include "ptx/limits.hpp"
 #include "ptx/parse.hpp"
 
@@ -87,6 +88,8 @@ class KernelLaunch final : public workload::KernelSource {
                        module.place(code.code[pc].line));
   }
   [[nodiscard]] Address code_address() const override { return data_->code_address; }
+  [[nodiscard]] bool has_notices() const override { return data_->program->kernel->has_notices; }
+  [[nodiscard]] bool is_idempotent() override { return ptx::is_idempotent(data_->program->kernel->code); }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle now) override {
     GPUMUX_CHECK(index < blocks());
@@ -109,6 +112,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
   hash.add(static_cast<std::uint64_t>(options.optimize));
   hash.add(std::uint64_t{options.max_registers});
   hash.add(static_cast<std::uint64_t>(options.level));
+  hash.add(std::uint64_t{options.notices});
   const std::string key = hash.hex();
   const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
   if (const auto found = cache.find(key); found != cache.end()) return found->second;
@@ -126,6 +130,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
       } else if (info.code.physical) {
         info.registers = info.code.num_reg32;
       }
+      info.has_notices = options.notices;
       info.table = isa::make_static_table(info.code);
     } catch (const UserError& error) {
       info = {};

@@ -30,6 +30,7 @@ struct KernelInfo {
   isa::Function code;                  // final, physical (or virtual for differential tests)
   std::vector<isa::StaticInst> table;  // parallel to code.code
   std::uint32_t registers = 32;        // per thread that an SM sets aside: those of our back end at any level
+  bool has_notices = false;            // ptx::CompileOptions::notices
   std::string error;                   // why it could not be compiled, as a whole message; empty: it was
 
   /// Throws UserError when it could not be compiled; what else it holds is then its name and parameters

@@ -116,6 +116,8 @@ enum class Opcode : std::uint8_t {
   Atom,
   Red,
   Prefetch,
+  Notify,  // made by the back end alone: a store of one word by the warp to the SM's own address
+           // (ptx/idempotence.hpp)
   // Communication inside a warp
   Shfl,
   Vote,
@@ -296,8 +298,20 @@ struct Instruction {
   std::uint32_t target = kNoTarget;      // Label, Bra: label id in virtual code, pc in final code
   std::uint32_t reconverge = kNoTarget;  // final code: pc of the immediate post-dominator
   std::uint32_t call = kNoTarget;        // Call: index into Function::calls; BrxIdx: into branch_tables
+  std::uint32_t hazard = kNoTarget;      // index into Function::hazards: a block may not begin anew behind it
   std::uint32_t line = 0;                // where it came from in the PTX text
   std::uint32_t column = 0;
+};
+
+/// Why a block may be no longer idempotent when it has executed an instruction (ptx/idempotence.hpp).
+struct Hazard {
+  enum class Kind : std::uint8_t {
+    Atomic,    // it changes global memory by what is there
+    Overwrite  // it stores where a load may have read
+  };
+  Kind kind = Kind::Atomic;
+  std::string where;            // Overwrite: what is stored to, "parameter out", "variable count"
+  std::uint32_t read_line = 0;  // Overwrite: the PTX's line of such a load
 };
 
 /// A piece of storage that has a name: .global, .const, .shared variables, functions whose address is
@@ -361,6 +375,7 @@ struct Function {
   std::vector<std::vector<std::uint32_t>> branch_tables;  // BrxIdx: label ids (virtual) or pcs (final)
   std::vector<Instruction> code;
   std::vector<std::string> labels;  // names by label id, for messages
+  std::vector<Hazard> hazards;      // final code: by Instruction::hazard
   std::uint32_t num_reg32 = 0;      // virtual counts; after allocation num_reg32 is the number of
   std::uint32_t num_reg64 = 0;      // 32-bit registers and num_reg64 is 0
   std::uint32_t num_pred = 0;

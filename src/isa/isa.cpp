@@ -130,6 +130,7 @@ const char* name(Opcode opcode) {
     case Opcode::Atom: return "atom";
     case Opcode::Red: return "red";
     case Opcode::Prefetch: return "prefetch";
+    case Opcode::Notify: return "notify";
     case Opcode::Shfl: return "shfl";
     case Opcode::Vote: return "vote";
     case Opcode::Match: return "match";

@@ -119,6 +119,7 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::St:
     case Opcode::Atom:
     case Opcode::Red:
+    case Opcode::Notify:
     case Opcode::Prefetch: return kMemory;
     case Opcode::Bar:
     case Opcode::BarWarp:
@@ -143,6 +144,7 @@ unsigned memory_flags(const Instruction& inst) {
     case Opcode::Ld:
     case Opcode::Prefetch: flags |= kLoad; break;
     case Opcode::St: flags |= kStore; break;
+    case Opcode::Notify: return kStore | kBypassL1 | kNotice;
     case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
     case Opcode::Red: flags |= kAtomic | kStore; break;
     default: return 0;

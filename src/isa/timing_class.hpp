@@ -62,7 +62,8 @@ enum InstFlag : std::uint16_t {
   kConstant = 512,       // goes to the constant cache
   kGenericSpace = 1024,  // the dynamic record says which space
   kLocalSpace = 2048,
-  kArrive = 4096  // bar.arrive: does not wait
+  kArrive = 4096,  // bar.arrive: does not wait
+  kNotice = 8192   // tells the SM that the block may not begin anew (Opcode::Notify)
 };
 
 /// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.

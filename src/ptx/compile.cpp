@@ -10,6 +10,7 @@
 #include "ptx/calls.hpp"
 #include "ptx/expand.hpp"
 #include "ptx/flow.hpp"
+#include "ptx/idempotence.hpp"
 #include "ptx/if_convert.hpp"
 #include "ptx/limits.hpp"
 #include "ptx/optimize.hpp"
@@ -129,7 +130,10 @@ Function link(std::vector<Unit>& units, const Module& module, const CallGraph& c
     const std::uint32_t frame = (part.local_bytes + 15U) / 16U * 16U;
     if (has_calls) result.frames.emplace_back(base, frame);
     emit_flow(units[i].graph, part, base);
+    const std::uint32_t first_hazard = i == 0 ? 0 : static_cast<std::uint32_t>(result.hazards.size());
+    if (i != 0) result.hazards.insert(result.hazards.end(), part.hazards.begin(), part.hazards.end());
     for (Instruction& inst : part.code) {
+      if (inst.hazard != isa::kNoTarget) inst.hazard += first_hazard;
       if (inst.op == Opcode::BrxIdx) inst.call += static_cast<std::uint32_t>(tables.size());
       if (inst.op == Opcode::Call) {
         const std::string& callee = part.calls[inst.call].callee;
@@ -191,16 +195,21 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
     }
   }
   const std::uint32_t limit = register_limit(kernel, options.max_registers);
+  const bool as_written = options.level == isa::CodeLevel::Ptx;
+  const bool optimized = options.optimize > 0 && !as_written;
   for (std::size_t i = 0; i < units.size(); ++i) {
-    Unit& unit = units[i];
-    lower(unit, has_calls, i == 0, options.level);
-    const bool as_written = options.level == isa::CodeLevel::Ptx;
-    const bool optimized = options.optimize > 0 && !as_written;
-    if (optimized) optimize(unit);
+    lower(units[i], has_calls, i == 0, options.level);
+    if (optimized) optimize(units[i]);
+  }
+  std::vector<AnalysedCode> code;
+  for (Unit& unit : units) code.push_back({&unit.graph, &unit.function});
+  mark_hazards(module, code);
+  for (Unit& unit : units) {
     if (has_calls) save_registers(unit.graph, unit.function);
     if (optimized) make_physical(unit, limit, has_calls);
     if (as_written) allocate_registers(unit.graph, unit.function, options.max_registers, has_calls, true);
     if (has_calls) finish_frame(unit.graph, unit.function);
+    if (options.notices) insert_notices(unit.graph);
   }
   return link(units, module, calls);
 }

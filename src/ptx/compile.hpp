@@ -16,6 +16,9 @@ struct CompileOptions {
   /// Ptx: one instruction for each of the PTX, in its order, in physical registers; `optimize` is not used
   /// then.
   isa::CodeLevel level = isa::CodeLevel::Machine;
+  /// With a Notify in front of each instruction at which a block may stop being idempotent
+  /// (ptx/idempotence.hpp).
+  bool notices = false;
   /// Registers per thread that allocation may use (16..255); .maxnreg and .maxntid lower it.
   std::uint32_t max_registers = 255;
 };

@@ -19,6 +19,7 @@ bool has_side_effect(const Instruction& inst) {
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch:
+    case Opcode::Notify:
     case Opcode::Bar:
     case Opcode::BarWarp:
     case Opcode::Membar:

@@ -27,11 +27,14 @@ class DeviceMemory {
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
   static constexpr Address kLocalWindow = Address{0x7f} << 40U;
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24U;
-  /// What the caches alone see of an application besides its allocations lies in the upper three quarters
-  /// of its 2^40 addresses: constant banks and parameters, local memory of resident blocks, code.
+  /// What the caches alone see of an application besides its allocations and notices lies in the upper three
+  /// quarters of its 2^40 addresses: constant banks and parameters, local memory of resident blocks, code.
   [[nodiscard]] Address constant_backing() const { return base_ + kBackingBytes; }
   [[nodiscard]] Address local_backing() const { return base_ + 2 * kBackingBytes; }
   [[nodiscard]] Address code_backing() const { return base_ + 3 * kBackingBytes; }
+  /// Where SM s reports that a block of the application may not begin anew: the line s behind this. It lies
+  /// beyond every allocation.
+  [[nodiscard]] Address notice_address() const { return base_ + kBackingBytes / 2; }
   /// Bytes of each of the three.
   static constexpr std::uint64_t kBackingBytes = std::uint64_t{1} << 38U;
 

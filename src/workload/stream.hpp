@@ -127,6 +127,11 @@ class KernelSource {
     static_cast<void>(index);
     return 0;
   }
+  /// Its code has a notice (isa::kNotice) in front of each instruction at which a block may stop being
+  /// idempotent.
+  [[nodiscard]] virtual bool has_notices() const { return false; }
+  /// Any block may be begun anew at any time, as far as that is known before it runs. May take long.
+  [[nodiscard]] virtual bool is_idempotent() { return false; }
   /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").
   [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
   /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the
