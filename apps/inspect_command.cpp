@@ -1,9 +1,10 @@
-// gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--json]
+// gpumux inspect APP|FILE.ptx[:KERNEL]|TRACE [--machine NAME] [--disassemble] [--idempotence] [--json]
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -15,12 +16,15 @@
 #include "commands.hpp"
 #include "emulator/program.hpp"
 #include "experiment/file_program.hpp"
+#include "experiment/idempotence_check.hpp"
+#include "experiment/run.hpp"
 #include "experiment/symbol_name.hpp"
 #include "experiment/workload_file.hpp"
 #include "inspect_mix.hpp"
 #include "machine_option.hpp"
 #include "paper_columns.hpp"
 #include "ptx/compile.hpp"
+#include "ptx/idempotence.hpp"
 #include "runtime/application.hpp"
 #include "terminal.hpp"
 #include "trace/application.hpp"
@@ -81,7 +85,44 @@ Program file_program(const std::string& text) {
   return program;
 }
 
-ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel,
+ordered_json points_json(const isa::Module& module, const isa::Function& code) {
+  ordered_json points = ordered_json::array();
+  for (const ptx::HazardPoint& point : ptx::hazard_points(code)) {
+    points.push_back({{"pc", point.pc},
+                      {"line", point.line},
+                      {"place", module.place(point.line)},
+                      {"instruction", isa::to_text(module, code, code.code[point.pc])},
+                      {"reason", ptx::to_text(point.hazard)}});
+  }
+  return points;
+}
+
+/// What an execution says of a kernel's points; `kernel`: null if it was not launched.
+ordered_json executed_json(const isa::Module& module, const isa::Function& code,
+                           const experiment::ExecutedKernel* kernel) {
+  if (kernel == nullptr) return nullptr;
+  const experiment::IdempotenceVerdict verdict = experiment::judge(code, *kernel);
+  const auto list = [&](const std::vector<std::uint32_t>& pcs) {
+    ordered_json found = ordered_json::array();
+    for (const std::uint32_t pc : pcs) {
+      const experiment::ExecutedAccess& access = kernel->accesses.at(pc);
+      found.push_back({{"pc", pc},
+                       {"line", code.code[pc].line},
+                       {"place", module.place(code.code[pc].line)},
+                       {"instruction", isa::to_text(module, code, code.code[pc])},
+                       {"executed", access.executed},
+                       {"overwrote", access.overwrote},
+                       {"first_in_blocks", access.first}});
+    }
+    return found;
+  };
+  return {{"blocks", kernel->blocks},
+          {"blocks_not_idempotent", kernel->stopped},
+          {"missed", list(verdict.missed)},
+          {"over_cautious", list(verdict.over_cautious)}};
+}
+
+ordered_json describe(const Subject& subject, const isa::Module& module, const emulator::KernelInfo& kernel,
                       const arch::MachineConfig& machine) {
   const isa::Function& code = kernel.code;
   if (!kernel.error.empty()) {
@@ -109,6 +150,7 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
   out["mean_load_use_distance"] = figures.mean_load_use_distance;
   out["median_load_use_distance"] = figures.median_load_use_distance;
   out["instruction_mix"] = instruction_mix(kernel.table);
+  out["idempotence"] = {{"idempotent", ptx::is_idempotent(code)}, {"points", points_json(module, code)}};
   out["grid"] = subject.grid ? dimensions_json(*subject.grid) : ordered_json(nullptr);
   out["block"] = subject.block ? dimensions_json(*subject.block) : ordered_json(nullptr);
   out["occupancy"] = nullptr;
@@ -116,6 +158,39 @@ ordered_json describe(const Subject& subject, const emulator::KernelInfo& kernel
   const auto threads = static_cast<std::uint32_t>(subject.block->count());
   out["occupancy"] = occupancy_json(machine, threads, registers, shared);
   return out;
+}
+
+/// Points of the same line and reason, which unrolling has made several of, once.
+void print_idempotence(const ordered_json& idempotence) {
+  const std::size_t points = idempotence["points"].size();
+  fmt::print("  idempotent     {}\n", idempotence["idempotent"].get<bool>() ? "yes"
+                                      : points == 1                         ? "no, 1 point"
+                                                    : fmt::format("no, {} points", points));
+  std::vector<std::string> printed;
+  const auto print = [&](const std::string& text) {
+    if (std::find(printed.begin(), printed.end(), text) != printed.end()) return;
+    fmt::print("                 {}\n", text);
+    printed.push_back(text);
+  };
+  for (const ordered_json& point : idempotence["points"])
+    print(fmt::format("{}: {}", point["place"].get<std::string>(), point["reason"].get<std::string>()));
+  if (!idempotence.contains("executed")) return;
+  const ordered_json& executed = idempotence["executed"];
+  if (executed.is_null()) {
+    fmt::print("  executed       not launched\n");
+    return;
+  }
+  fmt::print(
+      "  executed       {} blocks, {} not idempotent at their end; {} points missed, {} over-cautious\n",
+      executed["blocks"].get<std::uint64_t>(), executed["blocks_not_idempotent"].get<std::uint64_t>(),
+      executed["missed"].size(), executed["over_cautious"].size());
+  for (const ordered_json& point : executed["missed"])
+    print(fmt::format("missed: {}: {}, first in {} blocks", point["place"].get<std::string>(),
+                      point["instruction"].get<std::string>(),
+                      point["first_in_blocks"].get<std::uint64_t>()));
+  for (const ordered_json& point : executed["over_cautious"])
+    print(fmt::format("over-cautious: {}: {}, executed {} times", point["place"].get<std::string>(),
+                      point["instruction"].get<std::string>(), point["executed"].get<std::uint64_t>()));
 }
 
 void print_kernel(const ordered_json& k) {
@@ -145,6 +220,7 @@ void print_kernel(const ordered_json& k) {
              k["mean_load_use_distance"].get<double>(), whole("global_loads"),
              k["median_load_use_distance"].get<double>());
   print_mix_launch_occupancy(k);
+  print_idempotence(k["idempotence"]);
 }
 
 std::string disassembly(const emulator::CompiledModule& module, const isa::Function& code) {
@@ -165,6 +241,7 @@ int inspect_command(const Arguments& args) {
   std::string block;
   std::string shared;
   bool disassemble = false;
+  bool execute = false;
   bool json = false;
   app.add_option("SUBJECT", subject, "APP, FILE.ptx, FILE.ptx:KERNEL, or a trace")->required();
   app.add_option("--machine", machine_name,
@@ -173,12 +250,19 @@ int inspect_command(const Arguments& args) {
   app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels");
   app.add_option("--shared", shared, "dynamic shared memory of a block, for the same");
   app.add_flag("--disassemble", disassemble, "also show the machine code");
+  app.add_flag(
+      "--idempotence", execute,
+      "also execute the application once, without time, and say which instructions really kept blocks "
+      "from beginning anew");
   app.add_flag("--json", json, "as a JSON document");
   if (!parse(app, args)) return 0;
 
   const arch::MachineConfig machine = machine_of(machine_name, set);
   const bool builtin = runtime::find_app(subject.substr(0, subject.find(':'))) != nullptr;
   if (!builtin) experiment::refuse_other_files(subject);
+  if (execute && !builtin)
+    throw UserError(
+        fmt::format("--idempotence executes an application, and {} is none that is built in", subject));
   if (!builtin && trace::is_trace(subject)) {
     if (!(block.empty() && shared.empty())) {
       throw UserError("--block and --shared are for kernels of PTX files; a trace has its own");
@@ -201,6 +285,12 @@ int inspect_command(const Arguments& args) {
   const bool some_work = std::any_of(module->kernels.begin(), module->kernels.end(),
                                      [](const auto& kernel) { return kernel.second.error.empty(); });
 
+  std::map<std::string, experiment::ExecutedKernel> executed;
+  if (execute) {
+    const experiment::AppSpec spec = experiment::builtin_app(subject);
+    executed = experiment::execute_for_idempotence(spec.create(1), spec.name, machine);
+  }
+
   ordered_json kernels = ordered_json::array();
   for (Subject& s : program.subjects) {
     s.kernel = experiment::find_symbol("kernel", s.kernel, known, program.file);
@@ -215,7 +305,12 @@ int inspect_command(const Arguments& args) {
     }
     const emulator::KernelInfo& kernel = module->kernels.at(s.kernel);
     if (program.subjects.size() == 1 || !some_work) kernel.check();
-    ordered_json described = describe(s, kernel, machine);
+    ordered_json described = describe(s, module->module, kernel, machine);
+    if (execute && kernel.error.empty()) {
+      const auto found = executed.find(s.kernel);
+      described["idempotence"]["executed"] =
+          executed_json(module->module, kernel.code, found == executed.end() ? nullptr : &found->second);
+    }
     if (disassemble && json) {
       ordered_json lines = ordered_json::array();
       for (const isa::Instruction& inst : kernel.code.code) {
