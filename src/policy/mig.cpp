@@ -21,13 +21,13 @@ class Mig final : public Policy {
   explicit Mig(std::vector<std::uint32_t> slices) : slices_(std::move(slices)) {}
 
   void check(const arch::MachineConfig& config, std::size_t apps) const override {
-    if (slices_.size() != apps)
-      throw UserError(
-          fmt::format("policy mig: {} instances for {} applications; give each one, as in mig:4/3",
-                      slices_.size(), apps));
+    const std::vector<std::uint32_t> all = slices(apps);
+    if (all.size() != apps)
+      throw UserError(fmt::format(
+          "policy mig: {} instances for {} applications; give each one, as in mig:4/3", all.size(), apps));
     std::uint32_t compute = 0;
     std::uint32_t memory = 0;
-    for (const std::uint32_t slices : slices_) {
+    for (const std::uint32_t slices : all) {
       if (kMemoryOf[slices] == 0)
         throw UserError(
             fmt::format("policy mig: an instance of {} slices; there are such of 1, 2, 3, 4 and 7", slices));
@@ -46,25 +46,34 @@ class Mig final : public Policy {
             config.name, config.sms, config.l2.partitions));
   }
   [[nodiscard]] std::vector<arch::Instance> instances(const arch::MachineConfig& config,
-                                                      std::size_t) const override {
+                                                      std::size_t apps) const override {
     std::vector<arch::Instance> instances;
     std::uint32_t sm = 0;
     std::uint32_t partition = 0;
-    for (const std::uint32_t slices : slices_) {
+    for (const std::uint32_t slices : this->slices(apps)) {
       const std::uint32_t sms = config.sms * slices / kComputeSlices;
       const std::uint32_t partitions = config.l2.partitions * kMemoryOf[slices] / kMemorySlices;
       instances.push_back({sm, sms, partition, partitions});
       sm += sms;
       partition += partitions;
     }
+    instances_ = instances;
     return instances;
   }
-  void kernel_arrived(Control& control, const RunningKernel&) override { serve(control); }
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    GPUMUX_CHECK(kernel.app < instances_.size());
+    serve(control);
+  }
   void kernel_ended(Control& control, const RunningKernel&) override { serve(control); }
 
  private:
+  /// As given, or the same for each application, as much as there is.
+  [[nodiscard]] std::vector<std::uint32_t> slices(std::size_t apps) const {
+    if (!slices_.empty()) return slices_;
+    return std::vector<std::uint32_t>(apps, apps == 1 ? 7 : apps == 2 ? 3 : apps == 3 ? 2 : 1);
+  }
   void serve(Control& control) const {
-    const std::vector<arch::Instance> of = instances(control.config(), slices_.size());
+    const std::vector<arch::Instance>& of = instances_;
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {
       order.push_back(kernel.slot);
@@ -74,13 +83,15 @@ class Mig final : public Policy {
     control.set_dispatch_order(order);
   }
 
-  std::vector<std::uint32_t> slices_;  // compute slices by application
+  std::vector<std::uint32_t> slices_;              // compute slices by application; empty: none was given
+  mutable std::vector<arch::Instance> instances_;  // those that the machine has been divided into
 };
 
 const bool registered = register_policy(
     {"mig",
      "a slice of the machine for each application: SMs, L2 slices, DRAM channels (Multi-Instance GPU)",
-     {{"slices", "compute slices of each application, in their order, of seven together: mig:4/3"}},
+     {{"slices",
+       "compute slices of each application, in their order, of seven together: mig:4/3 [the same for each]"}},
      [](const Settings& settings) -> std::unique_ptr<Policy> {
        const SettingReader read("mig", settings);
        return std::make_unique<Mig>(read.parts("slices", kComputeSlices));

@@ -62,9 +62,9 @@ void Sm::State::look_at_leaving(Block& block, Cycle now) {
   find_rare();
 }
 
-/// A place in memory of its own, above all that its application allocates.
+/// A place in memory of its own, above all that its application has otherwise (workload/device_memory.hpp).
 void Sm::State::begin_move(Block& block, bool save, std::uint32_t lines, Cycle now) {
-  constexpr std::uint64_t kFirst = std::uint64_t{1} << (kAppLineShift - 1);
+  constexpr std::uint64_t kFirst = std::uint64_t{7} << (kAppLineShift - 3);
   constexpr std::uint64_t kLinesEach = 4096;  // 512 KB, more than an SM has
   GPUMUX_CHECK(lines <= kLinesEach);
   block.move = ++moves;

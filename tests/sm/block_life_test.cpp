@@ -114,7 +114,7 @@ std::size_t context_lines(const Bench& bench, arch::RequestKind kind, std::size_
   std::size_t lines = 0;
   for (std::size_t i = first; i < bench.sent.size(); ++i) {
     const MemRequest& request = bench.sent[i];
-    if (request.line < first_line_of(0) + (std::uint64_t{1} << (kAppLineShift - 1))) continue;
+    if (request.line < first_line_of(0) + (std::uint64_t{7} << (kAppLineShift - 3))) continue;
     EXPECT_EQ(request.kind, kind);
     EXPECT_EQ(request.sectors, 0xfU);
     EXPECT_EQ(request.data_bytes, kind == arch::RequestKind::Write ? kLineBytes : 0U);
