@@ -25,7 +25,8 @@ struct ResidentBlock {
   std::uint64_t instructions = 0;  // warp instructions that it has issued since it began, on whatever SMs
   Cycle cycles = 0;                // that it has been on SMs since then
   bool may_restart =
-      false;  // it is kept (Needs::block_drops), and has done nothing that it could not do anew
+      false;              // it is kept (Needs::block_drops), and has done nothing that it could not do anew
+  bool notified = false;  // it has issued a notice (isa::kNotice) since it began: soon it may do such a thing
   friend bool operator==(const ResidentBlock&, const ResidentBlock&) = default;
 };
 

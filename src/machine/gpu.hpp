@@ -79,6 +79,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   // runtime::Device
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return parts_.now(); }
+  [[nodiscard]] bool wants_notices() const override { return mechanisms_.needs().notices; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override {
     work_.submit(context, stream, std::move(kernel));

@@ -49,6 +49,8 @@ void Mechanisms::ask_needs() {
     needs_.block_ends = needs_.block_ends || seat.needs_.block_ends;
     needs_.block_stops = needs_.block_stops || seat.needs_.block_stops;
     needs_.block_drops = needs_.block_drops || seat.needs_.block_drops;
+    needs_.notices = needs_.notices || seat.needs_.notices;
+    needs_.idempotence = needs_.idempotence || seat.needs_.idempotence;
     needs_.dispatch_ends = needs_.dispatch_ends || seat.needs_.dispatch_ends;
     needs_.kernel_ends = needs_.kernel_ends || seat.needs_.kernel_ends;
   }

@@ -124,6 +124,8 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   kernel.max_blocks_per_sm = occupancy(config_.sm, kernel.resources.threads,
                                        kernel.resources.registers_per_thread, kernel.resources.shared_bytes)
                                  .blocks;
+  kernel.has_notices = slot.source->has_notices();
+  if (mechanisms.needs().idempotence) kernel.idempotent = slot.source->is_idempotent();
   sm::KernelContext context;
   context.table = slot.source->static_table().data();
   context.table_size = static_cast<std::uint32_t>(slot.source->static_table().size());

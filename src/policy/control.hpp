@@ -34,6 +34,8 @@ struct RunningKernel {
   std::uint64_t done_instructions = 0;  // warp instructions that blocks which are done have issued,
   Cycle done_cycles = 0;                // and cycles that they were on SMs
   std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
+  bool has_notices = false;             // in its code: arch::ResidentBlock::notified tells
+  bool idempotent = false;              // any block may begin anew at any time (Needs::idempotence)
 };
 
 /// What may be read at any moment, also while parts of the machine are ahead of each other.

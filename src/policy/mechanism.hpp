@@ -32,6 +32,11 @@ struct Needs {
   bool l1_ways = false;
   /// Likewise: streams keep what they have given, so that SmControl::drop_block() acts.
   bool block_drops = false;
+  /// Likewise: kernels that come as PTX are compiled with notices, so that arch::ResidentBlock::notified
+  /// acts.
+  bool notices = false;
+  /// Likewise: RunningKernel::idempotent is found out.
+  bool idempotence = false;
 };
 
 /// What a mechanism has to say of a run: named numbers, and curves by kernel. Names are lower_case.

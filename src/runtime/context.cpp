@@ -171,6 +171,7 @@ emulator::LoadedModule& Context::module(std::uint32_t id) {
 std::uint32_t Context::load_module(std::string_view ptx_text, const std::string& file) {
   ptx::CompileOptions options;
   options.level = device_.config().code;
+  options.notices = device_.wants_notices();
   modules_.push_back(std::make_unique<emulator::LoadedModule>(
       emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_));
   module_files_.push_back(file);

@@ -35,6 +35,8 @@ class Device {
   [[nodiscard]] HostLink& link() { return link_; }
   [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
   [[nodiscard]] virtual Cycle now() const = 0;
+  /// Kernels are to be compiled with notices of where their blocks may stop being idempotent.
+  [[nodiscard]] virtual bool wants_notices() const { return false; }
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
   /// Context::kernel_ended(stream) is called.
   virtual void submit(Context& context, std::uint32_t stream,

@@ -36,6 +36,7 @@ struct BlockContext {
   std::vector<WarpState> warps;  // by index within the block
   Barriers barriers{};
   std::uint64_t instructions = 0;  // that it has issued so far
+  bool notified = false;           // among them a notice that it may not begin anew
   Cycle cycles = 0;                // that it has been on SMs
   Cycle restore = 0;               // from its next dispatch until all this is on its SM
   std::uint32_t lines = 0;         // that come back from memory then

@@ -129,6 +129,7 @@ void BlockTable::go_on(Block& block, const BlockContext& context) {
   block.barriers = context.barriers;
   block.supplied += context.instructions;
   block.cycles_before = context.cycles;
+  block.notified = context.notified;
   for (std::size_t w = 0; w < block.warps.size(); ++w) {
     const BlockContext::WarpState& state = context.warps[w];
     Warp& warp = warps_[block.warps[w]];
@@ -177,6 +178,7 @@ BlockContext BlockTable::context_of(const Block& block) const {
   BlockContext context;
   context.barriers = block.barriers;
   context.instructions = issued(block);
+  context.notified = block.notified;
   context.cycles = block.cycles_before + block.finish_at - block.began;
   context.restore = block.restore;
   context.lines = block.restore_lines;

@@ -42,6 +42,7 @@ struct Block {
   bool resident = false;
   Left leaves = Left::Ended;        // as has been asked; it then issues nothing more
   bool waits_to_leave = false;      // it is not known when
+  bool notified = false;            // it has issued a notice that it may not begin anew
   Cycle leave_from = 0;             // not before
   Cycle restore = 0;                // that its context takes where it goes
   std::uint32_t context_lines = 0;  // of it that have yet to begin to go to memory

@@ -32,6 +32,13 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
       memory.passed(app);
     }
   }
+  if ((inst.flags & isa::InstFlag::kNotice) != 0) [[unlikely]] {
+    // The SM puts its own number in front of the address (chimera15 section 3.4).
+    const std::uint64_t own = words[0] + (std::uint64_t{id} << workload::Transaction::kLineShift);
+    table.block(warp.block).notified = true;
+    lsu.issue(warp, slot, app, inst, record, header, &own, now, delay);
+    return;
+  }
   lsu.issue(warp, slot, app, inst, record, header, words, now, delay);
 }
 

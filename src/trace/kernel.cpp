@@ -12,6 +12,7 @@
 #include "base/huge_pages.hpp"
 #include "trace/memory_source.hpp"
 #include "trace/record_source.hpp"
+#include "workload/overwrites.hpp"
 
 namespace gpumux::trace {
 namespace {
@@ -229,6 +230,16 @@ class TraceKernel final : public workload::KernelSource {
     } catch (const CorruptTrace& corrupt) {
       state_->trace->fail(corrupt);
     }
+  }
+  /// By all of its records.
+  [[nodiscard]] bool is_idempotent() override {
+    for (std::uint64_t index = 0; index < blocks(); ++index) {
+      std::unique_ptr<workload::BlockStream> block = begin_block(index, 0, 0, 0);
+      const bool idempotent = workload::is_idempotent(*block, static_table());
+      end_block(std::move(block));
+      if (!idempotent) return false;
+    }
+    return true;
   }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle) override {

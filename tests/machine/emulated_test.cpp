@@ -25,8 +25,8 @@ class OneKernel final : public runtime::Application {
   Dim3 block_;
 };
 
-experiment::RunResult run(const arch::MachineConfig& config, const std::string& text, std::uint32_t blocks,
-                          std::uint32_t threads) {
+experiment::RunSpec spec_of(const arch::MachineConfig& config, const std::string& text, std::uint32_t blocks,
+                            std::uint32_t threads) {
   experiment::RunSpec spec;
   spec.machine = config;
   spec.policy = policy::parse_choice("sequential");
@@ -36,7 +36,12 @@ experiment::RunResult run(const arch::MachineConfig& config, const std::string& 
     return std::make_unique<OneKernel>(text, Dim3{blocks, 1, 1}, Dim3{threads, 1, 1});
   };
   spec.apps.push_back(app);
-  return experiment::simulate(spec);
+  return spec;
+}
+
+experiment::RunResult run(const arch::MachineConfig& config, const std::string& text, std::uint32_t blocks,
+                          std::uint32_t threads) {
+  return experiment::simulate(spec_of(config, text, blocks, threads));
 }
 
 std::string ptx(const std::string& declarations, const std::string& body) {
@@ -190,6 +195,52 @@ TEST(Endless, GridsAreFoundAtOnce) {
                 "lanes 0 to 31 at pc 0 (one.ptx:13)");
     }
   }
+}
+
+/// Every SM for everyone, with or without notices in their code.
+class Noticing final : public policy::Policy {
+ public:
+  explicit Noticing(bool notices) : notices_(notices) {}
+  [[nodiscard]] policy::Needs needs(const policy::View&) const override { return {.notices = notices_}; }
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
+    EXPECT_EQ(kernel.has_notices, notices_);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+      control.sm(sm).limit_blocks(kernel.slot, policy::kUnlimited);
+    control.set_dispatch_order({kernel.slot});
+  }
+
+ private:
+  bool notices_;
+};
+
+TEST(Notices, CostAnInstructionAndAPacketOfOneWordPerWarpThatStores) {
+  // Of each block, the first of two warps stores to what it has read.
+  const experiment::RunSpec spec = spec_of(arch::load_machine("dai18-maxwell"), ptx("", R"(
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.wide.u32 %rd2, %r4, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r5, [%rd3];
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p1, %r1, 32;
+  @%p1 st.global.u32 [%rd3], %r5;
+  ret;
+)"),
+                                           20, 64);
+  const auto run_with = [&](bool notices) {
+    return experiment::simulate_under(spec, std::make_unique<Noticing>(notices));
+  };
+  const experiment::RunResult without = run_with(false);
+  const experiment::RunResult with = run_with(true);
+  EXPECT_EQ(with.gpu.warp_instructions, without.gpu.warp_instructions + 40);  // predicated off, a slot alone
+  EXPECT_EQ(with.gpu.thread_instructions, without.gpu.thread_instructions + 20 * 32);
+  EXPECT_EQ(with.gpu.memory_instructions, without.gpu.memory_instructions + 20);
+  EXPECT_EQ(with.gpu.requests_sent, without.gpu.requests_sent + 20);
+  EXPECT_EQ(with.gpu.l1_misses, without.gpu.l1_misses + 20);  // as every access that bypasses L1
+  EXPECT_EQ(with.partitions.requests, without.partitions.requests + 20);
+  EXPECT_GE(with.cycles, without.cycles);
+  EXPECT_EQ(run_with(false).cycles, without.cycles);
 }
 
 }  // namespace

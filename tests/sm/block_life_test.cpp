@@ -357,5 +357,69 @@ TEST(BlockLife, AStoppedBlockIssuesNothingThoughTheGateOpens) {
   EXPECT_EQ(bench.ended[0].left, Left::Stopped);
 }
 
+TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
+  constexpr std::uint32_t kStore = 0, kAdd = 1;
+  Program as_store_program, as_notice_program;
+  StaticInst store_word = store();
+  store_word.flags |= isa::kBypassL1;
+  as_store_program.add(store_word);
+  store_word.flags |= isa::kNotice;
+  as_notice_program.add(store_word);
+  for (Program* program : {&as_store_program, &as_notice_program}) program->add(alu(1));
+  const std::uint64_t line = first_line_of(0) + 4096;
+  constexpr SmId kId = 5;
+  const auto run = [&](LaneMask active) {
+    WarpCode code;
+    for (int i = 0; i < 20; ++i) code.run(kAdd);
+    code.access(kStore, Where::Global, {}, 0, 0);  // predicated off
+    for (int i = 0; i < 20; ++i) code.run(kAdd);
+    if (active != 0) {
+      code.access(kStore, Where::Global, {workload::Transaction::make(line, 1, 1)}, 0, active);
+    } else {
+      code.access(kStore, Where::Global, {}, 0, 0);
+    }
+    for (int i = 0; i < 400; ++i) code.run(kAdd);
+    return code;
+  };
+  struct Seen {
+    Cycle end;
+    std::uint64_t memory, issued, sent_line;
+    std::size_t sent;
+    std::vector<bool> notified;  // after each window
+  };
+  const auto look = [&](const Program& program, LaneMask active) {
+    Bench bench(plain_machine(), 30, kId);
+    bench.start(program, {run(active)});
+    Seen seen{};
+    for (Cycle end = 10; !bench.sm.blocks().empty() && end < 400; end += 10) {
+      bench.window(end);
+      if (!bench.sm.blocks().empty()) seen.notified.push_back(bench.sm.blocks()[0].notified);
+    }
+    seen.end = bench.finish();
+    seen.memory = bench.counters().memory_instructions;
+    seen.issued = bench.counters().warp_instructions;
+    seen.sent = bench.sent.size();
+    seen.sent_line = bench.sent.empty() ? 0 : bench.sent[0].line;
+    return seen;
+  };
+  const Seen as_store = look(as_store_program, kAllLanes);
+  const Seen as_notice = look(as_notice_program, 0xff);
+  // It takes what a store that bypasses L1 takes: the same cycles, instructions and packets.
+  EXPECT_EQ(as_notice.end, as_store.end);
+  EXPECT_EQ(as_notice.issued, as_store.issued);
+  EXPECT_EQ(as_notice.memory, 1U);
+  EXPECT_EQ(as_store.memory, 1U);
+  EXPECT_EQ(as_notice.sent, 1U);
+  EXPECT_EQ(as_store.sent_line, line);
+  EXPECT_EQ(as_notice.sent_line, line + kId);
+  EXPECT_EQ(std::count(as_store.notified.begin(), as_store.notified.end(), true), 0);
+  ASSERT_GT(as_notice.notified.size(), 3U);
+  EXPECT_FALSE(as_notice.notified.front());  // the one that is predicated off notifies nobody
+  EXPECT_TRUE(as_notice.notified.back());
+  const Seen off = look(as_notice_program, 0);
+  EXPECT_EQ(off.sent, 0U);
+  EXPECT_EQ(std::count(off.notified.begin(), off.notified.end(), true), 0);
+}
+
 }  // namespace
 }  // namespace gpumux::sm::testing

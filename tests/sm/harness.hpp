@@ -140,11 +140,11 @@ class HandMadeBlock : public workload::BlockStream {
 
 /// One SM and the rest of the machine: answers each request `delay` cycles after its arrival.
 struct Bench {
-  explicit Bench(arch::MachineConfig machine_config, Cycle memory_delay = 100)
+  explicit Bench(arch::MachineConfig machine_config, Cycle memory_delay = 100, SmId id = 0)
       : config(std::move(machine_config)),
         network(config),
         map(config.l2),
-        sm(config, 0, map),
+        sm(config, id, map),
         delay(memory_delay) {}
 
   void bind(const Program& program, workload::BlockResources resources, KernelSlot slot = 0, AppId app = 0) {
