@@ -20,6 +20,7 @@ class FunctionalHost : public runtime::Host {
  public:
   /// `optimize`: of ptx::CompileOptions.
   explicit FunctionalHost(int optimize) { options_.optimize = optimize; }
+  explicit FunctionalHost(const ptx::CompileOptions& options) : options_(options) {}
 
   std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override {
     modules_.push_back(std::make_unique<emulator::LoadedModule>(

@@ -113,6 +113,8 @@ class FakeControl final : public Control {
       stops(residency);
     }
     void drop_block(std::uint32_t residency) override {
+      for (const arch::ResidentBlock& block : of_.blocks_on[id_])
+        if (block.residency == residency && !block.may_restart) return;
       of_.dropped.emplace_back(id_, residency);
       stops(residency);
     }

@@ -268,6 +268,68 @@ TEST(SmartEven, FlushingDropsWhatMayBeginAnewAndTheRestRunsToItsEnd) {
   EXPECT_TRUE(control.stopped.empty());
 }
 
+double number(const Policy& policy, const FakeControl& control, const std::string& name) {
+  for (const Report::Number& n : policy.report(control).numbers)
+    if (n.name == name) return n.value;
+  return -1;
+}
+
+/// What becomes of the three blocks on one of two SMs: as they are, one that has issued a notice, and one
+/// that has overwritten what it had read, without one.
+struct Flushed {
+  std::size_t dropped;
+  double missed;
+};
+Flushed flush_three(const char* policy_text, bool has_notices, bool idempotent) {
+  FakeControl control(2);
+  const auto policy = make(policy_text);
+  const KernelSlot a = control.arrive(*policy, kBlock, 1000);
+  control.kernel(a).has_notices = has_notices;
+  control.kernel(a).idempotent = idempotent;
+  fill(control, a, 3, 100);
+  for (auto& [sm, blocks] : control.blocks_on) {
+    blocks[1].notified = has_notices;
+    blocks[2].may_restart = false;
+  }
+  control.arrive(*policy, kBlock, 1000);
+  return {control.dropped.size(), number(*policy, control, "missed_notices")};
+}
+
+TEST(Flushing, ByNoticeTheMachineHasTheLastWord) {
+  const Flushed notified = flush_three("smart-even:preempt=flush", true, false);
+  EXPECT_EQ(notified.dropped, 1U);
+  EXPECT_EQ(notified.missed, 1);  // it is asked to go, and runs to its end
+  const Flushed exact = flush_three("smart-even:preempt=flush,relaxed=exact", false, false);
+  EXPECT_EQ(exact.dropped, 2U);
+  EXPECT_EQ(exact.missed, 0);
+  // A trace's kernel has no notices: what its blocks have done stands for them.
+  const Flushed trace = flush_three("smart-even:preempt=flush", false, false);
+  EXPECT_EQ(trace.dropped, 2U);
+  EXPECT_EQ(trace.missed, 0);
+}
+
+TEST(Flushing, StrictlyGoesByTheKernel) {
+  EXPECT_EQ(flush_three("smart-even:preempt=flush-strict", false, false).dropped, 0U);
+  const Flushed all = flush_three("smart-even:preempt=flush-strict", false, true);
+  EXPECT_EQ(all.dropped, 2U);
+  EXPECT_EQ(all.missed, 1);
+}
+
+TEST(Flushing, OnlyThoseWhoReadNoticesNeedThem) {
+  const FakeControl control(2);
+  const auto needs = [&](const char* text) { return make(text)->needs(control); };
+  EXPECT_TRUE(needs("smart-even:preempt=flush").notices);
+  EXPECT_TRUE(needs("smart-even:preempt=chimera,relaxed=notified").notices);
+  for (const char* text : {"smart-even:preempt=flush,relaxed=exact", "smart-even:preempt=flush-strict",
+                           "smart-even:preempt=drain", "smart-even:preempt=switch", "leftover"})
+    EXPECT_FALSE(needs(text).notices) << text;
+  EXPECT_TRUE(needs("smart-even:preempt=flush-strict").idempotence);
+  EXPECT_TRUE(needs("smart-even:preempt=flush-strict").block_drops);
+  EXPECT_FALSE(needs("smart-even:preempt=flush").idempotence);
+  EXPECT_THROW((void)make("smart-even:preempt=drain,relaxed=exact"), UserError);
+  EXPECT_THROW((void)make("smart-even:preempt=flush-strict,relaxed=exact"), UserError);
+}
+
 TEST(SmartEven, NothingIsTakenThatNobodyLacks) {
   FakeControl control(4);
   const auto policy = make("smart-even:preempt=switch");

@@ -11,6 +11,13 @@ namespace gpumux::policy {
 
 namespace {
 
+/// The machine lets it begin anew, whatever is believed of it.
+bool may_restart(const arch::SmProbes& sm, std::uint32_t residency) {
+  for (const arch::ResidentBlock& block : sm.blocks())
+    if (block.residency == residency) return block.may_restart;
+  return true;
+}
+
 /// The block has been asked to leave.
 bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
   for (const arch::ResidentBlock& block : sm.blocks())
@@ -23,13 +30,16 @@ bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
 Allowed PreemptionSettings::allowed() const {
   const bool all = technique == "chimera";
   return {all || technique == "switch" || technique == "ideal", all || technique == "drain",
-          all || technique == "flush"};
+          all || technique == "flush" || technique == "flush-strict"};
 }
 
 PreemptionSettings preemption_settings(const SettingReader& read, const std::string& usual_technique) {
   PreemptionSettings settings;
-  settings.technique =
-      read.choice("preempt", usual_technique, {"switch", "drain", "flush", "chimera", "ideal"});
+  settings.technique = read.choice("preempt", usual_technique,
+                                   {"switch", "drain", "flush", "flush-strict", "chimera", "ideal"});
+  if (read.has("relaxed") && settings.technique != "flush" && settings.technique != "chimera")
+    read.fail("relaxed", "left out unless preempt is flush or chimera");
+  settings.notified = read.choice("relaxed", "notified", {"notified", "exact"}) == "notified";
   settings.limit = read.duration("limit", {15, "us"});
   settings.scope =
       read.choice("scope", "sm", {"sm", "blocks"}) == "sm" ? SwitchScope::Sm : SwitchScope::Blocks;
@@ -44,11 +54,15 @@ PreemptionSettings preemption_settings(const SettingReader& read, const std::str
 
 std::vector<std::pair<std::string, std::string>> with_preemption_settings(
     std::vector<std::pair<std::string, std::string>> settings, const std::string& usual_technique) {
+  settings.emplace_back("preempt",
+                        "how blocks leave an SM that changes hands: switch, drain, flush, flush-strict, "
+                        "chimera, or ideal: switched in no "
+                        "time [" +
+                            usual_technique + "]");
   settings.emplace_back(
-      "preempt",
-      "how blocks leave an SM that changes hands: switch, drain, flush, chimera, or ideal: switched in no "
-      "time [" +
-          usual_technique + "]");
+      "relaxed",
+      "what tells that a block can no longer be flushed, with flush and chimera: notified: a "
+      "store that the compiler puts before what may do so; exact: what it has done [notified]");
   settings.emplace_back(
       "limit",
       "latency that chimera keeps if it can, and beyond which a preemption counts as a violation: "
@@ -72,7 +86,9 @@ Needs KernelScheduler::needs(const View& view) const {
   const Allowed allowed = settings_.allowed();
   return {.block_ends = under_way() || view.kernels().size() > 1,
           .block_stops = allowed.switching || allowed.flushing,
-          .block_drops = allowed.flushing};
+          .block_drops = allowed.flushing,
+          .notices = allowed.flushing && !settings_.strict() && settings_.notified,
+          .idempotence = settings_.strict()};
 }
 
 std::uint32_t KernelScheduler::sms_of(KernelSlot slot) const {
@@ -257,13 +273,18 @@ SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const Run
                              const KernelProgress& progress, bool may_drop) const {
   std::vector<Candidate> blocks;
   for (const arch::ResidentBlock& block : control.sm(sm).blocks())
-    if (block.kernel == kernel.slot) blocks.push_back({block, block.may_restart && may_drop});
+    if (block.kernel == kernel.slot) blocks.push_back({block, may_drop && may_be_flushed(kernel, block)});
   const std::vector<BlockCosts> costs =
       estimate_costs(progress, blocks, switch_cycles(control, kernel, blocks.size()), settings_.drain);
   const double limit = settings_.technique == "chimera"
                            ? static_cast<double>(settings_.limit.cycles(control.config()))
                            : kMostCost;
   return plan_sm(sm, blocks, costs, settings_.allowed(), limit);
+}
+
+bool KernelScheduler::may_be_flushed(const RunningKernel& kernel, const arch::ResidentBlock& block) const {
+  if (settings_.strict()) return kernel.idempotent;
+  return settings_.notified && kernel.has_notices ? !block.notified : block.may_restart;
 }
 
 void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel) {
@@ -284,7 +305,10 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
   place.drains = true;
   for (const BlockPlan& block : plan.blocks) {
     if (block.technique == Technique::Switch) sm.stop_block(block.residency, move);
-    if (block.technique == Technique::Flush) sm.drop_block(block.residency);
+    if (block.technique == Technique::Flush) {
+      if (!may_restart(sm, block.residency)) ++missed_notices_;
+      sm.drop_block(block.residency);
+    }
     // One whose warps have all exited only waits for its stores, and ends.
     const bool leaves = block.technique != Technique::Drain && stops(sm, block.residency);
     const auto how = static_cast<std::size_t>(leaves ? block.technique : Technique::Drain);
@@ -307,6 +331,7 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preempted_blocks_flushed",
          static_cast<double>(blocks_[static_cast<std::size_t>(Technique::Flush)]));
   number("flushed_warp_instructions", static_cast<double>(flushed_instructions_));
+  if (settings_.allowed().flushing) number("missed_notices", static_cast<double>(missed_notices_));
   number("preemptions_given_up", static_cast<double>(given_up_));
   for (std::size_t app = 0; app < late_.size(); ++app)
     if (late_[app] != 0)

@@ -19,12 +19,15 @@ namespace gpumux::policy {
 
 /// How blocks are taken off SMs: settings of every policy that preempts.
 struct PreemptionSettings {
-  std::string technique;  // switch, drain, flush, chimera, ideal
+  std::string technique;  // switch, drain, flush, flush-strict, chimera, ideal
+  bool notified = true;   // a notice says that a block may not be flushed; else what it has really done
   arch::Duration limit;   // latency that chimera tries to keep, and beyond which a preemption is a violation
   SwitchScope scope = SwitchScope::Sm;
   DrainOverhead drain = DrainOverhead::ToMost;
   std::optional<arch::ContextMoves> context;  // nothing: as the machine's
   [[nodiscard]] Allowed allowed() const;
+  /// Blocks of idempotent kernels alone are flushed.
+  [[nodiscard]] bool strict() const { return technique == "flush-strict"; }
 };
 [[nodiscard]] PreemptionSettings preemption_settings(const SettingReader& read,
                                                      const std::string& usual_technique);
@@ -90,6 +93,7 @@ class KernelScheduler {
   [[nodiscard]] SmPlan plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
                             const KernelProgress& progress, bool may_drop) const;
   [[nodiscard]] KernelProgress progress_of(const Control& control, const RunningKernel& kernel) const;
+  [[nodiscard]] bool may_be_flushed(const RunningKernel& kernel, const arch::ResidentBlock& block) const;
   void carry_out(Control& control, const SmPlan& plan, const RunningKernel& kernel);
   [[nodiscard]] arch::ContextMove context_move(const Control& control, const RunningKernel& kernel,
                                                std::size_t switched) const;
@@ -111,6 +115,7 @@ class KernelScheduler {
   std::vector<Preemption> done_;
   std::array<std::uint64_t, kTechniques> blocks_{};  // by technique
   std::uint64_t flushed_instructions_ = 0;
+  std::uint64_t missed_notices_ = 0;            // blocks that were to be flushed and could not begin anew
   std::uint64_t given_up_ = 0;                  // preemptions
   std::array<std::uint64_t, kMaxApps> late_{};  // thread instructions, by application
   std::vector<Report::Preemption> events_;

@@ -1,0 +1,160 @@
+// The static analysis of idempotence on all applications, beside what their blocks really do; and notices,
+// which change no result.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "arch/config_file.hpp"
+#include "benchmarks/functional_host.hpp"
+#include "experiment/idempotence_check.hpp"
+#include "experiment/run.hpp"
+#include "ptx/idempotence.hpp"
+#include "runtime/application.hpp"
+
+namespace gpumux {
+namespace {
+
+constexpr const char* kApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33",
+                                 "add:loops=2,blocks=40",
+                                 "atax:nx=300,ny=270",
+                                 "backprop:inputs=512",
+                                 "bfs:nodes=2000",
+                                 "cutcp:regions_x=2,regions_y=2,regions_z=2",
+                                 "hotspot:size=61,steps=5",
+                                 "kmeans:points=1000,features=9",
+                                 "lud:size=64",
+                                 "pathfinder:columns=2000,rows=11,pyramid=4",
+                                 "sgemm:m=128,n=64,k=16",
+                                 "spmv:rows=2000,nonzeros=9",
+                                 "stencil:nx=35,ny=34,nz=9,steps=3",
+                                 "stream:blocks=40",
+                                 "dai18/3m:ni=64,nj=40,nk=36",
+                                 "dai18/ax:nx=600,ny=70",
+                                 "dai18/bp:inputs=512",
+                                 "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
+                                 "dai18/cd:side=12,height=9",
+                                 "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
+                                 "dai18/dc:width=16,height=12",
+                                 "dai18/hs:size=61",
+                                 "dai18/ks:points=1000,features=9",
+                                 "dai18/pf:columns=2000,rows=31",
+                                 "dai18/s2:width=3,height=2",
+                                 "dai18/st:nx=35,ny=34,nz=9,steps=3",
+                                 "dai18/sv:rows=2000,nonzeros=9"};
+
+/// Of all kernels: in place, or each level of a search marks what it has read; the others write to a buffer
+/// that they do not read.
+constexpr const char* kNotIdempotent[] = {"adjust_weights", "bfs_expand",       "bfs_update",
+                                          "lud_diagonal",   "lud_perimeter",    "lud_internal",
+                                          "sgemm_nt",       "layerforward_over"};
+
+const runtime::AppInfo& info_of(const std::string& text) {
+  return *runtime::find_app(text.substr(0, text.find(':')));
+}
+std::unique_ptr<runtime::Application> make(const std::string& text) {
+  const runtime::AppInfo& info = info_of(text);
+  return info.create(runtime::parse_params(info, text.substr(text.find(':') + 1)), 1);
+}
+
+class StaticIdempotence : public testing::TestWithParam<const char*> {};
+
+TEST_P(StaticIdempotence, MissesNothingThatABlockReallyDoes) {
+  const runtime::AppInfo& info = info_of(GetParam());
+  for (const isa::CodeLevel level : {isa::CodeLevel::Machine, isa::CodeLevel::Ptx}) {
+    arch::MachineConfig machine = arch::load_machine("dai18-maxwell");
+    machine.code = level;
+    const auto module = emulator::compile_module(info.ptx_text, info.ptx_file, {.level = level});
+    const auto executed = experiment::execute_for_idempotence(make(GetParam()), info.name, machine);
+    EXPECT_FALSE(executed.empty());
+    for (const auto& [name, kernel] : executed) {
+      SCOPED_TRACE(name);
+      const isa::Function& code = module->kernels.at(name).code;
+      EXPECT_TRUE(experiment::judge(code, kernel).missed.empty());
+      EXPECT_GT(kernel.blocks, 0U);
+      const bool stops =
+          std::find(std::begin(kNotIdempotent), std::end(kNotIdempotent), name) != std::end(kNotIdempotent);
+      EXPECT_EQ(ptx::is_idempotent(code), !stops);
+      EXPECT_EQ(kernel.stopped > 0, stops);
+    }
+  }
+}
+
+TEST_P(StaticIdempotence, NoticesChangeNoResult) {
+  std::map<std::string, std::uint64_t> plain;
+  for (const bool notices : {false, true}) {
+    testing_support::FunctionalHost host({.notices = notices});
+    const auto application = make(GetParam());
+    runtime::Task task = application->run(host, true);
+    while (!task.done()) task.resume();
+    if (!notices) plain = host.warp_instructions();
+    for (const auto& [kernel, instructions] : host.warp_instructions()) {
+      const bool stops =
+          std::find(std::begin(kNotIdempotent), std::end(kNotIdempotent), kernel) != std::end(kNotIdempotent);
+      EXPECT_EQ(instructions > plain.at(kernel), notices && stops) << kernel;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Apps, StaticIdempotence, testing::ValuesIn(kApps), [](const auto& test) {
+  std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+});
+
+double number(const experiment::RunResult& result, const std::string& name) {
+  for (const policy::Report::Number& n : result.policy_report.numbers)
+    if (n.name == name) return n.value;
+  return -1;
+}
+
+experiment::RunResult slices(const char* app, const std::string& preempt) {
+  experiment::RunSpec spec;
+  spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+  spec.policy = policy::parse_choice("time-slice:slice=10000,preempt=" + preempt);
+  spec.cycles = 300000;
+  spec.verify = true;
+  spec.audit = true;
+  for (const char* text : {app, "add:blocks=64,loops=4"}) spec.apps.push_back(experiment::builtin_app(text));
+  return experiment::simulate(spec);
+}
+
+TEST(FlushStrict, FlushesBlocksOfIdempotentKernelsAlone) {
+  EXPECT_GT(number(slices("hotspot:size=256,steps=2", "flush-strict"), "preempted_blocks_flushed"), 0);
+  const experiment::RunResult both = slices("sgemm:m=512,n=256,k=64", "flush");
+  const experiment::RunResult strict = slices("sgemm:m=512,n=256,k=64", "flush-strict");
+  EXPECT_GT(number(both, "preempted_blocks_flushed"), number(strict, "preempted_blocks_flushed"));
+  EXPECT_GT(number(strict, "preempted_blocks_drained"), number(both, "preempted_blocks_drained"));
+  for (const experiment::RunResult* result : {&both, &strict})
+    EXPECT_EQ(number(*result, "missed_notices"), 0);
+}
+
+TEST(FlushNotified, ItsCodeAloneHasNotices) {
+  const auto instructions = [](const char* app, const char* preempt) {
+    experiment::RunSpec spec;
+    spec.machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+    spec.policy = policy::parse_choice(std::string("smart-even:preempt=") + preempt);
+    spec.verify = true;
+    spec.apps.push_back(experiment::builtin_app(app));
+    return experiment::simulate(spec).gpu.warp_instructions;
+  };
+  const std::uint64_t plain = instructions("lud:size=128", "drain");
+  for (const char* preempt : {"switch", "flush,relaxed=exact", "chimera,relaxed=exact", "flush-strict"})
+    EXPECT_EQ(instructions("lud:size=128", preempt), plain) << preempt;
+  for (const char* preempt : {"flush", "chimera", "flush,relaxed=notified"})
+    EXPECT_GT(instructions("lud:size=128", preempt), plain) << preempt;
+  EXPECT_EQ(instructions("hotspot:size=64", "flush"), instructions("hotspot:size=64", "drain"));
+}
+
+TEST(FlushNotified, ResultsAreRightAndNoNoticeIsMissed) {
+  for (const char* preempt : {"flush", "chimera", "flush,relaxed=exact", "chimera,relaxed=exact"}) {
+    for (const char* app : {"bfs:nodes=20000", "lud:size=128", "backprop:inputs=4096"}) {
+      const experiment::RunResult result = slices(app, preempt);
+      EXPECT_GT(number(result, "preemptions"), 5) << app;
+      EXPECT_EQ(number(result, "missed_notices"), 0) << app;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpumux
