@@ -97,9 +97,13 @@ void for_each_instruction(const FlowGraph& graph, Visit visit) {
 /// What each register may point at, whatever the path: registers of virtual code hold little else in turn.
 class Provenance {
  public:
+  /// Gives all bases numbers that the code names. To be called for all code of a kernel first.
+  static void name_bases(const AnalysedCode& code, Bases& bases) {
+    for_each_instruction(*code.graph, [&](const Instruction& inst) {
+      for (std::size_t i = 0; i < inst.src.size(); ++i) static_cast<void>(base_of(bases, inst, i));
+    });
+  }
   Provenance(const AnalysedCode& code, Bases& bases) : bases_(bases), space_(*code.function) {
-    for_each_instruction(*code.graph, [&](const Instruction& inst) { name_bases(inst); });
-    // All bases of this code have numbers now.
     sets_.assign(space_.size(), BitSet(bases_.count()));
     for (bool changed = true; changed;) {
       changed = false;
@@ -127,36 +131,33 @@ class Provenance {
   }
 
  private:
-  void name_bases(const Instruction& inst) {
-    for (std::size_t i = 0; i < inst.src.size(); ++i) static_cast<void>(base_of(inst, i));
-  }
   /// Of a source that is no register: the base that it names.
-  std::optional<std::uint32_t> base_of(const Instruction& inst, std::size_t index) const {
+  static std::optional<std::uint32_t> base_of(Bases& bases, const Instruction& inst, std::size_t index) {
     const Operand& operand = inst.src[index];
-    if (operand.kind == Operand::Kind::Symbol) return bases_.symbol(operand.reg);
+    if (operand.kind == Operand::Kind::Symbol) return bases.symbol(operand.reg);
     if (operand.kind != Operand::Kind::Const) return std::nullopt;
     // The address of a parameter, or its value, which is a pointer only if it has 64 bits.
     const bool address = inst.op == Opcode::Ld || inst.op == Opcode::Cvta;
     if (address) {
       if (inst.op == Opcode::Ld && inst.space == Space::Param && is_64_bit_integer(inst.type)) {
         const std::uint64_t first = operand.imm + static_cast<std::uint64_t>(inst.offset);
-        for (std::uint64_t i = 1; i < inst.vector; ++i) static_cast<void>(bases_.parameter(first + 8 * i));
-        return bases_.parameter(first);
+        for (std::uint64_t i = 1; i < inst.vector; ++i) static_cast<void>(bases.parameter(first + 8 * i));
+        return bases.parameter(first);
       }
       if (inst.space == Space::Param || inst.op == Opcode::Cvta) return kReadOnly;
-      return bases_.parameter(operand.imm);  // the base of a load is a parameter's value
+      return bases.parameter(operand.imm);  // the base of a load is a parameter's value
     }
     const bool is_base =
         index == 0 && (inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red);
     if (!is_base && source_width(inst, index) != 64 && inst.op != Opcode::CvtaTo) return std::nullopt;
-    return bases_.parameter(operand.imm);
+    return bases.parameter(operand.imm);
   }
   [[nodiscard]] BitSet of(const Instruction& inst, std::size_t index) const {
     const Operand& operand = inst.src[index];
     if (operand.kind == Operand::Kind::Reg32 || operand.kind == Operand::Kind::Reg64)
       return sets_[space_.index(operand)];
     BitSet set(bases_.count());
-    if (const auto base = base_of(inst, index)) set.set(*base);
+    if (const auto base = base_of(bases_, inst, index)) set.set(*base);
     return set;
   }
   [[nodiscard]] BitSet of_result(const Instruction& inst) const {
@@ -283,8 +284,7 @@ struct FirstRead {
 
 void mark_hazards(const Module& module, std::span<const AnalysedCode> code) {
   Bases bases(module, *code.front().function);
-  // Twice: the first names all bases.
-  for (const AnalysedCode& part : code) static_cast<void>(Provenance(part, bases));
+  for (const AnalysedCode& part : code) Provenance::name_bases(part, bases);
   std::vector<Provenance> provenance;
   for (const AnalysedCode& part : code) provenance.emplace_back(part, bases);
 

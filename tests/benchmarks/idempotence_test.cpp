@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "arch/config_file.hpp"
 #include "benchmarks/functional_host.hpp"
@@ -153,6 +155,80 @@ TEST(FlushNotified, ResultsAreRightAndNoNoticeIsMissed) {
       EXPECT_GT(number(result, "preemptions"), 5) << app;
       EXPECT_EQ(number(result, "missed_notices"), 0) << app;
     }
+  }
+}
+
+/// Adds one to each word through two parameters that are one buffer, early, and then computes for long.
+class Aliased final : public runtime::Application {
+ public:
+  static constexpr std::uint32_t kBlocks = 64, kThreads = 64;
+  static constexpr const char* kText = R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<10>;
+  ld.param.u64 %rd1, [a];
+  ld.param.u64 %rd2, [b];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.wide.u32 %rd3, %r4, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.u32 %r5, [%rd4];
+  add.u32 %r5, %r5, 1;
+  st.global.u32 [%rd5], %r5;
+  mov.u32 %r6, 0;
+LOOP:
+  mad.lo.u32 %r7, %r6, %r6, %r7;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p1, %r6, 500;
+  @%p1 bra LOOP;
+  st.global.u32 [%rd5+16384], %r7;
+  ret;
+}
+)";
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::uint32_t module = host.load_module(kText, "aliased.ptx");
+    constexpr std::uint32_t kWords = kBlocks * kThreads;
+    const auto words = host.malloc<std::uint32_t>(std::size_t{2} * kWords);
+    host.launch(module, "k", {{kBlocks, 1, 1}, {kThreads, 1, 1}, 0, 0}, words, words);
+    std::vector<std::uint32_t> result(kWords);
+    host.copy_from_device(std::as_writable_bytes(std::span(result)), words.address, 0);
+    co_await host.synchronize();
+    EXPECT_EQ(std::count(result.begin(), result.end(), 1U), std::ptrdiff_t{kWords});
+  }
+};
+
+TEST(FlushNotified, WhatTheAnalysisMissesTheMachineDoesNotDrop) {
+  const arch::MachineConfig machine = arch::load_machine("dai18-maxwell", {"sms=4"});
+  const auto module = emulator::compile_module(Aliased::kText, "aliased.ptx", {.level = machine.code});
+  const isa::Function& code = module->kernels.at("k").code;
+  EXPECT_TRUE(ptx::is_idempotent(code));  // parameters are taken for different buffers
+  const auto executed = experiment::execute_for_idempotence(std::make_unique<Aliased>(), "aliased", machine);
+  EXPECT_EQ(executed.at("k").stopped, Aliased::kBlocks);
+  const experiment::IdempotenceVerdict verdict = experiment::judge(code, executed.at("k"));
+  ASSERT_EQ(verdict.missed.size(), 1U);
+  EXPECT_EQ(executed.at("k").accesses.at(verdict.missed[0]).first, Aliased::kBlocks);
+
+  for (const char* preempt : {"flush", "flush-strict"}) {
+    experiment::RunSpec spec;
+    spec.machine = machine;
+    spec.policy = policy::parse_choice(std::string("time-slice:slice=4000,preempt=") + preempt);
+    spec.cycles = 200000;
+    spec.audit = true;
+    experiment::AppSpec app;
+    app.text = app.name = app.identity = "aliased";
+    app.create = [](std::uint64_t) { return std::make_unique<Aliased>(); };
+    spec.apps = {app, experiment::builtin_app("add:blocks=64,loops=1")};
+    const experiment::RunResult result = experiment::simulate(spec);
+    EXPECT_GT(number(result, "missed_notices"), 0) << preempt;
+    EXPECT_GE(number(result, "preempted_blocks_drained"), number(result, "missed_notices")) << preempt;
+    EXPECT_GT(result.apps[0].completions, 1U) << preempt;
   }
 }
 

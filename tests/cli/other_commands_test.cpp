@@ -225,6 +225,35 @@ TEST_F(Cli, InspectsABuiltInAppOnAMachine) {
   EXPECT_NE(text.out.find("ld.global"), std::string::npos);
 }
 
+TEST_F(Cli, InspectSaysWhereBlocksStopBeingIdempotent) {
+  const json kernels = json::parse(gpumux({"inspect", "backprop:inputs=512", "--json"}).out)["kernels"];
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_TRUE(kernels[0]["idempotence"]["idempotent"].get<bool>());
+  EXPECT_TRUE(kernels[0]["idempotence"]["points"].empty());
+  EXPECT_FALSE(kernels[1]["idempotence"]["idempotent"].get<bool>());
+  const json& point = kernels[1]["idempotence"]["points"].at(0);
+  EXPECT_EQ(point["place"], "backprop.ptx:" + std::to_string(point["line"].get<int>()));
+  EXPECT_NE(point["instruction"].get<std::string>().find("st.global"), std::string::npos);
+  EXPECT_NE(point["reason"].get<std::string>().find("a store to parameter"), std::string::npos);
+  EXPECT_FALSE(kernels[1]["idempotence"].contains("executed"));
+
+  const json executed =
+      json::parse(gpumux({"inspect", "bfs:nodes=2000", "--idempotence", "--json"}).out)["kernels"];
+  for (const json& kernel : executed) {
+    EXPECT_GT(kernel["idempotence"]["executed"]["blocks_not_idempotent"], 0);
+    EXPECT_TRUE(kernel["idempotence"]["executed"]["missed"].empty());
+  }
+  const Outcome text = gpumux({"inspect", "hotspot:size=64", "--idempotence"});
+  EXPECT_NE(text.out.find(
+                "  idempotent     yes\n  executed       36 blocks, 0 not idempotent at their end; 0 points "
+                "missed, 0 over-cautious\n"),
+            std::string::npos)
+      << text.out;
+  const Outcome file = gpumux({"inspect", "k.ptx", "--idempotence"});
+  EXPECT_EQ(file.code, 2);
+  EXPECT_NE(file.err.find("--idempotence executes an application"), std::string::npos) << file.err;
+}
+
 TEST_F(Cli, BenchRefusesWhatContradicts) {
   EXPECT_EQ(gpumux({"bench", "--scaling", "--threads", "2"}).code, 2);
   EXPECT_EQ(gpumux({"bench", "--compare", "nothing.json"}).code, 2);

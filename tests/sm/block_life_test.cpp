@@ -421,5 +421,33 @@ TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
   EXPECT_EQ(std::count(off.notified.begin(), off.notified.end(), true), 0);
 }
 
+TEST(Notices, GoAlongWithAStoppedBlockAndNotWithADroppedOne) {
+  Program program;
+  StaticInst word = store();
+  word.flags |= isa::kBypassL1 | isa::kNotice;
+  program.add(word);
+  program.add(alu(1));
+  for (const bool drop : {false, true}) {
+    WarpCode code;
+    code.access(0, Where::Global, {workload::Transaction::make(first_line_of(0), 1, 1)});
+    for (int i = 0; i < 100; ++i) code.run(1);
+    Bench bench(plain_machine(), 30);
+    bench.start(program, {code});
+    for (Cycle end = 10; end <= 50; end += 10) bench.window(end);
+    ASSERT_TRUE(bench.sm.blocks().at(0).notified);
+    if (drop) {
+      bench.sm.drop_block(0);
+    } else {
+      bench.sm.stop_block(0, {});
+    }
+    bench.finish();
+    Bench other(plain_machine(), 30);
+    other.bind(program, kOneWarp);
+    move(bench, other, 0);
+    EXPECT_EQ(other.sm.blocks().at(0).notified, !drop);
+    other.finish();
+  }
+}
+
 }  // namespace
 }  // namespace gpumux::sm::testing

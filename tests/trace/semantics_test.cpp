@@ -290,5 +290,32 @@ TEST_F(Semantics, VerifyHasNothingToCheck) {
   EXPECT_THROW((void)experiment::simulate(spec), UserError);
 }
 
+// Two blocks; the second decides.
+TEST_F(Semantics, AKernelIsIdempotentByAllOfItsRecords) {
+  const std::string load_first = "0000 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f0100000000 4 0\n";
+  const auto store = [](const char* to) {
+    return std::string("0010 ffffffff 0 STG.E 2 R2 R4 4 1 ") + to + " 4 0\n";
+  };
+  const auto is_idempotent = [&](const std::string& second, std::size_t count) {
+    Header header;
+    header.grid = "(2,1,1)";
+    write_kernel(header.text() + block(load_first + store("0x7f0100001000"), 2) +
+                 block(second, count, "1,0,0"));
+    workload::DeviceMemory memory(AppId{0});
+    const auto kernel = make_kernel(load(), 0, memory, 32);
+    const bool found = kernel->is_idempotent();
+    EXPECT_EQ(kernel->is_idempotent(), found);
+    EXPECT_EQ(consume(load(), 1).size(), count);
+    EXPECT_FALSE(kernel->has_notices());
+    return found;
+  };
+  EXPECT_TRUE(is_idempotent(load_first, 1));
+  EXPECT_TRUE(is_idempotent(load_first + store("0x7f0100000080"), 2));  // the next line
+  EXPECT_FALSE(is_idempotent(load_first + store("0x7f0100000000"), 2));
+  EXPECT_FALSE(is_idempotent(store("0x7f0100000000") + load_first, 2));  // whatever the order
+  EXPECT_FALSE(is_idempotent("0020 ffffffff 0 RED.E.ADD 2 R2 R4 4 1 0x7f0100000000 4 0\n", 1));
+  EXPECT_TRUE(is_idempotent("0030 ffffffff 1 R4 ATOMS.ADD 2 R2 R3 4 1 0x0 0 0\n", 1));
+}
+
 }  // namespace
 }  // namespace gpumux::trace::test
