@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "arch/config_file.hpp"
+#include "base/hash.hpp"
 #include "benchmarks/functional_host.hpp"
 #include "experiment/idempotence_check.hpp"
 #include "experiment/run.hpp"
@@ -230,6 +232,132 @@ TEST(FlushNotified, WhatTheAnalysisMissesTheMachineDoesNotDrop) {
     EXPECT_GE(number(result, "preempted_blocks_drained"), number(result, "missed_notices")) << preempt;
     EXPECT_GT(result.apps[0].completions, 1U) << preempt;
   }
+}
+
+// --- random kernels ---------------------------------------------------------------------------------------
+
+/// Loads, stores and atomics through two parameters, a pointer that is either, and a variable; barriers,
+/// loops and branches that whole blocks take, and branches that warps and lanes take apart.
+class RandomKernel {
+ public:
+  explicit RandomKernel(std::uint64_t seed) : random_(seed) {}
+  std::string text() {
+    statements(3, true);
+    return R"(.version 8.0
+.target sm_75
+.address_size 64
+.global .align 256 .b32 v[320];
+.visible .entry k(.param .u64 a, .param .u64 b)
+{
+  .reg .pred %p<200>;
+  .reg .b32 %r<400>;
+  .reg .b64 %rd<400>;
+  ld.param.u64 %rd1, [a];
+  ld.param.u64 %rd2, [b];
+  cvta.to.global.u64 %rd1, %rd1;
+  cvta.to.global.u64 %rd2, %rd2;
+  mov.u64 %rd3, v;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  setp.lt.u32 %p1, %r1, 13;
+  selp.b64 %rd4, %rd1, %rd2, %p1;
+  mov.u32 %r3, 1;
+)" + body_ +
+           "  ret;\n}\n";
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t n) { return random_.below(n); }
+  std::string reg() { return "%r" + std::to_string(next_++); }
+  void add(const std::string& line) { body_ += "  " + line + "\n"; }
+  void access() {
+    // Neighbouring threads, of this warp or across warps, meet in a sector.
+    const std::string index = reg();
+    const std::string number = std::to_string(next_++);
+    add("add.u32 " + index + ", %r1, " + std::to_string(below(4) * 16) + ";");
+    add("mul.wide.u32 %rd" + number + ", " + index + ", 4;");
+    add("add.s64 %rd" + number + ", %rd" + number + ", %rd" + std::to_string(1 + below(4)) + ";");
+    const std::string at = "[%rd" + number + "+" + std::to_string(below(2) * 512) + "]";
+    const std::string value = reg();
+    switch (below(9)) {
+      case 0: add("red.global.add.u32 " + at + ", 1;"); break;
+      case 1:
+      case 2:
+      case 3:
+      case 4: add("st.global.u32 " + at + ", %r3;"); break;
+      default: add("ld.global.u32 " + value + ", " + at + ";"); add("add.u32 %r3, %r3, " + value + ";");
+    }
+  }
+  void statements(std::uint32_t depth, bool whole) {
+    for (std::uint32_t n = 1 + below(4); n > 0; --n) {
+      const std::uint32_t what = below(10);
+      if (what < 3 && whole) {
+        add("bar.sync 0;");
+      } else if (what < 7 || depth == 0) {
+        access();
+      } else if (what == 7 && whole) {  // of the whole block, twice
+        const std::string count = reg();
+        const std::string label = "L" + std::to_string(labels_++);
+        const std::string pred = "%p" + std::to_string(2 + labels_);
+        add("mov.u32 " + count + ", 0;");
+        body_ += label + ":\n";
+        statements(depth - 1, true);
+        add("add.u32 " + count + ", " + count + ", 1;");
+        add("setp.lt.u32 " + pred + ", " + count + ", 2;");
+        add("@" + pred + " bra " + label + ";");
+      } else {  // by block, by warp, or by lane
+        const bool by_block = whole && below(2) == 0;
+        const std::string label = "L" + std::to_string(labels_++);
+        const std::string end = "L" + std::to_string(labels_++);
+        const std::string pred = "%p" + std::to_string(2 + labels_);
+        const std::string limit = by_block ? "1" : below(2) == 0 ? "32" : "5";
+        add("setp.lt.u32 " + pred + ", " + (by_block ? "%r2" : "%r1") + ", " + limit + ";");
+        add("@" + pred + " bra " + label + ";");
+        statements(depth - 1, by_block);
+        add("bra " + end + ";");
+        body_ += label + ":\n";
+        statements(depth - 1, by_block);
+        body_ += end + ":\n";
+      }
+    }
+  }
+  Random random_;
+  std::string body_;
+  std::uint32_t next_ = 10, labels_ = 0;
+};
+
+class TwoBuffers final : public runtime::Application {
+ public:
+  explicit TwoBuffers(std::string text) : text_(std::move(text)) {}
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::uint32_t module = host.load_module(text_, "random.ptx");
+    const auto a = host.malloc<std::uint32_t>(320);
+    const auto b = host.malloc<std::uint32_t>(320);
+    host.launch(module, "k", {{2, 1, 1}, {96, 1, 1}, 0, 0}, a, b);
+    co_await host.synchronize();
+  }
+
+ private:
+  std::string text_;
+};
+
+TEST(RandomKernels, NothingIsMissed) {
+  arch::MachineConfig machine = arch::load_machine("dai18-maxwell");
+  std::uint32_t idempotent = 0, stopped = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const std::string text = RandomKernel(seed).text();
+    machine.code = seed % 2 == 0 ? isa::CodeLevel::Machine : isa::CodeLevel::Ptx;
+    const auto module = emulator::compile_module(text, "random.ptx", {.level = machine.code});
+    const isa::Function& code = module->kernels.at("k").code;
+    const auto executed =
+        experiment::execute_for_idempotence(std::make_unique<TwoBuffers>(text), "random", machine);
+    ASSERT_TRUE(experiment::judge(code, executed.at("k")).missed.empty()) << "seed " << seed << "\n" << text;
+    idempotent += ptx::is_idempotent(code) ? 1 : 0;
+    stopped += executed.at("k").stopped > 0 ? 1 : 0;
+  }
+  EXPECT_GT(idempotent, 200U);
+  EXPECT_GT(stopped, 400U);
+  std::printf("%u of 2000 kernels are idempotent, blocks of %u are not at their ends\n", idempotent, stopped);
 }
 
 }  // namespace
