@@ -100,6 +100,24 @@ ordered_json requests_json(const RequestResult& requests) {
   return entry;
 }
 
+/// By kernel in the order of first launches; the times of blocks that came to their ends.
+ordered_json kernels_json(const RunResult& result, AppId app) {
+  ordered_json kernels = ordered_json::array();
+  for (const KernelResult& kernel : result.kernels) {
+    if (kernel.app != app) continue;
+    const auto blocks = static_cast<double>(kernel.blocks);
+    kernels.push_back(
+        {{"kernel", kernel.name},
+         {"blocks_per_sm", kernel.max_blocks_per_sm},
+         {"switch_cycles", kernel.switch_cycles},
+         {"launches", kernel.launches},
+         {"blocks", kernel.blocks},
+         {"mean_block_cycles", share(static_cast<double>(kernel.block_cycles), blocks)},
+         {"mean_block_instructions", share(static_cast<double>(kernel.block_instructions), blocks)}});
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::string json_text(const ordered_json& document) { return dump_json(document, 2) + "\n"; }
@@ -142,6 +160,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     if (app.requests) entry["requests"] = requests_json(*app.requests);
+    entry["kernels"] = kernels_json(result, static_cast<AppId>(i));
     document["apps"].push_back(std::move(entry));
     completions += app.completions;
   }

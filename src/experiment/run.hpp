@@ -102,6 +102,20 @@ struct AppResult {
   }
 };
 
+/// All launches of one kernel in a run.
+struct KernelResult {
+  AppId app = 0;
+  std::string name;
+  workload::BlockResources resources;   // what a block counts for
+  std::uint32_t max_blocks_per_sm = 0;  // of an empty SM
+  double switch_cycles = 0;             // to save the contexts of so many blocks (policy/preemption/cost.hpp)
+  bool idempotent = false;              // by static analysis, where the policy asks for it
+  std::uint64_t launches = 0;
+  std::uint64_t blocks = 0;              // that have come to their ends,
+  std::uint64_t block_cycles = 0;        // cycles that these were on SMs,
+  std::uint64_t block_instructions = 0;  // and warp instructions that they have issued
+};
+
 struct RunResult {
   std::string machine;
   std::uint32_t sms = 0;  // of the machine
@@ -110,6 +124,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   double wall_seconds = 0;
   std::vector<AppResult> apps;
+  std::vector<KernelResult> kernels;  // in the order of their first launches
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
   arch::PartitionCounters partitions;

@@ -11,6 +11,7 @@
 #include "machine/gpu.hpp"
 #include "policy/block_scheduler.hpp"
 #include "policy/memory_scheme.hpp"
+#include "policy/preemption/cost.hpp"
 #include "runtime/context.hpp"
 
 namespace gpumux::experiment {
@@ -262,6 +263,13 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
     result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
   gpu.end_run();
+  for (const auto& [app, name, resources, most, idempotent, launches, blocks, cycles, instructions] :
+       gpu.recorder().kernel_totals()) {
+    const double switch_cycles =
+        policy::context_cycles(config, policy::context_bytes(config.sm, resources) * most);
+    result.kernels.push_back(
+        {app, name, resources, most, switch_cycles, idempotent, launches, blocks, cycles, instructions});
+  }
   result.series = gpu.recorder().series();
   result.policy_report = gpu.report();
   if (spec.timeline) result.timeline = gpu.recorder().timeline();

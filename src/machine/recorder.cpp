@@ -24,6 +24,7 @@ void Recorder::sample(const policy::Probes& probes) {
 
 void Recorder::run_ended(const policy::Probes& probes) {
   if (series_.interval != 0 && series_.end < probes.now()) sample(probes);
+  for (const policy::RunningKernel& kernel : probes.kernels()) add(kernel);
   check_length();
 }
 
@@ -67,6 +68,12 @@ void Recorder::keep_stalls(Cycle now, const std::vector<std::uint64_t>& total) {
 
 void Recorder::kernel_arrived(const policy::View&, const policy::RunningKernel& kernel,
                               const policy::Launch& launch) {
+  const auto same = [&](const KernelTotals& of) { return of.app == kernel.app && of.name == kernel.name; };
+  auto of = std::find_if(totals_.begin(), totals_.end(), same);
+  if (of == totals_.end())
+    of = totals_.insert(
+        of, {kernel.app, kernel.name, kernel.resources, kernel.max_blocks_per_sm, kernel.idempotent});
+  ++of->launches;
   if (!options_.timeline) return;
   GPUMUX_CHECK(kernel.arrival == timeline_.kernels.size());
   timeline_.kernels.push_back({kernel.name, kernel.app, launch.stream, launch.grid, launch.block,
@@ -98,10 +105,21 @@ void Recorder::block_left(const policy::View&, const policy::RunningKernel&, con
 
 void Recorder::kernel_ended(const policy::View&, const policy::RunningKernel& kernel) {
   check_length();
+  add(kernel);
   if (!options_.timeline) return;
   // One that was killed has blocks that did not come to their end.
   Cycle& end = timeline_.kernels[kernel.arrival].end;
   if (end == kNever) end = std::max(launched_[kernel.arrival].last_end, kernel.arrival_cycle);
+}
+
+void Recorder::add(const policy::RunningKernel& kernel) {
+  const auto of = std::find_if(totals_.begin(), totals_.end(), [&](const KernelTotals& totals) {
+    return totals.app == kernel.app && totals.name == kernel.name;
+  });
+  GPUMUX_CHECK(of != totals_.end());
+  of->blocks += kernel.whole_blocks;
+  of->block_cycles += kernel.done_cycles;
+  of->block_instructions += kernel.done_instructions;
 }
 
 void Recorder::block_ended(const policy::View& view, const policy::RunningKernel& kernel,

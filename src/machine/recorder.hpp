@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "arch/series.hpp"
@@ -38,6 +39,18 @@ class Recorder final : public policy::Observer {
   /// The last interval may be a short one.
   void run_ended(const policy::Probes& probes) override;
 
+  /// Of all launches of one kernel: blocks that are done, and the cycles that they were on SMs.
+  struct KernelTotals {
+    AppId app = 0;
+    std::string name;
+    workload::BlockResources resources;
+    std::uint32_t max_blocks_per_sm = 0;
+    bool idempotent = false;     // where it was asked (Needs::idempotence)
+    std::uint64_t launches = 0;  // that have arrived
+    std::uint64_t blocks = 0, block_cycles = 0, block_instructions = 0;
+  };
+  /// In the order in which each was first launched.
+  [[nodiscard]] const std::vector<KernelTotals>& kernel_totals() const { return totals_; }
   [[nodiscard]] const arch::Series& series() const { return series_; }
   [[nodiscard]] const arch::Timeline& timeline() const { return timeline_; }
   static constexpr std::size_t kMaxSamples = 100'000;  // of some 250 bytes and more
@@ -62,6 +75,8 @@ class Recorder final : public policy::Observer {
     Cycle last_end = 0;  // of these
   };
   std::vector<Launched> launched_;  // by kernel
+  std::vector<KernelTotals> totals_;
+  void add(const policy::RunningKernel& kernel);
   struct StallsOfSm {
     std::uint64_t total = 0;      // at the end of the last interval
     std::size_t last = kNoStall;  // its last one

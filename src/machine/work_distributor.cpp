@@ -297,6 +297,7 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
     end_kernel(block.kernel, mechanisms);
     return true;
   }
+  ++kernel.whole_blocks;
   kernel.done_instructions += block.instructions;
   kernel.done_cycles += block.cycles;
   if (keeps_records_) block.stream = static_cast<workload::ReplayStream&>(*block.stream).release();

@@ -31,7 +31,8 @@ struct RunningKernel {
   std::uint64_t blocks_dispatched = 0;  // handed to SMs
   std::uint64_t blocks_done = 0;
   std::uint64_t blocks_waiting = 0;     // of those dispatched: that have left their SM and are to go on
-  std::uint64_t done_instructions = 0;  // warp instructions that blocks which are done have issued,
+  std::uint64_t whole_blocks = 0;       // of those done: that have come to their ends,
+  std::uint64_t done_instructions = 0;  // the warp instructions that these have issued,
   Cycle done_cycles = 0;                // and cycles that they were on SMs
   std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
   bool has_notices = false;             // in its code: arch::ResidentBlock::notified tells

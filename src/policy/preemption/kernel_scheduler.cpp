@@ -159,7 +159,10 @@ void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>&
   places_.resize(control.config().sms);
   const std::vector<RunningKernel>& kernels = control.kernels();
   std::vector<KernelSlot> order;
-  for (const RunningKernel& kernel : kernels) order.push_back(kernel.slot);
+  for (const RunningKernel& kernel : kernels) {
+    order.push_back(kernel.slot);
+    apps_ |= 1U << kernel.app;
+  }
   const auto missing = [&](std::size_t i) {
     return shares[i] - std::min(shares[i], sms_of(kernels[i].slot));
   };
@@ -334,7 +337,7 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   if (settings_.allowed().flushing) number("missed_notices", static_cast<double>(missed_notices_));
   number("preemptions_given_up", static_cast<double>(given_up_));
   for (std::size_t app = 0; app < late_.size(); ++app)
-    if (late_[app] != 0)
+    if ((apps_ >> app & 1U) != 0)
       to.numbers.push_back(
           {"late_thread_instructions", static_cast<double>(late_[app]), static_cast<AppId>(app)});
   to.preemptions = events_;

@@ -117,6 +117,7 @@ class KernelScheduler {
   std::uint64_t flushed_instructions_ = 0;
   std::uint64_t missed_notices_ = 0;            // blocks that were to be flushed and could not begin anew
   std::uint64_t given_up_ = 0;                  // preemptions
+  std::uint32_t apps_ = 0;                      // that have had a kernel, as bits
   std::array<std::uint64_t, kMaxApps> late_{};  // thread instructions, by application
   std::vector<Report::Preemption> events_;
 };
