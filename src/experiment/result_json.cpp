@@ -114,6 +114,7 @@ ordered_json kernels_json(const RunResult& result, AppId app) {
          {"blocks", kernel.blocks},
          {"mean_block_cycles", share(static_cast<double>(kernel.block_cycles), blocks)},
          {"mean_block_instructions", share(static_cast<double>(kernel.block_instructions), blocks)}});
+    if (kernel.idempotent) kernels.back()["idempotent"] = *kernel.idempotent;
   }
   return kernels;
 }

@@ -109,7 +109,7 @@ struct KernelResult {
   workload::BlockResources resources;   // what a block counts for
   std::uint32_t max_blocks_per_sm = 0;  // of an empty SM
   double switch_cycles = 0;             // to save the contexts of so many blocks (policy/preemption/cost.hpp)
-  bool idempotent = false;              // by static analysis, where the policy asks for it
+  std::optional<bool> idempotent;       // by static analysis, where the policy asks for it
   std::uint64_t launches = 0;
   std::uint64_t blocks = 0;              // that have come to their ends,
   std::uint64_t block_cycles = 0;        // cycles that these were on SMs,

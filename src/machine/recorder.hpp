@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,8 @@ class Recorder final : public policy::Observer {
     std::string name;
     workload::BlockResources resources;
     std::uint32_t max_blocks_per_sm = 0;
-    bool idempotent = false;     // where it was asked (Needs::idempotence)
-    std::uint64_t launches = 0;  // that have arrived
+    std::optional<bool> idempotent;  // where it was asked (Needs::idempotence)
+    std::uint64_t launches = 0;      // that have arrived
     std::uint64_t blocks = 0, block_cycles = 0, block_instructions = 0;
   };
   /// In the order in which each was first launched.

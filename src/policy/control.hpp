@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct RunningKernel {
   Cycle done_cycles = 0;                // and cycles that they were on SMs
   std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
   bool has_notices = false;             // in its code: arch::ResidentBlock::notified tells
-  bool idempotent = false;              // any block may begin anew at any time (Needs::idempotence)
+  std::optional<bool> idempotent;       // any block may begin anew at any time (Needs::idempotence)
 };
 
 /// What may be read at any moment, also while parts of the machine are ahead of each other.

@@ -47,7 +47,9 @@ std::vector<std::string> app_names() {
   return names;
 }
 
+/// True is 1.
 std::optional<double> number(const json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   return value.is_number() ? std::optional<double>(value.get<double>()) : std::nullopt;
 }
 

@@ -286,7 +286,7 @@ SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const Run
 }
 
 bool KernelScheduler::may_be_flushed(const RunningKernel& kernel, const arch::ResidentBlock& block) const {
-  if (settings_.strict()) return kernel.idempotent;
+  if (settings_.strict()) return kernel.idempotent.value_or(false);
   return settings_.notified && kernel.has_notices ? !block.notified : block.may_restart;
 }
 
