@@ -25,7 +25,8 @@ class Overwrites {
   /// it the block cannot begin anew, be it the first or not.
   template <typename Visit>
   void follow(BlockStream& block, std::span<const std::uint32_t> already,
-              const std::vector<isa::StaticInst>& table, Visit visit);
+              const std::vector<isa::StaticInst>& table, Visit visit,
+              std::span<const std::uint64_t> already_words = {});
   /// The warp's record of this index, from 0, is a memory instruction with these words. True: it overwrites,
   /// or is an atomic.
   bool executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst, const MemHeader& header,
@@ -50,7 +51,8 @@ class Overwrites {
 
 template <typename Visit>
 void Overwrites::follow(BlockStream& block, std::span<const std::uint32_t> already,
-                        const std::vector<isa::StaticInst>& table, Visit visit) {
+                        const std::vector<isa::StaticInst>& table, Visit visit,
+                        std::span<const std::uint64_t> already_words) {
   const auto is_memory = [&](const ExecRecord& record) { return table[record.pc].unit == isa::Unit::Memory; };
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     const WarpStream& stream = block.stream(w);
@@ -58,6 +60,10 @@ void Overwrites::follow(BlockStream& block, std::span<const std::uint32_t> alrea
     warp.next = stream.next + already[w];
     warp.end = stream.end;
     warp.words = stream.mem_next;
+    if (!already_words.empty()) {
+      warp.words += already_words[w];
+      continue;
+    }
     for (const ExecRecord* record = stream.next; record != warp.next; ++record)
       if (is_memory(*record)) warp.words += 1 + std::bit_cast<MemHeader>(*warp.words).transactions;
   }

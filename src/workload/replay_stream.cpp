@@ -40,7 +40,8 @@ ReplayStream::ReplayStream(std::unique_ptr<BlockStream> inside, const std::vecto
       table_(&table),
       logs_(streams_.size()),
       overwrites_(inside_->warps()),
-      before_(streams_.size()) {
+      before_(streams_.size()),
+      words_(streams_.size()) {
   look_for_overwrites();
   for (std::uint32_t w = 0; w < warps(); ++w) {
     keep(w, 0);
@@ -52,16 +53,12 @@ ReplayStream::ReplayStream(std::unique_ptr<BlockStream> inside, const std::vecto
 void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
   const WarpStream& stream = inside_->stream(warp);
   Log& log = logs_[warp];
-  const std::uint64_t* words = stream.mem_next;
-  for (const ExecRecord* record = stream.next; record != stream.end; ++record) {
+  const std::uint64_t* words = stream.mem_next + words_[warp];
+  for (const ExecRecord* record = stream.next + already; record != stream.end; ++record) {
     const bool memory = takes_words(*record);
     const MemHeader header = memory ? std::bit_cast<MemHeader>(*words) : MemHeader{};
     const std::uint64_t* const transactions = memory ? words + 1 : words;
     if (memory) words += 1 + header.transactions;
-    if (already > 0) {
-      --already;
-      continue;
-    }
     const std::uint32_t expected = log.last.pc + 1;
     std::uint8_t first = 0;
     if (record->pc != expected) first |= kOtherPc;
@@ -87,11 +84,13 @@ void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
     log.last.active = record->active;
     ++log.records;
   }
+  words_[warp] = static_cast<std::uint64_t>(words - stream.mem_next);
 }
 
 /// In what the stream inside has beyond before_.
 void ReplayStream::look_for_overwrites() {
-  overwrites_.follow(*inside_, before_, *table_, [](std::uint32_t, const ExecRecord&, bool) {});
+  overwrites_.follow(
+      *inside_, before_, *table_, [](std::uint32_t, const ExecRecord&, bool) {}, words_);
 }
 
 /// The emulator may go on with the other warps too, where they share a barrier.
@@ -111,6 +110,7 @@ void ReplayStream::refill(std::uint32_t warp, std::uint32_t wanted) {
   }
   for (std::uint32_t w = 0; w < warps(); ++w) {
     inside_->stream(w).next = streams_[w].next;
+    words_[w] -= static_cast<std::uint64_t>(streams_[w].mem_next - inside_->stream(w).mem_next);
     inside_->stream(w).mem_next = streams_[w].mem_next;
   }
   refill_inside(warp, wanted);
@@ -145,6 +145,7 @@ void ReplayStream::read(std::uint32_t warp, std::uint32_t wanted) {
       for (; all.next != all.end; ++all.next) {
         if (takes_words(*all.next)) all.mem_next += 1 + std::bit_cast<MemHeader>(*all.mem_next).transactions;
       }
+      words_[w] = 0;
     }
     if (!inside_->stream(warp).finished) refill_inside(warp, wanted - left);
   }

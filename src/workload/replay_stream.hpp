@@ -67,6 +67,7 @@ class ReplayStream final : public BlockStream {
   Overwrites overwrites_;
   std::vector<Reader> readers_;        // by warp, once it has begun again
   std::vector<std::uint32_t> before_;  // for refill_inside()
+  std::vector<std::uint64_t> words_;  // by warp: those of the records that the stream inside has and are kept
 };
 
 }  // namespace gpumux::workload
