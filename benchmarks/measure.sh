@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Measures what `gpumux list apps` calls the usual run: each built-in application alone at its default size on
-# dai18-maxwell, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
+# dai18-maxwell, those of chimera15 on chimera15-fermi30, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
 # usage: benchmarks/measure.sh [GPUMUX]      the program, build/release/bin/gpumux when it is not named
 # Seconds are those of the processor, so other work on the host disturbs them little.
 set -euo pipefail
 cd "$(dirname "$0")"
 gpumux=${1:-../build/release/bin/gpumux}
-machine=dai18-maxwell
 result=$(mktemp)
 trap 'rm -f "$result" usual_runs.txt.new' EXIT
 processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
@@ -14,6 +13,8 @@ processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
   echo "# Made by benchmarks/measure.sh. Seconds of one core of: ${processor:-unknown}"
   echo "# application machine cycles warp_instructions seconds"
   for app in $("$gpumux" list apps --json | sed -n 's/^      "name": "\(.*\)",$/\1/p'); do
+    machine=dai18-maxwell
+    case $app in chimera15/*) machine=chimera15-fermi30 ;; esac
     TIMEFORMAT='%U'
     seconds=$({ time "$gpumux" run "$app" --machine "$machine" --policy sequential --baseline off --quiet \
       --json "$result" >/dev/null; } 2>&1)

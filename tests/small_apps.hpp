@@ -34,7 +34,22 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "dai18/pf:columns=2000,rows=31",
                                              "dai18/s2:width=3,height=2",
                                              "dai18/st:nx=35,ny=34,nz=9,steps=3",
-                                             "dai18/sv:rows=2000,nonzeros=9"};
+                                             "dai18/sv:rows=2000,nonzeros=9",
+                                             "chimera15/BS:options=20000,blocks=40",
+                                             "chimera15/BT:keys=3001,ranges=20,range=33,queries=40",
+                                             "chimera15/BP:inputs=512",
+                                             "chimera15/CP:width=128,height=16,atoms=100",
+                                             "chimera15/FWT:bits=13",
+                                             "chimera15/HS:size=61,steps=4",
+                                             "chimera15/HW:width=96,height=96,points=2",
+                                             "chimera15/KM:points=1000,features=9",
+                                             "chimera15/LC:width=96,height=64,cells=2,iterations=5",
+                                             "chimera15/LUD:size=64",
+                                             "chimera15/MUM:reference=3000,queries=300",
+                                             "chimera15/NW:size=64",
+                                             "chimera15/RT:blocks=3,steps=800",
+                                             "chimera15/SAD:width=32,height=16",
+                                             "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
 
 /// For parameterized tests over them.
 inline std::string app_test_name(const testing::TestParamInfo<const char*>& test) {

@@ -102,18 +102,13 @@ std::optional<TableCell> drain(const AppFacts& facts, const RunResult& alone) {
     .key = "table2",
     .row = row,
     .columns =
-        {{.label = "drain", .key = "drain", .unit = "us", .stated = "average_drain_us", .measured = drain},
-         {.label = "context/block",
-          .key = "context",
-          .unit = "KB",
+        {{.label = "drain, us", .key = "drain_us", .stated = "average_drain_us", .measured = drain},
+         {.label = "context/block, KB",
+          .key = "context_KB",
           .stated = "context_kb_per_tb",
           .inspected = context},
          {.label = "blocks/SM", .key = "blocks", .stated = "tbs_per_sm", .inspected = blocks},
-         {.label = "switching",
-          .key = "switching",
-          .unit = "us",
-          .stated = "switch_us",
-          .inspected = switching},
+         {.label = "switching, us", .key = "switching_us", .stated = "switch_us", .inspected = switching},
          {.label = "idempotent", .key = "idempotent", .stated = "idempotent", .inspected = idempotent}},
 });
 

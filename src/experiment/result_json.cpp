@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "base/dump_json.hpp"
 #include "base/percentile.hpp"
 #include "base/text.hpp"
@@ -120,6 +122,26 @@ ordered_json kernels_json(const RunResult& result, AppId app) {
 }
 
 }  // namespace
+
+void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelResult>& to) {
+  if (!app_entry.contains("kernels")) return;
+  for (const ordered_json& entry : app_entry["kernels"]) {
+    KernelResult& kernel = to.emplace_back();
+    kernel.app = app;
+    kernel.name = entry.at("kernel").get<std::string>();
+    kernel.max_blocks_per_sm = entry.at("blocks_per_sm").get<std::uint32_t>();
+    kernel.switch_cycles = entry.at("switch_cycles").get<double>();
+    kernel.launches = entry.at("launches").get<std::uint64_t>();
+    kernel.blocks = entry.at("blocks").get<std::uint64_t>();
+    const auto all = [&](const char* mean) {
+      const double each = kernel.blocks == 0 ? 0 : entry.at(mean).get<double>();
+      return static_cast<std::uint64_t>(std::llround(each * static_cast<double>(kernel.blocks)));
+    };
+    kernel.block_cycles = all("mean_block_cycles");
+    kernel.block_instructions = all("mean_block_instructions");
+    if (entry.contains("idempotent")) kernel.idempotent = entry["idempotent"].get<bool>();
+  }
+}
 
 std::string json_text(const ordered_json& document) { return dump_json(document, 2) + "\n"; }
 

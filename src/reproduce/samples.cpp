@@ -41,8 +41,8 @@ std::vector<std::string> run_names() {
 
 std::vector<std::string> app_names() {
   std::vector<std::string> names = {
-      "cycles",         "sms",         "position",         "ipc",           "ipc_isolated",
-      "normalized_ipc", "completions", "first_completion", "active_cycles", "active_instructions"};
+      "cycles",         "sms",         "position",         "ipc",          "ipc_isolated",
+      "normalized_ipc", "completions", "first_completion", "active_cycles"};
   for (std::string& name : app_counters()) names.push_back(std::move(name));
   return names;
 }

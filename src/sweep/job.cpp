@@ -208,6 +208,8 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.policy_report = experiment::read_policy_report(document);
   for (std::size_t i = 0; i < result.apps.size(); ++i)
     result.apps[i].memory = experiment::read_memory(document.at("apps").at(i));
+  for (std::size_t i = 0; i < result.apps.size(); ++i)
+    experiment::read_kernels(document.at("apps").at(i), static_cast<AppId>(i), result.kernels);
   run.metrics = experiment::metrics(shared, run.isolated);
 
   if (row.series_interval == 0) return run;

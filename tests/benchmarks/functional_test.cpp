@@ -68,6 +68,17 @@ constexpr std::array<const char*, 4> kTreesCases = {"btree:keys=1,order=16,range
                                                     "btree:keys=5001,order=33,ranges=30,range=77,queries=60",
                                                     "chimera15/BT:keys=2000,ranges=30,range=9,queries=50"};
 
+// The others that its Table 2 is made from.
+constexpr std::array<const char*, 9> kChimera15Cases = {"blackscholes:options=5000,blocks=20",
+                                                        "cp:width=128,height=8,atoms=50",
+                                                        "fwt:bits=10",
+                                                        "fwt:bits=12",
+                                                        "heartwall:width=80,height=70,points=2",
+                                                        "leukocyte:width=96,height=60,cells=3,iterations=8",
+                                                        "mummer:reference=300,queries=300,least=3",
+                                                        "needle:size=48",
+                                                        "sad:width=16,height=32"};
+
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
@@ -99,6 +110,9 @@ std::string case_name(const testing::TestParamInfo<std::tuple<const char*, int>>
 }
 
 INSTANTIATE_TEST_SUITE_P(Apps, Functional, testing::Combine(testing::ValuesIn(kCases), testing::Values(0, 1)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Chimera15, Functional,
+                         testing::Combine(testing::ValuesIn(kChimera15Cases), testing::Values(0, 1)),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Trees, Functional,
                          testing::Combine(testing::ValuesIn(kTreesCases), testing::Values(0, 1)), case_name);

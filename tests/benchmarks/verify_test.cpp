@@ -44,6 +44,23 @@ constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regio
 constexpr std::array<const char*, 2> kTreesSmall = {"btree:keys=3001,order=37,ranges=20,range=33,queries=40",
                                                     "chimera15/BT:keys=9001,ranges=70,range=500,queries=90"};
 
+// The rest of them.
+constexpr std::array<const char*, 14> kChimera15Small = {
+    "chimera15/BS:options=20000,blocks=40",
+    "chimera15/BP:inputs=512",
+    "chimera15/CP:width=128,height=16,atoms=100",
+    "chimera15/FWT:bits=13",
+    "chimera15/HS:size=61,steps=4",
+    "chimera15/HW:width=96,height=96,points=2",
+    "chimera15/KM:points=1000,features=9",
+    "chimera15/LC:width=96,height=64,cells=2,iterations=5",
+    "chimera15/LUD:size=64",
+    "chimera15/MUM:reference=3000,queries=300",
+    "chimera15/NW:size=64",
+    "chimera15/RT:blocks=3,steps=800",
+    "chimera15/SAD:width=32,height=16",
+    "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
+
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {
   experiment::RunSpec spec;
@@ -80,6 +97,13 @@ INSTANTIATE_TEST_SUITE_P(Apps, OnThreeMachines,
 
 INSTANTIATE_TEST_SUITE_P(Dai18, OnThreeMachines,
                          testing::Combine(testing::ValuesIn(kDai18Small),
+                                          testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Chimera15, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kChimera15Small),
                                           testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
                          [](const auto& param) {
                            return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
