@@ -112,7 +112,7 @@ KernelApp dai18_app() {
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<RowsStencil>(dai18_app());
 [[maybe_unused]] const bool registered_chimera15 = register_kernel_app<ColumnStencil>(
     kStencil.with("chimera15/ST", "7-point stencil as in Table 2 of chimera15",
-                  {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 100}},
+                  {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 10}},
                   {.registers_per_thread = 20, .shared_bytes = 1280}));
 
 }  // namespace
