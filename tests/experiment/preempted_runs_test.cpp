@@ -155,7 +155,7 @@ TEST(Mig, ShapesThatAMachineHasNotAreRefused) {
   EXPECT_NO_THROW(check("mig:4/3", 2));
   EXPECT_NO_THROW(check("mig:2/2/2/1", 4));
   EXPECT_NO_THROW(check("mig:7", 1));
-  for (const auto& [text, apps] : {std::pair{"mig", 2},
+  for (const auto& [text, apps] : {std::pair{"mig:4/3", 3},
                                    {"mig:4", 2},
                                    {"mig:4/4", 2},
                                    {"mig:5/2", 2},
