@@ -121,7 +121,7 @@ TEST(Heartwall, APointFollowsWhatMoves) {
   heartwall::Frame second = first;
   for (std::int32_t y = 0; y < 120; ++y)
     for (std::int32_t x = 0; x < 120; ++x)
-      second.pixels[static_cast<std::size_t>(y * 120 + x)] = first.at(x - 4, y + 3);
+      second.pixels[static_cast<std::size_t>(y) * 120 + static_cast<std::size_t>(x)] = first.at(x - 4, y + 3);
   heartwall::Point point{60, 60, {}};
   heartwall::begin(point, first);
   heartwall::track(point, second);

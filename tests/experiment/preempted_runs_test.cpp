@@ -131,10 +131,12 @@ std::string first_app(const std::vector<std::string>& apps, const std::string& p
 }
 
 TEST(Mig, OthersDoNotInterfere) {
-  for (const auto& [machine, sms] : {std::pair{"dai18-maxwell", "sms=16"},
-                                     {"chimera15-fermi30", "sms=30"},
-                                     {"v100", "sms=14"},
-                                     {"awatramani17-m2090", "sms=14"}}) {
+  for (const auto& where : {std::pair{"dai18-maxwell", "sms=16"},
+                            {"chimera15-fermi30", "sms=30"},
+                            {"v100", "sms=14"},
+                            {"awatramani17-m2090", "sms=14"}}) {
+    const char* const machine = where.first;
+    const char* const sms = where.second;
     SCOPED_TRACE(machine);
     const char* victim = "kmeans:points=4000,features=9";
     const auto beside = [&](const char* other, const char* policy) {
