@@ -105,7 +105,7 @@ TEST(PreemptedRun, EightApplicationsShareUnderEveryPolicyThatPreempts) {
 // --- contexts through memory -----------------------------------------------------------------------------
 
 TEST(ContextTraffic, IsFeltByOthersAndAHaltIsNot) {
-  // Three applications: two take turns on SMs 0 and 1 while the third has its own, and streams.
+  // Two take turns; what moves their contexts is among the requests that partitions have taken.
   const auto bytes = [](const char* context) {
     RunSpec spec = spec_of({"hotspot:size=128,steps=4", "add:loops=40,blocks=60"},
                            fmt::format("time-slice:slice=2000,preempt=switch,context={}", context));

@@ -257,7 +257,7 @@ const std::map<std::string, std::string>& exempt() {
       {"source", "a text of gpumux list"},
       {"variant_of", "a text of gpumux list"},
       {"watchdog_cycles", "acts where nothing moves: Watchdog.NamesAKernelThatItsPolicyForgot"},
-      {"runtime.context_moves", "no block is switched here: ContextTraffic.* in tests/policy"},
+      {"runtime.context_moves", "no block is switched here: ContextTraffic.* in tests/experiment"},
       {"runtime.heap_size", "ProgramAtFault.TheHeapHasTheBytesThatTheMachineSays"},
       {"latency.int_div", "PTX's divisions become sequences as in ptxas: RowsOfOtherStreams below"},
       {"latency.fp_div", "the same"},
