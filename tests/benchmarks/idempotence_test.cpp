@@ -15,43 +15,18 @@
 #include "experiment/run.hpp"
 #include "ptx/idempotence.hpp"
 #include "runtime/application.hpp"
+#include "tests/small_apps.hpp"
 
 namespace gpumux {
 namespace {
 
-constexpr const char* kApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33",
-                                 "add:loops=2,blocks=40",
-                                 "atax:nx=300,ny=270",
-                                 "backprop:inputs=512",
-                                 "bfs:nodes=2000",
-                                 "cutcp:regions_x=2,regions_y=2,regions_z=2",
-                                 "hotspot:size=61,steps=5",
-                                 "kmeans:points=1000,features=9",
-                                 "lud:size=64",
-                                 "pathfinder:columns=2000,rows=11,pyramid=4",
-                                 "sgemm:m=128,n=64,k=16",
-                                 "spmv:rows=2000,nonzeros=9",
-                                 "stencil:nx=35,ny=34,nz=9,steps=3",
-                                 "stream:blocks=40",
-                                 "dai18/3m:ni=64,nj=40,nk=36",
-                                 "dai18/ax:nx=600,ny=70",
-                                 "dai18/bp:inputs=512",
-                                 "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
-                                 "dai18/cd:side=12,height=9",
-                                 "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
-                                 "dai18/dc:width=16,height=12",
-                                 "dai18/hs:size=61",
-                                 "dai18/ks:points=1000,features=9",
-                                 "dai18/pf:columns=2000,rows=31",
-                                 "dai18/s2:width=3,height=2",
-                                 "dai18/st:nx=35,ny=34,nz=9,steps=3",
-                                 "dai18/sv:rows=2000,nonzeros=9"};
-
 /// Of all kernels: in place, or each level of a search marks what it has read; the others write to a buffer
 /// that they do not read.
-constexpr const char* kNotIdempotent[] = {"adjust_weights", "bfs_expand",       "bfs_update",
-                                          "lud_diagonal",   "lud_perimeter",    "lud_internal",
-                                          "sgemm_nt",       "layerforward_over"};
+constexpr const char* kNotIdempotent[] = {
+    "adjust_weights", "bfs_expand",    "bfs_update",        "lud_diagonal", "lud_perimeter",
+    "lud_internal",   "sgemm_nt",      "layerforward_over", "findK",        "findRangeK",
+    "lattice_energy", "radix4_global", "transform_shared",  "modulate",     "needle_first",
+    "needle_second",  "walk_sequence"};
 
 const runtime::AppInfo& info_of(const std::string& text) {
   return *runtime::find_app(text.substr(0, text.find(':')));
@@ -100,7 +75,7 @@ TEST_P(StaticIdempotence, NoticesChangeNoResult) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Apps, StaticIdempotence, testing::ValuesIn(kApps), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Apps, StaticIdempotence, testing::ValuesIn(test::kSmallApps), [](const auto& test) {
   std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
