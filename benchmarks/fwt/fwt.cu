@@ -1,9 +1,8 @@
 // Walsh-Hadamard transforms of natural order, in place, and the product of two transformed sequences. Source of the
 // algorithm: fastWalshTransform of the CUDA SDK.
 
-// One radix-4 step of the whole sequence: elements `stride` apart, four by four.
-extern "C" __global__ void radix4_global(float* data, int stride) {
-  const int position = blockIdx.x * blockDim.x + threadIdx.x;
+// Four elements `stride` apart: the position-th such group.
+__device__ __forceinline__ void radix4(float* data, int position, int stride) {
   const int low = position & (stride - 1);
   float* at = data + ((position - low) << 2) + low;
   const float d0 = at[0], d1 = at[stride], d2 = at[2 * stride], d3 = at[3 * stride];
@@ -12,6 +11,12 @@ extern "C" __global__ void radix4_global(float* data, int stride) {
   at[stride] = s02 - s13;
   at[2 * stride] = t02 + t13;
   at[3 * stride] = t02 - t13;
+}
+
+// One radix-4 step of the whole sequence: elements `stride` apart, four by four.
+extern "C" __global__ void radix4_global(float* data, int stride) {
+  const int position = blockIdx.x * blockDim.x + threadIdx.x;
+  radix4(data, position, stride);
 }
 
 // The transform of 2^log2 elements (at most 2048), which lie side by side, in shared memory; four elements a thread.
@@ -24,14 +29,7 @@ extern "C" __global__ void transform_shared(float* data, int log2) {
   int stride = elements >> 2;
   for (; stride > 0; stride >>= 2) {
     __syncthreads();
-    const int low = position & (stride - 1);
-    float* at = part + ((position - low) << 2) + low;
-    const float d0 = at[0], d1 = at[stride], d2 = at[2 * stride], d3 = at[3 * stride];
-    const float s02 = d0 + d2, s13 = d1 + d3, t02 = d0 - d2, t13 = d1 - d3;
-    at[0] = s02 + s13;
-    at[stride] = s02 - s13;
-    at[2 * stride] = t02 + t13;
-    at[3 * stride] = t02 - t13;
+    radix4(part, position, stride);
   }
   if ((log2 & 1) != 0) {  // an odd number of bits leaves one radix-2 step
     __syncthreads();
