@@ -20,9 +20,9 @@ inline constexpr std::array kIndexFunctionWords = {"linear", "xor", "ipoly"};
 enum class Allocate : std::uint8_t { OnMiss, OnFill };
 inline constexpr std::array kAllocateWords = {"on-miss", "on-fill"};
 
-/// What a store does to L1's copy: it drops it, or updates it. Neither allocates.
-enum class L1Write : std::uint8_t { Evict, Through };
-inline constexpr std::array kL1WriteWords = {"evict", "through"};
+/// What a store does to L1's copy: it drops it, updates it, or takes a line for it. It always goes to L2.
+enum class L1Write : std::uint8_t { Evict, Through, Allocate };
+inline constexpr std::array kL1WriteWords = {"evict", "through", "allocate"};
 
 /// isa::CodeLevel: what the machine is given to execute.
 inline constexpr std::array kCodeLevelWords = {"machine", "ptx"};

@@ -93,6 +93,7 @@ struct L1Config {
   IndexFunction index = IndexFunction::Xor;  // linear or xor
   Allocate allocate = Allocate::OnMiss;
   L1Write write = L1Write::Evict;
+  std::uint32_t written_kept = 0;  // percent of the lines; of those that stores took, so many are not evicted
   std::uint32_t mshr_entries = 32;
   std::uint32_t mshr_merges = 8;  // requests per entry, the first included
   std::uint32_t miss_queue = 8;

@@ -220,7 +220,12 @@ void add_caches(Fields& f) {
   choice(f, "l1.allocate", GPUMUX_BYTE(l1.allocate), kAllocateWords,
          "when a line is reserved: at the miss, or only when the data comes");
   choice(f, "l1.write", GPUMUX_BYTE(l1.write), kL1WriteWords,
-         "write-evict, or write-through where a hit updates the line; neither allocates");
+         "write-evict; write-through where a hit updates the line; or where a store takes a line, too, whose "
+         "sectors it makes readable if it covers them whole");
+  count(f, "l1.written_kept", GPUMUX_MEMBER(l1.written_kept), 0, 100, "percent",
+        "of L1's lines: while fewer are written, written ones are not evicted; of `write = \"allocate\"`, "
+        "where no "
+        "policy divides ways");
   count(f, "l1.mshr_entries", GPUMUX_MEMBER(l1.mshr_entries), 1, 65534, "entries", "outstanding lines");
   count(f, "l1.mshr_merges", GPUMUX_MEMBER(l1.mshr_merges), 1, 255, "requests",
         "per MSHR entry, the first included");

@@ -10,8 +10,11 @@ L1::L1(const arch::L1Config& config)
       on_miss_(config.allocate == arch::Allocate::OnMiss),
       xor_index_(config.index == arch::IndexFunction::Xor),
       write_evict_(config.write == arch::L1Write::Evict),
+      write_allocate_(config.write == arch::L1Write::Allocate),
       mshr_limit_(config.mshr_entries),
-      merge_limit_(config.mshr_merges) {
+      merge_limit_(config.mshr_merges),
+      keeps_written_(write_allocate_ && config.written_kept != 0),
+      kept_percent_(config.written_kept) {
   ways_ = config.ways;
   sets_ = std::max(1U, config.bytes / (ways_ * kLineBytes));
   power_of_two_ = std::has_single_bit(sets_);
@@ -20,6 +23,7 @@ L1::L1(const arch::L1Config& config)
     throw UserError("l1: more than 65534 lines; choose a smaller l1.size");
   lines_.resize(std::size_t{sets_} * max_ways_);
   sets_of_lines_.resize(sets_);
+  if (keeps_written_) uses_.resize(lines_.size());
   for (std::size_t i = lines_.size(); i-- > 0;) {
     lines_[i].older = free_;
     free_ = static_cast<std::uint16_t>(i);
@@ -83,20 +87,28 @@ inline void L1::give_place(std::uint32_t place, std::uint64_t line) {
 
 inline void L1::unlink(Set& set, std::uint16_t index) {
   const Line& line = lines_[index];
-  (line.newer == kNone ? set.newest : lines_[line.newer].older) = line.older;
-  (line.older == kNone ? set.oldest : lines_[line.older].newer) = line.newer;
+  Order& order = order_of(set, index);
+  (line.newer == kNone ? order.newest : lines_[line.newer].older) = line.older;
+  (line.older == kNone ? order.oldest : lines_[line.older].newer) = line.newer;
 }
 
 inline void L1::make_newest(Set& set, std::uint16_t index) {
   Line& line = lines_[index];
+  Order& order = order_of(set, index);
   line.newer = kNone;
-  line.older = set.newest;
-  (set.newest == kNone ? set.oldest : lines_[set.newest].newer) = index;
-  set.newest = index;
+  line.older = order.newest;
+  (order.newest == kNone ? order.oldest : lines_[order.newest].newer) = index;
+  order.newest = index;
+  if (keeps_written_) [[unlikely]]
+    uses_[index].last = ++clock_;
 }
 
 inline void L1::touch(std::uint16_t index) {
-  if (lines_[index].newer == kNone) return;
+  if (lines_[index].newer == kNone) {
+    if (keeps_written_) [[unlikely]]
+      uses_[index].last = ++clock_;
+    return;
+  }
   Set& set = sets_of_lines_[set_of(lines_[index].line)];
   unlink(set, index);
   make_newest(set, index);
@@ -108,7 +120,11 @@ void L1::drop(std::uint16_t index, Set& set) {
   Line& line = lines_[index];
   GPUMUX_DCHECK(!reserved(line));
   unlink(set, index);
-  if (set.oldest != kNone) prefetch_next_victim(set.oldest);
+  if (set.read.oldest != kNone) prefetch_next_victim(set.read.oldest);
+  if (keeps_written_ && uses_[index].written) [[unlikely]] {
+    uses_[index].written = false;
+    --kept_;
+  }
   --set.lines;
   way_at(line.place) = kNone;
   mask_at(line.place).valid = 0;
@@ -117,12 +133,47 @@ void L1::drop(std::uint16_t index, Set& set) {
   free_ = index;
 }
 
+void L1::keep(std::uint16_t index, Set& set) {
+  if (uses_[index].written) return;
+  unlink(set, index);
+  uses_[index].written = true;
+  ++kept_;
+  make_newest(set, index);
+}
+
+std::uint16_t L1::victim_beside_kept(const Set& set) {
+  const auto oldest = [&](std::uint16_t index) {
+    while (index != kNone && reserved(lines_[index])) index = lines_[index].newer;
+    return index;
+  };
+  const std::uint16_t read = oldest(set.read.oldest);
+  // Few are kept in all, and yet this set may have no other.
+  if (read != kNone && kept_ * 100 < std::uint64_t{sets_} * ways_ * kept_percent_) return read;
+  const std::uint16_t written = oldest(set.written.oldest);
+  if (read == kNone || written == kNone) return read == kNone ? written : read;
+  return uses_[written].last < uses_[read].last ? written : read;
+}
+
+void L1::shrink(Set& set, std::uint32_t most) {
+  for (const Order& order : {set.read, set.written}) {
+    for (std::uint16_t index = order.oldest; set.lines > most && index != kNone;) {
+      const std::uint16_t next = lines_[index].newer;
+      if (!reserved(lines_[index])) drop(index, set);
+      index = next;
+    }
+  }
+}
+
 inline bool L1::make_room(Set& set, AppId app) {
   if (divides_ways_) [[unlikely]]
     return make_room_in_share(set, app);
   // The set may be over its size after resize(): then more than one line goes.
   if (set.reserved >= ways_) return false;
-  std::uint16_t index = set.oldest;
+  if (keeps_written_) [[unlikely]] {
+    while (set.lines >= ways_) drop(victim_beside_kept(set), set);
+    return true;
+  }
+  std::uint16_t index = set.read.oldest;
   while (set.lines >= ways_) {
     while (index != kNone && reserved(lines_[index])) index = lines_[index].newer;
     GPUMUX_DCHECK(index != kNone);
@@ -155,6 +206,7 @@ void L1::divide_ways(const std::array<std::uint32_t, kMaxApps>& granted) {
     owner_.resize(lines_.size(), 0);
   }
   divides_ways_ = true;
+  keeps_written_ = false;  // shares decide who goes
   // Who is no sharer any more may still get data that it asked for.
   for (std::size_t app = 0; app < kMaxApps; ++app) granted_[app] = std::max(granted[app], 1U);
 }
@@ -163,6 +215,7 @@ void L1::begin_way_limits() {
   GPUMUX_CHECK(!divides_ways_ && mshrs_.in_use() == 0);
   owner_.resize(lines_.size(), 0);
   divides_ways_ = limits_ways_ = true;
+  keeps_written_ = false;
   granted_.fill(max_ways_);
 }
 
@@ -180,14 +233,14 @@ void L1::divide_mshrs(std::uint32_t each) {
 std::uint16_t L1::victim(const Set& set, AppId app) {
   std::uint32_t own = 0;
   std::uint16_t oldest_own = kNone, oldest_other = kNone;
-  for (std::uint16_t index = set.oldest; index != kNone; index = lines_[index].newer) {
+  for (std::uint16_t index = set.read.oldest; index != kNone; index = lines_[index].newer) {
     const bool mine = owner_[index] == app;
     own += mine ? 1U : 0U;
     std::uint16_t& oldest = mine ? oldest_own : oldest_other;
     if (oldest == kNone && !reserved(lines_[index])) oldest = index;
   }
   if (own < granted_[app] && limits_ways_) {
-    std::uint16_t oldest = set.oldest;
+    std::uint16_t oldest = set.read.oldest;
     while (oldest != kNone && reserved(lines_[oldest])) oldest = lines_[oldest].newer;
     return oldest;
   }
@@ -196,11 +249,7 @@ std::uint16_t L1::victim(const Set& set, AppId app) {
 
 /// The set is not over its size, but after resize().
 bool L1::lacks_way(Set& set, AppId app) {
-  for (std::uint16_t index = set.oldest; set.lines > ways_ && index != kNone;) {
-    const std::uint16_t next = lines_[index].newer;
-    if (!reserved(lines_[index])) drop(index, set);
-    index = next;
-  }
+  shrink(set, ways_);
   return set.lines >= ways_ && (set.lines > ways_ || victim(set, app) == kNone);
 }
 
@@ -284,18 +333,39 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room, App
   return access;
 }
 
-std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool atomic) {
+std::uint8_t L1::drop_sectors(std::uint64_t line, std::uint8_t sectors) {
   const std::uint32_t place = find(line);
   if (place == kNil || way_at(place) == kNone) return 0;
   const std::uint16_t way = way_at(place);
   Mask& mask = mask_at(place);
   const std::uint8_t present = mask.valid & sectors;
-  if (write_evict_ || atomic) {
-    mask.valid = sectored_ ? static_cast<std::uint8_t>(mask.valid & ~sectors) : std::uint8_t{0};
-    if (mask.valid == 0 && !reserved(lines_[way])) drop(way);
-  } else if (present != 0) {
-    touch(way);
+  mask.valid = sectored_ ? static_cast<std::uint8_t>(mask.valid & ~sectors) : std::uint8_t{0};
+  if (mask.valid == 0 && !reserved(lines_[way])) drop(way);
+  return present;
+}
+
+std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool whole, AppId app) {
+  if (write_evict_) return drop_sectors(line, sectors);
+  std::uint32_t place = find(line);
+  std::uint8_t present = 0;
+  if (place != kNil && way_at(place) != kNone) {
+    present = mask_at(place).valid & sectors;
+    if (present != 0 || write_allocate_) touch(way_at(place));
   }
+  if (!write_allocate_) return present;
+  Set& set = sets_of_lines_[set_of(line)];
+  if (place == kNil) {
+    // Where every line is reserved, the store goes to L2 without one.
+    if (!make_room(set, app)) return 0;
+    place = take_place(line);
+    insert(line, place, set, app);
+  } else if (way_at(place) == kNone) {
+    return 0;  // its data is on its way, and it has no line before that comes
+  }
+  Mask& mask = mask_at(place);
+  if (whole && (sectored_ || sectors == 0xf))
+    mask.valid |= sectors & static_cast<std::uint8_t>(~mask.pending);
+  if (keeps_written_) keep(way_at(place), set);
   return present;
 }
 
@@ -348,15 +418,10 @@ void L1::release(std::uint32_t mshr) {
 
 void L1::flush() {
   for (Set& set : sets_of_lines_) {
-    for (std::uint16_t index = set.oldest; index != kNone;) {
-      const std::uint16_t next = lines_[index].newer;
-      if (reserved(lines_[index])) {
+    shrink(set, 0);
+    for (const Order& order : {set.read, set.written})
+      for (std::uint16_t index = order.oldest; index != kNone; index = lines_[index].newer)
         mask_at(lines_[index].place).valid = 0;
-      } else {
-        drop(index);
-      }
-      index = next;
-    }
   }
   for (const Bucket& bucket : buckets_)
     for (const std::uint16_t mshr : bucket.mshr)
@@ -365,14 +430,7 @@ void L1::flush() {
 
 void L1::resize(std::uint32_t bytes) {
   ways_ = std::clamp(bytes / (sets_ * kLineBytes), 1U, max_ways_);
-  for (Set& set : sets_of_lines_) {
-    std::uint16_t index = set.oldest;
-    while (set.lines > ways_ && index != kNone) {
-      const std::uint16_t next = lines_[index].newer;
-      if (!reserved(lines_[index])) drop(index);
-      index = next;
-    }
-  }
+  for (Set& set : sets_of_lines_) shrink(set, ways_);
 }
 
 std::uint32_t L1::reserved_lines() const {

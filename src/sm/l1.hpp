@@ -31,9 +31,11 @@ class L1 {
 
   /// A load of `sectors` of `line` by an application. `queue_room`: the miss queue has a free entry.
   L1Access load(std::uint64_t line, std::uint8_t sectors, bool queue_room, AppId app = 0);
-  /// A store or atomic that is on its way to L2: keeps or drops the sectors. Returns those that were
-  /// there.
-  std::uint8_t write(std::uint64_t line, std::uint8_t sectors, bool atomic);
+  /// An atomic that is on its way to L2 drops its sectors. Returns those that were there.
+  std::uint8_t drop_sectors(std::uint64_t line, std::uint8_t sectors);
+  /// A store that is on its way to L2 drops, updates or makes its sectors, by l1.write. `whole`: it covers
+  /// them whole. Returns those that were there.
+  std::uint8_t write(std::uint64_t line, std::uint8_t sectors, bool whole, AppId app = 0);
   /// Adds a waiter to an MSHR that load() gave.
   void wait(std::uint32_t mshr, std::uint32_t op, std::uint8_t sectors);
   /// Sectors of a line have arrived. Calls done(op) for each waiter that has all its sectors, in the order in
@@ -88,12 +90,14 @@ class L1 {
   /// the lines that go next,
   [[gnu::always_inline]] void prefetch_victims() const {
     for (std::uint32_t set = 0; set < std::min(sets_, kSetsAhead); ++set)
-      if (sets_of_lines_[set].oldest != kNone) __builtin_prefetch(&lines_[sets_of_lines_[set].oldest], 1);
+      if (const std::uint16_t line = sets_of_lines_[set].read.oldest; line != kNone)
+        __builtin_prefetch(&lines_[line], 1);
   }
   /// and their buckets.
   [[gnu::always_inline]] void prefetch_victims_buckets() const {
     for (std::uint32_t set = 0; set < std::min(sets_, kSetsAhead); ++set)
-      if (sets_of_lines_[set].oldest != kNone) prefetch_next_victim(sets_of_lines_[set].oldest);
+      if (const std::uint16_t line = sets_of_lines_[set].read.oldest; line != kNone)
+        prefetch_next_victim(line);
   }
 
   /// Drops all lines; data that is still on its way serves its waiters and is dropped too.
@@ -153,11 +157,21 @@ class L1 {
     std::uint16_t older = kNone;  // of a free one: the next free one
   };
   static_assert(sizeof(Line) == 16);
-  struct Set {
+  /// An order of use.
+  struct Order {
     std::uint16_t newest = kNone;
     std::uint16_t oldest = kNone;
+  };
+  struct Set {
+    Order read;
     std::uint16_t lines = 0;
     std::uint16_t reserved = 0;
+    Order written;  // lines that are kept because stores wrote them; none without l1.written_kept
+  };
+  /// Of a line, where written ones are kept.
+  struct Use {
+    std::uint64_t last = 0;  // greater: later
+    bool written = false;
   };
   /// Somebody who waits for sectors of a line.
   struct Waiter {
@@ -204,11 +218,21 @@ class L1 {
     __builtin_prefetch(&buckets_[lines_[index].place / kPerBucket], 1);
     if (lines_[index].newer != kNone) __builtin_prefetch(&lines_[lines_[index].newer], 1);
   }
+  /// That the line is in.
+  [[nodiscard]] Order& order_of(Set& set, std::uint16_t index) {
+    return keeps_written_ && uses_[index].written ? set.written : set.read;
+  }
   void unlink(Set& set, std::uint16_t index);
   void make_newest(Set& set, std::uint16_t index);
   void touch(std::uint16_t index);
   void drop(std::uint16_t index);
   void drop(std::uint16_t index, Set& set);
+  /// The line has been written: it is kept, while few are.
+  void keep(std::uint16_t index, Set& set);
+  /// Where written lines are kept, the line that goes next.
+  [[nodiscard]] std::uint16_t victim_beside_kept(const Set& set);
+  /// Drops lines that are not reserved, read ones first, the oldest first, while there are more than `most`.
+  void shrink(Set& set, std::uint32_t most);
   /// Frees space until one line fits. False: every line is reserved.
   [[nodiscard]] bool make_room(Set& set, AppId app);
   /// Of divided or limited ways, the line that goes for one of the application; kNone: it has to wait.
@@ -223,6 +247,7 @@ class L1 {
   bool on_miss_;
   bool xor_index_;
   bool write_evict_;
+  bool write_allocate_;
   bool power_of_two_;          // sets
   bool divides_ways_ = false;  // or limits them: lines have owners
   bool limits_ways_ = false;
@@ -241,6 +266,12 @@ class L1 {
   Pool<Mshr> mshrs_;
   Pool<Waiter> waiters_;  // that are not the first of their line
   std::uint32_t waiting_ = 0;
+  // Where stores take lines and these are kept:
+  bool keeps_written_;
+  std::uint32_t kept_percent_;
+  std::uint64_t kept_ = 0;
+  std::uint64_t clock_ = 0;
+  std::vector<Use> uses_;  // by line
   // While ways or MSHRs are divided:
   std::array<std::uint32_t, kMaxApps> granted_{};  // ways of a set
   std::vector<AppId> owner_;                       // by line

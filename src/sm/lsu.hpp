@@ -127,13 +127,20 @@ template <typename Listener>
   const bool store = (op.inst->flags & InstFlag::kStore) != 0;
   if (!atomic && !store) return load_line(index, transaction, now, last);
 
-  // Stores and atomics go to L2; L1 drops or updates its copy.
+  // Stores and atomics go to L2; L1 drops, updates or makes its copy.
   if (!has_miss_queue_room(op.app)) {
     stall(Stall::MissQueue, now);
     return false;
   }
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
-  const std::uint8_t present = l1_enabled_ ? l1_.write(transaction.line(), sectors, atomic) : std::uint8_t{0};
+  std::uint8_t present = 0;
+  if (l1_enabled_) {
+    const std::uint32_t bytes = transaction.lanes() * op.inst->access_bytes;
+    present = atomic ? l1_.drop_sectors(transaction.line(), sectors)
+                     : l1_.write(transaction.line(), sectors,
+                                 bytes >= static_cast<std::uint32_t>(std::popcount(sectors)) * kSectorBytes,
+                                 op.app);
+  }
   arch::KernelCounters& counter = count(op.kernel);
   counter.l1_accesses += l1_.units(sectors);
   // A line cache has the line or not; an atomic is never served here.

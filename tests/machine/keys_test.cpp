@@ -175,6 +175,7 @@ const std::map<std::string, Change>& changes() {
       {"l1.index", {"linear", {}}},
       {"l1.allocate", {"on-fill", {}}},
       {"l1.write", {"through", {"l1.size=96K"}}},
+      {"l1.written_kept", {"50", {"l1.write=allocate"}}},
       {"l1.mshr_entries", {"8", {}}},
       {"l1.mshr_merges", {"1", {}}},
       {"l1.miss_queue", {"1", {}}},

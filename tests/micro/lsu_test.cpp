@@ -185,6 +185,56 @@ TEST_P(LoadStoreUnit, L1HoldsItsSizeAndNoLineMore) {
   }
 }
 
+/// A store of all lanes, `bytes` each.
+StaticInst wide_store(std::uint8_t bytes) {
+  StaticInst result = inst(Unit::Memory, LatencyClass::Memory, {}, {}, isa::kStore);
+  result.access_bytes = bytes;
+  return result;
+}
+
+TEST_P(LoadStoreUnit, AStoreThatTakesALineServesTheLoadBehindIt) {
+  // 32 lanes of 4 bytes are a whole line; of 2 bytes they leave no sector whole.
+  for (const auto& [write, bytes, requests] :
+       {std::tuple{arch::L1Write::Allocate, 4, 1U}, std::tuple{arch::L1Write::Allocate, 2, 2U},
+        std::tuple{arch::L1Write::Through, 4, 2U}, std::tuple{arch::L1Write::Evict, 4, 2U}}) {
+    config_.l1.write = write;
+    Program program;
+    program.add(wide_store(static_cast<std::uint8_t>(bytes)));
+    program.add(load(1));
+    WarpCode code;
+    access_lines(code, 0, 7, 1);
+    access_lines(code, 1, 7, 1);
+    Bench bench(config_, kDelay);
+    bench.start(program, {code});
+    bench.finish();
+    EXPECT_EQ(bench.counters().requests_sent, requests) << bytes;
+  }
+}
+
+TEST_P(LoadStoreUnit, WrittenLinesStayWhileTheyAreFew) {
+  // `written` lines, then as many as L1 has others, then the written ones again. While fewer than the limit
+  // are written, they stay; of as many as the limit the oldest goes, after which the others stay.
+  const std::uint32_t lines = l1_bytes() / kLineBytes;
+  const std::uint64_t units = config_.l1.sectored ? 4 : 1;
+  config_.l1.write = arch::L1Write::Allocate;
+  config_.l1.written_kept = 25;
+  const std::uint32_t limit = (lines + 3) / 4;
+  for (const auto& [written, missed] : {std::pair{limit - 1, 0U}, std::pair{limit, 1U}}) {
+    Program program;
+    program.add(wide_store(4));
+    program.add(chained_load(1, 1));
+    WarpCode code;
+    for (std::uint64_t line = 0; line < written; ++line) access_lines(code, 0, line, 1);
+    for (std::uint64_t line = 0; line < lines; ++line) code.global(1, written + line);
+    for (std::uint64_t line = 0; line < written; ++line) code.global(1, line);
+    Bench bench(config_, 50);
+    bench.keep_sent = false;
+    bench.start(program, {code});
+    bench.finish();
+    EXPECT_EQ(bench.counters().l1_misses, units * (written + lines + missed));
+  }
+}
+
 TEST_P(LoadStoreUnit, MissLatencyByTransactions) {
   for (std::uint32_t n = 1; n <= 32; ++n) {
     Program program;

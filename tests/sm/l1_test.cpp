@@ -118,6 +118,40 @@ TEST(L1, ResizeKeepsTheNewestLinesAndReservedOnes) {
   EXPECT_TRUE(hits(l1, 100));
 }
 
+TEST(L1, StoresThatTakeLines) {
+  // Two sets of four ways; even lines are in one of them.
+  arch::L1Config config = small(2, 4);
+  config.sectored = true;
+  config.index = arch::IndexFunction::Linear;
+  config.write = arch::L1Write::Allocate;
+  L1 l1(config);
+  EXPECT_EQ(l1.write(0, 0x3, true), 0U);
+  EXPECT_EQ(l1.load(0, 0x3, true).result, L1Result::Hit);
+  EXPECT_EQ(l1.write(0, 0x7, true), 0x3U);
+  EXPECT_EQ(l1.load(0, 0x4, true).result, L1Result::Hit);
+  // Half of a sector makes nothing readable, and takes a line all the same.
+  l1.write(2, 0x1, false);
+  bring(l1, 4);
+  bring(l1, 6);
+  bring(l1, 8);  // 0 goes, not 2
+  EXPECT_FALSE(hits(l1, 0));
+  L1 kept([&] {
+    config.written_kept = 25;  // two of eight lines
+    return config;
+  }());
+  kept.write(0, 0xf, true);
+  for (std::uint64_t line = 2; line <= 16; line += 2) bring(kept, line);
+  EXPECT_TRUE(hits(kept, 0));  // one line is written, which stays
+  kept.write(2, 0xf, true);    // with two, they go as others do; 0 has been used since 12, 14 and 16 came
+  bring(kept, 18);
+  bring(kept, 20);
+  EXPECT_TRUE(hits(kept, 0));
+  bring(kept, 22);
+  bring(kept, 24);
+  bring(kept, 26);
+  EXPECT_FALSE(hits(kept, 2));
+}
+
 TEST(L1, TooManyLinesAreRefused) {
   arch::L1Config config = small(1, 4);
   config.bytes = 64U << 20U;
@@ -136,8 +170,8 @@ class PlainL1 {
   L1Result load(std::uint64_t line, std::uint8_t sectors, bool room) {
     if (!config_.sectored) sectors = 0xf;
     auto& set = lines_[line % sets_];
-    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
-    const unsigned valid = at == set.end() ? 0U : at->second;
+    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.line == line; });
+    const unsigned valid = at == set.end() ? 0U : at->valid;
     const unsigned missing = sectors & ~valid;
     if (missing == 0) {
       set.splice(set.begin(), set, at);
@@ -147,7 +181,7 @@ class PlainL1 {
     const unsigned request = missing & ~(pending == pending_.end() ? 0U : pending->second.sectors);
     if (on_miss_ && at == set.end()) {
       std::uint32_t reserved = 0;
-      for (const auto& l : set) reserved += pending_.count(l.first) != 0 ? 1 : 0;
+      for (const auto& l : set) reserved += pending_.count(l.line) != 0 ? 1 : 0;
       if (reserved >= config_.ways) return L1Result::FailLine;
     }
     if (pending == pending_.end() && pending_.size() >= config_.mshr_entries) return L1Result::FailMshr;
@@ -166,38 +200,69 @@ class PlainL1 {
   }
   void fill(std::uint64_t line, std::uint8_t sectors) {
     auto& set = lines_[line % sets_];
-    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
+    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.line == line; });
     if (at == set.end()) {
       insert(set, line, sectors);
     } else {
-      at->second = static_cast<std::uint8_t>(at->second | sectors);
+      at->valid = static_cast<std::uint8_t>(at->valid | sectors);
       if (!on_miss_) set.splice(set.begin(), set, at);
     }
     Pending& entry = pending_[line];
     entry.sectors = static_cast<std::uint8_t>(entry.sectors & ~sectors);
     if (entry.sectors == 0) pending_.erase(line);
   }
-  void write(std::uint64_t line, std::uint8_t sectors) {
+  void write(std::uint64_t line, std::uint8_t sectors, bool whole) {
     auto& set = lines_[line % sets_];
-    const auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.first == line; });
+    auto at = std::find_if(set.begin(), set.end(), [&](const auto& l) { return l.line == line; });
+    const bool on_its_way = pending_.count(line) != 0;
+    if (config_.write == arch::L1Write::Allocate) {
+      if (at == set.end()) {
+        std::uint32_t reserved = 0;
+        for (const auto& l : set) reserved += on_miss_ && pending_.count(l.line) != 0 ? 1 : 0;
+        if (on_its_way || reserved >= config_.ways) return;
+        insert(set, line, 0);
+      } else {
+        set.splice(set.begin(), set, at);
+      }
+      at = set.begin();
+      const unsigned made = config_.sectored || sectors == 0xf ? sectors : 0U;
+      if (whole)
+        at->valid =
+            static_cast<std::uint8_t>(at->valid | (made & ~(on_its_way ? pending_[line].sectors : 0U)));
+      at->written = config_.written_kept != 0;
+      return;
+    }
     if (at == set.end()) return;
     if (config_.write == arch::L1Write::Evict) {
-      at->second = config_.sectored ? static_cast<std::uint8_t>(at->second & ~sectors) : std::uint8_t{0};
-      if (at->second == 0 && !(on_miss_ && pending_.count(line) != 0)) set.erase(at);
-    } else if ((at->second & sectors) != 0) {
+      at->valid = config_.sectored ? static_cast<std::uint8_t>(at->valid & ~sectors) : std::uint8_t{0};
+      if (at->valid == 0 && !(on_miss_ && on_its_way)) set.erase(at);
+    } else if ((at->valid & sectors) != 0) {
       set.splice(set.begin(), set, at);
     }
   }
 
  private:
-  using Set = std::list<std::pair<std::uint64_t, std::uint8_t>>;  // newest first
+  struct Line {
+    std::uint64_t line;
+    std::uint8_t valid;
+    bool written;
+  };
+  using Set = std::list<Line>;  // newest first
   void insert(Set& set, std::uint64_t line, std::uint8_t valid) {
     if (set.size() >= config_.ways) {
-      auto victim = std::prev(set.end());
-      while (on_miss_ && pending_.count(victim->first) != 0) --victim;
+      std::uint32_t written = 0;
+      for (const auto& of_lines : lines_)
+        for (const Line& l : of_lines.second) written += l.written ? 1 : 0;
+      const bool kept = written * 100 < sets_ * config_.ways * config_.written_kept;
+      auto victim = set.end();
+      for (const bool any : {false, true}) {
+        for (auto l = set.begin(); l != set.end(); ++l)
+          if (!(on_miss_ && pending_.count(l->line) != 0) && (any || !kept || !l->written)) victim = l;
+        if (victim != set.end()) break;
+      }
       set.erase(victim);
     }
-    set.emplace_front(line, valid);
+    set.push_front({line, valid, false});
   }
   arch::L1Config config_;
   std::uint32_t sets_;
@@ -208,11 +273,13 @@ class PlainL1 {
 
 TEST(L1, AgreesWithThePlainModel) {
   std::mt19937 random(7);
-  for (unsigned variant = 0; variant < 16; ++variant) {
+  for (unsigned variant = 0; variant < 32; ++variant) {
     arch::L1Config config = small(variant % 3 == 0 ? 3 : 4, 1 + variant % 4);
     config.sectored = (variant & 1U) != 0;
     config.allocate = (variant & 2U) != 0 ? arch::Allocate::OnMiss : arch::Allocate::OnFill;
     config.write = (variant & 4U) != 0 ? arch::L1Write::Evict : arch::L1Write::Through;
+    if (variant >= 16) config.write = arch::L1Write::Allocate;
+    config.written_kept = variant % 4 == 3 ? 0 : 20 * (variant / 4);
     config.mshr_entries = static_cast<std::uint32_t>(1 + random() % 6);
     config.mshr_merges = static_cast<std::uint32_t>(1 + random() % 4);
     L1 l1(config);
@@ -229,8 +296,9 @@ TEST(L1, AgreesWithThePlainModel) {
       const auto sectors = static_cast<std::uint8_t>(1 + random() % 15);
       const auto what = random() % 8;
       if (what == 0) {
-        l1.write(line, sectors, false);
-        plain.write(line, sectors);
+        const bool whole = random() % 2 != 0;
+        l1.write(line, sectors, whole);
+        plain.write(line, sectors, whole);
       } else if (what <= 3 && !flights.empty()) {
         const std::size_t which = random() % flights.size();
         const Flight flight = flights[which];
