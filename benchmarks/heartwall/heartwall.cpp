@@ -155,11 +155,15 @@ class Heartwall final : public KernelProgram {
     const auto points_y = run.upload(y);
     const auto templates = run.allocate<float>(std::size_t{count_} * at(kTemplatePixels));
     const auto windows = run.allocate<float>(std::size_t{count_} * at(kWindow * kWindow));
-    const auto sums = run.allocate<float>(std::size_t{count_} * at(kSums * kSums));
-    const auto squares = run.allocate<float>(std::size_t{count_} * at(kSums * kSums));
+    const auto sums_of = [&] { return run.allocate<float>(std::size_t{count_} * at(kSums * kSums)); };
+    const auto column_sums = sums_of();
+    const auto column_squares = sums_of();
+    const auto sums = sums_of();
+    const auto squares = sums_of();
     for (std::uint32_t frame = 0; frame < frames_; ++frame) {
       const auto pixels = run.upload(video_[frame].pixels);
-      run.launch(pixels, width_, height_, frame, points_x, points_y, templates, windows, sums, squares);
+      run.launch(pixels, width_, height_, frame, points_x, points_y, templates, windows, column_sums,
+                 column_squares, sums, squares);
     }
     run.download(x_, points_x);
     run.download(y_, points_y);

@@ -59,9 +59,10 @@ __device__ __forceinline__ float pixel(const float* frame, int width, int height
 }
 
 // In frame 0 each point takes its template; in the others it moves, and a tenth of what it finds there becomes its
-// template's. By point: `templates`, and as space for one frame `windows`, `sums` and `squares`.
+// template's. By point: `templates`, and as space for one frame `windows`, sums down their columns, `sums` and `squares`.
 extern "C" __global__ void track_points(const float* frame, int width, int height, int number, int* points_x, int* points_y,
-                                        float* templates, float* windows, float* sums, float* squares) {
+                                        float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
+                                        float* squares) {
   __shared__ Best shared[kThreads / 2];
   const int thread = threadIdx.x;
   const int point = blockIdx.x;
@@ -75,6 +76,8 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
   }
 
   float* window = windows + point * kWindow * kWindow;
+  float* column_sum = column_sums + point * kSums * kSums;
+  float* column_square = column_squares + point * kSums * kSums;
   float* sum = sums + point * kSums * kSums;
   float* square = squares + point * kSums * kSums;
   for (int i = thread; i < kWindow * kWindow; i += kThreads)
@@ -84,13 +87,13 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
   if (thread <= kWindow) {
     float total = 0.0f;
     float total_square = 0.0f;
-    sum[thread] = square[thread] = 0.0f;
+    column_sum[thread] = column_square[thread] = 0.0f;
     for (int row = 0; row < kWindow; ++row) {
       const float value = thread == 0 ? 0.0f : window[row * kWindow + thread - 1];
       total = __fadd_rn(total, value);
       total_square = __fmaf_rn(value, value, total_square);
-      sum[(row + 1) * kSums + thread] = total;
-      square[(row + 1) * kSums + thread] = total_square;
+      column_sum[(row + 1) * kSums + thread] = total;
+      column_square[(row + 1) * kSums + thread] = total_square;
     }
   }
   __syncthreads();
@@ -98,8 +101,8 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
     float total = 0.0f;
     float total_square = 0.0f;
     for (int column = 0; column < kSums; ++column) {
-      total = __fadd_rn(total, sum[thread * kSums + column]);
-      total_square = __fadd_rn(total_square, square[thread * kSums + column]);
+      total = __fadd_rn(total, column_sum[thread * kSums + column]);
+      total_square = __fadd_rn(total_square, column_square[thread * kSums + column]);
       sum[thread * kSums + column] = total;
       square[thread * kSums + column] = total_square;
     }
