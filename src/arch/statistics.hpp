@@ -22,31 +22,36 @@ namespace gpumux::arch {
   }
 
 // X(field, unit, description) of the counters of an application that SMs count, by kernel.
-#define GPUMUX_KERNEL_COUNTERS(X)                                                        \
-  X(warp_instructions, "warp instructions", "issued")                                    \
-  X(thread_instructions, "thread instructions", "issued, by active lanes")               \
-  X(memory_instructions, "warp instructions", "issued to the load/store unit")           \
-  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")         \
-  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")         \
-  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")     \
-  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")        \
-  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved") \
-  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                      \
-  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")             \
-  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")             \
-  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")              \
-  X(shared_accesses, "warp instructions", "shared memory instructions")                  \
-  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                 \
-  X(constant_accesses, "warp instructions", "loads of constants and parameters")         \
-  X(barriers, "warp instructions", "barrier arrivals")                                   \
-  X(requests_sent, "packets", "requests sent to the interconnect")                       \
-  X(atomics, "operations", "global atomic operations, by lanes")                         \
+#define GPUMUX_KERNEL_COUNTERS(X)                                                             \
+  X(warp_instructions, "warp instructions", "issued")                                         \
+  X(thread_instructions, "thread instructions", "issued, by active lanes")                    \
+  X(discarded_thread_instructions, "thread instructions",                                     \
+    "of these, of blocks that were dropped to begin anew, by the mean of lanes, and notices") \
+  X(memory_instructions, "warp instructions", "issued to the load/store unit")                \
+  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")              \
+  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")              \
+  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")          \
+  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")             \
+  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")      \
+  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                           \
+  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                  \
+  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                  \
+  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                   \
+  X(shared_accesses, "warp instructions", "shared memory instructions")                       \
+  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                      \
+  X(constant_accesses, "warp instructions", "loads of constants and parameters")              \
+  X(barriers, "warp instructions", "barrier arrivals")                                        \
+  X(requests_sent, "packets", "requests sent to the interconnect")                            \
+  X(atomics, "operations", "global atomic operations, by lanes")                              \
   X(blocks_completed, "thread blocks", "blocks that ran to their end")
 
 GPUMUX_COUNTER_STRUCT(
-    KernelCounters, GPUMUX_KERNEL_COUNTERS, [[nodiscard]] std::uint64_t reservation_failures() const {
-      return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue;
-    });
+    KernelCounters, GPUMUX_KERNEL_COUNTERS,
+    /// Thread instructions that IPC counts.
+    [[nodiscard]] std::uint64_t useful_instructions() const {
+      return thread_instructions - discarded_thread_instructions;
+    } [[nodiscard]] std::uint64_t reservation_failures()
+        const { return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue; });
 
 // Those of an application that memory partitions count.
 #define GPUMUX_MEMORY_COUNTERS(X)                                                                          \

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t kHighestPriority = 1000;
 constexpr double kMostPerSecond = 1e9;
-constexpr std::string_view kKeys[] = {"arrivals", "at", "deadline", "every", "late", "priority"};
 
 [[noreturn]] void fail(std::string_view key, std::string_view value, std::string_view what) {
   throw UserError(fmt::format("{}={} must be {}", key, value, what));
@@ -82,7 +81,7 @@ void read(ArrivalSpec& spec, std::string_view key, std::string_view value, const
 
 /// The key that stands at `at` with its '='; empty: none of these.
 std::string_view key_at(std::string_view text, std::size_t at) {
-  for (const std::string_view key : kKeys)
+  for (const std::string_view key : kArrivalKeys)
     if (text.substr(at).starts_with(key) && text.substr(at + key.size()).starts_with('=')) return key;
   return {};
 }

@@ -3,6 +3,7 @@
 // again whenever it has ended.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -15,6 +16,10 @@
 #include "base/hash.hpp"
 
 namespace gpumux::experiment {
+
+/// Their names.
+inline constexpr std::array<std::string_view, 6> kArrivalKeys = {"arrivals", "at",   "deadline",
+                                                                 "every",    "late", "priority"};
 
 /// The settings, as they were given.
 struct ArrivalSpec {

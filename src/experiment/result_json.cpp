@@ -189,9 +189,9 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   }
 
   ordered_json gpu;
-  gpu["ipc"] = result.cycles == 0
-                   ? 0.0
-                   : static_cast<double>(result.gpu.thread_instructions) / static_cast<double>(result.cycles);
+  gpu["ipc"] = result.cycles == 0 ? 0.0
+                                  : static_cast<double>(result.gpu.useful_instructions()) /
+                                        static_cast<double>(result.cycles);
   gpu["ipc_per_sm"] = share(gpu["ipc"].get<double>(), result.sms);
   gpu["completions"] = completions;
   add_counters(gpu, result.gpu, sm_cycles);

@@ -97,7 +97,7 @@ struct AppResult {
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0
-               : static_cast<double>(active_instructions.value_or(counters.thread_instructions)) /
+               : static_cast<double>(active_instructions.value_or(counters.useful_instructions())) /
                      static_cast<double>(active_cycles);
   }
 };

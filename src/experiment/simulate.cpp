@@ -123,7 +123,7 @@ class Programs {
   }
   [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
   [[nodiscard]] std::uint64_t executed(std::size_t i) const {
-    return std::as_const(gpu_).app_counters(static_cast<AppId>(i)).thread_instructions;
+    return std::as_const(gpu_).app_counters(static_cast<AppId>(i)).useful_instructions();
   }
   void counts_as_ended(std::size_t i, Cycle now) {
     if (results_[i].active_instructions) return;

@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "base/toml_text.hpp"
+#include "experiment/arrivals.hpp"
 
 namespace gpumux::experiment {
 
@@ -105,6 +108,15 @@ LaunchArguments TomlReader::launch(const toml::node& node) const {
   return launch;
 }
 
+std::string TomlReader::setting(const toml::node& node, const toml::key& key) const {
+  const std::string name(key.str());
+  if (node.is_integer()) return fmt::format("{}", whole(node, name.c_str(), 0));
+  const std::string value = text(node, name.c_str());
+  if (value.find_first_of(",:") != std::string::npos && !value.starts_with("poisson:"))
+    fail(node, fmt::format("'{}' must be one value, without ',' and ':'", name));
+  return value;
+}
+
 void TomlReader::check_program(const toml::table& table, const AppArguments& app) const {
   // An application of several kernels has keys of one kernel in its launches; one without has no buffers.
   for (const auto& [key, value] : table) {
@@ -121,14 +133,18 @@ void TomlReader::check_program(const toml::table& table, const AppArguments& app
 AppArguments TomlReader::app(const toml::table& table, const std::vector<std::string>& more) const {
   std::vector<std::string> known = {"app",     "grid",    "block",    "shared", "args",
                                     "symbols", "buffers", "launches", "repeat"};
+  known.insert(known.end(), kArrivalKeys.begin(), kArrivalKeys.end());
   known.insert(known.end(), more.begin(), more.end());
   AppArguments app;
+  std::string arrivals;  // as settings behind the application's name
   app.where = place(table.source());
   for (const auto& [key, value] : table) {
     check_key(key, known, "key in [[apps]]");
     if (launch_key(key, value, app)) continue;
     if (key == "app") app.app = text(value, "app");
     if (key == "repeat") app.repeat = whole(value, "repeat", 1);
+    if (std::find(kArrivalKeys.begin(), kArrivalKeys.end(), key.str()) != kArrivalKeys.end())
+      arrivals += fmt::format("{}{}={}", arrivals.empty() ? ":" : ",", key.str(), setting(value, key));
     if (key == "buffers") {
       if (!value.is_table()) fail(value, "'buffers' must be a table: buffers = {x = \"zero:f32[64]\"}");
       for (const auto& [name, buffer] : *value.as_table())
@@ -141,6 +157,7 @@ AppArguments TomlReader::app(const toml::table& table, const std::vector<std::st
     }
   }
   check_program(table, app);
+  if (!app.app.empty()) app.app += arrivals;
   return app;
 }
 

@@ -42,6 +42,8 @@ class TomlReader {
   template <typename Launch>
   bool launch_key(const toml::key& key, const toml::node& value, Launch& launch) const;
   [[nodiscard]] LaunchArguments launch(const toml::node& node) const;
+  /// A text, or a whole number.
+  [[nodiscard]] std::string setting(const toml::node& node, const toml::key& key) const;
   void check_program(const toml::table& table, const AppArguments& app) const;
   /// 16, [16, 8] or "16,8".
   [[nodiscard]] std::string dimensions(const toml::node& node, const char* key) const;

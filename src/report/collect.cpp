@@ -171,13 +171,18 @@ class Collector {
     while (query.step()) {
       const Row row = run_rows_.at(query.integer(0));
       const ordered_json document = ordered_json::parse(query.text(1), nullptr, false);
-      for (const char* part : {"gpu", "metrics"}) {
-        if (!document.is_object() || !document.contains(part) || !document[part].is_object()) continue;
-        for (const auto& [name, value] : document[part].items()) {
+      const auto take = [&](const char* part, const char* inner, const std::string& prefix) {
+        const ordered_json::json_pointer at(std::string("/") + part + inner);
+        if (!document.is_object() || !document.contains(at) || !document[at].is_object()) return;
+        for (const auto& [name, value] : document[at].items()) {
           if (!value.is_number() || known.contains(name)) continue;
-          columns.try_emplace(name, Column(run_count_)).first->second.set(row, value.get<double>());
+          columns.try_emplace(prefix + name, Column(run_count_)).first->second.set(row, value.get<double>());
         }
-      }
+      };
+      take("gpu", "", "");
+      take("metrics", "", "");
+      take("metrics", "/policy", "policy.");
+      requests(row, document);
     }
     ordered_json names = ordered_json::array();
     for (const auto& [name, column] : columns) {
@@ -185,6 +190,24 @@ class Collector {
       names.push_back(name);
     }
     core_["extras"] = std::move(names);
+  }
+
+  /// Of a run's applications, what its document says of their requests.
+  void requests(Row run, const ordered_json& document) {
+    if (!document.is_object() || !document.contains("apps") || !document["apps"].is_array()) return;
+    std::size_t app = 0;
+    for (const ordered_json& entry : document["apps"]) {
+      const std::size_t at = app++;
+      if (!entry.is_object() || !entry.contains("requests") || !entry["requests"].is_object()) continue;
+      const auto keep = [&](const std::string& name, const ordered_json& value) {
+        if (value.is_number()) requests_["requests_" + name].push_back({run, at, value.get<double>()});
+      };
+      for (const auto& [name, value] : entry["requests"].items()) {
+        keep(name, value);
+        if (name != "turnaround_cycles" || !value.is_object()) continue;
+        for (const auto& [part, cycles] : value.items()) keep("turnaround_" + part, cycles);
+      }
+    }
   }
 
   void apps() {
@@ -214,6 +237,11 @@ class Collector {
       for (const char* name : {"ipc", "ipc_isolated", "normalized_ipc", "completions"}) {
         columns.at(name).set(row, query, column++);
       }
+    }
+    for (const auto& [name, values] : requests_) {
+      Column& column = columns.try_emplace(name, Column(app_count_)).first->second;
+      for (const Request& value : values)
+        if (value.app < apps_of_[value.run]) column.set(first_app_[value.run] + value.app, value.value);
     }
     ordered_json list = ordered_json::array();
     for (const auto& [name, column] : columns) {
@@ -379,9 +407,16 @@ class Collector {
     core_["timelines"] = std::move(having);
   }
 
+  struct Request {
+    Row run;
+    std::size_t app;  // of the run
+    double value;
+  };
+
   Connection& connection_;
   Blocks& blocks_;
   ordered_json core_;
+  std::map<std::string, std::vector<Request>> requests_;  // by column
   std::size_t run_count_ = 0;
   std::size_t app_count_ = 0;
   std::unordered_map<std::int64_t, Row> run_rows_;  // by id

@@ -116,6 +116,7 @@ Value document_value(const RunRecord& record, std::optional<std::size_t> app, co
     }
   }
   if (at->is_number()) return {at->get<double>(), ""};
+  if (at->is_boolean()) return {at->get<bool>() ? 1.0 : 0.0, ""};
   return Value::none(at->is_null() ? fmt::format("{} is undefined", name)
                                    : fmt::format("{} is no number", name));
 }

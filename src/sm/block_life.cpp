@@ -93,6 +93,13 @@ void Sm::State::hand_over(Block& block, Cycle now) {
   stage.leaves(block, now);
   front.leaves(block);
   warps_changed(block.kernel, now);
+  if (block.leaves == Left::Dropped) {
+    arch::KernelCounters& counter = count(block.kernel);
+    if (counter.warp_instructions > 0)
+      counter.discarded_thread_instructions +=
+          std::min(counter.useful_instructions(),
+                   table.issued(block) * counter.thread_instructions / counter.warp_instructions);
+  }
   FinishedBlock gone{block.kernel, block.residency, block.finish_at, std::move(block.stream),
                      block.leaves, nullptr};
   if (block.leaves == Left::Stopped) gone.context = std::make_unique<BlockContext>(table.context_of(block));

@@ -36,6 +36,8 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
     // The SM puts its own number in front of the address (chimera15 section 3.4).
     const std::uint64_t own = words[0] + (std::uint64_t{id} << workload::Transaction::kLineShift);
     table.block(warp.block).notified = true;
+    count(warp.kernel).discarded_thread_instructions +=
+        static_cast<std::uint64_t>(std::popcount(record.active));
     lsu.issue(warp, slot, app, inst, record, header, &own, now, delay);
     return;
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "experiment/arrivals.hpp"
 #include "experiment/workload_file.hpp"
 
 namespace gpumux::experiment {
@@ -81,6 +82,33 @@ after = 1
   EXPECT_EQ(app.launches[1].where.text(), "folder/w.toml:11:1");
 }
 
+TEST(WorkloadFile, SaysWhenApplicationsRun) {
+  const WorkloadFile w = parse_workload(R"(
+[[apps]]
+app = "hotspot:size=64"
+every = "1ms"
+at = 2000
+deadline = "200us"
+late = "kill"
+priority = 2
+[[apps]]
+app = "k.ptx:scale"
+arrivals = "poisson:500/s"
+[[apps]]
+app = "add:at=3us"
+deadline = "5us"
+)",
+                                        "w.toml");
+  EXPECT_EQ(w.apps[0].app, "hotspot:size=64:at=2000,deadline=200us,every=1ms,late=kill,priority=2");
+  EXPECT_EQ(w.apps[1].app, "k.ptx:scale:arrivals=poisson:500/s");
+  EXPECT_EQ(w.apps[2].app, "add:at=3us:deadline=5us");
+  const auto [app, arrivals] = split_arrivals(w.apps[0].app);
+  EXPECT_EQ(app, "hotspot:size=64");
+  EXPECT_TRUE(arrivals.kills_late);
+  EXPECT_EQ(arrivals.at->amount, 2000);
+  EXPECT_EQ(split_arrivals(w.apps[2].app).first, "add");
+}
+
 TEST(WorkloadFile, LeavesOpenWhatItDoesNotSay) {
   const WorkloadFile w = parse_workload("[[apps]]\napp = \"add\"\n", "w.toml");
   EXPECT_FALSE(w.machine);
@@ -121,6 +149,8 @@ TEST(WorkloadFile, PointsAtWhatIsWrong) {
   starts("[[apps]]\napp = \"a\"\nlaunches = [{kernel = \"k.ptx:s\", strem = 1}]\n",
          "w.toml:3:34: error: unknown key in [[apps.launches]] 'strem'; did you mean 'stream'?");
   starts("[[apps]]\napp = \"a\"\nbuffers = [1]\n", "w.toml:3:11: error: 'buffers' must be a table");
+  starts("[[apps]]\napp = \"a\"\nevery = 1.5\n", "w.toml:3:9: error: 'every' must be a text");
+  starts("[[apps]]\napp = \"a\"\nevery = \"1ms,at=3\"\n", "w.toml:3:9: error: 'every' must be one value");
   starts("cycles = 0\n", "w.toml:1:10: error: 'cycles' must be a whole number of at least 1");
   starts("cycles = \"many\"\n", "w.toml:1:10: error: 'cycles' must be a whole number");
   starts("set = \"sms=4\"\n", "w.toml:1:7: error: 'set' must be a list of texts");

@@ -33,6 +33,15 @@ series = 500
 code = "machine"
 "l1.size" = "24K"
 """
+# A task that arrives every 20 us and preempts another.
+PREEMPTION_SWEEP = """
+name = "browser-preemption"
+machines = ["chimera15-fermi30"]
+policies = ["smart-even:preempt=switch,limit=5us", "smart-even:preempt=chimera,limit=5us"]
+apps = ["hotspot", "chimera15/RT:at=10us,every=300us,deadline=220us"]
+workloads = [["hotspot", "chimera15/RT:at=10us,every=300us,deadline=220us"]]
+cycles = 500000
+"""
 # As `gpumux reproduce --json` writes it.
 REPRODUCTION = {
     "schema": "gpumux.reproduce/1", "scale": "quick",
@@ -69,13 +78,16 @@ class Values:
         return "+".join(sorted("M" if self.stall_share(i) > 0.2 else "C" for i in isolated))
 
 
+def run_sweep(path, folder, name, text):
+    sweep = os.path.join(folder, name + ".toml")
+    with open(sweep, "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([PROGRAM, "sweep", sweep, "--db", path, "--jobs", "2"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+
 def make_database(path, folder):
-    for name, text in [("browser", SWEEP), ("browser-timeline", TIMELINE_SWEEP)]:
-        sweep = os.path.join(folder, name + ".toml")
-        with open(sweep, "w", encoding="utf-8") as file:
-            file.write(text)
-        subprocess.run([PROGRAM, "sweep", sweep, "--db", path, "--jobs", "2"], check=True, cwd=folder,
-                       stdout=subprocess.DEVNULL)
+    run_sweep(path, folder, "browser", SWEEP)
+    run_sweep(path, folder, "browser-timeline", TIMELINE_SWEEP)
     db = sqlite3.connect(path)
     run = db.execute(f"SELECT max(run_id) FROM ({SHARED})").fetchone()[0]
     # What `gpumux run --db` keeps of a run over time.

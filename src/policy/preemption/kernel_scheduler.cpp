@@ -341,7 +341,6 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
       to.numbers.push_back(
           {"late_thread_instructions", static_cast<double>(late_[app]), static_cast<AppId>(app)});
   to.preemptions = events_;
-  if (done_.empty()) return;
   std::vector<Cycle> latencies;
   for (const Preemption& preemption : done_) latencies.push_back(preemption.latency);
   std::sort(latencies.begin(), latencies.end());
@@ -349,6 +348,8 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   const Cycle limit = settings_.limit.cycles(control.config());
   number("preemptions_over_limit",
          static_cast<double>(latencies.end() - std::upper_bound(latencies.begin(), latencies.end(), limit)));
+  report_estimates(to, limit);
+  if (done_.empty()) return;
   number("preemption_latency_mean",
          static_cast<double>(std::accumulate(latencies.begin(), latencies.end(), Cycle{0})) /
              static_cast<double>(latencies.size()));
@@ -356,7 +357,6 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preemption_latency_p95", part(0.95));
   number("preemption_latency_p99", part(0.99));
   number("preemption_latency_max", static_cast<double>(latencies.back()));
-  report_estimates(to, limit);
 }
 
 /// How good the estimates were on which the choice of techniques rests.
@@ -383,9 +383,9 @@ void KernelScheduler::report_estimates(Report& to, Cycle limit) const {
     number("predicted_over_actual_p95", percentile(ratios, 0.95));
   }
   number("underestimated_preemptions", static_cast<double>(errors.size()));
-  if (!errors.empty())
-    number("underestimated_by_mean",
-           std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()));
+  number("underestimated_by_mean", errors.empty() ? 0.0
+                                                  : std::accumulate(errors.begin(), errors.end(), 0.0) /
+                                                        static_cast<double>(errors.size()));
 }
 
 }  // namespace gpumux::policy

@@ -26,7 +26,7 @@ const runMetrics = (() => {
     {id: 'fairness', label: 'Fairness', unit: 'smallest / largest normalized IPC', better: 1, of: column('fairness')},
     {id: 'stp', label: 'System throughput', unit: 'sum of normalized IPC', better: 1, of: column('stp')},
     {id: 'ipc', label: 'IPC of the GPU', brief: 'IPC', unit: 'thread instructions / core cycle', better: 1,
-     of: (run) => ratio(counterValue('gpu.thread_instructions', run), runColumn('cycles')[run])},
+     of: (run) => ratio(counterValue('gpu.thread_instructions', run) - (counterValue('gpu.discarded_thread_instructions', run) ?? 0), runColumn('cycles')[run])},
     share('l1_miss_rate', 'L1 miss rate', (run) => ratio(counterValue('gpu.l1_misses', run), counterValue('gpu.l1_accesses', run)), -1),
     share('l2_miss_rate', 'L2 miss rate', (run) => ratio(counterValue('partitions.l2_misses', run), counterValue('partitions.l2_accesses', run)), -1),
     {...share('lsu_stall_share', 'Load/store unit stalled, share of SM cycles', (run) => ratio(counterValue('gpu.lsu_stall_cycles', run), smCycles(run)), -1), brief: 'LSU stalled'},
@@ -38,7 +38,7 @@ const runMetrics = (() => {
   core.extras.forEach((name, i) => {
     if (name === 'ipc') return;
     const is_share = name.endsWith('_utilization');
-    list.push({id: `extra.${name}`, label: words(name), whole: name === 'completions', unit: name.endsWith('_joules') ? 'J' : '', better: 0, share: is_share,
+    list.push({id: `extra.${name}`, label: words(name.replace(/^policy\./, '')), whole: name === 'completions', unit: name.endsWith('_joules') ? 'J' : '', better: 0, share: is_share,
                of: (run) => block(`extra-${i}`)[run]});
   });
   for (const counter of schedulerStates) {
