@@ -144,7 +144,7 @@ AppArguments TomlReader::app(const toml::table& table, const std::vector<std::st
     if (key == "app") app.app = text(value, "app");
     if (key == "repeat") app.repeat = whole(value, "repeat", 1);
     if (std::find(kArrivalKeys.begin(), kArrivalKeys.end(), key.str()) != kArrivalKeys.end())
-      arrivals += fmt::format("{}{}={}", arrivals.empty() ? ":" : ",", key.str(), setting(value, key));
+      arrivals += fmt::format("{}{}={}", arrivals.empty() ? "" : ",", key.str(), setting(value, key));
     if (key == "buffers") {
       if (!value.is_table()) fail(value, "'buffers' must be a table: buffers = {x = \"zero:f32[64]\"}");
       for (const auto& [name, buffer] : *value.as_table())
@@ -157,7 +157,8 @@ AppArguments TomlReader::app(const toml::table& table, const std::vector<std::st
     }
   }
   check_program(table, app);
-  if (!app.app.empty()) app.app += arrivals;
+  if (!app.app.empty() && !arrivals.empty())
+    app.app += (app.app.find(':') == std::string::npos ? ':' : ',') + arrivals;
   return app;
 }
 

@@ -99,9 +99,9 @@ app = "add:at=3us"
 deadline = "5us"
 )",
                                         "w.toml");
-  EXPECT_EQ(w.apps[0].app, "hotspot:size=64:at=2000,deadline=200us,every=1ms,late=kill,priority=2");
-  EXPECT_EQ(w.apps[1].app, "k.ptx:scale:arrivals=poisson:500/s");
-  EXPECT_EQ(w.apps[2].app, "add:at=3us:deadline=5us");
+  EXPECT_EQ(w.apps[0].app, "hotspot:size=64,at=2000,deadline=200us,every=1ms,late=kill,priority=2");
+  EXPECT_EQ(w.apps[1].app, "k.ptx:scale,arrivals=poisson:500/s");
+  EXPECT_EQ(w.apps[2].app, "add:at=3us,deadline=5us");
   const auto [app, arrivals] = split_arrivals(w.apps[0].app);
   EXPECT_EQ(app, "hotspot:size=64");
   EXPECT_TRUE(arrivals.kills_late);
