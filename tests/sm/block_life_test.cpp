@@ -238,6 +238,27 @@ TEST(BlockLife, InstructionsCountHoweverTheyCome) {
   EXPECT_EQ(bench.ended.at(0).instructions, 100U);
 }
 
+TEST(BlockLife, WhatADroppedBlockHasDoneIsDiscarded) {
+  Program program;
+  program.add(alu(1));
+  WarpCode code;
+  for (int i = 0; i < 100; ++i) code.run(0);
+  Bench bench(plain_machine());
+  bench.bind(program, kOneWarp);
+  bench.bind(program, kOneWarp, 1, 1);
+  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{code}, 3), 0);
+  bench.launch({code}, 1, 1);
+  bench.window(40);
+  const std::uint64_t done = bench.sm.blocks()[0].instructions;
+  ASSERT_GT(done, 0U);
+  EXPECT_EQ(bench.counters().discarded_thread_instructions, 0U);
+  bench.sm.drop_block(0);
+  bench.finish();
+  EXPECT_EQ(bench.counters().discarded_thread_instructions, done * kWarpSize);
+  EXPECT_EQ(bench.counters().useful_instructions(), 0U);
+  EXPECT_EQ(bench.sm.counters(1).discarded_thread_instructions, 0U);
+}
+
 TEST(BlockLife, ABlockThatCannotBeginAnewIsNotDropped) {
   const LoadAndUse at;
   Bench bench(plain_machine(), 300);
@@ -383,7 +404,7 @@ TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
   };
   struct Seen {
     Cycle end;
-    std::uint64_t memory, issued, sent_line;
+    std::uint64_t memory, issued, discarded, sent_line;
     std::size_t sent;
     std::vector<bool> notified;  // after each window
   };
@@ -398,6 +419,7 @@ TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
     seen.end = bench.finish();
     seen.memory = bench.counters().memory_instructions;
     seen.issued = bench.counters().warp_instructions;
+    seen.discarded = bench.counters().discarded_thread_instructions;
     seen.sent = bench.sent.size();
     seen.sent_line = bench.sent.empty() ? 0 : bench.sent[0].line;
     return seen;
@@ -409,6 +431,8 @@ TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
   EXPECT_EQ(as_notice.issued, as_store.issued);
   EXPECT_EQ(as_notice.memory, 1U);
   EXPECT_EQ(as_store.memory, 1U);
+  EXPECT_EQ(as_store.discarded, 0U);
+  EXPECT_EQ(as_notice.discarded, 8U);  // no progress of the kernel's
   EXPECT_EQ(as_notice.sent, 1U);
   EXPECT_EQ(as_store.sent_line, line);
   EXPECT_EQ(as_notice.sent_line, line + kId);
