@@ -111,7 +111,7 @@ LaunchArguments TomlReader::launch(const toml::node& node) const {
 std::string TomlReader::setting(const toml::node& node, const toml::key& key) const {
   const std::string name(key.str());
   if (node.is_integer()) return fmt::format("{}", whole(node, name.c_str(), 0));
-  const std::string value = text(node, name.c_str());
+  std::string value = text(node, name.c_str());
   if (value.find_first_of(",:") != std::string::npos && !value.starts_with("poisson:"))
     fail(node, fmt::format("'{}' must be one value, without ',' and ':'", name));
   return value;
