@@ -11,7 +11,7 @@ echo "# chimera15 at the quick scale: ours beside the paper's"
 echo
 echo "Made by \`docs/results/chimera15.sh\` with $("$gpumux" --version), on chimera15-fermi30. All quantities: \`gpumux reproduce chimera15\`."
 # The tables of claims and trends alone, their repeated notes left out.
-awk '/^### Not answered/ { rest = 1 } rest { print; next }
+awk '/^### Not answered/ { rest = 1; print "" } rest { print; next }
      /^[0-9]+ of [0-9]+ directions/ { print ""; print }
      /^###/ { print ""; print }
      /^\| claim \|/ || /^\| trend \|/ { table = 1; print "" }
