@@ -76,6 +76,10 @@ std::string preemption_line(const experiment::RunResult& result) {
         fmt::format("; latency mean {:.0f}, p95 {:.0f}, max {:.0f} cycles, {:.0f} over the limit",
                     value("preemption_latency_mean").value_or(0), value("preemption_latency_p95").value_or(0),
                     value("preemption_latency_max").value_or(0), value("preemptions_over_limit").value_or(0));
+  if (const auto middle = value("predicted_over_actual_p50"))
+    out += fmt::format("; predicted over actual latency p5 {:.2f}, p50 {:.2f}, p95 {:.2f}",
+                       value("predicted_over_actual_p5").value_or(0), *middle,
+                       value("predicted_over_actual_p95").value_or(0));
   return out + "\n";
 }
 

@@ -168,6 +168,17 @@ TEST_F(Run, OneResultMayGoToStandardOutput) {
   EXPECT_NE(gpumux({"bench", "--json", "-"}).err.find("give --json the name of a file"), std::string::npos);
 }
 
+TEST_F(Run, SaysHowPreemptionsWent) {
+  const Outcome o =
+      gpumux({"run", "hotspot", "chimera15/RT:at=10us,every=300us", "--machine", "chimera15-fermi30",
+              "--cycles", "500000", "--baseline", "off", "--policy", "smart-even:preempt=switch"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  for (const char* part :
+       {"preemptions of SMs: 15; blocks switched ", "; latency mean ", " over the limit; ",
+        "predicted over actual latency p5 ", "chimera15/RT:at=10us,every=300us: requests 2, done 1"})
+    EXPECT_NE(o.out.find(part), std::string::npos) << part << "\n" << o.out;
+}
+
 TEST_F(Run, SourceAndCompiledCodeAreNamed) {
   for (const char* name : {"k.cu", "k.cubin"}) write_file_atomically(path(name), "x");
   EXPECT_NE(gpumux({"inspect", "k.cu"}).err.find("k.cu: error: is CUDA source; `nvcc -ptx"),
