@@ -174,7 +174,7 @@ TEST_F(Run, SaysHowPreemptionsWent) {
               "--cycles", "500000", "--baseline", "off", "--policy", "smart-even:preempt=switch"});
   EXPECT_EQ(o.code, 0) << o.err;
   for (const char* part :
-       {"preemptions of SMs: 15; blocks switched ", "; latency mean ", " over the limit; ",
+       {"preemptions of SMs: 30; blocks switched ", "; latency mean ", " over the limit; ",
         "predicted over actual latency p5 ", "chimera15/RT:at=10us,every=300us: requests 2, done 1"})
     EXPECT_NE(o.out.find(part), std::string::npos) << part << "\n" << o.out;
 }
