@@ -27,6 +27,7 @@ struct ResidentBlock {
   bool may_restart =
       false;              // it is kept (Needs::block_drops), and has done nothing that it could not do anew
   bool notified = false;  // it has issued a notice (isa::kNotice) since it began: soon it may do such a thing
+  bool restores = false;  // its context has yet to come back from memory, before which it issues nothing
   friend bool operator==(const ResidentBlock&, const ResidentBlock&) = default;
 };
 

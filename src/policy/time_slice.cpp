@@ -3,8 +3,9 @@
 // This is what drivers do between processes that do not share a GPU by MPS; chimera15 section 2.2 has the
 // techniques.
 //
-// A slice begins when its application has all SMs, and lasts longer by what contexts take to come back, so
-// that a slice that is short beside them is no slice without progress.
+// A slice begins when its application has all SMs, and lasts longer by what contexts take to come back, by
+// the estimate and as long as one has not, so that a slice that is short beside them is no slice without
+// progress.
 #include <algorithm>
 
 #include "policy/preemption/preemptive_policy.hpp"
@@ -35,6 +36,11 @@ class TimeSlice final : public PreemptivePolicy {
 
  private:
   void turn(Control& control) override {
+    if (restores(control)) {  // memory was slower than estimated
+      set_turn(control.now() + slice_.cycles(control.config()));
+      set_alarm(control);
+      return;
+    }
     next(control);
     share(control);
   }
@@ -47,6 +53,13 @@ class TimeSlice final : public PreemptivePolicy {
         restore = std::max(restore, scheduler_.restore_cycles(control, kernel));
     set_turn(control.now() + slice_.cycles(control.config()) + static_cast<Cycle>(restore));
     set_alarm(control);
+  }
+  /// A block that is there has yet to get its context: nothing of the slice has been its.
+  static bool restores(const Control& control) {
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+      for (const arch::ResidentBlock& block : control.sm(sm).blocks())
+        if (block.restores) return true;
+    return false;
   }
   static bool has_kernel(const Control& control, AppId app) {
     return std::any_of(control.kernels().begin(), control.kernels().end(),

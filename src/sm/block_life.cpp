@@ -22,7 +22,8 @@ std::vector<arch::ResidentBlock> Sm::blocks() const {
     const Block& block = state_->table.block(index);
     const Cycle here = std::max(state_->known_now(), block.began) - block.began;
     blocks.push_back({block.kernel, block.residency, block.leaves != Left::Ended, state_->table.issued(block),
-                      block.cycles_before + here, state_->table.may_restart(block), block.notified});
+                      block.cycles_before + here, state_->table.may_restart(block), block.notified,
+                      block.restores});
   }
   return blocks;
 }

@@ -86,6 +86,15 @@ TEST(PreemptedRun, IsTheSameHoweverItIsSimulated) {
   }
 }
 
+// Its context, of a whole SM, takes longer to come back than a slice and the estimate, as one SM's port to
+// the network is narrower than its part of the memory's bandwidth.
+TEST(PreemptedRun, ASliceIsNoShorterThanAContextsWayBack) {
+  RunSpec spec =
+      spec_of({"leukocyte:width=96,height=56,cells=1,iterations=3,frames=1", "add:loops=4,blocks=30"},
+              "time-slice:slice=500,preempt=switch,context=traffic");
+  EXPECT_GE(simulate(spec).apps[0].completions, 1U);
+}
+
 TEST(PreemptedRun, EightApplicationsShareUnderEveryPolicyThatPreempts) {
   const std::vector<std::string> apps = {
       "add:loops=2,blocks=40",         "hotspot:size=61,steps=5", "lud:size=64",    "stream:blocks=40",
