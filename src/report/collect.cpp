@@ -175,7 +175,7 @@ class Collector {
         const ordered_json::json_pointer at(std::string("/") + part + inner);
         if (!document.is_object() || !document.contains(at) || !document[at].is_object()) return;
         for (const auto& [name, value] : document[at].items()) {
-          if (!value.is_number() || known.contains(name)) continue;
+          if (!value.is_number() || known.contains(prefix + name)) continue;
           columns.try_emplace(prefix + name, Column(run_count_)).first->second.set(row, value.get<double>());
         }
       };

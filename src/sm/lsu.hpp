@@ -135,6 +135,8 @@ template <typename Listener>
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
   std::uint8_t present = 0;
   if (l1_enabled_) {
+    // It covers its sectors whole when it has as many bytes as they: lanes at one address would be taken for
+    // more.
     const std::uint32_t bytes = transaction.lanes() * op.inst->access_bytes;
     present = atomic ? l1_.drop_sectors(transaction.line(), sectors)
                      : l1_.write(transaction.line(), sectors,

@@ -86,8 +86,7 @@ TEST(PreemptedRun, IsTheSameHoweverItIsSimulated) {
   }
 }
 
-// Its context, of a whole SM, takes longer to come back than a slice and the estimate, as one SM's port to
-// the network is narrower than its part of the memory's bandwidth.
+// Contexts take longer to come back here than the estimate and the slice.
 TEST(PreemptedRun, ASliceIsNoShorterThanAContextsWayBack) {
   RunSpec spec =
       spec_of({"leukocyte:width=96,height=56,cells=1,iterations=3,frames=1", "add:loops=4,blocks=30"},

@@ -222,14 +222,21 @@ TEST(BlockLife, KilledBlocksLeaveAtOnceWhateverTheyHaveDone) {
   EXPECT_EQ(bench.counters().blocks_completed, 0U);
 }
 
-TEST(BlockLife, InstructionsCountHoweverTheyCome) {
+/// A warp of 100 instructions, none of memory.
+struct Hundred {
   Program program;
-  program.add(alu(1));
   WarpCode code;
-  for (int i = 0; i < 100; ++i) code.run(0);
+  Hundred() {
+    program.add(alu(1));
+    for (int k = 0; k < 100; ++k) code.run(0);
+  }
+};
+
+TEST(BlockLife, InstructionsCountHoweverTheyCome) {
+  const Hundred of;
   Bench bench(plain_machine());
-  bench.bind(program, kOneWarp);
-  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{code}, 3), 0);
+  bench.bind(of.program, kOneWarp);
+  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{of.code}, 3), 0);
   for (Cycle end = 10; end <= 60; end += 10) {
     bench.window(end);
     EXPECT_EQ(bench.sm.blocks()[0].instructions, bench.counters().warp_instructions) << end;
@@ -239,15 +246,12 @@ TEST(BlockLife, InstructionsCountHoweverTheyCome) {
 }
 
 TEST(BlockLife, WhatADroppedBlockHasDoneIsDiscarded) {
-  Program program;
-  program.add(alu(1));
-  WarpCode code;
-  for (int i = 0; i < 100; ++i) code.run(0);
+  const Hundred of;
   Bench bench(plain_machine());
-  bench.bind(program, kOneWarp);
-  bench.bind(program, kOneWarp, 1, 1);
-  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{code}, 3), 0);
-  bench.launch({code}, 1, 1);
+  bench.bind(of.program, kOneWarp);
+  bench.bind(of.program, kOneWarp, 1, 1);
+  bench.sm.launch_block(0, 0, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{of.code}, 3), 0);
+  bench.launch({of.code}, 1, 1);
   bench.window(40);
   const std::uint64_t done = bench.sm.blocks()[0].instructions;
   ASSERT_GT(done, 0U);
