@@ -102,6 +102,22 @@ std::string request_lines(const experiment::RunResult& result) {
   return out;
 }
 
+/// Goals, whether they were reached, and why not.
+std::string goal_lines(const experiment::RunResult& result) {
+  std::string out;
+  for (const experiment::AppResult& app : result.apps) {
+    if (!app.goal) continue;
+    const experiment::GoalResult& goal = *app.goal;
+    out += fmt::format("{}: goal {} {}: {} (IPC {:.2f} of {:.2f})", app.app, goal.goal.text,
+                       goal.reached() ? "reached" : "missed",
+                       experiment::goal_amount(goal.goal, goal.achieved), goal.ipc, goal.target.ipc);
+    if (!goal.reached() && goal.impossible())
+      out += fmt::format("; alone its IPC is {:.2f}: no sharing reaches it", goal.target.alone_ipc);
+    out += "\n";
+  }
+  return out;
+}
+
 /// Which runs were not simulated now.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
@@ -134,7 +150,7 @@ std::string run_text(const Report& report, const View& view) {
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
                      number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
-  out += partition_line(r) + preemption_line(r) + request_lines(r);
+  out += partition_line(r) + preemption_line(r) + request_lines(r) + goal_lines(r);
   const arch::PartitionCounters& p = r.partitions;
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);

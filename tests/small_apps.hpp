@@ -1,9 +1,11 @@
 // The built-in applications, small: a run of each takes some tens of milliseconds, of heartwall, whose blocks
-// are long, some tenths of a second. leukocyte's blocks fit no SM of awatramani17-m2090.
+// are long, and of leukocyte, some tenths of a second.
 #pragma once
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +20,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "heartwall:width=64,height=64,points=2,frames=2",
                                              "hotspot:size=61,steps=5",
                                              "kmeans:points=1000,features=9",
+                                             "leukocyte:width=96,height=56,cells=1,iterations=3,frames=1",
                                              "lud:size=64",
                                              "pathfinder:columns=2000,rows=11,pyramid=4",
                                              "sgemm:m=128,n=64,k=16",
@@ -50,6 +53,12 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "chimera15/RT:blocks=3,steps=800",
                                              "chimera15/SAD:width=32,height=16",
                                              "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
+
+/// Machines, of each kind of code and memory, whose SMs hold its blocks.
+inline std::vector<const char*> machines_for(std::string_view app) {
+  if (app.starts_with("leukocyte")) return {"dai18-maxwell", "v100", "chimera15-fermi30"};
+  return {"dai18-maxwell", "v100", "awatramani17-m2090", "chimera15-fermi30"};
+}
 
 /// For parameterized tests over them.
 inline std::string app_test_name(const testing::TestParamInfo<const char*>& test) {

@@ -28,9 +28,16 @@ struct IssueBudget {
   /// In the cycle in which all kernels with a budget have none left, but for those that have no block on the
   /// SM or may not issue.
   Refill all_spent = Refill::Never;
-  /// Every `epoch` cycles (at least 1) from when the budget is set.
+  /// Every `epoch` cycles (at least 1) from when the budget is set, the first time after `first_epoch` of
+  /// them (0: as all others).
   Refill at_epoch = Refill::Never;
   Cycle epoch = 0;
+  Cycle first_epoch = 0;
+  /// A refill when all are spent begins an epoch anew.
+  bool restarts_epoch = false;
+  /// The kernel waits while another that has a block on the SM, may issue, and has a budget that does not
+  /// yield has some of it left: wang17 section 4.5.
+  bool yields = false;
   bool operator==(const IssueBudget&) const = default;
 };
 
@@ -38,6 +45,7 @@ struct IssueBudget {
 struct IssueBudgetState {
   std::int64_t left = 0;  // 0 or less: the kernel waits
   std::uint64_t refills = 0;
+  Cycle next_epoch = kNever;  // from whose begin the next refill at an epoch acts
 };
 
 }  // namespace gpumux::arch

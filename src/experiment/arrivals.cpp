@@ -71,6 +71,10 @@ void read(ArrivalSpec& spec, std::string_view key, std::string_view value, const
     spec.kills_late = value == "kill";
   }
   if (key == "arrivals") read_arrivals(spec, value, folder);
+  if (key == "goal") {
+    spec.goal = parse_goal(value);
+    if (!spec.goal) fail(key, value, kGoalHelp);
+  }
   if (key == "priority") {
     const auto number = parse_uint(value);
     if (!number || *number < 1 || *number > kHighestPriority)
@@ -117,9 +121,10 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
     read(spec, late->first, late->second, folder);
   for (const auto& [key, value] : found) {
     read(spec, key, value, folder);
-    const bool changes_runs = key != "priority" && ((key != "deadline" && key != "late") || spec.kills_late);
-    if (changes_runs)
-      spec.times_text += fmt::format("{}{}={}", spec.times_text.empty() ? "" : ",", key, value);
+    const bool changes_runs =
+        key != "priority" && key != "goal" && ((key != "deadline" && key != "late") || spec.kills_late);
+    std::string& to = changes_runs ? spec.times_text : spec.beside_text;
+    to += fmt::format("{}{}={}", to.empty() ? "" : ",", key, value);
   }
   if (spec.kills_late && !spec.deadline)
     throw UserError(fmt::format("{}: late=kill needs a deadline, such as deadline=200us", text));

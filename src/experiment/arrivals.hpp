@@ -1,6 +1,6 @@
-// When the runs of an application are asked for, and by when each is to be done: settings beside its own,
-// such as `hotspot:size=256,every=1ms,deadline=200us`. Without them an application runs from the begin, and
-// again whenever it has ended.
+// When the runs of an application are asked for, by when each is to be done, and what it is to reach:
+// settings beside its own, such as `hotspot:size=256,every=1ms,deadline=200us`. Without them an application
+// runs from the begin, and again whenever it has ended.
 #pragma once
 
 #include <array>
@@ -14,12 +14,13 @@
 
 #include "arch/duration.hpp"
 #include "base/hash.hpp"
+#include "experiment/goal.hpp"
 
 namespace gpumux::experiment {
 
 /// Their names.
-inline constexpr std::array<std::string_view, 6> kArrivalKeys = {"arrivals", "at",   "deadline",
-                                                                 "every",    "late", "priority"};
+inline constexpr std::array<std::string_view, 7> kArrivalKeys = {"arrivals", "at",   "deadline", "every",
+                                                                 "goal",     "late", "priority"};
 
 /// The settings, as they were given.
 struct ArrivalSpec {
@@ -30,9 +31,11 @@ struct ArrivalSpec {
   std::optional<arch::Duration> deadline;  // of each, from its arrival
   bool kills_late = false;                 // a run that has not ended by its deadline is ended then
   std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
-  std::string times_text;      // what says when they are, as given; empty: nothing
-  /// For the identity of an application. Priority changes no run alone, nor does a deadline that kills
-  /// nobody.
+  std::optional<GoalSpec> goal;
+  std::string times_text;   // what says when they are, as given; empty: nothing
+  std::string beside_text;  // what of a run they change but that: its course beside others, or its figures
+  /// For the identity of an application. Priority and goal change no run alone, nor does a deadline that
+  /// kills nobody.
   [[nodiscard]] std::string identity() const { return times_text.empty() ? "" : " arrivals " + times_text; }
   /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
   [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }

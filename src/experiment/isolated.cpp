@@ -1,7 +1,9 @@
 // Isolated baselines, kept in a folder of small files named after the content of everything that determines
 // them, so that an entry is never stale: another simulator, machine, input or limit has another name.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -20,7 +22,7 @@ namespace gpumux::experiment {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* kSchema = "gpumux.isolated/1";
+constexpr const char* kSchema = "gpumux.isolated/2";
 constexpr const char* kPolicy = "leftover";
 
 std::string cache_key(const RunSpec& spec) {
@@ -38,14 +40,17 @@ std::string cache_key(const RunSpec& spec) {
 }
 
 /// Nothing when there is no entry, or one that cannot be what was written.
-std::optional<double> read_entry(const std::string& path, const std::string& key) {
+std::optional<Alone> read_entry(const std::string& path, const std::string& key) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   try {
     const nlohmann::json entry = nlohmann::json::parse(read_file(path));
     if (entry.at("schema") != kSchema || entry.at("key") != key) return std::nullopt;
-    const double ipc = entry.at("ipc").get<double>();
-    return std::isfinite(ipc) && ipc >= 0 ? std::optional<double>(ipc) : std::nullopt;
+    const Alone alone{entry.at("ipc").get<double>(), entry.at("kernel_share").get<double>(),
+                      entry.at("instructions").get<double>()};
+    const bool possible = std::isfinite(alone.ipc) && alone.ipc >= 0 && alone.kernel_share >= 0 &&
+                          alone.kernel_share <= 1 && alone.instructions >= 0;
+    return possible ? std::optional<Alone>(alone) : std::nullopt;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const UserError&) {
@@ -53,8 +58,32 @@ std::optional<double> read_entry(const std::string& path, const std::string& key
   }
 }
 
+/// How long an application that is alone had a kernel, until its last block ended.
+class KernelTime final : public policy::Observer {
+ public:
+  void kernel_arrived(const policy::View&, const policy::RunningKernel& kernel,
+                      const policy::Launch&) override {
+    if (kernels_++ == 0) since_ = kernel.arrival_cycle;
+  }
+  void block_ended(const policy::View&, const policy::RunningKernel&, const policy::BlockPlace&,
+                   Cycle at) override {
+    last_ = std::max(last_, at);
+  }
+  void kernel_ended(const policy::View&, const policy::RunningKernel&) override {
+    if (--kernels_ == 0) cycles_ += last_ - since_;
+  }
+  void run_ended(const policy::Probes& probes) override {
+    if (kernels_ > 0) cycles_ += probes.now() - since_;
+  }
+  [[nodiscard]] Cycle cycles() const { return cycles_; }
+
+ private:
+  std::uint32_t kernels_ = 0;
+  Cycle since_ = 0, last_ = 0, cycles_ = 0;
+};
+
 /// A cache that cannot be written costs time, never a result.
-void write_entry(const std::string& path, const std::string& key, const RunSpec& spec, double ipc) {
+void write_entry(const std::string& path, const std::string& key, const RunSpec& spec, const Alone& alone) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return;
@@ -64,7 +93,9 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
                                         {"app", spec.apps.front().text},
                                         {"cycles", spec.cycles},
                                         {"seed", spec.seed},
-                                        {"ipc", ipc}};
+                                        {"ipc", alone.ipc},
+                                        {"kernel_share", alone.kernel_share},
+                                        {"instructions", alone.instructions}};
   try {
     write_file_atomically(path, dump_json(entry, 2) + "\n");
   } catch (const UserError&) {
@@ -84,6 +115,14 @@ void AppSpec::use(const ArrivalSpec& spec) {
   identity += spec.identity();
 }
 
+void AppSpec::give_goal(const GoalSpec& goal) {
+  if (arrivals.goal) throw UserError(fmt::format("{} has a goal of its own; give one", text));
+  arrivals.goal = goal;
+  std::string& beside = arrivals.beside_text;
+  beside += fmt::format("{}goal={}", beside.empty() ? "" : ",", goal.text);
+  text += fmt::format("{}goal={}", text.find(':') == std::string::npos ? ':' : ',', goal.text);
+}
+
 AppSpec AppSpec::without_arrivals() const {
   AppSpec app = *this;
   app.arrivals = {};
@@ -101,8 +140,35 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.series = 0;
   isolated.timeline = false;
   isolated.observers.clear();
+  ArrivalSpec& arrivals = isolated.apps.front().arrivals;
+  arrivals.goal.reset();
+  arrivals.priority = 0;
+  arrivals.beside_text =
+      arrivals.deadline && !arrivals.kills_late
+          ? fmt::format("deadline={}{}", arrivals.deadline->amount, arrivals.deadline->unit)
+          : "";
   isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
   return isolated;
+}
+
+Alone run_alone(const RunSpec& spec, const std::string& cache_folder) {
+  const std::string key = cache_folder.empty() ? "" : cache_key(spec);
+  const std::string path = cache_path(cache_folder, kIsolatedKind, key);
+  if (!cache_folder.empty()) {
+    if (const std::optional<Alone> known = read_entry(path, key)) {
+      mark_used(path);
+      return *known;
+    }
+  }
+  RunSpec watched = spec;
+  const auto time = std::make_shared<KernelTime>();
+  watched.observers = {time};
+  const RunResult result = simulate(watched);
+  const AppResult& app = result.apps.front();
+  const double share = static_cast<double>(time->cycles()) / static_cast<double>(result.cycles);
+  const Alone alone{app.ipc(), std::min(share, 1.0), static_cast<double>(app.counters.useful_instructions())};
+  if (!cache_folder.empty()) write_entry(path, key, spec, alone);
+  return alone;
 }
 
 std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder,
@@ -126,16 +192,7 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
     }
     RunSpec isolated = isolated_run(spec, i);
     if (progress) isolated.progress = progress(spec.apps[i].text);
-    const std::string key = cache_folder.empty() ? "" : cache_key(isolated);
-    const std::string path = cache_path(cache_folder, kIsolatedKind, key);
-    std::optional<double> ipc;
-    if (!cache_folder.empty()) ipc = read_entry(path, key);
-    if (ipc) mark_used(path);
-    if (!ipc) {
-      ipc = simulate(isolated).apps.front().ipc();
-      if (!cache_folder.empty()) write_entry(path, key, isolated, *ipc);
-    }
-    ipcs.push_back(*ipc);
+    ipcs.push_back(run_alone(isolated, cache_folder).ipc);
   }
   return ipcs;
 }

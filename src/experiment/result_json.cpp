@@ -102,6 +102,20 @@ ordered_json requests_json(const RequestResult& requests) {
   return entry;
 }
 
+ordered_json goal_json(const GoalResult& goal) {
+  const auto finite = [](double value) {
+    return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+  };
+  return {{"goal", goal.goal.text},
+          {"reached", goal.reached()},
+          {"achieved", finite(goal.achieved)},
+          {"ipc", goal.target.ipc},
+          {"achieved_ipc", goal.ipc},
+          {"overshoot", finite(goal.ipc / goal.target.ipc - 1)},
+          {"alone_ipc", goal.target.alone_ipc},
+          {"impossible", goal.impossible()}};
+}
+
 /// By kernel in the order of first launches; the times of blocks that came to their ends.
 ordered_json kernels_json(const RunResult& result, AppId app) {
   ordered_json kernels = ordered_json::array();
@@ -183,6 +197,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);
     if (app.requests) entry["requests"] = requests_json(*app.requests);
+    if (app.goal) entry["goal"] = goal_json(*app.goal);
     entry["kernels"] = kernels_json(result, static_cast<AppId>(i));
     document["apps"].push_back(std::move(entry));
     completions += app.completions;

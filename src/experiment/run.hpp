@@ -34,6 +34,8 @@ struct AppSpec {
   [[nodiscard]] AppSpec aside() const;
   /// They belong to what determines its behaviour.
   void use(const ArrivalSpec& spec);
+  /// Beside what it says of itself, and in its text. Throws UserError: it has one.
+  void give_goal(const GoalSpec& goal);
   /// Running all the time, as profiles want it.
   [[nodiscard]] AppSpec without_arrivals() const;
 };
@@ -93,7 +95,9 @@ struct AppResult {
       active_instructions;  // with RunSpec::instructions, those until it counted as ended, with these
   std::optional<MemoryReport> memory;  // of runs with a memory scheme
   std::optional<RequestResult>
-      requests;  // of an application that says when its runs arrive, or by when they end
+      requests;                    // of an application that says when its runs arrive, or by when they end
+  Cycle under_way_cycles = 0;      // in which one of its runs had begun and had not ended
+  std::optional<GoalResult> goal;  // of an application that has one
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0
@@ -162,6 +166,9 @@ struct Metrics {
 /// scheduler, the same inputs (every application makes them from the run's seed, wherever it stands), and the
 /// whole GPU, which the left-over policy gives to whoever is alone.
 [[nodiscard]] RunSpec isolated_run(const RunSpec& spec, std::size_t index);
+/// An application alone, `spec` being what isolated_run() gives: from the cache when it holds it, else
+/// simulated and kept. An empty folder name keeps nothing.
+[[nodiscard]] Alone run_alone(const RunSpec& spec, const std::string& cache_folder);
 /// What RunSpec::progress is to be for the run of an application alone.
 using ProgressOf = std::function<std::function<void(Cycle)>(const std::string& app)>;
 /// IPC of each application alone on the same machine with the same cycle limit, seed and warp scheduler:

@@ -66,6 +66,7 @@ class Programs {
         }
         if (running_[i] && killed_[i] && contexts_[i]->finished()) {
           requests_[i].killed();
+          results_[i].under_way_cycles += now - started_[i];
           running_[i] = killed_[i] = false;
           had_its_time_ |= std::uint32_t{1} << i;
           if (!endless && everyone_ended()) return false;
@@ -77,6 +78,7 @@ class Programs {
             if (instructions_ != 0) counts_as_ended(i, now);
           }
           requests_[i].end(now);
+          results_[i].under_way_cycles += now - started_[i];
           running_[i] = false;
           if (!endless && everyone_ended()) return false;
           if (started_[i] == now) {
@@ -111,8 +113,10 @@ class Programs {
   /// At the end, `now`.
   [[nodiscard]] std::vector<AppResult>& results(Cycle now) {
     for (std::size_t i = 0; instructions_ != 0 && i < contexts_.size(); ++i) counts_as_ended(i, now);
-    for (std::size_t i = 0; i < results_.size(); ++i)
+    for (std::size_t i = 0; i < results_.size(); ++i) {
       if (reported_[i]) results_[i].requests = requests_[i].result(now);
+      if (running_[i]) results_[i].under_way_cycles += now - started_[i];
+    }
     return results_;
   }
 
@@ -212,7 +216,16 @@ RunResult simulate(const RunSpec& spec) {
   const policy::ProfileRequest request = policy->profile_request();
   if (request.depth != policy::ProfileRequest::Depth::None)
     policy->use_profiles(profiles(spec, request, spec.cache_folder));
-  return simulate_under(spec, std::move(policy));
+  const std::vector<std::optional<GoalTarget>> goals = goal_targets(spec, spec.cache_folder);
+  if (std::any_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.has_value(); })) {
+    std::vector<std::optional<double>> of_kernels;
+    for (const auto& goal : goals)
+      of_kernels.push_back(goal ? std::optional<double>(goal->kernel_ipc) : std::nullopt);
+    policy->use_goals(of_kernels);
+  }
+  RunResult result = simulate_under(spec, std::move(policy));
+  set_goals(spec, goals, result);
+  return result;
 }
 
 RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> policy) {

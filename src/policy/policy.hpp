@@ -34,6 +34,9 @@ class Policy : public Mechanism {
   /// What applications say of themselves (priority=), by AppId, before the run begins: greater first, 0 where
   /// one says nothing. Called only when some application does.
   virtual void use_priorities(const std::vector<std::uint32_t>&) {}
+  /// Goals of applications (goal=), by AppId, before the run begins: thread instructions per core cycle that
+  /// each is to execute while it has kernels. Called only when some application has one.
+  virtual void use_goals(const std::vector<std::optional<double>>&) {}
   /// A policy has to say of each new kernel where it may run.
   void kernel_arrived(Control&, const RunningKernel&) override = 0;
 };

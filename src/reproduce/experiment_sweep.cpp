@@ -72,6 +72,7 @@ void note_names(const sweep::SweepFile& file, SweepNames& names, Experiment& out
     add_once(names.machines, name.ends_with(".toml") ? fs::path(name).stem().string() : name);
   }
   for (const sweep::SweepApp& app : file.apps) add_once(names.apps, app.name);
+  for (const auto& goals : file.goals) add_once(names.goals, goals.value);
   for (const sweep::MachineSetting& setting : file.settings) {
     std::vector<std::string>& values = names.set[canonical_key(setting.key)];
     for (const auto& value : setting.values) add_once(values, value.value);

@@ -15,7 +15,7 @@ namespace gpumux::reproduce {
 /// What the sweep has in any of its scales: what filters may name.
 struct SweepNames {
   std::vector<std::string> policies;  // canonical texts
-  std::vector<std::string> machines, apps;
+  std::vector<std::string> machines, apps, goals;
   std::map<std::string, std::vector<std::string>> set;        // values by canonical_key()
   std::map<std::string, std::vector<std::string>> variables;  // of templates of policies: values by name
   bool series = false;                                        // kept in some scale

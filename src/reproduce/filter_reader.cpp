@@ -22,14 +22,15 @@ class FilterReader {
     if (!node.is_table()) toml_.fail(node, "'where' must be a table: {policy = \"even\", class = \"C+M\"}");
     Filter filter;
     for (const auto& [key, value] : *node.as_table()) {
-      toml_.check_key(
-          key,
-          {"policy", "machine", "class", "app", "workload", "seed", "size", "set", "variables", "isolated"},
-          "key of 'where'");
+      toml_.check_key(key,
+                      {"policy", "machine", "class", "app", "workload", "goal", "seed", "size", "set",
+                       "variables", "isolated"},
+                      "key of 'where'");
       if (key == "policy") filter.policies = policies(value);
       if (key == "machine") filter.machines = known_texts(value, "machine", "machine", names_.machines);
       if (key == "class") filter.classes = class_list(value);
       if (key == "app") filter.apps = known_texts(value, "app", "application", names_.apps);
+      if (key == "goal") filter.goals = known_texts(value, "goal", "goal", names_.goals);
       if (key == "workload") {
         filter.workload = workload(value);
         std::sort(filter.workload.begin(), filter.workload.end());

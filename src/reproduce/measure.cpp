@@ -140,13 +140,14 @@ class Measurer {
       const auto found = change.set.find(name);
       key += fmt::format("{}={}\n", name, found == change.set.end() ? value : found->second);
     }
-    for (const experiment::AppSpec& app : run.spec.apps) key += app.text + "\n";
+    for (const std::string& name : run.names) key += name + "\n";
+    key += run.goals;
     return key;
   }
 
   /// 'C' or 'M', or why it is not known.
   [[nodiscard]] char class_of(std::size_t run, std::size_t app, std::string& why) {
-    const std::string& name = plan_.runs[run].spec.apps[app].text;
+    const std::string& name = plan_.runs[run].names[app];
     if (const auto found = experiment_.classes.find(name); found != experiment_.classes.end())
       return found->second;
     const std::size_t alone = plan_.runs[run].baselines.empty() ? run : plan_.runs[run].baselines[app];
@@ -204,8 +205,8 @@ class Measurer {
       if (!value || !allows(values, *value)) return false;
     }
     if (filter.size && *filter.size != run.spec.apps.size()) return false;
-    std::vector<std::string> apps;
-    for (const experiment::AppSpec& app : run.spec.apps) apps.push_back(app.text);
+    if (!allows(filter.goals, run.goals)) return false;
+    std::vector<std::string> apps = run.names;
     std::sort(apps.begin(), apps.end());
     if (!filter.workload.empty() && filter.workload != apps) return false;
     if (quantity.per == Per::Run && !has_all(apps, filter.apps)) return false;
@@ -236,7 +237,7 @@ class Measurer {
       }
       if (quantity.per == Per::Run) out.list.push_back({i, std::nullopt, quantity.window});
       for (std::size_t app = 0; quantity.per != Per::Run && app < plan_.runs[i].spec.apps.size(); ++app) {
-        if (!allows(quantity.filter.apps, plan_.runs[i].spec.apps[app].text)) continue;
+        if (!allows(quantity.filter.apps, plan_.runs[i].names[app])) continue;
         if (quantity.per == Per::App) out.list.push_back({i, app, quantity.window});
         if (quantity.per != Per::Interval) continue;
         if (out.why = add_intervals(quantity, i, app, out.list); !out.why.empty()) return {{}, out.why, ""};

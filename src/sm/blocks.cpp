@@ -64,6 +64,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   }
   front.launched(block);
   stage.launched(block, gate.open(slot) && block.may_issue(), start);
+  hold_yielding(start);
   warps_changed(slot, start);
 }
 
@@ -122,7 +123,10 @@ void Sm::State::finish_blocks(Cycle now) {
   });
   if (stops_at_ends && some) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
-  if (gate.counts()) refill_spent(now);
+  if (gate.counts()) {
+    refill_spent(now);
+    hold_yielding(now);
+  }
   if (table.empty()) stage.end(now);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "sm/state.hpp"
 
@@ -17,7 +18,10 @@ void IssueGate::set(arch::KernelSlot kernel, const IssueBudget& budget, Cycle no
   spent_ &= ~bit(kernel);
   const bool completions = limits && budget.unit == IssueBudget::Unit::ThreadInstructionsDone;
   completions_ = completions ? completions_ | bit(kernel) : completions_ & ~bit(kernel);
-  if (limits && budget.at_epoch != IssueBudget::Refill::Never) of.next_epoch = now + budget.epoch;
+  yielding_ = limits && budget.yields ? yielding_ | bit(kernel) : yielding_ & ~bit(kernel);
+  held_ &= yielding_;
+  if (limits && budget.at_epoch != IssueBudget::Refill::Never)
+    of.next_epoch = now + (budget.first_epoch != 0 ? budget.first_epoch : budget.epoch);
   find_next();
 }
 
@@ -65,16 +69,25 @@ std::uint32_t IssueGate::run(Cycle now) {
   return changed;
 }
 
-std::uint32_t IssueGate::refill_if_all_spent(std::uint32_t present) {
+std::uint32_t IssueGate::refill_if_all_spent(std::uint32_t present, Cycle now) {
   if (spent_ == 0 || (limited_ & ~spent_ & present & ~forbidden_) != 0) return 0;
   std::uint32_t refilled = 0;
   for (std::uint32_t k = limited_; k != 0; k &= k - 1) {
     const auto kernel = static_cast<arch::KernelSlot>(std::countr_zero(k));
-    if (budgets_[kernel].budget.all_spent == IssueBudget::Refill::Never) continue;
-    refill(kernel, budgets_[kernel].budget.all_spent);
+    Budget& of = budgets_[kernel];
+    if (of.budget.all_spent == IssueBudget::Refill::Never) continue;
+    refill(kernel, of.budget.all_spent);
+    if (of.budget.restarts_epoch && of.next_epoch != kNever) of.next_epoch = now + of.budget.epoch;
     refilled |= bit(kernel);
   }
+  if (refilled != 0) find_next();
   return refilled;
+}
+
+std::uint32_t IssueGate::hold_yielding(std::uint32_t present) {
+  const bool others = (limited_ & ~yielding_ & ~spent_ & ~forbidden_ & present) != 0;
+  const std::uint32_t held = others ? yielding_ : 0;
+  return std::exchange(held_, held) ^ held;
 }
 
 void IssueGate::refill(arch::KernelSlot kernel, IssueBudget::Refill how) {
@@ -138,6 +151,7 @@ arch::IssueBudgetState Sm::issue_budget(KernelSlot kernel) const { return state_
 void Sm::State::gate_changed(std::uint32_t changed, Cycle now) {
   stage.admit(changed, gate, now);
   refill_spent(now);
+  hold_yielding(now);
   find_rare();
 }
 
@@ -152,10 +166,17 @@ void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::
 
 void Sm::State::refill_spent(Cycle now) {
   // A refill that leaves a kernel in debt is followed by the next, as long as each makes the debts smaller.
-  while (const std::uint32_t again = gate.refill_if_all_spent(table.present())) {
+  while (const std::uint32_t again = gate.refill_if_all_spent(table.present(), now)) {
     stage.admit(again, gate, now);
     if ((again & gate.spent() & table.present()) == 0) return;
   }
+}
+
+/// To be called when budgets have changed, or who is here.
+void Sm::State::hold_yielding(Cycle now) {
+  if (!gate.some_yield()) return;
+  if (const std::uint32_t changed = gate.hold_yielding(table.present()); changed != 0)
+    stage.admit(changed, gate, now);
 }
 
 }  // namespace gpumux::sm

@@ -38,7 +38,7 @@ class IssueGate {
   /// A new kernel has the slot: nothing of the former one's holds it.
   void begin(arch::KernelSlot kernel, Cycle now);
   [[nodiscard]] arch::IssueBudgetState state(arch::KernelSlot kernel) const {
-    return {budgets_[kernel].left, budgets_[kernel].refills};
+    return {budgets_[kernel].left, budgets_[kernel].refills, budgets_[kernel].next_epoch};
   }
   /// Some kernel has a budget: issue has to tell.
   [[nodiscard]] bool counts() const { return limited_ != 0; }
@@ -68,12 +68,16 @@ class IssueGate {
   /// What falls due at the end of `now`; kernels whose state may have changed.
   [[nodiscard]] std::uint32_t run(Cycle now);
   /// Budgets that are refilled when all are spent, if they are: `present`: kernels with a block here. Kernels
-  /// that were refilled.
-  [[nodiscard]] std::uint32_t refill_if_all_spent(std::uint32_t present);
+  /// that were refilled in cycle `now`.
+  [[nodiscard]] std::uint32_t refill_if_all_spent(std::uint32_t present, Cycle now);
+  /// Some kernel waits for others while they have budget left.
+  [[nodiscard]] bool some_yield() const { return yielding_ != 0; }
+  /// Finds out which of these wait. Kernels for which that has changed.
+  [[nodiscard]] std::uint32_t hold_yielding(std::uint32_t present);
 
   /// Warps of the kernel may issue as far as the gate is concerned.
   [[nodiscard]] bool open(arch::KernelSlot kernel) const {
-    return !paused_ && ((forbidden_ | spent_) >> kernel & 1U) == 0;
+    return !paused_ && ((forbidden_ | spent_ | held_) >> kernel & 1U) == 0;
   }
 
  private:
@@ -104,6 +108,7 @@ class IssueGate {
   std::array<std::uint32_t, arch::kMaxKernelSlots> warp_limit_{};
   std::uint32_t warp_limited_ = 0;
   std::uint32_t forbidden_ = 0, limited_ = 0, spent_ = 0, completions_ = 0;
+  std::uint32_t yielding_ = 0, held_ = 0;  // whose budget yields; of these, those that wait for others
   bool paused_ = false;
   Cycle next_ = kNever;
   std::array<Budget, arch::kMaxKernelSlots> budgets_{};

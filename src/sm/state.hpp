@@ -113,6 +113,7 @@ struct Sm::State {
     find_rare();
   }
   void refill_spent(Cycle now);
+  void hold_yielding(Cycle now);
 
   // --- triggers.cpp -----------------------------------------------------------------------------
   void run_triggers(Cycle now);

@@ -12,6 +12,7 @@
 #include "arch/config_file_fields.hpp"
 #include "base/error.hpp"
 #include "base/located.hpp"
+#include "base/text.hpp"
 #include "experiment/make_app.hpp"
 #include "sweep/run_hash.hpp"
 
@@ -102,6 +103,9 @@ std::vector<Workload> choose_workloads(const SweepFile& file) {
     }
     add_combinations(file.apps.size(), size, workloads);
   }
+  for (std::size_t i = 0; file.ordered_pairs && i < file.apps.size(); ++i)
+    for (std::size_t k = 0; k < file.apps.size(); ++k)
+      if (i != k) workloads.push_back({i, k});
   for (const Placed<Workload>& excluded : file.exclude) {
     if (std::erase_if(workloads, [&](const Workload& w) { return contains(w, excluded.value); }) == 0) {
       throw UserError(excluded.where, "excludes nothing: no workload that is left has all of these");
@@ -137,11 +141,38 @@ std::vector<experiment::AppSpec> load_apps(const SweepFile& file, const std::vec
   return specs;
 }
 
+struct SeedAndGoals {
+  std::uint64_t seed = 0;
+  const Placed<std::string>* goals = nullptr;  // there are none
+};
+std::vector<SeedAndGoals> seeds_and_goals(const SweepFile& file) {
+  std::vector<SeedAndGoals> all;
+  for (const std::uint64_t seed : file.seeds) {
+    if (file.goals.empty()) all.push_back({seed, nullptr});
+    for (const Placed<std::string>& goals : file.goals) all.push_back({seed, &goals});
+  }
+  return all;
+}
+
+/// To the first applications, one each.
+void give_goals(const Placed<std::string>& goals, experiment::RunSpec& spec) {
+  const std::vector<std::string> list = split(goals.value, '/');
+  if (list.size() > spec.apps.size())
+    throw UserError(goals.where, fmt::format("'{}' has {} goals, and a workload {} applications", goals.value,
+                                             list.size(), spec.apps.size()));
+  for (std::size_t i = 0; i < list.size(); ++i)
+    located(goals.where, [&] { spec.apps[i].give_goal(*experiment::parse_goal(list[i])); });
+}
+
 /// Collects runs, each once, baselines before all others.
 class Collector {
  public:
-  void add(Machine& machine, const experiment::RunSpec& spec) {
+  /// Without `names`, those that the specification has.
+  void add(Machine& machine, const experiment::RunSpec& spec, std::vector<std::string> names = {},
+           const std::string& goals = {}) {
     SweepRun run = prepared(machine, spec);
+    if (!names.empty()) run.names = std::move(names);
+    run.goals = goals;
     const auto [known, is_new] = wanted_.try_emplace(run.hash, runs_.size());
     if (!is_new) {
       ++duplicates_;
@@ -150,7 +181,9 @@ class Collector {
     std::vector<std::size_t> baselines;
     if (spec.apps.size() > 1) {
       for (std::size_t i = 0; i < spec.apps.size(); ++i) {
-        SweepRun alone = prepared(machine, experiment::isolated_run(spec, i));
+        experiment::RunSpec isolated = experiment::isolated_run(spec, i);
+        isolated.apps.front().text = run.names[i];
+        SweepRun alone = prepared(machine, isolated);
         alone.is_baseline = true;
         alone.spec.series = spec.series;
         const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
@@ -186,6 +219,7 @@ class Collector {
     run.machine_hash = hash;
     run.hash = run_hash(spec, hash, simulator_sources());
     run.overrides = machine.overrides;
+    for (const experiment::AppSpec& app : spec.apps) run.names.push_back(app.text);
     return run;
   }
 
@@ -211,7 +245,8 @@ SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
 SweepPlan expand(SweepFile file) {
   const std::vector<Workload> workloads = choose_workloads(file);
   double runs = static_cast<double>(workloads.size()) * static_cast<double>(file.machines.size()) *
-                static_cast<double>(file.policies.size()) * static_cast<double>(file.seeds.size());
+                static_cast<double>(file.policies.size()) * static_cast<double>(file.seeds.size()) *
+                static_cast<double>(std::max<std::size_t>(file.goals.size(), 1));
   for (const MachineSetting& setting : file.settings) runs *= static_cast<double>(setting.values.size());
   if (runs > static_cast<double>(kMaxRuns)) {
     throw UserError({file.path}, fmt::format("has {:.0f} runs; at most {} fit a sweep", runs, kMaxRuns));
@@ -232,18 +267,21 @@ SweepPlan expand(SweepFile file) {
         const policy::PolicyChoice& policy = policies[p];
         located(file.policies[p].where,
                 [&] { policy::check_choice(policy, machine.config, workload.size()); });
-        for (const std::uint64_t seed : file.seeds) {
+        for (const SeedAndGoals& each : seeds_and_goals(file)) {
           experiment::RunSpec spec;
+          std::vector<std::string> names;
+          for (const std::size_t i : workload) names.push_back(apps[i].text);
           spec.machine = machine.config;
           for (const std::size_t i : workload) spec.apps.push_back(apps[i]);
           spec.policy = policy;
-          spec.seed = seed;
+          spec.seed = each.seed;
+          if (each.goals != nullptr) give_goals(*each.goals, spec);
           spec.cycles = file.cycles;
           spec.instructions = file.instructions;
           spec.series = file.series;
           spec.timeline = file.timeline;
           spec.device_output = false;
-          collector.add(machine, spec);
+          collector.add(machine, spec, names, each.goals == nullptr ? "" : each.goals->value);
         }
       }
     }

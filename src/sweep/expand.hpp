@@ -18,8 +18,10 @@ struct SweepRun {
   std::string machine_hash;
   std::vector<std::pair<std::string, std::string>> overrides;  // of the machine: key, value
   std::vector<std::size_t>
-      baselines;             // index in the plan of each application's isolated run; empty: runs alone
-  bool is_baseline = false;  // wanted by other runs alone
+      baselines;                   // index in the plan of each application's isolated run; empty: runs alone
+  bool is_baseline = false;        // wanted by other runs alone
+  std::vector<std::string> names;  // of its applications in the sweep
+  std::string goals;               // that the sweep has given them, as it says them
 };
 
 struct SweepPlan {

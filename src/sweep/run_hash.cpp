@@ -46,7 +46,11 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(spec.cycles);
   if (spec.instructions != 0) hash.add(fmt::format("instructions {}", spec.instructions));
   hash.add(spec.apps.size());
-  for (const experiment::AppSpec& app : spec.apps) hash.add(app.identity);
+  for (const experiment::AppSpec& app : spec.apps) {
+    hash.add(app.identity);
+    if (const std::string& beside = app.arrivals.beside_text; !beside.empty())
+      hash.add(fmt::format("beside {}", beside));
+  }
   return hash.hex();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "experiment/goal.hpp"
 #include "base/types.hpp"
 #include "sweep/sweep_table.hpp"
 
@@ -45,13 +46,23 @@ class Reader {
     if (list == nullptr)
       throw UserError({toml_.file()}, "names no application; add apps = [\"hotspot\", ...]");
     apps(sweep, *list);
-    if (const toml::node* node = find("combine")) sweep.combine = combine(*node);
+    if (const toml::node* node = find("combine")) combine(*node, sweep);
+    if (find("goals") != nullptr) {
+      sweep.goals = texts("goals", "");
+      for (const Placed<std::string>& goals : sweep.goals) {
+        for (const std::string& goal : split(goals.value, '/')) {
+          if (!experiment::parse_goal(goal))
+            throw UserError(goals.where, fmt::format("'{}' must be {}, or several: 25%/25%", goals.value,
+                                                     experiment::kGoalHelp));
+        }
+      }
+    }
     if (const toml::node* node = find("workloads")) {
       for (Placed<Workload>& workload : workloads(sweep, *node, "workloads")) {
         sweep.workloads.push_back(std::move(workload.value));
       }
     }
-    if (sweep.combine.empty() && sweep.workloads.empty()) {
+    if (sweep.combine.empty() && !sweep.ordered_pairs && sweep.workloads.empty()) {
       throw UserError(
           {toml_.file()},
           "says not what runs together; add combine = \"pairs\" or workloads = [[\"hotspot\", ...]]");
@@ -213,18 +224,20 @@ class Reader {
     }
     if (sweep.apps.empty()) toml_.fail(list, "'apps' is an empty list");
   }
-  [[nodiscard]] std::vector<std::size_t> combine(const toml::node& node) const {
-    static const std::vector<std::string> kSizes = {"alone", "pairs", "trios"};
-    std::vector<std::size_t> sizes;
+  void combine(const toml::node& node, SweepFile& sweep) const {
+    static const std::vector<std::string> kSizes = {"alone", "pairs", "trios", "ordered-pairs"};
     std::set<std::string> seen;
     for (const toml::node* part : elements(node, "combine")) {
       const std::string word = toml_.text(*part, "combine");
       const auto found = std::find(kSizes.begin(), kSizes.end(), word);
       if (found == kSizes.end()) toml_.fail(*part, unknown_choice("value of 'combine'", word, kSizes));
       once(seen, word, *part);
-      sizes.push_back(static_cast<std::size_t>(found - kSizes.begin()) + 1);
+      if (word == "ordered-pairs") {
+        sweep.ordered_pairs = true;
+      } else {
+        sweep.combine.push_back(static_cast<std::size_t>(found - kSizes.begin()) + 1);
+      }
     }
-    return sizes;
   }
   [[nodiscard]] std::vector<Placed<Workload>> workloads(const SweepFile& sweep, const toml::node& node,
                                                         const char* key) const {
@@ -256,9 +269,9 @@ class Reader {
   const Values& values_;
 };
 
-const std::vector<std::string> kKeys = {"machines",  "set",          "policies", "seeds",
-                                        "cycles",    "instructions", "apps",     "combine",
-                                        "workloads", "exclude",      "series",   "timeline"};
+const std::vector<std::string> kKeys = {"machines",     "set",    "policies", "seeds",     "cycles",
+                                        "instructions", "apps",   "combine",  "workloads", "exclude",
+                                        "goals",        "series", "timeline"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

@@ -57,8 +57,10 @@ struct SweepFile {
   bool timeline = false;           // of all runs but baselines; then there is a series
   std::vector<SweepApp> apps;
   std::vector<std::size_t> combine;  // sizes: 1 alone, 2 pairs, 3 trios
+  bool ordered_pairs = false;        // every pair in both orders, too
   std::vector<Workload> workloads;
   std::vector<Placed<Workload>> exclude;
+  std::vector<Placed<std::string>> goals;  // of a workload's first applications: "80%", "25%/25%"
 };
 
 /// Throws UserError with file:line:column for unknown keys, wrong types and names, also in scales that are

@@ -74,12 +74,25 @@ class FakeControl final : public Control {
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override { return sm_of(index); }
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return sm_of(index); }
   [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId) const override { return partition_; }
+  [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
+    arch::KernelCounters counters;
+    const auto found = app_instructions.find(app);
+    counters.thread_instructions = found == app_instructions.end() ? 0 : found->second;
+    return counters;
+  }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 
   Cycle time = 0;
   arch::KernelCounters kernel_counters;  // of every kernel on every SM
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> quotas, resident;
+  struct Budget {
+    arch::IssueBudget budget;
+    std::int64_t left = 0;
+    Cycle next_epoch = kNever;
+  };
+  std::map<std::pair<SmId, KernelSlot>, Budget> budgets;
+  std::map<AppId, std::uint64_t> app_instructions;
   std::map<SmId, std::vector<arch::ResidentBlock>> blocks_on;
   std::vector<std::pair<SmId, arch::ContextMove>> stopped;
   std::vector<std::pair<SmId, std::uint32_t>> dropped;
@@ -102,6 +115,18 @@ class FakeControl final : public Control {
     }
     void set_issue_budget(KernelSlot kernel, const arch::IssueBudget& budget) override {
       of_.quotas[{id_, kernel}] = budget.amount;
+      of_.budgets[{id_, kernel}] = {budget, budget.amount, kNever};
+    }
+    void add_issue_budget(KernelSlot kernel, std::int64_t instructions) override {
+      of_.budgets[{id_, kernel}].left += instructions;
+    }
+    [[nodiscard]] arch::IssueBudgetState issue_budget(KernelSlot kernel) const override {
+      const auto found = of_.budgets.find({id_, kernel});
+      if (found == of_.budgets.end()) return {};
+      return {found->second.left, 0, found->second.next_epoch};
+    }
+    [[nodiscard]] std::uint32_t block_limit(KernelSlot kernel) const override {
+      return of_.limit(id_, kernel);
     }
 
     [[nodiscard]] std::vector<arch::ResidentBlock> blocks() const override {

@@ -1,4 +1,5 @@
 // What holds a kernel back on an SM: budgets are never exceeded, and are refilled when they should be.
+#include "base/hash.hpp"
 #include "harness.hpp"
 
 namespace gpumux::sm::testing {
@@ -357,6 +358,200 @@ TEST(IssueGate, AllKindsOfBudgetsAreTheSameInWindowsOfAnyLength) {
     ++which;
   }
   EXPECT_EQ(ends[0].size(), 4U);
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(ends[0], ends[2]);
+}
+
+// wang17 section 4.5: time slices on an SM.
+TEST(IssueGate, WhoYieldsWaitsWhileAnotherHasBudgetLeft) {
+  GateBench q(8000);
+  q.add(0, 0);
+  q.add(1, 0);
+  q.bench.sm.set_issue_budget(0, {.amount = 40, .at_epoch = IssueBudget::Refill::Anew, .epoch = 400});
+  q.bench.sm.set_issue_budget(1, {.amount = 20, .all_spent = IssueBudget::Refill::Anew, .yields = true});
+  while (q.issued(0) < 40) {
+    EXPECT_EQ(q.issued(1), 0U) << "cycle " << q.bench.now;
+    q.run(1);
+  }
+  q.run(399 - q.bench.now);
+  EXPECT_GT(q.issued(1), 1000U);
+  // Four schedulers issue what the first has, and meanwhile nothing of the other.
+  q.run(1);
+  const std::uint64_t before = q.issued(1);
+  q.bench.sm.add_issue_budget(0, 4000);
+  q.run(100);
+  EXPECT_EQ(q.issued(1), before);
+  EXPECT_GT(q.issued(0), 400U);
+  EXPECT_NE(q.bench.sm.describe_waits().find("its kernel's next budget"), std::string::npos);
+}
+
+TEST(IssueGate, NobodyYieldsToAKernelThatHasNoBlockOrMayNotIssue) {
+  GateBench q(100);
+  q.add(0, 0);
+  q.add(1, 0);
+  q.bench.sm.set_issue_budget(0, {.amount = 100'000});
+  q.bench.sm.set_issue_budget(1, {.amount = 20, .all_spent = IssueBudget::Refill::Anew, .yields = true});
+  q.run(50);
+  EXPECT_EQ(q.issued(1), 0U);
+  q.bench.sm.allow_issue(0, false);
+  q.run(5);
+  EXPECT_GT(q.issued(1), 0U);
+  q.bench.sm.allow_issue(0, true);
+  q.run(1);
+  const std::uint64_t before = q.issued(1);
+  while (q.bench.ended.empty()) {
+    EXPECT_EQ(q.issued(1), before);
+    q.run(1);
+  }
+  q.run(50);
+  EXPECT_GT(q.issued(1), before) << "the other has left";
+  q.launch(0);
+  q.run(1);
+  const std::uint64_t again = q.issued(1);
+  q.run(20);
+  EXPECT_EQ(q.issued(1), again) << "and has come back";
+  q.run(3000);
+  EXPECT_EQ(q.bench.ended.size(), 3U);
+}
+
+// An elastic epoch (wang17 section 3.4.3): 60 issued in a few cycles begin the next, which lasts 400 from
+// then.
+TEST(IssueGate, ARefillWhenAllAreSpentMayBeginAnEpoch) {
+  GateBench q(8000);
+  q.add(0, 0);
+  q.add(1, 0);
+  const IssueBudget budget{.amount = 200,
+                           .all_spent = IssueBudget::Refill::KeepDebt,
+                           .at_epoch = IssueBudget::Refill::Anew,
+                           .epoch = 400,
+                           .first_epoch = 30,
+                           .restarts_epoch = true};
+  q.bench.sm.set_issue_budget(0, budget);
+  q.bench.sm.set_issue_budget(1, budget);
+  EXPECT_EQ(q.bench.sm.issue_budget(0).next_epoch, 30U);
+  q.run(29);
+  EXPECT_EQ(q.bench.sm.issue_budget(0).refills, 0U);
+  q.run(1);
+  EXPECT_EQ(q.bench.sm.issue_budget(0).refills, 1U) << "the first epoch was short";
+  EXPECT_EQ(q.bench.sm.issue_budget(0).next_epoch, 430U);
+  while (q.bench.sm.issue_budget(0).refills == 1) q.run(1);
+  const Cycle begin = q.bench.now;
+  EXPECT_LT(begin, 200U);
+  EXPECT_NEAR(static_cast<double>(q.bench.sm.issue_budget(0).next_epoch), static_cast<double>(begin + 400),
+              1);
+  EXPECT_EQ(q.bench.sm.issue_budget(0).next_epoch, q.bench.sm.issue_budget(1).next_epoch);
+}
+
+/// The worked example of wang17's figure 4: kernel 0 has a goal and a quota of 100, kernel 1 one of 50. One
+/// warp each, whose instructions wait for the last; those of kernel 0 have 32, 32, 32 and 4 lanes in turn.
+struct Figure4 {
+  explicit Figure4(IssueBudget::Refill of_goal) {
+    const std::uint32_t chain = q.program.add(alu(0, {0}));
+    for (int round = 0; round < 20; ++round)
+      for (std::uint32_t i = 0; i < 4; ++i) q.code.run(chain, i == 3 ? 0xf : ~0U);
+    q.add(0, 0, 1);
+    q.code = {};
+    for (std::uint32_t i = 0; i < 80; ++i) q.code.run(chain);
+    q.add(1, 0, 1);
+    const auto budget = [&](std::uint32_t amount, IssueBudget::Refill refill) {
+      return IssueBudget{
+          .unit = IssueBudget::Unit::ThreadInstructionsDone, .amount = amount, .all_spent = refill};
+    };
+    q.bench.sm.set_issue_budget(0, budget(100, of_goal));
+    q.bench.sm.set_issue_budget(1, budget(50, IssueBudget::Refill::KeepDebt));
+  }
+  /// What is left to each, whenever one of the two changes.
+  std::vector<std::pair<std::int64_t, std::int64_t>> counters(std::size_t steps) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> all;
+    for (int i = 0; i < 1000 && all.size() < steps; ++i) {
+      const std::pair now{q.bench.sm.issue_budget(0).left, q.bench.sm.issue_budget(1).left};
+      if (all.empty() || all.back() != now) all.push_back(now);
+      q.run(1);
+    }
+    return all;
+  }
+  GateBench q{0};
+};
+using Counters = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// Each has one instruction more in flight when its quota is spent.
+TEST(IssueGate, Figure4Naive) {
+  Figure4 figure(IssueBudget::Refill::Never);
+  // Both are spent at (0, -46): the other gets 50 again, and again, in debt for what it issued too much.
+  EXPECT_EQ(
+      figure.counters(9),
+      (Counters{{100, 50}, {68, 18}, {36, -14}, {4, -46}, {0, 4}, {-32, 4}, {-32, 22}, {-32, 40}, {-32, 8}}));
+}
+
+TEST(IssueGate, Figure4Elastic) {
+  Figure4 figure(IssueBudget::Refill::KeepDebt);
+  // Both are spent at (0, -46): the next epoch begins with both quotas.
+  EXPECT_EQ(
+      figure.counters(9),
+      (Counters{
+          {100, 50}, {68, 18}, {36, -14}, {4, -46}, {100, 4}, {68, 4}, {68, -28}, {36, -28}, {36, -60}}));
+}
+
+// So an epoch issues its quota and what was in flight when that was spent, and no more.
+TEST(IssueGate, NothingIssuesWhileAQuotaIsSpent) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    Random random(seed);
+    GateBench q(0);
+    const std::uint32_t pc = q.program.add(load(41));
+    const std::uint32_t chain = q.program.add(alu(0, {0}));
+    for (int i = 0; i < 400; ++i) {
+      const std::uint64_t kind = random.next() % 8;
+      const auto lanes = static_cast<LaneMask>(random.next() | 1);
+      if (kind == 0) {
+        q.code.global(pc, random.next() % 4096);
+      } else {
+        q.code.run(kind < 4 ? chain : static_cast<std::uint32_t>(kind), lanes);
+      }
+    }
+    q.add(0, 0);
+    q.add(1, 0);
+    q.bench.sm.set_issue_budget(0, {.unit = IssueBudget::Unit::ThreadInstructionsDone,
+                                    .amount = 2000,
+                                    .at_epoch = IssueBudget::Refill::Anew,
+                                    .epoch = 170});
+    std::uint64_t waited = 0;
+    while (q.bench.ended.size() < 2 && q.bench.now < 100'000) {
+      const arch::IssueBudgetState before = q.bench.sm.issue_budget(0);
+      const arch::KernelCounters counters = q.bench.sm.counters(0);
+      q.run(1);
+      const auto lanes = static_cast<std::int64_t>(q.bench.sm.counters(0).thread_instructions -
+                                                   counters.thread_instructions);
+      if (before.left <= 0) {
+        EXPECT_EQ(lanes, 0) << "cycle " << q.bench.now;
+        ++waited;
+      }
+    }
+    EXPECT_EQ(q.bench.ended.size(), 2U);
+    EXPECT_GT(waited, 500U);
+  }
+}
+
+TEST(IssueGate, YieldingAndElasticBudgetsAreTheSameInWindowsOfAnyLength) {
+  std::vector<Cycle> ends[3];
+  std::size_t which = 0;
+  for (const Cycle length : {1, 7, 10}) {
+    GateBench q(300);
+    const std::uint32_t pc = q.program.add(load(41));
+    for (std::uint32_t i = 0; i < 10; ++i) q.code.global(pc, 13 * i).run(i, 0xff);
+    for (KernelSlot kernel = 0; kernel < 3; ++kernel) q.add(kernel, 0);
+    using Refill = IssueBudget::Refill;
+    IssueBudget budget{
+        IssueBudget::Unit::ThreadInstructionsDone, 900, Refill::KeepDebt, Refill::Anew, 170, 35, true};
+    q.bench.sm.set_issue_budget(0, budget);
+    budget.amount = 300;
+    q.bench.sm.set_issue_budget(1, budget);
+    budget.yields = true;
+    q.bench.sm.set_issue_budget(2, budget);
+    q.run(30'000, length);
+    for (const FinishedBlock& block : q.bench.ended) ends[which].push_back(block.time);
+    ++which;
+  }
+  EXPECT_EQ(ends[0].size(), 3U);
   EXPECT_EQ(ends[0], ends[1]);
   EXPECT_EQ(ends[0], ends[2]);
 }

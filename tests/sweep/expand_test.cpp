@@ -246,5 +246,34 @@ TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
   EXPECT_EQ(common(first, now()), 3U);
 }
 
+TEST(RunHash, GoalsAndPrioritiesBelongToARunAndToNoBaseline) {
+  const auto spec_of = [](const std::string& app) {
+    experiment::RunSpec spec;
+    spec.machine = arch::load_machine("dai18-maxwell");
+    for (const std::string& text : {app, std::string("kmeans")})
+      spec.apps.push_back(experiment::builtin_app(text));
+    spec.policy = policy::parse_choice("even");
+    return spec;
+  };
+  const auto hash = [&](const std::string& app) { return run_hash(spec_of(app), "", ""); };
+  const auto alone = [&](const std::string& app) {
+    return run_hash(experiment::isolated_run(spec_of(app), 0), "", "");
+  };
+  const std::vector<std::string> apps = {"hotspot",
+                                         "hotspot:goal=50%",
+                                         "hotspot:goal=60%",
+                                         "hotspot:priority=1",
+                                         "hotspot:priority=2",
+                                         "hotspot:priority=2,goal=50%"};
+  for (std::size_t i = 0; i < apps.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) EXPECT_NE(hash(apps[i]), hash(apps[k])) << apps[i] << " " << apps[k];
+    EXPECT_EQ(alone(apps[i]), alone("hotspot")) << apps[i];
+  }
+  // A deadline changes what a result says, alone too.
+  EXPECT_NE(hash("hotspot:deadline=20us"), hash("hotspot:deadline=30us"));
+  EXPECT_NE(alone("hotspot:deadline=20us"), alone("hotspot:deadline=30us"));
+  EXPECT_EQ(alone("hotspot:deadline=20us,goal=50%"), alone("hotspot:deadline=20us"));
+}
+
 }  // namespace
 }  // namespace gpumux::sweep

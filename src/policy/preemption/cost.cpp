@@ -1,6 +1,7 @@
 #include "policy/preemption/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "policy/sm_share.hpp"
 
@@ -15,6 +16,16 @@ std::uint64_t context_bytes(const arch::SmConfig& sm, const workload::BlockResou
 double context_cycles(const arch::MachineConfig& config, std::uint64_t bytes) {
   const double share = config.dram_peak_bytes_per_second() / (config.clocks.core * 1e6) / config.sms;
   return static_cast<double>(bytes) / share;
+}
+
+arch::ContextMove context_move(const arch::MachineConfig& config, const workload::BlockResources& block,
+                               arch::ContextMoves how, double halt_cycles) {
+  if (how == arch::ContextMoves::Traffic) {
+    const std::uint64_t bytes = context_bytes(config.sm, block);
+    return {.lines = static_cast<std::uint32_t>((bytes + kLineBytes - 1) / kLineBytes)};
+  }
+  const auto cycles = static_cast<Cycle>(std::llround(halt_cycles));
+  return {.save = cycles, .restore = cycles};
 }
 
 double KernelProgress::block_ipc() const {

@@ -27,6 +27,11 @@ inline constexpr double kMostCost = std::numeric_limits<double>::infinity();
 /// (chimera15 section 2.4).
 [[nodiscard]] double context_cycles(const arch::MachineConfig& config, std::uint64_t bytes);
 
+/// How the context of one block moves: as traffic, or in so many cycles.
+[[nodiscard]] arch::ContextMove context_move(const arch::MachineConfig& config,
+                                             const workload::BlockResources& block, arch::ContextMoves how,
+                                             double halt_cycles);
+
 /// What is known of a kernel: blocks that are done, and those that are on SMs.
 struct KernelProgress {
   std::uint64_t blocks_done = 0;

@@ -1,7 +1,6 @@
 #include "policy/preemption/kernel_scheduler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -264,12 +263,9 @@ double KernelScheduler::switch_cycles(const Control& control, const RunningKerne
 arch::ContextMove KernelScheduler::context_move(const Control& control, const RunningKernel& kernel,
                                                 std::size_t switched) const {
   if (settings_.technique == "ideal") return {};
-  if (settings_.context.value_or(control.config().runtime.context_moves) == arch::ContextMoves::Traffic) {
-    const std::uint64_t bytes = context_bytes(control.config().sm, kernel.resources);
-    return {.lines = static_cast<std::uint32_t>((bytes + kLineBytes - 1) / kLineBytes)};
-  }
-  const auto cycles = static_cast<Cycle>(std::llround(switch_cycles(control, kernel, switched)));
-  return {.save = cycles, .restore = cycles};
+  return policy::context_move(control.config(), kernel.resources,
+                              settings_.context.value_or(control.config().runtime.context_moves),
+                              switch_cycles(control, kernel, switched));
 }
 
 SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,

@@ -1,0 +1,119 @@
+// Spart: goals by the number of SMs alone. SMs are divided evenly at first; after each epoch an application
+// that misses its goal gets one more, and one that would keep it with one less gives one up, by the linear
+// model. Source: wang17 section 2.3, after Aguilera et al., ASP-DAC 2014.
+#include <algorithm>
+#include <array>
+
+#include "policy/preemption/preemptive_policy.hpp"
+#include "policy/qos/hill_climbing.hpp"
+#include "policy/qos/progress.hpp"
+#include "policy/sm_division.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class Spart final : public PreemptivePolicy {
+ public:
+  Spart(Cycle epoch, PreemptionSettings settings) : PreemptivePolicy(std::move(settings)), epoch_(epoch) {}
+
+  void use_goals(const std::vector<std::optional<double>>& ipcs) override {
+    for (std::size_t app = 0; app < ipcs.size(); ++app) goals_[app] = ipcs[app];
+  }
+  [[nodiscard]] Needs needs(const View& view) const override {
+    Needs needs = PreemptivePolicy::needs(view);
+    needs.epoch = epoch_;
+    return needs;
+  }
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    progress_.kernel_arrived(control, kernel.app);
+    if (std::find(present_.begin(), present_.end(), kernel.app) == present_.end()) {
+      present_.push_back(kernel.app);
+      begin_evenly(control);
+    }
+    share(control);
+  }
+  void kernel_ended(Control& control, const RunningKernel& kernel) override {
+    progress_.kernel_ended(control, kernel.app);
+    PreemptivePolicy::kernel_ended(control, kernel);
+  }
+  void epoch_ended(Control& control) override {
+    progress_.epoch_ended(control);
+    ++epochs_;
+    // Who has had no kernel for an epoch has left; else its next one comes soon.
+    if (std::erase_if(present_, [&](AppId app) { return !progress_.was_busy(app); }) > 0) {
+      begin_evenly(control);
+      share(control);
+      return;
+    }
+    // What an epoch says counts from when all SMs were where they belong.
+    const bool settled = !moved_ && !scheduler_.under_way();
+    moved_ = scheduler_.under_way();
+    if (!settled) return;
+    std::vector<Climber> climbers;
+    for (const AppId app : present_) climbers.push_back({sms_[app], goals_[app], progress_.epoch_ipc(app)});
+    const auto move = climb(climbers);
+    if (!move) return;
+    --sms_[present_[move->from]];
+    ++sms_[present_[move->to]];
+    ++moves_;
+    moved_ = true;
+    share(control);
+  }
+  [[nodiscard]] Report report(const Probes& control) const override {
+    Report report = PreemptivePolicy::report(control);
+    report.numbers.push_back({"epochs", static_cast<double>(epochs_), {}});
+    report.numbers.push_back({"moved_sms", static_cast<double>(moves_), {}});
+    for (const AppId app : present_)
+      report.numbers.push_back({"last_sms", static_cast<double>(sms_[app]), app});
+    return report;
+  }
+
+ private:
+  void begin_evenly(const Control& control) {
+    std::uint32_t left = control.config().sms;
+    for (std::size_t i = 0; i < present_.size(); ++i) {
+      const auto open = static_cast<std::uint32_t>(present_.size() - i);
+      sms_[present_[i]] = (left + open - 1) / open;
+      left -= sms_[present_[i]];
+    }
+    moved_ = true;
+  }
+  /// The SMs of each application among its kernels.
+  void divide(Control& control) override {
+    std::vector<std::uint32_t> shares(control.kernels().size(), 0);
+    for (const AppId app : present_) {
+      std::vector<RunningKernel> own;
+      std::vector<std::size_t> at;
+      for (std::size_t i = 0; i < control.kernels().size(); ++i) {
+        if (control.kernels()[i].app != app) continue;
+        own.push_back(control.kernels()[i]);
+        at.push_back(i);
+      }
+      if (own.empty()) continue;
+      const std::vector<std::uint32_t> of_own = divide_sms(own, sms_[app], false);
+      for (std::size_t k = 0; k < at.size(); ++k) shares[at[k]] = of_own[k];
+    }
+    scheduler_.assign(control, shares);
+  }
+
+  Cycle epoch_;
+  std::array<std::optional<double>, kMaxApps> goals_{};  // by application
+  std::array<std::uint32_t, kMaxApps> sms_{};
+  std::vector<AppId> present_;
+  Progress progress_;
+  bool moved_ = true;  // in the epoch that runs, or an SM is on its way
+  std::uint64_t epochs_ = 0, moves_ = 0;
+};
+
+const bool registered = register_policy(
+    {"spart", "SMs to applications by hill climbing to their goals (Spart of wang17)",
+     with_preemption_settings(
+         {{"epoch", "core cycles that each division is measured, 100 to 1000000 [10000]"}}, "switch"),
+     [](const Settings& settings) -> std::unique_ptr<Policy> {
+       const SettingReader read("spart", settings);
+       return std::make_unique<Spart>(read.whole("epoch", 10'000, 100, 1'000'000),
+                                      preemption_settings(read, "switch"));
+     }});
+
+}  // namespace
+}  // namespace gpumux::policy
