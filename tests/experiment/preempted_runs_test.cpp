@@ -48,7 +48,7 @@ class Preempted : public testing::TestWithParam<const char*> {};
 
 // Over all applications, more than ten thousand blocks are preempted.
 TEST_P(Preempted, ResultsAreRightUnderEveryTechnique) {
-  const std::vector<const char*> machines = test::machines_for(GetParam());
+  constexpr const char* kMachines[] = {"dai18-maxwell", "v100", "awatramani17-m2090", "chimera15-fermi30"};
   constexpr const char* kHow[] = {"switch,context=traffic",
                                   "flush",
                                   "chimera,limit=3us,context=traffic",
@@ -62,7 +62,7 @@ TEST_P(Preempted, ResultsAreRightUnderEveryTechnique) {
   for (; (preempted < kPreempted || runs < std::size(kHow)) && runs < 200; ++runs) {
     const std::string policy =
         fmt::format("time-slice:slice={},preempt={}", 300 + runs % 5 * 200, kHow[runs % 8]);
-    RunSpec spec = spec_of({GetParam(), "add:loops=4,blocks=30"}, policy, machines[runs % machines.size()]);
+    RunSpec spec = spec_of({GetParam(), "add:loops=4,blocks=30"}, policy, kMachines[runs % 4]);
     spec.seed = runs + 1;
     const RunResult result = simulate(spec);
     ASSERT_GE(result.apps[0].completions, 1U) << policy;

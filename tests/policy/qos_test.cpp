@@ -263,6 +263,23 @@ TEST(Qos, RolloverKeepsWhatAGoalHasNotUsed) {
   EXPECT_EQ(keeps.left(0), 1'000'000 - 80);
 }
 
+TEST(Qos, RolloverKeepsItForTheNextKernel) {
+  for (const bool rolls : {true, false}) {
+    Sharing run(rolls ? "qos-rollover:history=off" : "qos-history:history=off");
+    run.epoch({1'000'000, 50'000}, {0, 0});
+    for (std::uint32_t sm = 0; sm < 4; ++sm)
+      run.control.budgets[{static_cast<SmId>(sm), KernelSlot{0}}].left = sm == 0 ? -50 : 100;
+    run.control.time += 2'500;
+    run.control.end(*run.policy, 0);
+    const KernelSlot again = run.control.arrive(*run.policy, kBlock, 1000, AppId{0});
+    EXPECT_EQ(run.left(again), 750'000 + (rolls ? 300 : 0)) << "three quarters of the epoch are left";
+    run.control.resident.clear();
+    for (std::uint32_t sm = 0; sm < 4; ++sm) run.control.budgets[{static_cast<SmId>(sm), again}].left = 0;
+    run.epoch({1'000'000, 50'000}, {0, 0});
+    EXPECT_EQ(run.left(again), 1'000'000) << "once";
+  }
+}
+
 TEST(Qos, ElasticEpochsBelongToEachSm) {
   Sharing run("qos-elastic");
   EXPECT_EQ(run.budget(0).all_spent, Refill::KeepDebt);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "policy/preemption/cost.hpp"
 #include "policy/qos/adjustment.hpp"
@@ -62,6 +63,9 @@ class Qos final : public Policy {
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     progress_.kernel_ended(control, kernel.app);
     ended_[launch_name(kernel)] = control.now();
+    // What a goal's kernel has not used belongs to the next one of its application.
+    for (std::uint32_t sm = 0; rolls(kernel.app) && sm < control.config().sms; ++sm)
+      carried_[kernel.app] += rest(probes_of(control, sm).issue_budget(kernel.slot));
   }
   void epoch_ended(Control& control) override {
     progress_.epoch_ended(control);
@@ -331,7 +335,10 @@ class Qos final : public Policy {
     const double goal = goals_[app] ? *goals_[app] * catch_up_[app] : last_ipc_[app];
     const std::uint64_t least = goals_[app] ? 1 : kWarpSize * std::uint64_t{std::max(resident, 1U)};
     last_quota_[app] = quota(goal * part, settings_.epoch, least, peak(control.config()));
-    const std::vector<std::uint64_t> parts = divide_quota(last_quota_[app], blocks);
+    std::uint64_t carried = 0;
+    if (carried_[app] > 0 && (only ? kernels.size() == 1 : !kernels.empty()))
+      carried = static_cast<std::uint64_t>(std::exchange(carried_[app], 0));
+    const std::vector<std::uint64_t> parts = divide_quota(last_quota_[app] + carried, blocks);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const RunningKernel& kernel = *kernels[i / sms];
       const bool arrives = only && kernel.slot == *only;
@@ -342,6 +349,15 @@ class Qos final : public Policy {
   /// Thread instructions that all SMs can issue in an epoch.
   [[nodiscard]] std::uint64_t peak(const arch::MachineConfig& config) const {
     return settings_.epoch * config.sms * config.sm.schedulers * kWarpSize;
+  }
+
+  /// What an application does not use of a quota is added to its next.
+  [[nodiscard]] bool rolls(AppId app) const {
+    return has_goal(app) &&
+           (settings_.scheme == Scheme::Rollover || settings_.scheme == Scheme::RolloverTime);
+  }
+  [[nodiscard]] std::int64_t rest(const arch::IssueBudgetState& budget) const {
+    return settings_.keeps_debt ? budget.left : std::max<std::int64_t>(budget.left, 0);
   }
 
   void set_budget(Control& control, std::uint32_t sm, const RunningKernel& kernel, std::uint64_t amount,
@@ -365,9 +381,7 @@ class Qos final : public Policy {
         begins_with = before.left;  // its epoch goes on
       }
     }
-    const bool rolls = settings_.scheme == Scheme::Rollover || settings_.scheme == Scheme::RolloverTime;
-    if (rolls && own && !first)
-      begins_with += settings_.keeps_debt ? before.left : std::max<std::int64_t>(before.left, 0);
+    if (rolls(kernel.app) && !first) begins_with += rest(before);
     arch::SmControl& knobs = control.sm(sm);
     knobs.set_issue_budget(kernel.slot, budget);
     if (begins_with != budget.amount)
@@ -381,6 +395,7 @@ class Qos final : public Policy {
   std::array<double, kMaxApps> catch_up_ = filled(1.0);
   std::array<double, kMaxApps> last_ipc_ = filled(-1.0);  // artificial goal; negative: it has not come
   std::array<std::uint64_t, kMaxApps> last_quota_{};
+  std::array<std::int64_t, kMaxApps> carried_{};
   static std::array<double, kMaxApps> filled(double value) {
     std::array<double, kMaxApps> all{};
     all.fill(value);
