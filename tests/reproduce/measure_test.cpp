@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -186,6 +188,40 @@ TEST_F(Measure, Filters) {
   expect("of = \"lsu_stall_cycles\"\nwhere = {isolated = true}\nreduce = \"max\"", 241);
   expect("of = \"cycles\"\nwhere = {isolated = true}\nreduce = \"count\"", 3);
   expect_missing(kSpeedup + "where = {size = 3}\nreduce = \"mean\"", "no run is such");
+}
+
+TEST_F(Measure, GoalsOfTheSweep) {
+  const Experiment made = parse_experiment(R"(
+title = "t"
+[sweep]
+apps = ["add", "stream"]
+combine = "ordered-pairs"
+goals = ["50%", "80%"]
+[sweep.scales.quick]
+cycles = 600
+[[quantity]]
+name = "high"
+of = "result.apps.0.goal.reached"
+where = {goal = "80%"}
+reduce = "mean"
+[[quantity]]
+name = "add_alone"
+of = "result.apps.0.goal.reached"
+where = {goal = ["50%", "80%"], workload = ["add", "stream"]}
+reduce = "count"
+)",
+                                           "e.toml", "x/e", sources());
+  const sweep::SweepPlan plan = sweep::expand(*made.find_scale("quick"));
+  std::vector<RunRecord> records(plan.runs.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].state = RunRecord::State::Done;
+    records[i].apps.resize(plan.runs[i].spec.apps.size());
+    const bool reached = plan.runs[i].goals == "50%" || plan.runs[i].names[0] == "add";
+    records[i].document = fmt::format(R"({{"apps": [{{"goal": {{"reached": {}}}}}]}})", reached);
+  }
+  const auto quantities = measure(made, plan, records).quantities;
+  EXPECT_DOUBLE_EQ(*quantities[0].value.number, 0.5);
+  EXPECT_DOUBLE_EQ(*quantities[1].value.number, 3) << "of both orders and goals";
 }
 
 TEST_F(Measure, ClassesFollowFromIsolatedRuns) {

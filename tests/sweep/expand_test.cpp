@@ -155,6 +155,24 @@ TEST(Expand, KernelsOfFilesHaveNames) {
 
 const std::string kBase = "apps = [\"add\", \"bfs\"]\ncombine = \"pairs\"\ncycles = 1000\n";
 
+TEST(Expand, OrderedPairsAndGoals) {
+  const SweepPlan p = plan(
+      "apps = [\"add\", \"bfs\", \"stream:words=2\"]\ncombine = \"ordered-pairs\"\n"
+      "exclude = [[\"add\", \"stream:words=2\"]]\ngoals = [\"50%\", \"ipc:3/60fps\"]\n");
+  EXPECT_EQ(runs(p), (Texts{"add:goal=50%+bfs leftover 1", "add:goal=ipc:3+bfs:goal=60fps leftover 1",
+                            "bfs:goal=50%+add leftover 1", "bfs:goal=ipc:3+add:goal=60fps leftover 1",
+                            "bfs:goal=50%+stream:words=2 leftover 1",
+                            "bfs:goal=ipc:3+stream:words=2,goal=60fps leftover 1",
+                            "stream:words=2,goal=50%+bfs leftover 1",
+                            "stream:words=2,goal=ipc:3+bfs:goal=60fps leftover 1"}));
+  EXPECT_EQ(p.runs.size(), 3U + 8) << "baselines have no goals";
+  const SweepRun& last = p.runs.back();
+  EXPECT_EQ(last.names, (Texts{"stream:words=2", "bfs"}));
+  EXPECT_EQ(last.goals, "ipc:3/60fps");
+  EXPECT_EQ(last.spec.apps[1].arrivals.goal->text, "60fps");
+  EXPECT_EQ(p.runs[last.baselines[0]].spec.apps[0].text, "stream:words=2");
+}
+
 TEST(RunHash, WhatOnlyLabelsDoesNotCount) {
   const SweepPlan a = plan(kBase);
   for (const std::string& text :

@@ -109,6 +109,18 @@ TEST(SweepFile, Workloads) {
   starts(kGood + "exclude = [[\"add\"]]\n", "s.toml: error: has no run: every workload is excluded");
 }
 
+TEST(SweepFile, Goals) {
+  EXPECT_EQ(message(kGood + "goals = \"80%\"\n"), "");
+  starts(kGood + "goals = []\n", "s.toml:3:9: error: 'goals' is an empty list");
+  starts(kGood + "goals = [\"80%\", \"fast\"]\n", "s.toml:3:17: error: 'fast' must be 80% (of its IPC alone");
+  starts(kGood + "goals = [\"80%/\"]\n", "s.toml:3:10: error: '80%/' must be 80%");
+  starts(kGood + "goals = [\"80%\", \"80%\"]\n", "s.toml:3:17: error: '80%' is given twice");
+  starts(kGood + "goals = \"1%/2%/3%\"\n",
+         "s.toml:3:9: error: '1%/2%/3%' has 3 goals, and a workload 2 applications");
+  starts("apps = [\"add:goal=3%\", \"bfs\"]\ncombine = \"pairs\"\ngoals = \"80%\"\n",
+         "s.toml:3:9: error: add:goal=3% has a goal of its own; give one");
+}
+
 TEST(SweepFile, MachinesAndPolicies) {
   starts(kGood + "machines = [\"v100\", \"v10\"]\n", "s.toml:3:21: error: unknown machine 'v10'");
   starts(kGood + "machines = \"./none.toml\"\n", "./none.toml: error: cannot be read");
