@@ -99,6 +99,7 @@ ordered_json requests_json(const RequestResult& requests) {
                                 {"p95", percentile(sorted, 0.95)},
                                 {"p99", percentile(sorted, 0.99)},
                                 {"max", sorted.back()}};
+  entry["turnarounds"] = requests.turnaround;
   return entry;
 }
 
@@ -113,6 +114,7 @@ ordered_json goal_json(const GoalResult& goal) {
           {"achieved_ipc", goal.ipc},
           {"overshoot", finite(goal.ipc / goal.target.ipc - 1)},
           {"alone_ipc", goal.target.alone_ipc},
+          {"run_instructions", goal.target.run_instructions},
           {"impossible", goal.impossible()}};
 }
 
@@ -155,6 +157,30 @@ void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelRe
     kernel.block_instructions = all("mean_block_instructions");
     if (entry.contains("idempotent")) kernel.idempotent = entry["idempotent"].get<bool>();
   }
+}
+
+void read_requests(const ordered_json& app_entry, AppResult& to) {
+  if (!app_entry.contains("requests")) return;
+  const ordered_json& entry = app_entry["requests"];
+  RequestResult& requests = to.requests.emplace();
+  requests.arrived = entry.at("arrived").get<std::uint64_t>();
+  if (entry.contains("turnarounds")) requests.turnaround = entry["turnarounds"].get<std::vector<Cycle>>();
+  if (!entry.contains("deadline_cycles")) return;
+  requests.deadline = entry["deadline_cycles"].get<Cycle>();
+  requests.missed = entry.at("missed").get<std::uint64_t>();
+  if (entry.contains("killed")) requests.killed = entry["killed"].get<std::uint64_t>();
+}
+
+void read_goal(const ordered_json& app_entry, double core_mhz, AppResult& to) {
+  if (!app_entry.contains("goal")) return;
+  const ordered_json& entry = app_entry["goal"];
+  const auto goal = parse_goal(entry.at("goal").get<std::string>());
+  if (!goal) return;
+  GoalTarget target;
+  target.ipc = entry.at("ipc").get<double>();
+  target.alone_ipc = entry.at("alone_ipc").get<double>();
+  target.run_instructions = entry.at("run_instructions").get<double>();
+  to.goal = goal_result(*goal, target, entry.at("achieved_ipc").get<double>(), core_mhz);
 }
 
 std::string json_text(const ordered_json& document) { return dump_json(document, 2) + "\n"; }

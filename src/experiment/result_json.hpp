@@ -15,6 +15,9 @@ namespace gpumux::experiment {
 
 /// What `kernels` of an application's entry says; programs before it wrote none.
 void read_kernels(const nlohmann::ordered_json& app_entry, AppId app, std::vector<KernelResult>& to);
+/// What an application's entry says of its requests and its goal, if it does.
+void read_requests(const nlohmann::ordered_json& app_entry, AppResult& to);
+void read_goal(const nlohmann::ordered_json& app_entry, double core_mhz, AppResult& to);
 /// The text of a result file: indented, with a line end.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
 [[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);

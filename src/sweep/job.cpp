@@ -206,10 +206,13 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
   result.policy_report = experiment::read_policy_report(document);
-  for (std::size_t i = 0; i < result.apps.size(); ++i)
-    result.apps[i].memory = experiment::read_memory(document.at("apps").at(i));
-  for (std::size_t i = 0; i < result.apps.size(); ++i)
-    experiment::read_kernels(document.at("apps").at(i), static_cast<AppId>(i), result.kernels);
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    const ordered_json& entry = document.at("apps").at(i);
+    result.apps[i].memory = experiment::read_memory(entry);
+    experiment::read_requests(entry, result.apps[i]);
+    experiment::read_goal(entry, spec.machine.clocks.core, result.apps[i]);
+    experiment::read_kernels(entry, static_cast<AppId>(i), result.kernels);
+  }
   run.metrics = experiment::metrics(shared, run.isolated);
 
   if (row.series_interval == 0) return run;

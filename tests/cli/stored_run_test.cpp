@@ -1,5 +1,6 @@
 // `gpumux run` with --series, --timeline and --db, from the outside.
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "database/sqlite.hpp"
 #include "program.hpp"
@@ -51,6 +52,40 @@ TEST_F(StoredRun, SeriesAndTimelineAreWritten) {
   // A timeline has counters even when no series is asked for.
   expect_good(pair({"--timeline", "u.json"}));
   EXPECT_EQ(document("u.json"), document("t.json"));
+}
+
+// What a run says of goals and requests is the same when it comes from the database.
+TEST_F(StoredRun, GoalsAndRequestsAreKept) {
+  const Args args = {"run",
+                     "add:goal=1%",
+                     "stream:goal=60000fps",
+                     "add:loops=2,goal=ipc:100000",
+                     "bfs:nodes=2000,every=1000,deadline=900,goal=1us",
+                     "--set",
+                     "sms=2",
+                     "--cycles",
+                     "20000",
+                     "--db",
+                     "r.sqlite"};
+  const Outcome first = gpumux(args);
+  ASSERT_EQ(first.code, 0) << first.err;
+  for (const char* part :
+       {"add:goal=1%: goal 1% reached: ", "stream:goal=60000fps: goal 60000fps ", " fps (IPC ",
+        "goal ipc:100000 missed: ", "; alone its IPC is ", ": no sharing reaches it",
+        "deadline=900,goal=1us: requests 2", "goal 1us missed: "})
+    EXPECT_NE(first.out.find(part), std::string::npos) << part << "\n" << first.out;
+  const Outcome second = gpumux(args);
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_NE(second.out.find("from r.sqlite, not simulated again"), std::string::npos);
+  const auto said = [](const std::string& text) {
+    std::string all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (line.find(": goal ") != std::string::npos || line.find(": requests ") != std::string::npos)
+        all += line + "\n";
+    return all;
+  };
+  EXPECT_EQ(said(first.out), said(second.out));
 }
 
 TEST_F(StoredRun, SeveralPoliciesShareATimeline) {
