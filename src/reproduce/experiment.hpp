@@ -28,6 +28,7 @@ struct Filter {
   std::vector<std::string> apps;  // per = "app": names of those that count; else: the workload has them all
   std::vector<std::string> workload;  // sorted: exactly these together
   std::vector<std::string> goals;     // of the sweep
+  std::vector<std::string> first;     // first applications of the workloads that count
   std::vector<std::uint64_t> seeds;
   std::optional<std::uint64_t> size;                    // applications that run together
   std::map<std::string, std::vector<std::string>> set;  // values of changed keys of the machine

@@ -23,13 +23,14 @@ class FilterReader {
     Filter filter;
     for (const auto& [key, value] : *node.as_table()) {
       toml_.check_key(key,
-                      {"policy", "machine", "class", "app", "workload", "goal", "seed", "size", "set",
-                       "variables", "isolated"},
+                      {"policy", "machine", "class", "app", "first", "workload", "goal", "seed", "size",
+                       "set", "variables", "isolated"},
                       "key of 'where'");
       if (key == "policy") filter.policies = policies(value);
       if (key == "machine") filter.machines = known_texts(value, "machine", "machine", names_.machines);
       if (key == "class") filter.classes = class_list(value);
       if (key == "app") filter.apps = known_texts(value, "app", "application", names_.apps);
+      if (key == "first") filter.first = known_texts(value, "first", "application", names_.apps);
       if (key == "goal") filter.goals = known_texts(value, "goal", "goal", names_.goals);
       if (key == "workload") {
         filter.workload = workload(value);

@@ -205,7 +205,7 @@ class Measurer {
       if (!value || !allows(values, *value)) return false;
     }
     if (filter.size && *filter.size != run.spec.apps.size()) return false;
-    if (!allows(filter.goals, run.goals)) return false;
+    if (!allows(filter.goals, run.goals) || !allows(filter.first, run.names.front())) return false;
     std::vector<std::string> apps = run.names;
     std::sort(apps.begin(), apps.end());
     if (!filter.workload.empty() && filter.workload != apps) return false;

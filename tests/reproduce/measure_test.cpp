@@ -209,6 +209,11 @@ name = "add_alone"
 of = "result.apps.0.goal.reached"
 where = {goal = ["50%", "80%"], workload = ["add", "stream"]}
 reduce = "count"
+[[quantity]]
+name = "add_first"
+of = "result.apps.0.goal.reached"
+where = {first = "add"}
+reduce = "mean"
 )",
                                            "e.toml", "x/e", sources());
   const sweep::SweepPlan plan = sweep::expand(*made.find_scale("quick"));
@@ -222,6 +227,7 @@ reduce = "count"
   const auto quantities = measure(made, plan, records).quantities;
   EXPECT_DOUBLE_EQ(*quantities[0].value.number, 0.5);
   EXPECT_DOUBLE_EQ(*quantities[1].value.number, 3) << "of both orders and goals";
+  EXPECT_DOUBLE_EQ(*quantities[2].value.number, 1);
 }
 
 TEST_F(Measure, ClassesFollowFromIsolatedRuns) {
