@@ -95,6 +95,8 @@ const KernelApp kSad{
         .of({{"sad_small", {.registers_per_thread = 20, .shared_bytes = 2304}},
              {"sad_larger", {.registers_per_thread = 16}},
              {"sad_largest", {.registers_per_thread = 16}}}));
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MotionSads, struct Wang17>(
+    kSad.with("wang17/sad", "SADs of a video frame for wang17", {{"width", 176}, {"height", 144}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::sad

@@ -26,9 +26,11 @@ struct Size {
   [[nodiscard]] Dim3 grid() const { return {m / kTileRows, n / kTileColumns}; }
 };
 
+/// `m`: its default.
+template <std::int64_t m>
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
-      {"m", 1024, 128, 8192, "rows of A and C, a multiple of 128"},
+      {"m", m, 128, 8192, "rows of A and C, a multiple of 128"},
       {"n", 1024, 16, 8192, "rows of B, columns of C, a multiple of 16"},
       {"k", 64, 8, 8192, "columns of A and B, a multiple of 8"}};
   return table;
@@ -81,29 +83,37 @@ Size size_of(const Params& params) {
           params.get_multiple("k", kTileDepth)};
 }
 
+template <std::int64_t m>
 std::vector<runtime::AppInfo::KernelShape> shapes(const runtime::AppParams& values) {
-  const Params params(kName, param_table(), values);
+  const Params params(kName, param_table<m>(), values);
   return {{"sgemm_nt", size_of(params).grid(), kBlock}};
 }
 
+template <std::int64_t m>
 std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, std::uint64_t seed) {
-  const Params params(kName, param_table(), values);
+  const Params params(kName, param_table<m>(), values);
   const Size size = size_of(params);
-  const auto [m, n, k] = size;
-  check_memory(kName, sizeof(float) * (std::uint64_t{m} * k + std::uint64_t{n} * k + std::uint64_t{m} * n));
+  const auto [rows, columns, depth] = size;
+  check_memory(kName, sizeof(float) * (std::uint64_t{rows} * depth + std::uint64_t{columns} * depth +
+                                       std::uint64_t{rows} * columns));
   return std::make_unique<Sgemm>(size, seed);
 }
 
-[[maybe_unused]] const bool registered = runtime::register_app({
-    .name = kName,
-    .description =
-        "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)",
-    .params = param_table(),
-    .ptx_file = kFile,
-    .ptx_text = embedded::sgemm_ptx,
-    .shapes = shapes,
-    .create = create,
-});
+template <std::int64_t m>
+bool add(const char* name, const char* description) {
+  return runtime::register_app({
+      .name = name,
+      .description = description,
+      .params = param_table<m>(),
+      .ptx_file = kFile,
+      .ptx_text = embedded::sgemm_ptx,
+      .shapes = shapes<m>,
+      .create = create<m>,
+  });
+}
+[[maybe_unused]] const bool registered = add<1024>(
+    kName, "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)");
+[[maybe_unused]] const bool registered_wang17 = add<2048>("wang17/sgemm", "sgemm for wang17");
 
 }  // namespace
 }  // namespace gpumux::benchmarks

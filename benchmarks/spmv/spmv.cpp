@@ -105,6 +105,8 @@ const KernelApp kSpmv{
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Spmv, struct Dai18>(
     kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}},
                {.registers_per_thread = 16}));
+[[maybe_unused]] const bool registered_wang17 =
+    register_kernel_app<Spmv, struct Wang17>(kSpmv.with("wang17/spmv", "spmv for wang17", {{"repeats", 4}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks

@@ -26,7 +26,7 @@ constexpr const char* kNotIdempotent[] = {
     "adjust_weights", "bfs_expand",    "bfs_update",        "lud_diagonal", "lud_perimeter",
     "lud_internal",   "sgemm_nt",      "layerforward_over", "findK",        "findRangeK",
     "lattice_energy", "radix4_global", "transform_shared",  "modulate",     "needle_first",
-    "needle_second",  "walk_sequence", "track_points"};
+    "needle_second",  "walk_sequence", "track_points",      "gradient_flow"};
 
 const runtime::AppInfo& info_of(const std::string& text) {
   return *runtime::find_app(text.substr(0, text.find(':')));
