@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures what `gpumux list apps` calls the usual run: each built-in application alone at its default size on
-# dai18-maxwell, those of chimera15 on chimera15-fermi30, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
+# dai18-maxwell, those of chimera15 on chimera15-fermi30, those of wang17 on wang17-16sm, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
 # usage: benchmarks/measure.sh [GPUMUX]      the program, build/release/bin/gpumux when it is not named
 # Seconds are those of the processor, so other work on the host disturbs them little.
 set -euo pipefail
@@ -14,7 +14,10 @@ processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
   echo "# application machine cycles warp_instructions seconds"
   for app in $("$gpumux" list apps --json | sed -n 's/^      "name": "\(.*\)",$/\1/p'); do
     machine=dai18-maxwell
-    case $app in chimera15/*) machine=chimera15-fermi30 ;; esac
+    case $app in
+      chimera15/*) machine=chimera15-fermi30 ;;
+      wang17/*) machine=wang17-16sm ;;
+    esac
     TIMEFORMAT='%U'
     seconds=$({ time "$gpumux" run "$app" --machine "$machine" --policy sequential --baseline off --quiet \
       --json "$result" >/dev/null; } 2>&1)

@@ -17,14 +17,19 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "bfs:nodes=2000",
                                              "cutcp:regions_x=2,regions_y=2,regions_z=2",
                                              "heartwall:width=64,height=64,points=2,frames=2",
+                                             "histo:samples=20000,bins=8192,blocks=5",
                                              "hotspot:size=61,steps=5",
                                              "kmeans:points=1000,features=9",
+                                             "lbm:nx=40,ny=9,nz=7",
                                              "lud:size=64",
+                                             "mri-gridding:size=16,samples=500",
+                                             "mri-q:voxels=3072,samples=40",
                                              "pathfinder:columns=2000,rows=11,pyramid=4",
                                              "sgemm:m=128,n=64,k=16",
                                              "spmv:rows=2000,nonzeros=9",
                                              "stencil:nx=35,ny=34,nz=9,steps=3",
                                              "stream:blocks=40",
+                                             "tpacf:sets=15,points=70",
                                              "dai18/3m:ni=64,nj=40,nk=36",
                                              "dai18/ax:nx=600,ny=70",
                                              "dai18/bp:inputs=512",
@@ -56,7 +61,8 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
 /// For parameterized tests over them.
 inline std::string app_test_name(const testing::TestParamInfo<const char*>& test) {
   std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
-  std::replace(name.begin(), name.end(), '/', '_');
+  for (char& c : name)
+    if (c == '/' || c == '-') c = '_';
   return name;
 }
 

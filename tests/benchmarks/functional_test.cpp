@@ -79,6 +79,17 @@ constexpr std::array<const char*, 9> kChimera15Cases = {"blackscholes:options=50
                                                         "needle:size=48",
                                                         "sad:width=16,height=32"};
 
+// wang17's, from Parboil.
+constexpr std::array<const char*, 9> kWang17Cases = {"histo:samples=2,bins=4096,blocks=1",
+                                                     "histo:samples=5000,bins=12288,blocks=7,rounds=2",
+                                                     "lbm:nx=2,ny=2,nz=2,steps=1",
+                                                     "lbm:nx=37,ny=5,nz=4,steps=3",
+                                                     "mri-gridding:size=8,samples=1",
+                                                     "mri-gridding:size=16,samples=900",
+                                                     "mri-q:voxels=256,samples=1030",
+                                                     "tpacf:sets=1,points=2",
+                                                     "tpacf:sets=3,points=301"};
+
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
@@ -104,7 +115,7 @@ TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
 std::string case_name(const testing::TestParamInfo<std::tuple<const char*, int>>& param) {
   std::string name = std::get<0>(param.param);
   for (char& c : name) {
-    if (std::string(":=,/").find(c) != std::string::npos) c = '_';
+    if (std::string(":=,/-").find(c) != std::string::npos) c = '_';
   }
   return name + (std::get<1>(param.param) == 0 ? "_virtual" : "_final");
 }
@@ -114,6 +125,8 @@ INSTANTIATE_TEST_SUITE_P(Apps, Functional, testing::Combine(testing::ValuesIn(kC
 INSTANTIATE_TEST_SUITE_P(Chimera15, Functional,
                          testing::Combine(testing::ValuesIn(kChimera15Cases), testing::Values(0, 1)),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(Wang17, Functional,
+                         testing::Combine(testing::ValuesIn(kWang17Cases), testing::Values(0, 1)), case_name);
 INSTANTIATE_TEST_SUITE_P(Trees, Functional,
                          testing::Combine(testing::ValuesIn(kTreesCases), testing::Values(0, 1)), case_name);
 

@@ -23,10 +23,11 @@ namespace {
 /// Of all kernels: in place, or each level of a search marks what it has read; the others write to a buffer
 /// that they do not read.
 constexpr const char* kNotIdempotent[] = {
-    "adjust_weights", "bfs_expand",    "bfs_update",        "lud_diagonal", "lud_perimeter",
-    "lud_internal",   "sgemm_nt",      "layerforward_over", "findK",        "findRangeK",
-    "lattice_energy", "radix4_global", "transform_shared",  "modulate",     "needle_first",
-    "needle_second",  "walk_sequence", "track_points",      "gradient_flow"};
+    "adjust_weights", "bfs_expand",    "bfs_update",        "lud_diagonal",  "lud_perimeter",
+    "lud_internal",   "sgemm_nt",      "layerforward_over", "findK",         "findRangeK",
+    "lattice_energy", "radix4_global", "transform_shared",  "modulate",      "needle_first",
+    "needle_second",  "walk_sequence", "track_points",      "gradient_flow", "find_range",
+    "count_range",    "bin_samples",   "add_totals",        "compute_q"};
 
 const runtime::AppInfo& info_of(const std::string& text) {
   return *runtime::find_app(text.substr(0, text.find(':')));
@@ -75,11 +76,7 @@ TEST_P(StaticIdempotence, NoticesChangeNoResult) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Apps, StaticIdempotence, testing::ValuesIn(test::kSmallApps), [](const auto& test) {
-  std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Apps, StaticIdempotence, testing::ValuesIn(test::kSmallApps), test::app_test_name);
 
 double number(const experiment::RunResult& result, const std::string& name) {
   for (const policy::Report::Number& n : result.policy_report.numbers)

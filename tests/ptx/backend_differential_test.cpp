@@ -39,7 +39,9 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
       {"adjust_weights", {16, 16, 1}}, {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
       {"dynproc", {256, 1, 1}},        {"calculate_temp", {16, 16, 1}},
       {"track_points", {512, 1, 1}},   {"gradient_flow", {320, 1, 1}},
-      {"sort_block", {128, 1, 1}},     {"sort_tile", {256, 1, 1}}};
+      {"sort_block", {128, 1, 1}},     {"sort_tile", {256, 1, 1}},
+      {"scan_counts", {512, 1, 1}},    {"pair_histograms", {256, 1, 1}},
+      {"gather", {64, 1, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
