@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/percentile.hpp"
 #include "table.hpp"
@@ -118,6 +120,36 @@ std::string goal_lines(const experiment::RunResult& result) {
   return out;
 }
 
+/// Parts of at least a percent, the greatest first.
+std::string energy_lines(const experiment::RunResult& result) {
+  if (!result.energy) return "";
+  const experiment::Energy& energy = *result.energy;
+  const double all = energy.joules();
+  const auto share = [all](double joules) { return all == 0 ? 0 : 100 * joules / all; };
+  std::string out =
+      fmt::format("energy: {:.4g} J, {:.1f} W, {} IPC per watt; static {:.1f}%", all, energy.watts(),
+                  number(energy.instructions_per_watt(), 3), share(energy.static_joules()));
+  for (std::size_t i = 0; i < result.apps.size(); ++i)
+    out += fmt::format(", {} {:.1f}%", result.apps[i].app, share(energy.apps[i].total()));
+  std::vector<std::pair<double, std::string>> parts;
+  const auto add = [&](double joules, std::string name) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (share(joules) >= 1) parts.emplace_back(share(joules), std::move(name));
+  };
+#define GPUMUX_FIELD(field, meaning) add(energy.gpu.field, #field);
+  GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, meaning) add(energy.field, #field);
+  GPUMUX_STATIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  out += "\n  of which";
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    out += fmt::format("{} {} {:.1f}%", i == 0 ? "" : ",", parts[i].second, parts[i].first);
+  return out + "\n";
+}
+
 /// Which runs were not simulated now.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
@@ -159,6 +191,7 @@ std::string run_text(const Report& report, const View& view) {
       "hits {}\n",
       ipc, ipc / r.sms, 100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization,
       percent(p.l2_misses, p.l2_accesses), percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
+  out += energy_lines(r);
   out += words_line(r, "LSU stalls: share of SM cycles; ");
   return out + source_lines({&report, 1}) + verified_line(view.verified);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "experiment/run.hpp"
@@ -27,6 +29,14 @@ inline std::string figures(const experiment::RunResult& result) {
 #define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
   GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
+  if (result.energy) {
+#define GPUMUX_FIELD(field, meaning) text += fmt::format("{} {}\n", result.energy->gpu.field, #field);
+    GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+#define GPUMUX_FIELD(field, meaning) text += fmt::format("{} {}\n", result.energy->field, #field);
+    GPUMUX_STATIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
   return text;
 }
 

@@ -195,6 +195,7 @@ def _run_row(entry):
         row.update(entry["result"]["metrics"])
         for key in ("alu_utilization", "dram_bandwidth_utilization"):
             row[key] = entry["result"]["gpu"][key]
+        row["average_watts"] = entry["result"]["gpu"].get("average_watts")
         row.update(entry["counters"]["gpu"])
         for scope in ("schedulers", "partitions"):
             row.update({f"{scope}.{key}": value for key, value in entry["counters"][scope].items()})

@@ -159,6 +159,23 @@ struct DramConfig {
                 WR = 12, RTPL = 2, FAW = 0, REFI = 0, RFC = 0;  // FAW, REFI 0: not modelled for this part
 };
 
+/// What events take, in picojoules, and what is drawn all the time, in watts. All 0: not known.
+struct EnergyConfig {
+  double instruction = 0;  // of a warp: fetch, decode, schedule, pipeline
+  double sp = 0, int_ = 0, dp = 0, sfu = 0, tensor = 0, uniform = 0;  // a lane's operation
+  double register_read = 0, register_write = 0;                       // a register of all 32 lanes
+  double shared = 0;                                                  // a pass over the banks
+  double constant = 0;
+  double l1 = 0;
+  double flit = 0;
+  double l2_read = 0, l2_write = 0;
+  double dram_activation = 0, dram_read = 0, dram_write = 0;
+  double sm_watts = 0;      // of one that is powered
+  double uncore_watts = 0;  // of all the rest
+  friend bool operator==(const EnergyConfig&, const EnergyConfig&) = default;
+  [[nodiscard]] bool known() const { return *this != EnergyConfig(); }
+};
+
 struct RuntimeConfig {
   std::uint32_t kernel_launch_latency = 0;  // core cycles
   std::uint32_t max_concurrent_kernels = 32;
@@ -190,6 +207,7 @@ struct MachineConfig {
   NocConfig noc;
   L2Config l2;
   DramConfig dram;
+  EnergyConfig energy;
   RuntimeConfig runtime;
   std::uint64_t watchdog_cycles = 2'000'000;  // without any progress while work is outstanding
 

@@ -26,6 +26,7 @@ class Checker {
   void noc() const;
   void l2() const;
   void dram() const;
+  void energy() const;
 
  private:
   /// Within one file the lower line counts, whatever the order in which its tables were read.
@@ -247,6 +248,28 @@ void Checker::dram() const {
                       dram.write_low_watermark, dram.write_high_watermark));
 }
 
+/// A component that is left out would be taken for one that needs nothing.
+void Checker::energy() const {
+  constexpr std::string_view kTable = "energy";
+  const Field* given = nullptr;
+  const Provenance::Place* latest = nullptr;
+  const Field* lacking = nullptr;
+  for (std::size_t i = 0; i < fields().size(); ++i) {
+    const Field& field = fields()[i];
+    if (field.table() != kTable) continue;
+    const Provenance::Place& place = provenance_.places[i];
+    if (place.order < 0) {
+      if (lacking == nullptr) lacking = &field;
+    } else if (latest == nullptr || later(place, *latest)) {
+      given = &field;
+      latest = &place;
+    }
+  }
+  require(given == nullptr || lacking == nullptr, {given == nullptr ? "" : std::string_view(given->key)},
+          fmt::format("{} is given and {} is not: [energy] has all of its keys, or none",
+                      given == nullptr ? "" : given->key, lacking == nullptr ? "" : lacking->key));
+}
+
 }  // namespace
 
 void check_consistency(const MachineConfig& config, const Provenance& provenance) {
@@ -257,6 +280,7 @@ void check_consistency(const MachineConfig& config, const Provenance& provenance
   checker.noc();
   checker.l2();
   checker.dram();
+  checker.energy();
 }
 
 std::vector<std::string> machine_warnings(const MachineConfig& config) {

@@ -364,6 +364,37 @@ void add_memory(Fields& f) {
         "of one kernel, then it counts as endless; 0: none");
 }
 
+void add_energy(Fields& f) {
+  const auto event = [&f](const std::string& name, Field::Member<double> member, std::string description) {
+    number(f, "energy." + name, std::move(member), 0, 1e6, "pJ", std::move(description));
+  };
+  event("instruction", GPUMUX_MEMBER(energy.instruction),
+        "of a warp: fetched, decoded, scheduled, brought through the pipeline");
+  event("sp", GPUMUX_MEMBER(energy.sp), "one lane of an instruction on the SP units");
+  event("int", GPUMUX_MEMBER(energy.int_), "on the INT units");
+  event("dp", GPUMUX_MEMBER(energy.dp), "on the DP units");
+  event("sfu", GPUMUX_MEMBER(energy.sfu), "on the SFU units");
+  event("tensor", GPUMUX_MEMBER(energy.tensor), "on the tensor units");
+  event("uniform", GPUMUX_MEMBER(energy.uniform), "on the uniform datapath");
+  event("register_read", GPUMUX_MEMBER(energy.register_read), "a 32-bit register of a warp as an operand");
+  event("register_write", GPUMUX_MEMBER(energy.register_write), "a 32-bit register of a warp as a result");
+  event("shared", GPUMUX_MEMBER(energy.shared),
+        "a pass over the banks of shared memory: one of an instruction without conflicts");
+  event("constant", GPUMUX_MEMBER(energy.constant), "a load of constants or parameters");
+  event("l1", GPUMUX_MEMBER(energy.l1), "an access to L1: of a line, or a sector where l1.sectored");
+  event("flit", GPUMUX_MEMBER(energy.flit), "a flit of noc.flit_size through the network");
+  event("l2_read", GPUMUX_MEMBER(energy.l2_read),
+        "a read of L2: of a line, or a sector where l2.sectored; missing ones as well");
+  event("l2_write", GPUMUX_MEMBER(energy.l2_write), "the same of stores and atomics");
+  event("dram_activation", GPUMUX_MEMBER(energy.dram_activation), "a row opened, and closed again");
+  event("dram_read", GPUMUX_MEMBER(energy.dram_read), "dram.burst_size read, with the controller");
+  event("dram_write", GPUMUX_MEMBER(energy.dram_write), "dram.burst_size written");
+  number(f, "energy.sm_watts", GPUMUX_MEMBER(energy.sm_watts), 0, 100, "W",
+         "of an SM, as long as it is powered");
+  number(f, "energy.uncore_watts", GPUMUX_MEMBER(energy.uncore_watts), 0, 1000, "W",
+         "of all outside SMs, all the time");
+}
+
 Fields make_fields() {
   Fields f;
   add_general(f);
@@ -371,6 +402,7 @@ Fields make_fields() {
   add_units(f);
   add_caches(f);
   add_memory(f);
+  add_energy(f);
   return f;
 }
 

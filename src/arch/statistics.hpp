@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "arch/messages.hpp"
+#include "isa/timing_class.hpp"
 
 namespace gpumux::arch {
 
@@ -22,27 +24,40 @@ namespace gpumux::arch {
   }
 
 // X(field, unit, description) of the counters of an application that SMs count, by kernel.
-#define GPUMUX_KERNEL_COUNTERS(X)                                                             \
-  X(warp_instructions, "warp instructions", "issued")                                         \
-  X(thread_instructions, "thread instructions", "issued, by active lanes")                    \
-  X(discarded_thread_instructions, "thread instructions",                                     \
-    "of these, of blocks that were dropped to begin anew, by the mean of lanes, and notices") \
-  X(memory_instructions, "warp instructions", "issued to the load/store unit")                \
-  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")              \
-  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")              \
-  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")          \
-  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")             \
-  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")      \
-  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                           \
-  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                  \
-  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                  \
-  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                   \
-  X(shared_accesses, "warp instructions", "shared memory instructions")                       \
-  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                      \
-  X(constant_accesses, "warp instructions", "loads of constants and parameters")              \
-  X(barriers, "warp instructions", "barrier arrivals")                                        \
-  X(requests_sent, "packets", "requests sent to the interconnect")                            \
-  X(atomics, "operations", "global atomic operations, by lanes")                              \
+#define GPUMUX_KERNEL_COUNTERS(X)                                                                         \
+  X(warp_instructions, "warp instructions", "issued")                                                     \
+  X(thread_instructions, "thread instructions", "issued, by active lanes")                                \
+  X(sp_thread_instructions, "thread instructions", "of these, executed by SP units")                      \
+  X(int_thread_instructions, "thread instructions", "by INT units")                                       \
+  X(dp_thread_instructions, "thread instructions", "by DP units")                                         \
+  X(sfu_thread_instructions, "thread instructions", "by SFU units")                                       \
+  X(tensor_thread_instructions, "thread instructions", "by tensor units")                                 \
+  X(memory_thread_instructions, "thread instructions", "by the load/store unit")                          \
+  X(control_thread_instructions, "thread instructions", "by no unit: branches, barriers, exits")          \
+  X(uniform_thread_instructions, "thread instructions", "by the uniform datapath")                        \
+  X(register_reads, "warp registers", "32-bit registers of a warp, read as operands")                     \
+  X(register_writes, "warp registers", "32-bit registers of a warp, written by instructions")             \
+  X(discarded_thread_instructions, "thread instructions",                                                 \
+    "of thread_instructions, those of blocks that were dropped to begin anew, by the mean of lanes, and " \
+    "notices")                                                                                            \
+  X(memory_instructions, "warp instructions", "issued to the load/store unit")                            \
+  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")                          \
+  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")                          \
+  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")                      \
+  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")                         \
+  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")                  \
+  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                                       \
+  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                              \
+  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                              \
+  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                               \
+  X(shared_accesses, "warp instructions", "shared memory instructions")                                   \
+  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                                  \
+  X(constant_accesses, "warp instructions", "loads of constants and parameters")                          \
+  X(barriers, "warp instructions", "barrier arrivals")                                                    \
+  X(requests_sent, "packets", "requests sent to the interconnect")                                        \
+  X(request_flits, "flits", "of these requests")                                                          \
+  X(reply_flits, "flits", "of replies that have come back")                                               \
+  X(atomics, "operations", "global atomic operations, by lanes")                                          \
   X(blocks_completed, "thread blocks", "blocks that ran to their end")
 
 GPUMUX_COUNTER_STRUCT(
@@ -51,17 +66,28 @@ GPUMUX_COUNTER_STRUCT(
     [[nodiscard]] std::uint64_t useful_instructions() const {
       return thread_instructions - discarded_thread_instructions;
     } [[nodiscard]] std::uint64_t reservation_failures()
-        const { return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue; });
+        const { return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue; }
+    /// Thread instructions that units of this kind have executed.
+    std::uint64_t& by_unit(isa::Unit unit) {
+      return *(&sp_thread_instructions + static_cast<std::size_t>(unit));
+    } [[nodiscard]] std::uint64_t by_unit(isa::Unit unit)
+        const { return *(&sp_thread_instructions + static_cast<std::size_t>(unit)); });
+static_assert(offsetof(KernelCounters, uniform_thread_instructions) ==
+                  offsetof(KernelCounters, sp_thread_instructions) +
+                      sizeof(std::uint64_t) * static_cast<std::size_t>(isa::Unit::Uniform) &&
+              static_cast<unsigned>(isa::Unit::Uniform) + 1 == isa::kUnits);
 
 // Those of an application that memory partitions count.
 #define GPUMUX_MEMORY_COUNTERS(X)                                                                          \
   X(l2_accesses, "lines or sectors", "L2 accesses")                                                        \
+  X(l2_writes, "lines or sectors", "of these, by stores and atomics")                                      \
   X(l2_misses, "lines or sectors", "L2 accesses that missed (merged ones included)")                       \
   X(l2_writebacks, "lines or sectors", "dirty data evicted to DRAM")                                       \
   X(l2_wait_cycles, "core cycles", "requests' time from their arrival at a partition to their tag access") \
   X(dram_reads, "bursts", "column reads")                                                                  \
   X(dram_writes, "bursts", "column writes")                                                                \
   X(dram_row_hits, "bursts", "column commands to an open row")                                             \
+  X(dram_activates, "commands", "row activations, of whose request the row was opened for")                \
   X(dram_bytes, "bytes", "moved over the data bus")                                                        \
   X(dram_wait_clocks, "DRAM clocks", "requests' time from a channel's queue to their last column command")
 
@@ -89,7 +115,6 @@ GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
   X(atomics, "operations", "atomic operations performed")                                      \
   X(requests, "packets", "requests taken from the network")                                    \
   X(replies, "packets", "replies given to the network")                                        \
-  X(dram_activates, "commands", "row activations")                                             \
   X(dram_busy, "DRAM cycles", "data bus busy")
 /// With the sums over all applications.
 #define GPUMUX_PARTITION_COUNTERS(X) GPUMUX_MEMORY_COUNTERS(X) GPUMUX_OWN_PARTITION_COUNTERS(X)

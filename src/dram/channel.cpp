@@ -291,6 +291,7 @@ void Channel::count(AppId app, arch::MemoryCounters& counters) const {
   counters.dram_reads = of.read_bursts;
   counters.dram_writes = of.write_bursts;
   counters.dram_row_hits = bursts - of.row_misses;
+  counters.dram_activates = of.activates;
   counters.dram_bytes = bursts * burst_bytes_;
   counters.dram_wait_clocks = of.waited;
 }
@@ -298,7 +299,6 @@ void Channel::count(AppId app, arch::MemoryCounters& counters) const {
 void Channel::count(arch::PartitionCounters& counters) const {
   std::uint64_t bursts = 0;
   for (const Counts& of : counts_) bursts += of.read_bursts + of.write_bursts;
-  counters.dram_activates = activates_;
   counters.dram_busy =
       bursts * static_cast<std::uint64_t>(burst_whole_) + bursts * burst_fraction_ / clock_parts_;
 }

@@ -334,9 +334,9 @@ class Channel {
     std::uint64_t read_bursts = 0, write_bursts = 0;
     std::uint64_t row_misses = 0;  // bursts that were the first since their row was opened
     std::uint64_t waited = 0;      // clocks from arrivals to last bursts
+    std::uint64_t activates = 0;   // for its requests
   };
   std::array<Counts, kMaxApps> counts_{};
-  std::uint64_t activates_ = 0;
   std::vector<Command>* trace_ = nullptr;
   std::vector<Arrival>* request_trace_ = nullptr;
 };

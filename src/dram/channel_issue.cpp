@@ -185,10 +185,11 @@ void Channel::issue_row(std::uint32_t index, Tick now) {
 }
 
 void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
-  bank.open_row = entries_[bank.want].row;
+  const Entry& wanted = entries_[bank.want];
+  bank.open_row = wanted.row;
   open_banks_ |= std::uint64_t{1} << index;
   record(now, CommandKind::Activate, index, bank.open_row);
-  ++activates_;
+  ++counts_[wanted.app].activates;
   bank.fresh = true;
   bank.activate = now + rc_;
   bank.precharge = now + ras_;

@@ -137,6 +137,33 @@ ordered_json kernels_json(const RunResult& result, AppId app) {
   return kernels;
 }
 
+void add_energy(ordered_json& document, const RunResult& result) {
+  if (!result.energy) return;
+  const Energy& energy = *result.energy;
+  const auto parts = [](const DynamicEnergy& of) {
+    ordered_json out;
+#define GPUMUX_FIELD(field, meaning) out[#field] = of.field;
+    GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    return out;
+  };
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    document["apps"][i]["energy_joules"] = energy.apps[i].total();
+    document["apps"][i]["energy"] = parts(energy.apps[i]);
+  }
+  ordered_json& gpu = document["gpu"];
+  gpu["powered_sm_cycles"] = result.powered_sm_cycles;
+  gpu["energy_joules"] = energy.joules();
+  gpu["energy"] = parts(energy.gpu);
+#define GPUMUX_FIELD(field, meaning) gpu["energy"][#field] = energy.field;
+  GPUMUX_STATIC_COMPONENTS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  gpu["average_watts"] = energy.watts();
+  gpu["instructions_per_watt"] = optional_json(energy.instructions_per_watt());
+  document["metrics"]["energy_joules"] = energy.joules();
+  document["metrics"]["instructions_per_watt"] = optional_json(energy.instructions_per_watt());
+}
+
 }  // namespace
 
 void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelResult>& to) {
@@ -245,6 +272,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
                          {"antt", optional_json(metrics.antt)},
                          {"stp", optional_json(metrics.stp)},
                          {"fairness", optional_json(metrics.fairness)}};
+  add_energy(document, result);
   add_policy_report(document, result.policy_report);
   return document;
 }

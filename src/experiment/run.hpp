@@ -15,6 +15,7 @@
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
 #include "experiment/arrivals.hpp"
+#include "experiment/energy.hpp"
 #include "policy/observer.hpp"
 #include "policy/policy.hpp"
 #include "runtime/application.hpp"
@@ -138,6 +139,8 @@ struct RunResult {
   std::set<std::string> absent;
   double dram_bandwidth_utilization = 0;  // bytes moved / (peak bytes per second x simulated time)
   double alu_utilization = 0;             // occupied unit cycles / (units x cycles) of SP, INT, DP, SFU
+  std::uint64_t powered_sm_cycles = 0;    // cycles that SMs were powered: the sum over them
+  std::optional<Energy> energy;           // of a machine that says what events take
   arch::Series series;                    // of RunSpec::series
   std::optional<arch::Timeline> timeline;
   policy::Report policy_report;

@@ -161,6 +161,9 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   for (const isa::Unit unit : {isa::Unit::Sp, isa::Unit::Int, isa::Unit::Dp, isa::Unit::Sfu}) {
     units += config.units[static_cast<std::size_t>(unit)].count;
   }
+  result.powered_sm_cycles = result.cycles * config.sms;
+  result.energy =
+      energy(config, gpu.counter_table(result.apps.size()), result.cycles, result.powered_sm_cycles);
   if (result.cycles > 0) {
     result.dram_bandwidth_utilization =
         static_cast<double>(result.partitions.dram_bytes) / (config.dram_peak_bytes_per_second() * seconds);

@@ -250,8 +250,10 @@ inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   if (missing == 0) {
     if (output_full(tick)) return Outcome::NeedsOutput;
     used(way, mshr);
-    s_.of_app[request.app].l2_accesses += units(request.sectors);
+    arch::MemoryCounters& counters = s_.of_app[request.app];
+    counters.l2_accesses += units(request.sectors);
     if (request.kind == RequestKind::Atomic) {
+      counters.l2_writes += units(request.sectors);
       tags_.line(way).dirty |= need;
       tag_free_ = tick + beats(request.data_bytes);
       start_atomic(index, tick);
@@ -273,6 +275,7 @@ inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
   used(way, mshr);
   arch::MemoryCounters& counters = s_.of_app[request.app];
   counters.l2_accesses += units(request.sectors);
+  if (request.kind == RequestKind::Atomic) counters.l2_writes += units(request.sectors);
   counters.l2_misses += units(sectored_ ? missing : request.sectors);
   tag_free_ = tick + 1;
   return Outcome::Done;
@@ -311,6 +314,7 @@ Slice::Outcome Slice::access_write(RequestIndex index, std::uint32_t way, std::u
   used(way, mshr);
   arch::MemoryCounters& counters = s_.of_app[request.app];
   counters.l2_accesses += units(request.sectors);
+  counters.l2_writes += units(request.sectors);
   if ((need & ~valid) != 0) {
     counters.l2_misses += units(sectored_ ? static_cast<std::uint8_t>(need & ~valid) : request.sectors);
   }

@@ -26,6 +26,13 @@ void Gpu::check_conservation() const {
   for (unsigned app = 0; app < kMaxApps; ++app) {
     const arch::KernelCounters counters = app_counters(static_cast<AppId>(app));
     sent += counters.requests_sent;
+    std::uint64_t executed = 0;
+    for (unsigned unit = 0; unit < isa::kUnits; ++unit)
+      executed += counters.by_unit(static_cast<isa::Unit>(unit));
+    check(executed == counters.thread_instructions, "thread instructions of all units, and issued", executed,
+          counters.thread_instructions);
+    check(counters.request_flits >= counters.requests_sent, "flits of requests, and requests",
+          counters.request_flits, counters.requests_sent);
     check(counters.lsu_stall_cycles == counters.reservation_failures(), "LSU stalls, and their causes",
           counters.lsu_stall_cycles, counters.reservation_failures());
     check(counters.l1_misses <= counters.l1_accesses, "L1 misses and accesses", counters.l1_misses,
@@ -36,6 +43,8 @@ void Gpu::check_conservation() const {
   const arch::PartitionCounters memory = partition_counters();
   check(memory.requests <= sent, "requests taken and sent", memory.requests, sent);
   check(memory.replies <= memory.requests, "replies and requests", memory.replies, memory.requests);
+  check(memory.l2_writes <= memory.l2_accesses, "L2 writes and accesses", memory.l2_writes,
+        memory.l2_accesses);
   check(memory.l2_misses <= memory.l2_accesses, "L2 misses and accesses", memory.l2_misses,
         memory.l2_accesses);
   const std::uint64_t bursts = memory.dram_reads + memory.dram_writes;

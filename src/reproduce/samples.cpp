@@ -32,17 +32,28 @@ void add_run_counters(std::vector<std::string>& names) {
 }
 
 std::vector<std::string> run_names() {
-  std::vector<std::string> names = {
-      "cycles", "sms",         "applications",    "weighted_speedup",          "antt", "stp", "fairness",
-      "ipc",    "completions", "alu_utilization", "dram_bandwidth_utilization"};
+  std::vector<std::string> names = {"cycles",
+                                    "sms",
+                                    "applications",
+                                    "weighted_speedup",
+                                    "antt",
+                                    "stp",
+                                    "fairness",
+                                    "ipc",
+                                    "completions",
+                                    "alu_utilization",
+                                    "dram_bandwidth_utilization",
+                                    "energy_joules",
+                                    "average_watts",
+                                    "instructions_per_watt"};
   add_run_counters(names);
   return names;
 }
 
 std::vector<std::string> app_names() {
   std::vector<std::string> names = {
-      "cycles",         "sms",         "position",         "ipc",          "ipc_isolated",
-      "normalized_ipc", "completions", "first_completion", "active_cycles"};
+      "cycles",         "sms",         "position",         "ipc",           "ipc_isolated",
+      "normalized_ipc", "completions", "first_completion", "active_cycles", "energy_joules"};
   for (std::string& name : app_counters()) names.push_back(std::move(name));
   return names;
 }
@@ -59,6 +70,7 @@ void take_document(RunRecord& record) {
   for (const char* name : {"ipc", "completions", "alu_utilization", "dram_bandwidth_utilization"}) {
     record.run[name] = number(gpu.at(name));
   }
+  if (gpu.contains("average_watts")) record.run["average_watts"] = number(gpu["average_watts"]);
   for (const auto& [name, value] : document.at("metrics").items()) record.run[name] = number(value);
   const json& apps = document.at("apps");
   record.run["applications"] = static_cast<double>(apps.size());
@@ -67,6 +79,7 @@ void take_document(RunRecord& record) {
     numbers["position"] = static_cast<double>(i);
     for (const char* name : {"ipc", "ipc_isolated", "normalized_ipc"})
       numbers[name] = number(apps[i].at(name));
+    if (apps[i].contains("energy_joules")) numbers["energy_joules"] = number(apps[i]["energy_joules"]);
   }
 }
 

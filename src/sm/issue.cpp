@@ -80,7 +80,11 @@ Cycle Sm::State::next_event(Cycle from) const {
   const TimedInst& inst = kernel.table[record.pc];
   arch::KernelCounters& counter = *kernel.counters;
   ++counter.warp_instructions;
-  counter.thread_instructions += static_cast<std::uint64_t>(std::popcount(record.active));
+  const auto lanes = static_cast<std::uint64_t>(std::popcount(record.active));
+  counter.thread_instructions += lanes;
+  counter.by_unit(inst.unit) += lanes;
+  counter.register_reads += inst.num_reads;
+  counter.register_writes += inst.num_writes;
   ++progress;
 
   const std::uint32_t delay = stage.book(scheduler, index, local, inst, now);

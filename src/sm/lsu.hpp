@@ -286,7 +286,9 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     if (sent == nullptr) return;
     if (shares_.sent(*sent)) retry(now);
     if (full && network_.room()) retry(now);
-    ++count(sent->kernel).requests_sent;
+    arch::KernelCounters& counter = count(sent->kernel);
+    ++counter.requests_sent;
+    counter.request_flits += sent->flits;
     ++progress_;
   } while (network_.next_send() <= now);
 }
@@ -336,6 +338,7 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   Request& request = network_.request(message.tag);
   ++progress_;
   network_.return_credits(message, request, now);
+  count(request.kernel).reply_flits += message.flits;
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||

@@ -20,7 +20,7 @@ namespace gpumux::sm {
 
 /// A bank reads `ports` registers of a warp per cycle. Reads of one instruction that find a port happen in
 /// its issue cycle; those behind come later and delay execution by as many cycles. Latencies of the machine
-/// include the first read. Results that are written take turns of ports too (TimedInst::num_writes): behind
+/// include the first read. With `writes`, results take turns of ports too (TimedInst::num_writes): behind
 /// the reads of their own instruction, though they come later.
 ///
 /// Without config.sm.collectors_wait, collectors are held for the reads alone, and an instruction issues only
@@ -106,7 +106,7 @@ class OperandCollector {
       free = at + 1;
       last = std::max(last, at);
     }
-    for (unsigned i = 0; i < inst.num_writes; ++i) {
+    for (unsigned i = 0; writes_ && i < inst.num_writes; ++i) {
       std::uint64_t& free = bank_free_[(inst.slot[inst.num_dst - 1U - i] + warp) % bank_free_.size()];
       free = std::min(std::max(now * ports_, free) + 1, now * ports_ + kMostOwed);
     }

@@ -24,12 +24,13 @@ void TimingTable::collect(TimedInst& inst, std::uint32_t operands, std::uint32_t
   const auto destinations = std::min(operands - sources, static_cast<std::uint32_t>(border - first));
   inst.first_read = static_cast<std::uint8_t>(inst.num_dst - destinations);
   inst.num_reads = static_cast<std::uint8_t>(sources + destinations);
-  if (writes_) inst.num_writes = static_cast<std::uint8_t>(border - first);
+  inst.num_writes = static_cast<std::uint8_t>(border - first);
   std::vector<std::uint8_t> reads(banks, 0);
   std::vector<std::uint8_t> writes(banks, 0);
   for (unsigned i = 0; i < inst.num_reads; ++i)
     inst.most_reads = std::max(inst.most_reads, ++reads[inst.slot[inst.first_read + i] % banks]);
-  for (unsigned i = 0; i < inst.num_writes; ++i) ++writes[inst.slot[inst.num_dst - 1U - i] % banks];
+  for (unsigned i = 0; writes_ && i < inst.num_writes; ++i)
+    ++writes[inst.slot[inst.num_dst - 1U - i] % banks];
   constexpr std::uint8_t kMost = 0xf;
   for (unsigned lane = 0; lane < 8; ++lane) {
     if (lane >= banks && 8 % banks != 0) break;

@@ -26,8 +26,7 @@ struct alignas(64) TimedInst {
   std::uint8_t first_read = 0;  // registers collected as operands: the slots from this one on,
   std::uint8_t num_reads = 0;   // so many
   std::uint8_t most_reads = 0;  // of them in one register bank
-  std::uint8_t num_writes =
-      0;  // with config.sm.register_writes: registers written, the last slots before num_dst
+  std::uint8_t num_writes = 0;  // registers written, the last slots before num_dst
   std::uint8_t access_bytes = 0;
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;

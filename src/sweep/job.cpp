@@ -205,6 +205,10 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   const ordered_json document = ordered_json::parse(row.document);
   result.dram_bandwidth_utilization = document.at("gpu").at("dram_bandwidth_utilization").get<double>();
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
+  result.powered_sm_cycles =
+      document.at("gpu").value("powered_sm_cycles", std::uint64_t{result.cycles} * result.sms);
+  if (!result.absent.contains("gpu.register_reads"))  // as old as what energy counts besides
+    result.energy = experiment::energy(spec.machine, table, result.cycles, result.powered_sm_cycles);
   result.policy_report = experiment::read_policy_report(document);
   for (std::size_t i = 0; i < result.apps.size(); ++i) {
     const ordered_json& entry = document.at("apps").at(i);

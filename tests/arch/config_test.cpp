@@ -172,6 +172,27 @@ TEST(MachineFile, PointsAtWhatIsWrong) {
   starts(message_of("name = \"\"\n"), "gpu.toml:1:8: error: 'name' is empty");
 }
 
+TEST(MachineFile, SaysTheEnergyOfEveryEventOrOfNone) {
+  EXPECT_FALSE(parse_machine("sms = 2", "gpu.toml").energy.known());
+  EXPECT_EQ(message_of("[energy]\nsp = 1\nl1 = 2\n"),
+            "gpu.toml:3:6: error: energy.l1 is given and energy.instruction is not: [energy] has all of its "
+            "keys, or none");
+  EXPECT_EQ(message_of("sms = 2", {"energy.sp=5"}),
+            "--set energy.sp=5: error: energy.sp is given and energy.instruction is not: [energy] has all of "
+            "its keys, or none");
+  EXPECT_EQ(parse_machine("base = \"v100\"\n[energy]\nsp = 5\n", "gpu.toml").energy.sp, 5);
+}
+
+TEST(Presets, SayWhatEventsTake) {
+  for (const std::string& name : machine_names()) {
+    const MachineConfig machine = load_machine(name);
+    EXPECT_TRUE(machine.energy.known()) << name;
+    EXPECT_GT(machine.energy.sm_watts, 0) << name;
+    EXPECT_EQ(machine.energy.tensor > 0, machine.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0)
+        << name;
+  }
+}
+
 TEST(MachineFile, ACircleOfBasesEnds) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/circle.toml";
@@ -255,6 +276,9 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "constant.line_size=96", "does not divide the 128 bytes of a line"},
         Contradiction{"dai18-maxwell", "l1.mshr_merges=256", "it must be 1 to 255 requests"},
         Contradiction{"v100", "l2.mshr_entries=65535", "it must be 1 to 65534 entries"},
+        Contradiction{"dai18-maxwell", "energy.sp=-1", "it must be 0 to 1000000 pJ"},
+        Contradiction{"dai18-maxwell", "energy.sm_watts=101", "it must be 0 to 100 W"},
+        Contradiction{"dai18-maxwell", "energy.l3=1", "unknown key in [energy] 'l3'"},
         Contradiction{"dai18-maxwell", "sm.nothing=1", "unknown key in [sm] 'nothing'; known: "},
         Contradiction{"dai18-maxwell", "l1.siz=1", "did you mean 'size'?"},
         Contradiction{"dai18-maxwell", "sms", "write KEY=VALUE"},

@@ -365,6 +365,7 @@ class ReferencePartition {
       if (reserved(s, *line)) count(Event::HitOfAReservedLine);
       line->used = ++uses_;
       of_app_[request.app].l2_accesses += units(request.sectors);
+      if (request.kind == Kind::Atomic) of_app_[request.app].l2_writes += units(request.sectors);
       if (request.kind == Kind::Atomic) {
         line->dirty |= need;
         s.tags_free = tick + beats(request.data_bytes);
@@ -389,6 +390,7 @@ class ReferencePartition {
     line = find(set, request.line);
     if (line != nullptr) line->used = ++uses_;
     of_app_[request.app].l2_accesses += units(request.sectors);
+    if (request.kind == Kind::Atomic) of_app_[request.app].l2_writes += units(request.sectors);
     of_app_[request.app].l2_misses += units(missing);
     s.tags_free = tick + 1;
     return Stall::None;
@@ -425,6 +427,7 @@ class ReferencePartition {
     }
     if (line != nullptr) line->used = ++uses_;
     of_app_[request.app].l2_accesses += units(request.sectors);
+    of_app_[request.app].l2_writes += units(request.sectors);
     if (missing != 0) of_app_[request.app].l2_misses += units(missing);
     s.tags_free = tick + beats(request.data_bytes);
     if (request.wants_reply) {
@@ -516,7 +519,7 @@ class ReferencePartition {
     channel_.step(static_cast<dram::Tick>(dram_tick_), commands, completions);
     for (const dram::Command& command : commands) {
       if (command.kind == dram::CommandKind::Activate) {
-        ++counters_.dram_activates;
+        ++of_app_[app_of(command.row)].dram_activates;
         fresh_[command.bank] = true;
       }
       const bool read = command.kind == dram::CommandKind::Read;
