@@ -43,7 +43,7 @@ completed() {  # WORD...: the last one is completed
 [[ $(completed gpumux sw) == sweep ]] || fail "gpumux sw: $(completed gpumux sw)"
 [[ $(completed gpumux run --mach) == --machine ]] || fail "--mach: $(completed gpumux run --mach)"
 [[ $(completed gpumux run --machine dai18) == *dai18-maxwell* ]] || fail "machines: $(completed gpumux run --machine dai18)"
-[[ $(completed gpumux run --policy sp) == spatial ]] || fail "policies: $(completed gpumux run --policy sp)"
+[[ $(completed gpumux run --policy spat) == spatial ]] || fail "policies: $(completed gpumux run --policy spat)"
 [[ $(completed gpumux run hots) == hotspot ]] || fail "apps: $(completed gpumux run hots)"
 [[ $(completed gpumux list p) == policies ]] || fail "list: $(completed gpumux list p)"
 
