@@ -1,6 +1,9 @@
 // `gpumux sweep` and `gpumux export`, from the outside: killed, interrupted, without room, and with bad
 // input.
+#include <algorithm>
+
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "sweep_fixture.hpp"
 
 namespace gpumux::test {
@@ -92,7 +95,19 @@ TEST_F(Sweep, ExportsCsv) {
   ASSERT_EQ(gpumux({"export", "a.sqlite", "a.csv", "--csv"}).code, 0);
   EXPECT_EQ(read_file(path("a.csv")), o.out);
   ASSERT_EQ(gpumux({"export", "--json", "a.sqlite", "a.json"}).code, 0);
-  EXPECT_EQ(json::parse(read_file(path("a.json")))["schema"], "gpumux.results/1");
+  const json exported = json::parse(read_file(path("a.json")));
+  EXPECT_EQ(exported["schema"], "gpumux.results/1");
+  // Energy, which has no columns in the database.
+  const std::vector<std::string> table = split(o.out, '\n');
+  const std::vector<std::string> names = split(table[0], ','), first = split(table[1], ',');
+  const auto cell = [&](std::string_view name) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    return at == names.end() ? -1 : std::stod(first.at(static_cast<std::size_t>(at - names.begin())));
+  };
+  const json& run = exported["runs"][0]["result"];
+  EXPECT_DOUBLE_EQ(cell("gpu_energy_joules"), run["gpu"]["energy_joules"].get<double>());
+  EXPECT_DOUBLE_EQ(cell("instructions_per_watt"), run["gpu"]["instructions_per_watt"].get<double>());
+  EXPECT_DOUBLE_EQ(cell("energy_joules"), run["apps"][0]["energy_joules"].get<double>());
 }
 
 TEST_F(Sweep, KilledAtRandomItEndsWithTheSameRows) {
