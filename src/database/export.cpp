@@ -105,11 +105,29 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
 void export_csv(Connection& connection, const Sink& sink) {
   const ReadTransaction snapshot(connection);
   check_readable(connection);
-  std::vector<std::string> cells = {
-      "hash",        "machine",      "overrides",      "policy",           "seed",
-      "cycle_limit", "state",        "cycles",         "weighted_speedup", "antt",
-      "stp",         "fairness",     "gpu_energy_joules", "instructions_per_watt", "apps", "position",
-      "app", "ipc",         "ipc_isolated", "normalized_ipc", "energy_joules", "wall_seconds",     "error"};
+  std::vector<std::string> cells = {"hash",
+                                    "machine",
+                                    "overrides",
+                                    "policy",
+                                    "seed",
+                                    "cycle_limit",
+                                    "state",
+                                    "cycles",
+                                    "weighted_speedup",
+                                    "antt",
+                                    "stp",
+                                    "fairness",
+                                    "gpu_energy_joules",
+                                    "instructions_per_watt",
+                                    "apps",
+                                    "position",
+                                    "app",
+                                    "ipc",
+                                    "ipc_isolated",
+                                    "normalized_ipc",
+                                    "energy_joules",
+                                    "wall_seconds",
+                                    "error"};
   const std::size_t first_counter = cells.size();
   std::map<std::int64_t, std::size_t> columns;  // of counters by id
   Statement names = connection.prepare("SELECT id, name FROM counters WHERE scope = 'app' ORDER BY id");
@@ -124,9 +142,12 @@ void export_csv(Connection& connection, const Sink& sink) {
   Statement rows = connection.prepare(
       "SELECT r.hash, m.name, (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value "
       "FROM overrides WHERE run_id = r.id ORDER BY position)), r.policy, r.seed, r.cycle_limit, r.state, "
-      "r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, json_extract(CASE WHEN json_valid(r.result) THEN r.result END, '$.gpu.energy_joules'), "
-      "json_extract(CASE WHEN json_valid(r.result) THEN r.result END, '$.gpu.instructions_per_watt'), (SELECT count(*) FROM apps WHERE run_id = r.id), "
-      "a.position, a.app, a.ipc, a.ipc_isolated, a.normalized_ipc, json_extract(CASE WHEN json_valid(r.result) THEN r.result END, '$.apps[' || "
+      "r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, json_extract(CASE WHEN json_valid(r.result) "
+      "THEN r.result END, '$.gpu.energy_joules'), "
+      "json_extract(CASE WHEN json_valid(r.result) THEN r.result END, '$.gpu.instructions_per_watt'), "
+      "(SELECT count(*) FROM apps WHERE run_id = r.id), "
+      "a.position, a.app, a.ipc, a.ipc_isolated, a.normalized_ipc, json_extract(CASE WHEN "
+      "json_valid(r.result) THEN r.result END, '$.apps[' || "
       "a.position || '].energy_joules'), r.wall_seconds, r.error, r.id "
       "FROM runs r JOIN machines m ON m.id = r.machine_id JOIN apps a ON a.run_id = r.id "
       "ORDER BY r.id, a.position");

@@ -10,8 +10,8 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "experiment/goal.hpp"
 #include "base/types.hpp"
+#include "experiment/goal.hpp"
 #include "sweep/sweep_table.hpp"
 
 namespace gpumux::sweep {

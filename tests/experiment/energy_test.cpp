@@ -176,7 +176,8 @@ TEST(EnergyOfRuns, ChangesNothingElse) {
   json with = document_of(simulate(spec));
   spec.machine.energy = {};
   json without = document_of(simulate(spec));
-  for (const char* key : {"powered_sm_cycles", "energy_joules", "energy", "average_watts", "instructions_per_watt"})
+  for (const char* key :
+       {"powered_sm_cycles", "energy_joules", "energy", "average_watts", "instructions_per_watt"})
     EXPECT_EQ(with["gpu"].erase(key), 1U) << key;
   for (json& app : with["apps"]) EXPECT_EQ(app.erase("energy_joules") + app.erase("energy"), 2U);
   EXPECT_EQ(with["metrics"].erase("energy_joules") + with["metrics"].erase("instructions_per_watt"), 2U);

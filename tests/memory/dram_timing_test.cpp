@@ -287,7 +287,9 @@ TEST(DramTiming, CountersOfTheDiagram) {
   EXPECT_EQ(counters.dram_wait_clocks, waited);
   arch::MemoryCounters other;
   s.channel.count(1, other);
-  EXPECT_EQ(other.dram_reads + other.dram_writes + other.dram_activates + other.dram_bytes + other.dram_wait_clocks, 0U);
+  EXPECT_EQ(
+      other.dram_reads + other.dram_writes + other.dram_activates + other.dram_bytes + other.dram_wait_clocks,
+      0U);
 }
 
 TEST(DramTiming, WriteWatermarks) {
