@@ -86,7 +86,8 @@ class MriGridding final : public KernelProgram {
     Random random(seed);
     const auto place = [&] {
       const std::uint32_t parts = size_ * 64;
-      return static_cast<float>((random.below(parts) + random.below(parts)) / 2) / 64.0F;
+      const std::uint32_t middle = (random.below(parts) + random.below(parts)) / 2;
+      return static_cast<float>(middle) / 64.0F;
     };
     for (std::uint32_t i = 0; i < count_; ++i)
       samples_.push_back({place(), place(), place(), random.uniform(-1.0F, 1.0F), random.uniform(-1.0F, 1.0F),
