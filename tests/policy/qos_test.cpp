@@ -179,7 +179,8 @@ TEST(HillClimbing, WhoHasToSpareGivesOne) {
 constexpr workload::BlockResources kBlock = {256, 16, 0};
 
 struct Sharing {
-  explicit Sharing(const std::string& text, std::vector<std::optional<double>> goals = {100.0, std::nullopt})
+  explicit Sharing(const std::string& text,
+                   const std::vector<std::optional<double>>& goals = {100.0, std::nullopt})
       : control(4), policy(create(parse_choice(text))) {
     control.config_.sm = arch::load_machine("wang17-16sm").sm;
     policy->use_goals(goals);
