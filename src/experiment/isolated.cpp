@@ -70,7 +70,7 @@ class KernelTime final : public policy::Observer {
     last_ = std::max(last_, at);
   }
   void kernel_ended(const policy::View&, const policy::RunningKernel&) override {
-    if (--kernels_ == 0) cycles_ += last_ - since_;
+    if (--kernels_ == 0) cycles_ += std::max(last_, since_) - since_;  // killed: perhaps no block has ended
   }
   void run_ended(const policy::Probes& probes) override {
     if (kernels_ > 0) cycles_ += probes.now() - since_;
