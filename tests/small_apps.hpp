@@ -10,6 +10,15 @@
 
 namespace gpumux::test {
 
+/// Instrumented code is some ten times slower: such builds run loops over whole runs less often.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33",
                                              "add:loops=2,blocks=40",
                                              "atax:nx=300,ny=270",
@@ -22,7 +31,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "kmeans:points=1000,features=9",
                                              "lbm:nx=40,ny=9,nz=7",
                                              "lud:size=64",
-                                             "mri-gridding:size=16,samples=500",
+                                             "mri-gridding:size=16,samples=200",
                                              "mri-q:voxels=3072,samples=40",
                                              "pathfinder:columns=2000,rows=11,pyramid=4",
                                              "sgemm:m=128,n=64,k=16",

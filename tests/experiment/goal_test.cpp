@@ -129,7 +129,7 @@ TEST(Goals, AreTheSameHoweverTheyAreSimulated) {
        {"qos-naive", "qos-history", "qos-elastic", "qos-rollover", "qos-rollover-time", "spart",
         "qos-elastic:timer=gpu,pending=sm", "qos-rollover:debt=keep,preempt=ideal"}) {
     SCOPED_TRACE(policy);
-    RunSpec spec = spec_of({with_goal(kMemory, "70%"), kCompute, with_goal(kCompute, "40%")}, policy, 80'000);
+    RunSpec spec = spec_of({with_goal(kMemory, "70%"), kCompute, with_goal(kCompute, "40%")}, policy, 24'000);
     const std::string first = figures(simulate(spec));
     spec.threads = 3;
     EXPECT_EQ(first, figures(simulate(spec))) << "three threads";
