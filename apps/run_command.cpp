@@ -67,6 +67,7 @@ struct Options {
   bool quiet = false;
   ProgressMode progress = ProgressMode::Auto;
   bool no_skip = false;
+  std::string ledger = "auto";
   std::string json;
   std::string stats;
   std::optional<std::uint64_t> series;
@@ -142,6 +143,10 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
   app.add_option("--progress", progress, kProgressHelp);
+  app.add_option(
+         "--ledger", options.ledger,
+         "take down who waited for whom, and where: on, off, or auto, for applications with goals [auto]")
+      ->check(CLI::IsMember({"on", "off", "auto"}));
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
   std::vector<std::string> value_options;
@@ -349,6 +354,10 @@ int run_command(Arguments args) {
   spec.threads = options.threads;
   spec.verify = options.verify;
   spec.no_skip = options.no_skip;
+  spec.ledger =
+      options.ledger == "on" ||
+      (options.ledger == "auto" && std::any_of(spec.apps.begin(), spec.apps.end(),
+                                               [](const auto& of) { return of.arrivals.goal.has_value(); }));
   spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
   spec.series =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/percentile.hpp"
+#include "experiment/ledger.hpp"
 #include "table.hpp"
 
 namespace gpumux::cli {
@@ -182,7 +183,8 @@ std::string run_text(const Report& report, const View& view) {
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),
                      number(report.metrics.stp, 4), number(report.metrics.fairness, 4));
-  out += partition_line(r) + preemption_line(r) + request_lines(r) + goal_lines(r);
+  out +=
+      partition_line(r) + preemption_line(r) + request_lines(r) + goal_lines(r) + experiment::ledger_lines(r);
   const arch::PartitionCounters& p = r.partitions;
   const double ipc =
       r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);

@@ -37,14 +37,18 @@ struct Counter {
 
 struct CounterTable {
   CounterTable() = default;
-  explicit CounterTable(std::size_t applications)
-      : apps(applications), memory(applications), pairs(applications * applications) {}
+  explicit CounterTable(std::size_t applications, bool has_ledger = false)
+      : apps(applications),
+        memory(applications),
+        pairs(applications * applications),
+        ledger(has_ledger ? applications : 0) {}
 
   std::vector<KernelCounters> apps;    // by AppId; sums over SMs and kernels
   std::vector<MemoryCounters> memory;  // by AppId; sums over partitions
   SchedulerCounters schedulers;
   PartitionCounters partitions;
-  std::vector<PairCounters> pairs;  // victim * applications + culprit
+  std::vector<PairCounters> pairs;        // victim * applications + culprit
+  std::vector<LedgerAppCounters> ledger;  // by AppId; empty: the run keeps no ledger
 
   [[nodiscard]] const PairCounters& pair(std::size_t victim, std::size_t culprit) const {
     return pairs[victim * apps.size() + culprit];
@@ -53,8 +57,9 @@ struct CounterTable {
   void subtract(const CounterTable& other);
 };
 
-/// Calls visit(counter, value) for each row, in an order that depends on the number of applications alone. Of
-/// a table that is not const, values may be set, but for those of Scope::Gpu, which are sums.
+/// Calls visit(counter, value) for each row, in an order that depends on the number of applications and on
+/// whether there is a ledger. Of a table that is not const, values may be set, but for those of Scope::Gpu,
+/// which are sums.
 template <typename Table, typename Visit>
 void for_each_counter(Table&& table, const Visit& visit) {
   const std::size_t apps = table.apps.size();
@@ -68,15 +73,23 @@ void for_each_counter(Table&& table, const Visit& visit) {
     constexpr std::size_t culprit = 0;
     GPUMUX_MEMORY_COUNTERS(GPUMUX_VISIT)
   };
-  const auto pair = [&visit](std::size_t app, std::size_t culprit, auto& counters) {
+  const auto pair = [&visit, &table](std::size_t app, std::size_t culprit, auto& counters) {
     constexpr Scope scope = Scope::Pair;
     GPUMUX_PAIR_COUNTERS(GPUMUX_VISIT)
+    if (table.ledger.empty() || app == culprit) return;
+    GPUMUX_LEDGER_COUNTERS(GPUMUX_VISIT)
+  };
+  const auto ledger = [&visit](std::size_t app, auto& counters) {
+    constexpr Scope scope = Scope::App;
+    constexpr std::size_t culprit = 0;
+    GPUMUX_LEDGER_APP_COUNTERS(GPUMUX_VISIT)
   };
   KernelCounters issued;
   MemoryCounters moved;
   for (std::size_t i = 0; i < apps; ++i) {
     kernel(Scope::App, i, table.apps[i]);
     memory(Scope::App, i, table.memory[i]);
+    if (!table.ledger.empty()) ledger(i, table.ledger[i]);
     issued.add(table.apps[i]);
     moved.add(table.memory[i]);
   }
@@ -103,6 +116,7 @@ inline void CounterTable::subtract(const CounterTable& other) {
   for (std::size_t i = 0; i < apps.size(); ++i) {
     apps[i].subtract(other.apps[i]);
     memory[i].subtract(other.memory[i]);
+    if (!ledger.empty()) ledger[i].subtract(other.ledger[i]);
   }
   schedulers.subtract(other.schedulers);
   partitions.subtract(other.partitions);

@@ -125,7 +125,39 @@ GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
 #define GPUMUX_PAIR_COUNTERS(X) \
   X(l2_evictions, "lines", "L2 lines of the victim that made place for lines of the culprit")
 
-GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_PAIR_COUNTERS);
+// The ledger of interference, in the same way: what the victim waited while a place served, or was held by,
+// the culprit, another application (docs/ledger.md). Zero where a run keeps no ledger.
+#define GPUMUX_LEDGER_COUNTERS(X)                                                                           \
+  X(issue_cycles, "scheduler cycles", "a warp of the victim could have issued when one of the culprit did") \
+  X(unit_cycles, "scheduler cycles",                                                                        \
+    "ready warps of the victim found their unit, or a full queue of the load/store unit, with the culprit") \
+  X(lsu_cycles, "instruction cycles", "memory instructions waited behind one of the culprit")               \
+  X(l1_entry_cycles, "instruction cycles",                                                                  \
+    "head of the LSU stalled, by the culprit's part of the MSHRs or of the miss queue")                     \
+  X(request_port_cycles, "request cycles", "requests waited behind the culprit's for the SM's port")        \
+  X(l2_queue_cycles, "request cycles", "requests waited behind the culprit's for the tags of their slice")  \
+  X(l2_entry_cycles, "request cycles", "head of a slice stalled, by the culprit's part of the MSHRs")       \
+  X(l2_line_cycles, "request cycles",                                                                       \
+    "time of requests beyond the tags for lines that the victim alone would have had, and the culprit "     \
+    "evicted")                                                                                              \
+  X(l2_extra_misses, "requests", "these")                                                                   \
+  X(dram_bank_clocks, "DRAM clocks", "requests waited while rows of the culprit were open in their bank")   \
+  X(dram_row_clocks, "DRAM clocks", "activations of a row that the victim had open before the culprit's")   \
+  X(dram_bus_clocks, "DRAM clocks", "requests with an open row waited while bursts of the culprit went")    \
+  X(reply_port_cycles, "request cycles", "replies waited behind the culprit's for a slice's or the SM's port")
+
+#define GPUMUX_ALL_PAIR_COUNTERS(X) GPUMUX_PAIR_COUNTERS(X) GPUMUX_LEDGER_COUNTERS(X)
+GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
+
+// Of an application, beside its ledger: what its waits are a part of.
+#define GPUMUX_LEDGER_APP_COUNTERS(X)                                                                     \
+  X(resident_scheduler_cycles, "scheduler cycles", "a scheduler had warps of the application")            \
+  X(memory_scheduler_cycles, "scheduler cycles",                                                          \
+    "of these, none issued, none could, and one waited for memory or for the load/store unit")            \
+  X(memory_instruction_cycles, "instruction cycles", "memory instructions' time from the LSU's queue on") \
+  X(lsu_queue_cycles, "instruction cycles", "of these, until the unit was through with their accesses")   \
+  X(request_cycles, "request cycles", "requests' time from the miss queue to their last reply")
+GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
 
 #undef GPUMUX_COUNTER_STRUCT
 #undef GPUMUX_COUNTER_FIELD

@@ -113,6 +113,8 @@ void Channel::push(const Request& request, Tick now) {
        .started = false,
        .app = request.app,
        .kernel = request.kernel};
+  if (ledger_) [[unlikely]]
+    note_arrival(index, request.charged, now);
   Bank& bank = banks_[place.bank];
   (bank.tail == kNone ? bank.head : entries_[bank.tail].next) = index;
   bank.tail = index;
@@ -262,6 +264,8 @@ bool Channel::update_drain() {
 void Channel::remove(std::uint16_t index, Tick now) {
   Entry& e = entries_[index];
   counts_[e.app].waited += static_cast<std::uint64_t>(now - e.arrived);
+  if (ledger_) [[unlikely]]
+    note_end(e, index);
   Bank& bank = banks_[e.bank];
   (e.previous == kNone ? bank.head : entries_[e.previous].next) = e.next;
   (e.next == kNone ? bank.tail : entries_[e.next].previous) = e.previous;

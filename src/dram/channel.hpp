@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "dram/address_map.hpp"
+#include "dram/channel_ledger.hpp"
 
 namespace gpumux::dram {
 
@@ -27,6 +29,7 @@ struct Request {
   bool write = false;
   AppId app = 0;
   arch::KernelSlot kernel = 0;
+  bool charged = false;  // its whole time is in the ledger already
 };
 
 /// A request and the clock from which it can be served.
@@ -113,6 +116,10 @@ class Channel {
   /// Set the dram_* counters: of the application, and those that are of none.
   void count(AppId app, arch::MemoryCounters& counters) const;
   void count(arch::PartitionCounters& counters) const;
+  /// From now on, before the first request, it keeps a ledger of who waits for whom.
+  void keep_ledger() { ledger_ = std::make_unique<ChannelLedger>(entries_.size(), banks_.size()); }
+  /// Sets the dram_* counters of a pair of applications.
+  void count(AppId victim, AppId culprit, arch::PairCounters& counters) const;
   /// Records every command, for tests; null: off.
   void set_trace(std::vector<Command>* trace) { trace_ = trace; }
   /// Records every request likewise.
@@ -253,6 +260,13 @@ class Channel {
   }
   void issue_row(std::uint32_t bank, Tick now);
   void activate(Bank& bank, std::uint32_t index, Tick now);
+  [[nodiscard]] std::uint64_t bursts_of(AppId app) const {
+    return counts_[app].read_bursts + counts_[app].write_bursts;
+  }
+  /// What the ledger takes down: a request has come, a row was opened, a request is through.
+  void note_arrival(std::uint16_t index, bool charged, Tick now);
+  void note_activation(std::uint32_t index, AppId opener, Tick now);
+  void note_end(const Entry& entry, std::uint16_t index);
   void precharge(Bank& bank, std::uint32_t index, Tick now);
   void issue_refresh_command();
   /// It is through with the command of clock `now`.
@@ -337,6 +351,7 @@ class Channel {
     std::uint64_t activates = 0;   // for its requests
   };
   std::array<Counts, kMaxApps> counts_{};
+  std::unique_ptr<ChannelLedger> ledger_;
   std::vector<Command>* trace_ = nullptr;
   std::vector<Arrival>* request_trace_ = nullptr;
 };

@@ -199,6 +199,8 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
   activation_ = (activation_ + 1) % 4;
   activate_ = now + rrd_;
   if (faw_ > 0) activate_ = std::max(activate_, activations_[activation_] + faw_);
+  if (ledger_) [[unlikely]]
+    note_activation(index, wanted.app, now);
   // What the row was opened for is the bank's oldest request.
   const std::uint64_t bit = std::uint64_t{1} << index;
   want_banks_ &= ~bit;

@@ -139,6 +139,7 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.verify = false;
   isolated.series = 0;
   isolated.timeline = false;
+  isolated.ledger = false;
   isolated.observers.clear();
   ArrivalSpec& arrivals = isolated.apps.front().arrivals;
   arrivals.goal.reset();

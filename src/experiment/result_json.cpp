@@ -7,6 +7,7 @@
 #include "base/dump_json.hpp"
 #include "base/percentile.hpp"
 #include "base/text.hpp"
+#include "experiment/ledger.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/policy_report.hpp"
 #include "experiment/series_output.hpp"
@@ -18,6 +19,14 @@ bool is_memory_counter(std::string_view name) {
 #define GPUMUX_FIELD(field, unit, description) \
   if (name == #field) return true;
   GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return false;
+}
+
+bool is_ledger_counter(std::string_view name) {
+#define GPUMUX_FIELD(field, unit, description) \
+  if (name == #field) return true;
+  GPUMUX_LEDGER_APP_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   return false;
 }
@@ -59,6 +68,7 @@ arch::CounterTable counter_table(const RunResult& result) {
   table.schedulers = result.schedulers;
   table.partitions = result.partitions;
   table.pairs = result.pairs;
+  table.ledger = result.ledger;
   return table;
 }
 
@@ -72,6 +82,7 @@ void add_table(ordered_json& document, const RunResult& result) {
     if (lacks(result, c)) return;
     const std::string name(c.name);
     if (c.scope == Scope::App && is_memory_counter(name)) document["apps"][c.app]["memory"][name] = value;
+    if (c.scope == Scope::App && is_ledger_counter(name)) document["apps"][c.app]["ledger"][name] = value;
     if (c.scope == Scope::Schedulers) document["gpu"]["scheduler_cycles"][name] = value;
     if (c.scope == Scope::Partitions) document["gpu"]["memory"][name] = value;
     if (c.scope != Scope::Pair) return;
@@ -80,6 +91,17 @@ void add_table(ordered_json& document, const RunResult& result) {
       pairs.push_back({{"victim", c.app}, {"culprit", c.culprit}});
     pairs.back()[name] = value;
   });
+}
+
+/// Parts of applications' cycles, by pair and place.
+void add_ledger(ordered_json& document, const RunResult& result) {
+  if (result.ledger.empty()) return;
+  ordered_json& ledger = document["ledger"] = ordered_json::array();
+  for (const LostCycles& lost : lost_cycles(result))
+    ledger.push_back({{"victim", lost.victim},
+                      {"culprit", lost.culprit},
+                      {"place", ledger_places()[lost.place].name},
+                      {"lost_share", lost.share}});
 }
 
 ordered_json requests_json(const RequestResult& requests) {
@@ -267,6 +289,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   gpu["alu_utilization"] = result.alu_utilization;
   document["gpu"] = std::move(gpu);
   add_table(document, result);
+  add_ledger(document, result);
 
   document["metrics"] = {{"weighted_speedup", optional_json(metrics.weighted_speedup)},
                          {"antt", optional_json(metrics.antt)},

@@ -63,6 +63,7 @@ struct RunSpec {
   bool no_skip = false;       // visit every window, also where nothing can happen (for tests)
   Cycle series = 0;           // core cycles of an interval of RunResult::series; 0: none
   bool timeline = false;      // make RunResult::timeline
+  bool ledger = false;        // keep the ledger of interference (experiment/ledger.hpp)
   bool device_output = true;  // what kernels print goes to standard output
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
@@ -133,7 +134,9 @@ struct RunResult {
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
   arch::PartitionCounters partitions;
-  std::vector<arch::PairCounters> pairs;  // as in arch::CounterTable
+  std::vector<arch::PairCounters> pairs;        // as in arch::CounterTable
+  double cycles_of_dram_clock = 1;              // core cycles
+  std::vector<arch::LedgerAppCounters> ledger;  // likewise; empty: none was kept
   /// Counters that a result which an older program wrote does not have, as "scope.name": left out of all
   /// output.
   std::set<std::string> absent;

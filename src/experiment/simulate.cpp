@@ -193,6 +193,7 @@ void set_counters(RunResult& result, const arch::CounterTable& table) {
   result.schedulers = table.schedulers;
   result.partitions = table.partitions;
   result.pairs = table.pairs;
+  result.ledger = table.ledger;
 }
 
 bool audit_by_default() {
@@ -238,8 +239,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
 
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.
-  const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()),
-                                          spec.timeline};
+  const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()), spec.timeline,
+                                          spec.ledger};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
   std::vector<arch::Instance> instances = policy->instances(config, spec.apps.size());
   machine::Gpu gpu(config, std::move(policy),
@@ -247,6 +248,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .no_skip = spec.no_skip,
                     .record = record,
                     .memory = memory,
+                    .ledger = spec.ledger,
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
                     .observers = spec.observers,
                     .instances = std::move(instances)});
@@ -273,6 +275,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.sms = spec.machine.sms;
   result.policy = spec.policy.text;
   result.seed = spec.seed;
+  result.cycles_of_dram_clock = config.clocks.core / config.clocks.dram;
   result.cycles = gpu.now();
   result.apps = programs.results(gpu.now());
   fill_totals(result, spec, gpu);

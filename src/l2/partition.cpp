@@ -397,8 +397,15 @@ arch::PartitionCounters Partition::counters() const {
   return all;
 }
 
-const arch::PairCounters& Partition::counters(AppId victim, AppId culprit) const {
-  return state_->shared.of_pair[victim][culprit];
+arch::PairCounters Partition::counters(AppId victim, AppId culprit) const {
+  arch::PairCounters counters = state_->shared.of_pair[victim][culprit];
+  state_->shared.channel.count(victim, culprit, counters);
+  return counters;
+}
+
+void Partition::keep_ledger() {
+  state_->shared.channel.keep_ledger();
+  for (Slice& slice : state_->slices) slice.keep_ledger();
 }
 
 bool Partition::idle() const {

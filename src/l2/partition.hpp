@@ -62,7 +62,9 @@ class Partition {
   /// Of all applications; of one; of a pair.
   [[nodiscard]] arch::PartitionCounters counters() const;
   [[nodiscard]] arch::MemoryCounters counters(AppId app) const;
-  [[nodiscard]] const arch::PairCounters& counters(AppId victim, AppId culprit) const;
+  [[nodiscard]] arch::PairCounters counters(AppId victim, AppId culprit) const;
+  /// From now on, before the first request, it keeps a ledger of who waits for whom.
+  void keep_ledger();
   [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;

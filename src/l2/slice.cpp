@@ -194,10 +194,14 @@ inline void Slice::access_head(std::uint64_t tick) {
   const RequestIndex head = approach_.front().request;
   const Cycle arrived = s_.pool[head].time;
   const AppId app = s_.pool[head].app;
+  if (ledger_) [[unlikely]]
+    note_head(head);
   const Outcome outcome = access(head, tick);
   head_unanswered_ = outcome == Outcome::NeedsOutput;
   if (outcome == Outcome::Done) {
     s_.of_app[app].l2_wait_cycles += next_core_ - arrived;
+    if (ledger_) [[unlikely]]
+      note_access(head);
     approach_.pop();
     departed_.push(next_core_);
     // Else requests may arrive before.
@@ -207,10 +211,12 @@ inline void Slice::access_head(std::uint64_t tick) {
     return;
   }
   if (outcome == Outcome::NeedsOutput) {
+    if (ledger_) [[unlikely]]
+      end_stall(next_core_);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
   } else {
     head_blocked_ = true;
-    stall(reservation_, tick);
+    stall_head(tick);
   }
 }
 
@@ -226,7 +232,9 @@ inline void Slice::foresee_block(std::uint64_t tick) {
   if (tags_.find(request.set, request.slice_line, request.app) != kNoWay) return;
   if (on_fill_ && mshrs_.find(request.slice_line, request.app) != kNoMshr) return;
   head_blocked_ = head_wants_room_ = head_is_absent_ = true;
-  stall(reservation_, then);
+  if (ledger_) [[unlikely]]
+    note_head(approach_.front().request);
+  stall_head(then);
 }
 
 inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
@@ -356,6 +364,8 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
     if (mshrs_.full()) return Outcome::NoMshr;
     if (!miss_room(entries)) return Outcome::NoMissQueue;
     mshr = mshrs_.take(request.slice_line, request.app);
+    if (ledger_) [[unlikely]]
+      note_register(request.app, true);
     Mshr& entry = mshrs_[mshr];
     entry.set = request.set;
     entry.kernel = request.kernel;
@@ -374,9 +384,12 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   }
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
-    queue_miss(
-        request.slice_line,
-        {.token = index_ << 16U | mshr, .sectors = sectors, .app = request.app, .kernel = request.kernel});
+    queue_miss(request.slice_line,
+               {.token = index_ << 16U | mshr,
+                .sectors = sectors,
+                .app = request.app,
+                .kernel = request.kernel,
+                .charged = ledger_ && ledger_->displaced_by != ledger::ShadowTags::kNobody});
   }
   return Outcome::Done;
 }
@@ -392,7 +405,7 @@ void Slice::evict(std::uint32_t way, AppId culprit) {
   if (line.dirty == 0) return;
   const AppId app = tags_.app(way);
   s_.of_app[app].l2_writebacks += units(line.dirty);
-  queue_miss(tags_.slice_line(way), {.sectors = line.dirty, .write = true, .app = app});
+  queue_miss(tags_.slice_line(way), {.sectors = line.dirty, .write = true, .app = app, .charged = true});
 }
 
 inline bool Slice::send_miss(std::uint64_t tick) {
@@ -502,7 +515,8 @@ void Slice::queue_victims() {
     const Victim victim = victims_.front();
     victims_.erase(victims_.begin());
     s_.of_app[victim.app].l2_writebacks += units(victim.dirty);
-    queue_miss(victim.slice_line, {.sectors = victim.dirty, .write = true, .app = victim.app});
+    queue_miss(victim.slice_line,
+               {.sectors = victim.dirty, .write = true, .app = victim.app, .charged = true});
     --mshrs_[victim.mshr].victims;
     retire_if_done(victim.mshr);
   }
@@ -511,6 +525,8 @@ void Slice::queue_victims() {
 inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
   if (entry.pending != 0 || entry.undrained != 0 || entry.victims != 0) return;
+  if (ledger_) [[unlikely]]
+    note_register(entry.app, false);
   mshrs_.release(mshr);
   head_blocked_ = false;
 }
@@ -522,6 +538,8 @@ inline void Slice::drain_ready(std::uint64_t tick) {
   const Request& request = s_.pool[index];
   const std::uint16_t mshr = request.mshr;
   --mshrs_[mshr].undrained;
+  if (ledger_) [[unlikely]]
+    note_drained(index, tick);
   if (request.kind == RequestKind::Atomic) {
     start_atomic(index, tick);
   } else {
@@ -595,6 +613,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   answer.kind = request.kind;
   answer.sectors = sectors & kAllSectors;
   answer.flits = s_.network.flits(bytes) & 0xfU;
+  const AppId app = request.app;
   s_.pool.release(index);
   GPUMUX_DCHECK(s_.owed > 0);
   --s_.owed;
@@ -602,26 +621,28 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   ++s_.progress;
   const Cycle ready = s_.l2_clock.to_core(tick);
   if (unsent_.empty() && s_.reply_credits >= answer.flits) {
-    send(answer, ready);
+    send(answer, app, ready);
   } else {
-    unsent_.push({answer, ready});
+    unsent_.push({answer, app, ready});
     note_wait();
   }
 }
 
-inline void Slice::send(arch::MemReply answer, Cycle ready) {
+inline void Slice::send(arch::MemReply answer, AppId app, Cycle ready) {
   s_.reply_credits -= answer.flits;
   const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
   answer.time = booking.last + s_.network.latency;
   s_.replies->push_back(answer);
   sending_.push(booking.first);
+  if (ledger_) [[unlikely]]
+    note_reply(app, ready, booking.last);
 }
 
 void Slice::credits_came(Cycle now) {
   while (!unsent_.empty() && s_.reply_credits >= unsent_.front().reply.flits) {
     const Unsent unsent = unsent_.front();
     unsent_.pop();
-    send(unsent.reply, std::max(unsent.ready, now));
+    send(unsent.reply, unsent.app, std::max(unsent.ready, now));
   }
   note_wait();
   if (output_.on && !sending_.empty()) wake(s_.l2_clock.tick_at(std::max(sending_.front(), now)));

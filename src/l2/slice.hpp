@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "l2/approach.hpp"
 #include "l2/mshr.hpp"
 #include "l2/request.hpp"
+#include "l2/slice_ledger.hpp"
 #include "l2/tags.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
@@ -77,6 +79,8 @@ class Slice {
  public:
   Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& shared);
 
+  /// From now on, before the first request, it keeps a ledger of who waits for whom.
+  void keep_ledger();
   /// A request's last flit is at the ejection port at its `time`. In order of (time, SM). step() has been
   /// called for all L2 cycles before, or there is room whatever it does.
   void arrive(RequestIndex request);
@@ -154,10 +158,26 @@ class Slice {
   void used(std::uint32_t way, std::uint16_t mshr);
   /// The way's line, if it has one, makes place for one of `culprit`.
   void displace(std::uint32_t way, AppId culprit) {
-    if (tags_.line(way).present()) ++s_.of_pair[tags_.app(way)][culprit].l2_evictions;
+    if (!tags_.line(way).present()) return;
+    ++s_.of_pair[tags_.app(way)][culprit].l2_evictions;
+    if (ledger_) [[unlikely]]
+      ledger_->shadow.evicted(tags_.app(way), tags_.slice_line(way), culprit);
   }
   void evict(std::uint32_t way, AppId culprit);
   void queue_miss(std::uint64_t slice_line, dram::Request request);
+  void stall_head(std::uint64_t tick) {
+    stall(reservation_, tick);
+    if (ledger_ && ledger_->stalled_since == kNever) [[unlikely]]
+      ledger_->stalled_since = s_.l2_clock.to_core(tick);
+  }
+  // slice_ledger.cpp: before the head's access, when it stalls, when it is through, when its data has come; a
+  // reply that goes.
+  void note_head(RequestIndex index);
+  void note_register(AppId app, bool taken);
+  void end_stall(Cycle now);
+  void note_access(RequestIndex index);
+  void note_drained(RequestIndex index, std::uint64_t tick);
+  void note_reply(AppId app, Cycle ready, Cycle last);
   void prefetch_next_fill() const;
   void complete_fill(const Fill& fill);
   std::uint32_t install_filled(Mshr& entry);
@@ -168,7 +188,7 @@ class Slice {
   void start_atomic(RequestIndex index, std::uint64_t tick);
   void finish_atomics(std::uint64_t tick);
   void reply(RequestIndex index, std::uint64_t tick);
-  void send(arch::MemReply reply, Cycle ready);
+  void send(arch::MemReply reply, AppId app, Cycle ready);
   [[nodiscard]] bool output_full(std::uint64_t tick);
   [[nodiscard]] bool miss_room(std::uint32_t entries) const {
     return misses_.empty() || misses_.size() + entries <= miss_capacity_;
@@ -236,6 +256,7 @@ class Slice {
   Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
   struct Unsent {
     arch::MemReply reply;
+    AppId app;
     Cycle ready;
   };
   Ring<Unsent> unsent_;  // replies without credits
@@ -256,6 +277,7 @@ class Slice {
   Stall reservation_;
   Stall controller_;
   Stall output_;
+  std::unique_ptr<SliceLedger> ledger_;
 };
 
 }  // namespace gpumux::l2

@@ -23,6 +23,7 @@ std::unique_ptr<policy::BlockScheduler> or_usual(std::unique_ptr<policy::BlockSc
 Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options)
     : config_(config),
       no_skip_(options.no_skip),
+      ledger_(options.ledger),
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
       parts_(config_, options.instances, options.threads, options.no_skip),
       work_(config_, parts_, std::move(options.instances)),
@@ -32,6 +33,8 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {
   if (mechanisms_.needs().block_drops) work_.keep_records();
+  for (std::uint32_t i = 0; ledger_ && i < parts_.sms(); ++i) parts_.sm(i).keep_ledger();
+  for (std::uint32_t i = 0; ledger_ && i < parts_.partitions(); ++i) parts_.partition(i).keep_ledger();
   if (!mechanisms_.memory().on() && !mechanisms_.memory().ways_on_demand) return;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(mechanisms_.memory());
 }
@@ -178,6 +181,13 @@ arch::PairCounters Gpu::pair_counters(AppId victim, AppId culprit) const {
   arch::PairCounters sum;
   for (std::uint32_t i = 0; i < parts_.partitions(); ++i)
     sum.add(parts_.partition(i).counters(victim, culprit));
+  for (std::uint32_t i = 0; ledger_ && i < parts_.sms(); ++i) sum.add(parts_.sm(i).counters(victim, culprit));
+  return sum;
+}
+
+arch::LedgerAppCounters Gpu::ledger_counters(AppId app) const {
+  arch::LedgerAppCounters sum;
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) sum.add(parts_.sm(i).ledger_counters(app));
   return sum;
 }
 

@@ -19,6 +19,7 @@ class Recorder final : public policy::Observer {
     Cycle series_interval = 0;  // core cycles; 0: no samples
     unsigned apps = 0;          // of the run
     bool timeline = false;
+    bool ledger = false;  // the run keeps one
   };
   /// `block_places`: of all SMs.
   Recorder(const Options& options, std::uint32_t block_places);

@@ -61,6 +61,8 @@ class Probes : public View {
   [[nodiscard]] virtual arch::PairCounters pair_counters(AppId /*victim*/, AppId /*culprit*/) const {
     return {};
   }
+  [[nodiscard]] virtual bool keeps_ledger() const { return false; }
+  [[nodiscard]] virtual arch::LedgerAppCounters ledger_counters(AppId) const { return {}; }
   [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters() const { return {}; }
   [[nodiscard]] virtual arch::PartitionCounters partition_counters() const { return {}; }
   /// Cycles that the load/store unit of the SM has stalled.
@@ -70,11 +72,12 @@ class Probes : public View {
 };
 
 inline arch::CounterTable Probes::counter_table(std::size_t applications) const {
-  arch::CounterTable table(applications);
+  arch::CounterTable table(applications, keeps_ledger());
   for (std::size_t i = 0; i < applications; ++i) {
     const auto app = static_cast<AppId>(i);
     table.apps[i] = app_counters(app);
     table.memory[i] = memory_counters(app);
+    if (keeps_ledger()) table.ledger[i] = ledger_counters(app);
     for (std::size_t j = 0; j < applications; ++j)
       table.pairs[i * applications + j] = pair_counters(app, static_cast<AppId>(j));
   }
@@ -118,6 +121,10 @@ class ForwardingControl : public Control {
   }
   [[nodiscard]] arch::PairCounters pair_counters(AppId victim, AppId culprit) const override {
     return inside_.pair_counters(victim, culprit);
+  }
+  [[nodiscard]] bool keeps_ledger() const override { return inside_.keeps_ledger(); }
+  [[nodiscard]] arch::LedgerAppCounters ledger_counters(AppId app) const override {
+    return inside_.ledger_counters(app);
   }
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
     return inside_.scheduler_counters();

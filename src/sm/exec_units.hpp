@@ -43,6 +43,11 @@ class ExecUnits {
     for (const Pool& pool : pools_)
       if (pool.count == 1 && std::has_single_bit(pool.users)) single_ |= pool.users;
   }
+  static constexpr std::size_t kPools = std::size_t{kMaxSchedulers} * isa::kUnits;
+  /// Number of the pool that the scheduler's units of this kind are in, below kPools.
+  [[nodiscard]] std::uint8_t pool(isa::Unit unit, std::uint32_t scheduler) const {
+    return pool_of_[index(scheduler, static_cast<unsigned>(unit))];
+  }
   /// Cycle from which a unit of this kind is free for the scheduler.
   [[nodiscard]] Cycle free_at(isa::Unit unit, std::uint32_t scheduler) const {
     return free_at_[scheduler][static_cast<std::size_t>(unit)];

@@ -87,6 +87,9 @@ template <typename Order, bool kControl, typename Pipes>
                                                     const Pipes& pipes) {
   using isa::Unit;
   const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
+  if constexpr (kControl) {
+    if (ledger_ != nullptr) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
+  }
   if (ready == 0) {
     next_try_[index] = kNever;
     scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
@@ -172,7 +175,7 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
     const Warp& warp = table_.warp(slot);
     const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
     if (to_other_units_ && inst.unit == before) return;
-    if (inst.unit == Unit::Memory && (kControl || !pipes.accepts(now))) return;
+    if (inst.unit == Unit::Memory && ((kControl && scheme_on_) || !pipes.accepts(now))) return;
     if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
     if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;
     if constexpr (kControl) memory_.forget(index, local, kernels_[warp.kernel].app);
@@ -181,10 +184,49 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
   }
 }
 
+template <typename Pipes>
+void IssueStage::note_turns(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
+                            AppId issuer, const Pipes& pipes) {
+  using isa::Unit;
+  using Turn = SmLedger::Turn;
+  SmLedger::SchedulerView& view = ledger_->schedulers[index];
+  const WarpMask alive = scheduler.alive();
+  const auto of_unit = [&](Unit unit) {
+    return scheduler.ready_unit[static_cast<std::size_t>(unit)] & ready;
+  };
+  ledger_->for_apps([&](AppId app) {
+    Turn& turn = view.turns[app];
+    const WarpMask mine = view.warps[app];
+    if ((mine & alive) == 0) {
+      turn = {};
+    } else if (app == issuer) {
+      turn = {Turn::Kind::Issues};
+    } else if ((mine & choice) != 0) {
+      turn = {Turn::Kind::Slot, issuer};
+    } else if ((mine & ready) != 0) {
+      // The first kind of unit that one of them waits for and another application has taken.
+      const AppId head = pipes.has_room() ? app : pipes.head_app();
+      turn = {(mine & of_unit(Unit::Memory)) != 0 ? Turn::Kind::Memory : Turn::Kind::Other};
+      for (unsigned u = 0; u < isa::kUnits; ++u) {
+        const auto unit = static_cast<Unit>(u);
+        const AppId user = unit == Unit::Memory ? head : ledger_->unit_user[units_.pool(unit, index)];
+        if (user == app || user == SmLedger::kNobody || (mine & of_unit(unit)) == 0) continue;
+        turn = {Turn::Kind::Unit, user};
+        break;
+      }
+    } else {
+      turn = {(mine & scheduler.waiting(Wait::Memory)) != 0 ? Turn::Kind::Memory : Turn::Kind::Other};
+    }
+  });
+}
+
 template <typename Order, bool kControl, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule_one(std::uint32_t index, Cycle now,
                                                             std::uint32_t later, Pipes& pipes) {
   Scheduler& scheduler = schedulers_[index];
+  if constexpr (kControl) {
+    if (ledger_ != nullptr) note_settled(index, now);
+  }
   scheduler.settle(now);
   const WarpMask choice = candidates<Order, kControl>(scheduler, index, now, pipes);
   if (choice == 0) {
@@ -200,7 +242,15 @@ template <typename Order, bool kControl, typename Pipes>
       rest<Order, kControl>(scheduler, index, now + 1, pipes);
       return;
     }
-    memory_.forget(index, local, kernels_[table_.warp(slot_of(index, local)).kernel].app);
+    const Warp& warp = table_.warp(slot_of(index, local));
+    const HotKernel& kernel = kernels_[warp.kernel];
+    if (ledger_ != nullptr) {
+      note_turns(scheduler, index, may_issue_now<Order, kControl>(scheduler, index), choice, kernel.app,
+                 pipes);
+      ledger_->count(index, interval_);
+      ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = kernel.app;
+    }
+    memory_.forget(index, local, kernel.app);
   } else {
     local = pick<Order>(scheduler, choice);
   }

@@ -58,6 +58,7 @@ void IssueStage::launched(const Block& block, bool open, Cycle start) {
     const Warp& warp = table_.warp(slot);
     scoreboard_.clear(slot);
     if (!warp.alive) continue;  // it exited before its block came here
+    if (ledger_ != nullptr) ledger_->came(warp.scheduler, warp.local, block.app);
     Scheduler& scheduler = schedulers_[warp.scheduler];
     scheduler.by_age.push_back(warp.local);
     const WarpMask bit = WarpMask{1} << warp.local;
@@ -101,14 +102,16 @@ Cycle IssueStage::results_at(const Block& block) const {
 void IssueStage::end(Cycle now) {
   next_try_.fill(kNever);
   next_try_of_all_ = kNever;
+  settle(now + 1);
   for (Scheduler& scheduler : schedulers_) {
-    scheduler.settle(now + 1);
     if (scheduler.since > now + 1) {  // the last issue's interval is not over
       scheduler.cycles[static_cast<std::size_t>(Reason::issued)] -= scheduler.since - (now + 1);
       scheduler.since = now + 1;
     }
     scheduler.reason = Reason::uncounted;
   }
+  if (ledger_ != nullptr)
+    for (SmLedger::SchedulerView& view : ledger_->schedulers) view.turns = {};
 }
 
 void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) {

@@ -19,6 +19,7 @@
 #include "sm/memory_control.hpp"
 #include "sm/scheduler.hpp"
 #include "sm/scoreboard.hpp"
+#include "sm/sm_ledger.hpp"
 #include "sm/timing_table.hpp"
 #include "sm/wake_wheel.hpp"
 
@@ -53,8 +54,13 @@ class IssueStage {
   }
   [[nodiscard]] const HotKernel& kernel(arch::KernelSlot kernel) const { return kernels_[kernel]; }
   /// A memory scheme decides who goes first to the load/store unit, or limits what is in flight.
-  void set_scheme(const arch::MemoryScheme& scheme) { memory_concerned_ = scheme.concerns_issue(); }
+  void set_scheme(const arch::MemoryScheme& scheme) {
+    memory_concerned_ = scheme.concerns_issue();
+    scheme_on_ = scheme.on();
+  }
   [[nodiscard]] bool memory_concerned() const { return memory_concerned_; }
+  /// Takes down who waits for whom. Only schedule() with kControl does.
+  void keep_ledger(SmLedger* ledger) { ledger_ = ledger; }
   /// A block has come: its warps wait for their first fetch. `open`: they may issue as far as the gate is
   /// concerned.
   void launched(const Block& block, bool open, Cycle start);
@@ -90,6 +96,7 @@ class IssueStage {
   ///
   ///   has_room()                   the load/store unit's queue has a place
   ///   accepts(now)                 and it takes one more instruction in this cycle
+  ///   head_app()                   whose its head is, while it has no place
   ///   issue(scheduler, index, local, now)   the warp issues its next record; calls book(), write_back() or
   ///                                memory_issued(), and follow() or place() in turn
   template <typename Order, bool kControl, typename Pipes>
@@ -171,7 +178,10 @@ class IssueStage {
   }
   /// Counts the cycles before `until`.
   void settle(Cycle until) {
-    for (Scheduler& scheduler : schedulers_) scheduler.settle(until);
+    for (std::uint32_t s = 0; s < count_; ++s) {
+      if (ledger_ != nullptr) note_settled(s, until);
+      schedulers_[s].settle(until);
+    }
   }
   /// Up to `now`.
   [[nodiscard]] arch::SchedulerCounters counters(Cycle now) const;
@@ -251,6 +261,17 @@ class IssueStage {
   /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
+  /// For the ledger: cycles before `until` are counted.
+  void note_settled(std::uint32_t scheduler, Cycle until) {
+    const Cycle since = schedulers_[scheduler].since;
+    if (until > since) ledger_->count(scheduler, until - since);
+  }
+  /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their turn and
+  /// their unit, and `choice` for their turn alone. `issuer`: whose turn it is.
+  template <typename Pipes>
+  void note_turns(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
+                  AppId issuer, const Pipes& pipes);
+
   static constexpr unsigned kUsualUnits = isa::kUnits - 1;
   static_assert(static_cast<unsigned>(isa::Unit::Uniform) == kUsualUnits);
   std::uint32_t count_;     // of schedulers
@@ -273,6 +294,8 @@ class IssueStage {
   ExecUnits units_;
   ResultBus result_bus_;
   MemoryControl& memory_;
+  bool scheme_on_ = false;
+  SmLedger* ledger_ = nullptr;
   Cycle memory_contended_ = kNever;  // several applications had memory instructions to offer in this cycle
 };
 

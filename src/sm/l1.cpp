@@ -225,8 +225,8 @@ void L1::limit_ways(AppId app, std::uint32_t ways) {
 }
 
 void L1::divide_mshrs(std::uint32_t each) {
-  GPUMUX_CHECK(divides_mshrs_ || mshrs_.in_use() == 0);
-  divides_mshrs_ = true;
+  GPUMUX_CHECK(counts_mshrs_ || mshrs_.in_use() == 0);
+  divides_mshrs_ = counts_mshrs_ = true;
   mshrs_each_ = each;
 }
 
@@ -322,7 +322,7 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room, App
     entry.place = place;
     entry.merges = 1;
     entry.app = app;
-    if (divides_mshrs_) [[unlikely]]
+    if (counts_mshrs_) [[unlikely]]
       ++mshrs_of_[app];
     mshr_at(place) = static_cast<std::uint16_t>(access.mshr);
     if (set != nullptr) way = insert(line, place, *set, app);
@@ -411,7 +411,7 @@ void L1::release(std::uint32_t mshr) {
     --sets_of_lines_[set_of(entry.line)].reserved;
     if (mask_at(place).valid == 0) drop(way);
   }
-  if (divides_mshrs_) [[unlikely]]
+  if (counts_mshrs_) [[unlikely]]
     --mshrs_of_[entry.app];
   mshrs_.give(mshr);
 }

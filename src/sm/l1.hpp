@@ -123,6 +123,9 @@ class L1 {
   void limit_ways(AppId app, std::uint32_t ways);
   /// From now on an application has at most so many MSHRs. Before the first access for the first time.
   void divide_mshrs(std::uint32_t each);
+  /// From now on applications' MSHRs are counted; before the first access.
+  void count_mshrs() { counts_mshrs_ = true; }
+  [[nodiscard]] const std::array<std::uint32_t, kMaxApps>& mshrs_of() const { return mshrs_of_; }
   /// Accesses are counted in sectors or lines.
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
     return sectored_ ? static_cast<std::uint32_t>(std::popcount(sectors)) : (sectors != 0 ? 1U : 0U);
@@ -252,6 +255,7 @@ class L1 {
   bool divides_ways_ = false;  // or limits them: lines have owners
   bool limits_ways_ = false;
   bool divides_mshrs_ = false;
+  bool counts_mshrs_ = false;
   std::uint32_t mshr_limit_;
   std::uint32_t merge_limit_;
   std::uint32_t sets_;

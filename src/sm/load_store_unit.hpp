@@ -18,6 +18,7 @@
 #include "sm/l1_shares.hpp"
 #include "sm/memory_ops.hpp"
 #include "sm/network_interface.hpp"
+#include "sm/sm_ledger.hpp"
 #include "sm/warp.hpp"
 #include "workload/stream.hpp"
 
@@ -56,6 +57,12 @@ class LoadStoreUnit {
         banks_(config.l1) {}
   LoadStoreUnit(const LoadStoreUnit&) = delete;
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
+
+  /// Takes down who waits for whom, from before the first access on.
+  void keep_ledger(SmLedger* ledger) {
+    ledger_ = ledger;
+    l1_.count_mshrs();
+  }
 
   // --- issue --------------------------------------------------------------------------------------
   /// The memory queue has a place (of config.sm.memory_queue),
@@ -179,6 +186,8 @@ class LoadStoreUnit {
   void queue_miss(std::uint32_t request, const MemoryOp& op, Cycle now) {
     last_miss_[op.kernel] = now;
     shares_.queued(op.app);
+    if (ledger_ != nullptr) [[unlikely]]
+      ++ledger_->queued[op.app];
     network_.queue_miss(request);
   }
   void next_op(Cycle now);
@@ -189,6 +198,8 @@ class LoadStoreUnit {
   void stall(Stall cause, Cycle now) {
     stall_ = cause;
     stall_since_ = now;
+    if (ledger_ != nullptr) [[unlikely]]
+      ledger_->stalls_for(cause == Stall::MissQueue ? ledger_->queued : l1_.mshrs_of());
   }
   void count_stall(Cycle now);
   /// What the unit waits for may be there.
@@ -235,6 +246,7 @@ class LoadStoreUnit {
   std::array<Cycle, arch::kMaxKernelSlots> last_miss_{};
   L1Shares shares_;
   L1Banks banks_;
+  SmLedger* ledger_ = nullptr;
 };
 
 template <typename Listener>

@@ -49,6 +49,8 @@ inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot,
 
 template <typename Listener>
 void LoadStoreUnit<Listener>::next_op(Cycle now) {
+  if (ledger_ != nullptr) [[unlikely]]
+    ledger_->left_head(std::max(busy_until_, now + 1));
   current_ = kNil;
   done_ = 0;
   next_ = queue_.empty() ? kNever : std::max({ops_[queue_.front()].start, busy_until_, now + 1});
@@ -62,6 +64,8 @@ void LoadStoreUnit<Listener>::count_stall(Cycle now) {
   if (controlled_) [[unlikely]]
     listener_.failed(op.app, cycles);
   stall_since_ = now;
+  if (ledger_ != nullptr) [[unlikely]]
+    ledger_->stalled += cycles;
   switch (stall_) {
     case Stall::None: return;
     case Stall::Line: counter.rsfail_line += cycles; break;
@@ -169,6 +173,10 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
     current_ = queue_.front();
     queue_.pop();
     listener_.room(ops_[current_].warp, now);
+    if (ledger_ != nullptr) [[unlikely]] {
+      ledger_->head_app = ops_[current_].app;
+      ledger_->head_start = ops_[current_].start;
+    }
   }
   const std::uint32_t index = current_;
   const MemoryOp& op = ops_[index];
@@ -274,6 +282,8 @@ template <typename Listener>
 void LoadStoreUnit<Listener>::op_done(std::uint32_t index, Cycle now) {
   const MemoryOp& op = ops_[index];
   --outstanding_[op.kernel];
+  if (ledger_ != nullptr) [[unlikely]]
+    ledger_->apps[op.app].memory_instruction_cycles += std::max(op.ready_at, now) - op.start;
   listener_.performed(op, std::max(op.ready_at, now), now);
   ops_.give(index);
 }
@@ -284,6 +294,10 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     const bool full = !network_.room();
     const Request* const sent = network_.send(now);
     if (sent == nullptr) return;
+    if (ledger_ != nullptr) [[unlikely]] {
+      ledger_->request_sent(sent->app, sent->queued + 1, network_.port_free());
+      if (sent->purpose <= Purpose::Atomic) --ledger_->queued[sent->app];
+    }
     if (shares_.sent(*sent)) retry(now);
     if (full && network_.room()) retry(now);
     arch::KernelCounters& counter = count(sent->kernel);
@@ -339,6 +353,8 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   ++progress_;
   network_.return_credits(message, request, now);
   count(request.kernel).reply_flits += message.flits;
+  if (ledger_ != nullptr) [[unlikely]]
+    ledger_->reply_taken(request.app, message.time, now + 1);
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
@@ -348,6 +364,8 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
   request.sectors &= static_cast<std::uint8_t>(~sectors);
   const bool last = !read || request.sectors == 0;
+  if (last && ledger_ != nullptr) [[unlikely]]
+    ledger_->apps[request.app].request_cycles += now - std::min(request.queued, now);
 
   switch (request.purpose) {
     case Purpose::L1Fill:

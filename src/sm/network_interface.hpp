@@ -83,6 +83,8 @@ class NetworkInterface {
   [[gnu::always_inline]] const Request* send(Cycle now) {
     return injection_.send(now, requests_, id_, mailbox_.out);
   }
+  /// The injection port is through with what it has sent.
+  [[nodiscard]] Cycle port_free() const { return injection_.port_free(); }
   /// From this cycle on, a packet waits for credits that may be there without being known yet.
   [[nodiscard]] Cycle blind_from() const { return injection_.blind_from(); }
 

@@ -53,6 +53,7 @@ class InjectionPort {
   }
   /// From this cycle on, a packet waits for credits that may be there without being known yet.
   [[nodiscard]] Cycle blind_from() const { return blind_from_; }
+  [[nodiscard]] Cycle port_free() const { return port_free_; }
   /// Credits including those that are known to come.
   [[nodiscard]] std::uint32_t all_credits() const { return credits(kNever); }
 

@@ -42,6 +42,20 @@ void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->table.s
 
 std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->table.limit(kernel); }
 
+void Sm::keep_ledger() {
+  state_->ledger = std::make_unique<SmLedger>();
+  state_->stage.keep_ledger(state_->ledger.get());
+  state_->lsu.keep_ledger(state_->ledger.get());
+}
+
+arch::LedgerAppCounters Sm::ledger_counters(AppId app) const {
+  return state_->ledger ? state_->ledger->apps[app] : arch::LedgerAppCounters{};
+}
+
+arch::PairCounters Sm::counters(AppId victim, AppId culprit) const {
+  return state_->ledger ? state_->ledger->pairs[victim][culprit] : arch::PairCounters{};
+}
+
 void Sm::set_memory_scheme(const arch::MemoryScheme& scheme) { state_->set_memory_scheme(scheme); }
 
 void Sm::set_memory_sharers(std::uint32_t sharers) { state_->set_memory_sharers(sharers); }

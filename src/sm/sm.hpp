@@ -99,6 +99,11 @@ class Sm final : public arch::SmControl {
 #undef GPUMUX_KNOB
   /// Before the first block.
   void set_memory_scheme(const arch::MemoryScheme& scheme);
+  /// From now on, before the first block, it keeps a ledger of who waits for whom,
+  void keep_ledger();
+  /// of which these are the sums so far.
+  [[nodiscard]] arch::LedgerAppCounters ledger_counters(AppId app) const;
+  [[nodiscard]] arch::PairCounters counters(AppId victim, AppId culprit) const;
 
   // --- one window (may run on any thread; touches nothing outside this object) -----------------
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "sm/load_store_unit.hpp"
 #include "sm/memory_control.hpp"
 #include "sm/sm.hpp"
+#include "sm/sm_ledger.hpp"
 #include "sm/triggers.hpp"
 #include "sm/warp.hpp"
 
@@ -80,6 +82,7 @@ struct Sm::State {
   // What the issue stage asks and tells: see issue_stage.hpp.
   [[nodiscard]] bool has_room() const { return lsu.has_room(); }
   [[nodiscard]] bool accepts(Cycle now) const { return lsu.accepts(now); }
+  [[nodiscard]] AppId head_app() const { return lsu.head() == nullptr ? AppId{0} : lsu.head()->app; }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
@@ -155,6 +158,7 @@ struct Sm::State {
   std::uint32_t moves = 0;         // of contexts so far
   Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
   std::uint64_t progress = 0;      // instructions issued
+  std::unique_ptr<SmLedger> ledger;
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 
   // The rooms: who is here, where instructions come from, which of them issue, and those of memory.

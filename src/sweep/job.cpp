@@ -176,6 +176,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.policy = spec.policy.text;
   result.cycles = row.cycles;
   result.seed = spec.seed;
+  result.cycles_of_dram_clock = spec.machine.clocks.core / spec.machine.clocks.dram;
   result.wall_seconds = row.wall_seconds;
   std::vector<double> shared;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {
@@ -189,7 +190,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
       entry.active_instructions = *counted;
     result.apps.push_back(std::move(entry));
   }
-  arch::CounterTable table(spec.apps.size());
+  arch::CounterTable table(spec.apps.size(), spec.ledger);
   arch::for_each_counter(table, [&](const arch::Counter& counter, std::uint64_t& into) {
     if (const std::uint64_t* const found = counters.find(counter)) {
       into = *found;
@@ -230,7 +231,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.series.interval = row.series_interval;
   result.series.end = row.cycles;
   for (std::size_t k = 0; k < intervals; ++k) {
-    arch::Series::Sample sample(spec.apps.size());
+    arch::Series::Sample sample(spec.apps.size(), spec.ledger);
     arch::for_each_counter(sample, [&](const arch::Counter& counter, std::uint64_t& into) {
       if (const std::vector<std::uint64_t>* const found = series.find(counter)) into = found->at(k);
     });

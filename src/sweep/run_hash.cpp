@@ -45,6 +45,7 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(spec.seed);
   hash.add(spec.cycles);
   if (spec.instructions != 0) hash.add(fmt::format("instructions {}", spec.instructions));
+  if (spec.ledger) hash.add("ledger");
   hash.add(spec.apps.size());
   for (const experiment::AppSpec& app : spec.apps) {
     hash.add(app.identity);

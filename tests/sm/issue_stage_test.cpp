@@ -54,6 +54,7 @@ struct Stage {
   }
   // What the stage asks and tells.
   [[nodiscard]] bool has_room() const { return room; }
+  [[nodiscard]] AppId head_app() const { return 0; }
   [[nodiscard]] bool accepts(Cycle /*cycle*/) const { return room; }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle cycle) {
     const std::uint32_t slot = stage.slot_of(index, local);

@@ -316,5 +316,69 @@ TEST(LoadStoreUnitAlone, AFlushLosesTheLines) {
   EXPECT_EQ(at.counters[0].l1_misses, 2U);
 }
 
+// --- the ledger of interference
+// -------------------------------------------------------------------------------
+
+TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
+  Unit at;
+  SmLedger ledger;
+  at.unit.keep_ledger(&ledger);
+  at.issue(at.load_inst, Where::Global,
+           {Transaction::make(1, 1, 8), Transaction::make(2, 1, 8), Transaction::make(3, 1, 8),
+            Transaction::make(4, 1, 8)},
+           0);
+  at.load_line(9, 0, 1, 1);  // its access is in 5, not in 1
+  at.run(20);
+  EXPECT_EQ(ledger.pairs[1][0].lsu_cycles, 4U);
+  EXPECT_EQ(ledger.pairs[0][1].lsu_cycles, 0U);
+  EXPECT_EQ(ledger.apps[1].lsu_queue_cycles, 5U);
+}
+
+TEST(LoadStoreUnitLedger, RequestsWaitForThePortBehindOthers) {
+  Unit at;
+  SmLedger ledger;
+  at.unit.keep_ledger(&ledger);
+  at.issue(at.store_inst, Where::Global, {Transaction::make(1, 0xf, 32)}, 0);
+  at.load_line(9, 0, 1, 1);
+  at.run(30);
+  ASSERT_EQ(at.mailbox.out.size(), 2U);
+  const std::uint32_t flits = at.mailbox.out[0].flits;  // on the port from 2 on; the other could go in 3
+  EXPECT_GT(flits, 2U);
+  EXPECT_EQ(ledger.pairs[1][0].request_port_cycles, flits - 1);
+  EXPECT_EQ(ledger.pairs[0][1].request_port_cycles, 0U);
+}
+
+TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
+  Unit at;
+  SmLedger ledger;
+  at.unit.keep_ledger(&ledger);
+  at.load_line(1, 0);
+  at.load_line(9, 0, 1, 1);
+  at.run(20);
+  at.answer(0, 50);
+  at.answer(1, 50);
+  at.run(60);
+  EXPECT_EQ(ledger.pairs[1][0].reply_port_cycles, 1U);
+  EXPECT_EQ(ledger.pairs[0][1].reply_port_cycles, 0U);
+  EXPECT_EQ(ledger.apps[0].request_cycles, 49U);  // from 1
+  EXPECT_EQ(ledger.apps[1].request_cycles, 49U);  // from 2
+}
+
+TEST(LoadStoreUnitLedger, AStallIsOfWhoHoldsTheMshrs) {
+  arch::MachineConfig config = plain_machine();
+  config.l1.mshr_entries = 2;
+  Unit at(config);
+  SmLedger ledger;
+  at.unit.keep_ledger(&ledger);
+  at.load_line(1, 0);
+  at.load_line(9, 0, 1, 1);
+  at.load_line(10, 0, 2, 1);  // finds both taken in 3, until 53
+  at.run(20);
+  at.answer(0, 53);
+  at.run(60);
+  EXPECT_EQ(ledger.pairs[1][0].l1_entry_cycles, 25U) << "half of them";
+  EXPECT_EQ(ledger.pairs[0][1].l1_entry_cycles, 0U);
+}
+
 }  // namespace
 }  // namespace gpumux::sm::testing

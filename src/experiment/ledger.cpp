@@ -1,0 +1,117 @@
+#include "experiment/ledger.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace gpumux::experiment {
+
+namespace {
+
+/// What a place's waits are a part of.
+enum class Whole : std::uint8_t { Scheduler, Instruction, Request };
+
+struct PlaceOf {
+  Place place;
+  std::uint64_t arch::PairCounters::*waits;
+  Whole whole;
+  bool dram_clocks = false;
+};
+
+constexpr PlaceOf kPlaces[] = {
+    {{"issue", "issue slots"}, &arch::PairCounters::issue_cycles, Whole::Scheduler},
+    {{"unit", "execution units and the LSU's queue"}, &arch::PairCounters::unit_cycles, Whole::Scheduler},
+    {{"lsu", "the LSU's head"}, &arch::PairCounters::lsu_cycles, Whole::Instruction},
+    {{"l1_entry", "L1 MSHRs and miss queue"}, &arch::PairCounters::l1_entry_cycles, Whole::Instruction},
+    {{"request_port", "the request network"}, &arch::PairCounters::request_port_cycles, Whole::Request},
+    {{"l2_queue", "L2 ports"}, &arch::PairCounters::l2_queue_cycles, Whole::Request},
+    {{"l2_entry", "L2 MSHRs"}, &arch::PairCounters::l2_entry_cycles, Whole::Request},
+    {{"l2_line", "L2 lines"}, &arch::PairCounters::l2_line_cycles, Whole::Request},
+    {{"dram_bank", "DRAM banks"}, &arch::PairCounters::dram_bank_clocks, Whole::Request, true},
+    {{"dram_row", "DRAM row conflicts"}, &arch::PairCounters::dram_row_clocks, Whole::Request, true},
+    {{"dram_bus", "the DRAM bus"}, &arch::PairCounters::dram_bus_clocks, Whole::Request, true},
+    {{"reply_port", "the reply network"}, &arch::PairCounters::reply_port_cycles, Whole::Request},
+};
+
+double part(double of, std::uint64_t whole) { return whole == 0 ? 0 : of / static_cast<double>(whole); }
+
+}  // namespace
+
+const std::vector<Place>& ledger_places() {
+  static const std::vector<Place> places = [] {
+    std::vector<Place> list;
+    for (const PlaceOf& of : kPlaces) list.push_back(of.place);
+    return list;
+  }();
+  return places;
+}
+
+std::vector<LostCycles> lost_cycles(const RunResult& result) {
+  std::vector<LostCycles> lost;
+  for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
+    const arch::LedgerAppCounters& own = result.ledger[victim];
+    const double stalls =
+        part(static_cast<double>(own.memory_scheduler_cycles), own.resident_scheduler_cycles);
+    // Of an instruction's time, that of its requests is what the load/store unit leaves.
+    const double beyond =
+        1 - std::min(1.0, part(static_cast<double>(own.lsu_queue_cycles), own.memory_instruction_cycles));
+    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
+      if (culprit == victim) continue;
+      const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
+      for (std::size_t place = 0; place < std::size(kPlaces); ++place) {
+        const PlaceOf& of = kPlaces[place];
+        const double waits =
+            static_cast<double>(pair.*of.waits) * (of.dram_clocks ? result.cycles_of_dram_clock : 1);
+        if (waits == 0) continue;
+        double share = 0;
+        switch (of.whole) {
+          case Whole::Scheduler: share = part(waits, own.resident_scheduler_cycles); break;
+          case Whole::Instruction: share = stalls * part(waits, own.memory_instruction_cycles); break;
+          case Whole::Request: share = stalls * beyond * part(waits, own.request_cycles); break;
+        }
+        lost.push_back({victim, culprit, place, share});
+      }
+    }
+  }
+  return lost;
+}
+
+double lost_share(const std::vector<LostCycles>& lost, std::size_t victim) {
+  double sum = 0;
+  for (const LostCycles& entry : lost)
+    if (entry.victim == victim) sum += entry.share;
+  return std::min(sum, 1.0);
+}
+
+std::string ledger_lines(const RunResult& result) {
+  constexpr double kLeast = 0.001;
+  const std::vector<LostCycles> lost = lost_cycles(result);
+  std::string out;
+  for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
+    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
+      std::vector<LostCycles> of_pair;
+      double sum = 0;
+      for (const LostCycles& entry : lost) {
+        if (entry.victim != victim || entry.culprit != culprit) continue;
+        of_pair.push_back(entry);
+        sum += entry.share;
+      }
+      if (sum < kLeast) continue;
+      std::stable_sort(of_pair.begin(), of_pair.end(),
+                       [](const LostCycles& a, const LostCycles& b) { return a.share > b.share; });
+      out += fmt::format("{} lost {:.1f}% of its cycles to {}", result.apps[victim].app, 100 * sum,
+                         result.apps[culprit].app);
+      std::string_view before = ": ";
+      for (const LostCycles& entry : of_pair) {
+        if (entry.share < kLeast) break;
+        out += fmt::format("{}{:.1f}% {}", before, 100 * entry.share, ledger_places()[entry.place].words);
+        before = ", ";
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace gpumux::experiment

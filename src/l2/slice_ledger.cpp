@@ -1,0 +1,70 @@
+#include "l2/slice_ledger.hpp"
+
+#include "l2/slice.hpp"
+
+namespace gpumux::l2 {
+
+using ledger::ShadowTags;
+
+void Slice::keep_ledger() { ledger_ = std::make_unique<SliceLedger>(tags_.sets(), tags_.ways()); }
+
+void Slice::note_head(RequestIndex index) {
+  SliceLedger& ledger = *ledger_;
+  const Request& request = ledger.head = s_.pool[index];
+  ledger.misses = s_.of_app[request.app].l2_misses;
+  ledger.displaced_by =
+      ledger.shadow.has(request.app, request.set, request.slice_line, whole(request.sectors))
+          ? ledger.shadow.evictor(request.app, request.slice_line)
+          : ShadowTags::kNobody;
+}
+
+void Slice::note_register(AppId app, bool taken) {
+  SliceLedger& ledger = *ledger_;
+  const bool stalls = ledger.stalled_since != kNever;
+  if (stalls) end_stall(next_core_);
+  ledger.registers[app] += taken ? 1U : ~0U;
+  if (stalls) ledger.stalled_since = next_core_;
+}
+
+void Slice::end_stall(Cycle now) {
+  SliceLedger& ledger = *ledger_;
+  if (ledger.stalled_since == kNever) return;
+  std::uint64_t all = 0;
+  for (const std::uint32_t registers : ledger.registers) all += registers;
+  const std::uint64_t cycles = now - std::min(now, ledger.stalled_since);
+  auto& pairs = s_.of_pair[ledger.head.app];
+  for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
+    if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
+  ledger.stalled_since = kNever;
+}
+
+void Slice::note_access(RequestIndex index) {
+  SliceLedger& ledger = *ledger_;
+  const Request& head = ledger.head;
+  auto& pairs = s_.of_pair[head.app];
+  const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
+  ledger.tags.pass(head.app, arrived, s_.l2_clock.to_core(tag_free_),
+                   [&](AppId culprit, std::uint64_t cycles) { pairs[culprit].l2_queue_cycles += cycles; });
+  end_stall(next_core_);
+  ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
+  const bool missed = s_.of_app[head.app].l2_misses != ledger.misses;
+  if (!missed) return;
+  if (ledger.displaced_by != ShadowTags::kNobody) ++pairs[ledger.displaced_by].l2_extra_misses;
+  if (head.kind == RequestKind::Write) return;  // answered already
+  if (ledger.waits.size() <= index) ledger.waits.resize(index + 1);
+  ledger.waits[index] = {next_core_, ledger.displaced_by};
+}
+
+void Slice::note_drained(RequestIndex index, std::uint64_t tick) {
+  const SliceLedger::Wait wait = ledger_->waits[index];
+  if (wait.displaced_by == ShadowTags::kNobody) return;
+  s_.of_pair[s_.pool[index].app][wait.displaced_by].l2_line_cycles += s_.l2_clock.to_core(tick) - wait.since;
+}
+
+void Slice::note_reply(AppId app, Cycle ready, Cycle last) {
+  ledger_->replies.pass(app, ready, last, [&](AppId culprit, std::uint64_t cycles) {
+    s_.of_pair[app][culprit].reply_port_cycles += cycles;
+  });
+}
+
+}  // namespace gpumux::l2

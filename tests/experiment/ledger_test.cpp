@@ -1,0 +1,126 @@
+// The ledger of interference in whole runs.
+#include "experiment/ledger.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "arch/config_file.hpp"
+#include "experiment/result_json.hpp"
+#include "tests/figures.hpp"
+
+namespace gpumux::experiment {
+namespace {
+
+constexpr const char* kCompute = "sgemm:m=256,n=256,k=64";
+constexpr const char* kMemory = "stream:words=8,blocks=800";
+
+RunSpec spec_of(const std::vector<std::string>& apps, const std::string& policy,
+                const char* machine = "dai18-maxwell", Cycle cycles = 30'000) {
+  RunSpec spec;
+  spec.machine = arch::load_machine(machine, {"sms=4"});
+  for (const std::string& app : apps) spec.apps.push_back(builtin_app(app));
+  spec.policy = policy::parse_choice(policy);
+  spec.cycles = cycles;
+  spec.audit = true;
+  spec.ledger = true;
+  return spec;
+}
+
+std::string ledger_figures(const RunResult& result) {
+  std::string text;
+  const arch::CounterTable table = [&] {
+    arch::CounterTable all(result.apps.size(), true);
+    all.pairs = result.pairs;
+    all.ledger = result.ledger;
+    return all;
+  }();
+  arch::for_each_counter(table, [&](const arch::Counter& counter, std::uint64_t value) {
+    text += fmt::format("{} {} {}: {}\n", counter.app, counter.culprit, counter.name, value);
+  });
+  return text;
+}
+
+TEST(Ledger, ChangesNothingElse) {
+  for (const char* machine : {"dai18-maxwell", "v100", "awatramani17-m2090", "wang17-56sm"})
+    for (const char* policy : {"even", "spatial", "ws-dmil"}) {
+      SCOPED_TRACE(std::string(machine) + ' ' + policy);
+      if (std::string(policy) == "ws-dmil" && std::string(machine) != "dai18-maxwell") continue;
+      RunSpec spec = spec_of({kCompute, kMemory}, policy, machine, 15'000);
+      const std::string with = figures(simulate(spec));
+      spec.ledger = false;
+      const RunResult without = simulate(spec);
+      EXPECT_EQ(with, figures(without));
+      EXPECT_TRUE(without.ledger.empty());
+      EXPECT_TRUE(lost_cycles(without).empty());
+      EXPECT_EQ(result_document(without, {}, {}).count("ledger"), 0U);
+    }
+}
+
+TEST(Ledger, IsTheSameHoweverItIsSimulated) {
+  for (const char* policy : {"even", "spatial"}) {
+    RunSpec spec = spec_of({kCompute, kMemory, "bfs:nodes=4000"}, policy);
+    const std::string first = ledger_figures(simulate(spec));
+    spec.threads = 3;
+    EXPECT_EQ(first, ledger_figures(simulate(spec))) << "three threads";
+    spec.no_skip = true;
+    EXPECT_EQ(first, ledger_figures(simulate(spec))) << "window by window";
+  }
+}
+
+TEST(Ledger, IsEmptyOfOneAlone) {
+  for (const char* app : {kCompute, kMemory, "bfs:nodes=4000"}) {
+    const RunResult result = simulate(spec_of({app}, "leftover"));
+    EXPECT_TRUE(lost_cycles(result).empty()) << app;
+    EXPECT_EQ(ledger_lines(result), "");
+    EXPECT_GT(result.ledger[0].resident_scheduler_cycles, 0U);
+    EXPECT_GT(result.ledger[0].request_cycles, 0U);
+  }
+}
+
+TEST(Ledger, OfInstancesIsEmpty) {
+  RunSpec spec = spec_of({kCompute, kMemory}, "mig:4/3", "v100");
+  spec.machine = arch::load_machine("v100", {"sms=14"});
+  EXPECT_TRUE(lost_cycles(simulate(spec)).empty());
+}
+
+TEST(Ledger, PlacesAreThoseThatAreShared) {
+  const auto places = [](const RunResult& result, std::size_t victim) {
+    std::set<std::string_view> found;
+    for (const LostCycles& lost : lost_cycles(result)) {
+      EXPECT_NE(lost.victim, lost.culprit);
+      EXPECT_GT(lost.share, 0);
+      if (lost.victim == victim) found.insert(ledger_places()[lost.place].name);
+    }
+    return found;
+  };
+  // On SMs of its own an application meets others beyond them alone.
+  const auto apart = places(simulate(spec_of({kCompute, kMemory}, "spatial")), 0);
+  EXPECT_EQ(apart.count("issue") + apart.count("unit") + apart.count("lsu") + apart.count("request_port"),
+            0U);
+  EXPECT_EQ(apart.count("dram_bus"), 1U);
+  const auto together = places(simulate(spec_of({kCompute, kMemory}, "even")), 0);
+  EXPECT_EQ(together.count("issue") + together.count("lsu") + together.count("request_port"), 3U);
+}
+
+TEST(Ledger, WhatIsLostAddsUp) {
+  const RunResult result = simulate(spec_of({kCompute, kMemory}, "even"));
+  const std::vector<LostCycles> lost = lost_cycles(result);
+  for (std::size_t victim = 0; victim < 2; ++victim) {
+    double sum = 0;
+    for (const LostCycles& entry : lost)
+      if (entry.victim == victim) sum += entry.share;
+    EXPECT_GT(sum, 0);
+    EXPECT_LE(sum, 1);
+    EXPECT_DOUBLE_EQ(lost_share(lost, victim), sum);
+    const arch::LedgerAppCounters& own = result.ledger[victim];
+    EXPECT_LE(own.memory_scheduler_cycles, own.resident_scheduler_cycles);
+    EXPECT_LE(own.lsu_queue_cycles, own.memory_instruction_cycles);
+  }
+  EXPECT_NE(ledger_lines(result).find(" of its cycles to stream"), std::string::npos);
+  EXPECT_EQ(result_document(result, {}, {}).at("ledger").size(), lost.size());
+}
+
+}  // namespace
+}  // namespace gpumux::experiment

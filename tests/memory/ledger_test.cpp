@@ -1,0 +1,274 @@
+// The ledger of interference at a partition: known waits, one culprit each. Clocks and times as in
+// l2_test.cpp.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "dram/channel.hpp"
+#include "ledger/serving_line.hpp"
+#include "ledger/shadow_tags.hpp"
+#include "memory/rig.hpp"
+
+namespace gpumux::test {
+namespace {
+
+using arch::MemRequest;
+using arch::PairCounters;
+using arch::RequestKind;
+using ledger::ServingLine;
+using ledger::ShadowTags;
+
+// --- a place that serves one after the other ---------------------------------------------------------------
+
+struct Line {
+  ServingLine line;
+  std::array<std::uint64_t, 4> waits{};  // for each
+  void pass(AppId app, std::uint64_t arrived, std::uint64_t until) {
+    waits = {};
+    line.pass(app, arrived, until, [&](AppId culprit, std::uint64_t time) { waits[culprit] += time; });
+  }
+};
+using Waits = std::array<std::uint64_t, 4>;
+
+TEST(ServingLine, ChargesWhatOthersWereServedSinceTheArrival) {
+  Line q;
+  q.pass(0, 10, 20);
+  EXPECT_EQ(q.waits, Waits({}));
+  q.pass(1, 12, 25);  // 8 behind 0, then it is served for 5
+  EXPECT_EQ(q.waits, Waits({8, 0, 0, 0}));
+  q.pass(1, 13, 26);  // of 12 to 25, 7 behind 0; the other 5 are its own application's
+  EXPECT_EQ(q.waits, Waits({7, 0, 0, 0}));
+  q.pass(0, 22, 30);
+  EXPECT_EQ(q.waits, Waits({0, 4, 0, 0}));
+  q.pass(2, 40, 41);  // nobody is there
+  EXPECT_EQ(q.waits, Waits({}));
+  q.pass(3, 35, 50);  // it came before the last, was served behind it
+  EXPECT_EQ(q.waits, Waits({0, 0, 1, 0}));
+}
+
+TEST(ServingLine, ForgetsWhatLiesFarBack) {
+  Line q;
+  for (std::uint64_t t = 0; t < 1000; ++t) q.pass(t % 2, t, t + 1);
+  q.pass(2, 0, 1001);
+  EXPECT_EQ(q.waits[0] + q.waits[1], ServingLine::kKept);
+}
+
+// --- the tags that each would have alone
+// ---------------------------------------------------------------------
+
+TEST(ShadowTags, AreEachOnesOwn) {
+  ShadowTags tags(2, 2);
+  EXPECT_FALSE(tags.has(0, 1, 7, 1));
+  tags.use(0, 1, 7, 1);
+  EXPECT_TRUE(tags.has(0, 1, 7, 1));
+  EXPECT_FALSE(tags.has(0, 1, 7, 3)) << "the second sector has not been here";
+  EXPECT_FALSE(tags.has(1, 1, 7, 1));
+  EXPECT_FALSE(tags.has(0, 0, 7, 1));
+  tags.use(0, 1, 8, 1);
+  for (std::uint64_t line = 20; line < 40; ++line) tags.use(1, 1, line, 1);
+  EXPECT_TRUE(tags.has(0, 1, 7, 1)) << "others do not evict";
+  tags.use(0, 1, 7, 2);  // 8 is the oldest now
+  tags.use(0, 1, 9, 1);
+  EXPECT_TRUE(tags.has(0, 1, 7, 3));
+  EXPECT_FALSE(tags.has(0, 1, 8, 1));
+}
+
+TEST(ShadowTags, RememberWhoEvicted) {
+  ShadowTags tags(2, 2);
+  EXPECT_EQ(tags.evictor(0, 7), ShadowTags::kNobody);
+  tags.evicted(0, 7, 3);
+  EXPECT_EQ(tags.evictor(0, 7), 3);
+  EXPECT_EQ(tags.evictor(1, 7), ShadowTags::kNobody);
+  tags.evicted(0, 7, 0);
+  EXPECT_EQ(tags.evictor(0, 7), ShadowTags::kNobody);
+}
+
+// --- DRAM
+// -----------------------------------------------------------------------------------------------------
+
+/// As in dram_timing_test.cpp: a line is one burst of two clocks.
+struct Channels {
+  Channels() {
+    config.bus_bytes = 16;
+    config.burst_bytes = 128;
+    config.bank_groups = 1;
+    config.CCDL = 2;
+    channel.emplace(config);
+    channel->keep_ledger();
+  }
+  void push(dram::Tick at, AppId app, std::uint32_t bank, std::uint64_t row, std::uint32_t nth,
+            bool charged = false) {
+    dram::Channel::Completion completion;
+    while (channel->next() < at)
+      if (channel->step(completion)) channel->release_return(completion.end);
+    const dram::AddressMap map(config);
+    for (std::uint64_t line = 0;; ++line) {
+      const auto place = map.locate(line);
+      if (place.bank != bank || place.row != row || nth-- != 0) continue;
+      channel->push({.local_line = line, .sectors = 15, .app = app, .charged = charged}, at);
+      return;
+    }
+  }
+  PairCounters pair(AppId victim, AppId culprit) {
+    dram::Channel::Completion completion;
+    while (channel->next() != dram::kNoTick)
+      if (channel->step(completion)) channel->release_return(completion.end);
+    PairCounters counters;
+    channel->count(victim, culprit, counters);
+    return counters;
+  }
+  arch::DramConfig config;
+  std::optional<dram::Channel> channel;
+};
+
+TEST(ChannelLedger, TheBusIsWaitedForBehindOthersBursts) {
+  Channels q;
+  q.push(0, 0, 0, 0, 0);  // opens the row: 12 clocks
+  for (std::uint32_t i = 1; i < 4; ++i) q.push(20, 0, 0, 0, i);
+  q.push(20, 1, 0, 0, 4);
+  EXPECT_EQ(q.pair(1, 0).dram_bus_clocks, 3U * 2);
+  EXPECT_EQ(q.pair(1, 0).dram_bank_clocks, 0U);
+  EXPECT_EQ(q.pair(0, 1).dram_bus_clocks, 0U);
+  EXPECT_EQ(q.pair(0, 0).dram_bus_clocks, 0U) << "its own are no interference";
+}
+
+TEST(ChannelLedger, ABankIsHeldUntilAnothersRowIsOpen) {
+  Channels q;
+  q.push(0, 0, 0, 0, 0);
+  q.push(3, 1, 0, 1, 0);  // RC 40: activated at 40, where 0 has held the bank since 0
+  EXPECT_EQ(q.pair(1, 0).dram_bank_clocks, 37U);
+  EXPECT_EQ(q.pair(1, 0).dram_row_clocks, 0U) << "it had no row open there";
+  EXPECT_EQ(q.pair(0, 1).dram_bank_clocks, 0U);
+}
+
+TEST(ChannelLedger, ARowThatAnotherHasClosedIsOpenedAgain) {
+  Channels q;
+  q.push(0, 1, 0, 1, 0);
+  q.push(100, 0, 0, 0, 0);  // RP 12: activated at 112
+  q.push(200, 1, 0, 1, 1);  // activated at 212: RCD 12 for a row that it had
+  EXPECT_EQ(q.pair(1, 0).dram_bank_clocks, 12U);
+  EXPECT_EQ(q.pair(1, 0).dram_row_clocks, 12U);
+  EXPECT_EQ(q.pair(0, 1).dram_bank_clocks, 12U);
+  EXPECT_EQ(q.pair(0, 1).dram_row_clocks, 0U);
+}
+
+TEST(ChannelLedger, WhatIsChargedElsewhereIsNotChargedTwice) {
+  Channels q;
+  q.push(0, 0, 0, 0, 0);
+  q.push(3, 1, 0, 1, 0, true);
+  q.push(3, 1, 0, 0, 1, true);
+  EXPECT_EQ(q.pair(1, 0).dram_bank_clocks + q.pair(1, 0).dram_bus_clocks, 0U);
+}
+
+// --- a slice
+// ----------------------------------------------------------------------------------------------------
+
+struct Slices {
+  explicit Slices(const arch::MachineConfig& c = plain_config())
+      : config(c), map(c.l2), network(c), partition(c, 0, map) {
+    partition.keep_ledger();
+  }
+  void read(Cycle at, AppId app, std::uint64_t line, std::uint8_t sectors = 15) {
+    MemRequest r;
+    r.line = (std::uint64_t{app} + 1U) << kAppLineShift | line;
+    r.app = app;
+    r.sectors = sectors;
+    r.time = at;
+    r.tag = tag++;
+    r.flits = network.flits(0) & 0x7fU;
+    partition.mailbox().in.push_back(r);
+  }
+  void run(Cycle until) {
+    for (; now < until; now += network.window) {
+      partition.run(now, now + network.window);
+      partition.mailbox().credits_in.clear();
+      for (const arch::MemReply& reply : partition.mailbox().out)
+        partition.mailbox().credits_in.push_back({reply.time, reply.flits, 0, 0});
+      partition.mailbox().out.clear();
+    }
+  }
+  [[nodiscard]] PairCounters pair(AppId victim, AppId culprit) const {
+    return partition.counters(victim, culprit);
+  }
+  arch::MachineConfig config;
+  noc::PartitionMap map;
+  noc::Network network;
+  l2::Partition partition;
+  Cycle now = 0;
+  std::uint32_t tag = 0;
+};
+
+TEST(SliceLedger, TagsServeOnePerCycle) {
+  Slices q;
+  for (std::uint64_t line = 0; line < 5; ++line) q.read(100, 0, line);
+  q.read(100, 1, 9);  // its turn comes five cycles after that of the first
+  q.run(2000);
+  EXPECT_EQ(q.pair(1, 0).l2_queue_cycles, 5U);
+  EXPECT_EQ(q.pair(0, 1).l2_queue_cycles, 0U);
+  EXPECT_EQ(q.pair(0, 0).l2_queue_cycles, 0U);
+}
+
+TEST(SliceLedger, ALineThatAnotherHasEvictedIsItsFault) {
+  arch::MachineConfig config = plain_config();
+  config.l2.slice_bytes = 4 * 128;  // one set of four lines
+  config.l2.ways = 4;
+  Slices q(config);
+  q.read(0, 1, 0);
+  q.run(1000);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(1000 + 200 * line, 0, line);
+  q.run(3000);
+  EXPECT_EQ(q.pair(1, 0).l2_evictions, 1U);
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 0U);
+  q.read(3000, 1, 0);
+  q.run(4000);
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 1U);
+  EXPECT_GT(q.pair(1, 0).l2_line_cycles, 0U);
+  EXPECT_EQ(q.pair(1, 0).dram_bank_clocks, 0U) << "its time is charged once";
+  EXPECT_EQ(q.pair(0, 1).l2_extra_misses, 0U);
+}
+
+TEST(SliceLedger, ALineThatItWouldHaveEvictedItselfIsItsOwnFault) {
+  arch::MachineConfig config = plain_config();
+  config.l2.slice_bytes = 4 * 128;
+  config.l2.ways = 4;
+  Slices q(config);
+  q.read(0, 1, 0);
+  q.run(1000);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(1000 + 200 * line, 0, line);
+  for (std::uint64_t line = 1; line < 5; ++line) q.read(2000 + 200 * line, 1, line);
+  q.run(4000);
+  q.read(4000, 1, 0);
+  q.run(5000);
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 0U);
+  EXPECT_EQ(q.pair(1, 0).l2_line_cycles, 0U);
+}
+
+TEST(SliceLedger, RegistersAreHeldByPart) {
+  arch::MachineConfig config = plain_config();
+  config.l2.mshr_entries = 4;
+  config.dram.fixed_latency = 500;
+  Slices q(config);
+  for (std::uint64_t line = 0; line < 3; ++line) q.read(0, 0, line);
+  q.read(0, 1, 0);
+  q.read(100, 1, 1);  // finds all four taken, three of them by 0
+  q.run(3000);
+  EXPECT_GT(q.pair(1, 0).l2_entry_cycles, 300U);
+  EXPECT_EQ(q.pair(0, 1).l2_entry_cycles, 0U);
+}
+
+TEST(SliceLedger, OneAloneHasNothingInIt) {
+  Slices q;
+  for (std::uint64_t i = 0; i < 400; ++i) q.read(i, 0, i * 37 % 900);
+  q.run(20'000);
+  for (AppId victim = 0; victim < 2; ++victim)
+    for (AppId culprit = 0; culprit < 2; ++culprit) {
+      const PairCounters pair = q.pair(victim, culprit);
+#define GPUMUX_FIELD(field, unit, description) EXPECT_EQ(pair.field, 0U) << #field;
+      GPUMUX_LEDGER_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    }
+}
+
+}  // namespace
+}  // namespace gpumux::test
