@@ -19,12 +19,13 @@ void Channel::note_arrival(std::uint16_t index, bool charged, Tick now) {
   waits.charged = charged;
   waits.open = banks_[entry.bank].open_row == entry.row;
   if (waits.open) {
-    for (std::uint32_t app = 0; app < kMaxApps; ++app) waits.before[app] = bursts_of(static_cast<AppId>(app));
+    for (std::uint32_t app = 0; app < ledger.apps; ++app)
+      waits.before[app] = bursts_of(static_cast<AppId>(app));
     return;
   }
   ChannelLedger::Bank& bank = ledger.banks[entry.bank];
   hold(bank, now);
-  waits.before = bank.held;
+  for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.held[app];
 }
 
 void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
@@ -39,7 +40,7 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
       if (!waits.open) continue;
       note_end(entry, i);
       waits.open = false;
-      waits.before = bank.held;
+      for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.held[app];
       continue;
     }
     if (waits.open) continue;  // as before, after a refresh
@@ -51,7 +52,8 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
         ++pairs[before].row_conflicts;
     }
     waits.open = true;
-    for (std::uint32_t app = 0; app < kMaxApps; ++app) waits.before[app] = bursts_of(static_cast<AppId>(app));
+    for (std::uint32_t app = 0; app < ledger.apps; ++app)
+      waits.before[app] = bursts_of(static_cast<AppId>(app));
   }
   bank.owner = opener;
 }

@@ -161,7 +161,7 @@ class Slice {
     if (!tags_.line(way).present()) return;
     ++s_.of_pair[tags_.app(way)][culprit].l2_evictions;
     if (ledger_) [[unlikely]]
-      ledger_->shadow.evicted(tags_.app(way), tags_.slice_line(way), culprit);
+      ledger_->shadow.evicted(tags_.app(way), tags_.set(way), tags_.slice_line(way), culprit);
   }
   void evict(std::uint32_t way, AppId culprit);
   void queue_miss(std::uint64_t slice_line, dram::Request request);

@@ -13,9 +13,7 @@ void Slice::note_head(RequestIndex index) {
   const Request& request = ledger.head = s_.pool[index];
   ledger.misses = s_.of_app[request.app].l2_misses;
   ledger.displaced_by =
-      ledger.shadow.has(request.app, request.set, request.slice_line, whole(request.sectors))
-          ? ledger.shadow.evictor(request.app, request.slice_line)
-          : ShadowTags::kNobody;
+      ledger.shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors));
 }
 
 void Slice::note_register(AppId app, bool taken) {
@@ -33,7 +31,7 @@ void Slice::end_stall(Cycle now) {
   for (const std::uint32_t registers : ledger.registers) all += registers;
   const std::uint64_t cycles = now - std::min(now, ledger.stalled_since);
   auto& pairs = s_.of_pair[ledger.head.app];
-  for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
+  for (std::uint32_t app = 0; app < kMaxApps && all != ledger.registers[ledger.head.app]; ++app)
     if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
   ledger.stalled_since = kNever;
 }

@@ -112,6 +112,7 @@ class Tags {
   [[nodiscard]] std::uint64_t slice_line(std::uint32_t way) const {
     return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
   }
+  [[nodiscard]] std::uint32_t set(std::uint32_t way) const { return way / stride_; }
   [[nodiscard]] std::uint32_t sets() const { return static_cast<std::uint32_t>(stamps_.size() / stride_); }
   [[nodiscard]] std::uint32_t ways() const { return ways_; }
   [[nodiscard]] AppId app(std::uint32_t way) const { return lines_[way].owner & (kBit32 - 1U); }

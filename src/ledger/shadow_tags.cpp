@@ -1,43 +1,37 @@
 #include "ledger/shadow_tags.hpp"
 
+#include <algorithm>
+
 namespace gpumux::ledger {
 
 bool ShadowTags::has(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const {
-  const std::vector<Way>& tags = tags_[app];
-  if (tags.empty()) return false;
-  const Way* const first = &tags[std::size_t{set} * ways_];
-  for (const Way* way = first; way != first + ways_; ++way)
-    if (way->use != 0 && way->line == line) return (sectors & ~way->sectors) == 0;
-  return false;
+  const std::uint64_t* const way = find(app, set, line);
+  return way != nullptr && (sectors & ~(*way >> kSectorShift)) == 0;
+}
+
+AppId ShadowTags::evictor(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const {
+  const std::uint64_t* const way = find(app, set, line);
+  return way != nullptr && (sectors & ~(*way >> kSectorShift)) == 0 ? evictor_of(*way) : kNobody;
 }
 
 void ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
-  std::vector<Way>& tags = tags_[app];
-  if (tags.empty()) tags.resize(std::size_t{sets_} * ways_);
-  Way* const first = &tags[std::size_t{set} * ways_];
-  Way* oldest = first;
-  for (Way* way = first; way != first + ways_; ++way) {
-    if (way->use != 0 && way->line == line) {
-      way->sectors |= sectors;
-      way->use = ++clock_;
-      return;
-    }
-    if (way->use < oldest->use) oldest = way;
-  }
-  *oldest = {line, ++clock_, sectors};
+  std::vector<std::uint64_t>& tags = tags_[app];
+  if (tags.empty()) tags.resize(std::size_t{sets_} * ways_, 0);
+  std::uint64_t* const first = &tags[std::size_t{set} * ways_];
+  const std::uint64_t* const found = find(app, set, line);
+  std::uint64_t* const way = found == nullptr ? first + ways_ - 1 : first + (found - first);
+  const std::uint64_t old =
+      found == nullptr ? line | kPresent | std::uint64_t{kNobody} << kEvictorShift : *found;
+  std::copy_backward(first, way, way + 1);
+  *first = old | std::uint64_t{sectors} << kSectorShift;
 }
 
-void ShadowTags::evicted(AppId victim, std::uint64_t line, AppId culprit) {
-  if (victim == culprit) {
-    evicted_by_[victim].erase(line);
-  } else {
-    evicted_by_[victim][line] = culprit;
-  }
-}
-
-AppId ShadowTags::evictor(AppId app, std::uint64_t line) const {
-  const auto found = evicted_by_[app].find(line);
-  return found == evicted_by_[app].end() ? kNobody : found->second;
+void ShadowTags::evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit) {
+  const std::uint64_t* const found = find(victim, set, line);
+  if (found == nullptr) return;  // it would be gone anyway
+  constexpr std::uint64_t kRest = kLine | kPresent | std::uint64_t{0xf} << kSectorShift;
+  std::uint64_t& way = tags_[victim][static_cast<std::size_t>(found - tags_[victim].data())];
+  way = (way & kRest) | std::uint64_t{victim == culprit ? kNobody : culprit} << kEvictorShift;
 }
 
 }  // namespace gpumux::ledger

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "base/types.hpp"
@@ -12,7 +11,7 @@
 namespace gpumux::ledger {
 
 /// Of a cache with LRU replacement and the same sets and ways for each application that comes. A line takes
-/// its place when it is accessed, not when its data has come.
+/// its place when it is accessed, not when its data has come. Lines are numbers below 2^48.
 class ShadowTags {
  public:
   static constexpr AppId kNobody = kMaxApps;
@@ -21,24 +20,34 @@ class ShadowTags {
 
   /// All of these sectors would be here.
   [[nodiscard]] bool has(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
+  /// They would be, and this is who evicted the line last; kNobody: they would not, or it was the application
+  /// itself.
+  [[nodiscard]] AppId evictor(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
   /// They are accessed.
   void use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors);
   /// A line of `victim` has made place for one of `culprit`.
-  void evicted(AppId victim, std::uint64_t line, AppId culprit);
-  /// Who evicted it last; kNobody: itself, or it has not been here.
-  [[nodiscard]] AppId evictor(AppId app, std::uint64_t line) const;
+  void evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit);
 
  private:
-  struct Way {
-    std::uint64_t line = 0;
-    std::uint64_t use = 0;  // 0: empty; greater: later
-    std::uint8_t sectors = 0;
-  };
+  /// Line, sectors and evictor as one word; 0: empty. Of a set, the last used comes first.
+  static constexpr unsigned kSectorShift = 48, kEvictorShift = 52;
+  static constexpr std::uint64_t kLine = (std::uint64_t{1} << kSectorShift) - 1;
+  static constexpr std::uint64_t kPresent = std::uint64_t{1} << 63U;
+  static_assert(kMaxApps < 1U << (63 - kEvictorShift));
+  [[nodiscard]] static AppId evictor_of(std::uint64_t way) {
+    return static_cast<AppId>((way & ~kPresent) >> kEvictorShift);
+  }
+  /// Its way; nullptr: it has none.
+  [[nodiscard]] const std::uint64_t* find(AppId app, std::uint32_t set, std::uint64_t line) const {
+    if (tags_[app].empty()) return nullptr;
+    const std::uint64_t* const first = &tags_[app][std::size_t{set} * ways_];
+    for (const std::uint64_t* way = first; way != first + ways_; ++way)
+      if ((*way & (kLine | kPresent)) == (line | kPresent)) return way;
+    return nullptr;
+  }
   std::uint32_t sets_;
   std::uint32_t ways_;
-  std::uint64_t clock_ = 0;
-  std::array<std::vector<Way>, kMaxApps> tags_;
-  std::array<std::unordered_map<std::uint64_t, AppId>, kMaxApps> evicted_by_;
+  std::array<std::vector<std::uint64_t>, kMaxApps> tags_;
 };
 
 }  // namespace gpumux::ledger

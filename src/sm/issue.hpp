@@ -64,6 +64,7 @@ template <typename Order, bool kControl, typename Pipes>
                                                               Cycle now, const Pipes& pipes) {
   using isa::Unit;
   const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
+  if constexpr (kControl) ready_now_ = ready;
   if (ready == 0) return 0;
   // Without branches: which units are wanted and free changes too often for the host to guess.
   const UnitArray& units_free = units_.free_at(index);
@@ -87,10 +88,10 @@ template <typename Order, bool kControl, typename Pipes>
                                                     const Pipes& pipes) {
   using isa::Unit;
   const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
-  if constexpr (kControl) {
-    if (ledger_ != nullptr) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
-  }
   if (ready == 0) {
+    if constexpr (kControl) {
+      if (ledger_ != nullptr) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
+    }
     next_try_[index] = kNever;
     scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
     return;
@@ -110,6 +111,10 @@ template <typename Order, bool kControl, typename Pipes>
   if (uniform_) [[unlikely]]
     look(Unit::Uniform);
   next_try_[index] = std::max(retry, from);
+  if constexpr (kControl) {
+    // Else it chooses anew before these cycles count.
+    if (ledger_ != nullptr && retry > from) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
+  }
   const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
   scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
 }
@@ -188,34 +193,34 @@ template <typename Pipes>
 void IssueStage::note_turns(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
                             AppId issuer, const Pipes& pipes) {
   using isa::Unit;
-  using Turn = SmLedger::Turn;
-  SmLedger::SchedulerView& view = ledger_->schedulers[index];
+  SmLedger& ledger = *ledger_;
+  SmLedger::SchedulerView& view = ledger.schedulers[index];
   const WarpMask alive = scheduler.alive();
   const auto of_unit = [&](Unit unit) {
     return scheduler.ready_unit[static_cast<std::size_t>(unit)] & ready;
   };
-  ledger_->for_apps([&](AppId app) {
-    Turn& turn = view.turns[app];
+  ledger.for_apps([&](AppId app) {
+    SmLedger::Turn& turn = view.turns[app];
     const WarpMask mine = view.warps[app];
     if ((mine & alive) == 0) {
-      turn = {};
+      turn = ledger.absent();
     } else if (app == issuer) {
-      turn = {Turn::Kind::Issues};
+      turn = ledger.present(app);
     } else if ((mine & choice) != 0) {
-      turn = {Turn::Kind::Slot, issuer};
+      turn = ledger.lost(app, ledger.pair(app, issuer).issue_cycles);
     } else if ((mine & ready) != 0) {
       // The first kind of unit that one of them waits for and another application has taken.
       const AppId head = pipes.has_room() ? app : pipes.head_app();
-      turn = {(mine & of_unit(Unit::Memory)) != 0 ? Turn::Kind::Memory : Turn::Kind::Other};
+      turn = (mine & of_unit(Unit::Memory)) != 0 ? ledger.memory(app) : ledger.present(app);
       for (unsigned u = 0; u < isa::kUnits; ++u) {
         const auto unit = static_cast<Unit>(u);
-        const AppId user = unit == Unit::Memory ? head : ledger_->unit_user[units_.pool(unit, index)];
+        const AppId user = unit == Unit::Memory ? head : ledger.unit_user[units_.pool(unit, index)];
         if (user == app || user == SmLedger::kNobody || (mine & of_unit(unit)) == 0) continue;
-        turn = {Turn::Kind::Unit, user};
+        turn = ledger.lost(app, ledger.pair(app, user).unit_cycles);
         break;
       }
     } else {
-      turn = {(mine & scheduler.waiting(Wait::Memory)) != 0 ? Turn::Kind::Memory : Turn::Kind::Other};
+      turn = (mine & scheduler.waiting(Wait::Memory)) != 0 ? ledger.memory(app) : ledger.present(app);
     }
   });
 }
@@ -235,6 +240,7 @@ template <typename Order, bool kControl, typename Pipes>
   }
   std::uint32_t local = 0;
   if constexpr (kControl) {
+    const WarpMask ready_now = ready_now_;
     local = memory_.scheme().order == arch::MemoryScheme::Order::Warps
                 ? pick<Order>(scheduler, choice)
                 : arbitrate<Order>(scheduler, index, choice, now, later, pipes);
@@ -245,8 +251,7 @@ template <typename Order, bool kControl, typename Pipes>
     const Warp& warp = table_.warp(slot_of(index, local));
     const HotKernel& kernel = kernels_[warp.kernel];
     if (ledger_ != nullptr) {
-      note_turns(scheduler, index, may_issue_now<Order, kControl>(scheduler, index), choice, kernel.app,
-                 pipes);
+      note_turns(scheduler, index, ready_now, choice, kernel.app, pipes);
       ledger_->count(index, interval_);
       ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = kernel.app;
     }

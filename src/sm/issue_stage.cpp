@@ -111,7 +111,7 @@ void IssueStage::end(Cycle now) {
     scheduler.reason = Reason::uncounted;
   }
   if (ledger_ != nullptr)
-    for (SmLedger::SchedulerView& view : ledger_->schedulers) view.turns = {};
+    for (std::uint32_t s = 0; s < count_; ++s) ledger_->nobody(s);
 }
 
 void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) {

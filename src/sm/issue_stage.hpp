@@ -296,6 +296,7 @@ class IssueStage {
   MemoryControl& memory_;
   bool scheme_on_ = false;
   SmLedger* ledger_ = nullptr;
+  WarpMask ready_now_ = 0;           // of the last candidates()
   Cycle memory_contended_ = kNever;  // several applications had memory instructions to offer in this cycle
 };
 

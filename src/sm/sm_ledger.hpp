@@ -23,17 +23,21 @@ struct SmLedger {
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> pairs{};  // by victim and culprit
 
   // --- issue ----------------------------------------------------------------------------------------
-  /// What an application's warps on a scheduler do in the cycles that are not counted yet.
+  /// Where cycles of a scheduler count that are not counted yet, of an application.
   struct Turn {
-    enum class Kind : std::uint8_t { Absent, Issues, Slot, Unit, Memory, Other };
-    Kind kind = Kind::Absent;
-    AppId culprit = kNobody;  // Slot, Unit
+    std::uint64_t* resident;  // it has warps here
+    std::uint64_t* spent;     // lost, or a wait for memory
   };
   struct SchedulerView {
     std::array<WarpMask, kMaxApps> warps{};  // whose a warp's number was last
-    std::array<Turn, kMaxApps> turns{};
+    std::array<Turn, kMaxApps> turns;
   };
-  SmLedger() { unit_user.fill(kNobody); }
+  SmLedger() {
+    unit_user.fill(kNobody);
+    for (std::uint32_t scheduler = 0; scheduler < schedulers.size(); ++scheduler) nobody(scheduler);
+  }
+  SmLedger(const SmLedger&) = delete;
+  SmLedger& operator=(const SmLedger&) = delete;
   std::array<AppId, ExecUnits::kPools> unit_user;  // by pool: who took one of its units last
   std::array<SchedulerView, ExecUnits::kMaxSchedulers> schedulers{};
   std::uint32_t here = 0;  // applications that have come, as bits
@@ -52,21 +56,23 @@ struct SmLedger {
   }
   /// Counts cycles of the scheduler, which were as last said.
   void count(std::uint32_t scheduler, Cycle cycles) {
-    if (cycles == 0) return;
     for_apps([&](AppId app) {
       const Turn turn = schedulers[scheduler].turns[app];
-      if (turn.kind == Turn::Kind::Absent) return;
-      apps[app].resident_scheduler_cycles += cycles;
-      switch (turn.kind) {
-        case Turn::Kind::Slot: pair(app, turn.culprit).issue_cycles += cycles; break;
-        case Turn::Kind::Unit: pair(app, turn.culprit).unit_cycles += cycles; break;
-        case Turn::Kind::Memory: apps[app].memory_scheduler_cycles += cycles; break;
-        case Turn::Kind::Absent:
-        case Turn::Kind::Issues:
-        case Turn::Kind::Other: break;
-      }
+      *turn.resident += cycles;
+      *turn.spent += cycles;
     });
   }
+  /// What the application's warps on a scheduler do from now on: nothing, for there are none; something of no
+  /// concern here; wait for memory; or wait while another has its turn or a unit (a counter of pair()).
+  [[nodiscard]] Turn absent() { return {&rest_, &rest_}; }
+  [[nodiscard]] Turn present(AppId app) { return {&apps[app].resident_scheduler_cycles, &rest_}; }
+  [[nodiscard]] Turn memory(AppId app) {
+    return {&apps[app].resident_scheduler_cycles, &apps[app].memory_scheduler_cycles};
+  }
+  [[nodiscard]] Turn lost(AppId app, std::uint64_t& counter) {
+    return {&apps[app].resident_scheduler_cycles, &counter};
+  }
+  void nobody(std::uint32_t scheduler) { schedulers[scheduler].turns.fill(absent()); }
 
   // --- load/store unit and network --------------------------------------------------------------------
   ledger::ServingLine heads;
@@ -93,6 +99,7 @@ struct SmLedger {
     held = now_held;
   }
   void charge_stall() {
+    if (stalled == 0) return;
     std::uint64_t all = 0;
     for (const std::uint32_t places : held) all += places;
     for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
@@ -109,6 +116,9 @@ struct SmLedger {
       pair(app, culprit).reply_port_cycles += cycles;
     });
   }
+
+ private:
+  std::uint64_t rest_ = 0;  // what is not counted
 };
 
 }  // namespace gpumux::sm

@@ -76,12 +76,18 @@ TEST(ShadowTags, AreEachOnesOwn) {
 
 TEST(ShadowTags, RememberWhoEvicted) {
   ShadowTags tags(2, 2);
-  EXPECT_EQ(tags.evictor(0, 7), ShadowTags::kNobody);
-  tags.evicted(0, 7, 3);
-  EXPECT_EQ(tags.evictor(0, 7), 3);
-  EXPECT_EQ(tags.evictor(1, 7), ShadowTags::kNobody);
-  tags.evicted(0, 7, 0);
-  EXPECT_EQ(tags.evictor(0, 7), ShadowTags::kNobody);
+  tags.use(0, 1, 7, 1);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody);
+  tags.evicted(0, 1, 7, 3);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 3), ShadowTags::kNobody) << "the second sector has not been here";
+  EXPECT_EQ(tags.evictor(1, 1, 7, 1), ShadowTags::kNobody);
+  tags.use(0, 1, 7, 1);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3) << "who waits for its data waits for the same reason";
+  tags.evicted(0, 1, 7, 0);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody);
+  tags.evicted(0, 1, 9, 3);
+  EXPECT_EQ(tags.evictor(0, 1, 9, 1), ShadowTags::kNobody) << "it would not be here";
 }
 
 // --- DRAM
