@@ -108,12 +108,16 @@ std::string request_lines(const experiment::RunResult& result) {
 /// Goals, whether they were reached, and why not.
 std::string goal_lines(const experiment::RunResult& result) {
   std::string out;
-  for (const experiment::AppResult& app : result.apps) {
+  for (std::size_t i = 0; i < result.apps.size(); ++i) {
+    const experiment::AppResult& app = result.apps[i];
     if (!app.goal) continue;
     const experiment::GoalResult& goal = *app.goal;
     out += fmt::format("{}: goal {} {}: {} (IPC {:.2f} of {:.2f})", app.app, goal.goal.text,
                        goal.reached() ? "reached" : "missed",
                        experiment::goal_amount(goal.goal, goal.achieved), goal.ipc, goal.target.ipc);
+    if (!goal.reached() && !result.ledger.empty())
+      out += fmt::format("; lost to others: {:.1f}% of its cycles",
+                         100 * experiment::lost_share(experiment::lost_cycles(result), i));
     if (!goal.reached() && goal.impossible())
       out += fmt::format("; alone its IPC is {:.2f}: no sharing reaches it", goal.target.alone_ipc);
     out += "\n";

@@ -29,7 +29,8 @@ struct MemRequest {
   std::uint8_t rounds = 0;           // Atomic: those in which they are performed (workload/atomic_rounds.hpp)
   std::uint8_t data_bytes = 0;       // Write, Atomic: payload in the packet (1..128)
   std::uint8_t wants_reply : 1 = 1;  // Write: 1 gives a write acknowledgement (fences wait for it)
-  std::uint8_t flits : 7 = 1;        // size in the request network
+  std::uint8_t charged : 1 = 0;      // a ledger has its whole time already
+  std::uint8_t flits : 6 = 1;        // size in the request network
 };
 static_assert(sizeof(MemRequest) == 32);
 

@@ -134,6 +134,9 @@ GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
   X(lsu_cycles, "instruction cycles", "memory instructions waited behind one of the culprit")               \
   X(l1_entry_cycles, "instruction cycles",                                                                  \
     "head of the LSU stalled, by the culprit's part of the MSHRs or of the miss queue")                     \
+  X(l1_line_cycles, "request cycles",                                                                       \
+    "time of requests for lines that the victim alone would have had in L1, and the culprit evicted")       \
+  X(l1_extra_misses, "lines", "accesses that missed such lines")                                            \
   X(request_port_cycles, "request cycles", "requests waited behind the culprit's for the SM's port")        \
   X(l2_queue_cycles, "request cycles", "requests waited behind the culprit's for the tags of their slice")  \
   X(l2_entry_cycles, "request cycles", "head of a slice stalled, by the culprit's part of the MSHRs")       \

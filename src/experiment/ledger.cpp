@@ -24,6 +24,7 @@ constexpr PlaceOf kPlaces[] = {
     {{"unit", "execution units and the LSU's queue"}, &arch::PairCounters::unit_cycles, Whole::Scheduler},
     {{"lsu", "the LSU's head"}, &arch::PairCounters::lsu_cycles, Whole::Instruction},
     {{"l1_entry", "L1 MSHRs and miss queue"}, &arch::PairCounters::l1_entry_cycles, Whole::Instruction},
+    {{"l1_line", "L1 lines"}, &arch::PairCounters::l1_line_cycles, Whole::Request},
     {{"request_port", "the request network"}, &arch::PairCounters::request_port_cycles, Whole::Request},
     {{"l2_queue", "L2 ports"}, &arch::PairCounters::l2_queue_cycles, Whole::Request},
     {{"l2_entry", "L2 MSHRs"}, &arch::PairCounters::l2_entry_cycles, Whole::Request},

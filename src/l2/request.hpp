@@ -32,7 +32,8 @@ struct alignas(64) Request {     // one cache line
   std::uint8_t rounds = 0;
   std::uint8_t data_bytes = 0;
   std::uint8_t wants_reply : 1 = 1;
-  std::uint8_t flits : 7 = 1;
+  std::uint8_t charged : 1 = 0;
+  std::uint8_t flits : 6 = 1;
   RequestIndex next = kNoRequest;
   std::uint32_t set = 0;
   std::uint8_t slice = 0;

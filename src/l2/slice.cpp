@@ -389,7 +389,8 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
                 .sectors = sectors,
                 .app = request.app,
                 .kernel = request.kernel,
-                .charged = ledger_ && ledger_->displaced_by != ledger::ShadowTags::kNobody});
+                .charged = request.charged != 0 ||
+                           (ledger_ && ledger_->displaced_by != ledger::ShadowTags::kNobody)});
   }
   return Outcome::Done;
 }
@@ -613,7 +614,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   answer.kind = request.kind;
   answer.sectors = sectors & kAllSectors;
   answer.flits = s_.network.flits(bytes) & 0xfU;
-  const AppId app = request.app;
+  const Asker asker{request.app, request.charged != 0};
   s_.pool.release(index);
   GPUMUX_DCHECK(s_.owed > 0);
   --s_.owed;
@@ -621,28 +622,28 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   ++s_.progress;
   const Cycle ready = s_.l2_clock.to_core(tick);
   if (unsent_.empty() && s_.reply_credits >= answer.flits) {
-    send(answer, app, ready);
+    send(answer, asker, ready);
   } else {
-    unsent_.push({answer, app, ready});
+    unsent_.push({answer, asker, ready});
     note_wait();
   }
 }
 
-inline void Slice::send(arch::MemReply answer, AppId app, Cycle ready) {
+inline void Slice::send(arch::MemReply answer, Asker asker, Cycle ready) {
   s_.reply_credits -= answer.flits;
   const noc::Port::Booking booking = injection_.inject(ready, answer.flits);
   answer.time = booking.last + s_.network.latency;
   s_.replies->push_back(answer);
   sending_.push(booking.first);
   if (ledger_) [[unlikely]]
-    note_reply(app, ready, booking.last);
+    note_reply(asker, ready, booking.last);
 }
 
 void Slice::credits_came(Cycle now) {
   while (!unsent_.empty() && s_.reply_credits >= unsent_.front().reply.flits) {
     const Unsent unsent = unsent_.front();
     unsent_.pop();
-    send(unsent.reply, unsent.app, std::max(unsent.ready, now));
+    send(unsent.reply, unsent.asker, std::max(unsent.ready, now));
   }
   note_wait();
   if (output_.on && !sending_.empty()) wake(s_.l2_clock.tick_at(std::max(sending_.front(), now)));

@@ -134,6 +134,11 @@ class Slice {
     std::uint64_t finish;
     RequestIndex request;
   };
+  /// Whose request a reply answers.
+  struct Asker {
+    AppId app;
+    bool charged;  // its whole time is in the ledger already
+  };
   /// Counts the cycles from start() to stop().
   struct Stall {
     bool on = false;
@@ -177,7 +182,7 @@ class Slice {
   void end_stall(Cycle now);
   void note_access(RequestIndex index);
   void note_drained(RequestIndex index, std::uint64_t tick);
-  void note_reply(AppId app, Cycle ready, Cycle last);
+  void note_reply(const Asker& asker, Cycle ready, Cycle last);
   void prefetch_next_fill() const;
   void complete_fill(const Fill& fill);
   std::uint32_t install_filled(Mshr& entry);
@@ -188,7 +193,7 @@ class Slice {
   void start_atomic(RequestIndex index, std::uint64_t tick);
   void finish_atomics(std::uint64_t tick);
   void reply(RequestIndex index, std::uint64_t tick);
-  void send(arch::MemReply reply, AppId app, Cycle ready);
+  void send(arch::MemReply reply, Asker asker, Cycle ready);
   [[nodiscard]] bool output_full(std::uint64_t tick);
   [[nodiscard]] bool miss_room(std::uint32_t entries) const {
     return misses_.empty() || misses_.size() + entries <= miss_capacity_;
@@ -256,7 +261,7 @@ class Slice {
   Ring<Cycle> sending_;  // replies with a booked port: core cycle at which their place becomes free
   struct Unsent {
     arch::MemReply reply;
-    AppId app;
+    Asker asker;
     Cycle ready;
   };
   Ring<Unsent> unsent_;  // replies without credits

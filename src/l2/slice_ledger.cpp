@@ -1,5 +1,8 @@
 #include "l2/slice_ledger.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "l2/slice.hpp"
 
 namespace gpumux::l2 {
@@ -27,13 +30,14 @@ void Slice::note_register(AppId app, bool taken) {
 void Slice::end_stall(Cycle now) {
   SliceLedger& ledger = *ledger_;
   if (ledger.stalled_since == kNever) return;
+  const Cycle since = std::exchange(ledger.stalled_since, kNever);
+  if (ledger.head.charged != 0) return;
   std::uint64_t all = 0;
   for (const std::uint32_t registers : ledger.registers) all += registers;
-  const std::uint64_t cycles = now - std::min(now, ledger.stalled_since);
+  const std::uint64_t cycles = now - std::min(now, since);
   auto& pairs = s_.of_pair[ledger.head.app];
   for (std::uint32_t app = 0; app < kMaxApps && all != ledger.registers[ledger.head.app]; ++app)
     if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
-  ledger.stalled_since = kNever;
 }
 
 void Slice::note_access(RequestIndex index) {
@@ -42,11 +46,14 @@ void Slice::note_access(RequestIndex index) {
   auto& pairs = s_.of_pair[head.app];
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
   ledger.tags.pass(head.app, arrived, s_.l2_clock.to_core(tag_free_),
-                   [&](AppId culprit, std::uint64_t cycles) { pairs[culprit].l2_queue_cycles += cycles; });
+                   [&](AppId culprit, std::uint64_t cycles) {
+                     if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
+                   });
   end_stall(next_core_);
   ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
   const bool missed = s_.of_app[head.app].l2_misses != ledger.misses;
   if (!missed) return;
+  if (head.charged != 0) ledger.displaced_by = ShadowTags::kNobody;
   if (ledger.displaced_by != ShadowTags::kNobody) ++pairs[ledger.displaced_by].l2_extra_misses;
   if (head.kind == RequestKind::Write) return;  // answered already
   if (ledger.waits.size() <= index) ledger.waits.resize(index + 1);
@@ -59,9 +66,9 @@ void Slice::note_drained(RequestIndex index, std::uint64_t tick) {
   s_.of_pair[s_.pool[index].app][wait.displaced_by].l2_line_cycles += s_.l2_clock.to_core(tick) - wait.since;
 }
 
-void Slice::note_reply(AppId app, Cycle ready, Cycle last) {
-  ledger_->replies.pass(app, ready, last, [&](AppId culprit, std::uint64_t cycles) {
-    s_.of_pair[app][culprit].reply_port_cycles += cycles;
+void Slice::note_reply(const Asker& asker, Cycle ready, Cycle last) {
+  ledger_->replies.pass(asker.app, ready, last, [&](AppId culprit, std::uint64_t cycles) {
+    if (!asker.charged) s_.of_pair[asker.app][culprit].reply_port_cycles += cycles;
   });
 }
 

@@ -16,14 +16,25 @@ AppId ShadowTags::evictor(AppId app, std::uint32_t set, std::uint64_t line, std:
 
 void ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
   std::vector<std::uint64_t>& tags = tags_[app];
-  if (tags.empty()) tags.resize(std::size_t{sets_} * ways_, 0);
-  std::uint64_t* const first = &tags[std::size_t{set} * ways_];
+  if (tags.empty()) tags.resize(std::size_t{sets_} * most_ways_, 0);
+  std::uint64_t* const first = &tags[std::size_t{set} * most_ways_];
   const std::uint64_t* const found = find(app, set, line);
   std::uint64_t* const way = found == nullptr ? first + ways_ - 1 : first + (found - first);
   const std::uint64_t old =
-      found == nullptr ? line | kPresent | std::uint64_t{kNobody} << kEvictorShift : *found;
+      found == nullptr ? (line & kLine) | kPresent | std::uint64_t{kNobody} << kEvictorShift : *found;
   std::copy_backward(first, way, way + 1);
   *first = old | std::uint64_t{sectors} << kSectorShift;
+}
+
+void ShadowTags::clear() {
+  for (std::vector<std::uint64_t>& tags : tags_) std::fill(tags.begin(), tags.end(), 0);
+}
+
+void ShadowTags::drop(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
+  const std::uint64_t* const found = find(app, set, line);
+  if (found == nullptr) return;
+  tags_[app][static_cast<std::size_t>(found - tags_[app].data())] &=
+      ~(std::uint64_t{sectors} << kSectorShift);
 }
 
 void ShadowTags::evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit) {

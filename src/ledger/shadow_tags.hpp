@@ -11,12 +11,19 @@
 namespace gpumux::ledger {
 
 /// Of a cache with LRU replacement and the same sets and ways for each application that comes. A line takes
-/// its place when it is accessed, not when its data has come. Lines are numbers below 2^48.
+/// its place when it is accessed, not when its data has come. Lines are
+/// told apart by their low 48 bits.
 class ShadowTags {
  public:
   static constexpr AppId kNobody = kMaxApps;
 
-  ShadowTags(std::uint32_t sets, std::uint32_t ways) : sets_(sets), ways_(ways) {}
+  ShadowTags(std::uint32_t sets, std::uint32_t ways) : sets_(sets), most_ways_(ways), ways_(ways) {}
+  /// So many of them are used from now on, at most as many as at first.
+  void set_ways(std::uint32_t ways) { ways_ = ways; }
+  /// All lines are gone.
+  void clear();
+  /// These sectors are gone.
+  void drop(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors);
 
   /// All of these sectors would be here.
   [[nodiscard]] bool has(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
@@ -40,12 +47,14 @@ class ShadowTags {
   /// Its way; nullptr: it has none.
   [[nodiscard]] const std::uint64_t* find(AppId app, std::uint32_t set, std::uint64_t line) const {
     if (tags_[app].empty()) return nullptr;
-    const std::uint64_t* const first = &tags_[app][std::size_t{set} * ways_];
+    const std::uint64_t wanted = (line & kLine) | kPresent;
+    const std::uint64_t* const first = &tags_[app][std::size_t{set} * most_ways_];
     for (const std::uint64_t* way = first; way != first + ways_; ++way)
-      if ((*way & (kLine | kPresent)) == (line | kPresent)) return way;
+      if ((*way & (kLine | kPresent)) == wanted) return way;
     return nullptr;
   }
   std::uint32_t sets_;
+  std::uint32_t most_ways_;
   std::uint32_t ways_;
   std::array<std::vector<std::uint64_t>, kMaxApps> tags_;
 };

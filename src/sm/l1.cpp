@@ -170,7 +170,7 @@ inline bool L1::make_room(Set& set, AppId app) {
   // The set may be over its size after resize(): then more than one line goes.
   if (set.reserved >= ways_) return false;
   if (keeps_written_) [[unlikely]] {
-    while (set.lines >= ways_) drop(victim_beside_kept(set), set);
+    while (set.lines >= ways_) displace(victim_beside_kept(set), set, app);
     return true;
   }
   std::uint16_t index = set.read.oldest;
@@ -179,7 +179,7 @@ inline bool L1::make_room(Set& set, AppId app) {
     GPUMUX_DCHECK(index != kNone);
     const std::uint16_t victim = index;
     index = lines_[index].newer;
-    drop(victim, set);
+    displace(victim, set, app);
   }
   return true;
 }
@@ -192,7 +192,7 @@ inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& se
   lines_[index].place = place;
   way_at(place) = index;
   ++set.lines;
-  if (divides_ways_) [[unlikely]]
+  if (!owner_.empty()) [[unlikely]]
     owner_[index] = app;
   make_newest(set, index);
   return index;
@@ -255,7 +255,7 @@ bool L1::lacks_way(Set& set, AppId app) {
 
 bool L1::make_room_in_share(Set& set, AppId app) {
   if (lacks_way(set, app)) return false;
-  if (set.lines >= ways_) drop(victim(set, app), set);
+  if (set.lines >= ways_) displace(victim(set, app), set, app);
   return true;
 }
 
@@ -417,6 +417,7 @@ void L1::release(std::uint32_t mshr) {
 }
 
 void L1::flush() {
+  if (shadow_ != nullptr) shadow_->clear();
   for (Set& set : sets_of_lines_) {
     shrink(set, 0);
     for (const Order& order : {set.read, set.written})
@@ -430,6 +431,7 @@ void L1::flush() {
 
 void L1::resize(std::uint32_t bytes) {
   ways_ = std::clamp(bytes / (sets_ * kLineBytes), 1U, max_ways_);
+  if (shadow_ != nullptr) shadow_->set_ways(ways_);
   for (Set& set : sets_of_lines_) shrink(set, ways_);
 }
 

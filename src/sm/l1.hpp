@@ -10,6 +10,7 @@
 
 #include "arch/config.hpp"
 #include "base/huge_pages.hpp"
+#include "ledger/shadow_tags.hpp"
 #include "sm/pool.hpp"
 
 namespace gpumux::sm {
@@ -123,8 +124,18 @@ class L1 {
   void limit_ways(AppId app, std::uint32_t ways);
   /// From now on an application has at most so many MSHRs. Before the first access for the first time.
   void divide_mshrs(std::uint32_t each);
-  /// From now on applications' MSHRs are counted; before the first access.
-  void count_mshrs() { counts_mshrs_ = true; }
+  /// From now on, before the first access, applications' MSHRs are counted, and `shadow` is told of
+  /// evictions; it has sets() sets and max_ways() ways.
+  void keep_ledger(ledger::ShadowTags* shadow) {
+    counts_mshrs_ = true;
+    shadow_ = shadow;
+    shadow_->set_ways(ways_);
+    owner_.resize(lines_.size(), 0);
+  }
+  /// Sectors that count as accessed with these.
+  [[nodiscard]] std::uint8_t whole(std::uint8_t sectors) const {
+    return sectored_ ? sectors : std::uint8_t{0xf};
+  }
   [[nodiscard]] const std::array<std::uint32_t, kMaxApps>& mshrs_of() const { return mshrs_of_; }
   /// Accesses are counted in sectors or lines.
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
@@ -242,6 +253,13 @@ class L1 {
   [[nodiscard]] std::uint16_t victim(const Set& set, AppId app);
   [[nodiscard]] bool lacks_way(Set& set, AppId app);
   [[nodiscard]] bool make_room_in_share(Set& set, AppId app);
+  /// The line makes place for one of the application.
+  void displace(std::uint16_t index, Set& set, AppId app) {
+    if (shadow_ != nullptr) [[unlikely]]
+      shadow_->evicted(owner_[index], static_cast<std::uint32_t>(&set - sets_of_lines_.data()),
+                       lines_[index].line, app);
+    drop(index, set);
+  }
   std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set, AppId app);
   void arrive(const Mshr& entry, std::uint8_t sectors);
   void release(std::uint32_t mshr);
@@ -279,6 +297,7 @@ class L1 {
   // While ways or MSHRs are divided:
   std::array<std::uint32_t, kMaxApps> granted_{};  // ways of a set
   std::vector<AppId> owner_;                       // by line
+  ledger::ShadowTags* shadow_ = nullptr;
   std::uint32_t mshrs_each_ = 0;
   std::array<std::uint32_t, kMaxApps> mshrs_of_{};  // in use
 };

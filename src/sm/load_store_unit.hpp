@@ -61,7 +61,7 @@ class LoadStoreUnit {
   /// Takes down who waits for whom, from before the first access on.
   void keep_ledger(SmLedger* ledger) {
     ledger_ = ledger;
-    l1_.count_mshrs();
+    l1_.keep_ledger(&ledger->l1);
   }
 
   // --- issue --------------------------------------------------------------------------------------
@@ -202,6 +202,15 @@ class LoadStoreUnit {
       ledger_->stalls_for(cause == Stall::MissQueue ? ledger_->queued : l1_.mshrs_of());
   }
   void count_stall(Cycle now);
+  /// For the ledger: what a store or atomic does to the lines that the application would have alone.
+  void note_write(std::uint64_t line, std::uint8_t sectors, bool atomic, AppId app) {
+    const std::uint32_t set = l1_.set_index(line);
+    if (atomic || l1_.write_evicts()) {
+      ledger_->l1.drop(app, set, line, sectors);
+    } else if (config_.l1.write == arch::L1Write::Allocate) {
+      ledger_->l1.use(app, set, line, sectors);
+    }
+  }
   /// What the unit waits for may be there.
   void retry(Cycle now) {
     if (stall_ != Stall::None) next_ = std::min(next_, now);

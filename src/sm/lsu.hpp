@@ -94,6 +94,12 @@ template <typename Listener>
                now);
     return true;
   }
+  AppId displaced_by = SmLedger::kNobody;
+  std::uint32_t set = 0;
+  if (ledger_ != nullptr) [[unlikely]] {
+    set = l1_.set_index(transaction.line());
+    displaced_by = ledger_->l1.evictor(op.app, set, transaction.line(), l1_.whole(sectors));
+  }
   const L1Access result = l1_.load(transaction.line(), sectors, has_miss_queue_room(op.app), op.app);
   switch (result.result) {
     case L1Result::FailLine: stall(Stall::Line, now); return false;
@@ -101,6 +107,8 @@ template <typename Listener>
     case L1Result::FailMerge: stall(Stall::Merge, now); return false;
     case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
     case L1Result::Hit:
+      if (ledger_ != nullptr) [[unlikely]]
+        ledger_->l1.use(op.app, set, transaction.line(), l1_.whole(sectors));
       counter.l1_accesses += l1_.units(sectors);
       transaction_done(index, last + config_.l1.latency, now);
       return true;
@@ -110,13 +118,18 @@ template <typename Listener>
   counter.l1_accesses += l1_.units(sectors);
   counter.l1_misses += l1_.units(result.missing);
   counter.l1_hits_pending += l1_.units(result.pending);
+  if (ledger_ != nullptr) [[unlikely]] {
+    ledger_->l1.use(op.app, set, transaction.line(), l1_.whole(sectors));
+    if (displaced_by != SmLedger::kNobody) ++ledger_->pair(op.app, displaced_by).l1_extra_misses;
+  }
   // No data before a hit's latency, however fast the memory.
   op.ready_at = std::max(op.ready_at, last + config_.l1.latency);
   l1_.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
-    queue_miss(network_.make(transaction.line(), Purpose::L1Fill, op.kernel, op.app, result.mshr,
-                             result.request, now + config_.l1.tag_latency),
-               op, now);
+    const std::uint32_t request = network_.make(transaction.line(), Purpose::L1Fill, op.kernel, op.app,
+                                                result.mshr, result.request, now + config_.l1.tag_latency);
+    network_.request(request).displaced_by = displaced_by;
+    queue_miss(request, op, now);
   }
   return true;
 }
@@ -146,6 +159,8 @@ template <typename Listener>
                      : l1_.write(transaction.line(), sectors,
                                  bytes >= static_cast<std::uint32_t>(std::popcount(sectors)) * kSectorBytes,
                                  op.app);
+    if (ledger_ != nullptr) [[unlikely]]
+      note_write(transaction.line(), l1_.whole(sectors), atomic, op.app);
   }
   arch::KernelCounters& counter = count(op.kernel);
   counter.l1_accesses += l1_.units(sectors);
@@ -295,7 +310,8 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     const Request* const sent = network_.send(now);
     if (sent == nullptr) return;
     if (ledger_ != nullptr) [[unlikely]] {
-      ledger_->request_sent(sent->app, sent->queued + 1, network_.port_free());
+      ledger_->request_sent(sent->app, sent->displaced_by != SmLedger::kNobody, sent->queued + 1,
+                            network_.port_free());
       if (sent->purpose <= Purpose::Atomic) --ledger_->queued[sent->app];
     }
     if (shares_.sent(*sent)) retry(now);
@@ -354,7 +370,7 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   network_.return_credits(message, request, now);
   count(request.kernel).reply_flits += message.flits;
   if (ledger_ != nullptr) [[unlikely]]
-    ledger_->reply_taken(request.app, message.time, now + 1);
+    ledger_->reply_taken(request.app, request.displaced_by != SmLedger::kNobody, message.time, now + 1);
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
@@ -364,8 +380,12 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
   request.sectors &= static_cast<std::uint8_t>(~sectors);
   const bool last = !read || request.sectors == 0;
-  if (last && ledger_ != nullptr) [[unlikely]]
-    ledger_->apps[request.app].request_cycles += now - std::min(request.queued, now);
+  if (last && ledger_ != nullptr) [[unlikely]] {
+    const Cycle cycles = now - std::min(request.queued, now);
+    ledger_->apps[request.app].request_cycles += cycles;
+    if (request.displaced_by != SmLedger::kNobody)
+      ledger_->pair(request.app, request.displaced_by).l1_line_cycles += cycles;
+  }
 
   switch (request.purpose) {
     case Purpose::L1Fill:

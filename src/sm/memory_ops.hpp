@@ -58,7 +58,8 @@ struct Request {
   std::uint8_t operations = 0;
   std::uint8_t rounds = 0;
   std::uint8_t data_bytes = 0;
-  std::uint8_t flits = 1;  // of the packet
+  std::uint8_t flits = 1;         // of the packet
+  AppId displaced_by = kMaxApps;  // with a ledger: the line would be in L1, but for this application
 };
 static_assert(sizeof(Request) == 32);
 

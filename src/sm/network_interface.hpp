@@ -48,7 +48,8 @@ class NetworkInterface {
                         .operations = 0,
                         .rounds = 0,
                         .data_bytes = 0,
-                        .flits = read_flits_};
+                        .flits = read_flits_,
+                        .displaced_by = kMaxApps};
     return index;
   }
   /// The packet carries so many bytes of data (1 to 128), of so many atomic operations, which take so many

@@ -93,7 +93,8 @@ class InjectionPort {
                    .rounds = request.rounds,
                    .data_bytes = request.data_bytes,
                    .wants_reply = true,
-                   .flits = static_cast<std::uint8_t>(flits & 0x7fU)});
+                   .charged = request.displaced_by != kMaxApps,
+                   .flits = static_cast<std::uint8_t>(flits & 0x3fU)});
     port_free_ = port_.free_at();
     queue->pop();
     look(requests);

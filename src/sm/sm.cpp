@@ -43,7 +43,7 @@ void Sm::limit_blocks(KernelSlot kernel, std::uint32_t blocks) { state_->table.s
 std::uint32_t Sm::block_limit(KernelSlot kernel) const { return state_->table.limit(kernel); }
 
 void Sm::keep_ledger() {
-  state_->ledger = std::make_unique<SmLedger>();
+  state_->ledger = std::make_unique<SmLedger>(state_->lsu.l1().sets(), state_->lsu.l1().max_ways());
   state_->stage.keep_ledger(state_->ledger.get());
   state_->lsu.keep_ledger(state_->ledger.get());
 }

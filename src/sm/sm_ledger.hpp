@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 #include "ledger/serving_line.hpp"
+#include "ledger/shadow_tags.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/warp.hpp"
 
@@ -32,7 +33,8 @@ struct SmLedger {
     std::array<WarpMask, kMaxApps> warps{};  // whose a warp's number was last
     std::array<Turn, kMaxApps> turns;
   };
-  SmLedger() {
+  /// Of an L1 of so many sets and ways.
+  SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) {
     unit_user.fill(kNobody);
     for (std::uint32_t scheduler = 0; scheduler < schedulers.size(); ++scheduler) nobody(scheduler);
   }
@@ -75,6 +77,7 @@ struct SmLedger {
   void nobody(std::uint32_t scheduler) { schedulers[scheduler].turns.fill(absent()); }
 
   // --- load/store unit and network --------------------------------------------------------------------
+  ledger::ShadowTags l1;
   ledger::ServingLine heads;
   ledger::ServingLine requests;
   ledger::ServingLine replies;
@@ -106,14 +109,16 @@ struct SmLedger {
       if (app != head_app) pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
-  void request_sent(AppId app, Cycle ready, Cycle until) {
+  // `charged`: its whole time is.
+  void request_sent(AppId app, bool charged, Cycle ready, Cycle until) {
     requests.pass(app, ready, until, [&](AppId culprit, std::uint64_t cycles) {
+      if (charged) return;
       pair(app, culprit).request_port_cycles += cycles;
     });
   }
-  void reply_taken(AppId app, Cycle arrived, Cycle until) {
+  void reply_taken(AppId app, bool charged, Cycle arrived, Cycle until) {
     replies.pass(app, arrived, until, [&](AppId culprit, std::uint64_t cycles) {
-      pair(app, culprit).reply_port_cycles += cycles;
+      if (!charged) pair(app, culprit).reply_port_cycles += cycles;
     });
   }
 

@@ -239,7 +239,7 @@ Course simulate_reference(const MachineConfig& config, const Pattern& pattern, P
       } else if (kind == 7) {
         r.kind = RequestKind::InstructionFetch;
       }
-      r.flits = network.flits(r.data_bytes) & 0x7fU;
+      r.flits = network.flits(r.data_bytes) & 0x3fU;
       arrivals.push_back(r);
       next = now + random.below(2 * pattern.gap + 1) + (random.below(64) == 0 ? pattern.pause : 0);
       if (pattern.gap == 0 && random.below(3) != 0) next = now + 1;

@@ -48,7 +48,7 @@ struct Bench {
     r.tag = tag++;
     r.sm = sm;
     const bool data = r.kind == RequestKind::Write || r.kind == RequestKind::Atomic;
-    r.flits = network.flits(data ? r.data_bytes : 0) & 0x7fU;
+    r.flits = network.flits(data ? r.data_bytes : 0) & 0x3fU;
     partition.mailbox().in.push_back(r);
   }
   void run(Cycle until) {

@@ -182,7 +182,7 @@ struct Slices {
     r.sectors = sectors;
     r.time = at;
     r.tag = tag++;
-    r.flits = network.flits(0) & 0x7fU;
+    r.flits = network.flits(0) & 0x3fU;
     partition.mailbox().in.push_back(r);
   }
   void run(Cycle until) {

@@ -207,7 +207,7 @@ class Rig {
       while (sm.request && sm.injection.free_at() <= cycle && sm.outstanding < max_outstanding) {
         arch::MemRequest r = *sm.request;
         const bool data = r.kind == arch::RequestKind::Write || r.kind == arch::RequestKind::Atomic;
-        r.flits = network_.flits(data ? r.data_bytes : 0) & 0x7fU;
+        r.flits = network_.flits(data ? r.data_bytes : 0) & 0x3fU;
         if (sm.credits < r.flits) break;
         sm.credits -= r.flits;
         r.time = sm.injection.inject(cycle, r.flits).last + network_.latency;

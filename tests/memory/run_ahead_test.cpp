@@ -42,7 +42,7 @@ Traffic traffic(const noc::Network& network, std::uint32_t seed, double load) {
     r.sectors = static_cast<std::uint8_t>(1 + random() % 15);
     if (r.kind != RequestKind::Read) r.data_bytes = static_cast<std::uint8_t>(1 + random() % 128);
     if (r.kind == RequestKind::Atomic) r.operations = static_cast<std::uint8_t>(1 + random() % 32);
-    r.flits = network.flits(r.kind == RequestKind::Read ? 0 : r.data_bytes) & 0x7fU;
+    r.flits = network.flits(r.kind == RequestKind::Read ? 0 : r.data_bytes) & 0x3fU;
     r.time = now + network.latency;
     r.tag = tag;
     r.sm = static_cast<SmId>(random() % 8);

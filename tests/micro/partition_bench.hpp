@@ -20,7 +20,7 @@ struct PartitionBench {
     r.kind = kind;
     r.sectors = 0xf;
     r.data_bytes = static_cast<std::uint8_t>(bytes);
-    r.flits = network.flits(bytes) & 0x7fU;
+    r.flits = network.flits(bytes) & 0x3fU;
     return r;
   }
   void give(Cycle time, MemRequest r, SmId sm = 0) {

@@ -321,7 +321,7 @@ TEST(LoadStoreUnitAlone, AFlushLosesTheLines) {
 
 TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
   Unit at;
-  SmLedger ledger;
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.issue(at.load_inst, Where::Global,
            {Transaction::make(1, 1, 8), Transaction::make(2, 1, 8), Transaction::make(3, 1, 8),
@@ -336,7 +336,7 @@ TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
 
 TEST(LoadStoreUnitLedger, RequestsWaitForThePortBehindOthers) {
   Unit at;
-  SmLedger ledger;
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.issue(at.store_inst, Where::Global, {Transaction::make(1, 0xf, 32)}, 0);
   at.load_line(9, 0, 1, 1);
@@ -350,7 +350,7 @@ TEST(LoadStoreUnitLedger, RequestsWaitForThePortBehindOthers) {
 
 TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
   Unit at;
-  SmLedger ledger;
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.load_line(1, 0);
   at.load_line(9, 0, 1, 1);
@@ -364,11 +364,36 @@ TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
   EXPECT_EQ(ledger.apps[1].request_cycles, 49U);  // from 2
 }
 
+TEST(LoadStoreUnitLedger, ALineThatAnotherHasEvictedIsItsFault) {
+  arch::MachineConfig config = plain_machine();
+  config.l1.bytes = 4 * 128;  // one set of four lines
+  Unit at(config);
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
+  at.unit.keep_ledger(&ledger);
+  const auto get = [&](std::uint64_t line, AppId app) {
+    at.load_line(line, at.now, 0, app);
+    at.run(at.now + 10);
+    at.answer(at.mailbox.out.size() - 1, at.now + 40, 0xf);
+    at.run(at.now + 100);
+  };
+  get(1, 1);
+  for (std::uint64_t line = 101; line < 105; ++line) get(line, 0);
+  EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 0U);
+  get(1, 1);  // its request waits from 1 to 50 of these cycles
+  EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 1U);
+  EXPECT_EQ(ledger.pairs[1][0].l1_line_cycles, 49U);
+  EXPECT_TRUE(at.mailbox.out.back().charged) << "others count nothing for it";
+  EXPECT_EQ(ledger.pairs[0][1].l1_extra_misses, 0U);
+  for (std::uint64_t line = 2; line < 6; ++line) get(line, 1);
+  get(1, 1);
+  EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 1U) << "it has evicted that line itself";
+}
+
 TEST(LoadStoreUnitLedger, AStallIsOfWhoHoldsTheMshrs) {
   arch::MachineConfig config = plain_machine();
   config.l1.mshr_entries = 2;
   Unit at(config);
-  SmLedger ledger;
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.load_line(1, 0);
   at.load_line(9, 0, 1, 1);
