@@ -25,17 +25,18 @@ apps = [app["name"] for app in listed["apps"] if "/" not in app["name"]]
 # Each meets the two that come 1 and 7 behind it in the list, each on half of the SMs; alone, it has as many.
 pairs = [(i, (i + step) % len(apps)) for i in range(len(apps)) for step in (1, 7)]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
-    alone = list(pool.map(lambda i: run(f"alone-{i}", apps[i], "--set", "sms=8"), range(len(apps))))
-    together = list(pool.map(lambda p: run(f"pair-{p[0]}-{p[1]}", apps[p[0]], apps[p[1]], "--policy", "spatial", "--ledger", "on"), pairs))
+    alone = list(pool.map(lambda i: run(f"alone-{i}", apps[i], "add:at=1s", "--policy", "mps:50/50"), range(len(apps))))
+    together = list(pool.map(lambda p: run(f"pair-{p[0]}-{p[1]}", apps[p[0]], apps[p[1]], "--policy", "mps:50/50", "--ledger", "on"), pairs))
+
 
 rows = []
 for (victim, culprit), shared in zip(pairs, together):
     for who, other in ((0, 1), (1, 0)):
         app = (victim, culprit)[who]
-        before = alone[app]["apps"][0]["ipc"]
-        if before == 0:
+        before, after = alone[app]["apps"][0]["ipc"], shared["apps"][who]["ipc"]
+        if not before or not after:
             continue
-        lost = 1 - shared["apps"][who]["ipc"] / before
+        lost = 1 - after / before
         said = {e["place"]: e["lost_share"] for e in shared["ledger"] if e["victim"] == who}
         place = max(said, key=said.get) if said else "-"
         rows.append((apps[app], apps[(victim, culprit)[other]], lost, sum(said.values()), place))
@@ -51,7 +52,7 @@ def correlation(pairs):
 version = subprocess.run([gpumux, "--version"], check=True, capture_output=True, text=True).stdout.strip()
 print("# The ledger of interference beside measured slowdowns\n")
 print(f"Made by `docs/results/ledger.sh` with {version}, on {machine}: runs of {cycles:,} cycles, two applications on 8 of the 16 SMs "
-      "each, beside each alone on a machine of 8 SMs with the same L2 and DRAM. Lost: 1 - IPC together / IPC alone. Said: what "
+      "each (`mps:50/50`), beside each alone on its 8 SMs. Lost: 1 - IPC together / IPC alone. Said: what "
       "[the ledger](../ledger.md) adds up to for the victim.\n")
 print(f"Correlation of the two over {len(rows)} victims: **{correlation([(r[2], r[3]) for r in rows]):.3f}**; "
       f"mean of |lost - said|: {100 * sum(abs(r[2] - r[3]) for r in rows) / len(rows):.1f} points.\n")
