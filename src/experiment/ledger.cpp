@@ -35,7 +35,7 @@ constexpr PlaceOf kPlaces[] = {
     {{"reply_port", "the reply network"}, &arch::PairCounters::reply_port_cycles, Whole::Request},
 };
 
-double part(double of, std::uint64_t whole) { return whole == 0 ? 0 : of / static_cast<double>(whole); }
+double part(double of, double whole) { return whole <= 0 ? 0 : std::clamp(of / whole, 0.0, 1.0); }
 
 }  // namespace
 
@@ -52,11 +52,17 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
   std::vector<LostCycles> lost;
   for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
     const arch::LedgerAppCounters& own = result.ledger[victim];
-    const double stalls =
-        part(static_cast<double>(own.memory_scheduler_cycles), own.resident_scheduler_cycles);
+    const double stalls = part(static_cast<double>(own.memory_scheduler_cycles),
+                               static_cast<double>(own.resident_scheduler_cycles));
+    // What one waits for one's own is made of the same parts as the time of what is in front.
+    const double instructions =
+        static_cast<double>(own.memory_instruction_cycles) - static_cast<double>(own.own_lsu_cycles);
+    const double requests = static_cast<double>(own.request_cycles) -
+                            static_cast<double>(own.own_request_cycles) -
+                            static_cast<double>(own.own_dram_clocks) * result.cycles_of_dram_clock;
     // Of an instruction's time, that of its requests is what the load/store unit leaves.
     const double beyond =
-        1 - std::min(1.0, part(static_cast<double>(own.lsu_queue_cycles), own.memory_instruction_cycles));
+        static_cast<double>(own.memory_instruction_cycles) - static_cast<double>(own.lsu_queue_cycles);
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
       if (culprit == victim) continue;
       const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
@@ -67,9 +73,11 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
         if (waits == 0) continue;
         double share = 0;
         switch (of.whole) {
-          case Whole::Scheduler: share = part(waits, own.resident_scheduler_cycles); break;
-          case Whole::Instruction: share = stalls * part(waits, own.memory_instruction_cycles); break;
-          case Whole::Request: share = stalls * beyond * part(waits, own.request_cycles); break;
+          case Whole::Scheduler:
+            share = part(waits, static_cast<double>(own.resident_scheduler_cycles));
+            break;
+          case Whole::Instruction: share = stalls * part(waits, instructions); break;
+          case Whole::Request: share = stalls * part(beyond, instructions) * part(waits, requests); break;
         }
         lost.push_back({victim, culprit, place, share});
       }

@@ -36,8 +36,8 @@ void Slice::end_stall(Cycle now) {
   for (const std::uint32_t registers : ledger.registers) all += registers;
   const std::uint64_t cycles = now - std::min(now, since);
   auto& pairs = s_.of_pair[ledger.head.app];
-  for (std::uint32_t app = 0; app < kMaxApps && all != ledger.registers[ledger.head.app]; ++app)
-    if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
+  for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
+    pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
 }
 
 void Slice::note_access(RequestIndex index) {

@@ -17,14 +17,13 @@ class ServingLine {
   static constexpr std::uint32_t kKept = 256;
 
   /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
-  /// unit, `until` not before that of the one before). Calls charge(culprit, time) for what it waited while
-  /// others' were served.
+  /// unit, `until` not before that of the one before). Calls charge(who, time) for what it waited while
+  /// others, or others of its own application, were served.
   template <typename Charge>
   void pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
     const std::uint64_t begin = std::max(arrived, until_);
     for (std::uint64_t i = entries_; i > first_ && entries(i - 1).end > arrived; --i) {
       const Entry& before = entries(i - 1);
-      if (before.app == app) continue;
       charge(before.app, std::min(before.end, begin) - std::max(before.begin, arrived));
     }
     if (until <= begin) return;

@@ -159,6 +159,8 @@ class LoadStoreUnit {
   [[nodiscard]] const MemoryOp* head() const { return current_ == kNil ? nullptr : &ops_[current_]; }
   [[nodiscard]] std::uint32_t taken() const { return done_; }
   [[nodiscard]] Stall stalled_by() const { return stall_; }
+  /// Whose it is, or, while there is none, the next one, which there is.
+  [[nodiscard]] AppId head_app() const { return ops_[current_ == kNil ? queue_.at(0) : current_].app; }
   /// Instructions behind it.
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
   /// What is kept although nothing is in flight, in words; nullptr: nothing.

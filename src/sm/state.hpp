@@ -82,7 +82,7 @@ struct Sm::State {
   // What the issue stage asks and tells: see issue_stage.hpp.
   [[nodiscard]] bool has_room() const { return lsu.has_room(); }
   [[nodiscard]] bool accepts(Cycle now) const { return lsu.accepts(now); }
-  [[nodiscard]] AppId head_app() const { return lsu.head() == nullptr ? AppId{0} : lsu.head()->app; }
+  [[nodiscard]] AppId head_app() const { return lsu.head_app(); }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
