@@ -126,8 +126,7 @@ GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
   X(l2_evictions, "lines", "L2 lines of the victim that made place for lines of the culprit")
 
 // The ledger of interference, in the same way: what the victim waited while a place served, or was held by,
-// the culprit, another application (docs/ledger.md). Of an application with itself: what
-// it waited for its own; no part of the ledger. Zero where a run keeps none.
+// the culprit, another application (docs/ledger.md). Zero where a run keeps no ledger.
 #define GPUMUX_LEDGER_COUNTERS(X)                                                                           \
   X(issue_cycles, "scheduler cycles", "a warp of the victim could have issued when one of the culprit did") \
   X(unit_cycles, "scheduler cycles",                                                                        \
@@ -154,17 +153,13 @@ GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
 GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
 
 // Of an application, beside its ledger: what its waits are a part of.
-#define GPUMUX_LEDGER_APP_COUNTERS(X)                                                                      \
-  X(resident_scheduler_cycles, "scheduler cycles", "a scheduler had warps of the application")             \
-  X(memory_scheduler_cycles, "scheduler cycles",                                                           \
-    "of these, none issued, none could, and one waited for memory or for the load/store unit")             \
-  X(memory_instruction_cycles, "instruction cycles", "memory instructions' time from the LSU's queue on")  \
-  X(lsu_queue_cycles, "instruction cycles", "of these, until the unit was through with their accesses")    \
-  X(own_lsu_cycles, "instruction cycles",                                                                  \
-    "of these, behind the application's own, or stalled for what it held")                                 \
-  X(request_cycles, "request cycles", "requests' time from the miss queue to their last reply")            \
-  X(own_request_cycles, "request cycles", "of these, behind the application's own in SMs, network and L2") \
-  X(own_dram_clocks, "DRAM clocks", "of these, likewise in DRAM")
+#define GPUMUX_LEDGER_APP_COUNTERS(X)                                                                     \
+  X(resident_scheduler_cycles, "scheduler cycles", "a scheduler had warps of the application")            \
+  X(memory_scheduler_cycles, "scheduler cycles",                                                          \
+    "of these, none issued, none could, and one waited for memory or for the load/store unit")            \
+  X(memory_instruction_cycles, "instruction cycles", "memory instructions' time from the LSU's queue on") \
+  X(lsu_queue_cycles, "instruction cycles", "of these, until the unit was through with their accesses")   \
+  X(request_cycles, "request cycles", "requests' time from the miss queue to their last reply")
 GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
 
 #undef GPUMUX_COUNTER_STRUCT

@@ -47,7 +47,7 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
     if (!waits.charged) {
       auto& pairs = ledger.pairs[entry.app];
       for (std::uint32_t app = 0; app < ledger.apps; ++app)
-        pairs[app].bank_clocks += bank.held[app] - waits.before[app];
+        if (app != entry.app) pairs[app].bank_clocks += bank.held[app] - waits.before[app];
       if (before != kMaxApps && before != entry.app && bank.own_row[entry.app] == entry.row)
         ++pairs[before].row_conflicts;
     }
@@ -64,8 +64,8 @@ void Channel::note_end(const Entry& entry, std::uint16_t index) {
   const ChannelLedger::Waits& waits = ledger.waits[index];
   if (waits.charged || !waits.open) return;
   for (std::uint32_t app = 0; app < ledger.apps; ++app)
-    ledger.pairs[entry.app][app].bursts += bursts_of(static_cast<AppId>(app)) - waits.before[app];
-  ledger.pairs[entry.app][entry.app].bursts -= std::uint64_t{bursts_[entry.sectors]} - entry.bursts;  // itself
+    if (app != entry.app)
+      ledger.pairs[entry.app][app].bursts += bursts_of(static_cast<AppId>(app)) - waits.before[app];
 }
 
 void Channel::count(AppId victim, AppId culprit, arch::PairCounters& counters) const {

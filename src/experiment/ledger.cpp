@@ -54,15 +54,10 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     const arch::LedgerAppCounters& own = result.ledger[victim];
     const double stalls = part(static_cast<double>(own.memory_scheduler_cycles),
                                static_cast<double>(own.resident_scheduler_cycles));
-    // What one waits for one's own is made of the same parts as the time of what is in front.
-    const double instructions =
-        static_cast<double>(own.memory_instruction_cycles) - static_cast<double>(own.own_lsu_cycles);
-    const double requests = static_cast<double>(own.request_cycles) -
-                            static_cast<double>(own.own_request_cycles) -
-                            static_cast<double>(own.own_dram_clocks) * result.cycles_of_dram_clock;
+    const auto instructions = static_cast<double>(own.memory_instruction_cycles);
+    const auto requests = static_cast<double>(own.request_cycles);
     // Of an instruction's time, that of its requests is what the load/store unit leaves.
-    const double beyond =
-        static_cast<double>(own.memory_instruction_cycles) - static_cast<double>(own.lsu_queue_cycles);
+    const double beyond = instructions - static_cast<double>(own.lsu_queue_cycles);
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
       if (culprit == victim) continue;
       const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];

@@ -37,7 +37,7 @@ void Slice::end_stall(Cycle now) {
   const std::uint64_t cycles = now - std::min(now, since);
   auto& pairs = s_.of_pair[ledger.head.app];
   for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-    pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
+    if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
 }
 
 void Slice::note_access(RequestIndex index) {

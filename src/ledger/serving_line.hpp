@@ -10,21 +10,40 @@
 
 namespace gpumux::ledger {
 
-/// Remembers whom the place has served lately: one entry for what follows on each other of one application.
-/// Of a wait that reaches further back than kKept of these entries, the older part is charged to nobody.
+/// Remembers whom the place has served lately: one entry for what follows on each other of one application. A
+/// wait that reaches further back than kKept of these entries counts from there.
 class ServingLine {
  public:
   static constexpr std::uint32_t kKept = 256;
 
   /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
-  /// unit, `until` not before that of the one before). Calls charge(who, time) for what it waited while
-  /// others, or others of its own application, were served.
+  /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
+  /// application alone, each of its own for as long, is due to those that were served since it came, by their
+  /// parts, or, where these were all its own, to who had delayed them: calls charge(culprit, time).
   template <typename Charge>
   void pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
     const std::uint64_t begin = std::max(arrived, until_);
-    for (std::uint64_t i = entries_; i > first_ && entries(i - 1).end > arrived; --i) {
-      const Entry& before = entries(i - 1);
-      charge(before.app, std::min(before.end, begin) - std::max(before.begin, arrived));
+    const std::uint64_t alone = std::max(arrived, alone_until_[app]);
+    alone_until_[app] = alone + (std::max(until, begin) - begin);
+    if (begin > alone) {
+      std::array<std::uint64_t, kMaxApps> served{};
+      std::uint64_t busy = 0, others = 0;
+      for (std::uint64_t i = entries_; i > first_ && entries(i - 1).end > arrived; --i) {
+        const Entry& before = entries(i - 1);
+        const std::uint64_t time = std::min(before.end, begin) - std::max(before.begin, arrived);
+        busy += time;
+        if (before.app == app) continue;
+        others += time;
+        served[before.app] += time;
+        culprit_[app] = before.app;
+      }
+      const std::uint64_t waited = std::min(begin - alone, busy);
+      if (others == 0) {
+        if (waited != 0) charge(culprit_[app], waited);
+      } else {
+        for (std::uint32_t other = 0; other < kMaxApps; ++other)
+          if (served[other] != 0) charge(static_cast<AppId>(other), waited * served[other] / others);
+      }
     }
     if (until <= begin) return;
     until_ = until;
@@ -45,6 +64,8 @@ class ServingLine {
   std::array<Entry, kKept> ring_{};
   std::uint64_t first_ = 0, entries_ = 0;
   std::uint64_t until_ = 0;
+  std::array<std::uint64_t, kMaxApps> alone_until_{};  // of a place that serves the application alone
+  std::array<AppId, kMaxApps> culprit_{};              // who delayed it last
 };
 
 }  // namespace gpumux::ledger

@@ -77,14 +77,7 @@ inline arch::CounterTable Probes::counter_table(std::size_t applications) const 
     const auto app = static_cast<AppId>(i);
     table.apps[i] = app_counters(app);
     table.memory[i] = memory_counters(app);
-    if (keeps_ledger()) {
-      const arch::PairCounters own = pair_counters(app, app);
-      arch::LedgerAppCounters& counters = table.ledger[i] = ledger_counters(app);
-      counters.own_lsu_cycles = own.lsu_cycles + own.l1_entry_cycles;
-      counters.own_request_cycles =
-          own.request_port_cycles + own.l2_queue_cycles + own.l2_entry_cycles + own.reply_port_cycles;
-      counters.own_dram_clocks = own.dram_bank_clocks + own.dram_bus_clocks;
-    }
+    if (keeps_ledger()) table.ledger[i] = ledger_counters(app);
     for (std::size_t j = 0; j < applications; ++j)
       table.pairs[i * applications + j] = pair_counters(app, static_cast<AppId>(j));
   }

@@ -106,7 +106,7 @@ struct SmLedger {
     std::uint64_t all = 0;
     for (const std::uint32_t places : held) all += places;
     for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-      pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
+      if (app != head_app) pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
   // `charged`: its whole time is.
