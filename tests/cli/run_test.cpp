@@ -45,6 +45,23 @@ TEST_F(Run, AnApplicationAloneIsItsOwnBaseline) {
   EXPECT_FALSE(exists("cache"));
 }
 
+TEST_F(Run, ALedgerIsKeptWhereItIsAskedForOrAGoalIs) {
+  const auto run = [&](const char* app, const char* ledger) {
+    const Outcome o = gpumux({"run", app, "stream", "--set", "sms=2", "--cycles", "5000", "--policy", "even",
+                              "--baseline", "off", "--ledger", ledger, "--json", "a.json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    const bool kept = result("a.json").contains("ledger");
+    EXPECT_EQ(o.out.find(" of its cycles to ") != std::string::npos, kept);
+    EXPECT_EQ(result("a.json")["pairs"][1].contains("issue_cycles"), kept);
+    return kept;
+  };
+  EXPECT_TRUE(run("add", "on"));
+  EXPECT_FALSE(run("add", "auto"));
+  EXPECT_TRUE(run("add:goal=50%", "auto"));
+  EXPECT_FALSE(run("add:goal=50%", "off"));
+  EXPECT_EQ(gpumux({"run", "add", "--ledger", "maybe"}).code, 2);
+}
+
 TEST_F(Run, WithoutBaselinesMetricsAreNull) {
   const Outcome o = gpumux({"run", "add", "pathfinder", "--set", "sms=2", "--cycles", "3000", "--baseline",
                             "off", "--json", "a.json"});
