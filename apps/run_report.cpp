@@ -116,8 +116,10 @@ std::string goal_lines(const experiment::RunResult& result) {
                        goal.reached() ? "reached" : "missed",
                        experiment::goal_amount(goal.goal, goal.achieved), goal.ipc, goal.target.ipc);
     if (!goal.reached() && !result.ledger.empty())
-      out += fmt::format("; lost to others: {:.1f}% of its cycles",
-                         100 * experiment::lost_share(experiment::lost_cycles(result), i));
+      out += result.ledger[i].resident_scheduler_cycles == 0
+                 ? "; it never had a block on an SM"
+                 : fmt::format("; lost to others: {:.1f}% of its cycles",
+                               100 * experiment::lost_share(experiment::lost_cycles(result), i));
     if (!goal.reached() && goal.impossible())
       out += fmt::format("; alone its IPC is {:.2f}: no sharing reaches it", goal.target.alone_ipc);
     out += "\n";

@@ -66,7 +66,9 @@ TEST_F(StoredRun, GoalsAndRequestsAreKept) {
                      "--cycles",
                      "20000",
                      "--db",
-                     "r.sqlite"};
+                     "r.sqlite",
+                     "--policy",
+                     "even"};
   const Outcome first = gpumux(args);
   ASSERT_EQ(first.code, 0) << first.err;
   for (const char* part :
