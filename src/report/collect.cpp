@@ -183,7 +183,11 @@ class Collector {
       take("metrics", "", "");
       take("metrics", "/policy", "policy.");
       requests(row, document);
+      ledger(row, document);
     }
+    core_["ledger_runs"] = ledger_runs_;
+    core_["ledger_places"] = places_.json();
+    blocks_.add("ledger", losses_);
     ordered_json names = ordered_json::array();
     for (const auto& [name, column] : columns) {
       blocks_.add("extra-" + std::to_string(names.size()), column.json());
@@ -207,6 +211,22 @@ class Collector {
         if (name != "turnaround_cycles" || !value.is_object()) continue;
         for (const auto& [part, cycles] : value.items()) keep("turnaround_" + part, cycles);
       }
+    }
+  }
+
+  /// What a run's applications lost to each other: a row per pair and place.
+  void ledger(Row run, const ordered_json& document) {
+    if (!document.is_object() || !document.contains("ledger") || !document["ledger"].is_array()) return;
+    ledger_runs_.push_back(run);
+    for (const ordered_json& entry : document["ledger"]) {
+      const auto whole = [&](const char* name) {
+        return entry.is_object() && entry.contains(name) && entry[name].is_number_unsigned();
+      };
+      if (!whole("victim") || !whole("culprit") || !entry.contains("place") || !entry["place"].is_string() ||
+          !entry.contains("lost_share") || !entry["lost_share"].is_number())
+        continue;
+      losses_.push_back(
+          {run, entry["victim"], entry["culprit"], places_.index(entry["place"]), entry["lost_share"]});
     }
   }
 
@@ -417,6 +437,9 @@ class Collector {
   Blocks& blocks_;
   ordered_json core_;
   std::map<std::string, std::vector<Request>> requests_;  // by column
+  ordered_json ledger_runs_ = ordered_json::array();
+  ordered_json losses_ = ordered_json::array();
+  Dictionary places_;
   std::size_t run_count_ = 0;
   std::size_t app_count_ = 0;
   std::unordered_map<std::int64_t, Row> run_rows_;  // by id

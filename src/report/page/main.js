@@ -4,6 +4,7 @@ const pages = [
   ['overview', 'Overview', overviewPage, true], ['policies', 'Policies', comparePage, core.runs > 0], ['pairs', 'Pairs', pairsPage, hasShared],
   ['trends', 'Trends', trendsPage, core.runs > 0], ['distributions', 'Distributions', distributionPage, core.runs > 0], ['runs', 'Runs', runsPage, core.runs > 0],
   ['applications', 'Applications', applicationsPage, core.runs > 0], ['preemption', 'Preemption', preemptionPage, hasPreemption || hasRequests],
+  ['interference', 'Interference', interferencePage, core.ledger_runs.length > 0],
   ['papers', papers.length === 1 ? papers[0] : 'Papers', papersPage, papers.length > 0],
 ].filter(([, , , there]) => there);
 

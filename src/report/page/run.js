@@ -17,7 +17,7 @@ function runPage(id) {
     failure ? el('div', {}, el('p', {class: 'bad'}, `Failed with exit code ${failure.exit_code}:`), el('pre', {tabindex: 0}, failure.error)) : null,
     el('dl', {class: 'facts'}, fact('State', core.states[state[run]]), fact('Class', workloadClass(run)), metric('weighted_speedup'), metric('antt'), metric('fairness'), metric('ipc'),
        core.extras.filter((name) => name !== 'ipc').map((name) => metric(`extra.${name}`)), metric('cycles'), fact('Seed', String(runColumn('seed')[run])), fact('Hash', el('code', {}, block('hashes')[run]))),
-    appsOfRun(run), siblings(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
+    appsOfRun(run), ledgerOfRun(run), siblings(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
   ];
 }
 

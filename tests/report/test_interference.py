@@ -1,0 +1,44 @@
+"""The page of the ledger, of a database whose runs have one."""
+import json
+import os
+
+import example
+from page import chart_table, columns, go, load, size
+from report_case import ReportCase
+
+
+class Interference(ReportCase):
+    def test_the_page_is_there_where_runs_have_a_ledger_alone(self):
+        names = self.driver.execute_script("return [...document.querySelectorAll('nav a')].map((link) => link.innerText)")
+        self.assertNotIn("Interference", names)
+
+    def test_what_runs_say(self):
+        db = os.path.join(self.folder, "interference.sqlite")
+        page = os.path.join(self.folder, "interference.html")
+        example.run_sweep(db, self.folder, "browser-interference", example.INTERFERENCE_SWEEP)
+        example.write_report(db, page)
+        load(self.driver, page)
+        go(self.driver, "interference")
+        (run, policy, text), = example.Values(db).all(
+            "SELECT id, policy, result FROM runs WHERE id IN (SELECT run_id FROM apps GROUP BY run_id HAVING count(*) > 1)")
+        result = json.loads(text)
+        names = [app["app"] for app in result["apps"]]
+        lost = {}
+        for entry in result["ledger"]:
+            lost.setdefault((entry["victim"], entry["culprit"]), {})[entry["place"]] = entry["lost_share"]
+        self.assertEqual(set(lost), {(0, 1), (1, 0)})
+        shown = chart_table(self.driver, f"ledger-{policy}")
+        self.assertEqual({(row[0], row[1]): row[2] for row in shown["rows"]},
+                         {(names[v], names[c]): f"{100 * sum(places.values()):.1f}%" for (v, c), places in lost.items()})
+        by_place = columns(self.driver, '[data-table="ledger"]')
+        self.assertEqual(len(by_place["Lost"]), len(result["ledger"]))
+        for width in (360, 768):
+            size(self.driver, width)
+            self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
+        go(self.driver, f"run/{run}")
+        shown = chart_table(self.driver, "ledger")
+        for row in shown["rows"]:
+            victim, culprit = (int(cell[cell.rindex("(") + 1:-1]) - 1 for cell in row[:2])
+            places = lost[(victim, culprit)]
+            self.assertEqual(row[2], f"{100 * sum(places.values()):.1f}%")
+            self.assertEqual(sorted(row[3:]), sorted(f"{100 * places.get(place, 0):.1f}%" for place in {p for of in lost.values() for p in of}))
