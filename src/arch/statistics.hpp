@@ -157,9 +157,18 @@ GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
   X(resident_scheduler_cycles, "scheduler cycles", "a scheduler had warps of the application")            \
   X(memory_scheduler_cycles, "scheduler cycles",                                                          \
     "of these, none issued, none could, and one waited for memory or for the load/store unit")            \
+  X(barrier_scheduler_cycles, "scheduler cycles",                                                         \
+    "of these, none issued, none could, and all that waited did so at barriers or fences")                \
   X(memory_instruction_cycles, "instruction cycles", "memory instructions' time from the LSU's queue on") \
   X(lsu_queue_cycles, "instruction cycles", "of these, until the unit was through with their accesses")   \
-  X(request_cycles, "request cycles", "requests' time from the miss queue to their last reply")
+  X(lsu_head_cycles, "cycles", "an instruction was at the head of the load/store unit")                   \
+  X(lsu_head_stall_cycles, "cycles", "of these, it stalled for what L1 or the miss queue lacked")         \
+  X(request_cycles, "request cycles", "requests' time from the miss queue to their last reply")           \
+  X(credit_wait_cycles, "request cycles",                                                                 \
+    "of these, while the SM's port waited for room in the buffers before L2")                             \
+  X(tag_wait_cycles, "request cycles", "requests waited for the tags of their slice")                     \
+  X(busiest_slice_cycles, "cycles",                                                                       \
+    "for which the slice that was busiest for the application was so, in windows of 4096")
 GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
 
 #undef GPUMUX_COUNTER_STRUCT

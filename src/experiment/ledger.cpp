@@ -37,6 +37,15 @@ constexpr PlaceOf kPlaces[] = {
 
 double part(double of, double whole) { return whole <= 0 ? 0 : std::clamp(of / whole, 0.0, 1.0); }
 
+/// Of memory instructions' time, that which goes with their requests': all beyond the load/store unit, and of
+/// their queue there the part for which its head stalls until requests come back.
+double time_of_requests(const arch::LedgerAppCounters& own) {
+  const auto queue = static_cast<double>(own.lsu_queue_cycles);
+  const double stalled =
+      part(static_cast<double>(own.lsu_head_stall_cycles), static_cast<double>(own.lsu_head_cycles));
+  return static_cast<double>(own.memory_instruction_cycles) - queue * (1 - stalled);
+}
+
 }  // namespace
 
 const std::vector<Place>& ledger_places() {
@@ -52,31 +61,42 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
   std::vector<LostCycles> lost;
   for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
     const arch::LedgerAppCounters& own = result.ledger[victim];
+    const auto resident = static_cast<double>(own.resident_scheduler_cycles);
+    // At barriers warps wait for others, which do what this one does at other times.
     const double stalls = part(static_cast<double>(own.memory_scheduler_cycles),
-                               static_cast<double>(own.resident_scheduler_cycles));
+                               resident - static_cast<double>(own.barrier_scheduler_cycles));
     const auto instructions = static_cast<double>(own.memory_instruction_cycles);
-    const auto requests = static_cast<double>(own.request_cycles);
-    // Of an instruction's time, that of its requests is what the load/store unit leaves.
-    const double beyond = instructions - static_cast<double>(own.lsu_queue_cycles);
+    const double through_requests = part(time_of_requests(own), instructions);
+    const auto tags = static_cast<double>(own.tag_wait_cycles);
+    const auto credits = static_cast<double>(own.credit_wait_cycles);
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
       if (culprit == victim) continue;
       const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
       for (std::size_t place = 0; place < std::size(kPlaces); ++place) {
         const PlaceOf& of = kPlaces[place];
-        const double waits =
+        double waits =
             static_cast<double>(pair.*of.waits) * (of.dram_clocks ? result.cycles_of_dram_clock : 1);
         if (waits == 0) continue;
+        // Buffers before L2 are full of what waits there.
+        if (of.waits == &arch::PairCounters::l2_queue_cycles) waits += credits * part(waits, tags);
         double share = 0;
         switch (of.whole) {
-          case Whole::Scheduler:
-            share = part(waits, static_cast<double>(own.resident_scheduler_cycles));
-            break;
+          case Whole::Scheduler: share = part(waits, resident); break;
           case Whole::Instruction: share = stalls * part(waits, instructions); break;
-          case Whole::Request: share = stalls * part(beyond, instructions) * part(waits, requests); break;
+          case Whole::Request:
+            share = stalls * through_requests * part(waits, static_cast<double>(own.request_cycles));
+            break;
         }
         lost.push_back({victim, culprit, place, share});
       }
     }
+    // Alone, too, it would need as long as its busiest slice was busy for it.
+    const double most =
+        1 - part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
+    const double sum = lost_share(lost, victim);
+    if (sum > most)
+      for (LostCycles& entry : lost)
+        if (entry.victim == victim) entry.share *= most / sum;
   }
   return lost;
 }

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 std::vector<CounterSeries> counter_series(const RunResult& result) {
   std::vector<CounterSeries> all;
   if (result.series.interval == 0) return all;
-  const Series::Sample none(result.apps.size());
+  const Series::Sample none(result.apps.size(), !result.ledger.empty());
   arch::for_each_counter(none, [&](const arch::Counter& counter, std::uint64_t) {
     if (lacks(result, counter)) return;
     all.push_back({{counter, 0}, {}});

@@ -403,6 +403,16 @@ arch::PairCounters Partition::counters(AppId victim, AppId culprit) const {
   return counters;
 }
 
+void Partition::add_busy_windows(AppId app, ledger::Busiest& busiest) const {
+  for (const Slice& slice : state_->slices) busiest.add(slice.busy_windows(app));
+}
+
+std::uint64_t Partition::tag_waits(AppId app) const {
+  std::uint64_t sum = 0;
+  for (const Slice& slice : state_->slices) sum += slice.tag_waits(app);
+  return sum;
+}
+
 void Partition::keep_ledger() {
   state_->shared.channel.keep_ledger();
   for (Slice& slice : state_->slices) slice.keep_ledger();

@@ -11,6 +11,7 @@
 #include "arch/messages.hpp"
 #include "arch/statistics.hpp"
 #include "engine/part.hpp"
+#include "ledger/busy_windows.hpp"
 #include "noc/partition_map.hpp"
 
 namespace gpumux::dram {
@@ -65,6 +66,10 @@ class Partition {
   [[nodiscard]] arch::PairCounters counters(AppId victim, AppId culprit) const;
   /// From now on, before the first request, it keeps a ledger of who waits for whom.
   void keep_ledger();
+  /// With a ledger: for how long its slices were busy for the application.
+  void add_busy_windows(AppId app, ledger::Busiest& busiest) const;
+  /// And for how long its requests have waited for their tags, in core cycles.
+  [[nodiscard]] std::uint64_t tag_waits(AppId app) const;
   [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;

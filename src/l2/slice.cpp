@@ -216,7 +216,7 @@ inline void Slice::access_head(std::uint64_t tick) {
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
   } else {
     head_blocked_ = true;
-    stall_head(tick);
+    stall_head(tick, outcome);
   }
 }
 
@@ -234,7 +234,7 @@ inline void Slice::foresee_block(std::uint64_t tick) {
   head_blocked_ = head_wants_room_ = head_is_absent_ = true;
   if (ledger_) [[unlikely]]
     note_head(approach_.front().request);
-  stall_head(then);
+  stall_head(then, Outcome::NoMissQueue);
 }
 
 inline Slice::Outcome Slice::access(RequestIndex index, std::uint64_t tick) {
@@ -398,6 +398,8 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
 void Slice::queue_miss(std::uint64_t slice_line, dram::Request request) {
   request.local_line = s_.map.local_line(slice_line, index_, request.app);
   misses_.push(request);
+  if (ledger_) [[unlikely]]
+    note_miss(request.app, true);
 }
 
 void Slice::evict(std::uint32_t way, AppId culprit) {
@@ -419,6 +421,8 @@ inline bool Slice::send_miss(std::uint64_t tick) {
   s_.stalled_slices &= ~(std::uint64_t{1} << index_);
   s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
   s_.last_to_dram = index_;
+  if (ledger_) [[unlikely]]
+    note_miss(misses_.front().app, false);
   misses_.pop();
   miss_free_ = tick + 1;
   return true;

@@ -81,6 +81,12 @@ class Slice {
 
   /// From now on, before the first request, it keeps a ledger of who waits for whom.
   void keep_ledger();
+  /// Of a slice that keeps one: for how long its tags, and what holds these up, were the application's own.
+  [[nodiscard]] const std::vector<std::uint32_t>& busy_windows(AppId app) const {
+    return ledger_->busy.of(app);
+  }
+  /// And for how long its requests have waited for the tags, in core cycles.
+  [[nodiscard]] std::uint64_t tag_waits(AppId app) const { return ledger_->tag_waits[app]; }
   /// A request's last flit is at the ejection port at its `time`. In order of (time, SM). step() has been
   /// called for all L2 cycles before, or there is room whatever it does.
   void arrive(RequestIndex request);
@@ -170,15 +176,17 @@ class Slice {
   }
   void evict(std::uint32_t way, AppId culprit);
   void queue_miss(std::uint64_t slice_line, dram::Request request);
-  void stall_head(std::uint64_t tick) {
+  void stall_head(std::uint64_t tick, Outcome cause) {
     stall(reservation_, tick);
-    if (ledger_ && ledger_->stalled_since == kNever) [[unlikely]]
-      ledger_->stalled_since = s_.l2_clock.to_core(tick);
+    if (ledger_) [[unlikely]]
+      note_stall(s_.l2_clock.to_core(tick), cause);
   }
   // slice_ledger.cpp: before the head's access, when it stalls, when it is through, when its data has come; a
   // reply that goes.
   void note_head(RequestIndex index);
+  void note_stall(Cycle now, Outcome cause);
   void note_register(AppId app, bool taken);
+  void note_miss(AppId app, bool queued);
   void end_stall(Cycle now);
   void note_access(RequestIndex index);
   void note_drained(RequestIndex index, std::uint64_t tick);

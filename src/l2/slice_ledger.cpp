@@ -19,11 +19,30 @@ void Slice::note_head(RequestIndex index) {
       ledger.shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors));
 }
 
+void Slice::note_stall(Cycle now, Outcome cause) {
+  SliceLedger& ledger = *ledger_;
+  const SliceLedger::Counts* holders = cause == Outcome::NoMissQueue ? &ledger.queued
+                                       : cause == Outcome::NoMerge   ? nullptr
+                                                                     : &ledger.registers;
+  if (ledger.stalled_since != kNever && ledger.stalls_for == holders) return;
+  end_stall(now);
+  ledger.stalled_since = now;
+  ledger.stalls_for = holders;
+}
+
 void Slice::note_register(AppId app, bool taken) {
   SliceLedger& ledger = *ledger_;
-  const bool stalls = ledger.stalled_since != kNever;
+  const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &ledger.registers;
   if (stalls) end_stall(next_core_);
   ledger.registers[app] += taken ? 1U : ~0U;
+  if (stalls) ledger.stalled_since = next_core_;
+}
+
+void Slice::note_miss(AppId app, bool queued) {
+  SliceLedger& ledger = *ledger_;
+  const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &ledger.queued;
+  if (stalls) end_stall(next_core_);
+  ledger.queued[app] += queued ? 1U : ~0U;
   if (stalls) ledger.stalled_since = next_core_;
 }
 
@@ -31,13 +50,13 @@ void Slice::end_stall(Cycle now) {
   SliceLedger& ledger = *ledger_;
   if (ledger.stalled_since == kNever) return;
   const Cycle since = std::exchange(ledger.stalled_since, kNever);
-  if (ledger.head.charged != 0) return;
+  if (ledger.stalls_for == nullptr) return;
+  const SliceLedger::Counts& counts = *ledger.stalls_for;
   std::uint64_t all = 0;
-  for (const std::uint32_t registers : ledger.registers) all += registers;
+  for (const std::uint32_t count : counts) all += count;
   const std::uint64_t cycles = now - std::min(now, since);
-  auto& pairs = s_.of_pair[ledger.head.app];
   for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-    if (app != ledger.head.app) pairs[app].l2_entry_cycles += cycles * ledger.registers[app] / all;
+    ledger.held[app] += cycles * counts[app] / all;
 }
 
 void Slice::note_access(RequestIndex index) {
@@ -45,11 +64,20 @@ void Slice::note_access(RequestIndex index) {
   const Request& head = ledger.head;
   auto& pairs = s_.of_pair[head.app];
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
-  ledger.tags.pass(head.app, arrived, s_.l2_clock.to_core(tag_free_),
-                   [&](AppId culprit, std::uint64_t cycles) {
-                     if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
-                   });
   end_stall(next_core_);
+  const Cycle until = s_.l2_clock.to_core(tag_free_);
+  const auto passed = ledger.tags.pass(head.app, arrived, until, [&](AppId culprit, std::uint64_t cycles) {
+    if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
+  });
+  ledger.tag_waits[head.app] += passed.waited;
+  std::uint64_t of_others = 0;  // of its service
+  for (std::uint32_t app = 0; app < kMaxApps; ++app) {
+    if (app == head.app) continue;
+    of_others += ledger.held[app];
+    if (head.charged == 0) pairs[app].l2_entry_cycles += ledger.held[app];
+  }
+  ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
+  ledger.held.fill(0);
   ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
   const bool missed = s_.of_app[head.app].l2_misses != ledger.misses;
   if (!missed) return;

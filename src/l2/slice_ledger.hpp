@@ -7,6 +7,7 @@
 
 #include "base/types.hpp"
 #include "l2/request.hpp"
+#include "ledger/busy_windows.hpp"
 #include "ledger/serving_line.hpp"
 #include "ledger/shadow_tags.hpp"
 
@@ -16,15 +17,21 @@ struct SliceLedger {
   SliceLedger(std::uint32_t sets, std::uint32_t ways) : shadow(sets, ways) {}
 
   ledger::ServingLine tags;
+  ledger::BusyWindows busy;                         // of the tags
+  std::array<std::uint64_t, kMaxApps> tag_waits{};  // cycles that requests waited for them
   ledger::ServingLine replies;
   ledger::ShadowTags shadow;
-  std::array<std::uint32_t, kMaxApps> registers{};  // MSHRs in use
+  using Counts = std::array<std::uint32_t, kMaxApps>;
+  Counts registers{};  // MSHRs in use
+  Counts queued{};     // entries of the miss queue
 
   // Of the request at the head, before its access:
   Request head;
   std::uint64_t misses = 0;                          // of its application
   AppId displaced_by = ledger::ShadowTags::kNobody;  // its line would be here, but for this one
   Cycle stalled_since = kNever;                      // kNever: it does not stall
+  const Counts* stalls_for = nullptr;                // by whom that is held; nothing: by its own alone
+  std::array<std::uint64_t, kMaxApps> held{};        // cycles for which it has stalled, by whose things
 
   struct Wait {
     Cycle since = 0;

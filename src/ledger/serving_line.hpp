@@ -15,16 +15,21 @@ namespace gpumux::ledger {
 class ServingLine {
  public:
   static constexpr std::uint32_t kKept = 256;
+  struct Passed {
+    std::uint64_t waited;  // from its arrival to its service
+    std::uint64_t served;
+  };
 
   /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
   /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
   /// application alone, each of its own for as long, is due to those that were served since it came, by their
   /// parts, or, where these were all its own, to who had delayed them: calls charge(culprit, time).
   template <typename Charge>
-  void pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
+  Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
     const std::uint64_t begin = std::max(arrived, until_);
     const std::uint64_t alone = std::max(arrived, alone_until_[app]);
-    alone_until_[app] = alone + (std::max(until, begin) - begin);
+    const Passed passed{begin - arrived, std::max(until, begin) - begin};
+    alone_until_[app] = alone + passed.served;
     if (begin > alone) {
       std::array<std::uint64_t, kMaxApps> served{};
       std::uint64_t busy = 0, others = 0;
@@ -45,14 +50,15 @@ class ServingLine {
           if (served[other] != 0) charge(static_cast<AppId>(other), waited * served[other] / others);
       }
     }
-    if (until <= begin) return;
+    if (until <= begin) return passed;
     until_ = until;
     if (entries_ > first_ && entries(entries_ - 1).app == app && entries(entries_ - 1).end == begin) {
       entries(entries_ - 1).end = until;
-      return;
+      return passed;
     }
     entries(entries_++) = {begin, until, app};
     if (entries_ - first_ > kKept) ++first_;
+    return passed;
   }
 
  private:

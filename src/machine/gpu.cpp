@@ -188,6 +188,12 @@ arch::PairCounters Gpu::pair_counters(AppId victim, AppId culprit) const {
 arch::LedgerAppCounters Gpu::ledger_counters(AppId app) const {
   arch::LedgerAppCounters sum;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) sum.add(parts_.sm(i).ledger_counters(app));
+  ledger::Busiest slices;
+  for (std::uint32_t i = 0; ledger_ && i < parts_.partitions(); ++i) {
+    parts_.partition(i).add_busy_windows(app, slices);
+    sum.tag_wait_cycles += parts_.partition(i).tag_waits(app);
+  }
+  sum.busiest_slice_cycles = slices.cycles();
   return sum;
 }
 

@@ -219,8 +219,11 @@ void IssueStage::note_turns(const Scheduler& scheduler, std::uint32_t index, War
         turn = ledger.lost(app, ledger.pair(app, user).unit_cycles);
         break;
       }
+    } else if ((mine & scheduler.waiting(Wait::Memory)) != 0) {
+      turn = ledger.memory(app);
     } else {
-      turn = (mine & scheduler.waiting(Wait::Memory)) != 0 ? ledger.memory(app) : ledger.present(app);
+      const bool at_barriers = (mine & alive & ~scheduler.waiting(Wait::Sync)) == 0;
+      turn = at_barriers ? ledger.barrier(app) : ledger.present(app);
     }
   });
 }

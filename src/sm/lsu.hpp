@@ -310,7 +310,7 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     const Request* const sent = network_.send(now);
     if (sent == nullptr) return;
     if (ledger_ != nullptr) [[unlikely]] {
-      ledger_->request_sent(sent->app, sent->displaced_by != SmLedger::kNobody, sent->queued + 1,
+      ledger_->request_sent(sent->app, sent->displaced_by != SmLedger::kNobody, sent->queued + 1, now,
                             network_.port_free());
       if (sent->purpose <= Purpose::Atomic) --ledger_->queued[sent->app];
     }

@@ -71,6 +71,9 @@ struct SmLedger {
   [[nodiscard]] Turn memory(AppId app) {
     return {&apps[app].resident_scheduler_cycles, &apps[app].memory_scheduler_cycles};
   }
+  [[nodiscard]] Turn barrier(AppId app) {
+    return {&apps[app].resident_scheduler_cycles, &apps[app].barrier_scheduler_cycles};
+  }
   [[nodiscard]] Turn lost(AppId app, std::uint64_t& counter) {
     return {&apps[app].resident_scheduler_cycles, &counter};
   }
@@ -82,12 +85,17 @@ struct SmLedger {
   ledger::ServingLine requests;
   ledger::ServingLine replies;
   std::array<std::uint32_t, kMaxApps> queued{};  // places of the miss queue
+  Cycle port_until = 0;                          // the last packet is through
   // Of the instruction at the head:
   AppId head_app = 0;
   Cycle head_start = 0;  // it could have come to the head
+  Cycle head_until = 0;  // the one before was there until then
 
   void left_head(Cycle until) {
     charge_stall();
+    const Cycle begin = std::max(head_start, head_until);
+    head_until = std::max(begin, until);
+    apps[head_app].lsu_head_cycles += head_until - begin;
     heads.pass(head_app, head_start, until,
                [&](AppId culprit, std::uint64_t cycles) { pair(head_app, culprit).lsu_cycles += cycles; });
     apps[head_app].lsu_queue_cycles += until - std::min(head_start, until);
@@ -103,14 +111,20 @@ struct SmLedger {
   }
   void charge_stall() {
     if (stalled == 0) return;
+    apps[head_app].lsu_head_stall_cycles += stalled;
     std::uint64_t all = 0;
     for (const std::uint32_t places : held) all += places;
     for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
       if (app != head_app) pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
-  // `charged`: its whole time is.
-  void request_sent(AppId app, bool charged, Cycle ready, Cycle until) {
+  // `charged`: its whole time is. It could go when it was `ready` and the one before it through, and went at
+  // `now`; all that are queued have waited as long.
+  void request_sent(AppId app, bool charged, Cycle ready, Cycle now, Cycle until) {
+    const Cycle able = std::max(ready, port_until);
+    port_until = until;
+    if (now > able)
+      for_apps([&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
     requests.pass(app, ready, until, [&](AppId culprit, std::uint64_t cycles) {
       if (charged) return;
       pair(app, culprit).request_port_cycles += cycles;

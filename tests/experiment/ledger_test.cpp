@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "arch/config_file.hpp"
 #include "experiment/result_json.hpp"
+#include "experiment/series_output.hpp"
 #include "tests/figures.hpp"
 
 namespace gpumux::experiment {
@@ -104,6 +106,63 @@ TEST(Ledger, PlacesAreThoseThatAreShared) {
   EXPECT_EQ(together.count("issue") + together.count("lsu") + together.count("request_port"), 3U);
 }
 
+TEST(Ledger, SeriesAddUpToItsCounters) {
+  RunSpec spec = spec_of({kCompute, kMemory}, "even");
+  spec.series = 1'000;
+  const RunResult result = simulate(spec);
+  arch::CounterTable all(2, true);
+  all.pairs = result.pairs;
+  all.ledger = result.ledger;
+  std::map<std::string, std::uint64_t> ends;
+  arch::for_each_counter(all, [&](const arch::Counter& counter, std::uint64_t value) {
+    ends[fmt::format("{} {} {} {}", static_cast<int>(counter.scope), counter.app, counter.culprit,
+                     counter.name)] = value;
+  });
+  std::size_t compared = 0;
+  for (const CounterSeries& series : counter_series(result)) {
+    const CounterValue& c = series.counter;
+    const std::string name(c.name);
+    const auto end = ends.find(fmt::format("{} {} {} {}", static_cast<int>(c.scope), c.app, c.culprit, name));
+    const bool of_ledger = c.scope == arch::Scope::Pair || name.find("_cycles") != std::string::npos;
+    if (!of_ledger || end == ends.end() || end->second == 0) continue;
+    ++compared;
+    EXPECT_EQ(series.samples.size(), 30U);
+    EXPECT_EQ(c.value, end->second) << name;
+  }
+  EXPECT_GT(compared, 20U);
+}
+
+TEST(Ledger, TheEstimateByHand) {
+  RunResult result;
+  result.cycles = 1000;
+  result.apps.resize(2);
+  result.ledger.resize(2);
+  result.pairs.resize(4);
+  arch::LedgerAppCounters& own = result.ledger[0];
+  own.resident_scheduler_cycles = 1000;
+  own.memory_scheduler_cycles = 500;
+  own.barrier_scheduler_cycles = 200;  // so memory stalls are 5/8
+  own.memory_instruction_cycles = 1000;
+  own.lsu_queue_cycles = 400;  // half of them until requests come back: 4/5 go with requests
+  own.lsu_head_cycles = 100;
+  own.lsu_head_stall_cycles = 50;
+  own.request_cycles = 2000;
+  own.credit_wait_cycles = 400;
+  own.tag_wait_cycles = 1000;
+  arch::PairCounters& pair = result.pairs[1];
+  pair.issue_cycles = 100;
+  pair.l2_queue_cycles = 500;  // half of what it waits for L2, and so of what it waits for room before it
+  const auto share = [&](std::size_t at) { return lost_cycles(result).at(at).share; };
+  ASSERT_EQ(lost_cycles(result).size(), 2U);
+  EXPECT_DOUBLE_EQ(share(0), 0.1);
+  EXPECT_DOUBLE_EQ(share(1), 0.625 * 0.8 * 700 / 2000);
+  own.busiest_slice_cycles = 890;  // 0.275 is more than it can lose
+  EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.11);
+  EXPECT_DOUBLE_EQ(share(0), 0.1 * 0.11 / 0.275);
+  own.busiest_slice_cycles = 500;
+  EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.275);
+}
+
 TEST(Ledger, WhatIsLostAddsUp) {
   const RunResult result = simulate(spec_of({kCompute, kMemory}, "even"));
   const std::vector<LostCycles> lost = lost_cycles(result);
@@ -117,6 +176,9 @@ TEST(Ledger, WhatIsLostAddsUp) {
     const arch::LedgerAppCounters& own = result.ledger[victim];
     EXPECT_LE(own.memory_scheduler_cycles, own.resident_scheduler_cycles);
     EXPECT_LE(own.lsu_queue_cycles, own.memory_instruction_cycles);
+    EXPECT_LE(own.memory_scheduler_cycles + own.barrier_scheduler_cycles, own.resident_scheduler_cycles);
+    EXPECT_LE(own.lsu_head_stall_cycles, own.lsu_head_cycles);
+    EXPECT_LE(own.busiest_slice_cycles, result.cycles);
   }
   EXPECT_NE(ledger_lines(result).find(" of its cycles to stream"), std::string::npos);
   EXPECT_EQ(result_document(result, {}, {}).at("ledger").size(), lost.size());

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dram/channel.hpp"
+#include "ledger/busy_windows.hpp"
 #include "ledger/serving_line.hpp"
 #include "ledger/shadow_tags.hpp"
 #include "memory/rig.hpp"
@@ -60,6 +61,20 @@ TEST(ServingLine, AWaitThatOneAloneHasTooIsNotCharged) {
   EXPECT_EQ(q.waits, Waits({0, 8, 0, 0}));
 }
 
+TEST(Busiest, IsTheMostOfEachWindow) {
+  ledger::BusyWindows one, other;
+  one.add(0, 10, 100);
+  one.add(0, 20, 50);
+  one.add(0, 2 * ledger::BusyWindows::kWindow, 7);
+  other.add(0, 30, 60);
+  other.add(0, 2 * ledger::BusyWindows::kWindow + 1, 9);
+  other.add(1, 30, 1000);
+  ledger::Busiest busiest;
+  busiest.add(one.of(0));
+  busiest.add(other.of(0));
+  EXPECT_EQ(busiest.cycles(), 159U);
+}
+
 TEST(ServingLine, ForgetsWhatLiesFarBack) {
   Line q;
   for (std::uint64_t t = 0; t < 1000; ++t) q.pass(t % 2, t, t + 1);
@@ -67,8 +82,7 @@ TEST(ServingLine, ForgetsWhatLiesFarBack) {
   EXPECT_EQ(q.waits[0] + q.waits[1], ServingLine::kKept);
 }
 
-// --- the tags that each would have alone
-// ---------------------------------------------------------------------
+// --- the tags that each would have alone ---
 
 TEST(ShadowTags, AreEachOnesOwn) {
   ShadowTags tags(2, 2);
@@ -104,7 +118,6 @@ TEST(ShadowTags, RememberWhoEvicted) {
 }
 
 // --- DRAM
-// -----------------------------------------------------------------------------------------------------
 
 /// As in dram_timing_test.cpp: a line is one burst of two clocks.
 struct Channels {
@@ -181,7 +194,6 @@ TEST(ChannelLedger, WhatIsChargedElsewhereIsNotChargedTwice) {
 }
 
 // --- a slice
-// ----------------------------------------------------------------------------------------------------
 
 struct Slices {
   explicit Slices(const arch::MachineConfig& c = plain_config())
@@ -272,8 +284,40 @@ TEST(SliceLedger, RegistersAreHeldByPart) {
   q.read(0, 1, 0);
   q.read(100, 1, 1);  // finds all four taken, three of them by 0
   q.run(3000);
-  EXPECT_GT(q.pair(1, 0).l2_entry_cycles, 300U);
+  // Until the first of 0's data is there, and three of four were 0's all the while.
+  const std::uint64_t stall = q.partition.counters().l2_reservation_failures;
+  EXPECT_GT(stall, 300U);
+  EXPECT_EQ(q.pair(1, 0).l2_entry_cycles, stall * 3 / 4);
   EXPECT_EQ(q.pair(0, 1).l2_entry_cycles, 0U);
+}
+
+TEST(SliceLedger, AFullMissQueueIsDueToThoseInIt) {
+  // The miss queue has two entries, both of 0; a third of 0's waits for its place, and 1's behind it.
+  arch::MachineConfig config = plain_config();
+  config.l2.miss_queue = 2;
+  config.dram.queue = 1;
+  Slices q(config);
+  for (std::uint64_t line = 0; line < 6; ++line) q.read(0, 0, line);
+  q.read(0, 1, 0);
+  q.run(3000);
+  EXPECT_EQ(q.pair(0, 1).l2_entry_cycles + q.pair(0, 1).l2_queue_cycles, 0U) << "1 was last";
+  // 1 is served last: it waits while 0's are at the head, and while the miss queue has 0's alone.
+  const std::uint64_t stall = q.partition.counters().l2_reservation_failures;
+  EXPECT_EQ(q.partition.tag_waits(1), q.pair(1, 0).l2_queue_cycles);
+  EXPECT_EQ(q.partition.tag_waits(1) + q.pair(1, 0).l2_entry_cycles, stall + 6);
+}
+
+TEST(SliceLedger, OfItsBusiestSliceAnApplicationHasWhatWasItsOwn) {
+  Slices q;
+  for (std::uint64_t line = 0; line < 5; ++line) q.read(100, 0, line);
+  q.read(100, 1, 9);
+  q.read(5000, 1, 10);  // in the next window
+  q.run(6000);
+  ledger::Busiest of_0, of_1;
+  q.partition.add_busy_windows(0, of_0);
+  q.partition.add_busy_windows(1, of_1);
+  EXPECT_EQ(of_0.cycles(), 5U);
+  EXPECT_EQ(of_1.cycles(), 2U);
 }
 
 TEST(SliceLedger, OneAloneHasNothingInIt) {

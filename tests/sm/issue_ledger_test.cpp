@@ -50,6 +50,27 @@ TEST(IssueLedger, AUnitIsLostToWhoHasTakenIt) {
   EXPECT_EQ(q.bench.sm.counters(0, 1).unit_cycles, 3 * (kInstructions - 1));
 }
 
+TEST(IssueLedger, WaitsAtBarriersAreNotThoseForMemory) {
+  // A warp at a barrier, and one on another scheduler that comes there after 50 instructions, 4 cycles each.
+  arch::MachineConfig config = Turns::machine(4);
+  config.sm.schedulers = 2;
+  Program program;
+  const auto barrier = program.add(control(isa::kBarrier));
+  const auto add = program.add(alu(1));
+  WarpCode early, late;
+  early.run(barrier).run(add);
+  for (int i = 0; i < 50; ++i) late.run(add);
+  late.run(barrier).run(add);
+  Bench bench(config);
+  bench.sm.keep_ledger();
+  bench.bind(program, {2 * kWarpSize, 16, 0}, 0, 0);
+  bench.launch({early, late}, 0, 0);
+  while (bench.sm.all_resident_blocks() > 0) bench.window(bench.now + 5);
+  const arch::LedgerAppCounters own = bench.sm.ledger_counters(0);
+  EXPECT_EQ(own.memory_scheduler_cycles, 0U);
+  EXPECT_NEAR(static_cast<double>(own.barrier_scheduler_cycles), 200, 20);
+}
+
 TEST(IssueLedger, OneAloneLosesNothing) {
   Turns q(4);
   q.run(1);

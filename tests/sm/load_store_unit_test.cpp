@@ -317,7 +317,6 @@ TEST(LoadStoreUnitAlone, AFlushLosesTheLines) {
 }
 
 // --- the ledger of interference
-// -------------------------------------------------------------------------------
 
 TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
   Unit at;
@@ -346,6 +345,32 @@ TEST(LoadStoreUnitLedger, RequestsWaitForThePortBehindOthers) {
   EXPECT_GT(flits, 2U);
   EXPECT_EQ(ledger.pairs[1][0].request_port_cycles, flits - 1);
   EXPECT_EQ(ledger.pairs[0][1].request_port_cycles, 0U);
+}
+
+TEST(LoadStoreUnitLedger, WaitsForRoomInTheNetworkAreThoseOfAllInTheQueue) {
+  arch::MachineConfig config = plain_machine();
+  config.noc.input_buffer_flits = 1;
+  config.l2.partitions = 1;
+  Unit at(config);
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
+  ledger.here = 3;
+  at.unit.keep_ledger(&ledger);
+  const std::size_t credits = noc::Network(config).request_credits;
+  for (std::uint32_t i = 0; i < credits; ++i) {
+    at.load_line(i, at.now, i);
+    at.run(at.now + 10);
+  }
+  ASSERT_EQ(at.mailbox.out.size(), credits);
+  const Cycle start = at.now;
+  at.load_line(100, start, 1, 1);  // could go in 2 of these cycles, if there were a credit
+  at.load_line(101, start, 2, 1);
+  at.run(start + 30);
+  ASSERT_EQ(at.mailbox.out.size(), credits);
+  at.mailbox.credits_in.push_back({start + 40, 1, 0, 0});
+  at.run(start + 60);
+  ASSERT_EQ(at.mailbox.out.size(), credits + 1);
+  EXPECT_EQ(ledger.apps[0].credit_wait_cycles, 0U);
+  EXPECT_EQ(ledger.apps[1].credit_wait_cycles, 2U * 38);
 }
 
 TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {

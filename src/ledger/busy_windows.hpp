@@ -1,0 +1,47 @@
+// How long a place served each application, in each window of time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace gpumux::ledger {
+
+class BusyWindows {
+ public:
+  static constexpr Cycle kWindow = 4096;  // core cycles
+
+  /// It served one of `app` for `cycles`, up to about `until`.
+  void add(AppId app, Cycle until, std::uint64_t cycles) {
+    std::vector<std::uint32_t>& of = apps_[app];
+    const std::uint64_t window = until / kWindow;
+    if (of.size() <= window) of.resize(window + 1);
+    of[window] += static_cast<std::uint32_t>(cycles);
+  }
+  [[nodiscard]] const std::vector<std::uint32_t>& of(AppId app) const { return apps_[app]; }
+
+ private:
+  std::array<std::vector<std::uint32_t>, kMaxApps> apps_;
+};
+
+/// Of several places side by side: what the busiest of them in each window served. Whoever has them to
+/// itself needs at least that long.
+class Busiest {
+ public:
+  void add(const std::vector<std::uint32_t>& windows) {
+    if (most_.size() < windows.size()) most_.resize(windows.size());
+    for (std::size_t i = 0; i < windows.size(); ++i) most_[i] = windows[i] > most_[i] ? windows[i] : most_[i];
+  }
+  [[nodiscard]] std::uint64_t cycles() const {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t of : most_) sum += of;
+    return sum;
+  }
+
+ private:
+  std::vector<std::uint32_t> most_;
+};
+
+}  // namespace gpumux::ledger
