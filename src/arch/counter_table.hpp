@@ -112,6 +112,15 @@ void for_each_counter(Table&& table, const Visit& visit) {
 #undef GPUMUX_VISIT
 }
 
+/// Is it one of those that an application has for its ledger alone?
+[[nodiscard]] inline bool is_ledger_counter(std::string_view name) {
+#define GPUMUX_FIELD(field, unit, description) \
+  if (name == #field) return true;
+  GPUMUX_LEDGER_APP_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  return false;
+}
+
 inline void CounterTable::subtract(const CounterTable& other) {
   for (std::size_t i = 0; i < apps.size(); ++i) {
     apps[i].subtract(other.apps[i]);

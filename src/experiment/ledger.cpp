@@ -27,7 +27,7 @@ constexpr PlaceOf kPlaces[] = {
     {{"l1_line", "L1 lines"}, &arch::PairCounters::l1_line_cycles, Whole::Request},
     {{"request_port", "the request network"}, &arch::PairCounters::request_port_cycles, Whole::Request},
     {{"l2_queue", "L2 ports"}, &arch::PairCounters::l2_queue_cycles, Whole::Request},
-    {{"l2_entry", "L2 MSHRs"}, &arch::PairCounters::l2_entry_cycles, Whole::Request},
+    {{"l2_entry", "L2 MSHRs and miss queue"}, &arch::PairCounters::l2_entry_cycles, Whole::Request},
     {{"l2_line", "L2 lines"}, &arch::PairCounters::l2_line_cycles, Whole::Request},
     {{"dram_bank", "DRAM banks"}, &arch::PairCounters::dram_bank_clocks, Whole::Request, true},
     {{"dram_row", "DRAM row conflicts"}, &arch::PairCounters::dram_row_clocks, Whole::Request, true},
@@ -35,15 +35,24 @@ constexpr PlaceOf kPlaces[] = {
     {{"reply_port", "the reply network"}, &arch::PairCounters::reply_port_cycles, Whole::Request},
 };
 
+double sum_of(const std::vector<LostCycles>& lost, std::size_t victim) {
+  double sum = 0;
+  for (const LostCycles& entry : lost)
+    if (entry.victim == victim) sum += entry.share;
+  return sum;
+}
+
 double part(double of, double whole) { return whole <= 0 ? 0 : std::clamp(of / whole, 0.0, 1.0); }
 
 /// Of memory instructions' time, that which goes with their requests': all beyond the load/store unit, and of
-/// their queue there the part for which its head stalls until requests come back.
-double time_of_requests(const arch::LedgerAppCounters& own) {
-  const auto queue = static_cast<double>(own.lsu_queue_cycles);
+/// their queue there, without what is charged there, the part for which its head stalls until requests come
+/// back.
+double time_of_requests(const arch::LedgerAppCounters& own, double charged) {
+  const double whole = static_cast<double>(own.lsu_queue_cycles);
+  const double queue = std::max(0.0, whole - charged);
   const double stalled =
       part(static_cast<double>(own.lsu_head_stall_cycles), static_cast<double>(own.lsu_head_cycles));
-  return static_cast<double>(own.memory_instruction_cycles) - queue * (1 - stalled);
+  return static_cast<double>(own.memory_instruction_cycles) - whole + queue * stalled;
 }
 
 }  // namespace
@@ -66,7 +75,12 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     const double stalls = part(static_cast<double>(own.memory_scheduler_cycles),
                                resident - static_cast<double>(own.barrier_scheduler_cycles));
     const auto instructions = static_cast<double>(own.memory_instruction_cycles);
-    const double through_requests = part(time_of_requests(own), instructions);
+    double at_unit = 0;  // waits at the load/store unit
+    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
+      const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
+      at_unit += static_cast<double>(pair.lsu_cycles + pair.l1_entry_cycles);
+    }
+    const double through_requests = part(time_of_requests(own, at_unit), instructions);
     const auto tags = static_cast<double>(own.tag_wait_cycles);
     const auto credits = static_cast<double>(own.credit_wait_cycles);
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
@@ -93,7 +107,7 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     // Alone, too, it would need as long as its busiest slice was busy for it.
     const double most =
         1 - part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
-    const double sum = lost_share(lost, victim);
+    const double sum = sum_of(lost, victim);
     if (sum > most)
       for (LostCycles& entry : lost)
         if (entry.victim == victim) entry.share *= most / sum;
@@ -102,10 +116,7 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
 }
 
 double lost_share(const std::vector<LostCycles>& lost, std::size_t victim) {
-  double sum = 0;
-  for (const LostCycles& entry : lost)
-    if (entry.victim == victim) sum += entry.share;
-  return std::min(sum, 1.0);
+  return std::min(sum_of(lost, victim), 1.0);
 }
 
 std::string ledger_lines(const RunResult& result) {

@@ -23,14 +23,6 @@ bool is_memory_counter(std::string_view name) {
   return false;
 }
 
-bool is_ledger_counter(std::string_view name) {
-#define GPUMUX_FIELD(field, unit, description) \
-  if (name == #field) return true;
-  GPUMUX_LEDGER_APP_COUNTERS(GPUMUX_FIELD)
-#undef GPUMUX_FIELD
-  return false;
-}
-
 using nlohmann::ordered_json;
 
 /// Null where the whole is nothing.
@@ -82,7 +74,8 @@ void add_table(ordered_json& document, const RunResult& result) {
     if (lacks(result, c)) return;
     const std::string name(c.name);
     if (c.scope == Scope::App && is_memory_counter(name)) document["apps"][c.app]["memory"][name] = value;
-    if (c.scope == Scope::App && is_ledger_counter(name)) document["apps"][c.app]["ledger"][name] = value;
+    if (c.scope == Scope::App && arch::is_ledger_counter(name))
+      document["apps"][c.app]["ledger"][name] = value;
     if (c.scope == Scope::Schedulers) document["gpu"]["scheduler_cycles"][name] = value;
     if (c.scope == Scope::Partitions) document["gpu"]["memory"][name] = value;
     if (c.scope != Scope::Pair) return;

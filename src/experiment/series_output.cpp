@@ -110,7 +110,8 @@ std::string series_csv(const RunResult& result) {
     std::string gpu;
     std::string empty;  // what applications do not have
     arch::for_each_counter(sample, [&](const arch::Counter& c, std::uint64_t value) {
-      if (c.scope == Scope::Pair) return;  // they have no row
+      // Pairs have no row, and lines of runs with and without a ledger the same columns.
+      if (c.scope == Scope::Pair || (c.scope == Scope::App && arch::is_ledger_counter(c.name))) return;
       std::string& row = c.scope == Scope::App ? apps[c.app] : gpu;
       row += lacks(result, c) ? std::string(",") : fmt::format(",{}", value);
       if (c.scope == Scope::Schedulers || c.scope == Scope::Partitions) empty += ',';

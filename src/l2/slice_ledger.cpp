@@ -46,6 +46,11 @@ void Slice::note_miss(AppId app, bool queued) {
   if (stalls) ledger.stalled_since = next_core_;
 }
 
+void Slice::note_unanswered() {
+  end_stall(next_core_);
+  ledger_->unanswered_since = std::min(ledger_->unanswered_since, next_core_);
+}
+
 void Slice::end_stall(Cycle now) {
   SliceLedger& ledger = *ledger_;
   if (ledger.stalled_since == kNever) return;
@@ -56,7 +61,7 @@ void Slice::end_stall(Cycle now) {
   for (const std::uint32_t count : counts) all += count;
   const std::uint64_t cycles = now - std::min(now, since);
   for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-    ledger.held[app] += cycles * counts[app] / all;
+    ledger.held[app] += cycles * SliceLedger::kPartsOfCycle * counts[app] / all;
 }
 
 void Slice::note_access(RequestIndex index) {
@@ -70,11 +75,13 @@ void Slice::note_access(RequestIndex index) {
     if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
   });
   ledger.tag_waits[head.app] += passed.waited;
-  std::uint64_t of_others = 0;  // of its service
+  // Of its service: due to others, or to the network behind it.
+  std::uint64_t of_others = next_core_ - std::min(next_core_, std::exchange(ledger.unanswered_since, kNever));
   for (std::uint32_t app = 0; app < kMaxApps; ++app) {
     if (app == head.app) continue;
-    of_others += ledger.held[app];
-    if (head.charged == 0) pairs[app].l2_entry_cycles += ledger.held[app];
+    const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
+    of_others += cycles;
+    if (head.charged == 0) pairs[app].l2_entry_cycles += cycles;
   }
   ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
   ledger.held.fill(0);

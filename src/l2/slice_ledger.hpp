@@ -21,6 +21,7 @@ struct SliceLedger {
   std::array<std::uint64_t, kMaxApps> tag_waits{};  // cycles that requests waited for them
   ledger::ServingLine replies;
   ledger::ShadowTags shadow;
+  static constexpr std::uint64_t kPartsOfCycle = 1024;
   using Counts = std::array<std::uint32_t, kMaxApps>;
   Counts registers{};  // MSHRs in use
   Counts queued{};     // entries of the miss queue
@@ -31,7 +32,8 @@ struct SliceLedger {
   AppId displaced_by = ledger::ShadowTags::kNobody;  // its line would be here, but for this one
   Cycle stalled_since = kNever;                      // kNever: it does not stall
   const Counts* stalls_for = nullptr;                // by whom that is held; nothing: by its own alone
-  std::array<std::uint64_t, kMaxApps> held{};        // cycles for which it has stalled, by whose things
+  Cycle unanswered_since = kNever;             // kNever: it does not wait for a place of the output queue
+  std::array<std::uint64_t, kMaxApps> held{};  // parts of cycles for which it has stalled, by whose things
 
   struct Wait {
     Cycle since = 0;

@@ -1,6 +1,7 @@
 // How long a place served each application, in each window of time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -13,12 +14,16 @@ class BusyWindows {
  public:
   static constexpr Cycle kWindow = 4096;  // core cycles
 
-  /// It served one of `app` for `cycles`, up to about `until`.
+  /// It served one of `app` for `cycles`, up to `until`.
   void add(AppId app, Cycle until, std::uint64_t cycles) {
     std::vector<std::uint32_t>& of = apps_[app];
-    const std::uint64_t window = until / kWindow;
-    if (of.size() <= window) of.resize(window + 1);
-    of[window] += static_cast<std::uint32_t>(cycles);
+    if (of.size() <= until / kWindow) of.resize(until / kWindow + 1);
+    while (cycles != 0 && until != 0) {
+      const std::uint64_t in_window = std::min(cycles, until % kWindow == 0 ? kWindow : until % kWindow);
+      until -= in_window;
+      of[until / kWindow] += static_cast<std::uint32_t>(in_window);
+      cycles -= in_window;
+    }
   }
   [[nodiscard]] const std::vector<std::uint32_t>& of(AppId app) const { return apps_[app]; }
 

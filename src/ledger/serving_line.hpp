@@ -15,6 +15,8 @@ namespace gpumux::ledger {
 class ServingLine {
  public:
   static constexpr std::uint32_t kKept = 256;
+  /// It could not serve anybody until `time`, for a reason of its own.
+  void closed_until(std::uint64_t time) { until_ = std::max(until_, time); }
   struct Passed {
     std::uint64_t waited;  // from its arrival to its service
     std::uint64_t served;

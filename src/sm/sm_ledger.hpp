@@ -119,12 +119,13 @@ struct SmLedger {
     stalled = 0;
   }
   // `charged`: its whole time is. It could go when it was `ready` and the one before it through, and went at
-  // `now`; all that are queued have waited as long.
+  // `now`; those that are queued then have waited as long.
   void request_sent(AppId app, bool charged, Cycle ready, Cycle now, Cycle until) {
     const Cycle able = std::max(ready, port_until);
     port_until = until;
     if (now > able)
       for_apps([&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
+    requests.closed_until(now);
     requests.pass(app, ready, until, [&](AppId culprit, std::uint64_t cycles) {
       if (charged) return;
       pair(app, culprit).request_port_cycles += cycles;

@@ -130,6 +130,14 @@ TEST(Ledger, SeriesAddUpToItsCounters) {
     EXPECT_EQ(c.value, end->second) << name;
   }
   EXPECT_GT(compared, 20U);
+  const std::string csv = series_csv_head() + series_csv(result);
+  const auto columns = [&](std::size_t line) {
+    std::size_t at = 0;
+    while (line-- > 0) at = csv.find('\n', at) + 1;
+    return std::count(csv.data() + at, csv.data() + csv.find('\n', at), ',');
+  };
+  EXPECT_EQ(columns(1), columns(0)) << "the CSV does without it";
+  EXPECT_EQ(columns(3), columns(0));
 }
 
 TEST(Ledger, TheEstimateByHand) {
@@ -161,6 +169,8 @@ TEST(Ledger, TheEstimateByHand) {
   EXPECT_DOUBLE_EQ(share(0), 0.1 * 0.11 / 0.275);
   own.busiest_slice_cycles = 500;
   EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.275);
+  pair.issue_cycles = 1000;  // whole, and 0.175 beside it
+  EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.5);
 }
 
 TEST(Ledger, WhatIsLostAddsUp) {

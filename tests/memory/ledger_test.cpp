@@ -289,6 +289,10 @@ TEST(SliceLedger, RegistersAreHeldByPart) {
   EXPECT_GT(stall, 300U);
   EXPECT_EQ(q.pair(1, 0).l2_entry_cycles, stall * 3 / 4);
   EXPECT_EQ(q.pair(0, 1).l2_entry_cycles, 0U);
+  // Busy for 1 is its own part, and both of its accesses.
+  ledger::Busiest busiest;
+  q.partition.add_busy_windows(1, busiest);
+  EXPECT_EQ(busiest.cycles(), stall - stall * 3 / 4 + 2);
 }
 
 TEST(SliceLedger, AFullMissQueueIsDueToThoseInIt) {

@@ -37,8 +37,9 @@ class Interference(ReportCase):
             self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
         go(self.driver, f"run/{run}")
         shown = chart_table(self.driver, "ledger")
+        self.assertEqual(len(shown["rows"]), len(lost))
         for row in shown["rows"]:
             victim, culprit = (int(cell[cell.rindex("(") + 1:-1]) - 1 for cell in row[:2])
             places = lost[(victim, culprit)]
             self.assertEqual(row[2], f"{100 * sum(places.values()):.1f}%")
-            self.assertEqual(sorted(row[3:]), sorted(f"{100 * places.get(place, 0):.1f}%" for place in {p for of in lost.values() for p in of}))
+            self.assertEqual(sorted(row[3:]), sorted(f"{100 * places.get(place, 0):.1f}%" for place in {p for of in lost.values() for p, share in of.items() if share > 0}))

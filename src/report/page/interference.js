@@ -1,7 +1,13 @@
 // Who delayed whom, and where: the ledger of interference.
 
 /** Losses of a run: {victim, culprit, place, share}; applications by their place in the run, the share of the victim's cycles. */
-const lossesOf = memo((run) => (block('ledger') ?? []).filter((row) => row[0] === run).map(([, victim, culprit, place, share]) => ({victim, culprit, place, share})));
+const allLosses = memo(() => {
+  const byRun = new Map(core.ledger_runs.map((run) => [run, []]));
+  for (const [run, victim, culprit, place, share] of block('ledger') ?? []) byRun.get(run).push({victim, culprit, place, share});
+  return byRun;
+});
+const hasLedger = (run) => allLosses().has(run);
+const lossesOf = (run) => allLosses().get(run) ?? [];
 const kLost = {label: 'Lost', unit: 'share of cycles', share: true, better: -1};
 const kLedgerNote = 'A share of the cycles in which the victim\'s warps were on schedulers, worked out from waits for others; docs/ledger.md says how.';
 const appInRun = (run, app) => `${appName(firstApp[run] + app)}${appCount(run) > 1 ? ` (${app + 1})` : ''}`;
@@ -13,9 +19,9 @@ const placesOf = (losses) => core.ledger_places.map((name, place) => ({label: wo
 
 /** Of a run: pairs by places. Nothing where no ledger was kept. */
 function ledgerOfRun(run) {
-  if (!core.ledger_runs.includes(run)) return null;
+  if (!hasLedger(run)) return null;
   const losses = lossesOf(run);
-  if (!losses.length) return [el('h2', {}, 'Interference'), el('p', {}, 'No application waited for another.')];
+  if (!losses.some(({share}) => share > 0)) return [el('h2', {}, 'Interference'), el('p', {}, 'No application waited for another.')];
   const of = (victim, culprit) => losses.filter((loss) => loss.victim === victim && loss.culprit === culprit);
   const pairs = [];
   for (let victim = 0; victim < appCount(run); ++victim)
@@ -36,7 +42,7 @@ function ledgerOfRun(run) {
 
 function interferencePage() {
   const body = (all) => {
-    const runs = all.filter((run) => core.ledger_runs.includes(run));
+    const runs = all.filter(hasLedger);
     if (!runs.length) return nothing('No run of this selection has a ledger.');
     return [ledgerMaps(runs), ledgerTable(runs)];
   };
