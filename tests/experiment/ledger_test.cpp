@@ -130,14 +130,8 @@ TEST(Ledger, SeriesAddUpToItsCounters) {
     EXPECT_EQ(c.value, end->second) << name;
   }
   EXPECT_GT(compared, 20U);
-  const std::string csv = series_csv_head() + series_csv(result);
-  const auto columns = [&](std::size_t line) {
-    std::size_t at = 0;
-    while (line-- > 0) at = csv.find('\n', at) + 1;
-    return std::count(csv.data() + at, csv.data() + csv.find('\n', at), ',');
-  };
-  EXPECT_EQ(columns(1), columns(0)) << "the CSV does without it";
-  EXPECT_EQ(columns(3), columns(0));
+  spec.ledger = false;
+  EXPECT_EQ(series_csv(result), series_csv(simulate(spec))) << "the CSV does without it";
 }
 
 TEST(Ledger, TheEstimateByHand) {

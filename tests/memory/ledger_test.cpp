@@ -62,17 +62,19 @@ TEST(ServingLine, AWaitThatOneAloneHasTooIsNotCharged) {
 }
 
 TEST(Busiest, IsTheMostOfEachWindow) {
+  constexpr Cycle kWindow = ledger::BusyWindows::kWindow;
   ledger::BusyWindows one, other;
-  one.add(0, 10, 100);
-  one.add(0, 20, 50);
-  one.add(0, 2 * ledger::BusyWindows::kWindow, 7);
-  other.add(0, 30, 60);
-  other.add(0, 2 * ledger::BusyWindows::kWindow + 1, 9);
-  other.add(1, 30, 1000);
+  one.add(0, 1000, 100);
+  one.add(0, 1200, 50);
+  one.add(0, kWindow + 50, 80);  // 30 of them before the window's end
+  one.add(0, 2 * kWindow + 100, 7);
+  other.add(0, 1300, 60);
+  other.add(0, 2 * kWindow + 200, 9);
+  other.add(1, 3000, 1000);
   ledger::Busiest busiest;
   busiest.add(one.of(0));
   busiest.add(other.of(0));
-  EXPECT_EQ(busiest.cycles(), 159U);
+  EXPECT_EQ(busiest.cycles(), 180U + 50 + 9);
 }
 
 TEST(ServingLine, ForgetsWhatLiesFarBack) {
