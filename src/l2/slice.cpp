@@ -212,7 +212,7 @@ inline void Slice::access_head(std::uint64_t tick) {
   }
   if (outcome == Outcome::NeedsOutput) {
     if (ledger_) [[unlikely]]
-      note_unanswered();
+      end_stall(next_core_);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
   } else {
     head_blocked_ = true;

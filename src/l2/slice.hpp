@@ -187,7 +187,6 @@ class Slice {
   void note_stall(Cycle now, Outcome cause);
   void note_register(AppId app, bool taken);
   void note_miss(AppId app, bool queued);
-  void note_unanswered();
   void end_stall(Cycle now);
   void note_access(RequestIndex index);
   void note_drained(RequestIndex index, std::uint64_t tick);

@@ -46,11 +46,6 @@ void Slice::note_miss(AppId app, bool queued) {
   if (stalls) ledger.stalled_since = next_core_;
 }
 
-void Slice::note_unanswered() {
-  end_stall(next_core_);
-  ledger_->unanswered_since = std::min(ledger_->unanswered_since, next_core_);
-}
-
 void Slice::end_stall(Cycle now) {
   SliceLedger& ledger = *ledger_;
   if (ledger.stalled_since == kNever) return;
@@ -75,8 +70,7 @@ void Slice::note_access(RequestIndex index) {
     if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
   });
   ledger.tag_waits[head.app] += passed.waited;
-  // Of its service: due to others, or to the network behind it.
-  std::uint64_t of_others = next_core_ - std::min(next_core_, std::exchange(ledger.unanswered_since, kNever));
+  std::uint64_t of_others = 0;  // of its service
   for (std::uint32_t app = 0; app < kMaxApps; ++app) {
     if (app == head.app) continue;
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;

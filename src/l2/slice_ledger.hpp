@@ -32,7 +32,6 @@ struct SliceLedger {
   AppId displaced_by = ledger::ShadowTags::kNobody;  // its line would be here, but for this one
   Cycle stalled_since = kNever;                      // kNever: it does not stall
   const Counts* stalls_for = nullptr;                // by whom that is held; nothing: by its own alone
-  Cycle unanswered_since = kNever;             // kNever: it does not wait for a place of the output queue
   std::array<std::uint64_t, kMaxApps> held{};  // parts of cycles for which it has stalled, by whose things
 
   struct Wait {
