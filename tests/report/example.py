@@ -42,15 +42,6 @@ apps = ["hotspot", "chimera15/RT:at=10us,every=300us,deadline=220us"]
 workloads = [["hotspot", "chimera15/RT:at=10us,every=300us,deadline=220us"]]
 cycles = 500000
 """
-# A goal, and so a ledger.
-INTERFERENCE_SWEEP = """
-name = "browser-interference"
-machines = ["wang17-16sm"]
-policies = ["qos-rollover"]
-apps = ["wang17/sgemm:goal=80%", "wang17/lbm"]
-workloads = [["wang17/sgemm:goal=80%", "wang17/lbm"]]
-cycles = 30000
-"""
 # As `gpumux reproduce --json` writes it.
 REPRODUCTION = {
     "schema": "gpumux.reproduce/1", "scale": "quick",
