@@ -1,6 +1,6 @@
 // Who delayed whom, and where: the ledger of interference.
 
-/** Losses of a run: {victim, culprit, place, share}; applications by their place in the run, the share of the victim's cycles. */
+/** By run, its losses: {victim, culprit, place, share}; applications by their place in the run, the share of the victim's cycles. */
 const allLosses = memo(() => {
   const byRun = new Map(core.ledger_runs.map((run) => [run, []]));
   for (const [run, victim, culprit, place, share] of block('ledger') ?? []) byRun.get(run).push({victim, culprit, place, share});
