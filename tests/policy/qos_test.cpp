@@ -264,6 +264,17 @@ TEST(Qos, RolloverKeepsWhatAGoalHasNotUsed) {
   EXPECT_EQ(keeps.left(0), 1'000'000 - 80);
 }
 
+TEST(Qos, WhatIsOwedCountsForTheOthersQuotasIfAsked) {
+  for (const bool owed : {false, true}) {
+    Sharing run(owed ? "qos-rollover:others=owed" : "qos-rollover");
+    run.epoch({800'000, 50'000}, {50'000, 70});
+    EXPECT_EQ(run.left(1), 40'000) << "80 of 100: nothing was owed yet";
+    run.epoch({1'000'000, 40'000}, {0, 0});
+    // 100 of 125, or of those and of the 20 that were left of the first epoch.
+    EXPECT_EQ(run.left(1), owed ? 27'586 : 32'000);
+  }
+}
+
 TEST(Qos, RolloverKeepsItForTheNextKernel) {
   for (const bool rolls : {true, false}) {
     Sharing run(rolls ? "qos-rollover:history=off" : "qos-history:history=off");

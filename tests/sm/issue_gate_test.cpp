@@ -453,12 +453,12 @@ struct Figure4 {
     q.code = {};
     for (std::uint32_t i = 0; i < 80; ++i) q.code.run(chain);
     q.add(1, 0, 1);
-    const auto budget = [&](std::uint32_t amount, IssueBudget::Refill refill) {
-      return IssueBudget{
-          .unit = IssueBudget::Unit::ThreadInstructionsDone, .amount = amount, .all_spent = refill};
-    };
-    q.bench.sm.set_issue_budget(0, budget(100, of_goal));
-    q.bench.sm.set_issue_budget(1, budget(50, IssueBudget::Refill::KeepDebt));
+    give(of_goal);
+  }
+  void give(IssueBudget::Refill of_goal) {
+    const auto unit = IssueBudget::Unit::ThreadInstructionsDone;
+    q.bench.sm.set_issue_budget(0, {.unit = unit, .amount = 100, .all_spent = of_goal});
+    q.bench.sm.set_issue_budget(1, {.unit = unit, .amount = 50, .all_spent = IssueBudget::Refill::KeepDebt});
   }
   /// What is left to each, whenever one of the two changes.
   std::vector<std::pair<std::int64_t, std::int64_t>> counters(std::size_t steps) {
@@ -490,6 +490,18 @@ TEST(IssueGate, Figure4Elastic) {
       figure.counters(9),
       (Counters{
           {100, 50}, {68, 18}, {36, -14}, {4, -46}, {100, 4}, {68, 4}, {68, -28}, {36, -28}, {36, -60}}));
+}
+
+TEST(IssueGate, Figure4Rollover) {
+  Figure4 figure(IssueBudget::Refill::Never);
+  EXPECT_EQ(figure.counters(4), (Counters{{100, 50}, {68, 18}, {36, -14}, {4, -46}}));
+  // The epoch ends before the goal's kernel has used its quota, as the policy tells the SM: it keeps what is
+  // left, the other's debt is dropped.
+  const std::int64_t left = figure.q.bench.sm.issue_budget(0).left;
+  figure.give(IssueBudget::Refill::Never);
+  figure.q.bench.sm.add_issue_budget(0, left);
+  // Each has an instruction in flight from before, kernel 0 one of 4 lanes.
+  EXPECT_EQ(figure.counters(5), (Counters{{104, 50}, {100, 50}, {100, 18}, {68, 18}, {68, -14}}));
 }
 
 // So an epoch issues its quota and what was in flight when that was spent, and no more.

@@ -28,6 +28,7 @@ struct QosSettings {
   bool history = true;
   double most_catch_up = 0;
   double first_ipc = 0;     // of applications without a goal
+  bool owed_count = false;  // rollover: others' quotas look at what goals' kernels have kept, too
   bool keeps_debt = false;  // rollover: what was issued beyond a quota is taken from the next
   bool sm_timers = true;    // elastic: each SM's epochs have their own ends
   bool adjusts = true;
@@ -304,7 +305,11 @@ class Qos final : public Policy {
       const auto id = static_cast<AppId>(app);
       if (!goals_[app] || last_ipc_[app] < 0) continue;
       if (progress_.was_busy(id))
-        with_goals.push_back({*goals_[app], catch_up_[app], progress_.epoch_ipc(id)});
+        with_goals.push_back(settings_.owed_count
+                                 ? GoalProgress{static_cast<double>(std::max<std::int64_t>(given_[app], 1)) /
+                                                    static_cast<double>(settings_.epoch),
+                                                1, progress_.epoch_ipc(id)}
+                                 : GoalProgress{*goals_[app], catch_up_[app], progress_.epoch_ipc(id)});
       if (settings_.history)
         catch_up_[app] = catch_up(*goals_[app], progress_.history_ipc(id), settings_.most_catch_up);
     }
@@ -335,6 +340,7 @@ class Qos final : public Policy {
     const double goal = goals_[app] ? *goals_[app] * catch_up_[app] : last_ipc_[app];
     const std::uint64_t least = goals_[app] ? 1 : kWarpSize * std::uint64_t{std::max(resident, 1U)};
     last_quota_[app] = quota(goal * part, settings_.epoch, least, peak(control.config()));
+    if (!only) given_[app] = 0;
     std::uint64_t carried = 0;
     if (carried_[app] > 0 && (only ? kernels.size() == 1 : !kernels.empty()))
       carried = static_cast<std::uint64_t>(std::exchange(carried_[app], 0));
@@ -382,6 +388,7 @@ class Qos final : public Policy {
       }
     }
     if (rolls(kernel.app) && !first) begins_with += rest(before);
+    given_[kernel.app] += begins_with;
     arch::SmControl& knobs = control.sm(sm);
     knobs.set_issue_budget(kernel.slot, budget);
     if (begins_with != budget.amount)
@@ -396,6 +403,7 @@ class Qos final : public Policy {
   std::array<double, kMaxApps> last_ipc_ = filled(-1.0);  // artificial goal; negative: it has not come
   std::array<std::uint64_t, kMaxApps> last_quota_{};
   std::array<std::int64_t, kMaxApps> carried_{};
+  std::array<std::int64_t, kMaxApps> given_{};  // in this epoch on all SMs, with what was kept
   static std::array<double, kMaxApps> filled(double value) {
     std::array<double, kMaxApps> all{};
     all.fill(value);
@@ -424,6 +432,7 @@ QosSettings read_settings(const SettingReader& read, Scheme scheme) {
   settings.history = history && read.choice("history", "on", {"on", "off"}) == "on";
   settings.most_catch_up = read.real("most_catch_up", 4, 1, 1000);
   settings.first_ipc = read.real("first_ipc", 1, 0, 100'000);
+  settings.owed_count = read.choice("others", "goal", {"goal", "owed"}) == "owed";
   settings.keeps_debt = read.choice("debt", "drop", {"drop", "keep"}) == "keep";
   settings.sm_timers = read.choice("timer", "sm", {"sm", "gpu"}) == "sm";
   settings.adjusts = read.choice("adjust", "on", {"on", "off"}) == "on";
@@ -447,9 +456,13 @@ std::vector<std::pair<std::string, std::string>> settings_of(Scheme scheme) {
   all.emplace_back(
       "first_ipc",
       "thread instructions per cycle that set the first quota of who has no goal, 0 to 100000 [1]");
-  if (scheme == Scheme::Rollover || scheme == Scheme::RolloverTime)
+  if (scheme == Scheme::Rollover || scheme == Scheme::RolloverTime) {
+    all.emplace_back("others",
+                     "quotas of who has no goal fall while goals' kernels are behind: goal: what their goals "
+                     "ask of an epoch; owed: that and the quotas that they have kept [goal]");
     all.emplace_back(
         "debt", "what was issued beyond a quota: drop: is forgotten; keep: is taken from the next [drop]");
+  }
   if (scheme == Scheme::Elastic)
     all.emplace_back(
         "timer",
