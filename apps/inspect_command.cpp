@@ -150,6 +150,7 @@ ordered_json describe(const Subject& subject, const isa::Module& module, const e
   out["mean_load_use_distance"] = figures.mean_load_use_distance;
   out["median_load_use_distance"] = figures.median_load_use_distance;
   out["instruction_mix"] = instruction_mix(kernel.table);
+  out["phases"] = phases_json(kernel.table, machine);
   out["idempotence"] = {{"idempotent", ptx::is_idempotent(code)}, {"points", points_json(module, code)}};
   out["grid"] = subject.grid ? dimensions_json(*subject.grid) : ordered_json(nullptr);
   out["block"] = subject.block ? dimensions_json(*subject.block) : ordered_json(nullptr);

@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "arch/config_file.hpp"
+#include "isa/phases.hpp"
+#include "sm/timing_table.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -78,6 +81,28 @@ ordered_json instruction_mix(const std::vector<isa::StaticInst>& table,
   return mix;
 }
 
+ordered_json phases_json(const std::vector<isa::StaticInst>& table, const arch::MachineConfig& machine) {
+  constexpr double kInstructionBytes = 8;
+  const std::vector<std::uint32_t> cycles = sm::phase_cycles(machine, table);
+  const std::vector<isa::Phase> phases = isa::find_phases(table, cycles);
+  ordered_json list = ordered_json::array();
+  std::uint32_t longest = 0;
+  std::uint32_t shortest = phases.empty() ? 0 : ~0U;
+  for (const isa::Phase& phase : phases) {
+    longest = std::max(longest, phase.length);
+    shortest = std::min(shortest, phase.length);
+    list.push_back({{"first", phase.first}, {"end", phase.end}, {"length", phase.length}});
+  }
+  const auto instructions = static_cast<double>(std::max<std::size_t>(table.size(), 1));
+  return {{"machine", machine.name},
+          {"count", phases.size()},
+          {"longest", longest},
+          {"shortest", shortest},
+          {"code_growth_by_distances", 1 / kInstructionBytes},
+          {"code_growth_by_lengths", static_cast<double>(phases.size()) / instructions / kInstructionBytes},
+          {"list", std::move(list)}};
+}
+
 ordered_json dimensions_json(const Dim3& d) { return {d.x, d.y, d.z}; }
 
 ordered_json occupancy_json(const arch::MachineConfig& machine, std::uint32_t threads,
@@ -102,6 +127,10 @@ void print_mix_launch_occupancy(const ordered_json& k) {
     mix += fmt::format("{}{} {}", mix.empty() ? "" : ", ", name, count.get<std::uint64_t>());
   }
   fmt::print("  mix            {}\n", mix);
+  const ordered_json& phases = k["phases"];
+  fmt::print("  phases         {} of {} to {} cycles on {}\n", phases["count"].get<std::size_t>(),
+             phases["shortest"].get<std::uint32_t>(), phases["longest"].get<std::uint32_t>(),
+             phases["machine"].get<std::string>());
   if (!k["grid"].is_null()) {
     fmt::print("  launch         {} blocks of {} threads\n", dimensions_text(k["grid"]),
                dimensions_text(k["block"]));

@@ -51,6 +51,10 @@ ordered_json describe(const trace::Trace& opened, const trace::Launch& launch,
   out["warp_instructions"] = launch.warp_instructions;
   out["thread_instructions"] = launch.thread_instructions;
   out["instruction_mix"] = instruction_mix(code.table, &counts);
+  std::vector<isa::StaticInst> executed;
+  for (std::size_t i = 0; i < code.table.size(); ++i)
+    if (code.entry_at[i] < code.entries.size()) executed.push_back(code.table[i]);
+  out["phases"] = phases_json(executed, machine);
   out["grid"] = dimensions_json(launch.grid);
   out["block"] = dimensions_json(launch.block);
   out["occupancy"] = occupancy_json(machine, threads, launch.registers, launch.shared_bytes);

@@ -167,13 +167,16 @@ void print_policies(const ordered_json& list) {
 /// What every policy takes besides its own settings.
 void print_levels() {
   fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
-             fmt::join(arch::warp_scheduler_names(), "|"));
+             arch::warps_choices());
   fmt::print("{:<12} ,blocks=SCHEDULER, how thread blocks are dispatched to SMs,\n", "");
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
   for (const ordered_json& s : block_schedulers_json()) {
     const auto argument = s["argument"].get<std::string>();
-    fmt::print("  {:<12} {}\n", s["name"].get<std::string>() + (argument.empty() ? "" : ":N"),
+    fmt::print("  {:<12} {}\n",
+               s["name"].get<std::string>() + (argument.empty()       ? ""
+                                               : s["name"] == "limit" ? ":N"
+                                                                      : ":..."),
                s["description"].get<std::string>());
     if (!argument.empty()) fmt::print("  {:<12}   {}\n", "", argument);
   }

@@ -48,6 +48,7 @@ struct SmConfig {
   bool issue_to_other_units = true;  // of which each goes to another kind of unit than the one before
   WarpScheduler warp_scheduler = WarpScheduler::gto;
   std::uint32_t ready_queue = 6;               // warps of a scheduler that may issue, of two-level ones
+  std::uint32_t warp_limit = 0;                // warps of the SM that may issue, the oldest; 0: all
   std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
   std::uint32_t register_ports = 1;            // registers that a bank reads per core cycle
   bool register_writes = false;                // results take a turn of their bank's ports, too
@@ -107,6 +108,16 @@ struct L1Config {
   /// holds what the resident kernels' full occupancy needs, and L1 gets the rest (ways scale).
   std::uint32_t unified_bytes = 0;  // 0: separate
   std::vector<std::uint32_t> shared_carveouts;
+};
+
+/// Cache-conscious warp scheduling (Rogers et al., MICRO 2012).
+struct CcwsConfig {
+  bool on = false;
+  std::uint32_t victim_tags = 16;  // of each warp
+  std::uint32_t victim_ways = 8;
+  std::uint32_t base_score =
+      100;                     // of a warp that has lost nothing; the cutoff is this times the running warps
+  std::uint32_t throttle = 8;  // by how much a lost line counts
 };
 
 struct NocConfig {
@@ -204,6 +215,7 @@ struct MachineConfig {
   InstructionCacheConfig icache;
   ConstantCacheConfig constant;
   L1Config l1;
+  CcwsConfig ccws;
   NocConfig noc;
   L2Config l2;
   DramConfig dram;

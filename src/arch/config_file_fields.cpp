@@ -110,6 +110,8 @@ void add_sm(Fields& f) {
          warp_scheduler_help());
   count(f, "sm.ready_queue", GPUMUX_MEMBER(sm.ready_queue), 1, 64, "warps",
         "of a scheduler that may issue, under the two-level ones");
+  count(f, "sm.warp_limit", GPUMUX_MEMBER(sm.warp_limit), 0, 256, "warps",
+        "of the whole SM that may issue at a time: the oldest that do not wait at a barrier; 0: all");
   count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
         "of the whole SM, split evenly among the schedulers");
   count(f, "sm.register_ports", GPUMUX_MEMBER(sm.register_ports), 1, 8, "registers per core cycle",
@@ -211,6 +213,18 @@ void add_caches(Fields& f) {
   size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), kSectorBytes, kLineBytes, "line");
   count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxLatency, "core cycles", "hit to use");
 
+  flag(f, "ccws.on", GPUMUX_MEMBER(ccws.on),
+       "cache-conscious warp scheduling: warps may issue no loads while those whose lines L1 has evicted "
+       "before "
+       "they came back to them need it (Rogers et al., MICRO 2012); `warps=ccws` is this with gto");
+  count(f, "ccws.victim_tags", GPUMUX_MEMBER(ccws.victim_tags), 1, 1024, "lines",
+        "of each warp that are remembered after their eviction");
+  count(f, "ccws.victim_ways", GPUMUX_MEMBER(ccws.victim_ways), 1, 1024, "ways",
+        "of these, in one set; no more than there are");
+  count(f, "ccws.base_score", GPUMUX_MEMBER(ccws.base_score), 1, 1'000'000, "points",
+        "of a warp that has lost nothing; times the running warps: what scores may add up to");
+  count(f, "ccws.throttle", GPUMUX_MEMBER(ccws.throttle), 1, 1'000'000, "",
+        "by how much a lost line counts: the score is lost lines x throttle x the most sum / instructions");
   size(f, "l1.size", GPUMUX_MEMBER(l1.bytes), kLineBytes, kMaxSmStore,
        "L1 data cache per SM, 128-byte lines");
   count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");

@@ -206,7 +206,11 @@ bool audit_by_default() {
 
 arch::MachineConfig effective_machine(const RunSpec& spec) {
   arch::MachineConfig machine = spec.machine;
-  if (!spec.policy.warps.empty()) machine.sm.warp_scheduler = arch::warp_scheduler_named(spec.policy.warps);
+  if (spec.policy.warps.empty()) return machine;
+  const arch::WarpsChoice warps = arch::parse_warps(spec.policy.warps);
+  machine.sm.warp_scheduler = warps.scheduler;
+  machine.sm.warp_limit = warps.limit;
+  machine.ccws.on = warps.ccws;
   return machine;
 }
 

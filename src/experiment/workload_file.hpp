@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "embedded/default_machine.hpp"
+#include "policy/policy.hpp"
 
 namespace gpumux::experiment {
 
@@ -46,7 +47,7 @@ struct AppArguments : KernelOptions {
 
 /// Where neither a file nor an option says otherwise.
 inline constexpr const char* kDefaultMachine = embedded::default_machine;
-inline constexpr const char* kDefaultPolicy = "leftover";
+inline constexpr const char* kDefaultPolicy = policy::kUsualPolicy.data();
 inline constexpr std::uint64_t kDefaultSeries = 1000;  // core cycles of an interval: that of dai18's figures
 
 struct WorkloadFile {

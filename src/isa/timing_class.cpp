@@ -291,6 +291,12 @@ std::vector<StaticInst> make_static_table(const Function& function) {
   std::vector<StaticInst> table;
   table.reserve(function.code.size());
   for (const Instruction& inst : function.code) table.push_back(classify(inst));
+  const auto leads_to = [&](std::uint32_t pc) {
+    if (pc < table.size()) table[pc].flags |= kLeader;
+  };
+  for (const Instruction& inst : function.code) leads_to(inst.target);
+  for (const std::vector<std::uint32_t>& targets : function.branch_tables)
+    for (const std::uint32_t pc : targets) leads_to(pc);
   return table;
 }
 

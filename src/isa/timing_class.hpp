@@ -63,7 +63,8 @@ enum InstFlag : std::uint16_t {
   kGenericSpace = 1024,  // the dynamic record says which space
   kLocalSpace = 2048,
   kArrive = 4096,  // bar.arrive: does not wait
-  kNotice = 8192   // tells the SM that the block may not begin anew (Opcode::Notify)
+  kNotice = 8192,  // tells the SM that the block may not begin anew (Opcode::Notify)
+  kLeader = 16384  // a basic block begins here, since a branch leads to it
 };
 
 /// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.

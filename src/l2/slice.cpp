@@ -365,7 +365,7 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
     if (!miss_room(entries)) return Outcome::NoMissQueue;
     mshr = mshrs_.take(request.slice_line, request.app);
     if (ledger_) [[unlikely]]
-      note_register(request.app, true);
+      note_held(ledger_->registers, request.app, true);
     Mshr& entry = mshrs_[mshr];
     entry.set = request.set;
     entry.kernel = request.kernel;
@@ -399,7 +399,7 @@ void Slice::queue_miss(std::uint64_t slice_line, dram::Request request) {
   request.local_line = s_.map.local_line(slice_line, index_, request.app);
   misses_.push(request);
   if (ledger_) [[unlikely]]
-    note_miss(request.app, true);
+    note_held(ledger_->queued, request.app, true);
 }
 
 void Slice::evict(std::uint32_t way, AppId culprit) {
@@ -422,7 +422,7 @@ inline bool Slice::send_miss(std::uint64_t tick) {
   s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
   s_.last_to_dram = index_;
   if (ledger_) [[unlikely]]
-    note_miss(misses_.front().app, false);
+    note_held(ledger_->queued, misses_.front().app, false);
   misses_.pop();
   miss_free_ = tick + 1;
   return true;
@@ -531,7 +531,7 @@ inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
   if (entry.pending != 0 || entry.undrained != 0 || entry.victims != 0) return;
   if (ledger_) [[unlikely]]
-    note_register(entry.app, false);
+    note_held(ledger_->registers, entry.app, false);
   mshrs_.release(mshr);
   head_blocked_ = false;
 }

@@ -185,8 +185,7 @@ class Slice {
   // reply that goes.
   void note_head(RequestIndex index);
   void note_stall(Cycle now, Outcome cause);
-  void note_register(AppId app, bool taken);
-  void note_miss(AppId app, bool queued);
+  void note_held(SliceLedger::Counts& places, AppId app, bool taken);
   void end_stall(Cycle now);
   void note_access(RequestIndex index);
   void note_drained(RequestIndex index, std::uint64_t tick);

@@ -30,19 +30,11 @@ void Slice::note_stall(Cycle now, Outcome cause) {
   ledger.stalls_for = holders;
 }
 
-void Slice::note_register(AppId app, bool taken) {
+void Slice::note_held(SliceLedger::Counts& places, AppId app, bool taken) {
   SliceLedger& ledger = *ledger_;
-  const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &ledger.registers;
+  const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &places;
   if (stalls) end_stall(next_core_);
-  ledger.registers[app] += taken ? 1U : ~0U;
-  if (stalls) ledger.stalled_since = next_core_;
-}
-
-void Slice::note_miss(AppId app, bool queued) {
-  SliceLedger& ledger = *ledger_;
-  const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &ledger.queued;
-  if (stalls) end_stall(next_core_);
-  ledger.queued[app] += queued ? 1U : ~0U;
+  places[app] += taken ? 1U : ~0U;
   if (stalls) ledger.stalled_since = next_core_;
 }
 

@@ -205,7 +205,7 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   }
   if (ready_.empty()) return false;
   const std::optional<arch::KernelSlot> chosen =
-      mechanisms.block_scheduler().choose(parts_.settled_sm(id), ready_);
+      mechanisms.block_scheduler().choose(id, parts_.settled_sm(id), ready_);
   if (!chosen) return false;
   GPUMUX_CHECK(std::find(ready_.begin(), ready_.end(), *chosen) != ready_.end());
   place(running(*chosen), id, start, mechanisms);

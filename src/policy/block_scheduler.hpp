@@ -27,8 +27,9 @@ class BlockScheduler : public Mechanism {
   /// when a block has ended, a kernel has come or gone, a policy has turned a knob, or one of this
   /// scheduler's moments has passed. Without Needs::block_ends it may depend on this SM's probes
   /// alone, since others may be ahead.
-  [[nodiscard]] virtual std::optional<KernelSlot> choose(const arch::SmProbes& sm,
+  [[nodiscard]] virtual std::optional<KernelSlot> choose(SmId id, const arch::SmProbes& sm,
                                                          std::span<const KernelSlot> kernels) {
+    (void)id;
     (void)sm;
     return kernels.front();
   }

@@ -67,6 +67,8 @@ struct PolicyChoice {
   std::string warps;   // warp scheduler, empty: the machine's
   std::string blocks;  // block scheduler, empty: the usual one
 };
+/// Meant where levels alone are given, as in "blocks=limit:4".
+inline constexpr std::string_view kUsualPolicy = "leftover";
 /// "even", "leftover:mode=strict,warps=lrr", "even,memory=smil,k0=3,k1=1" or the same as
 /// "even-smil:k0=3,k1=1". What follows `memory=` belongs to the scheme when it knows the key. Throws
 /// UserError for unknown names, keys and levels.

@@ -54,6 +54,12 @@ bool is_setting(const PolicyInfo& info, const std::string& key) {
                      [&](const auto& setting) { return setting.first == key; });
 }
 
+constexpr const char* kLevels[] = {"warps", "blocks", "memory"};
+bool is_level(std::string_view key) {
+  return std::any_of(std::begin(kLevels), std::end(kLevels),
+                     [&](const char* level) { return trim(key) == level; });
+}
+
 /// `bare`: the key of a value without one; empty: there is none.
 std::pair<std::string, std::string> key_and_value(const std::string& part, const std::string& bare) {
   const std::size_t equals = part.find('=');
@@ -84,16 +90,17 @@ PolicyChoice parse_choice(std::string_view text) {
   choice.text = std::string(text);
   std::vector<std::string> parts = split(text, ',');
   // "name:key=value" begins the settings; later parts are settings too, or levels.
-  const std::size_t colon = parts[0].find(':');
-  choice.name = std::string(trim(parts[0].substr(0, colon)));
+  const bool levels_alone = is_level(parts[0].substr(0, parts[0].find('=')));
+  const std::size_t colon = levels_alone ? std::string::npos : parts[0].find(':');
+  choice.name = levels_alone ? kUsualPolicy : trim(parts[0].substr(0, colon));
   split_joined_name(choice);
   const PolicyInfo& info = find(choice.name);
-  if (colon == std::string::npos) {
-    parts.erase(parts.begin());
-  } else {
+  if (colon != std::string::npos) {
     parts[0] = parts[0].substr(colon + 1);
+  } else if (!levels_alone) {
+    parts.erase(parts.begin());
   }
-  std::vector<std::string> known = {"warps", "blocks", "memory"};
+  std::vector<std::string> known(std::begin(kLevels), std::end(kLevels));
   for (const auto& [key, description] : info.settings) known.push_back(key);
   const auto know_memory = [&](const MemorySchemeInfo& scheme) {
     if (!scheme.per_app.key.empty())
@@ -106,7 +113,7 @@ PolicyChoice parse_choice(std::string_view text) {
   for (const std::string& part : parts) {
     const auto [key, value] = key_and_value(part, info.bare);
     if (key == "warps") {
-      (void)arch::warp_scheduler_named(value);
+      (void)arch::parse_warps(value);
       choice.warps = value;
     } else if (key == "blocks") {
       (void)create_block_scheduler(value);

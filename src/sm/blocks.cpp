@@ -19,12 +19,15 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       stage(config, table, memory),
       lsu(config, id, partition_map, sm_mailbox, counters.data(), *this) {
   if (config.l1.unified_bytes > 0) choose_carveout(0);
+  gate.limit_all_warps(config.sm.warp_limit);
+  if (config.ccws.on) begin_locality();
 }
 
 void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   table.bind(slot, context.app, context.resources);
   kernels[slot] = context;
   lsu.begin(slot);
+  if (locality) locality->begin(slot);
   std::shared_ptr<const TimingTable>& timing = kernels[slot].timing;
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   front.bind(slot, context.app, context.code_address, context.refills_independently);
@@ -62,6 +65,8 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     block.restores = true;
     begin_move(block, false, context->lines, start);
   }
+  if (locality) [[unlikely]]
+    for (const std::uint16_t warp : block.warps) locality->came(warp);
   front.launched(block);
   stage.launched(block, gate.open(slot) && block.may_issue(), start);
   hold_yielding(start);
@@ -106,6 +111,7 @@ void Sm::State::rare_events(Cycle now) {
   if (gate.next() <= now) gate_changed(gate.run(now), now);
   if (table.next_end() <= now) finish_blocks(now);
   if (triggers.next() <= now) run_triggers(now);
+  if (locality && locality->next() <= now + 1) choose_loads(now + 1);
   find_rare();
 }
 

@@ -22,7 +22,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   Cycle next = begin;
   while (true) {
     next = with_warp_scheduler(config.sm.warp_scheduler, [&]<typename Order>(Order) {
-      return memory_controlled || ledger ? simulate<Order, true>(next) : simulate<Order, false>(next);
+      return is_controlled() ? simulate<Order, true>(next) : simulate<Order, false>(next);
     });
     if (stop >= run_to) break;
     next = stop;
@@ -59,6 +59,7 @@ Cycle Sm::State::simulate(Cycle begin) {
     if (lsu.next_access() <= now) lsu.access(now);
     if constexpr (kControl) {
       if (memory.next_end() <= now) end_memory(now);
+      if (locality && locality->stale()) choose_loads(now);
     }
     stage.wake(now);
     stage.schedule<Order, kControl>(now, *this);
@@ -68,7 +69,7 @@ Cycle Sm::State::simulate(Cycle begin) {
 }
 
 Cycle Sm::State::next_event(Cycle from) const {
-  return memory_controlled || ledger ? next_after<true>(from) : next_after<false>(from);
+  return is_controlled() ? next_after<true>(from) : next_after<false>(from);
 }
 
 [[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,

@@ -42,9 +42,15 @@ template <typename Order, bool kControl, typename Pipes>
 }
 
 template <typename Order>
-[[gnu::always_inline]] inline std::uint32_t IssueStage::pick(const Scheduler& scheduler,
-                                                             WarpMask candidates) {
-  return Order::pick(scheduler.order.of(Order{}), scheduler.by_age, candidates);
+[[gnu::always_inline]] inline std::uint32_t IssueStage::pick(const Scheduler& scheduler, std::uint32_t index,
+                                                             WarpMask candidates) const {
+  const auto& order = scheduler.order.of(Order{});
+  if constexpr (Order::kByPhase) {
+    const auto distance = [&](std::uint32_t local) { return phase_distance(index, local); };
+    return Order::pick(order, scheduler.by_age, candidates, distance);
+  } else {
+    return Order::pick(order, scheduler.by_age, candidates);
+  }
 }
 
 /// The ready warps that the warp scheduler and nobody else keeps from issuing.
@@ -54,7 +60,13 @@ template <typename Order, bool kControl>
   if constexpr (kControl) held |= limited(scheduler, index);
   auto& order = scheduler.order.of(Order{});
   const WarpMask blocked = scheduler.waiting(Wait::Memory) | scheduler.waiting(Wait::Sync) | held;
-  Order::refresh(order, {scheduler.by_age, scheduler.alive(), blocked}, ready_queue_);
+  const WarpView view{scheduler.by_age, scheduler.alive(), blocked};
+  if constexpr (Order::kByPhase) {
+    const auto distance = [&](std::uint32_t local) { return phase_distance(index, local); };
+    Order::refresh(order, view, ready_queue_, distance);
+  } else {
+    Order::refresh(order, view, ready_queue_);
+  }
   return scheduler.ready() & ~held & Order::eligible(order);
 }
 
@@ -138,7 +150,7 @@ template <typename Order, typename Pipes>
 std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                     Cycle now, std::uint32_t later, const Pipes& pipes) {
   const bool offers_ready = memory_.scheme().offers_ready;
-  const std::uint32_t local = pick<Order>(scheduler, choice);
+  const std::uint32_t local = pick<Order>(scheduler, index, choice);
   const MemoryControl::Ready& mine = memory_.ready(index);
   if (offers_ready ? (mine.any_turn & choice) == 0 : (mine.any_turn >> local & 1U) == 0) return local;
   const auto offer = [](const MemoryControl::Ready& ready, WarpMask candidates) {
@@ -153,7 +165,7 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
     const WarpMask others = candidates<Order, true>(schedulers_[other], other, now, pipes);
     if (others == 0) continue;
     const MemoryControl::Ready& ready = memory_.ready(other);
-    if (offers_ready || (ready.any_turn >> pick<Order>(schedulers_[other], others) & 1U) != 0)
+    if (offers_ready || (ready.any_turn >> pick<Order>(schedulers_[other], other, others) & 1U) != 0)
       offered |= offer(ready, others);
   }
   if (offers_ready) {
@@ -163,7 +175,7 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
   }
   WarpMask chosen = choice & mine.turn_of[memory_.first_of(offered)];
   if (chosen == 0) chosen = choice & ~scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
-  return chosen == 0 ? 64 : pick<Order>(scheduler, chosen);
+  return chosen == 0 ? 64 : pick<Order>(scheduler, index, chosen);
 }
 
 /// The warp's instructions behind one that has just issued, to the unit `first`, in the same cycle: up to
@@ -180,7 +192,9 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
     const Warp& warp = table_.warp(slot);
     const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
     if (to_other_units_ && inst.unit == before) return;
-    if (inst.unit == Unit::Memory && ((kControl && scheme_on_) || !pipes.accepts(now))) return;
+    if (inst.unit == Unit::Memory &&
+        ((kControl && (scheme_on_ || held_loads_ != nullptr)) || !pipes.accepts(now)))
+      return;
     if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
     if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;
     if constexpr (kControl) memory_.forget(index, local, kernels_[warp.kernel].app);
@@ -245,7 +259,7 @@ template <typename Order, bool kControl, typename Pipes>
   if constexpr (kControl) {
     const WarpMask ready_now = ready_now_;
     local = memory_.scheme().order == arch::MemoryScheme::Order::Warps
-                ? pick<Order>(scheduler, choice)
+                ? pick<Order>(scheduler, index, choice)
                 : arbitrate<Order>(scheduler, index, choice, now, later, pipes);
     if (local == 64) {
       rest<Order, kControl>(scheduler, index, now + 1, pipes);
@@ -260,7 +274,7 @@ template <typename Order, bool kControl, typename Pipes>
     }
     memory_.forget(index, local, kernel.app);
   } else {
-    local = pick<Order>(scheduler, choice);
+    local = pick<Order>(scheduler, index, choice);
   }
   scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += interval_;
   scheduler.next_issue = scheduler.since = now + interval_;

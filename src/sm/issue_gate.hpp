@@ -30,6 +30,13 @@ class IssueGate {
   [[nodiscard]] std::uint32_t warp_limit(arch::KernelSlot kernel) const { return warp_limit_[kernel]; }
   /// Kernels with such a limit, as bits.
   [[nodiscard]] std::uint32_t warp_limited() const { return warp_limited_; }
+  /// Warps of all kernels together that may issue at a time; 0: all.
+  void limit_all_warps(std::uint32_t warps) { all_warp_limit_ = warps; }
+  [[nodiscard]] std::uint32_t all_warp_limit() const { return all_warp_limit_; }
+  /// It matters which of the kernel's warps run or wait at a barrier.
+  [[nodiscard]] bool concerns_warps(arch::KernelSlot kernel) const {
+    return all_warp_limit_ != 0 || (warp_limited_ >> kernel & 1U) != 0;
+  }
 
   // --- budgets ----------------------------------------------------------------------------------------
   /// Begins anew with a whole budget.
@@ -107,6 +114,7 @@ class IssueGate {
 
   std::array<std::uint32_t, arch::kMaxKernelSlots> warp_limit_{};
   std::uint32_t warp_limited_ = 0;
+  std::uint32_t all_warp_limit_ = 0;
   std::uint32_t forbidden_ = 0, limited_ = 0, spent_ = 0, completions_ = 0;
   std::uint32_t yielding_ = 0, held_ = 0;  // whose budget yields; of these, those that wait for others
   bool paused_ = false;

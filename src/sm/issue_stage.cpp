@@ -115,6 +115,7 @@ void IssueStage::end(Cycle now) {
 }
 
 void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) {
+  if (gate.all_warp_limit() != 0) changed = ~0U;
   for (const Warp& warp : table_.warps()) {
     if (!warp.resident || (changed >> warp.kernel & 1U) == 0) continue;
     Scheduler& scheduler = schedulers_[warp.scheduler];
@@ -125,25 +126,27 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
   for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;
        limited_kernels &= limited_kernels - 1) {
     const auto kernel = static_cast<arch::KernelSlot>(std::countr_zero(limited_kernels));
-    admit_oldest(kernel, gate.warp_limit(kernel));
+    admit_oldest(std::uint32_t{1} << kernel, gate.warp_limit(kernel));
   }
+  if (gate.all_warp_limit() != 0) admit_oldest(~0U, gate.all_warp_limit());
   for (std::uint32_t s = 0; s < count_; ++s) look_again(s, now);
 }
 
-/// Of a kernel with a limit of warps, those beyond it are held; who waits at a barrier does not count, for it
-/// may wait for one of these.
-void IssueStage::admit_oldest(arch::KernelSlot kernel, std::uint32_t limit) {
+/// Of kernels (bits) with a limit of warps together, those beyond it are held. Who waits at a barrier does
+/// not count, for it may wait for one of these; nor does who is held by something else.
+void IssueStage::admit_oldest(std::uint32_t kernels, std::uint32_t limit) {
   std::uint32_t left = limit;
   for (const std::uint8_t index : table_.order()) {
     const Block& block = table_.block(index);
-    if (block.kernel != kernel) continue;
+    if ((kernels >> block.kernel & 1U) == 0) continue;
     for (const std::uint16_t slot : block.warps) {
       const Warp& warp = table_.warp(slot);
-      if (!warp.alive || warp.sync == Sync::Barrier) continue;
+      WarpMask& allowed = schedulers_[warp.scheduler].allowed;
+      if (!warp.alive || warp.sync == Sync::Barrier || (allowed >> warp.local & 1U) == 0) continue;
       if (left > 0) {
         --left;
       } else {
-        schedulers_[warp.scheduler].allowed &= ~(WarpMask{1} << warp.local);
+        allowed &= ~(WarpMask{1} << warp.local);
       }
     }
   }
@@ -222,6 +225,7 @@ void IssueStage::look_at_memory(const Scheduler& scheduler, std::uint32_t index)
     const AppId app = kernels_[warp.kernel].app;
     const bool lines = header.where == Where::Global || header.where == Where::Local;
     if (lines && header.transactions == 0) continue;
+    if (lines && (kernels_[warp.kernel].table[warp.next->pc].flags & isa::kLoad) != 0) ready.loads |= bit;
     if (lines) {
       ready.any |= bit;
       ready.of[app] |= bit;

@@ -13,9 +13,11 @@
 #include "arch/statistics.hpp"
 #include "base/huge_pages.hpp"
 #include "base/prefetch.hpp"
+#include "isa/phases.hpp"
 #include "sm/block_table.hpp"
 #include "sm/exec_units.hpp"
 #include "sm/issue_gate.hpp"
+#include "sm/lost_locality.hpp"
 #include "sm/memory_control.hpp"
 #include "sm/scheduler.hpp"
 #include "sm/scoreboard.hpp"
@@ -51,6 +53,7 @@ class IssueStage {
   void bind(arch::KernelSlot kernel, const TimingTable& timing, arch::KernelCounters* counters, AppId app) {
     scoreboard_.fit(timing.slots());
     kernels_[kernel] = {timing.data(), counters, timing.predicates(), app};
+    phase_distances_[kernel] = timing.phase_distances();
   }
   [[nodiscard]] const HotKernel& kernel(arch::KernelSlot kernel) const { return kernels_[kernel]; }
   /// A memory scheme decides who goes first to the load/store unit, or limits what is in flight.
@@ -61,6 +64,8 @@ class IssueStage {
   [[nodiscard]] bool memory_concerned() const { return memory_concerned_; }
   /// Takes down who waits for whom. Only schedule() with kControl does.
   void keep_ledger(SmLedger* ledger) { ledger_ = ledger; }
+  /// Warps that may issue no loads, by scheduler. Only schedule() with kControl looks at them.
+  void hold_loads(const LostLocality::Masks* held) { held_loads_ = held; }
   /// A block has come: its warps wait for their first fetch. `open`: they may issue as far as the gate is
   /// concerned.
   void launched(const Block& block, bool open, Cycle start);
@@ -230,7 +235,7 @@ class IssueStage {
     return collectors_wait_ ? scheduler.collector.may_issue(unit) : std::max(free, collected);
   }
   void wake_due(Cycle now);
-  void admit_oldest(arch::KernelSlot kernel, std::uint32_t limit);
+  void admit_oldest(std::uint32_t kernels, std::uint32_t limit);
 
   // issue.hpp
   template <typename Order, bool kControl, typename Pipes>
@@ -247,16 +252,23 @@ class IssueStage {
   void issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first, Cycle now,
                   Pipes& pipes);
   template <typename Order>
-  [[nodiscard]] static std::uint32_t pick(const Scheduler& scheduler, WarpMask candidates);
+  [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, std::uint32_t index,
+                                   WarpMask candidates) const;
+  /// Of a scheduler's warp, from its next instruction; of one whose records have not come: the most there is.
+  [[nodiscard]] std::uint32_t phase_distance(std::uint32_t scheduler, std::uint32_t local) const {
+    const Warp& warp = table_.warp(slot_of(scheduler, local));
+    return warp.starved ? isa::kMostPhaseDistance : phase_distances_[warp.kernel][warp.next->pc];
+  }
   template <typename Order, typename Pipes>
   [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                         Cycle now, std::uint32_t later, const Pipes& pipes);
   [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
   /// Of the scheduler's warps, those held back by a limit of the memory scheme.
   [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
-    if (!memory_concerned_) return 0;
+    if (!memory_concerned_ && held_loads_ == nullptr) return 0;
     look_at_memory(scheduler, index);
-    return memory_.limited(index);
+    const WarpMask limited = memory_concerned_ ? memory_.limited(index) : 0;
+    return held_loads_ == nullptr ? limited : limited | (memory_.ready(index).loads & (*held_loads_)[index]);
   }
   /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
@@ -287,6 +299,7 @@ class IssueStage {
   std::array<Cycle, kMaxSchedulers> next_try_;  // by scheduler: nothing changes for it before
   Cycle next_try_of_all_ = kNever;              // the earliest of these
   std::array<HotKernel, arch::kMaxKernelSlots> kernels_{};
+  std::array<const std::uint16_t*, arch::kMaxKernelSlots> phase_distances_{};  // by kernel and pc
   HugePageVector<Scheduler> schedulers_;
   BlockTable& table_;
   Scoreboard scoreboard_;
@@ -296,6 +309,7 @@ class IssueStage {
   MemoryControl& memory_;
   bool scheme_on_ = false;
   SmLedger* ledger_ = nullptr;
+  const LostLocality::Masks* held_loads_ = nullptr;
   WarpMask ready_now_ = 0;           // of the last candidates()
   Cycle memory_contended_ = kNever;  // several applications had memory instructions to offer in this cycle
 };

@@ -194,6 +194,8 @@ inline std::uint16_t L1::insert(std::uint64_t line, std::uint32_t place, Set& se
   ++set.lines;
   if (!owner_.empty()) [[unlikely]]
     owner_[index] = app;
+  if (locality_ != nullptr) [[unlikely]]
+    locality_->loaded(index, loader_);
   make_newest(set, index);
   return index;
 }
@@ -324,6 +326,10 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room, App
     entry.app = app;
     if (counts_mshrs_) [[unlikely]]
       ++mshrs_of_[app];
+    if (locality_ != nullptr) [[unlikely]] {
+      mshr_loader_.resize(std::max<std::size_t>(mshr_loader_.size(), access.mshr + 1));
+      mshr_loader_[access.mshr] = loader_;
+    }
     mshr_at(place) = static_cast<std::uint16_t>(access.mshr);
     if (set != nullptr) way = insert(line, place, *set, app);
     if (on_miss_) ++(set != nullptr ? *set : sets_of_lines_[set_of(line)]).reserved;
@@ -353,6 +359,7 @@ std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool whole, App
     if (present != 0 || write_allocate_) touch(way_at(place));
   }
   if (!write_allocate_) return present;
+  loader_ = LostLocality::kNobody;
   Set& set = sets_of_lines_[set_of(line)];
   if (place == kNil) {
     // Where every line is reserved, the store goes to L2 without one.

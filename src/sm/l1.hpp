@@ -11,6 +11,7 @@
 #include "arch/config.hpp"
 #include "base/huge_pages.hpp"
 #include "ledger/shadow_tags.hpp"
+#include "sm/lost_locality.hpp"
 #include "sm/pool.hpp"
 
 namespace gpumux::sm {
@@ -45,6 +46,8 @@ class L1 {
   void fill(std::uint32_t mshr, std::uint8_t sectors, Done&& done) {
     Mshr& entry = mshrs_[mshr];
     Mask& mask = mask_at(entry.place);
+    if (locality_ != nullptr) [[unlikely]]
+      loader_ = mshr_loader_[mshr];
     sectors &= mask.pending;
     mask.pending &= static_cast<std::uint8_t>(~sectors);
     if (!entry.stale) arrive(entry, sectors);
@@ -136,6 +139,10 @@ class L1 {
   [[nodiscard]] std::uint8_t whole(std::uint8_t sectors) const {
     return sectored_ ? sectors : std::uint8_t{0xf};
   }
+  /// From now on, before the first access, `locality` is told for which warps lines were brought in, and
+  /// which go; loads come for the warp of next_loader().
+  void keep_locality(LostLocality* locality) { locality_ = locality; }
+  void next_loader(std::uint32_t slot) { loader_ = slot; }
   [[nodiscard]] const std::array<std::uint32_t, kMaxApps>& mshrs_of() const { return mshrs_of_; }
   /// Accesses are counted in sectors or lines.
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
@@ -258,6 +265,8 @@ class L1 {
     if (shadow_ != nullptr) [[unlikely]]
       shadow_->evicted(owner_[index], static_cast<std::uint32_t>(&set - sets_of_lines_.data()),
                        lines_[index].line, app);
+    if (locality_ != nullptr) [[unlikely]]
+      locality_->evicted(index, lines_[index].line);
     drop(index, set);
   }
   std::uint16_t insert(std::uint64_t line, std::uint32_t place, Set& set, AppId app);
@@ -298,6 +307,9 @@ class L1 {
   std::array<std::uint32_t, kMaxApps> granted_{};  // ways of a set
   std::vector<AppId> owner_;                       // by line
   ledger::ShadowTags* shadow_ = nullptr;
+  LostLocality* locality_ = nullptr;
+  std::uint32_t loader_ = 0;                // while a locality is kept: the warp's slot
+  std::vector<std::uint32_t> mshr_loader_;  // likewise, by MSHR
   std::uint32_t mshrs_each_ = 0;
   std::array<std::uint32_t, kMaxApps> mshrs_of_{};  // in use
 };

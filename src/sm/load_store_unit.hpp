@@ -59,6 +59,11 @@ class LoadStoreUnit {
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
 
   /// Takes down who waits for whom, from before the first access on.
+  /// CCWS: what warps lose of L1. Before the first access.
+  void keep_locality(LostLocality* locality) {
+    locality_ = locality;
+    l1_.keep_locality(locality);
+  }
   void keep_ledger(SmLedger* ledger) {
     ledger_ = ledger;
     l1_.keep_ledger(&ledger->l1);
@@ -258,6 +263,7 @@ class LoadStoreUnit {
   L1Shares shares_;
   L1Banks banks_;
   SmLedger* ledger_ = nullptr;
+  LostLocality* locality_ = nullptr;
 };
 
 template <typename Listener>

@@ -99,6 +99,7 @@ class MemoryControl {
     WarpMask known = 0;
     WarpMask any = 0;
     WarpMask any_turn = 0;
+    WarpMask loads = 0;  // of any, those that wait for what they load
     std::array<WarpMask, kMaxApps> of{};
     std::array<WarpMask, kMaxApps> turn_of{};
   };
@@ -110,6 +111,7 @@ class MemoryControl {
     ready.known &= others;
     ready.any &= others;
     ready.any_turn &= others;
+    ready.loads &= others;
     ready.of[app] &= others;
     ready.turn_of[app] &= others;
   }

@@ -43,7 +43,12 @@ struct Sm::State {
   /// The cycle up to which the machine has come, also where this SM slept and was not run.
   [[nodiscard]] Cycle known_now() const { return std::max(now_, settled); }
   [[nodiscard]] Cycle end_of_window(Cycle now) const { return now - now % window + window; }
-  void find_rare() { rare_next = std::min({table.next_end(), gate.next(), triggers.next()}); }
+  void find_rare() {
+    rare_next = std::min({table.next_end(), gate.next(), triggers.next()});
+    // What it lets issue in its cycle has to be known at the end of the one before.
+    if (locality && locality->next() != kNever) [[unlikely]]
+      rare_next = std::min(rare_next, locality->next() - 1);
+  }
   [[nodiscard]] Cycle busy_until(KernelSlot slot) const;
 
   // --- block_life.cpp ---------------------------------------------------------------------------
@@ -105,7 +110,9 @@ struct Sm::State {
   void gate_changed(std::uint32_t changed, Cycle now);
   /// The kernel's warps that run or wait at a barrier are others than before.
   void warps_changed(KernelSlot kernel, Cycle now) {
-    if ((gate.warp_limited() >> kernel & 1U) != 0) [[unlikely]]
+    if (locality) [[unlikely]]
+      choose_loads(now);
+    if (gate.concerns_warps(kernel)) [[unlikely]]
       stage.admit(std::uint32_t{1} << kernel, gate, now);
   }
   void spend(KernelSlot kernel, const TimedInst& inst, const workload::ExecRecord& record, Cycle now,
@@ -117,6 +124,11 @@ struct Sm::State {
   }
   void refill_spent(Cycle now);
   void hold_yielding(Cycle now);
+
+  // --- ccws.cpp ---------------------------------------------------------------------------------
+  void begin_locality();
+  /// Which warps may issue loads from `now` on.
+  void choose_loads(Cycle now);
 
   // --- triggers.cpp -----------------------------------------------------------------------------
   void run_triggers(Cycle now);
@@ -159,6 +171,10 @@ struct Sm::State {
   Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
   std::uint64_t progress = 0;      // instructions issued
   std::unique_ptr<SmLedger> ledger;
+  std::unique_ptr<LostLocality> locality;  // with CCWS
+  std::vector<std::uint16_t> running;      // of the last choose_loads()
+  /// Memory instructions do not issue as the warp scheduler alone wants, or somebody looks at who issues.
+  [[nodiscard]] bool is_controlled() const { return memory_controlled || ledger || locality; }
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 
   // The rooms: who is here, where instructions come from, which of them issue, and those of memory.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "isa/phases.hpp"
+
 namespace gpumux::sm {
 
 std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
@@ -11,6 +13,17 @@ std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
   const std::uint32_t lanes = std::max(1U, serving.lanes);
   return std::max({(kWarpSize + lanes - 1) / lanes,
                    config.latency[static_cast<std::size_t>(latency_class)].initiation, 1U});
+}
+
+std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
+                                        const std::vector<isa::StaticInst>& table) {
+  std::vector<std::uint32_t> cycles;
+  cycles.reserve(table.size());
+  for (const isa::StaticInst& inst : table) {
+    const std::uint32_t latency = config.latency[static_cast<std::size_t>(inst.latency_class)].latency;
+    cycles.push_back(isa::is_arithmetic(inst.unit) ? std::max(latency, 1U) : config.sm.issue_interval);
+  }
+  return cycles;
 }
 
 /// Registers come to the border between the slots written and those read: they are the operands.
@@ -81,6 +94,9 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
     std::fill(inst.slot.begin() + inst.num_slots, inst.slot.end(),
               inst.num_slots > 0 ? inst.slot[0] : never_written_);
   }
+  const std::vector<isa::StaticInst> code(table, table + size);
+  const std::vector<std::uint32_t> cycles = phase_cycles(config, code);
+  phase_distances_ = isa::phase_distances(isa::find_phases(code, cycles), cycles);
 }
 
 }  // namespace gpumux::sm

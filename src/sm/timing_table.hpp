@@ -46,15 +46,23 @@ class TimingTable {
   [[nodiscard]] std::uint16_t predicates() const { return predicates_; }
   /// Slots in use, with one that is never written.
   [[nodiscard]] std::uint32_t slots() const { return never_written_ + 1U; }
+  /// By pc: core cycles to the end of the instruction's phase (isa/phases.hpp).
+  [[nodiscard]] const std::uint16_t* phase_distances() const { return phase_distances_.data(); }
 
  private:
   void collect(TimedInst& inst, std::uint32_t operands, std::uint32_t banks) const;
 
   HugePageVector<TimedInst> insts_;
+  std::vector<std::uint16_t> phase_distances_;
   std::uint16_t predicates_ = 0;
   std::uint16_t never_written_ = 0;
   bool writes_;  // config.sm.register_writes
 };
+
+/// By pc: core cycles that instructions add to the length of their phase: the latency of arithmetic; of what
+/// is memory's or control's only the cycles for which a scheduler issues it, since others hide the rest.
+[[nodiscard]] std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
+                                                      const std::vector<isa::StaticInst>& table);
 
 /// Core cycles for which an instruction of a latency class holds a unit.
 [[nodiscard]] std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,

@@ -13,10 +13,12 @@
 
 namespace gpumux::sm {
 
-enum class ActiveOrder : std::uint8_t { Arrival, Age };
+/// PhaseLength: of the phase that begins where the warp waited.
+enum class ActiveOrder : std::uint8_t { Arrival, Age, PhaseLength };
 
 template <ActiveOrder kOrder>
 struct TwoLevel {
+  static constexpr bool kByPhase = kOrder == ActiveOrder::PhaseLength;
   struct State {
     WarpMask ready_queue = 0;
     WarpMask in_active = 0;
@@ -27,7 +29,9 @@ struct TwoLevel {
   static WarpMask counted(const State& state) {
     return state.ready_queue != 0 ? state.ready_queue : ~WarpMask{0};
   }
-  static void refresh(State& state, const WarpView& view, std::uint32_t ready_queue) {
+  template <typename... Distance>
+  static void refresh(State& state, const WarpView& view, std::uint32_t ready_queue,
+                      const Distance&... distance) {
     const WarpMask can = view.alive & ~view.blocked;
     state.ready_queue &= can;
     if ((state.in_active & ~can) != 0) {
@@ -40,11 +44,16 @@ struct TwoLevel {
       state.in_active |= arriving;
       for (const std::uint8_t warp : view.by_age)  // of those that come at once, the oldest first
         if (((arriving >> warp) & 1U) != 0) state.active.push_back(warp);
-      if constexpr (kOrder == ActiveOrder::Age) {
+      if constexpr (kOrder != ActiveOrder::Arrival) {
         state.active.clear();
         for (const std::uint8_t warp : view.by_age)
           if (((state.in_active >> warp) & 1U) != 0) state.active.push_back(warp);
       }
+      // Of equal ones the oldest first.
+      if constexpr (kByPhase)
+        std::stable_sort(state.active.begin(), state.active.end(), [&](std::uint8_t a, std::uint8_t b) {
+          return (distance(a), ...) < (distance(b), ...);
+        });
     }
     std::size_t taken = 0;
     for (; room > 0 && taken < state.active.size(); --room)

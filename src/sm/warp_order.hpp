@@ -8,6 +8,9 @@
 //   - issued(state, warp), left(state, warp): the warp has issued; has exited
 //   - likely(state, by_age, ready, count): about `count` that issue soon: the host fetches what they touch
 //   - counted(state): the warps whose waits are the reason when none can issue
+//
+// One that says kByPhase has a last argument `distance` in refresh() and pick(): distance(warp) is the warp's
+// in core cycles to the end of its phase (isa/phases.hpp).
 #pragma once
 
 #include <bit>
@@ -57,8 +60,21 @@ inline WarpMask first_behind(std::uint32_t last, WarpMask warps, std::uint32_t c
   return found;
 }
 
+/// The `count` oldest of them.
+inline WarpMask first_by_age(const WarpsByAge& by_age, WarpMask warps, std::uint32_t count) {
+  WarpMask found = 0;
+  for (std::size_t i = 0; warps != 0 && count != 0 && i < by_age.size(); ++i) {
+    const WarpMask bit = WarpMask{1} << by_age[i];
+    if ((warps & bit) == 0) continue;
+    found |= bit;
+    --count;
+  }
+  return found;
+}
+
 /// Any resident warp may issue.
 struct SingleLevel {
+  static constexpr bool kByPhase = false;
   template <typename State>
   static constexpr WarpMask eligible(const State& /*state*/) {
     return ~WarpMask{0};

@@ -90,11 +90,13 @@ void place_entries(Code& code, std::uint32_t sm) {
         later.push_back(e);
         continue;
       }
-      if (first ? !code.table.empty() : n != last + 1) add_gap();
+      const bool behind_gap = first ? !code.table.empty() : n != last + 1;
+      if (behind_gap) add_gap();
       first = false;
       last = n;
       entry.index = static_cast<std::uint32_t>(code.table.size());
       code.table.push_back(static_inst(entry.inst, async_copies));
+      if (behind_gap) code.table.back().flags |= isa::kLeader;
       code.entry_at.push_back(e);
     }
     order = std::move(later);

@@ -115,6 +115,9 @@ TEST_F(Cli, InspectsAUsersKernel) {
   EXPECT_EQ(kernel["global_loads"], 1);
   EXPECT_EQ(kernel["instruction_mix"]["global_load"], 1);
   EXPECT_EQ(kernel["instruction_mix"]["global_store"], 1);
+  // Up to the branch, up to the load, from its result on, and the return.
+  EXPECT_EQ(kernel["phases"]["count"], 4);
+  EXPECT_EQ(kernel["phases"]["list"].back()["end"], kernel["instructions"]);
   EXPECT_EQ(kernel["occupancy"]["blocks_per_sm"], 12);  // 3072 / 256
   EXPECT_EQ(kernel["occupancy"]["limited_by"], "threads");
   EXPECT_EQ(kernel["disassembly"].size(), kernel["instructions"]);

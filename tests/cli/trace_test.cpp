@@ -108,6 +108,7 @@ TEST_F(TraceCommands, Inspect) {
   const nlohmann::json document = nlohmann::json::parse(json.out);
   EXPECT_EQ(document["warp_instructions"], kInstructions);
   EXPECT_EQ(document["kernels"][0]["instruction_mix"]["sp"], 60);
+  EXPECT_GE(document["kernels"][0]["phases"]["count"], 2);
 }
 
 // What is not UTF-8 is shown with replacement characters.

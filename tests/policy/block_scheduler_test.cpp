@@ -6,6 +6,7 @@
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "experiment/run.hpp"
+#include "policy/block_schedulers/saturation.hpp"
 #include "policy/fake_control.hpp"
 
 namespace gpumux {
@@ -35,11 +36,11 @@ TEST(BlockScheduler, LimitPassesOverKernelsThatHaveTheirNumber) {
   const auto limit = policy::create_block_scheduler("limit:2");
   const std::vector<KernelSlot> both = {3, 5};
   const arch::SmProbes& sm = static_cast<const policy::Control&>(control).sm(0);
-  EXPECT_EQ(limit->choose(sm, both), std::optional<KernelSlot>(3));
+  EXPECT_EQ(limit->choose(0, sm, both), std::optional<KernelSlot>(3));
   control.resident[{0, 3}] = 2;
-  EXPECT_EQ(limit->choose(sm, both), std::optional<KernelSlot>(5));
+  EXPECT_EQ(limit->choose(0, sm, both), std::optional<KernelSlot>(5));
   control.resident[{0, 5}] = 2;
-  EXPECT_EQ(limit->choose(sm, both), std::nullopt);
+  EXPECT_EQ(limit->choose(0, sm, both), std::nullopt);
 }
 
 std::string error_of(const std::string& policy) {
@@ -53,7 +54,8 @@ std::string error_of(const std::string& policy) {
 
 TEST(BlockScheduler, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(error_of("even,blocks=limti:3"),
-            "error: unknown block scheduler 'limti'; did you mean 'limit'?; known: limit, max, packed");
+            "error: unknown block scheduler 'limti'; did you mean 'limit'?; known: dyncta, lcs, limit, max, "
+            "packed, perf-sat");
   for (const char* argument : {"", ":", ":0", ":256", ":x", ":3.5", ":-1"})
     EXPECT_NE(error_of(std::string("even,blocks=limit") + argument).find("a number of blocks from 1 to 255"),
               std::string::npos)
@@ -65,6 +67,119 @@ TEST(BlockScheduler, TheUsualOneIsNoChoice) {
   EXPECT_EQ(policy::canonical_text(policy::parse_choice("even,blocks=max")), "even");
   EXPECT_EQ(policy::canonical_text(policy::parse_choice("even, warps=lrr ,blocks=limit:4,memory=smil,k0=3")),
             "even,memory=smil,k0=3,blocks=limit:4,warps=lrr");
+}
+
+TEST(BlockScheduler, LevelsAloneAreOfTheUsualPolicy) {
+  EXPECT_EQ(policy::canonical_text(policy::parse_choice("blocks=limit:4")), "leftover,blocks=limit:4");
+  EXPECT_EQ(policy::canonical_text(policy::parse_choice(" warps=swl:8,blocks=perf-sat")),
+            "leftover,blocks=perf-sat,warps=swl:8");
+  EXPECT_EQ(error_of("warps=swl"),
+            "error: warps=swl: a number of warps from 1 to 256 must follow, as in swl:8");
+  EXPECT_NE(error_of("warps=swl:0").find("from 1 to 256"), std::string::npos);
+  EXPECT_EQ(error_of("warps=gto:4"), "error: warps=gto:4: gto takes no argument");
+  EXPECT_EQ(error_of("blocks"), "error: policy setting 'blocks' must be key=value");
+}
+
+TEST(BlockScheduler, ArgumentsOfThrottlesAreChecked) {
+  EXPECT_EQ(error_of("blocks=dyncta:window=512/idle=4/low=16/high=64"), "none");
+  EXPECT_NE(error_of("blocks=dyncta:window=5").find("window=5 must be a whole number from 100"),
+            std::string::npos);
+  EXPECT_NE(error_of("blocks=dyncta:low=9/high=4").find("low=9 must not be above high=4"), std::string::npos);
+  EXPECT_NE(error_of("blocks=dyncta:hihg=4").find("did you mean 'high'?"), std::string::npos);
+  EXPECT_NE(error_of("blocks=dyncta:4").find("'4' must be key=value"), std::string::npos);
+  EXPECT_EQ(error_of("blocks=lcs:round=down"), "none");
+  EXPECT_NE(error_of("blocks=lcs:round=off").find("round 'off'"), std::string::npos);
+  EXPECT_EQ(error_of("blocks=perf-sat:3"), "error: blocks=perf-sat:3: perf-sat takes no argument");
+}
+
+// --- Perf-Sat: transitions as section 4.3.2.2 of awatramani17 tells them ---------------------------------
+
+using Search = policy::SaturationSearch;
+using State = Search::State;
+
+struct Step {
+  std::uint64_t stalls;
+  std::uint32_t blocks;  // after it
+  State state;
+};
+void expect_steps(std::uint32_t most, const std::vector<Step>& steps) {
+  Search search(most);
+  EXPECT_EQ(search.blocks(), (most + 1) / 2);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    search.sample(steps[i].stalls);
+    EXPECT_EQ(search.blocks(), steps[i].blocks) << "after sample " << i + 1;
+    EXPECT_EQ(search.state(), steps[i].state) << "after sample " << i + 1;
+  }
+}
+
+// The thesis' example: of 15 blocks 12 are best, sampled with 8, 9, 9, 10, 11, 12, 13 and 13.
+TEST(PerfSat, TwelveOfFifteen) {
+  expect_steps(15, {{100, 9, State::WeakIncrease},
+                    {90, 9, State::WeakIncrease},
+                    {91, 10, State::StrongIncrease},
+                    {80, 11, State::StrongIncrease},
+                    {70, 12, State::StrongIncrease},
+                    {60, 13, State::StrongIncrease},
+                    {65, 13, State::WeakIncrease},
+                    {66, 12, State::Found},
+                    {0, 12, State::Found}});
+}
+
+TEST(PerfSat, GoesUpToAllAndDownToOne) {
+  expect_steps(6, {{100, 4, State::WeakIncrease},
+                   {90, 4, State::WeakIncrease},
+                   {90, 5, State::StrongIncrease},
+                   {80, 6, State::StrongIncrease},
+                   {70, 6, State::Found}});
+  expect_steps(6, {{100, 4, State::WeakIncrease},
+                   {110, 3, State::WeakDecrease},
+                   {100, 2, State::StrongDecrease},
+                   {90, 1, State::StrongDecrease},
+                   {80, 1, State::Found}});
+}
+
+TEST(PerfSat, OneDecisionIsNotEnough) {
+  // For more, then not: the history is forgotten; then for fewer, of which the second sample says no.
+  expect_steps(8, {{100, 5, State::WeakIncrease},
+                   {90, 5, State::WeakIncrease},
+                   {101, 5, State::WeakIncrease},
+                   {102, 4, State::WeakDecrease},
+                   {103, 5, State::WeakIncrease}});
+}
+
+TEST(PerfSat, WhoTogglesAroundTheMiddleGetsOneMore) {
+  expect_steps(8, {{100, 5, State::WeakIncrease},
+                   {100, 4, State::WeakDecrease},
+                   {100, 5, State::WeakIncrease},
+                   {100, 4, State::WeakDecrease},
+                   {100, 5, State::Found}});
+}
+
+TEST(PerfSat, DoubtsAtTheEndAreLimited) {
+  // Beyond the best count a sample is repeated: once for going on, then for the one before.
+  expect_steps(12, {{100, 7, State::WeakIncrease},
+                    {90, 7, State::WeakIncrease},
+                    {90, 8, State::StrongIncrease},
+                    {95, 8, State::WeakIncrease},
+                    {85, 9, State::StrongIncrease},
+                    {86, 9, State::WeakIncrease},
+                    {84, 10, State::StrongIncrease},
+                    {85, 10, State::WeakIncrease},
+                    {83, 11, State::StrongIncrease},
+                    {84, 11, State::WeakIncrease},
+                    {82, 10, State::Found}});
+  expect_steps(12, {{100, 7, State::WeakIncrease},
+                    {110, 6, State::WeakDecrease},
+                    {100, 5, State::StrongDecrease},
+                    {105, 5, State::WeakDecrease},
+                    {106, 6, State::Found}});
+}
+
+TEST(PerfSat, OneBlockHasNothingToLookFor) {
+  Search search(1);
+  EXPECT_TRUE(search.found());
+  EXPECT_EQ(search.blocks(), 1U);
+  expect_steps(2, {{100, 2, State::WeakIncrease}, {90, 2, State::WeakIncrease}, {90, 2, State::Found}});
 }
 
 /// The most blocks of a kernel on each SM in any window, and the first SMs that got some.
@@ -111,6 +226,27 @@ TEST(BlockScheduler, LimitsHoldInTheMachine) {
     EXPECT_GE(limited.apps[1].completions, 1U);
     EXPECT_EQ(limited.cycles, run("leftover,blocks=limit:3").first.cycles);
   }
+}
+
+// A stream is worse with more blocks, arithmetic is not; each throttle ends within what fits, the same for
+// any number of threads.
+TEST(BlockScheduler, ThrottlesFindANumberOfBlocks) {
+  for (const char* name : {"perf-sat", "dyncta:window=500", "lcs", "lcs:round=down"}) {
+    const std::string policy = fmt::format("leftover,blocks={}", name);
+    const auto [result, census] = run(policy);
+    EXPECT_EQ(result.cycles, run(policy, 3).first.cycles) << name;
+    EXPECT_GE(result.apps[0].completions, 1U) << name;
+    double blocks = 0;
+    double most = 0;
+    for (const policy::Report::Number& number : result.policy_report.numbers) {
+      if (number.name == "throttled_blocks_per_sm") blocks = number.value;
+      if (number.name == "throttled_blocks_at_most") most = number.value;
+    }
+    EXPECT_GE(blocks, 1) << name;
+    EXPECT_LE(blocks, most) << name;
+    EXPECT_GE(census->most, 1U) << name;
+  }
+  EXPECT_LE(run("leftover,blocks=perf-sat").second->most, run("leftover").second->most);
 }
 
 // The worked example of docs/adding-a-block-scheduler.md.

@@ -264,9 +264,9 @@ TEST(Qos, RolloverKeepsWhatAGoalHasNotUsed) {
   EXPECT_EQ(keeps.left(0), 1'000'000 - 80);
 }
 
-TEST(Qos, WhatIsOwedCountsForTheOthersQuotasIfAsked) {
+TEST(Qos, WhatIsOwedCountsForTheOthersQuotas) {
   for (const bool owed : {false, true}) {
-    Sharing run(owed ? "qos-rollover:others=owed" : "qos-rollover");
+    Sharing run(owed ? "qos-rollover" : "qos-rollover:others=goal");
     run.epoch({800'000, 50'000}, {50'000, 70});
     EXPECT_EQ(run.left(1), 40'000) << "80 of 100: nothing was owed yet";
     run.epoch({1'000'000, 40'000}, {0, 0});

@@ -14,15 +14,17 @@ IssueBudget sets_of(std::uint32_t instructions) {
 
 /// Four schedulers, kernels 0 and 1 (and 2) with blocks of eight warps of independent instructions.
 struct GateBench {
-  explicit GateBench(std::uint32_t instructions = 400, const std::string& scheduler = "lrr")
-      : bench(machine(scheduler)) {
+  explicit GateBench(std::uint32_t instructions = 400, const std::string& scheduler = "lrr",
+                     std::uint32_t warp_limit = 0)
+      : bench(machine(scheduler, warp_limit)) {
     for (std::uint16_t i = 0; i < 40; ++i) program.add(alu(i));
     for (std::uint32_t i = 0; i < instructions; ++i) code.run(i % 40);
   }
-  static arch::MachineConfig machine(const std::string& scheduler) {
+  static arch::MachineConfig machine(const std::string& scheduler, std::uint32_t warp_limit) {
     arch::MachineConfig config = plain_machine();
     config.sm.schedulers = 4;
     config.sm.warp_scheduler = arch::warp_scheduler_named(scheduler);
+    config.sm.warp_limit = warp_limit;
     return config;
   }
   void add(KernelSlot slot, std::uint32_t quota, std::uint32_t warps = 8) {
@@ -321,6 +323,23 @@ TEST(IssueGate, OfLimitedWarpsTheOldestIssue) {
   q.bench.sm.limit_warps(0, 0);
   q.run(2000);
   EXPECT_EQ(q.bench.ended.size(), 2U);
+}
+
+TEST(IssueGate, ALimitOfTheWholeSmIsOfTheOldestWarpsOfAllKernels) {
+  GateBench limited(400, "gto", 8);
+  limited.add(0, 0);  // eight warps each
+  limited.add(1, 0);
+  limited.run(300);
+  EXPECT_GT(limited.issued(0), 0U);
+  EXPECT_EQ(limited.issued(1), 0U) << "the older kernel's warps are as many as may issue";
+  limited.run(2000);
+  EXPECT_EQ(limited.bench.ended.size(), 2U) << "and when they have gone, the others may";
+  GateBench held(400, "gto", 8);
+  held.add(0, 0);
+  held.add(1, 0);
+  held.bench.sm.allow_issue(0, false);
+  held.run(300);
+  EXPECT_GT(held.issued(1), 0U) << "who is held by something else does not count";
 }
 
 TEST(IssueGate, WarpsBeyondTheLimitAreAdmittedWhereOthersWaitForThemAtABarrier) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "../../docs/examples/oldest.hpp"
@@ -41,14 +42,29 @@ class Alone {
   std::uint32_t issue() { return issue(~WarpMask{0}); }
   std::uint32_t issue(WarpMask ready) {
     refresh();
-    const std::uint32_t warp =
-        Order::pick(state_, by_age_, alive_ & ~blocked_ & ready & Order::eligible(state_));
+    const std::uint32_t warp = pick(alive_ & ~blocked_ & ready & Order::eligible(state_));
     Order::issued(state_, warp);
     return warp;
   }
+  /// Cycles from each warp's next instruction to the end of its phase.
+  std::array<std::uint32_t, 64> distance{};
 
  private:
-  void refresh() { Order::refresh(state_, {by_age_, alive_, blocked_}, ready_queue_); }
+  void refresh() {
+    const WarpView view{by_age_, alive_, blocked_};
+    if constexpr (Order::kByPhase) {
+      Order::refresh(state_, view, ready_queue_, [this](std::uint32_t warp) { return distance[warp]; });
+    } else {
+      Order::refresh(state_, view, ready_queue_);
+    }
+  }
+  std::uint32_t pick(WarpMask candidates) {
+    if constexpr (Order::kByPhase) {
+      return Order::pick(state_, by_age_, candidates, [this](std::uint32_t warp) { return distance[warp]; });
+    } else {
+      return Order::pick(state_, by_age_, candidates);
+    }
+  }
   typename Order::State state_;
   WarpsByAge by_age_;
   WarpMask alive_ = 0, blocked_ = 0;
@@ -130,6 +146,40 @@ TEST(WarpSchedulers, TwoLevelOldest) {
   EXPECT_EQ(tlgto.eligible(), "0 1 2");
 }
 
+TEST(WarpSchedulers, PhaseAwareTakesTheNearestToItsPhasesEnd) {
+  Alone<PhaseAware> phase(4, 1);
+  EXPECT_EQ(phase.eligible(), "0 1 2 3");
+  phase.distance = {40, 12, 7, 12};
+  EXPECT_EQ(phase.issue(), 2U);
+  EXPECT_EQ(phase.issue(0b1011), 1U) << "the older one of two";
+  phase.distance[0] = 3;
+  EXPECT_EQ(phase.issue(), 0U);
+  phase.distance[0] = 90;  // its next phase
+  EXPECT_EQ(phase.issue(), 2U);
+  phase.exit(1);
+  phase.launch(1);  // the youngest now
+  EXPECT_EQ(phase.issue(0b1010), 3U);
+}
+
+TEST(WarpSchedulers, TwoLevelPhaseAwareBringsShortPhasesInFirst) {
+  Alone<TwoLevelPhaseAware> tlphase(6, 2);
+  tlphase.distance = {30, 30, 30, 20, 30, 10};
+  EXPECT_EQ(tlphase.eligible(), "3 5");
+  EXPECT_EQ(tlphase.issue(), 3U);
+  tlphase.distance[3] = 1;
+  EXPECT_EQ(tlphase.issue(), 5U) << "round robin";
+  tlphase.block(5);
+  EXPECT_EQ(tlphase.eligible(), "0 3") << "the oldest of equal ones";
+  tlphase.distance[5] = 40;
+  tlphase.free(5);  // behind 1, 2 and 4, whose phases are shorter
+  tlphase.block(3);
+  EXPECT_EQ(tlphase.eligible(), "0 1");
+  tlphase.distance[3] = 5;
+  tlphase.free(3);
+  tlphase.block(0);
+  EXPECT_EQ(tlphase.eligible(), "1 3");
+}
+
 template <typename Order>
 void expect_that_numbers_are_used_again() {
   Alone<Order> order(4, 2);
@@ -151,6 +201,7 @@ void expect_that_numbers_are_used_again() {
 TEST(WarpSchedulers, NumbersOfWarpsAreUsedAgain) {
   expect_that_numbers_are_used_again<TwoLevelRoundRobin>();
   expect_that_numbers_are_used_again<TwoLevelOldest>();
+  expect_that_numbers_are_used_again<TwoLevelPhaseAware>();
 }
 
 TEST(WarpSchedulers, AWarpOfTheActiveQueueThatBlocksIsPending) {

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMost = 255;  // blocks of an SM
 class Limit final : public RoundRobin {
  public:
   explicit Limit(std::uint32_t blocks) : blocks_(blocks) {}
-  [[nodiscard]] std::optional<KernelSlot> choose(const arch::SmProbes& sm,
+  [[nodiscard]] std::optional<KernelSlot> choose(SmId, const arch::SmProbes& sm,
                                                  std::span<const KernelSlot> kernels) override {
     for (const KernelSlot kernel : kernels)
       if (sm.resident_blocks(kernel) < blocks_) return kernel;

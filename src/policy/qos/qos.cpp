@@ -429,10 +429,11 @@ QosSettings read_settings(const SettingReader& read, Scheme scheme) {
   settings.scheme = scheme;
   settings.epoch = read.whole("epoch", 10'000, 100, 1'000'000);
   const bool history = scheme != Scheme::Naive;
+  const bool rolls_over = scheme == Scheme::Rollover || scheme == Scheme::RolloverTime;
   settings.history = history && read.choice("history", "on", {"on", "off"}) == "on";
   settings.most_catch_up = read.real("most_catch_up", 4, 1, 1000);
   settings.first_ipc = read.real("first_ipc", 1, 0, 100'000);
-  settings.owed_count = read.choice("others", "goal", {"goal", "owed"}) == "owed";
+  settings.owed_count = rolls_over && read.choice("others", "owed", {"goal", "owed"}) == "owed";
   settings.keeps_debt = read.choice("debt", "drop", {"drop", "keep"}) == "keep";
   settings.sm_timers = read.choice("timer", "sm", {"sm", "gpu"}) == "sm";
   settings.adjusts = read.choice("adjust", "on", {"on", "off"}) == "on";
@@ -459,7 +460,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(Scheme scheme) {
   if (scheme == Scheme::Rollover || scheme == Scheme::RolloverTime) {
     all.emplace_back("others",
                      "quotas of who has no goal fall while goals' kernels are behind: goal: what their goals "
-                     "ask of an epoch; owed: that and the quotas that they have kept [goal]");
+                     "ask of an epoch; owed: that and the quotas that they have kept [owed]");
     all.emplace_back(
         "debt", "what was issued beyond a quota: drop: is forgotten; keep: is taken from the next [drop]");
   }

@@ -22,13 +22,7 @@ struct GreedyThenOldest : SingleLevel {
   }
   /// The oldest, and the greedy one even while it waits.
   static WarpMask likely(const State& state, const WarpsByAge& by_age, WarpMask ready, std::uint32_t count) {
-    WarpMask found = 0;
-    for (std::size_t i = 0; ready != 0 && count != 0 && i < by_age.size(); ++i) {
-      const WarpMask bit = WarpMask{1} << by_age[i];
-      if ((ready & bit) == 0) continue;
-      found |= bit;
-      --count;
-    }
+    WarpMask found = first_by_age(by_age, ready, count);
     if (state.greedy < kNoWarp) found |= WarpMask{1} << state.greedy;
     return found;
   }

@@ -1,0 +1,61 @@
+#include "isa/phases.hpp"
+
+#include <algorithm>
+#include <bitset>
+
+namespace gpumux::isa {
+
+namespace {
+
+constexpr unsigned kEndsBlock = kBranch | kExit | kBarrier | kFence;
+
+/// Its results come from outside the SM.
+bool loads_from_afar(const StaticInst& inst) {
+  return (inst.flags & kLoad) != 0 && (inst.flags & (kShared | kConstant)) == 0;
+}
+
+}  // namespace
+
+bool is_long_latency(const StaticInst& inst) {
+  return loads_from_afar(inst) || ((inst.flags & kStore) != 0 && (inst.flags & kShared) == 0) ||
+         (inst.flags & kEndsBlock) != 0;
+}
+
+std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
+                               const std::vector<std::uint32_t>& cycles) {
+  std::vector<Phase> phases;
+  std::bitset<kScoreboardSlots> loaded;  // written by long-latency instructions of the phase
+  bool block_ended = true;
+  for (std::uint32_t pc = 0; pc < table.size(); ++pc) {
+    const StaticInst& inst = table[pc];
+    bool begins = block_ended || (inst.flags & kLeader) != 0;
+    // Of what is read and written, only the writing is listed; who overwrites a register waits for it, too.
+    for (unsigned i = 0; i < unsigned{inst.num_dst} + inst.num_src; ++i)
+      begins = begins || loaded[inst.slot[i]];
+    if (begins) {
+      loaded.reset();
+      phases.push_back({pc, pc, 0});
+    }
+    Phase& phase = phases.back();
+    phase.end = pc + 1;
+    phase.length += cycles[pc];
+    for (unsigned i = 0; loads_from_afar(inst) && i < inst.num_dst; ++i) loaded[inst.slot[i]] = true;
+    block_ended = (inst.flags & kEndsBlock) != 0;
+  }
+  return phases;
+}
+
+std::vector<std::uint16_t> phase_distances(const std::vector<Phase>& phases,
+                                           const std::vector<std::uint32_t>& cycles) {
+  std::vector<std::uint16_t> distances(cycles.size(), 0);
+  for (const Phase& phase : phases) {
+    std::uint32_t distance = 0;
+    for (std::uint32_t pc = phase.end; pc-- > phase.first;) {
+      distance = std::min(distance + cycles[pc], kMostPhaseDistance);
+      distances[pc] = static_cast<std::uint16_t>(distance);
+    }
+  }
+  return distances;
+}
+
+}  // namespace gpumux::isa

@@ -1,0 +1,39 @@
+// Phases of a kernel: stretches of code none of whose instructions reads what a long-latency instruction of
+// the same stretch has written. Source: awatramani17 sections 3.3.1 and 3.4.2.1.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/timing_class.hpp"
+
+namespace gpumux::isa {
+
+/// Cycles beyond which a phase distance is not told apart: what the instruction's annotation holds (section
+/// 3.4.2.2).
+inline constexpr std::uint32_t kMostPhaseDistance = 512;
+
+struct Phase {
+  std::uint32_t first = 0;   // pc
+  std::uint32_t end = 0;     // pc behind its last instruction
+  std::uint32_t length = 0;  // cycles from its first instruction to its end
+  friend bool operator==(const Phase&, const Phase&) = default;
+};
+
+/// A load from outside the SM, an atomic operation with a result, a branch or a barrier: what a warp waits
+/// for longer than for arithmetic. Shared memory and constants answer within the SM.
+[[nodiscard]] bool is_long_latency(const StaticInst& inst);
+
+/// The phases of `table`, in its order. In traces, where a branch leads is known only of code behind a gap. A
+/// phase begins with a basic block (kLeader, and behind what may redirect or hold a warp) and at an
+/// instruction that reads what a long-latency instruction of the phase has written. `cycles`: by pc, what
+/// each instruction adds to its phase's length.
+[[nodiscard]] std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
+                                             const std::vector<std::uint32_t>& cycles);
+
+/// By pc: cycles from the instruction to the end of its phase, its own included; at most
+/// kMostPhaseDistance.
+[[nodiscard]] std::vector<std::uint16_t> phase_distances(const std::vector<Phase>& phases,
+                                                         const std::vector<std::uint32_t>& cycles);
+
+}  // namespace gpumux::isa

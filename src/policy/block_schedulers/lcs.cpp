@@ -1,0 +1,53 @@
+// Lazy block scheduling: as many blocks as an SM has issued the work of when the first one ends. Source: Lee
+// et al., HPCA 2014, as awatramani17 (sections 3.6.3, 4.3.4.2, 4.4.5.1) describes it; its two printed
+// formulas differ, and the one of the ratio is that of the idea.
+#include <set>
+
+#include "policy/block_schedulers/throttle.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+class Lcs final : public Throttle {
+ public:
+  explicit Lcs(bool rounds_up) : rounds_up_(rounds_up) {}
+  [[nodiscard]] Needs needs(const View&) const override { return {.block_ends = !undecided_.empty()}; }
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    Throttle::kernel_arrived(control, kernel);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+      undecided_.insert({static_cast<SmId>(sm), kernel.slot});
+  }
+  void kernel_ended(Control&, const RunningKernel& kernel) override {
+    std::erase_if(undecided_, [&](const auto& at) { return at.second == kernel.slot; });
+  }
+  void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
+    const std::uint64_t of_block = ended_block(kernel).instructions;
+    if (of_block == 0 || undecided_.erase({sm, kernel.slot}) == 0) return;
+    const std::uint64_t of_all =
+        static_cast<const Control&>(control).sm(sm).counters(kernel.slot).warp_instructions;
+    const std::uint64_t blocks = (of_all + (rounds_up_ ? of_block - 1 : 0)) / of_block;
+    Share& of = share(sm, kernel.slot);
+    of.blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, of.most));
+    if (undecided_.empty()) control.set_alarm(control.now() + 1);  // needs() has changed
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t first_blocks(std::uint32_t most) const override { return most; }
+
+  bool rounds_up_;
+  std::set<std::pair<SmId, KernelSlot>> undecided_;
+};
+
+std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
+  BlockArguments read("lcs", argument);
+  const bool up = read.choice("round", "up", {"up", "down"}) == "up";
+  read.done();
+  return std::make_unique<Lcs>(up);
+}
+
+const bool registered = register_block_scheduler(
+    {"lcs", "as many blocks as an SM has done the work of when its first one ends (lazy block scheduling)",
+     "round=up or round=down [up]", create_lcs});
+
+}  // namespace
+}  // namespace gpumux::policy

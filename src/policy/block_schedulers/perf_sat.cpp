@@ -1,0 +1,120 @@
+// Perf-Sat: each SM looks for the number of blocks of a kernel at which it stalls least. Source: awatramani17
+// section 4.3.2.
+#include "policy/block_schedulers/saturation.hpp"
+#include "policy/block_schedulers/throttle.hpp"
+
+namespace gpumux::policy {
+namespace {
+
+/// While an SM has not as many blocks as it is to be sampled with, it is looked at so often.
+constexpr Cycle kLookAgain = 100;
+
+class PerfSat final : public Throttle {
+ public:
+  [[nodiscard]] Needs needs(const View&) const override {
+    return {.block_ends = searches_under_way(), .dispatch_ends = searches_under_way()};
+  }
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    Throttle::kernel_arrived(control, kernel);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      const auto id = static_cast<SmId>(sm);
+      searches_.insert_or_assign({id, kernel.slot}, Search(share(id, kernel.slot).most));
+    }
+  }
+  void kernel_ended(Control&, const RunningKernel& kernel) override { end_of(kernel.slot); }
+  void kernel_fully_dispatched(Control&, const RunningKernel& kernel) override { end_of(kernel.slot); }
+  void placed(SmId sm, KernelSlot kernel) override {
+    Throttle::placed(sm, kernel);
+    const auto at = searches_.find({sm, kernel});
+    if (at != searches_.end()) at->second.has_blocks = true;
+  }
+  /// The first block of the kernel on this SM says how long a sample takes.
+  void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
+    const Cycle one_block = ended_block(kernel).cycles;
+    const auto at = searches_.find({sm, kernel.slot});
+    if (one_block == 0 || at == searches_.end() || at->second.over() || at->second.period != 0) return;
+    Search& search = at->second;
+    search.period = one_block * share(sm, kernel.slot).most;
+    begin_if_full(control, sm, kernel.slot, search);
+    set_next(control);
+  }
+  void alarm(Control& control) override {
+    for (auto& [at, search] : searches_) {
+      if (search.over() || search.period == 0) continue;
+      if (search.end == kNever) {
+        begin_if_full(control, at.first, at.second, search);
+      } else if (search.end <= control.now()) {
+        search.of.sample(stalls(control, at.first) - search.stalls_before);
+        share(at.first, at.second).blocks = search.of.blocks();
+        search.end = kNever;
+        if (!search.over()) begin_if_full(control, at.first, at.second, search);
+      }
+    }
+    set_next(control);
+  }
+  [[nodiscard]] Report report(const Probes& probes) const override {
+    Report report = Throttle::report(probes);
+    double samples = 0;
+    double found = 0;
+    double all = 0;
+    for (const auto& [at, search] : searches_) {
+      if (!search.has_blocks) continue;
+      samples += search.of.samples();
+      found += search.of.found() ? 1 : 0;
+      ++all;
+    }
+    report.numbers.push_back({"perf_sat_samples_per_sm", all == 0 ? 0 : samples / all, {}});
+    report.numbers.push_back({"perf_sat_found_share", all == 0 ? 0 : found / all, {}});
+    return report;
+  }
+
+ private:
+  struct Search {
+    explicit Search(std::uint32_t most) : of(most) {}
+    SaturationSearch of;
+    bool has_blocks = false;  // the kernel has come to this SM
+    bool ended = false;       // the grid has no block left: nothing can be sampled any more
+    Cycle period = 0;         // of a sample; 0: not known yet
+    Cycle end = kNever;       // of the sample that is taken
+    std::uint64_t stalls_before = 0;
+    [[nodiscard]] bool over() const { return ended || of.found(); }
+  };
+
+  [[nodiscard]] std::uint32_t first_blocks(std::uint32_t most) const override { return (most + 1) / 2; }
+  [[nodiscard]] bool searches_under_way() const {
+    return std::any_of(searches_.begin(), searches_.end(),
+                       [](const auto& entry) { return !entry.second.over(); });
+  }
+  void end_of(KernelSlot kernel) {
+    for (auto& [at, search] : searches_)
+      if (at.second == kernel) search.ended = true;
+  }
+  /// Scoreboard and pipeline stalls of all the SM's schedulers (section 4.3.1.3).
+  [[nodiscard]] static std::uint64_t stalls(const Control& control, SmId sm) {
+    const arch::SchedulerCounters cycles = control.sm(sm).scheduler_counters();
+    return cycles.scoreboard_memory + cycles.scoreboard_alu + cycles.pipeline_memory + cycles.pipeline_alu;
+  }
+  static void begin_if_full(const Control& control, SmId sm, KernelSlot kernel, Search& search) {
+    const arch::SmProbes& probes = control.sm(sm);
+    const std::uint32_t wanted = std::min(search.of.blocks(), probes.block_limit(kernel));
+    if (wanted == 0 || probes.resident_blocks(kernel) != wanted) return;
+    search.stalls_before = stalls(control, sm);
+    search.end = control.now() + search.period;
+  }
+  void set_next(Control& control) const {
+    Cycle next = kNever;
+    for (const auto& [at, search] : searches_)
+      if (!search.over() && search.period != 0)
+        next = std::min(next, search.end == kNever ? control.now() + kLookAgain : search.end);
+    control.set_alarm(next);
+  }
+
+  std::map<std::pair<SmId, KernelSlot>, Search> searches_;
+};
+
+const bool registered = register_block_scheduler(
+    {"perf-sat", "each SM looks for the number of blocks at which it stalls least (awatramani17)", "",
+     [](const std::string&) -> std::unique_ptr<BlockScheduler> { return std::make_unique<PerfSat>(); }});
+
+}  // namespace
+}  // namespace gpumux::policy

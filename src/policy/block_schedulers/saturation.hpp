@@ -1,0 +1,49 @@
+// Perf-Sat's search for the number of blocks from which on more of them only stall each other. Source:
+// awatramani17 section 4.3.2.2. Its figure 4.4 is not in the text; docs/policies.md has the machine as it is
+// rebuilt from the text.
+#pragma once
+
+#include <cstdint>
+
+namespace gpumux::policy {
+
+/// Of one kernel on one SM. Samples are cycles in which the SM stalled with blocks() resident.
+class SaturationSearch {
+ public:
+  enum class State : std::uint8_t {
+    First,
+    WeakIncrease,
+    StrongIncrease,
+    WeakDecrease,
+    StrongDecrease,
+    Found
+  };
+
+  /// Begins with half of `most` (1 or more), rounded up.
+  explicit SaturationSearch(std::uint32_t most);
+  void sample(std::uint64_t stalls);
+  /// With which to run: the optimum once it is found.
+  [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool found() const { return state_ == State::Found; }
+  [[nodiscard]] std::uint32_t samples() const { return samples_; }
+
+ private:
+  static constexpr std::uint32_t kMostToggles = 3;
+  void find(std::uint32_t blocks);
+  void go_on(State strong, std::uint64_t stalls);
+  void seek_direction(std::uint64_t stalls);
+  void doubt(State strong, std::uint64_t stalls);
+
+  std::uint32_t most_;
+  std::uint32_t half_;
+  std::uint32_t blocks_;
+  State state_ = State::First;
+  std::uint64_t before_ = 0;   // the sample to compare with
+  bool direction_ = false;     // it is decided
+  bool history_ = false;       // the last decision in weak-increase was for more
+  std::uint32_t toggles_ = 0;  // between weak-increase and weak-decrease; then between weak and strong
+  std::uint32_t samples_ = 0;
+};
+
+}  // namespace gpumux::policy

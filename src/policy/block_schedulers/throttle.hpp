@@ -1,0 +1,107 @@
+// What block schedulers have in common that find out how many blocks of a kernel an SM should hold.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/block_schedulers/round_robin.hpp"
+
+namespace gpumux::policy {
+
+/// Round robin over the SMs, each with a number of blocks of each kernel that may change while it runs. An SM
+/// that holds more gets no new one until enough have ended.
+class Throttle : public RoundRobin {
+ public:
+  [[nodiscard]] std::optional<KernelSlot> choose(SmId id, const arch::SmProbes& sm,
+                                                 std::span<const KernelSlot> kernels) override {
+    for (const KernelSlot kernel : kernels) {
+      const Share* share = find(id, kernel);
+      if (share == nullptr || sm.resident_blocks(kernel) < share->blocks) return kernel;
+    }
+    return std::nullopt;
+  }
+  void kernel_arrived(Control& control, const RunningKernel& kernel) override {
+    ended_.erase(kernel.slot);
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      const std::uint32_t limit = static_cast<const Control&>(control).sm(sm).block_limit(kernel.slot);
+      Share share;
+      share.app = kernel.app;
+      share.most = limit == 0 ? kernel.max_blocks_per_sm : std::min(limit, kernel.max_blocks_per_sm);
+      share.blocks = first_blocks(share.most);
+      shares_[{static_cast<SmId>(sm), kernel.slot}] = share;
+    }
+  }
+  /// For each application the mean over SMs of what its last kernel has come to, and of what fits.
+  [[nodiscard]] Report report(const Probes&) const override {
+    struct Sum {
+      double blocks = 0, most = 0, sms = 0;
+    };
+    std::map<AppId, Sum> sums;
+    for (const auto& [at, share] : shares_) {
+      Sum& sum = sums[share.app];
+      sum.blocks += share.blocks;
+      sum.most += share.most;
+      ++sum.sms;
+    }
+    Report report;
+    for (const auto& [app, sum] : sums) {
+      report.numbers.push_back({"throttled_blocks_per_sm", sum.blocks / sum.sms, app});
+      report.numbers.push_back({"throttled_blocks_at_most", sum.most / sum.sms, app});
+    }
+    return report;
+  }
+
+ protected:
+  struct Share {
+    AppId app = 0;
+    std::uint32_t most = 1;    // that the SM has room for, within the policy's limit
+    std::uint32_t blocks = 1;  // that it may hold
+  };
+  /// With how many a kernel begins, of `most`.
+  [[nodiscard]] virtual std::uint32_t first_blocks(std::uint32_t most) const = 0;
+  [[nodiscard]] Share* find(SmId sm, KernelSlot kernel) {
+    const auto at = shares_.find({sm, kernel});
+    return at == shares_.end() ? nullptr : &at->second;
+  }
+  [[nodiscard]] Share& share(SmId sm, KernelSlot kernel) { return shares_.at({sm, kernel}); }
+  struct EndedBlock {
+    std::uint64_t instructions = 0;  // warp instructions that it issued; 0: it has not come to its end
+    Cycle cycles = 0;                // that it was on SMs
+  };
+  /// The one that block_ended() is about, if it is called at every end of the kernel's blocks.
+  [[nodiscard]] EndedBlock ended_block(const RunningKernel& kernel) {
+    EndedBlock& before = ended_[kernel.slot];
+    const EndedBlock all{kernel.done_instructions, kernel.done_cycles};
+    const EndedBlock last{all.instructions - before.instructions, all.cycles - before.cycles};
+    before = all;
+    return last;
+  }
+
+ private:
+  std::map<std::pair<SmId, KernelSlot>, Share> shares_;
+  std::map<KernelSlot, EndedBlock> ended_;  // sums over the kernel's blocks so far
+};
+
+/// "window=2048/idle=16", the argument of a block scheduler: whole numbers and words by key.
+class BlockArguments {
+ public:
+  /// `scheduler`: for errors.
+  BlockArguments(std::string scheduler, const std::string& text);
+  [[nodiscard]] std::uint64_t whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
+                                    std::uint64_t most);
+  [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
+                                   const std::vector<std::string>& choices);
+  /// Throws UserError when a key was given that nobody has asked for.
+  void done() const;
+
+ private:
+  std::string scheduler_;
+  std::vector<std::pair<std::string, std::string>> given_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace gpumux::policy
