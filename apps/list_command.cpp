@@ -71,7 +71,10 @@ ordered_json memory_schemes_json() {
 ordered_json block_schedulers_json() {
   ordered_json list = ordered_json::array();
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
-    list.push_back({{"name", info.name}, {"description", info.description}, {"argument", info.argument}});
+    list.push_back({{"name", info.name},
+                    {"description", info.description},
+                    {"argument", info.argument},
+                    {"example", info.example}});
   return list;
 }
 
@@ -173,10 +176,8 @@ void print_levels() {
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
   for (const ordered_json& s : block_schedulers_json()) {
     const auto argument = s["argument"].get<std::string>();
-    fmt::print("  {:<12} {}\n",
-               s["name"].get<std::string>() + (argument.empty()       ? ""
-                                               : s["name"] == "limit" ? ":N"
-                                                                      : ":..."),
+    const auto example = s["example"].get<std::string>();
+    fmt::print("  {:<12} {}\n", s["name"].get<std::string>() + (example.empty() ? "" : ":" + example),
                s["description"].get<std::string>());
     if (!argument.empty()) fmt::print("  {:<12}   {}\n", "", argument);
   }

@@ -42,6 +42,7 @@ struct BlockSchedulerInfo {
   std::string description;  // one line, with its source
   std::string argument;     // what follows "NAME:", with its range; empty: nothing does
   std::unique_ptr<BlockScheduler> (*create)(const std::string& argument);  // throws UserError for a bad one
+  std::string example = {};                                                // of what follows "NAME:"
   std::string file = {};  // that registers it, without folders; register_block_scheduler() fills it in
 };
 

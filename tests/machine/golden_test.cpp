@@ -87,11 +87,13 @@ std::vector<std::string> mechanisms() {
   for (const policy::PolicyInfo& info : policy::policies())
     if (is_ours(info.file)) all.push_back(short_run(info));
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
-    if (is_ours(info.file)) all.push_back("even,blocks=" + info.name + (info.argument.empty() ? "" : ":2"));
+    if (is_ours(info.file))
+      all.push_back("even,blocks=" + info.name + (info.example.empty() ? "" : ":" + info.example));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));
   for (const std::string& name : arch::warp_scheduler_names()) all.push_back("even,warps=" + name);
+  for (const char* warps : {"ccws", "swl:6"}) all.push_back(fmt::format("even,warps={}", warps));
   return all;
 }
 

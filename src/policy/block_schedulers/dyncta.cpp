@@ -74,7 +74,7 @@ const bool registered = register_block_scheduler(
      "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an SM "
      "gets one block more, and ones in which it waits for memory below which it gets one more, above which "
      "one fewer",
-     create_dyncta});
+     create_dyncta, "window=500"});
 
 }  // namespace
 }  // namespace gpumux::policy

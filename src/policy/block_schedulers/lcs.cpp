@@ -47,7 +47,7 @@ std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
 
 const bool registered = register_block_scheduler(
     {"lcs", "as many blocks as an SM has done the work of when its first one ends (lazy block scheduling)",
-     "round=up or round=down [up]", create_lcs});
+     "round=up or round=down [up]", create_lcs, "round=down"});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -35,7 +35,7 @@ std::unique_ptr<BlockScheduler> create_limit(const std::string& argument) {
 
 const bool registered = register_block_scheduler(
     {"limit", "round robin over the SMs, each at most N blocks of a kernel (awatramani17)",
-     "N: blocks of each kernel per SM, 1 to 255", create_limit});
+     "N: blocks of each kernel per SM, 1 to 255", create_limit, "2"});
 
 }  // namespace
 }  // namespace gpumux::policy
