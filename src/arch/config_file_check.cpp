@@ -128,6 +128,10 @@ void Checker::units() const {
 }
 
 void Checker::l1() const {
+  const CcwsConfig& ccws = config_.ccws;
+  require(ccws.victim_tags % ccws.victim_ways == 0, {"ccws.victim_tags", "ccws.victim_ways"},
+          fmt::format("ccws.victim_tags = {} is no multiple of ccws.victim_ways = {}", ccws.victim_tags,
+                      ccws.victim_ways));
   const L1Config& l1 = config_.l1;
   require(std::has_single_bit(l1.bank_bytes), {"l1.bank_size"},
           fmt::format("l1.bank_size = {} is neither a sector of 32 bytes, nor two, nor a line of 128",

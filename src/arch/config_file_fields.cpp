@@ -220,7 +220,7 @@ void add_caches(Fields& f) {
   count(f, "ccws.victim_tags", GPUMUX_MEMBER(ccws.victim_tags), 1, 1024, "lines",
         "of each warp that are remembered after their eviction");
   count(f, "ccws.victim_ways", GPUMUX_MEMBER(ccws.victim_ways), 1, 1024, "ways",
-        "of these, in one set; no more than there are");
+        "of these, in one set; victim_tags is a multiple");
   count(f, "ccws.base_score", GPUMUX_MEMBER(ccws.base_score), 1, 1'000'000, "points",
         "of a warp that has lost nothing; times the running warps: what scores may add up to");
   count(f, "ccws.throttle", GPUMUX_MEMBER(ccws.throttle), 1, 1'000'000, "",

@@ -209,8 +209,8 @@ arch::MachineConfig effective_machine(const RunSpec& spec) {
   if (spec.policy.warps.empty()) return machine;
   const arch::WarpsChoice warps = arch::parse_warps(spec.policy.warps);
   machine.sm.warp_scheduler = warps.scheduler;
-  machine.sm.warp_limit = warps.limit;
-  machine.ccws.on = warps.ccws;
+  if (warps.limit != 0) machine.sm.warp_limit = warps.limit;
+  if (warps.ccws) machine.ccws.on = true;
   return machine;
 }
 

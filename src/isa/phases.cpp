@@ -16,11 +16,6 @@ bool loads_from_afar(const StaticInst& inst) {
 
 }  // namespace
 
-bool is_long_latency(const StaticInst& inst) {
-  return loads_from_afar(inst) || ((inst.flags & kStore) != 0 && (inst.flags & kShared) == 0) ||
-         (inst.flags & kEndsBlock) != 0;
-}
-
 std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
                                const std::vector<std::uint32_t>& cycles) {
   std::vector<Phase> phases;

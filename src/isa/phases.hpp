@@ -20,14 +20,11 @@ struct Phase {
   friend bool operator==(const Phase&, const Phase&) = default;
 };
 
-/// A load from outside the SM, an atomic operation with a result, a branch or a barrier: what a warp waits
-/// for longer than for arithmetic. Shared memory and constants answer within the SM.
-[[nodiscard]] bool is_long_latency(const StaticInst& inst);
-
-/// The phases of `table`, in its order. In traces, where a branch leads is known only of code behind a gap. A
-/// phase begins with a basic block (kLeader, and behind what may redirect or hold a warp) and at an
-/// instruction that reads what a long-latency instruction of the phase has written. `cycles`: by pc, what
-/// each instruction adds to its phase's length.
+/// The phases of `table`, in its order. A phase begins with a basic block (kLeader, and behind what may
+/// redirect or hold a warp) and at an instruction that reads or overwrites what a load from outside the SM,
+/// or an atomic operation there, has brought in the phase; shared memory and constants answer within the SM.
+/// In traces, where a branch leads is known only of code behind a gap. `cycles`: by pc, what each instruction
+/// adds to its phase's length.
 [[nodiscard]] std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
                                              const std::vector<std::uint32_t>& cycles);
 

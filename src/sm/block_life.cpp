@@ -36,6 +36,7 @@ void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMov
   block->context_lines = block->restore_lines = move.lines;
   table.ask_to_leave(*block, how);
   stage.hold(*block);
+  warps_changed(block->kernel, known_now());  // its warps make place for others where few may issue
   look_at_leaving(*block, known_now());
 }
 
@@ -93,7 +94,6 @@ void Sm::State::context_moved(std::uint32_t move, Cycle now) {
 void Sm::State::hand_over(Block& block, Cycle now) {
   stage.leaves(block, now);
   front.leaves(block);
-  warps_changed(block.kernel, now);
   if (block.leaves == Left::Dropped) {
     arch::KernelCounters& counter = count(block.kernel);
     if (counter.warp_instructions > 0)

@@ -66,7 +66,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
     begin_move(block, false, context->lines, start);
   }
   if (locality) [[unlikely]]
-    for (const std::uint16_t warp : block.warps) locality->came(warp);
+    for (const std::uint16_t warp : block.warps) locality->came(warp, table.warp(warp).generation);
   front.launched(block);
   stage.launched(block, gate.open(slot) && block.may_issue(), start);
   hold_yielding(start);
@@ -116,10 +116,12 @@ void Sm::State::rare_events(Cycle now) {
 }
 
 void Sm::State::finish_blocks(Cycle now) {
+  std::uint32_t left = 0;  // kernels of blocks whose warps had not all exited
   const bool some = table.end_blocks(now, [&](Block& block) {
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
     if (block.alive > 0) {
       hand_over(block, now);
+      left |= std::uint32_t{1} << block.kernel;
       return;
     }
     for ([[maybe_unused]] const std::uint16_t slot : block.warps) GPUMUX_DCHECK(!stage.any_out(slot));
@@ -127,6 +129,7 @@ void Sm::State::finish_blocks(Cycle now) {
     finished.push_back({block.kernel, block.residency, block.finish_at, std::move(block.stream), Left::Ended,
                         nullptr, table.issued(block), block.cycles_before + block.finish_at - block.began});
   });
+  for (; left != 0; left &= left - 1) warps_changed(static_cast<KernelSlot>(std::countr_zero(left)), now);
   if (stops_at_ends && some) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
   if (gate.counts()) {

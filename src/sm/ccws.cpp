@@ -15,6 +15,7 @@ void Sm::State::choose_loads(Cycle now) {
   running.clear();
   for (const std::uint8_t index : table.order()) {
     const Block& block = table.block(index);
+    if (!block.may_issue()) continue;
     for (const std::uint16_t slot : block.warps)
       if (table.warp(slot).alive) running.push_back(slot);
   }

@@ -192,9 +192,11 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
     const Warp& warp = table_.warp(slot);
     const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
     if (to_other_units_ && inst.unit == before) return;
-    if (inst.unit == Unit::Memory &&
-        ((kControl && (scheme_on_ || held_loads_ != nullptr)) || !pipes.accepts(now)))
-      return;
+    if (inst.unit == Unit::Memory && ((kControl && scheme_on_) || !pipes.accepts(now))) return;
+    if constexpr (kControl) {
+      const bool far = (inst.flags & isa::kLoad) != 0 && (inst.flags & (isa::kShared | isa::kConstant)) == 0;
+      if (held_loads_ != nullptr && far && ((*held_loads_)[index] >> local & 1U) != 0) return;
+    }
     if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
     if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;
     if constexpr (kControl) memory_.forget(index, local, kernels_[warp.kernel].app);

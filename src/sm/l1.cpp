@@ -359,7 +359,7 @@ std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool whole, App
     if (present != 0 || write_allocate_) touch(way_at(place));
   }
   if (!write_allocate_) return present;
-  loader_ = LostLocality::kNobody;
+  loader_ = {};
   Set& set = sets_of_lines_[set_of(line)];
   if (place == kNil) {
     // Where every line is reserved, the store goes to L2 without one.

@@ -142,7 +142,7 @@ class L1 {
   /// From now on, before the first access, `locality` is told for which warps lines were brought in, and
   /// which go; loads come for the warp of next_loader().
   void keep_locality(LostLocality* locality) { locality_ = locality; }
-  void next_loader(std::uint32_t slot) { loader_ = slot; }
+  void next_loader(LostLocality::Loader loader) { loader_ = loader; }
   [[nodiscard]] const std::array<std::uint32_t, kMaxApps>& mshrs_of() const { return mshrs_of_; }
   /// Accesses are counted in sectors or lines.
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
@@ -308,8 +308,8 @@ class L1 {
   std::vector<AppId> owner_;                       // by line
   ledger::ShadowTags* shadow_ = nullptr;
   LostLocality* locality_ = nullptr;
-  std::uint32_t loader_ = 0;                // while a locality is kept: the warp's slot
-  std::vector<std::uint32_t> mshr_loader_;  // likewise, by MSHR
+  LostLocality::Loader loader_;                    // while a locality is kept
+  std::vector<LostLocality::Loader> mshr_loader_;  // likewise, by MSHR
   std::uint32_t mshrs_each_ = 0;
   std::array<std::uint32_t, kMaxApps> mshrs_of_{};  // in use
 };

@@ -58,12 +58,12 @@ class LoadStoreUnit {
   LoadStoreUnit(const LoadStoreUnit&) = delete;
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
 
-  /// Takes down who waits for whom, from before the first access on.
   /// CCWS: what warps lose of L1. Before the first access.
   void keep_locality(LostLocality* locality) {
     locality_ = locality;
     l1_.keep_locality(locality);
   }
+  /// Takes down who waits for whom, from before the first access on.
   void keep_ledger(SmLedger* ledger) {
     ledger_ = ledger;
     l1_.keep_ledger(&ledger->l1);

@@ -20,38 +20,43 @@ LostLocality::LostLocality(const arch::CcwsConfig& config, std::uint32_t warp_sl
       loader_(l1_lines, kNobody),
       victims_(std::size_t{warp_slots} * sets_ * config.victim_ways, kNoLine),
       lost_score_(warp_slots, 0),
-      scored_at_(warp_slots, 0) {
+      scored_at_(warp_slots, 0),
+      generation_(warp_slots, 0) {
   GPUMUX_CHECK(schedulers <= kMostSchedulers);
 }
 
 void LostLocality::evicted(std::uint32_t index, std::uint64_t line) {
   const std::uint16_t slot = loader_[index];
   if (slot == kNobody) return;
-  const auto first = victims_.begin() + static_cast<std::ptrdiff_t>((slot * sets_ + line % sets_) *
-                                                                    std::uint64_t{config_.victim_ways});
+  const auto first = victims_.begin() + static_cast<std::ptrdiff_t>(set_of(slot, line));
   std::move_backward(first, first + config_.victim_ways - 1, first + config_.victim_ways);
   *first = line;
 }
 
-bool LostLocality::missed(std::uint32_t slot, std::uint64_t line, arch::KernelSlot kernel,
+bool LostLocality::has_lost(Loader loader, std::uint64_t line) const {
+  if (!is_here(loader)) return false;
+  const auto first = victims_.begin() + static_cast<std::ptrdiff_t>(set_of(loader.slot, line));
+  return std::find(first, first + config_.victim_ways, line) != first + config_.victim_ways;
+}
+
+void LostLocality::missed(Loader loader, std::uint64_t line, arch::KernelSlot kernel,
                           std::uint64_t instructions, Cycle now) {
-  const auto first = victims_.begin() + static_cast<std::ptrdiff_t>((slot * sets_ + line % sets_) *
-                                                                    std::uint64_t{config_.victim_ways});
+  const auto first = victims_.begin() + static_cast<std::ptrdiff_t>(set_of(loader.slot, line));
   const auto end = first + config_.victim_ways;
-  const auto found = std::find(first, end, line);
-  if (found == end) return false;
-  std::move(found + 1, end, found);  // it is no victim any more
-  *(end - 1) = kNoLine;
+  if (const auto found = std::find(first, end, line); found != end) {  // it is no victim any more
+    std::move(found + 1, end, found);
+    *(end - 1) = kNoLine;
+  }
   const std::uint64_t cutoff = std::uint64_t{running_} * config_.base_score;
   const std::uint64_t lost =
       ++found_[kernel] * config_.throttle * cutoff / std::max<std::uint64_t>(instructions, 1);
-  lost_score_[slot] = lost > config_.base_score ? lost - config_.base_score : 0;
-  scored_at_[slot] = now;
+  lost_score_[loader.slot] = lost > config_.base_score ? lost - config_.base_score : 0;
+  scored_at_[loader.slot] = now;
   stale_ = true;
-  return true;
 }
 
-void LostLocality::came(std::uint32_t slot) {
+void LostLocality::came(std::uint32_t slot, std::uint32_t generation) {
+  generation_[slot] = generation;
   lost_score_[slot] = 0;
   const std::size_t ways = std::size_t{sets_} * config_.victim_ways;
   std::fill_n(victims_.begin() + static_cast<std::ptrdiff_t>(slot * ways), ways, kNoLine);
@@ -72,13 +77,14 @@ void LostLocality::choose(const std::vector<std::uint16_t>& running, Cycle now) 
   ranked_.clear();
   bool some_lost = false;
   for (const std::uint16_t slot : running) {
-    ranked_.push_back({score(slot, now), slot});
+    ranked_.push_back({score(slot, now), slot, static_cast<std::uint16_t>(ranked_.size())});
     some_lost = some_lost || ranked_.back().score > config_.base_score;
   }
   if (!some_lost) return;  // the sum is the cutoff
   // Of equal ones the oldest first.
-  std::stable_sort(ranked_.begin(), ranked_.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+  std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
+    return a.score != b.score ? a.score > b.score : a.age < b.age;
+  });
   const std::uint64_t cutoff = std::uint64_t{running_} * config_.base_score;
   std::uint64_t sum = ranked_.front().score;
   std::size_t may = 1;  // whose score is the highest may always
@@ -99,6 +105,9 @@ void LostLocality::choose(const std::vector<std::uint16_t>& running, Cycle now) 
     above -= step * falling;
     cycles += step;
   }
+  // And one that has come down to the base may have to give its place to an older one.
+  for (std::size_t i = 0; i < may && ranked_[i].score > config_.base_score; ++i)
+    cycles = std::min(cycles, ranked_[i].score - config_.base_score);
   next_ = now + std::max<std::uint64_t>(cycles, 1);
 }
 

@@ -100,8 +100,12 @@ template <typename Listener>
     set = l1_.set_index(transaction.line());
     displaced_by = ledger_->l1.evictor(op.app, set, transaction.line(), l1_.whole(sectors));
   }
-  if (locality_ != nullptr) [[unlikely]]
-    l1_.next_loader(op.warp);
+  const LostLocality::Loader loader{op.warp, op.generation};
+  bool had_it = false;
+  if (locality_ != nullptr) [[unlikely]] {
+    l1_.next_loader(loader);
+    had_it = locality_->has_lost(loader, transaction.line());
+  }
   const L1Access result = l1_.load(transaction.line(), sectors, has_miss_queue_room(op.app), op.app);
   switch (result.result) {
     case L1Result::FailLine: stall(Stall::Line, now); return false;
@@ -124,9 +128,8 @@ template <typename Listener>
     ledger_->l1.use(op.app, set, transaction.line(), l1_.whole(sectors));
     if (displaced_by != SmLedger::kNobody) ++ledger_->pair(op.app, displaced_by).l1_extra_misses;
   }
-  if (locality_ != nullptr && result.result == L1Result::Miss) [[unlikely]]
-    static_cast<void>(
-        locality_->missed(op.warp, transaction.line(), op.kernel, counter.warp_instructions, now));
+  if (had_it && result.result == L1Result::Miss) [[unlikely]]
+    locality_->missed(loader, transaction.line(), op.kernel, counter.warp_instructions, now);
   // No data before a hit's latency, however fast the memory.
   op.ready_at = std::max(op.ready_at, last + config_.l1.latency);
   l1_.wait(result.mshr, index, result.missing);

@@ -49,17 +49,24 @@ struct TwoLevel {
         for (const std::uint8_t warp : view.by_age)
           if (((state.in_active >> warp) & 1U) != 0) state.active.push_back(warp);
       }
-      // Of equal ones the oldest first.
-      if constexpr (kByPhase)
-        std::stable_sort(state.active.begin(), state.active.end(), [&](std::uint8_t a, std::uint8_t b) {
-          return (distance(a), ...) < (distance(b), ...);
-        });
+      if constexpr (kByPhase) sort_by_distance(state, distance...);
     }
     std::size_t taken = 0;
     for (; room > 0 && taken < state.active.size(); --room)
       state.ready_queue |= WarpMask{1} << state.active[taken++];
     state.active.erase(state.active.begin(), state.active.begin() + static_cast<std::ptrdiff_t>(taken));
     state.in_active &= ~state.ready_queue;
+  }
+  /// The active queue, which is in the order of age: of equal ones the oldest stays first.
+  template <typename Distance>
+  static void sort_by_distance(State& state, const Distance& distance) {
+    std::vector<std::uint8_t>& active = state.active;
+    for (std::size_t i = 1; i < active.size(); ++i) {
+      const std::uint8_t warp = active[i];
+      std::size_t at = i;
+      for (; at > 0 && distance(active[at - 1]) > distance(warp); --at) active[at] = active[at - 1];
+      active[at] = warp;
+    }
   }
   static void issued(State& state, std::uint32_t warp) { state.last = static_cast<std::uint8_t>(warp); }
   static void left(State& state, std::uint32_t warp) {

@@ -80,8 +80,6 @@ TEST(Phases, BasicBlocksBeginOneAndSharedMemoryDoesNot) {
   k.exit();                                                                                      // 7
   const Analysis of(k);
   EXPECT_EQ(of.phases, (std::vector<Phase>{{0, 1, 4}, {1, 6, 2 + 4 + 4 + 4 + 2}, {6, 8, 4}}));
-  EXPECT_FALSE(isa::is_long_latency(of.table[1]));
-  EXPECT_TRUE(isa::is_long_latency(of.table[5]) && isa::is_long_latency(of.table[6]));
 }
 
 // A barrier ends a block, and an atomic operation brings a result from afar.

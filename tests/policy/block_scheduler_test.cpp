@@ -231,8 +231,11 @@ TEST(BlockScheduler, LimitsHoldInTheMachine) {
 // A stream is worse with more blocks, arithmetic is not; each throttle ends within what fits, the same for
 // any number of threads.
 TEST(BlockScheduler, ThrottlesFindANumberOfBlocks) {
-  for (const char* name : {"perf-sat", "dyncta:window=500", "lcs", "lcs:round=down"}) {
-    const std::string policy = fmt::format("leftover,blocks={}", name);
+  for (const char* text : {"leftover,blocks=perf-sat", "leftover,blocks=dyncta:window=500",
+                           "leftover,blocks=lcs", "leftover,blocks=lcs:round=down", "even,blocks=perf-sat",
+                           "even,blocks=dyncta", "spatial,blocks=lcs"}) {
+    const std::string policy = text;
+    const std::string& name = policy;
     const auto [result, census] = run(policy);
     EXPECT_EQ(result.cycles, run(policy, 3).first.cycles) << name;
     EXPECT_GE(result.apps[0].completions, 1U) << name;
@@ -247,6 +250,29 @@ TEST(BlockScheduler, ThrottlesFindANumberOfBlocks) {
     EXPECT_GE(census->most, 1U) << name;
   }
   EXPECT_LE(run("leftover,blocks=perf-sat").second->most, run("leftover").second->most);
+}
+
+// A limit of the policy that falls and rises again: each goes with it.
+TEST(BlockScheduler, ThrottlesFollowThePolicysLimit) {
+  for (const char* name : {"perf-sat", "dyncta:window=500", "lcs"}) {
+    policy::FakeControl control(1);
+    const auto policy = policy::create(policy::parse_choice("leftover"));
+    const auto blocks = policy::create_block_scheduler(name);
+    const KernelSlot kernel = control.arrive(*policy, {256, 16, 0}, 1000);
+    const std::uint32_t fits = control.kernel(kernel).max_blocks_per_sm;
+    control.sm(0).limit_blocks(kernel, 1);
+    blocks->kernel_arrived(control, control.kernel(kernel));
+    control.sm(0).limit_blocks(kernel, fits);
+    for (int i = 0; i < 10; ++i) {
+      control.time += 500;
+      blocks->epoch_ended(control);  // nothing waits for memory: DYNCTA gives one more each time
+      blocks->alarm(control);
+      control.resident[{0, kernel}] = 1;
+    }
+    const std::vector<KernelSlot> one = {kernel};
+    const arch::SmProbes& sm = static_cast<const policy::Control&>(control).sm(0);
+    EXPECT_EQ(blocks->choose(0, sm, one), std::optional<KernelSlot>(kernel)) << name;
+  }
 }
 
 // The worked example of docs/adding-a-block-scheduler.md.

@@ -382,6 +382,45 @@ TEST(BlockLife, AStoppedBlockIssuesNothingThoughTheGateOpens) {
   EXPECT_EQ(bench.ended[0].left, Left::Stopped);
 }
 
+// Of four blocks of one warp each, the oldest two may issue. Those around the second leave in one cycle.
+TEST(BlockLife, WhoMayIssueIsFoundOutWhenAllThatLeaveHaveLeft) {
+  const Hundred of;
+  for (const bool ccws : {false, true}) {
+    arch::MachineConfig config = plain_machine();
+    config.sm.warp_limit = ccws ? 0 : 2;
+    config.ccws.on = ccws;
+    Bench bench(config);
+    bench.bind(of.program, kOneWarp);
+    for (std::uint32_t block = 0; block < 3; ++block)
+      bench.sm.launch_block(0, block, std::make_unique<HandMadeBlock>(std::vector<WarpCode>{of.code}, 3), 0);
+    bench.window(10);
+    bench.sm.drop_block(0);
+    bench.sm.drop_block(2);
+    bench.finish();
+    ASSERT_EQ(bench.ended.size(), 3U);
+    EXPECT_EQ(bench.ended[2].left, Left::Ended);
+    EXPECT_EQ(bench.ended[2].residency, 1U);
+  }
+}
+
+TEST(BlockLife, AStoppedBlockMakesPlaceForOthersWarpsAtOnce) {
+  const Hundred of;
+  arch::MachineConfig config = plain_machine();
+  config.sm.warp_limit = 1;
+  Bench bench(config);
+  bench.bind(of.program, kOneWarp);
+  bench.bind(of.program, kOneWarp, 1, 1);
+  bench.launch({of.code}, 0, 0);
+  bench.launch({of.code}, 1, 1);
+  bench.window(20);
+  EXPECT_EQ(bench.sm.counters(1).warp_instructions, 0U);
+  bench.sm.stop_block(0, {.save = 10'000});
+  bench.window(60);
+  EXPECT_EQ(bench.sm.blocks().size(), 2U) << "it is still there";
+  EXPECT_GT(bench.sm.counters(1).warp_instructions, 5U);
+  bench.finish();
+}
+
 TEST(Notices, ABlockIsNotifiedFromItsIssueOnAndTheStoreGoesToTheSmsOwnLine) {
   constexpr std::uint32_t kStore = 0, kAdd = 1;
   Program as_store_program, as_notice_program;

@@ -12,11 +12,19 @@ struct Locality {
   Locality() { of.choose(running, 0); }
   /// The warp has lost a line, found it lost, and gets a score.
   bool loses(std::uint32_t slot, std::uint64_t instructions, Cycle now) {
-    of.loaded(5, slot);
+    of.loaded(5, {static_cast<std::uint16_t>(slot), 0});
     of.evicted(5, 40);
-    const bool lost = of.missed(slot, 40, 0, instructions, now);
+    const bool lost = misses(slot, 40, instructions, now);
     of.choose(running, now);
     return lost;
+  }
+  /// As the load/store unit does.
+  bool misses(std::uint32_t slot, std::uint64_t line, std::uint64_t instructions, Cycle now,
+              std::uint32_t generation = 0) {
+    const LostLocality::Loader loader{static_cast<std::uint16_t>(slot), generation};
+    if (!of.has_lost(loader, line)) return false;
+    of.missed(loader, line, 0, instructions, now);
+    return true;
   }
   /// Of each warp whether it may load: "1011".
   std::string may(Cycle now) {
@@ -34,14 +42,14 @@ TEST(LostLocality, WhoHasLostNothingHoldsNobodyBack) {
   Locality l;
   EXPECT_EQ(l.may(0), "1111");
   EXPECT_EQ(l.of.next(), kNever);
-  EXPECT_FALSE(l.of.missed(0, 40, 0, 10, 0));
-  l.of.loaded(5, 1);
+  EXPECT_FALSE(l.misses(0, 40, 10, 0));
+  l.of.loaded(5, {1, 0});
   l.of.evicted(5, 40);
-  EXPECT_FALSE(l.of.missed(0, 40, 0, 10, 0)) << "another warp's line";
+  EXPECT_FALSE(l.misses(0, 40, 10, 0)) << "another warp's line";
   EXPECT_FALSE(l.of.stale());
-  EXPECT_TRUE(l.of.missed(1, 40, 0, 10, 0));
+  EXPECT_TRUE(l.misses(1, 40, 10, 0));
   EXPECT_TRUE(l.of.stale());
-  EXPECT_FALSE(l.of.missed(1, 40, 0, 10, 0)) << "it is no victim any more";
+  EXPECT_FALSE(l.misses(1, 40, 10, 0)) << "it is no victim any more";
 }
 
 TEST(LostLocality, AScoreHoldsOthersUntilItHasFallen) {
@@ -67,7 +75,9 @@ TEST(LostLocality, SeveralScoresFallTogether) {
   EXPECT_EQ(l.of.next(), 30U) << "200 + 160 + 100 - 2 x 30";
   EXPECT_EQ(l.may(29), "0110");
   EXPECT_EQ(l.may(30), "1110");
-  EXPECT_EQ(l.of.next(), 100U) << "130 + 170 + 200 have 100 too many; the lower one ends 30 further on";
+  EXPECT_EQ(l.of.next(), 60U) << "2 is at the base then, and might have to give its place to an older one";
+  EXPECT_EQ(l.may(60), "1110");
+  EXPECT_EQ(l.of.next(), 100U) << "and 1, which leaves room for all";
   EXPECT_EQ(l.may(99), "1110");
   EXPECT_EQ(l.may(100), "1111");
 }
@@ -81,20 +91,39 @@ TEST(LostLocality, WhoseScoreIsAboveAllMayAlways) {
   EXPECT_EQ(l.may(10), "1111");
 }
 
+// An older warp that is held comes before one that has fallen to the base beside it.
+TEST(LostLocality, TheOlderOneOfEqualScoresMay) {
+  Locality l;
+  EXPECT_TRUE(l.loses(1, 29, 0));  // 1 x 8 x 400 / 29 = 110
+  EXPECT_TRUE(l.loses(2, 29, 0));  // 220
+  EXPECT_EQ(l.may(0), "0110") << "330 of 400";
+  EXPECT_EQ(l.of.next(), 10U) << "from then on 0 is as good as 1";
+  EXPECT_EQ(l.may(10), "1010") << "210 + 100";
+}
+
 TEST(LostLocality, AWarpRemembersItsLastVictims) {
   Locality l;
   for (std::uint64_t line = 0; line <= 16; line += 2) {  // nine of one set
-    l.of.loaded(0, 2);
+    l.of.loaded(0, {2, 0});
     l.of.evicted(0, line);
   }
-  EXPECT_FALSE(l.of.missed(2, 0, 0, 10, 0));
-  EXPECT_TRUE(l.of.missed(2, 2, 0, 10, 0));
-  l.of.loaded(1, 2);
-  l.of.came(2);  // another warp
+  EXPECT_FALSE(l.misses(2, 0, 10, 0));
+  EXPECT_TRUE(l.misses(2, 2, 10, 0));
+  l.of.loaded(1, {2, 0});
+  l.of.came(2, 1);  // another warp
   l.of.evicted(1, 99);
-  EXPECT_FALSE(l.of.missed(2, 4, 0, 10, 0));
-  EXPECT_FALSE(l.of.missed(2, 99, 0, 10, 0));
+  EXPECT_FALSE(l.misses(2, 4, 10, 0, 1));
+  EXPECT_FALSE(l.misses(2, 99, 10, 0, 1));
   EXPECT_EQ(l.of.score(2, 0), 100U);
+  // What the former warp still has in flight is nobody's.
+  l.of.loaded(1, {2, 0});
+  l.of.evicted(1, 77);
+  EXPECT_FALSE(l.misses(2, 77, 10, 0, 0));
+  EXPECT_FALSE(l.misses(2, 77, 10, 0, 1));
+  l.of.loaded(1, {2, 1});
+  l.of.evicted(1, 77);
+  EXPECT_FALSE(l.misses(2, 77, 10, 0, 0));
+  EXPECT_TRUE(l.misses(2, 77, 10, 0, 1));
 }
 
 }  // namespace

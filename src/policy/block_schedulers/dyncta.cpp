@@ -37,6 +37,7 @@ class Dyncta final : public Throttle {
       for (const RunningKernel& kernel : control.kernels()) {
         if (probes.resident_blocks(kernel.slot) == 0) continue;
         Share& of = share(static_cast<SmId>(sm), kernel.slot);
+        of.most = room_for(control, static_cast<SmId>(sm), kernel);
         if (idle > settings_.idle || memory < settings_.low) {
           of.blocks = std::min(of.blocks + 1, of.most);
         } else if (memory > settings_.high) {

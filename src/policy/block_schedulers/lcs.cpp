@@ -14,8 +14,12 @@ class Lcs final : public Throttle {
   [[nodiscard]] Needs needs(const View&) const override { return {.block_ends = !undecided_.empty()}; }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     Throttle::kernel_arrived(control, kernel);
-    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-      undecided_.insert({static_cast<SmId>(sm), kernel.slot});
+    for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+      const auto id = static_cast<SmId>(sm);
+      undecided_.insert({id, kernel.slot});
+      // Whatever the policy's limit is, it may rise.
+      share(id, kernel.slot).most = share(id, kernel.slot).blocks = kernel.max_blocks_per_sm;
+    }
   }
   void kernel_ended(Control&, const RunningKernel& kernel) override {
     std::erase_if(undecided_, [&](const auto& at) { return at.second == kernel.slot; });
@@ -27,7 +31,7 @@ class Lcs final : public Throttle {
         static_cast<const Control&>(control).sm(sm).counters(kernel.slot).warp_instructions;
     const std::uint64_t blocks = (of_all + (rounds_up_ ? of_block - 1 : 0)) / of_block;
     Share& of = share(sm, kernel.slot);
-    of.blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, of.most));
+    of.blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, kernel.max_blocks_per_sm));
     if (undecided_.empty()) control.set_alarm(control.now() + 1);  // needs() has changed
   }
 

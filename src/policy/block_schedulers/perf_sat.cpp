@@ -20,25 +20,26 @@ class PerfSat final : public Throttle {
       const auto id = static_cast<SmId>(sm);
       searches_.insert_or_assign({id, kernel.slot}, Search(share(id, kernel.slot).most));
     }
+    look_at_limits(control);
   }
-  void kernel_ended(Control&, const RunningKernel& kernel) override { end_of(kernel.slot); }
+  void kernel_ended(Control& control, const RunningKernel& kernel) override {
+    end_of(kernel.slot);
+    look_at_limits(control);
+  }
   void kernel_fully_dispatched(Control&, const RunningKernel& kernel) override { end_of(kernel.slot); }
-  void placed(SmId sm, KernelSlot kernel) override {
-    Throttle::placed(sm, kernel);
-    const auto at = searches_.find({sm, kernel});
-    if (at != searches_.end()) at->second.has_blocks = true;
-  }
   /// The first block of the kernel on this SM says how long a sample takes.
   void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
     const Cycle one_block = ended_block(kernel).cycles;
     const auto at = searches_.find({sm, kernel.slot});
     if (one_block == 0 || at == searches_.end() || at->second.over() || at->second.period != 0) return;
     Search& search = at->second;
+    search.one_block = one_block;
     search.period = one_block * share(sm, kernel.slot).most;
     begin_if_full(control, sm, kernel.slot, search);
     set_next(control);
   }
   void alarm(Control& control) override {
+    look_at_limits(control);
     for (auto& [at, search] : searches_) {
       if (search.over() || search.period == 0) continue;
       if (search.end == kNever) {
@@ -58,7 +59,7 @@ class PerfSat final : public Throttle {
     double found = 0;
     double all = 0;
     for (const auto& [at, search] : searches_) {
-      if (!search.has_blocks) continue;
+      if (search.one_block == 0) continue;
       samples += search.of.samples();
       found += search.of.found() ? 1 : 0;
       ++all;
@@ -72,10 +73,10 @@ class PerfSat final : public Throttle {
   struct Search {
     explicit Search(std::uint32_t most) : of(most) {}
     SaturationSearch of;
-    bool has_blocks = false;  // the kernel has come to this SM
-    bool ended = false;       // the grid has no block left: nothing can be sampled any more
-    Cycle period = 0;         // of a sample; 0: not known yet
-    Cycle end = kNever;       // of the sample that is taken
+    bool ended = false;   // the grid has no block left: nothing can be sampled any more
+    Cycle one_block = 0;  // cycles of the first block that ended here
+    Cycle period = 0;     // of a sample; 0: not known yet
+    Cycle end = kNever;   // of the sample that is taken
     std::uint64_t stalls_before = 0;
     [[nodiscard]] bool over() const { return ended || of.found(); }
   };
@@ -88,6 +89,25 @@ class PerfSat final : public Throttle {
   void end_of(KernelSlot kernel) {
     for (auto& [at, search] : searches_)
       if (at.second == kernel) search.ended = true;
+  }
+  /// Where a policy's limit has changed, the search begins anew.
+  void look_at_limits(Control& control) {
+    for (const RunningKernel& kernel : control.kernels()) {
+      for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+        const auto id = static_cast<SmId>(sm);
+        const auto at = searches_.find({id, kernel.slot});
+        const std::uint32_t room = room_for(control, id, kernel);
+        Share& of = share(id, kernel.slot);
+        if (at == searches_.end() || at->second.ended || of.most == room) continue;
+        Search search(room);
+        search.one_block = at->second.one_block;
+        search.period = search.one_block * room;
+        of.most = room;
+        of.blocks = search.of.blocks();
+        at->second = search;
+      }
+    }
+    set_next(control);
   }
   /// Scoreboard and pipeline stalls of all the SM's schedulers (section 4.3.1.3).
   [[nodiscard]] static std::uint64_t stalls(const Control& control, SmId sm) {

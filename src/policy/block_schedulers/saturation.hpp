@@ -1,6 +1,6 @@
 // Perf-Sat's search for the number of blocks from which on more of them only stall each other. Source:
-// awatramani17 section 4.3.2.2. Its figure 4.4 is not in the text; docs/policies.md has the machine as it is
-// rebuilt from the text.
+// awatramani17 section 4.3.2.2. Its figure 4.4 is not in the text; docs/schedulers.md has the machine as it
+// is rebuilt from the text.
 #pragma once
 
 #include <cstdint>

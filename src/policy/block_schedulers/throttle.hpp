@@ -26,22 +26,32 @@ class Throttle : public RoundRobin {
   }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     ended_.erase(kernel.slot);
+    std::erase_if(shares_, [&](const auto& entry) {  // of kernels that have ended
+      return entry.second.app == kernel.app &&
+             std::none_of(control.kernels().begin(), control.kernels().end(),
+                          [&](const RunningKernel& other) { return other.slot == entry.first.second; });
+    });
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
-      const std::uint32_t limit = static_cast<const Control&>(control).sm(sm).block_limit(kernel.slot);
       Share share;
       share.app = kernel.app;
-      share.most = limit == 0 ? kernel.max_blocks_per_sm : std::min(limit, kernel.max_blocks_per_sm);
+      share.most = room_for(control, static_cast<SmId>(sm), kernel);
       share.blocks = first_blocks(share.most);
       shares_[{static_cast<SmId>(sm), kernel.slot}] = share;
     }
   }
-  /// For each application the mean over SMs of what its last kernel has come to, and of what fits.
+  void placed(SmId sm, KernelSlot kernel) override {
+    RoundRobin::placed(sm, kernel);
+    if (Share* share = find(sm, kernel); share != nullptr) share->used = true;
+  }
+  /// For each application the means of what its kernels have come to, and of what fits, over the SMs that had
+  /// their blocks.
   [[nodiscard]] Report report(const Probes&) const override {
     struct Sum {
       double blocks = 0, most = 0, sms = 0;
     };
     std::map<AppId, Sum> sums;
     for (const auto& [at, share] : shares_) {
+      if (!share.used) continue;
       Sum& sum = sums[share.app];
       sum.blocks += share.blocks;
       sum.most += share.most;
@@ -60,7 +70,13 @@ class Throttle : public RoundRobin {
     AppId app = 0;
     std::uint32_t most = 1;    // that the SM has room for, within the policy's limit
     std::uint32_t blocks = 1;  // that it may hold
+    bool used = false;         // it has had some
   };
+  /// Of the kernel's blocks, within the policy's limit of now; where the policy does not serve it, of all.
+  [[nodiscard]] static std::uint32_t room_for(const Control& control, SmId sm, const RunningKernel& kernel) {
+    const std::uint32_t limit = control.sm(sm).block_limit(kernel.slot);
+    return limit == 0 ? kernel.max_blocks_per_sm : std::min(limit, kernel.max_blocks_per_sm);
+  }
   /// With how many a kernel begins, of `most`.
   [[nodiscard]] virtual std::uint32_t first_blocks(std::uint32_t most) const = 0;
   [[nodiscard]] Share* find(SmId sm, KernelSlot kernel) {
