@@ -33,6 +33,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "lud:size=64",
                                              "mri-gridding:size=16,samples=200",
                                              "mri-q:voxels=3072,samples=40",
+                                             "nn:records=3000",
                                              "pathfinder:columns=2000,rows=11,pyramid=4",
                                              "sgemm:m=128,n=64,k=16",
                                              "spmv:rows=2000,nonzeros=9",

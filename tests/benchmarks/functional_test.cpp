@@ -90,6 +90,9 @@ constexpr std::array<const char*, 9> kWang17Cases = {"histo:samples=2,bins=4096,
                                                      "tpacf:sets=1,points=2",
                                                      "tpacf:sets=3,points=301"};
 
+// awatramani17's, from Rodinia.
+constexpr std::array<const char*, 2> kAwatramani17Cases = {"nn:records=1,k=1", "nn:records=1001,k=7"};
+
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
@@ -127,6 +130,9 @@ INSTANTIATE_TEST_SUITE_P(Chimera15, Functional,
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Wang17, Functional,
                          testing::Combine(testing::ValuesIn(kWang17Cases), testing::Values(0, 1)), case_name);
+INSTANTIATE_TEST_SUITE_P(Awatramani17, Functional,
+                         testing::Combine(testing::ValuesIn(kAwatramani17Cases), testing::Values(0, 1)),
+                         case_name);
 INSTANTIATE_TEST_SUITE_P(Trees, Functional,
                          testing::Combine(testing::ValuesIn(kTreesCases), testing::Values(0, 1)), case_name);
 

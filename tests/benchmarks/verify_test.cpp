@@ -40,6 +40,9 @@ constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regio
                                                      "dai18/ks:points=1000,features=9",
                                                      "dai18/ax:nx=600,ny=70"};
 
+// Of awatramani17.
+constexpr std::array<const char*, 1> kAwatramani17Small = {"awatramani17/nn:records=5000"};
+
 // Of chimera15's Table 2 and the applications they are made from: trees and motion estimation.
 constexpr std::array<const char*, 2> kTreesSmall = {"btree:keys=3001,order=37,ranges=20,range=33,queries=40",
                                                     "chimera15/BT:keys=9001,ranges=70,range=500,queries=90"};
@@ -105,6 +108,13 @@ INSTANTIATE_TEST_SUITE_P(Dai18, OnThreeMachines,
 INSTANTIATE_TEST_SUITE_P(Chimera15, OnThreeMachines,
                          testing::Combine(testing::ValuesIn(kChimera15Small),
                                           testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Awatramani17, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kAwatramani17Small),
+                                          testing::Values("dai18-maxwell", "awatramani17-m2090", "v100")),
                          [](const auto& param) {
                            return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
                          });
