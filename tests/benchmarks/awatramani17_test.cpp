@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "benchmarks/gaussian/gaussian.hpp"
 #include "benchmarks/nn/nn.hpp"
+#include "benchmarks/tolerance.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
@@ -15,6 +17,19 @@ TEST(Nn, DistancesAndTheNearest) {
   EXPECT_EQ(found[2], 1);
   EXPECT_EQ(nn::nearest(found, 3), (std::vector<std::uint32_t>{1, 2, 3})) << "equal ones in their order";
   EXPECT_EQ(nn::nearest(std::vector<float>{2, 1}, 1), std::vector<std::uint32_t>{1});
+}
+
+TEST(Gaussian, TwoEquations) {
+  const gaussian::Eliminated found = gaussian::eliminate({{2, 1, 4, 5}, {3, 9}});
+  const std::vector<double> a = {2, 1, 0, 3};
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(found.system.a[i].value, a[i]) << i;
+  EXPECT_EQ(found.multipliers[2].value, 2);
+  EXPECT_EQ(found.system.b[1].value, 3);
+  for (const gaussian::Rounded& x : gaussian::substitute(found.system)) EXPECT_EQ(x.value, 1);
+  // The row above is as it was; the quotient is rounded, its product with 1, and the difference of that.
+  EXPECT_EQ(found.system.a[1].error, 0);
+  EXPECT_EQ(found.multipliers[2].error, 2 * kFloatRounding);
+  EXPECT_NEAR(found.system.a[3].error, (2 + 2 + 3) * kFloatRounding, 1e-13);
 }
 
 }  // namespace

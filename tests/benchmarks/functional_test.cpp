@@ -91,7 +91,8 @@ constexpr std::array<const char*, 9> kWang17Cases = {"histo:samples=2,bins=4096,
                                                      "tpacf:sets=3,points=301"};
 
 // awatramani17's, from Rodinia.
-constexpr std::array<const char*, 2> kAwatramani17Cases = {"nn:records=1,k=1", "nn:records=1001,k=7"};
+constexpr std::array<const char*, 4> kAwatramani17Cases = {"gaussian:size=2", "gaussian:size=37",
+                                                           "nn:records=1,k=1", "nn:records=1001,k=7"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
