@@ -38,6 +38,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "pathfinder:columns=2000,rows=11,pyramid=4",
                                              "sgemm:m=128,n=64,k=16",
                                              "spmv:rows=2000,nonzeros=9",
+                                             "srad:width=35,height=33,iterations=2",
                                              "stencil:nx=35,ny=34,nz=9,steps=3",
                                              "stream:blocks=40",
                                              "tpacf:sets=15,points=70",

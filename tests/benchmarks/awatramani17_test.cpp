@@ -5,6 +5,7 @@
 
 #include "benchmarks/gaussian/gaussian.hpp"
 #include "benchmarks/nn/nn.hpp"
+#include "benchmarks/srad/srad.hpp"
 #include "benchmarks/tolerance.hpp"
 
 namespace gpumux::benchmarks {
@@ -30,6 +31,23 @@ TEST(Gaussian, TwoEquations) {
   EXPECT_EQ(found.system.a[1].error, 0);
   EXPECT_EQ(found.multipliers[2].error, 2 * kFloatRounding);
   EXPECT_NEAR(found.system.a[3].error, (2 + 2 + 3) * kFloatRounding, 1e-13);
+}
+
+TEST(Srad, TwoCells) {
+  // The differences are 1 and -1. Of the cell of 2: gradient 1/4, laplacian -1/2, so (1/8 - 1/64) / (7/8)^2 =
+  // 1/7, and the coefficient is 1 / (1 + (1/7 - 1/8) / (9/64)) = 63/71. Both take it; half a quarter of the
+  // difference moves.
+  for (const std::uint32_t rows : {1U, 2U}) {
+    const srad::Stepped found = srad::step({1, 2}, rows, 0.125F, 0.5F);
+    EXPECT_NEAR(found.image[0], 1 + 63.0 / 71 / 8, 1e-15) << rows;
+    EXPECT_NEAR(found.image[1], 2 - 63.0 / 71 / 8, 1e-15) << rows;
+  }
+}
+
+TEST(Srad, AnEvenImageStaysAndSpreadIsVarianceOverSquaredMean) {
+  EXPECT_EQ(srad::step(std::vector<float>(12, 2), 3, 0.1F, 0.5F).image, std::vector<double>(12, 2));
+  EXPECT_EQ(srad::spread_of(1 + 3, 1 + 9, 2), 0.25F);
+  EXPECT_EQ(srad::spread_of(6, 12, 3), 1e-6F);
 }
 
 }  // namespace

@@ -91,8 +91,13 @@ constexpr std::array<const char*, 9> kWang17Cases = {"histo:samples=2,bins=4096,
                                                      "tpacf:sets=3,points=301"};
 
 // awatramani17's, from Rodinia.
-constexpr std::array<const char*, 4> kAwatramani17Cases = {"gaussian:size=2", "gaussian:size=37",
-                                                           "nn:records=1,k=1", "nn:records=1001,k=7"};
+constexpr std::array<const char*, 7> kAwatramani17Cases = {"gaussian:size=2",
+                                                           "gaussian:size=37",
+                                                           "nn:records=1,k=1",
+                                                           "nn:records=1001,k=7",
+                                                           "srad:width=2,height=2,iterations=1",
+                                                           "srad:width=37,height=19,iterations=3",
+                                                           "srad:width=300,height=220,iterations=1"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

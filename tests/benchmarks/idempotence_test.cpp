@@ -27,7 +27,8 @@ constexpr const char* kNotIdempotent[] = {
     "lud_internal",   "sgemm_nt",      "layerforward_over", "findK",         "findRangeK",
     "lattice_energy", "radix4_global", "transform_shared",  "modulate",      "needle_first",
     "needle_second",  "walk_sequence", "track_points",      "gradient_flow", "find_range",
-    "count_range",    "bin_samples",   "add_totals",        "compute_q",     "update_rows"};
+    "count_range",    "bin_samples",   "update_rows",       "extract",       "reduce",
+    "srad2",          "compress",      "add_totals",        "compute_q"};
 
 const runtime::AppInfo& info_of(const std::string& text) {
   return *runtime::find_app(text.substr(0, text.find(':')));

@@ -41,8 +41,8 @@ constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regio
                                                      "dai18/ax:nx=600,ny=70"};
 
 // Of awatramani17.
-constexpr std::array<const char*, 2> kAwatramani17Small = {"awatramani17/gaussian:size=33",
-                                                           "awatramani17/nn:records=5000"};
+constexpr std::array<const char*, 3> kAwatramani17Small = {
+    "awatramani17/gaussian:size=33", "awatramani17/nn:records=5000", "awatramani17/srad:width=61,height=47"};
 
 // Of chimera15's Table 2 and the applications they are made from: trees and motion estimation.
 constexpr std::array<const char*, 2> kTreesSmall = {"btree:keys=3001,order=37,ranges=20,range=33,queries=40",

@@ -41,7 +41,10 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
       {"track_points", {512, 1, 1}},   {"gradient_flow", {320, 1, 1}},
       {"sort_block", {128, 1, 1}},     {"sort_tile", {256, 1, 1}},
       {"scan_counts", {512, 1, 1}},    {"pair_histograms", {256, 1, 1}},
-      {"gather", {64, 1, 1}}};
+      {"gather", {64, 1, 1}},          {"extract", {256, 1, 1}},
+      {"prepare", {256, 1, 1}},        {"reduce", {256, 1, 1}},
+      {"srad1", {256, 1, 1}},          {"srad2", {256, 1, 1}},
+      {"compress", {256, 1, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
