@@ -2,6 +2,8 @@
 # Measures what `gpumux list apps` calls the usual run: each built-in application alone at its default size on
 # dai18-maxwell, those of a paper whose machine we have on that one, one thread. Writes benchmarks/usual_runs.txt, which is
 # built into the program.
+# dai18-maxwell, those of chimera15 on chimera15-fermi30, those of wang17 on wang17-16sm, those of awatramani17
+# on awatramani17-m2090, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
 # usage: benchmarks/measure.sh [GPUMUX]      the program, build/release/bin/gpumux when it is not named
 # Seconds are those of the processor, so other work on the host disturbs them little.
 set -euo pipefail

@@ -24,6 +24,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "atax:nx=300,ny=270",
                                              "backprop:inputs=512",
                                              "bfs:nodes=2000",
+                                             "convsep:width=256,height=64",
                                              "cutcp:regions_x=2,regions_y=2,regions_z=2",
                                              "gaussian:size=40",
                                              "heartwall:width=64,height=64,points=2,frames=2",

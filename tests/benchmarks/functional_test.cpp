@@ -98,6 +98,8 @@ constexpr std::array<const char*, 7> kAwatramani17Cases = {"gaussian:size=2",
                                                            "srad:width=2,height=2,iterations=1",
                                                            "srad:width=37,height=19,iterations=3",
                                                            "srad:width=300,height=220,iterations=1"};
+// Of the CUDA SDK.
+constexpr const char* kSdkCases[] = {"convsep:width=128,height=64", "convsep:width=256,height=128,repeats=2"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
@@ -139,6 +141,8 @@ INSTANTIATE_TEST_SUITE_P(Wang17, Functional,
 INSTANTIATE_TEST_SUITE_P(Awatramani17, Functional,
                          testing::Combine(testing::ValuesIn(kAwatramani17Cases), testing::Values(0, 1)),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(Sdk, Functional,
+                         testing::Combine(testing::ValuesIn(kSdkCases), testing::Values(0, 1)), case_name);
 INSTANTIATE_TEST_SUITE_P(Trees, Functional,
                          testing::Combine(testing::ValuesIn(kTreesCases), testing::Values(0, 1)), case_name);
 

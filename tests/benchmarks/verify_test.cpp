@@ -65,6 +65,9 @@ constexpr std::array<const char*, 14> kChimera15Small = {
     "chimera15/SAD:width=32,height=16",
     "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
 
+// Of the CUDA SDK.
+constexpr const char* kSdkSmall[] = {"convsep:width=256,height=64"};
+
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {
   experiment::RunSpec spec;
@@ -123,6 +126,13 @@ INSTANTIATE_TEST_SUITE_P(Awatramani17, OnThreeMachines,
 INSTANTIATE_TEST_SUITE_P(Trees, OnThreeMachines,
                          testing::Combine(testing::ValuesIn(kTreesSmall),
                                           testing::Values("dai18-maxwell", "chimera15-fermi30", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Sdk, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kSdkSmall),
+                                          testing::Values("dai18-maxwell", "awatramani17-m2090", "v100")),
                          [](const auto& param) {
                            return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
                          });

@@ -45,6 +45,8 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
       {"prepare", {256, 1, 1}},        {"reduce", {256, 1, 1}},
       {"srad1", {256, 1, 1}},          {"srad2", {256, 1, 1}},
       {"compress", {256, 1, 1}}};
+      {"gather", {64, 1, 1}},          {"convsep_rows", {16, 4, 1}},
+      {"convsep_columns", {16, 8, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }

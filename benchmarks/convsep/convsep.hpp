@@ -1,0 +1,45 @@
+// The separable convolution of the application convsep in double precision, for the host program and its
+// tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpumux::benchmarks::convsep {
+
+inline constexpr std::int64_t kRadius = 8;
+
+/// The convolution of lines of `length` elements that lie `stride` apart, from each of `starts`; beyond its
+/// ends a line is zero. result[x] = sum over j of weights[radius - j] * line[x + j].
+[[nodiscard]] inline std::vector<double> convolve(const std::vector<double>& image,
+                                                  const std::vector<std::size_t>& starts, std::size_t length,
+                                                  std::size_t stride, const std::vector<float>& weights) {
+  std::vector<double> result(image.size(), 0);
+  const auto end = static_cast<std::int64_t>(length);
+  for (const std::size_t start : starts) {
+    for (std::int64_t x = 0; x < end; ++x) {
+      double sum = 0;
+      for (std::int64_t j = -kRadius; j <= kRadius; ++j) {
+        if (x + j < 0 || x + j >= end) continue;
+        sum += static_cast<double>(weights[static_cast<std::size_t>(kRadius - j)]) *
+               image[start + static_cast<std::size_t>(x + j) * stride];
+      }
+      result[start + static_cast<std::size_t>(x) * stride] = sum;
+    }
+  }
+  return result;
+}
+
+/// Rows, then columns, of an image of `width` pixels a row.
+[[nodiscard]] inline std::vector<double> reference(const std::vector<float>& image, std::size_t width,
+                                                   const std::vector<float>& weights) {
+  const std::size_t height = image.size() / width;
+  std::vector<std::size_t> rows, columns;
+  for (std::size_t y = 0; y < height; ++y) rows.push_back(y * width);
+  for (std::size_t x = 0; x < width; ++x) columns.push_back(x);
+  const std::vector<double> pixels(image.begin(), image.end());
+  return convolve(convolve(pixels, rows, width, 1, weights), columns, height, width, weights);
+}
+
+}  // namespace gpumux::benchmarks::convsep
