@@ -43,6 +43,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "stencil:nx=35,ny=34,nz=9,steps=3",
                                              "stream:blocks=40",
                                              "tpacf:sets=15,points=70",
+                                             "transpose:width=64,height=48",
                                              "dai18/3m:ni=64,nj=40,nk=36",
                                              "dai18/ax:nx=600,ny=70",
                                              "dai18/bp:inputs=512",

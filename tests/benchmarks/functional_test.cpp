@@ -99,7 +99,9 @@ constexpr std::array<const char*, 7> kAwatramani17Cases = {"gaussian:size=2",
                                                            "srad:width=37,height=19,iterations=3",
                                                            "srad:width=300,height=220,iterations=1"};
 // Of the CUDA SDK.
-constexpr const char* kSdkCases[] = {"convsep:width=128,height=64", "convsep:width=256,height=128,repeats=2"};
+constexpr const char* kSdkCases[] = {"convsep:width=128,height=64", "convsep:width=256,height=128,repeats=2",
+                                     "transpose:width=16,height=16,repeats=1",
+                                     "transpose:width=48,height=80"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/convsep/convsep.hpp"
+#include "benchmarks/transpose/transpose.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
@@ -16,6 +17,15 @@ TEST(Convsep, OnePixelBecomesTheWeights) {
   for (int i = 1; i <= 17; ++i) weights.push_back(static_cast<float>(i));
   // Along the row the weights beside the middle, the ninth; along columns of one pixel that alone.
   EXPECT_EQ(convsep::reference({0, 1, 0}, 3, weights), (std::vector<double>{72, 81, 90}));
+}
+
+TEST(Transpose, WholeAndInTiles) {
+  EXPECT_EQ(transpose::transposed({1, 2, 3, 4, 5, 6}, 3), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  std::vector<float> two_tiles(16 * 32);
+  for (std::size_t i = 0; i < two_tiles.size(); ++i) two_tiles[i] = static_cast<float>(i);
+  const std::vector<float> result = transpose::tiles_transposed(two_tiles, 32);
+  EXPECT_EQ(result[1], 32);
+  EXPECT_EQ(result[2 * 32 + 16 + 5], 5 * 32 + 16 + 2);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];
   EXPECT_EQ(apps.size(), 72U);
   EXPECT_EQ(apps.size(), 68U);
+  EXPECT_EQ(apps.size(), 70U);
   for (const json& app : apps) {
     EXPECT_FALSE(app["kernels"].empty()) << app["name"];
     ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";

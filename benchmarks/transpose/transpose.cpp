@@ -1,0 +1,69 @@
+// transpose: host program of a matrix transposed, whole and in tiles.
+#include "benchmarks/transpose/transpose.hpp"
+
+#include "benchmarks/kernel_program.hpp"
+#include "embedded/transpose.ptx.hpp"
+
+namespace gpumux::benchmarks::transpose {
+namespace {
+
+class Transpose final : public KernelProgram {
+ public:
+  explicit Transpose(const Params& params)
+      : width_(params.get_multiple("width", kTile)),
+        height_(params.get_multiple("height", kTile)),
+        repeats_(params.get("repeats")) {
+    params.require_memory(std::uint64_t{3} * sizeof(float) * width_ * height_);
+  }
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override { return kernel("transpose_tiles"); }
+  [[nodiscard]] std::vector<runtime::AppInfo::KernelShape> shapes() const override {
+    return {shape(), kernel("transpose_coarse")};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    Random random(seed);
+    matrix_ = random_floats(random, std::size_t{width_} * height_, -1.0F, 1.0F);
+  }
+  void start(KernelRun& run) override {
+    const auto matrix = run.upload(matrix_);
+    const auto whole = run.allocate<float>(matrix_.size());
+    const auto tiles = run.allocate<float>(matrix_.size());
+    for (std::uint32_t i = 0; i < repeats_; ++i) run.launch(whole, matrix, width_, height_);
+    for (std::uint32_t i = 0; i < repeats_; ++i)
+      run.launch_as(kernel("transpose_coarse"), tiles, matrix, width_);
+    run.download(whole_, whole);
+    run.download(tiles_, tiles);
+  }
+  void check() override {
+    check_close("transpose: whole", whole_, transposed(matrix_, width_), Tolerance{});
+    check_close("transpose: tiles", tiles_, tiles_transposed(matrix_, width_), Tolerance{});
+  }
+
+ private:
+  [[nodiscard]] runtime::AppInfo::KernelShape kernel(const char* name) const {
+    return {name, {width_ / kTile, height_ / kTile}, {kTile, kTile}};
+  }
+
+  std::uint32_t width_;
+  std::uint32_t height_;
+  std::uint32_t repeats_;
+  std::vector<float> matrix_;
+  std::vector<float> whole_, tiles_;
+};
+
+const KernelApp kTranspose{
+    .name = "transpose",
+    .description =
+        "matrix transposed through shared memory, whole and tile by tile (transpose of the CUDA SDK)",
+    .params = {{"width", 512, 16, 8192, "columns, a multiple of 16"},
+               {"height", 512, 16, 8192, "rows, a multiple of 16"},
+               {"repeats", 4, 1, 1000, "launches of each kernel"}},
+    .ptx_file = "benchmarks/transpose/transpose.ptx",
+    .ptx_text = embedded::transpose_ptx,
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Transpose>(kTranspose);
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Transpose, struct Awatramani17>(
+    kTranspose.with("awatramani17/transpose", "transpose for awatramani17",
+                    {{"width", 1024}, {"height", 1024}, {"repeats", 1}}));
+
+}  // namespace
+}  // namespace gpumux::benchmarks::transpose

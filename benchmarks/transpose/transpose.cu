@@ -1,0 +1,25 @@
+// A matrix transposed by tiles in shared memory, and the same copies with the tiles left where they are. Source of the
+// algorithm: transpose of the CUDA SDK.
+
+constexpr int kTile = 16;
+
+// Rows of a tile are one word apart from a multiple of the banks, so that a column has no conflicts.
+extern "C" __global__ void transpose_tiles(float* result, const float* matrix, int width, int height) {
+  __shared__ float tile[kTile][kTile + 1];
+  const int x = blockIdx.x * kTile + threadIdx.x;
+  const int y = blockIdx.y * kTile + threadIdx.y;
+  tile[threadIdx.y][threadIdx.x] = matrix[y * width + x];
+  __syncthreads();
+  const int to_x = blockIdx.y * kTile + threadIdx.x;
+  const int to_y = blockIdx.x * kTile + threadIdx.y;
+  result[to_y * height + to_x] = tile[threadIdx.x][threadIdx.y];
+}
+
+// Each tile is transposed in itself.
+extern "C" __global__ void transpose_coarse(float* result, const float* matrix, int width) {
+  __shared__ float tile[kTile][kTile + 1];
+  const int at = (blockIdx.y * kTile + threadIdx.y) * width + blockIdx.x * kTile + threadIdx.x;
+  tile[threadIdx.y][threadIdx.x] = matrix[at];
+  __syncthreads();
+  result[at] = tile[threadIdx.x][threadIdx.y];
+}

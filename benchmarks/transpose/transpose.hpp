@@ -1,0 +1,32 @@
+// What the kernels of the application transpose do, on the CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpumux::benchmarks::transpose {
+
+inline constexpr std::uint32_t kTile = 16;  // of transpose.cu
+
+/// Of a matrix of `width` columns.
+[[nodiscard]] inline std::vector<float> transposed(const std::vector<float>& matrix, std::size_t width) {
+  const std::size_t height = matrix.size() / width;
+  std::vector<float> result(matrix.size());
+  for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t x = 0; x < width; ++x) result[x * height + y] = matrix[y * width + x];
+  return result;
+}
+
+/// Each tile transposed where it lies.
+[[nodiscard]] inline std::vector<float> tiles_transposed(const std::vector<float>& matrix,
+                                                         std::size_t width) {
+  std::vector<float> result(matrix.size());
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    const std::size_t x = i % width, y = i / width;
+    result[i] = matrix[(y - y % kTile + x % kTile) * width + x - x % kTile + y % kTile];
+  }
+  return result;
+}
+
+}  // namespace gpumux::benchmarks::transpose
