@@ -29,6 +29,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "gaussian:size=40",
                                              "heartwall:width=64,height=64,points=2,frames=2",
                                              "histo:samples=20000,bins=8192,blocks=5",
+                                             "histogram:bytes=20000,blocks=5",
                                              "hotspot:size=61,steps=5",
                                              "kmeans:points=1000,features=9",
                                              "lbm:nx=40,ny=9,nz=7",

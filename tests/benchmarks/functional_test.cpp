@@ -99,9 +99,12 @@ constexpr std::array<const char*, 7> kAwatramani17Cases = {"gaussian:size=2",
                                                            "srad:width=37,height=19,iterations=3",
                                                            "srad:width=300,height=220,iterations=1"};
 // Of the CUDA SDK.
-constexpr const char* kSdkCases[] = {"convsep:width=128,height=64", "convsep:width=256,height=128,repeats=2",
+constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
+                                     "convsep:width=256,height=128,repeats=2",
                                      "transpose:width=16,height=16,repeats=1",
-                                     "transpose:width=48,height=80"};
+                                     "transpose:width=48,height=80",
+                                     "histogram:bytes=4,blocks=1",
+                                     "histogram:bytes=50000,blocks=7"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

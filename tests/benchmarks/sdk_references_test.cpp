@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/convsep/convsep.hpp"
+#include "benchmarks/histogram/histogram.hpp"
 #include "benchmarks/transpose/transpose.hpp"
 
 namespace gpumux::benchmarks {
@@ -26,6 +27,13 @@ TEST(Transpose, WholeAndInTiles) {
   const std::vector<float> result = transpose::tiles_transposed(two_tiles, 32);
   EXPECT_EQ(result[1], 32);
   EXPECT_EQ(result[2 * 32 + 16 + 5], 5 * 32 + 16 + 2);
+}
+
+TEST(Histogram, CountsBytes) {
+  const std::vector<std::uint32_t> counts = histogram::reference({3, 255, 3, 0});
+  EXPECT_EQ(counts.size(), 256U);
+  EXPECT_EQ(counts[3], 2U);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), 4U);
 }
 
 }  // namespace
