@@ -104,7 +104,10 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "transpose:width=16,height=16,repeats=1",
                                      "transpose:width=48,height=80",
                                      "histogram:bytes=4,blocks=1",
-                                     "histogram:bytes=50000,blocks=7"};
+                                     "histogram:bytes=50000,blocks=7",
+                                     "dwt:bits=1",
+                                     "dwt:bits=7",
+                                     "dwt:bits=12"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/convsep/convsep.hpp"
+#include "benchmarks/dwt/dwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
 #include "benchmarks/transpose/transpose.hpp"
 
@@ -34,6 +35,13 @@ TEST(Histogram, CountsBytes) {
   EXPECT_EQ(counts.size(), 256U);
   EXPECT_EQ(counts[3], 2U);
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), 4U);
+}
+
+TEST(Dwt, TwoLevels) {
+  const dwt::Decomposition result = dwt::reference({4, 2, 5, 5});
+  const double expected[] = {8, -2, std::sqrt(2), 0};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(result.coefficients[i], expected[i], 1e-14) << i;
+  EXPECT_NEAR(result.scales[1], 2 * 8, 1e-14);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   EXPECT_EQ(apps.size(), 72U);
   EXPECT_EQ(apps.size(), 68U);
   EXPECT_EQ(apps.size(), 70U);
+  EXPECT_EQ(apps.size(), 74U);
   for (const json& app : apps) {
     EXPECT_FALSE(app["kernels"].empty()) << app["name"];
     ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";
