@@ -107,7 +107,9 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "histogram:bytes=50000,blocks=7",
                                      "dwt:bits=1",
                                      "dwt:bits=7",
-                                     "dwt:bits=12"};
+                                     "dwt:bits=12",
+                                     "montecarlo:options=1,paths=1",
+                                     "montecarlo:options=3,paths=1000"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

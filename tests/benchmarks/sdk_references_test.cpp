@@ -9,6 +9,7 @@
 #include "benchmarks/convsep/convsep.hpp"
 #include "benchmarks/dwt/dwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
+#include "benchmarks/montecarlo/montecarlo.hpp"
 #include "benchmarks/transpose/transpose.hpp"
 
 namespace gpumux::benchmarks {
@@ -42,6 +43,18 @@ TEST(Dwt, TwoLevels) {
   const double expected[] = {8, -2, std::sqrt(2), 0};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(result.coefficients[i], expected[i], 1e-14) << i;
   EXPECT_NEAR(result.scales[1], 2 * 8, 1e-14);
+}
+
+TEST(MonteCarlo, SumsOfPayoffs) {
+  const montecarlo::Sums now = montecarlo::reference(montecarlo::make_option(30, 20, 0), {1, -1});
+  EXPECT_EQ(now.payoffs, 20);
+  EXPECT_EQ(now.squares, 200);
+  EXPECT_EQ(now.payoffs_by_price, 60);
+  EXPECT_EQ(now.squares_by_price, 1200);
+  // Drift 0.055 and spread 0.1 a year: exp(0.155) and exp(-0.045) times the price, of which the second is
+  // below.
+  const montecarlo::Sums year = montecarlo::reference(montecarlo::make_option(30, 29, 1), {1, -1});
+  EXPECT_NEAR(year.payoffs, 30 * std::exp(0.155) - 29, 1e-5);
 }
 
 }  // namespace
