@@ -27,6 +27,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "convsep:width=256,height=64",
                                              "cutcp:regions_x=2,regions_y=2,regions_z=2",
                                              "gaussian:size=40",
+                                             "dct:width=64,height=32",
                                              "dwt:bits=12",
                                              "heartwall:width=64,height=64,points=2,frames=2",
                                              "histo:samples=20000,bins=8192,blocks=5",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/convsep/convsep.hpp"
+#include "benchmarks/dct/dct.hpp"
 #include "benchmarks/dwt/dwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
 #include "benchmarks/montecarlo/montecarlo.hpp"
@@ -55,6 +56,18 @@ TEST(MonteCarlo, SumsOfPayoffs) {
   // below.
   const montecarlo::Sums year = montecarlo::reference(montecarlo::make_option(30, 29, 1), {1, -1});
   EXPECT_NEAR(year.payoffs, 30 * std::exp(0.155) - 29, 1e-5);
+}
+
+TEST(Dct, AConstantSquareHasOneCoefficientAndRowsAreOrthonormal) {
+  const dct::Transform flat = dct::reference(std::vector<float>(64, 1.0F), 8);
+  EXPECT_NEAR(flat.coefficients[0], 8, 1e-14);
+  for (std::size_t i = 1; i < 64; ++i) EXPECT_NEAR(flat.coefficients[i], 0, 1e-14) << i;
+  EXPECT_EQ(flat.scales[63], 64);
+  const auto rows = dct::basis();
+  for (std::size_t a = 0; a < 8; ++a)
+    for (std::size_t b = 0; b < 8; ++b)
+      EXPECT_NEAR(std::inner_product(rows[a].begin(), rows[a].end(), rows[b].begin(), 0.0), a == b ? 1 : 0,
+                  1e-14);
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
                                                      {"count_bytes", {192, 1, 1}},
                                                      {"merge_counts", {256, 1, 1}},
                                                      {"haar_levels", {128, 1, 1}},
-                                                     {"price_options", {256, 1, 1}}};
+                                                     {"price_options", {256, 1, 1}},
+                                                     {"dct_8x8", {8, 4, 2}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
