@@ -36,6 +36,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "kmeans:points=1000,features=9",
                                              "lbm:nx=40,ny=9,nz=7",
                                              "lud:size=64",
+                                             "mergesort:bits=12",
                                              "montecarlo:options=4,paths=1000",
                                              "mri-gridding:size=16,samples=200",
                                              "mri-q:voxels=3072,samples=40",

@@ -111,7 +111,9 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "montecarlo:options=1,paths=1",
                                      "montecarlo:options=3,paths=1000",
                                      "dct:width=32,height=16,repeats=1",
-                                     "dct:width=96,height=48"};
+                                     "dct:width=96,height=48",
+                                     "mergesort:bits=10",
+                                     "mergesort:bits=13"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

@@ -10,6 +10,7 @@
 #include "benchmarks/dct/dct.hpp"
 #include "benchmarks/dwt/dwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
+#include "benchmarks/mergesort/mergesort.hpp"
 #include "benchmarks/montecarlo/montecarlo.hpp"
 #include "benchmarks/transpose/transpose.hpp"
 
@@ -68,6 +69,10 @@ TEST(Dct, AConstantSquareHasOneCoefficientAndRowsAreOrthonormal) {
     for (std::size_t b = 0; b < 8; ++b)
       EXPECT_NEAR(std::inner_product(rows[a].begin(), rows[a].end(), rows[b].begin(), 0.0), a == b ? 1 : 0,
                   1e-14);
+}
+
+TEST(MergeSort, EqualKeysKeepTheirOrder) {
+  EXPECT_EQ(mergesort::reference({3, 1, 3, 0}), (std::vector<std::uint32_t>{3, 1, 0, 2}));
 }
 
 }  // namespace

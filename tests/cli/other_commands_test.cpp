@@ -45,6 +45,7 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   EXPECT_EQ(apps.size(), 74U);
   EXPECT_EQ(apps.size(), 76U);
   EXPECT_EQ(apps.size(), 78U);
+  EXPECT_EQ(apps.size(), 80U);
   for (const json& app : apps) {
     EXPECT_FALSE(app["kernels"].empty()) << app["name"];
     ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";
