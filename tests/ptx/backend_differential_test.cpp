@@ -32,32 +32,6 @@ struct Outcome {
 /// Kernels whose code fixes the block: with another one their threads race for shared memory, or with another
 /// grid their blocks for the same elements.
 std::optional<Dim3> fixed_shape(const std::string& kernel) {
-  static const std::map<std::string, Dim3> shapes = {
-      {"lud_diagonal", {16, 1, 1}},    {"lud_perimeter", {32, 1, 1}},
-      {"lud_internal", {16, 16, 1}},   {"sgemm_nt", {16, 8, 1}},
-      {"align_tiles", {16, 1, 1}},     {"layerforward", {16, 16, 1}},
-      {"adjust_weights", {16, 16, 1}}, {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
-      {"dynproc", {256, 1, 1}},        {"calculate_temp", {16, 16, 1}},
-      {"track_points", {512, 1, 1}},   {"gradient_flow", {320, 1, 1}},
-      {"sort_block", {128, 1, 1}},     {"sort_tile", {256, 1, 1}},
-      {"scan_counts", {512, 1, 1}},    {"pair_histograms", {256, 1, 1}},
-      {"gather", {64, 1, 1}},          {"extract", {256, 1, 1}},
-      {"prepare", {256, 1, 1}},        {"reduce", {256, 1, 1}},
-      {"srad1", {256, 1, 1}},          {"srad2", {256, 1, 1}},
-      {"compress", {256, 1, 1}}};
-      {"gather", {64, 1, 1}},          {"convsep_rows", {16, 4, 1}},
-      {"convsep_columns", {16, 8, 1}}};
-      {"lud_diagonal", {16, 1, 1}},     {"lud_perimeter", {32, 1, 1}},
-      {"lud_internal", {16, 16, 1}},    {"sgemm_nt", {16, 8, 1}},
-      {"align_tiles", {16, 1, 1}},      {"layerforward", {16, 16, 1}},
-      {"adjust_weights", {16, 16, 1}},  {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
-      {"dynproc", {256, 1, 1}},         {"calculate_temp", {16, 16, 1}},
-      {"track_points", {512, 1, 1}},    {"gradient_flow", {320, 1, 1}},
-      {"sort_block", {128, 1, 1}},      {"sort_tile", {256, 1, 1}},
-      {"scan_counts", {512, 1, 1}},     {"pair_histograms", {256, 1, 1}},
-      {"gather", {64, 1, 1}},           {"convsep_rows", {16, 4, 1}},
-      {"convsep_columns", {16, 8, 1}},  {"transpose_tiles", {16, 16, 1}},
-      {"transpose_coarse", {16, 16, 1}}};
   static const std::map<std::string, Dim3> shapes = {{"lud_diagonal", {16, 1, 1}},
                                                      {"lud_perimeter", {32, 1, 1}},
                                                      {"lud_internal", {16, 16, 1}},
@@ -75,6 +49,12 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
                                                      {"scan_counts", {512, 1, 1}},
                                                      {"pair_histograms", {256, 1, 1}},
                                                      {"gather", {64, 1, 1}},
+                                                     {"extract", {256, 1, 1}},
+                                                     {"prepare", {256, 1, 1}},
+                                                     {"reduce", {256, 1, 1}},
+                                                     {"srad1", {256, 1, 1}},
+                                                     {"srad2", {256, 1, 1}},
+                                                     {"compress", {256, 1, 1}},
                                                      {"convsep_rows", {16, 4, 1}},
                                                      {"convsep_columns", {16, 8, 1}},
                                                      {"transpose_tiles", {16, 16, 1}},
