@@ -85,6 +85,8 @@ const std::map<std::string, Change>& changes() {
   static const Settings kRefresh = {"dram.REFI=1000", "dram.RFC=100"};
   static const Settings kWatermarks = {"dram.write_high_watermark=12", "dram.write_low_watermark=8"};
   static const char* const kLetters = "dramid@8;RRRR.RRRR.RBBB.BCCC.CCCS.SSSS";
+  static const Settings kLosesLines = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800"};
+  static const Settings kCcws = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800", "ccws.on=true"};
   static const Settings kManySmallBlocks = {"sm.max_blocks=16"};
   static const std::map<std::string, Change> kChanges = {
       {"code", {"ptx", {}}},
@@ -107,11 +109,11 @@ const std::map<std::string, Change>& changes() {
       {"sm.warp_scheduler", {"lrr", {}}},
       {"sm.ready_queue", {"1", {"sm.warp_scheduler=tlrr"}}},
       {"sm.warp_limit", {"2", {}}},
-      {"ccws.on", {"true", {"l1.size=2K"}}},
-      {"ccws.victim_tags", {"128", {"ccws.on=true", "l1.size=2K"}}},
-      {"ccws.victim_ways", {"1", {"ccws.on=true", "l1.size=2K"}}},
-      {"ccws.base_score", {"2000", {"ccws.on=true", "l1.size=2K"}}},
-      {"ccws.throttle", {"800", {"ccws.on=true", "l1.size=2K"}}},
+      {"ccws.on", {"true", kLosesLines}},
+      {"ccws.victim_tags", {"128", kCcws}},
+      {"ccws.victim_ways", {"1", kCcws}},
+      {"ccws.base_score", {"2000", kCcws}},
+      {"ccws.throttle", {"8", kCcws}},
       {"sm.register_banks", {"4", {}}},
       {"sm.collectors_per_scheduler", {"1", {"sm.register_banks=4"}}},
       {"sm.result_buses", {"1", {}}},

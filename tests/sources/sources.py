@@ -63,14 +63,17 @@ def main():
         expect("src/policy/mine.cpp", lambda old: '#include "policy/policy.hpp"\nregister_policy({});\n', set())
         expect("src/policy/smk.hpp", lambda old: old + code, {"smk_p.cpp", "smk_pw.cpp"})
         expect("src/policy/slicer.cpp", lambda old: old + code, {"ws.cpp", "ws_static.cpp"})
-        blocks, schemes = {"limit.cpp", "max.cpp"}, {"dmil.cpp", "mshr.cpp", "qbmi.cpp", "qbmi_dmil.cpp", "rbmi.cpp",
-                                                     "smil.cpp", "ucp.cpp"}
+        throttles = {"dyncta.cpp", "lcs.cpp", "perf_sat.cpp"}
+        blocks = throttles | {"limit.cpp", "max.cpp"}
+        schemes = {"dmil.cpp", "mshr.cpp", "qbmi.cpp", "qbmi_dmil.cpp", "rbmi.cpp", "smil.cpp", "ucp.cpp"}
         expect("src/policy/mechanism.hpp", lambda old: old + code, policies | {"simulator"})
         expect("src/policy/policy.hpp", lambda old: old + code, (policies - blocks) | {"simulator"})
         expect("src/policy/memory_scheme.cpp", lambda old: old + code, schemes | {"simulator"})
         expect("src/policy/memory_schemes/smil.cpp", lambda old: old + code, {"smil.cpp"})
         expect("src/policy/memory_schemes/settings.cpp", lambda old: old + code, schemes - {"mshr.cpp", "ucp.cpp"})
         expect("src/policy/block_schedulers/limit.cpp", lambda old: old + code, {"limit.cpp"})
+        expect("src/policy/block_schedulers/throttle.hpp", lambda old: old + code, throttles)
+        expect("src/policy/block_schedulers/saturation.cpp", lambda old: old + code, {"perf_sat.cpp"})
         expect("src/policy/block_schedulers/max.cpp", lambda old: old + code, {"max.cpp", "simulator"})
         expect("src/policy/block_schedulers/mine.cpp",
                lambda old: '#include "policy/block_scheduler.hpp"\nregister_block_scheduler({});\n', set())
