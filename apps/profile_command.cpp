@@ -50,7 +50,7 @@ int profile_command(Arguments args) {
   app.add_option("--set", set, "KEY=VALUE, a setting of the machine; repeatable")->allow_extra_args(false);
   app.add_option("--warps", warps,
                  "warp scheduler [the machine's]; " + arch::warp_scheduler_help() +
-                     "; swl:N: gto among the N oldest of an SM");
+                     "; ccws: gto, loads throttled by lost locality; swl:N: gto among the N oldest of an SM");
   app.add_option("--seed", seed, "of the inputs [1]");
   app.add_option("--cycles", cycles, fmt::format("core cycles of each run, at least 1000 [{}]", cycles));
   app.add_option("--threads", threads, "host threads; results never depend on them [1]")
