@@ -102,7 +102,7 @@ template <typename Order, bool kControl, typename Pipes>
   const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
   if (ready == 0) {
     if constexpr (kControl) {
-      if (ledger_ != nullptr) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
+      if (ledger_ != nullptr) note_rest(scheduler, index, ready, pipes);
     }
     next_try_[index] = kNever;
     scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
@@ -124,8 +124,8 @@ template <typename Order, bool kControl, typename Pipes>
     look(Unit::Uniform);
   next_try_[index] = std::max(retry, from);
   if constexpr (kControl) {
-    // Else it chooses anew before these cycles count.
-    if (ledger_ != nullptr && retry > from) note_turns(scheduler, index, ready, 0, SmLedger::kNobody, pipes);
+    // Else it chooses anew before any cycle counts.
+    if (ledger_ != nullptr && next_try_[index] > scheduler.since) note_rest(scheduler, index, ready, pipes);
   }
   const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
   scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
@@ -205,43 +205,62 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
   }
 }
 
+/// For the ledger: where cycles count of an application whose warps here are `mine`, all alive, while
+/// `issuer` issues. Of all warps, `ready` only wait for their turn and their unit, and `choice` for their
+/// turn alone.
 template <typename Pipes>
-void IssueStage::note_turns(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
-                            AppId issuer, const Pipes& pipes) {
+[[gnu::always_inline]] inline std::uint64_t* IssueStage::spent_by(const Scheduler& scheduler,
+                                                                  std::uint32_t index, AppId app,
+                                                                  WarpMask mine, WarpMask ready,
+                                                                  WarpMask choice, AppId issuer,
+                                                                  const Pipes& pipes) {
   using isa::Unit;
   SmLedger& ledger = *ledger_;
-  SmLedger::SchedulerView& view = ledger.schedulers[index];
-  const WarpMask alive = scheduler.alive();
-  const auto of_unit = [&](Unit unit) {
-    return scheduler.ready_unit[static_cast<std::size_t>(unit)] & ready;
-  };
-  ledger.for_apps([&](AppId app) {
-    SmLedger::Turn& turn = view.turns[app];
-    const WarpMask mine = view.warps[app];
-    if ((mine & alive) == 0) {
-      turn = ledger.absent();
-    } else if (app == issuer) {
-      turn = ledger.present(app);
-    } else if ((mine & choice) != 0) {
-      turn = ledger.lost(app, ledger.pair(app, issuer).issue_cycles);
-    } else if ((mine & ready) != 0) {
-      // The first kind of unit that one of them waits for and another application has taken.
-      const AppId head = pipes.has_room() ? app : pipes.head_app();
-      turn = (mine & of_unit(Unit::Memory)) != 0 ? ledger.memory(app) : ledger.present(app);
-      for (unsigned u = 0; u < isa::kUnits; ++u) {
-        const auto unit = static_cast<Unit>(u);
-        const AppId user = unit == Unit::Memory ? head : ledger.unit_user[units_.pool(unit, index)];
-        if (user == app || user == SmLedger::kNobody || (mine & of_unit(unit)) == 0) continue;
-        turn = ledger.lost(app, ledger.pair(app, user).unit_cycles);
-        break;
-      }
-    } else if ((mine & scheduler.waiting(Wait::Memory)) != 0) {
-      turn = ledger.memory(app);
-    } else {
-      const bool at_barriers = (mine & alive & ~scheduler.waiting(Wait::Sync)) == 0;
-      turn = at_barriers ? ledger.barrier(app) : ledger.present(app);
+  if (app == issuer) return ledger.present();
+  if ((mine & choice) != 0) return &ledger.pair(app, issuer).issue_cycles;
+  const WarpMask unserved = mine & ready;
+  if (unserved != 0) {
+    // The first kind of unit that one of them waits for and another application has taken.
+    for (unsigned u = 0; u < isa::kUnits; ++u) {
+      if ((unserved & scheduler.ready_unit[u]) == 0) continue;
+      const auto unit = static_cast<Unit>(u);
+      const AppId user = unit != Unit::Memory ? ledger.unit_user[units_.pool(unit, index)]
+                         : pipes.has_room()   ? app
+                                              : pipes.head_app();
+      if (user != app && user != SmLedger::kNobody) return &ledger.pair(app, user).unit_cycles;
     }
+    const bool wants_memory = (unserved & scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)]) != 0;
+    return wants_memory ? ledger.memory(app) : ledger.present();
+  }
+  if ((mine & scheduler.waiting(Wait::Memory)) != 0) return ledger.memory(app);
+  return (mine & ~scheduler.waiting(Wait::Sync)) == 0 ? ledger.barrier(app) : ledger.present();
+}
+
+template <typename Pipes>
+void IssueStage::note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready,
+                           const Pipes& pipes) {
+  SmLedger::SchedulerView& view = ledger_->schedulers[index];
+  const WarpMask alive = scheduler.alive();
+  view.resident = 0;
+  ledger_->for_apps([&](AppId app) {
+    const WarpMask mine = view.warps[app] & alive;
+    if (mine == 0) return;
+    view.resident |= std::uint32_t{1} << app;
+    view.spent[app] = spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes);
   });
+}
+
+template <typename Pipes>
+void IssueStage::note_issue(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
+                            AppId issuer, isa::Unit unit, const Pipes& pipes) {
+  SmLedger::SchedulerView& view = ledger_->schedulers[index];
+  const WarpMask alive = scheduler.alive();
+  ledger_->for_apps([&](AppId app) {
+    const WarpMask mine = view.warps[app] & alive;
+    if (mine == 0) return;
+    ledger_->count(app, spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes), interval_);
+  });
+  ledger_->unit_user[units_.pool(unit, index)] = issuer;
 }
 
 template <typename Order, bool kControl, typename Pipes>
@@ -270,9 +289,8 @@ template <typename Order, bool kControl, typename Pipes>
     const Warp& warp = table_.warp(slot_of(index, local));
     const HotKernel& kernel = kernels_[warp.kernel];
     if (ledger_ != nullptr) {
-      note_turns(scheduler, index, ready_now, choice, kernel.app, pipes);
-      ledger_->count(index, interval_);
-      ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = kernel.app;
+      const isa::Unit unit = kernel.table[warp.next->pc].unit;
+      note_issue(scheduler, index, ready_now, choice, kernel.app, unit, pipes);
     }
     memory_.forget(index, local, kernel.app);
   } else {

@@ -278,11 +278,18 @@ class IssueStage {
     const Cycle since = schedulers_[scheduler].since;
     if (until > since) ledger_->count(scheduler, until - since);
   }
-  /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their turn and
-  /// their unit, and `choice` for their turn alone. `issuer`: whose turn it is.
   template <typename Pipes>
-  void note_turns(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
-                  AppId issuer, const Pipes& pipes);
+  [[nodiscard]] std::uint64_t* spent_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
+                                        WarpMask mine, WarpMask ready, WarpMask choice, AppId issuer,
+                                        const Pipes& pipes);
+  /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their unit.
+  template <typename Pipes>
+  void note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, const Pipes& pipes);
+  /// For the ledger: what they do while one of `issuer` takes this turn and a unit; `ready` only wait for
+  /// both, and `choice` for their turn alone.
+  template <typename Pipes>
+  void note_issue(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
+                  AppId issuer, isa::Unit unit, const Pipes& pipes);
 
   static constexpr unsigned kUsualUnits = isa::kUnits - 1;
   static_assert(static_cast<unsigned>(isa::Unit::Uniform) == kUsualUnits);

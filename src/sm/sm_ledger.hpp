@@ -24,20 +24,14 @@ struct SmLedger {
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> pairs{};  // by victim and culprit
 
   // --- issue ----------------------------------------------------------------------------------------
-  /// Where cycles of a scheduler count that are not counted yet, of an application.
-  struct Turn {
-    std::uint64_t* resident;  // it has warps here
-    std::uint64_t* spent;     // lost, or a wait for memory
-  };
   struct SchedulerView {
     std::array<WarpMask, kMaxApps> warps{};  // whose a warp's number was last
-    std::array<Turn, kMaxApps> turns;
+    // Where its cycles count that are not counted yet:
+    std::uint32_t resident = 0;                    // applications with warps here, as bits
+    std::array<std::uint64_t*, kMaxApps> spent{};  // of a resident one: what it does
   };
   /// Of an L1 of so many sets and ways.
-  SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) {
-    unit_user.fill(kNobody);
-    for (std::uint32_t scheduler = 0; scheduler < schedulers.size(); ++scheduler) nobody(scheduler);
-  }
+  SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) { unit_user.fill(kNobody); }
   SmLedger(const SmLedger&) = delete;
   SmLedger& operator=(const SmLedger&) = delete;
   std::array<AppId, ExecUnits::kPools> unit_user;  // by pool: who took one of its units last
@@ -58,26 +52,21 @@ struct SmLedger {
   }
   /// Counts cycles of the scheduler, which were as last said.
   void count(std::uint32_t scheduler, Cycle cycles) {
-    for_apps([&](AppId app) {
-      const Turn turn = schedulers[scheduler].turns[app];
-      *turn.resident += cycles;
-      *turn.spent += cycles;
-    });
+    const SchedulerView& view = schedulers[scheduler];
+    for (std::uint32_t left = view.resident; left != 0; left &= left - 1)
+      count(static_cast<AppId>(std::countr_zero(left)), view.spent[std::countr_zero(left)], cycles);
   }
-  /// What the application's warps on a scheduler do from now on: nothing, for there are none; something of no
-  /// concern here; wait for memory; or wait while another has its turn or a unit (a counter of pair()).
-  [[nodiscard]] Turn absent() { return {&rest_, &rest_}; }
-  [[nodiscard]] Turn present(AppId app) { return {&apps[app].resident_scheduler_cycles, &rest_}; }
-  [[nodiscard]] Turn memory(AppId app) {
-    return {&apps[app].resident_scheduler_cycles, &apps[app].memory_scheduler_cycles};
+  /// Counts cycles of one scheduler for an application that has warps there.
+  void count(AppId app, std::uint64_t* spent, Cycle cycles) {
+    apps[app].resident_scheduler_cycles += cycles;
+    *spent += cycles;
   }
-  [[nodiscard]] Turn barrier(AppId app) {
-    return {&apps[app].resident_scheduler_cycles, &apps[app].barrier_scheduler_cycles};
-  }
-  [[nodiscard]] Turn lost(AppId app, std::uint64_t& counter) {
-    return {&apps[app].resident_scheduler_cycles, &counter};
-  }
-  void nobody(std::uint32_t scheduler) { schedulers[scheduler].turns.fill(absent()); }
+  // What the warps of an application on a scheduler do: something of no concern here; wait for memory or at
+  // barriers; or wait while another has its turn or a unit (a counter of pair()).
+  [[nodiscard]] std::uint64_t* present() { return &rest_; }
+  [[nodiscard]] std::uint64_t* memory(AppId app) { return &apps[app].memory_scheduler_cycles; }
+  [[nodiscard]] std::uint64_t* barrier(AppId app) { return &apps[app].barrier_scheduler_cycles; }
+  void nobody(std::uint32_t scheduler) { schedulers[scheduler].resident = 0; }
 
   // --- load/store unit and network --------------------------------------------------------------------
   ledger::ShadowTags l1;

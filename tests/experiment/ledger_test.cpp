@@ -81,6 +81,15 @@ TEST(Ledger, IsEmptyOfOneAlone) {
   }
 }
 
+TEST(Ledger, OneAloneWaitsForMemoryWheneverItsSchedulersDo) {
+  for (const char* app : {kCompute, kMemory, "bfs:nodes=4000"}) {
+    const RunResult result = simulate(spec_of({app}, "leftover"));
+    EXPECT_EQ(result.ledger[0].memory_scheduler_cycles,
+              result.schedulers.scoreboard_memory + result.schedulers.pipeline_memory)
+        << app;
+  }
+}
+
 TEST(Ledger, OfInstancesIsEmpty) {
   RunSpec spec = spec_of({kCompute, kMemory}, "mig:4/3", "v100");
   spec.machine = arch::load_machine("v100", {"sms=14"});
