@@ -28,9 +28,9 @@ TEST_F(Cli, SaysItsVersionAndHelp) {
 
 TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json machines = json::parse(gpumux({"list", "machines", "--json"}).out)["machines"];
-  EXPECT_EQ(machines.size(), 11U);
-  EXPECT_EQ(machines[4]["name"], "dai18-maxwell");
-  EXPECT_EQ(machines[4]["l2_bytes"], 2 << 20);
+  EXPECT_EQ(machines.size(), 12U);
+  EXPECT_EQ(machines[5]["name"], "dai18-maxwell");
+  EXPECT_EQ(machines[5]["l2_bytes"], 2 << 20);
   const json policies = json::parse(gpumux({"list", "policies", "--json"}).out)["policies"];
   std::vector<std::string> names;
   for (const json& p : policies) names.push_back(p["name"]);

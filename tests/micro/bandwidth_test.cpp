@@ -129,7 +129,9 @@ TEST_P(DramRate, RandomLinesAreBoundByActivations) {
   const double per_line = std::max(static_cast<double>(d().RRD), line_clocks());
   const double clocks = static_cast<double>(outcome.end) / 20'000;
   EXPECT_GE(clocks, per_line * 0.99);
-  EXPECT_LE(clocks, per_line * 1.1);
+  // Where nearly all banks have to be in their row cycles at once, random lines do not keep them all busy.
+  const double banks_at_once = static_cast<double>(d().RC) / per_line;
+  EXPECT_LE(clocks, per_line * (banks_at_once > 0.75 * d().banks ? 1.15 : 1.1));
 }
 
 TEST_P(DramRate, MixesPayForEveryTurnOfTheBus) {
