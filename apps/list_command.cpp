@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 #include "reproduce/library.hpp"
@@ -68,15 +69,19 @@ ordered_json memory_schemes_json() {
   return list;
 }
 
-ordered_json block_schedulers_json() {
+template <typename Info>
+ordered_json level_json(const std::vector<Info>& infos) {
   ordered_json list = ordered_json::array();
-  for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
+  for (const Info& info : infos)
     list.push_back({{"name", info.name},
                     {"description", info.description},
                     {"argument", info.argument},
                     {"example", info.example}});
   return list;
 }
+
+ordered_json block_schedulers_json() { return level_json(policy::block_schedulers()); }
+ordered_json core_controls_json() { return level_json(policy::core_controls()); }
 
 /// Null when it was not measured.
 ordered_json usual_run_json(const std::string& app) {
@@ -172,15 +177,20 @@ void print_levels() {
   fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
              arch::warps_choices());
   fmt::print("{:<12} ,blocks=SCHEDULER, how thread blocks are dispatched to SMs,\n", "");
+  fmt::print("{:<12} ,cores=CONTROL, how many SMs serve: all, or\n", "");
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
-  for (const ordered_json& s : block_schedulers_json()) {
-    const auto argument = s["argument"].get<std::string>();
-    const auto example = s["example"].get<std::string>();
-    fmt::print("  {:<12} {}\n", s["name"].get<std::string>() + (example.empty() ? "" : ":" + example),
-               s["description"].get<std::string>());
-    if (!argument.empty()) fmt::print("  {:<12}   {}\n", "", argument);
-  }
+  const auto print_level = [](const char* level, const ordered_json& list) {
+    for (const ordered_json& s : list) {
+      const auto argument = s["argument"].get<std::string>();
+      const auto example = s["example"].get<std::string>();
+      const std::string name = s["name"].get<std::string>() + (example.empty() ? "" : ":" + example);
+      fmt::print("  {:<12} {}\n", fmt::format("{}={}", level, name), s["description"].get<std::string>());
+      if (!argument.empty()) fmt::print("  {:<12}   {}\n", "", argument);
+    }
+  };
+  print_level("blocks", block_schedulers_json());
+  print_level("cores", core_controls_json());
   for (const ordered_json& s : memory_schemes_json()) {
     fmt::print("  {:<12} {}\n", s["name"].get<std::string>(), s["description"].get<std::string>());
     for (const auto& [key, description] : s["settings"].items())
@@ -280,6 +290,7 @@ int list_command(const Arguments& args) {
     if (what == "policies") {
       document["memory_schemes"] = memory_schemes_json();
       document["block_schedulers"] = block_schedulers_json();
+      document["core_controls"] = core_controls_json();
       document["warp_schedulers"] = arch::warp_scheduler_names();
     }
     fmt::print("{}\n", document.dump(2));

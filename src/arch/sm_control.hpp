@@ -47,6 +47,7 @@ struct ContextMove {
 /// - counters: of the kernel on the SM; scheduler_counters: of all kernels on the SM together.
 /// - blocks: those that are resident, the oldest first.
 /// - memory_client: memory instructions in flight, limits and quotas, while a memory scheme is on.
+/// - memory_in_flight: memory instructions of resident blocks that are not performed, stores included.
 #define GPUMUX_SM_PROBES(PROBE)                                               \
   PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))        \
   PROBE(std::uint32_t, block_limit, (KernelSlot kernel), (kernel))            \
@@ -56,7 +57,8 @@ struct ContextMove {
   PROBE(const arch::KernelCounters&, counters, (KernelSlot kernel), (kernel)) \
   PROBE(arch::SchedulerCounters, scheduler_counters, (), ())                  \
   PROBE(std::vector<arch::ResidentBlock>, blocks, (), ())                     \
-  PROBE(arch::MemoryClient, memory_client, (AppId app), (app))
+  PROBE(arch::MemoryClient, memory_client, (AppId app), (app))                \
+  PROBE(std::uint32_t, memory_in_flight, (), ())
 
 /// KNOB(name, parameters, arguments). A knob is a line here and the definition of sm::Sm::NAME in the file of
 /// its mechanism: the declarations of the SM and of doubles in tests come from this list.

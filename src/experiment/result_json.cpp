@@ -144,6 +144,7 @@ ordered_json kernels_json(const RunResult& result, AppId app) {
          {"blocks_per_sm", kernel.max_blocks_per_sm},
          {"switch_cycles", kernel.switch_cycles},
          {"launches", kernel.launches},
+         {"cycles", kernel.cycles},
          {"blocks", kernel.blocks},
          {"mean_block_cycles", share(static_cast<double>(kernel.block_cycles), blocks)},
          {"mean_block_instructions", share(static_cast<double>(kernel.block_instructions), blocks)}});
@@ -191,6 +192,7 @@ void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelRe
     kernel.switch_cycles = entry.at("switch_cycles").get<double>();
     kernel.launches = entry.at("launches").get<std::uint64_t>();
     kernel.blocks = entry.at("blocks").get<std::uint64_t>();
+    kernel.cycles = entry.value("cycles", Cycle{0});
     const auto all = [&](const char* mean) {
       const double each = kernel.blocks == 0 ? 0 : entry.at(mean).get<double>();
       return static_cast<std::uint64_t>(std::llround(each * static_cast<double>(kernel.blocks)));

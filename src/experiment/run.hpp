@@ -120,6 +120,7 @@ struct KernelResult {
   std::uint64_t blocks = 0;              // that have come to their ends,
   std::uint64_t block_cycles = 0;        // cycles that these were on SMs,
   std::uint64_t block_instructions = 0;  // and warp instructions that they have issued
+  Cycle cycles = 0;                      // from first blocks of launches to the ends of their last
 };
 
 struct RunResult {

@@ -10,6 +10,7 @@
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/preemption/cost.hpp"
 #include "runtime/context.hpp"
@@ -161,7 +162,7 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   for (const isa::Unit unit : {isa::Unit::Sp, isa::Unit::Int, isa::Unit::Dp, isa::Unit::Sfu}) {
     units += config.units[static_cast<std::size_t>(unit)].count;
   }
-  result.powered_sm_cycles = result.cycles * config.sms;
+  result.powered_sm_cycles = gpu.powered_sm_cycles();
   result.energy =
       energy(config, gpu.counter_table(result.apps.size()), result.cycles, result.powered_sm_cycles);
   if (result.cycles > 0) {
@@ -254,6 +255,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .memory = memory,
                     .ledger = spec.ledger,
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
+                    .cores = policy::create_core_control(spec.policy.cores),
                     .observers = spec.observers,
                     .instances = std::move(instances)});
   Programs programs(spec, gpu);
@@ -286,12 +288,12 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
     result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
   gpu.end_run();
-  for (const auto& [app, name, resources, most, idempotent, launches, blocks, cycles, instructions] :
-       gpu.recorder().kernel_totals()) {
+  for (const auto& [app, name, resources, most, idempotent, launches, blocks, block_cycles, instructions,
+                    cycles] : gpu.recorder().kernel_totals()) {
     const double switch_cycles =
         policy::context_cycles(config, policy::context_bytes(config.sm, resources) * most);
-    result.kernels.push_back(
-        {app, name, resources, most, switch_cycles, idempotent, launches, blocks, cycles, instructions});
+    result.kernels.push_back({app, name, resources, most, switch_cycles, idempotent, launches, blocks,
+                              block_cycles, instructions, cycles});
   }
   result.series = gpu.recorder().series();
   result.policy_report = gpu.report();

@@ -2,6 +2,7 @@
 
 #include "embedded/sources.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 
@@ -25,6 +26,11 @@ std::string_view policy_sources(std::string_view policy) {
 std::string_view block_scheduler_sources(std::string_view text) {
   const policy::BlockSchedulerInfo& info = policy::block_scheduler(text);
   return info.name == policy::kUsualBlockScheduler ? std::string_view{} : sources_of(info.file);
+}
+
+std::string_view core_control_sources(std::string_view text) {
+  const policy::CoreControlInfo* info = policy::core_control(text);
+  return info == nullptr ? std::string_view{} : sources_of(info->file);
 }
 
 std::string_view memory_scheme_sources(const std::string& name) {

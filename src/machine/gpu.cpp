@@ -27,8 +27,8 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
       parts_(config_, options.instances, options.threads, options.no_skip),
       work_(config_, parts_, std::move(options.instances)),
-      mechanisms_(*this, std::move(policy), or_usual(std::move(options.blocks)), options.memory,
-                  with(recorder_, std::move(options.observers)), parts_.windows().length),
+      mechanisms_(*this, std::move(policy), std::move(options.cores), or_usual(std::move(options.blocks)),
+                  options.memory, with(recorder_, std::move(options.observers)), parts_.windows().length),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {
@@ -118,7 +118,9 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now(), work_.wait_report()));
   }
-  const Cycle to = std::min(meeting, next == kNever ? kNever : parts_.windows().of(next));
+  // A mechanism may have asked for an alarm since the meeting was fixed.
+  const Cycle moment = parts_.windows().from(mechanisms_.next_moment(now()));
+  const Cycle to = std::min({meeting, moment, next == kNever ? kNever : parts_.windows().of(next)});
   if (to == kNever || to <= now()) return;
   // In the window that is skipped. What cannot go on then, cannot before something happens.
   parts_.refill_streams();
@@ -207,6 +209,11 @@ arch::PartitionCounters Gpu::partition_counters() const {
   arch::PartitionCounters sum;
   for (std::uint32_t i = 0; i < parts_.partitions(); ++i) sum.add(parts_.partition(i).counters());
   return sum;
+}
+
+void Gpu::set_duty(SmId sm, policy::SmDuty duty) {
+  expect_meeting();
+  work_.set_duty(sm, duty);
 }
 
 void Gpu::set_alarm(Cycle) { throw InternalError("an alarm of nobody"); }

@@ -39,6 +39,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     bool ledger = false;  // of who waits for whom
     /// The usual one if there is none.
     std::unique_ptr<policy::BlockScheduler> blocks;
+    std::unique_ptr<policy::CoreControl> cores;  // none: all SMs serve
     std::vector<std::shared_ptr<policy::Observer>> observers;
     /// By application; empty: all share the machine.
     std::vector<arch::Instance> instances;
@@ -74,6 +75,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// After the last advance(), once: observers take what is left.
   void end_run();
   [[nodiscard]] const Recorder& recorder() const { return *recorder_; }
+  /// Cycles so far in which SMs had power: the sum over them.
+  [[nodiscard]] std::uint64_t powered_sm_cycles() const { return work_.powered_sm_cycles(); }
   /// After the last advance(): what the mechanisms say of the run.
   [[nodiscard]] policy::Report report() const { return mechanisms_.report(); }
 
@@ -108,6 +111,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order) override {
     work_.set_dispatch_order(order);
   }
+  void set_duty(SmId sm, policy::SmDuty duty) override;
   /// Only what has a seat among the mechanisms has an alarm.
   void set_alarm(Cycle) override;
 

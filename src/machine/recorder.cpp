@@ -24,7 +24,7 @@ void Recorder::sample(const policy::Probes& probes) {
 
 void Recorder::run_ended(const policy::Probes& probes) {
   if (series_.interval != 0 && series_.end < probes.now()) sample(probes);
-  for (const policy::RunningKernel& kernel : probes.kernels()) add(kernel);
+  for (const policy::RunningKernel& kernel : probes.kernels()) add(kernel, probes.now());
   check_length();
 }
 
@@ -74,6 +74,7 @@ void Recorder::kernel_arrived(const policy::View&, const policy::RunningKernel& 
     of = totals_.insert(
         of, {kernel.app, kernel.name, kernel.resources, kernel.max_blocks_per_sm, kernel.idempotent});
   ++of->launches;
+  last_end_[kernel.slot] = 0;
   if (!options_.timeline) return;
   GPUMUX_CHECK(kernel.arrival == timeline_.kernels.size());
   timeline_.kernels.push_back({kernel.name, kernel.app, launch.stream, launch.grid, launch.block,
@@ -105,14 +106,14 @@ void Recorder::block_left(const policy::View&, const policy::RunningKernel&, con
 
 void Recorder::kernel_ended(const policy::View&, const policy::RunningKernel& kernel) {
   check_length();
-  add(kernel);
+  add(kernel, last_end_[kernel.slot]);
   if (!options_.timeline) return;
   // One that was killed has blocks that did not come to their end.
   Cycle& end = timeline_.kernels[kernel.arrival].end;
   if (end == kNever) end = std::max(launched_[kernel.arrival].last_end, kernel.arrival_cycle);
 }
 
-void Recorder::add(const policy::RunningKernel& kernel) {
+void Recorder::add(const policy::RunningKernel& kernel, Cycle end) {
   const auto of = std::find_if(totals_.begin(), totals_.end(), [&](const KernelTotals& totals) {
     return totals.app == kernel.app && totals.name == kernel.name;
   });
@@ -120,10 +121,12 @@ void Recorder::add(const policy::RunningKernel& kernel) {
   of->blocks += kernel.whole_blocks;
   of->block_cycles += kernel.done_cycles;
   of->block_instructions += kernel.done_instructions;
+  if (kernel.first_block_cycle < end) of->cycles += end - kernel.first_block_cycle;
 }
 
 void Recorder::block_ended(const policy::View& view, const policy::RunningKernel& kernel,
                            const policy::BlockPlace& place, Cycle end) {
+  last_end_[kernel.slot] = std::max(last_end_[kernel.slot], end);
   if (!options_.timeline) return;
   block_left(view, kernel, place, end);
   Launched& launched = launched_[kernel.arrival];

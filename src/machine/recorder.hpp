@@ -2,6 +2,7 @@
 // and blocks began and ended.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,7 +42,8 @@ class Recorder final : public policy::Observer {
   /// The last interval may be a short one.
   void run_ended(const policy::Probes& probes) override;
 
-  /// Of all launches of one kernel: blocks that are done, and the cycles that they were on SMs.
+  /// Of all launches of one kernel: blocks that are done, the cycles that they were on SMs, and those from
+  /// each launch's first block to its last one's end (of one that runs on: to the run's end).
   struct KernelTotals {
     AppId app = 0;
     std::string name;
@@ -50,6 +52,7 @@ class Recorder final : public policy::Observer {
     std::optional<bool> idempotent;  // where it was asked (Needs::idempotence)
     std::uint64_t launches = 0;      // that have arrived
     std::uint64_t blocks = 0, block_cycles = 0, block_instructions = 0;
+    Cycle cycles = 0;
   };
   /// In the order in which each was first launched.
   [[nodiscard]] const std::vector<KernelTotals>& kernel_totals() const { return totals_; }
@@ -78,7 +81,8 @@ class Recorder final : public policy::Observer {
   };
   std::vector<Launched> launched_;  // by kernel
   std::vector<KernelTotals> totals_;
-  void add(const policy::RunningKernel& kernel);
+  void add(const policy::RunningKernel& kernel, Cycle end);
+  std::array<Cycle, arch::kMaxKernelSlots> last_end_{};  // by slot: of its kernel's blocks
   struct StallsOfSm {
     std::uint64_t total = 0;      // at the end of the last interval
     std::size_t last = kNoStall;  // its last one

@@ -17,8 +17,10 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
       instances_(std::move(instances)),
       next_sm_(instances_.size(), 0),
       slots_(arch::kMaxKernelSlots),
-      free_places_(config.sms, config.sm.max_blocks >= 64 ? ~std::uint64_t{0}
-                                                          : (std::uint64_t{1} << config.sm.max_blocks) - 1),
+      all_places_(config.sm.max_blocks >= 64 ? ~std::uint64_t{0}
+                                             : (std::uint64_t{1} << config.sm.max_blocks) - 1),
+      free_places_(config.sms, all_places_),
+      duties_(config.sms),
       blocks_(std::size_t{config.sms} * config.sm.max_blocks),
       folded_(kMaxApps),
       folded_stalls_(config.sms, 0) {
@@ -41,6 +43,20 @@ void WorkDistributor::copied_to_device(AppId app, Address to, std::uint64_t byte
 
 void WorkDistributor::set_dispatch_order(const std::vector<arch::KernelSlot>& order) {
   dispatch_order_ = order;
+  look_again();
+}
+
+void WorkDistributor::set_duty(SmId sm, policy::SmDuty duty) {
+  Duty& of = duties_[sm];
+  if (of.duty == duty) return;
+  of.duty = duty;
+  if (duty == policy::SmDuty::Gated) {
+    if (!holds_blocks(sm)) of.gated_since = parts_.now();
+  } else if (of.gated_since != kNever) {
+    gated_cycles_ += parts_.now() - of.gated_since;
+    of.gated_since = kNever;
+    parts_.sm(sm).flush_l1();
+  }
   look_again();
 }
 
@@ -193,6 +209,7 @@ bool WorkDistributor::dispatch_within(std::size_t instance, Cycle start, Mechani
 }
 
 bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) {
+  if (duties_[id].duty != policy::SmDuty::Serves) return false;
   // With room for a block that waits, it would not have gone ahead.
   if (parts_.is_ahead(id)) return false;
   const sm::Sm& sm = parts_.sm(id);
@@ -279,6 +296,7 @@ bool WorkDistributor::collect(bool ends_now, Mechanisms& mechanisms) {
 bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& mechanisms) {
   const policy::BlockPlace place = place_of(blocks_[block.residency].place);
   free_places_[sm] |= std::uint64_t{1} << place.slot;
+  if (duties_[sm].duty == policy::SmDuty::Gated && !holds_blocks(sm)) duties_[sm].gated_since = block.time;
   look_again();
   RunningKernel& kernel = running(block.kernel);
   const bool lost = block.left != sm::Left::Ended;
@@ -401,6 +419,13 @@ std::uint64_t WorkDistributor::lsu_stalls(std::uint32_t sm) const {
       stalls += parts_.sm(sm).counters(static_cast<arch::KernelSlot>(id)).lsu_stall_cycles;
   }
   return stalls;
+}
+
+std::uint64_t WorkDistributor::powered_sm_cycles() const {
+  std::uint64_t gated = gated_cycles_;
+  for (const Duty& of : duties_)
+    if (of.gated_since < parts_.now()) gated += parts_.now() - of.gated_since;
+  return parts_.now() * duties_.size() - gated;
 }
 
 // --- reports ------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ class WorkDistributor {
               std::unique_ptr<workload::KernelSource> kernel);
   void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
+  /// All parts have come to now().
+  void set_duty(SmId sm, policy::SmDuty duty);
   /// Blocks keep what they need to begin anew.
   void keep_records() { keeps_records_ = true; }
   /// Something has changed that may let an SM take a block.
@@ -83,6 +85,8 @@ class WorkDistributor {
   /// Of all kernels of the application so far.
   [[nodiscard]] arch::KernelCounters app_counters(AppId app) const;
   [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const;
+  /// Cycles before now() in which SMs had power: the sum over them.
+  [[nodiscard]] std::uint64_t powered_sm_cycles() const;
 
   // --- for reports --------------------------------------------------------------------------------------
   /// Throws SimulationFault for a kernel that runs longer than runtime.max_kernel_cycles at cycle `now`.
@@ -123,6 +127,12 @@ class WorkDistributor {
     std::unique_ptr<sm::BlockContext> context;  // of one that was stopped
   };
 
+  /// Whether an SM takes blocks.
+  struct Duty {
+    policy::SmDuty duty = policy::SmDuty::Serves;
+    Cycle gated_since = kNever;  // kNever: it has power
+  };
+  [[nodiscard]] bool holds_blocks(SmId sm) const { return free_places_[sm] != all_places_; }
   [[nodiscard]] std::size_t free_slot() const;
   void admit(Submitted submitted, Mechanisms& mechanisms);
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
@@ -151,7 +161,10 @@ class WorkDistributor {
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
   std::vector<arch::KernelSlot> dispatch_order_;
+  std::uint64_t all_places_;                // of an SM
   std::vector<std::uint64_t> free_places_;  // [sm] mask of free block places
+  std::vector<Duty> duties_;                // by SM
+  std::uint64_t gated_cycles_ = 0;          // of SMs that have power again
   /// [residency] A block that begins has its place's number. With those that wait there may be more than
   /// places.
   std::vector<Block> blocks_;

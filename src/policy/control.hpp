@@ -86,6 +86,10 @@ inline arch::CounterTable Probes::counter_table(std::size_t applications) const 
   return table;
 }
 
+/// Whether an SM takes thread blocks. Closed: it gets no new one; gated: likewise, and its power is gated
+/// from the end of its last block on. When it serves again its L1 is empty.
+enum class SmDuty : std::uint8_t { Serves, Closed, Gated };
+
 class Control : public Probes {
  public:
   using Probes::sm;
@@ -94,6 +98,8 @@ class Control : public Probes {
   /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
   /// gets no block. Starts empty.
   virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
+  /// All SMs serve at first.
+  virtual void set_duty(SmId /*sm*/, SmDuty) {}
   /// The caller's alarm() is called at the first moment between windows that is not before `cycle`; a later
   /// call replaces an earlier one. kNever: it is not.
   virtual void set_alarm(Cycle cycle) = 0;
@@ -136,6 +142,7 @@ class ForwardingControl : public Control {
   void set_dispatch_order(const std::vector<KernelSlot>& order) override {
     inside_.set_dispatch_order(order);
   }
+  void set_duty(SmId sm, SmDuty duty) override { inside_.set_duty(sm, duty); }
   void set_alarm(Cycle cycle) override { inside_.set_alarm(cycle); }
 
  private:

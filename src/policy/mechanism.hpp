@@ -70,7 +70,7 @@ struct Report {
 };
 
 /// Of several mechanisms, each is called at every moment, in this order: memory scheme,
-/// policy, block scheduler.
+/// policy, core control, block scheduler.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;

@@ -17,6 +17,9 @@ class Mps final : public Policy {
  public:
   explicit Mps(std::vector<std::uint32_t> percent) : percent_(std::move(percent)) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override {
+    return percent_.empty() ? "" : "gives SMs to applications";
+  }
   void check(const arch::MachineConfig& config, std::size_t apps) const override {
     if (!percent_.empty() && percent_.size() != apps)
       throw UserError(fmt::format("policy mps: shares= has {} percentages, and there are {} applications",

@@ -23,6 +23,8 @@ class Policy : public Mechanism {
  public:
   /// Throws UserError when the settings are impossible for so many applications on the machine.
   virtual void check(const arch::MachineConfig&, std::size_t) const {}
+  /// Why it needs all SMs throughout; empty: it shares those that serve (cores=), whichever they are.
+  [[nodiscard]] virtual std::string_view needs_all_sms() const { return {}; }
   /// Parts of the machine that the applications have for themselves, by AppId; empty: they share it. For a
   /// choice that check() has let through.
   [[nodiscard]] virtual std::vector<arch::Instance> instances(const arch::MachineConfig&, std::size_t) const {
@@ -66,6 +68,7 @@ struct PolicyChoice {
   Settings memory_settings;
   std::string warps;   // warp scheduler, empty: the machine's
   std::string blocks;  // block scheduler, empty: the usual one
+  std::string cores;   // core control, empty: all SMs serve
 };
 /// Meant where levels alone are given, as in "blocks=limit:4".
 inline constexpr std::string_view kUsualPolicy = "leftover";

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 
@@ -54,7 +55,7 @@ bool is_setting(const PolicyInfo& info, const std::string& key) {
                      [&](const auto& setting) { return setting.first == key; });
 }
 
-constexpr const char* kLevels[] = {"warps", "blocks", "memory"};
+constexpr const char* kLevels[] = {"warps", "blocks", "cores", "memory"};
 bool is_level(std::string_view key) {
   return std::any_of(std::begin(kLevels), std::end(kLevels),
                      [&](const char* level) { return trim(key) == level; });
@@ -118,6 +119,9 @@ PolicyChoice parse_choice(std::string_view text) {
     } else if (key == "blocks") {
       (void)create_block_scheduler(value);
       choice.blocks = value == kUsualBlockScheduler ? "" : value;
+    } else if (key == "cores") {
+      (void)create_core_control(value);
+      choice.cores = value == kAllCores ? "" : value;
     } else if (key == "memory") {
       if (memory != nullptr)
         throw UserError(
@@ -146,7 +150,11 @@ PolicyChoice parse_choice(std::string_view text) {
       choice.settings[key] = value;
     }
   }
-  (void)create(choice);  // a bad value is an error now, not when the run starts
+  const std::unique_ptr<Policy> policy =
+      create(choice);  // a bad value is an error now, not when the run starts
+  if (const std::string_view why = policy->needs_all_sms(); !choice.cores.empty() && !why.empty())
+    throw UserError(
+        fmt::format("policy {}: cores={} cannot go with {}, which {}", text, choice.cores, choice.name, why));
   (void)memory_scheme(choice.memory, choice.memory_settings);
   return choice;
 }
@@ -164,6 +172,7 @@ std::string canonical_text(const PolicyChoice& choice) {
     text += fmt::format(",{}{}={}", is_both ? choice.memory + "." : "", key, value);
   }
   if (!choice.blocks.empty()) text += fmt::format(",blocks={}", choice.blocks);
+  if (!choice.cores.empty()) text += fmt::format(",cores={}", choice.cores);
   if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
   return text;
 }
@@ -171,6 +180,7 @@ std::string canonical_text(const PolicyChoice& choice) {
 void check_choice(const PolicyChoice& choice, const arch::MachineConfig& config, std::size_t apps) {
   create(choice)->check(config, apps);
   check_memory_scheme(choice, config, apps);
+  if (const std::unique_ptr<CoreControl> cores = create_core_control(choice.cores)) cores->check(config);
 }
 
 std::unique_ptr<Policy> create(const PolicyChoice& choice) {

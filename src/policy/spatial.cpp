@@ -19,6 +19,7 @@ class Spatial final : public Policy {
  public:
   Spatial(bool smart, std::vector<std::uint32_t> of_apps) : smart_(smart), of_apps_(std::move(of_apps)) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override { return "gives SMs to kernels"; }
   void check(const arch::MachineConfig& config, std::size_t apps) const override {
     if (of_apps_.empty()) return;
     if (of_apps_.size() != apps)

@@ -26,6 +26,9 @@ class DynamicSlicer final : public Policy {
  public:
   explicit DynamicSlicer(const DynamicOptions& options) : options_(options), slicer_("ws", options.slicer) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override {
+    return "samples SMs with different numbers of blocks";
+  }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (phase_ != Phase::Settled && come_back(control, kernel)) return;
     change(control, options_.always);

@@ -153,6 +153,12 @@ Block* BlockTable::find_running(std::uint32_t residency) {
   return nullptr;
 }
 
+std::uint32_t BlockTable::accesses_out() const {
+  std::uint32_t sum = 0;
+  for (const std::uint8_t index : order_) sum += blocks_[index].accesses_out;
+  return sum;
+}
+
 bool BlockTable::in_flight(const Block& block) const {
   return std::any_of(block.warps.begin(), block.warps.end(),
                      [this](std::uint16_t slot) { return warps_[slot].memory_out > 0; });

@@ -123,6 +123,8 @@ class BlockTable {
     of.last_time = std::max(of.last_time, ready);
     if (of.alive == 0) check_finished(of);
   }
+  /// Memory instructions of resident blocks that are not performed.
+  [[nodiscard]] std::uint32_t accesses_out() const;
   /// The resident block of this number, if it has a warp that has not exited and has not been asked to leave.
   [[nodiscard]] Block* find_running(std::uint32_t residency);
   /// It is to leave: stopping() until leaves_at().

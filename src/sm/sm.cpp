@@ -22,6 +22,8 @@ std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.
 
 std::uint32_t Sm::all_resident_blocks() const { return state_->table.resident(); }
 
+std::uint32_t Sm::memory_in_flight() const { return state_->table.accesses_out(); }
+
 bool Sm::drained(KernelSlot slot) const {
   return state_->table.resident(slot) == 0 && state_->lsu.outstanding(slot) == 0;
 }

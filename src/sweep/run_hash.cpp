@@ -31,6 +31,11 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   }
   hash.add(spec.policy.blocks);
   hash.add(experiment::block_scheduler_sources(spec.policy.blocks));
+  if (!spec.policy.cores.empty()) {
+    hash.add("cores");
+    hash.add(spec.policy.cores);
+    hash.add(experiment::core_control_sources(spec.policy.cores));
+  }
   hash.add(spec.policy.memory);
   hash.add(experiment::memory_scheme_sources(spec.policy.memory));
   const policy::Settings memory =

@@ -14,6 +14,7 @@
 #include "base/files.hpp"
 #include "experiment/run.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 
 namespace gpumux {
@@ -89,6 +90,9 @@ std::vector<std::string> mechanisms() {
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
     if (is_ours(info.file))
       all.push_back("even,blocks=" + info.name + (info.example.empty() ? "" : ":" + info.example));
+  for (const policy::CoreControlInfo& info : policy::core_controls())
+    if (is_ours(info.file))
+      all.push_back("even,cores=" + info.name + (info.example.empty() ? "" : ":" + info.example));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "policy/block_schedulers/throttle.hpp"
+#include "policy/level_arguments.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -57,7 +58,7 @@ class Dyncta final : public Throttle {
 };
 
 std::unique_ptr<BlockScheduler> create_dyncta(const std::string& argument) {
-  BlockArguments read("dyncta", argument);
+  LevelArguments read("blocks", "dyncta", argument);
   DynctaSettings settings;
   settings.window = read.whole("window", settings.window, 100, 1'000'000);
   settings.idle = read.whole("idle", settings.idle, 0, 1'000'000);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "policy/block_schedulers/throttle.hpp"
+#include "policy/level_arguments.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -43,7 +44,7 @@ class Lcs final : public Throttle {
 };
 
 std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
-  BlockArguments read("lcs", argument);
+  LevelArguments read("blocks", "lcs", argument);
   const bool up = read.choice("round", "up", {"up", "down"}) == "up";
   read.done();
   return std::make_unique<Lcs>(up);

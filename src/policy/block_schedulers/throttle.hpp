@@ -2,11 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "policy/block_schedulers/round_robin.hpp"
 
@@ -45,25 +42,7 @@ class Throttle : public RoundRobin {
   }
   /// For each application the means of what its kernels have come to, and of what fits, over the SMs that had
   /// their blocks.
-  [[nodiscard]] Report report(const Probes&) const override {
-    struct Sum {
-      double blocks = 0, most = 0, sms = 0;
-    };
-    std::map<AppId, Sum> sums;
-    for (const auto& [at, share] : shares_) {
-      if (!share.used) continue;
-      Sum& sum = sums[share.app];
-      sum.blocks += share.blocks;
-      sum.most += share.most;
-      ++sum.sms;
-    }
-    Report report;
-    for (const auto& [app, sum] : sums) {
-      report.numbers.push_back({"throttled_blocks_per_sm", sum.blocks / sum.sms, app});
-      report.numbers.push_back({"throttled_blocks_at_most", sum.most / sum.sms, app});
-    }
-    return report;
-  }
+  [[nodiscard]] Report report(const Probes&) const override;
 
  protected:
   struct Share {
@@ -100,24 +79,6 @@ class Throttle : public RoundRobin {
  private:
   std::map<std::pair<SmId, KernelSlot>, Share> shares_;
   std::map<KernelSlot, EndedBlock> ended_;  // sums over the kernel's blocks so far
-};
-
-/// "window=2048/idle=16", the argument of a block scheduler: whole numbers and words by key.
-class BlockArguments {
- public:
-  /// `scheduler`: for errors.
-  BlockArguments(std::string scheduler, const std::string& text);
-  [[nodiscard]] std::uint64_t whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
-                                    std::uint64_t most);
-  [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
-                                   const std::vector<std::string>& choices);
-  /// Throws UserError when a key was given that nobody has asked for.
-  void done() const;
-
- private:
-  std::string scheduler_;
-  std::vector<std::pair<std::string, std::string>> given_;
-  std::vector<std::string> known_;
 };
 
 }  // namespace gpumux::policy

@@ -13,6 +13,7 @@ class PreemptivePolicy : public Policy {
  public:
   explicit PreemptivePolicy(PreemptionSettings settings) : scheduler_(std::move(settings)) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override { return "gives SMs to kernels"; }
   void kernel_arrived(Control& control, const RunningKernel&) override { share(control); }
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     scheduler_.kernel_ended(control, kernel);

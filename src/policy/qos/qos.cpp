@@ -44,6 +44,7 @@ class Qos final : public Policy {
  public:
   Qos(std::string name, QosSettings settings) : name_(std::move(name)), settings_(settings) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override { return "divides quotas among all SMs"; }
   void use_goals(const std::vector<std::optional<double>>& ipcs) override {
     for (std::size_t app = 0; app < ipcs.size(); ++app) goals_[app] = ipcs[app];
   }

@@ -1,0 +1,150 @@
+#include "policy/core_controls/detector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpumux::policy {
+
+Needs CoreDetector::needs(const View&) const {
+  return {.windows = phase_ == Phase::Emptying,
+          .block_ends = phase_ == Phase::Sampling,
+          .dispatch_ends = phase_ != Phase::Resting};
+}
+
+void CoreDetector::kernel_arrived(Control& control, const RunningKernel&) { begin_search(control); }
+
+void CoreDetector::kernel_ended(Control& control, const RunningKernel&) {
+  if (!control.kernels().empty()) return begin_search(control);
+  if (phase_ != Phase::Resting) give_up(control);
+}
+
+void CoreDetector::kernel_fully_dispatched(Control& control, const RunningKernel&) {
+  const bool some_left =
+      std::any_of(control.kernels().begin(), control.kernels().end(),
+                  [](const RunningKernel& kernel) { return kernel.blocks_dispatched < kernel.blocks_total; });
+  over_ = over_ || !some_left;
+  if (over_) control.set_alarm(control.now());  // not while blocks are dispatched
+}
+
+void CoreDetector::alarm(Control& control) {
+  if (over_ && phase_ != Phase::Resting) give_up(control);
+}
+
+void CoreDetector::window_ended(Control& control) {
+  if (phase_ != Phase::Emptying) return;
+  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
+    if (std::as_const(control).sm(sm).memory_in_flight() != 0) return;
+  set_active(control, search_->cores(), SmDuty::Closed);
+  begin_sample(control);
+  control.set_alarm(control.now());  // needs() has changed, as below
+}
+
+void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) {
+  if (phase_ != Phase::Sampling || sm >= search_->cores() || samples_[sm].done) return;
+  Sample& sample = samples_[sm];
+  sample.wave = std::max(sample.wave, resident(control, sm) + 1);
+  if (!std::exchange(sample.begun, true)) {
+    sample.begin = control.now();
+    sample.instructions = instructions(control, sm);
+    return;
+  }
+  if (++sample.ended < waves_ * sample.wave || control.now() <= sample.begin) return;
+  sample.done = true;
+  ipc_ += static_cast<double>(instructions(control, sm) - sample.instructions) /
+          static_cast<double>(control.now() - sample.begin);
+  if (--sampling_ != 0) return;
+  if (warm_ != 0) {
+    --warm_;
+    return begin_sample(control);
+  }
+  sampled_[kernel_].emplace_back(search_->cores(), ipc_);
+  search_->sample(ipc_);
+  if (search_->found()) {
+    end_search(control);
+  } else {
+    empty(control);
+  }
+}
+
+void CoreDetector::begin_search(Control& control) {
+  if (phase_ != Phase::Resting) search_cycles_ += control.now() - search_begin_;
+  search_ = make_search_(control.config().sms);
+  kernel_ = {control.kernels().back().app, control.kernels().back().name};
+  sampled_[kernel_].clear();
+  search_begin_ = control.now();
+  over_ = false;
+  warm_ = warmup_;
+  ++begun_;
+  set_active(control, control.config().sms, SmDuty::Serves);
+  begin_sample(control);
+}
+
+void CoreDetector::empty(Control& control) {
+  phase_ = Phase::Emptying;
+  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) control.sm(sm).pause(true);
+  control.set_alarm(control.now());
+}
+
+void CoreDetector::begin_sample(Control& control) {
+  phase_ = Phase::Sampling;
+  ipc_ = 0;
+  sampling_ = search_->cores();
+  samples_.assign(control.config().sms, {});
+}
+
+void CoreDetector::end_search(Control& control) {
+  ++found_;
+  found_cores_ += search_->cores();
+  found_samples_ += search_->samples();
+  phase_ = Phase::Resting;
+  search_cycles_ += control.now() - search_begin_;
+  set_active(control, search_->cores(), SmDuty::Gated);
+  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) control.sm(sm).pause(false);
+  control.set_alarm(control.now());
+}
+
+void CoreDetector::give_up(Control& control) {
+  phase_ = Phase::Resting;
+  search_cycles_ += control.now() - search_begin_;
+  set_active(control, control.config().sms, SmDuty::Serves);
+}
+
+void CoreDetector::set_active(Control& control, std::uint32_t active, SmDuty others) {
+  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+    const auto id = static_cast<SmId>(sm);
+    control.set_duty(id, sm < active ? SmDuty::Serves : others);
+    control.sm(sm).pause(sm >= active);
+  }
+}
+
+std::uint64_t CoreDetector::instructions(const Control& control, SmId sm) {
+  std::uint64_t sum = 0;
+  for (const RunningKernel& kernel : control.kernels())
+    sum += control.sm(sm).counters(kernel.slot).thread_instructions;
+  return sum;
+}
+
+std::uint32_t CoreDetector::resident(const Control& control, SmId sm) {
+  std::uint32_t sum = 0;
+  for (const RunningKernel& kernel : control.kernels()) sum += control.sm(sm).resident_blocks(kernel.slot);
+  return sum;
+}
+
+Report CoreDetector::report(const Probes& probes) const {
+  const auto mean = [this](std::uint64_t sum) {
+    return found_ == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(found_);
+  };
+  const Cycle open = phase_ == Phase::Resting ? 0 : probes.now() - search_begin_;
+  Report report;
+  report.numbers.push_back({"core_searches", static_cast<double>(begun_), {}});
+  report.numbers.push_back({"core_searches_found", static_cast<double>(found_), {}});
+  report.numbers.push_back({"core_search_cycles", static_cast<double>(search_cycles_ + open), {}});
+  for (const auto& [of, samples] : sampled_)
+    if (!samples.empty()) report.curves.push_back({"core_sample_ipc", of.first, of.second, samples});
+  if (found_ == 0) return report;
+  report.numbers.push_back({"core_search_samples", mean(found_samples_), {}});
+  report.numbers.push_back({"active_cores", mean(found_cores_), {}});
+  return report;
+}
+
+}  // namespace gpumux::policy

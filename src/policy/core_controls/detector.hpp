@@ -1,0 +1,81 @@
+// What core controls have in common that sample the machine with fewer and fewer, or more and more, cores.
+// Source: awatramani17 sections 4.4.2.3 to 4.4.2.5.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/core_control.hpp"
+#include "policy/core_controls/core_search.hpp"
+
+namespace gpumux::policy {
+
+/// At the begin of a kernel, and whenever the kernels that run together have changed, all SMs serve and a
+/// search begins. Before each further sample all SMs are paused until nothing that they have issued is in
+/// flight; then the first ones go on. Each measures its IPC from the end of one block on over so many waves:
+/// ends of blocks, as many as it holds. So it covers whole waves, where blocks that began together go on
+/// together. Once the number is found, the others run their blocks to the end and have their power gated,
+/// until the next kernel. A search that has not come to an end when the kernels have no block left is given
+/// up, and all SMs serve.
+class CoreDetector final : public CoreControl {
+ public:
+  using MakeSearch = std::function<std::unique_ptr<CoreSearch>(std::uint32_t all)>;
+  /// `warmup`: samples of all cores that are dropped before the first that counts.
+  CoreDetector(MakeSearch make_search, std::uint32_t waves, std::uint32_t warmup)
+      : make_search_(std::move(make_search)), waves_(waves), warmup_(warmup) {}
+
+  [[nodiscard]] Needs needs(const View&) const override;
+  void kernel_arrived(Control& control, const RunningKernel&) override;
+  void kernel_ended(Control& control, const RunningKernel&) override;
+  void kernel_fully_dispatched(Control& control, const RunningKernel&) override;
+  void block_ended(Control& control, const RunningKernel&, SmId sm) override;
+  void window_ended(Control& control) override;
+  void alarm(Control& control) override;
+  /// Means over the searches that came to an end: core_samples, active_cores; how many did, of how many
+  /// kernels; and the cycles of all. And of each kernel's last search a curve, IPC by cores.
+  [[nodiscard]] Report report(const Probes&) const override;
+
+ private:
+  enum class Phase : std::uint8_t { Resting, Emptying, Sampling };
+  struct Sample {  // of one SM
+    bool begun = false;
+    Cycle begin = 0;
+    std::uint64_t instructions = 0;  // of its kernels before it
+    std::uint32_t wave = 0;          // blocks
+    std::uint32_t ended = 0;         // blocks since it began
+    bool done = false;
+  };
+
+  void begin_search(Control& control);
+  /// Asks all SMs to come to rest.
+  void empty(Control& control);
+  void begin_sample(Control& control);
+  void end_search(Control& control);
+  void give_up(Control& control);
+  /// The first `active` SMs serve; others have this duty.
+  static void set_active(Control& control, std::uint32_t active, SmDuty others);
+  [[nodiscard]] static std::uint64_t instructions(const Control& control, SmId sm);
+  [[nodiscard]] static std::uint32_t resident(const Control& control, SmId sm);
+
+  MakeSearch make_search_;
+  std::uint32_t waves_, warmup_;
+  std::uint32_t warm_ = 0;  // samples that are yet to be dropped
+  Phase phase_ = Phase::Resting;
+  std::unique_ptr<CoreSearch> search_;
+  std::vector<Sample> samples_;  // by SM
+  double ipc_ = 0;               // of the SMs that have sampled
+  std::uint32_t sampling_ = 0;   // SMs that have not
+  Cycle search_begin_ = 0;
+  bool over_ = false;  // no block is left to dispatch
+  // For the report:
+  std::uint64_t begun_ = 0, found_ = 0, found_cores_ = 0, found_samples_ = 0;
+  Cycle search_cycles_ = 0;
+  std::pair<AppId, std::string> kernel_;  // whose arrival began the search
+  std::map<std::pair<AppId, std::string>, std::vector<std::pair<double, double>>> sampled_;  // cores, IPC
+};
+
+}  // namespace gpumux::policy
