@@ -177,7 +177,7 @@ void print_levels() {
   fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
              arch::warps_choices());
   fmt::print("{:<12} ,blocks=SCHEDULER, how thread blocks are dispatched to SMs,\n", "");
-  fmt::print("{:<12} ,cores=CONTROL, how many SMs serve: all, or\n", "");
+  fmt::print("{:<12} ,cores=CONTROL, how many SMs serve (all where none is given),\n", "");
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
   const auto print_level = [](const char* level, const ordered_json& list) {

@@ -108,7 +108,7 @@ void Gpu::sample() {
 }
 
 void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
-  if (no_skip_ || work_.may_place() || now() < parts_.reached()) return;
+  if (no_skip_ || work_.may_place() || now() < parts_.reached() || mechanisms_.is_due(now())) return;
   const bool arrived = work_.kernel_has_arrived();
   if (arrived && work_.room_for_kernel()) return;  // it is taken next
   Cycle next = parts_.next_event();

@@ -19,7 +19,8 @@ Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy>
       observers_(std::move(observers)),
       memory_scheme_(memory),
       memory_(memory) {
-  for (const policy::Needs& needs : {policy_->needs(machine), blocks_->needs(machine)}) {
+  const policy::Needs of_cores = cores_ ? cores_->needs(machine) : policy::Needs{};
+  for (const policy::Needs& needs : {policy_->needs(machine), of_cores, blocks_->needs(machine)}) {
     memory_scheme_.on_demand = memory_scheme_.on_demand || needs.memory_limits;
     memory_scheme_.ways_on_demand = memory_scheme_.ways_on_demand || needs.l1_ways;
   }

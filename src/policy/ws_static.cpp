@@ -8,8 +8,13 @@ namespace {
 class StaticSlicer final : public Policy {
  public:
   StaticSlicer(ProfileRequest request, Slicer::Options options)
-      : request_(std::move(request)), slicer_("ws-static", options) {}
+      : request_(std::move(request)),
+        falls_back_(options.fallback.has_value()),
+        slicer_("ws-static", options) {}
 
+  [[nodiscard]] std::string_view needs_all_sms() const override {
+    return falls_back_ ? "may give SMs to kernels (fallback=)" : "";
+  }
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
   void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
@@ -48,6 +53,7 @@ class StaticSlicer final : public Policy {
   }
 
   ProfileRequest request_;
+  bool falls_back_;
   Slicer slicer_;
   std::vector<AppProfile> profiles_;
   std::map<CurveKey, ScalabilityCurve> used_;

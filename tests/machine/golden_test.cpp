@@ -92,7 +92,7 @@ std::vector<std::string> mechanisms() {
       all.push_back("even,blocks=" + info.name + (info.example.empty() ? "" : ":" + info.example));
   for (const policy::CoreControlInfo& info : policy::core_controls())
     if (is_ours(info.file))
-      all.push_back("even,cores=" + info.name + (info.example.empty() ? "" : ":" + info.example));
+      all.push_back("even,cores=" + info.name + (info.name == "first" ? ":2" : ":waves=1/warmup=0"));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));

@@ -58,6 +58,8 @@ TEST(CoreEstimation, EndsOfTheRange) {
   expect_samples(one, {{8, 100}, {1, 98}}, 1);
   policy::CoreEstimation all(8, 0.02);
   expect_samples(all, {{8, 100}, {1, 12.5}}, 8);
+  policy::CoreEstimation last(8, 0.02);
+  expect_samples(last, {{8, 100}, {1, 14}, {7, 13}}, 8);
   policy::CoreEstimation single(1, 0.02);
   expect_samples(single, {{1, 100}}, 1);
   policy::CoreEstimation nothing(8, 0.02);
@@ -93,8 +95,8 @@ TEST(CoreDescent, AgainstTheBest) {
 
 TEST(CoreControl, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(error_of("cores=onca"),
-            "error: unknown core control 'onca'; did you mean 'onac'?; known: all, first, onac, seq-det, "
-            "switching");
+            "error: unknown core control 'onca'; did you mean 'onac'?; known: all, blinking, first, onac, "
+            "seq-det, switching");
   EXPECT_EQ(error_of("cores=onac:threshold=1.5/waves=2"), "none");
   EXPECT_EQ(error_of("cores=onac:threshold=51"),
             "error: cores=onac: threshold=51 must be a number from 0 to 50");
@@ -124,6 +126,7 @@ TEST(CoreControl, PoliciesThatDivideSmsAreRefused) {
                                             "spatial", "time-slice", "ws"}));
   EXPECT_EQ(error_of("mps,cores=onac"), "none") << "each may use all SMs";
   EXPECT_NE(error_of("mps:50/50,cores=onac"), "none");
+  EXPECT_NE(error_of("ws-static:fallback=0.5,cores=onac").find("may give SMs to kernels"), std::string::npos);
 }
 
 // --- in the machine -------------------------------------------------------------------------------------
@@ -192,6 +195,21 @@ class Switching final : public policy::CoreControl {
     if (off) control.set_alarm(kOn);
   }
 };
+/// All but the first SM are gated for a moment.
+class Blinking final : public policy::CoreControl {
+ public:
+  void kernel_arrived(policy::Control& control, const policy::RunningKernel&) override {
+    control.set_alarm(kOff);
+  }
+  void alarm(policy::Control& control) override {
+    for (SmId sm = 1; sm < control.config().sms; ++sm) control.set_duty(sm, policy::SmDuty::Gated);
+    for (SmId sm = 1; sm < control.config().sms; ++sm) control.set_duty(sm, policy::SmDuty::Serves);
+  }
+};
+const bool blinking_registered = policy::register_core_control(
+    {"blinking", "of a test", "", [](const std::string&) -> std::unique_ptr<policy::CoreControl> {
+       return std::make_unique<Blinking>();
+     }});
 const bool registered = policy::register_core_control(
     {"switching", "of a test", "", [](const std::string&) -> std::unique_ptr<policy::CoreControl> {
        return std::make_unique<Switching>();
@@ -253,6 +271,43 @@ TEST(CoreControl, AShortGridEndsTheSearch) {
     EXPECT_EQ(number(result, "core_searches_found"), 0) << blocks;
     EXPECT_EQ(result.powered_sm_cycles, 8 * result.cycles);
   }
+}
+
+// SMs that are gated and serve again while they run the blocks that they had: they have had power all along.
+TEST(CoreControl, PowerStaysOnWhileBlocksRun) {
+  const experiment::RunResult result =
+      experiment::simulate(spec_of("cores=blinking", {"stream:blocks=2000"}, 10'000));
+  EXPECT_EQ(result.powered_sm_cycles, 8 * result.cycles);
+}
+
+// Under a policy that holds the second kernel back, the first one's paused blocks are all that can end.
+TEST(CoreControl, SearchesEndWithTheirKernelWhereOthersWait) {
+  for (const char* policy : {"sequential,cores=onac", "sequential,cores=seq-det", "leftover,cores=onac",
+                             "even,cores=seq-det:waves=1/warmup=0"}) {
+    SCOPED_TRACE(policy);
+    for (const char* blocks : {"150", "400", "900", "2000"}) {
+      experiment::RunSpec spec = spec_of(policy, {std::string("stream:blocks=") + blocks, "add:blocks=700"});
+      spec.verify = true;
+      const experiment::RunResult result = experiment::simulate(spec);
+      EXPECT_GE(result.apps[0].completions, 1U) << blocks;
+      EXPECT_GE(result.apps[1].completions, 1U) << blocks;
+      EXPECT_GE(number(result, "core_searches"), 2) << blocks;
+    }
+  }
+}
+
+TEST(Kernels, TakeFromTheirFirstBlockToTheirLast) {
+  const experiment::RunResult result = experiment::simulate(spec_of("leftover", {"lud:size=128"}));
+  Cycle sum = 0;
+  for (const experiment::KernelResult& kernel : result.kernels) {
+    EXPECT_GT(kernel.cycles, 0U) << kernel.name;
+    EXPECT_GE(kernel.cycles * 8 * 8, kernel.block_cycles)
+        << kernel.name << ": eight SMs, eight blocks on each";
+    sum += kernel.cycles;
+  }
+  // One after the other, each with the way of its launch before it.
+  EXPECT_LT(sum, result.cycles);
+  EXPECT_GT(sum, result.cycles / 2);
 }
 
 /// Of all levels of --policy each with each, once.

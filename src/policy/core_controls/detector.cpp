@@ -14,16 +14,14 @@ Needs CoreDetector::needs(const View&) const {
 void CoreDetector::kernel_arrived(Control& control, const RunningKernel&) { begin_search(control); }
 
 void CoreDetector::kernel_ended(Control& control, const RunningKernel&) {
-  if (!control.kernels().empty()) return begin_search(control);
+  if (with_blocks_left(control) != nullptr) return begin_search(control);
   if (phase_ != Phase::Resting) give_up(control);
 }
 
+/// Of several kernels, too: the others may have to wait for this one's end.
 void CoreDetector::kernel_fully_dispatched(Control& control, const RunningKernel&) {
-  const bool some_left =
-      std::any_of(control.kernels().begin(), control.kernels().end(),
-                  [](const RunningKernel& kernel) { return kernel.blocks_dispatched < kernel.blocks_total; });
-  over_ = over_ || !some_left;
-  if (over_) control.set_alarm(control.now());  // not while blocks are dispatched
+  over_ = true;
+  control.set_alarm(control.now());  // not while blocks are dispatched
 }
 
 void CoreDetector::alarm(Control& control) {
@@ -42,13 +40,14 @@ void CoreDetector::window_ended(Control& control) {
 void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) {
   if (phase_ != Phase::Sampling || sm >= search_->cores() || samples_[sm].done) return;
   Sample& sample = samples_[sm];
-  sample.wave = std::max(sample.wave, resident(control, sm) + 1);
+  // Several that have ended in one window have all left before the first is told.
+  if (std::exchange(sample.last, control.now()) != control.now()) sample.together = 0;
+  sample.wave = std::max(sample.wave, resident(control, sm) + ++sample.together);
   if (!std::exchange(sample.begun, true)) {
     sample.begin = control.now();
     sample.instructions = instructions(control, sm);
-    return;
   }
-  if (++sample.ended < waves_ * sample.wave || control.now() <= sample.begin) return;
+  if (control.now() == sample.begin || ++sample.ended < waves_ * sample.wave) return;
   sample.done = true;
   ipc_ += static_cast<double>(instructions(control, sm) - sample.instructions) /
           static_cast<double>(control.now() - sample.begin);
@@ -69,7 +68,9 @@ void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) 
 void CoreDetector::begin_search(Control& control) {
   if (phase_ != Phase::Resting) search_cycles_ += control.now() - search_begin_;
   search_ = make_search_(control.config().sms);
-  kernel_ = {control.kernels().back().app, control.kernels().back().name};
+  const RunningKernel* kernel = with_blocks_left(control);
+  if (kernel == nullptr) kernel = &control.kernels().back();
+  kernel_ = {kernel->app, kernel->name};
   sampled_[kernel_].clear();
   search_begin_ = control.now();
   over_ = false;
@@ -81,7 +82,10 @@ void CoreDetector::begin_search(Control& control) {
 
 void CoreDetector::empty(Control& control) {
   phase_ = Phase::Emptying;
-  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) control.sm(sm).pause(true);
+  for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
+    control.set_duty(static_cast<SmId>(sm), SmDuty::Closed);
+    control.sm(sm).pause(true);
+  }
   control.set_alarm(control.now());
 }
 
@@ -115,6 +119,12 @@ void CoreDetector::set_active(Control& control, std::uint32_t active, SmDuty oth
     control.set_duty(id, sm < active ? SmDuty::Serves : others);
     control.sm(sm).pause(sm >= active);
   }
+}
+
+const RunningKernel* CoreDetector::with_blocks_left(const Control& control) {
+  for (const RunningKernel& kernel : control.kernels())
+    if (kernel.blocks_dispatched < kernel.blocks_total || kernel.blocks_waiting != 0) return &kernel;
+  return nullptr;
 }
 
 std::uint64_t CoreDetector::instructions(const Control& control, SmId sm) {

@@ -19,7 +19,7 @@ namespace gpumux::policy {
 /// flight; then the first ones go on. Each measures its IPC from the end of one block on over so many waves:
 /// ends of blocks, as many as it holds. So it covers whole waves, where blocks that began together go on
 /// together. Once the number is found, the others run their blocks to the end and have their power gated,
-/// until the next kernel. A search that has not come to an end when the kernels have no block left is given
+/// until the next kernel. A search that has not come to an end when a kernel has no block left is given
 /// up, and all SMs serve.
 class CoreDetector final : public CoreControl {
  public:
@@ -35,8 +35,8 @@ class CoreDetector final : public CoreControl {
   void block_ended(Control& control, const RunningKernel&, SmId sm) override;
   void window_ended(Control& control) override;
   void alarm(Control& control) override;
-  /// Means over the searches that came to an end: core_samples, active_cores; how many did, of how many
-  /// kernels; and the cycles of all. And of each kernel's last search a curve, IPC by cores.
+  /// Searches begun, and those that came to an end; of the latter the mean samples and cores; the cycles of
+  /// all; and of each kernel's last search a curve, IPC by cores.
   [[nodiscard]] Report report(const Probes&) const override;
 
  private:
@@ -47,6 +47,8 @@ class CoreDetector final : public CoreControl {
     std::uint64_t instructions = 0;  // of its kernels before it
     std::uint32_t wave = 0;          // blocks
     std::uint32_t ended = 0;         // blocks since it began
+    Cycle last = kNever;             // a block ended,
+    std::uint32_t together = 0;      // and how many since with it
     bool done = false;
   };
 
@@ -58,6 +60,8 @@ class CoreDetector final : public CoreControl {
   void give_up(Control& control);
   /// The first `active` SMs serve; others have this duty.
   static void set_active(Control& control, std::uint32_t active, SmDuty others);
+  /// The oldest kernel that has blocks on no SM; nullptr: there is none.
+  [[nodiscard]] static const RunningKernel* with_blocks_left(const Control& control);
   [[nodiscard]] static std::uint64_t instructions(const Control& control, SmId sm);
   [[nodiscard]] static std::uint32_t resident(const Control& control, SmId sm);
 
@@ -74,7 +78,7 @@ class CoreDetector final : public CoreControl {
   // For the report:
   std::uint64_t begun_ = 0, found_ = 0, found_cores_ = 0, found_samples_ = 0;
   Cycle search_cycles_ = 0;
-  std::pair<AppId, std::string> kernel_;  // whose arrival began the search
+  std::pair<AppId, std::string> kernel_;                                                     // of the search
   std::map<std::pair<AppId, std::string>, std::vector<std::pair<double, double>>> sampled_;  // cores, IPC
 };
 

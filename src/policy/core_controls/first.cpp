@@ -36,7 +36,7 @@ std::unique_ptr<CoreControl> create_first(const std::string& argument) {
 
 const bool registered =
     register_core_control({"first", "the first N SMs alone serve; the others' power is gated (awatramani17)",
-                           "N: SMs, 1 to the machine's", create_first, "4"});
+                           "N: SMs, 1 to the machine's", create_first, "2"});
 
 }  // namespace
 }  // namespace gpumux::policy
