@@ -47,8 +47,10 @@ void Slice::end_stall(Cycle now) {
   std::uint64_t all = 0;
   for (const std::uint32_t count : counts) all += count;
   const std::uint64_t cycles = now - std::min(now, since);
-  for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-    ledger.held[app] += cycles * SliceLedger::kPartsOfCycle * counts[app] / all;
+  if (all == 0 || cycles == 0) return;
+  for (std::uint32_t app = 0; app < kMaxApps; ++app)
+    if (counts[app] != 0) ledger.held[app] += cycles * SliceLedger::kPartsOfCycle * counts[app] / all;
+  ledger.some_held = true;
 }
 
 void Slice::note_access(RequestIndex index) {
@@ -63,14 +65,14 @@ void Slice::note_access(RequestIndex index) {
   });
   ledger.tag_waits[head.app] += passed.waited;
   std::uint64_t of_others = 0;  // of its service
-  for (std::uint32_t app = 0; app < kMaxApps; ++app) {
+  for (std::uint32_t app = 0; app < kMaxApps && ledger.some_held; ++app) {
     if (app == head.app) continue;
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
     of_others += cycles;
     if (head.charged == 0) pairs[app].l2_entry_cycles += cycles;
   }
   ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
-  ledger.held.fill(0);
+  if (std::exchange(ledger.some_held, false)) ledger.held.fill(0);
   ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
   const bool missed = s_.of_app[head.app].l2_misses != ledger.misses;
   if (!missed) return;

@@ -33,6 +33,7 @@ struct SliceLedger {
   Cycle stalled_since = kNever;                      // kNever: it does not stall
   const Counts* stalls_for = nullptr;                // by whom that is held; nothing: by its own alone
   std::array<std::uint64_t, kMaxApps> held{};  // parts of cycles for which it has stalled, by whose things
+  bool some_held = false;                      // one of these is not 0
 
   struct Wait {
     Cycle since = 0;

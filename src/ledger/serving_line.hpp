@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "base/types.hpp"
@@ -33,7 +34,8 @@ class ServingLine {
     const Passed passed{begin - arrived, std::max(until, begin) - begin};
     alone_until_[app] = alone + passed.served;
     if (begin > alone) {
-      std::array<std::uint64_t, kMaxApps> served{};
+      std::array<std::uint64_t, kMaxApps> served;  // of those in `who`
+      std::uint32_t who = 0;
       std::uint64_t busy = 0, others = 0;
       for (std::uint64_t i = entries_; i > first_ && entries(i - 1).end > arrived; --i) {
         const Entry& before = entries(i - 1);
@@ -41,15 +43,19 @@ class ServingLine {
         busy += time;
         if (before.app == app) continue;
         others += time;
-        served[before.app] += time;
+        const std::uint32_t bit = std::uint32_t{1} << before.app;
+        served[before.app] = (who & bit) == 0 ? time : served[before.app] + time;
+        who |= bit;
         culprit_[app] = before.app;
       }
       const std::uint64_t waited = std::min(begin - alone, busy);
       if (others == 0) {
         if (waited != 0) charge(culprit_[app], waited);
       } else {
-        for (std::uint32_t other = 0; other < kMaxApps; ++other)
-          if (served[other] != 0) charge(static_cast<AppId>(other), waited * served[other] / others);
+        for (; who != 0; who &= who - 1) {
+          const auto other = static_cast<AppId>(std::countr_zero(who));
+          charge(other, waited * served[other] / others);
+        }
       }
     }
     if (until <= begin) return passed;

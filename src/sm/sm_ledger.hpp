@@ -104,7 +104,8 @@ struct SmLedger {
     std::uint64_t all = 0;
     for (const std::uint32_t places : held) all += places;
     for (std::uint32_t app = 0; app < kMaxApps && all != 0; ++app)
-      if (app != head_app) pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
+      if (app != head_app && held[app] != 0)
+        pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
   // `charged`: its whole time is. It could go when it was `ready` and the one before it through, and went at
