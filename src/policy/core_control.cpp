@@ -31,6 +31,7 @@ const std::vector<CoreControlInfo>& core_controls() { return table(); }
 const CoreControlInfo* core_control(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (text.empty() || text == kAllCores) return nullptr;
+  if (name == kAllCores) throw UserError(fmt::format("cores={}: all takes no argument", text));
   std::vector<std::string> known{std::string(kAllCores)};
   for (const CoreControlInfo& info : table()) {
     if (info.name == name) return &info;

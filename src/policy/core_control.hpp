@@ -1,8 +1,7 @@
 // How a core control plugs in: which SMs serve kernels at all, and which have their power gated. It stands
 // above the sharing policy, which treats all SMs alike, and those that do not serve as if they were full. A
 // core control is one file in core_controls/ that derives from CoreControl and registers itself under the
-// name that users type
-// (`cores=NAME`).
+// name that users type (`cores=NAME`).
 #pragma once
 
 #include <memory>

@@ -97,6 +97,7 @@ TEST(CoreControl, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(error_of("cores=onca"),
             "error: unknown core control 'onca'; did you mean 'onac'?; known: all, blinking, first, onac, "
             "seq-det, switching");
+  EXPECT_EQ(error_of("cores=all:3"), "error: cores=all:3: all takes no argument");
   EXPECT_EQ(error_of("cores=onac:threshold=1.5/waves=2"), "none");
   EXPECT_EQ(error_of("cores=onac:threshold=51"),
             "error: cores=onac: threshold=51 must be a number from 0 to 50");
