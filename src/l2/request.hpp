@@ -37,6 +37,9 @@ struct alignas(64) Request {     // one cache line
   RequestIndex next = kNoRequest;
   std::uint32_t set = 0;
   std::uint8_t slice = 0;
+  // For the ledger, while it waits for a fill: its line would be here, but for this one; since when.
+  AppId displaced_by = kMaxApps;
+  Cycle waits_since = 0;
 };
 
 /// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,

@@ -232,8 +232,6 @@ inline void Slice::foresee_block(std::uint64_t tick) {
   if (tags_.find(request.set, request.slice_line, request.app) != kNoWay) return;
   if (on_fill_ && mshrs_.find(request.slice_line, request.app) != kNoMshr) return;
   head_blocked_ = head_wants_room_ = head_is_absent_ = true;
-  if (ledger_) [[unlikely]]
-    note_head(approach_.front().request);
   stall_head(then, Outcome::NoMissQueue);
 }
 
@@ -384,13 +382,11 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   }
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
-    queue_miss(request.slice_line,
-               {.token = index_ << 16U | mshr,
-                .sectors = sectors,
-                .app = request.app,
-                .kernel = request.kernel,
-                .charged = request.charged != 0 ||
-                           (ledger_ && ledger_->displaced_by != ledger::ShadowTags::kNobody)});
+    queue_miss(request.slice_line, {.token = index_ << 16U | mshr,
+                                    .sectors = sectors,
+                                    .app = request.app,
+                                    .kernel = request.kernel,
+                                    .charged = request.charged != 0 || (ledger_ && note_fetch(request))});
   }
   return Outcome::Done;
 }

@@ -159,6 +159,7 @@ class Slice {
   [[gnu::always_inline]] void prefetch_head(const Approach::Place& place) const {
     s_.pool.prefetch(place.request);
     tags_.prefetch(place.set);
+    if (ledger_) ledger_->shadow.prefetch(place.set);
   }
   void access_head(std::uint64_t tick);
   void foresee_block(std::uint64_t tick);
@@ -184,6 +185,7 @@ class Slice {
   // slice_ledger.cpp: before the head's access, when it stalls, when it is through, when its data has come; a
   // reply that goes.
   void note_head(RequestIndex index);
+  [[nodiscard]] bool note_fetch(const Request& request) const;  // its line would be here, but for another
   void note_stall(Cycle now, Outcome cause);
   void note_held(SliceLedger::Counts& places, AppId app, bool taken);
   void end_stall(Cycle now);

@@ -13,10 +13,13 @@ void Slice::keep_ledger() { ledger_ = std::make_unique<SliceLedger>(tags_.sets()
 
 void Slice::note_head(RequestIndex index) {
   SliceLedger& ledger = *ledger_;
-  const Request& request = ledger.head = s_.pool[index];
-  ledger.misses = s_.of_app[request.app].l2_misses;
-  ledger.displaced_by =
-      ledger.shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors));
+  ledger.head = s_.pool[index];
+  ledger.misses = s_.of_app[ledger.head.app].l2_misses;
+}
+
+bool Slice::note_fetch(const Request& request) const {
+  return ledger_->shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors)) !=
+         ShadowTags::kNobody;
 }
 
 void Slice::note_stall(Cycle now, Outcome cause) {
@@ -73,20 +76,22 @@ void Slice::note_access(RequestIndex index) {
   }
   ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
   if (std::exchange(ledger.some_held, false)) ledger.held.fill(0);
-  ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
+  AppId displaced_by = ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));
   const bool missed = s_.of_app[head.app].l2_misses != ledger.misses;
   if (!missed) return;
-  if (head.charged != 0) ledger.displaced_by = ShadowTags::kNobody;
-  if (ledger.displaced_by != ShadowTags::kNobody) ++pairs[ledger.displaced_by].l2_extra_misses;
+  if (head.charged != 0) displaced_by = ShadowTags::kNobody;
+  if (displaced_by != ShadowTags::kNobody) ++pairs[displaced_by].l2_extra_misses;
   if (head.kind == RequestKind::Write) return;  // answered already
-  if (ledger.waits.size() <= index) ledger.waits.resize(index + 1);
-  ledger.waits[index] = {next_core_, ledger.displaced_by};
+  Request& request = s_.pool[index];
+  request.displaced_by = displaced_by;
+  request.waits_since = next_core_;
 }
 
 void Slice::note_drained(RequestIndex index, std::uint64_t tick) {
-  const SliceLedger::Wait wait = ledger_->waits[index];
-  if (wait.displaced_by == ShadowTags::kNobody) return;
-  s_.of_pair[s_.pool[index].app][wait.displaced_by].l2_line_cycles += s_.l2_clock.to_core(tick) - wait.since;
+  const Request& request = s_.pool[index];
+  if (request.displaced_by == ShadowTags::kNobody) return;
+  s_.of_pair[request.app][request.displaced_by].l2_line_cycles +=
+      s_.l2_clock.to_core(tick) - request.waits_since;
 }
 
 void Slice::note_reply(const Asker& asker, Cycle ready, Cycle last) {

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "base/types.hpp"
 #include "l2/request.hpp"
@@ -28,18 +27,11 @@ struct SliceLedger {
 
   // Of the request at the head, before its access:
   Request head;
-  std::uint64_t misses = 0;                          // of its application
-  AppId displaced_by = ledger::ShadowTags::kNobody;  // its line would be here, but for this one
-  Cycle stalled_since = kNever;                      // kNever: it does not stall
-  const Counts* stalls_for = nullptr;                // by whom that is held; nothing: by its own alone
+  std::uint64_t misses = 0;                    // of its application
+  Cycle stalled_since = kNever;                // kNever: it does not stall
+  const Counts* stalls_for = nullptr;          // by whom that is held; nothing: by its own alone
   std::array<std::uint64_t, kMaxApps> held{};  // parts of cycles for which it has stalled, by whose things
   bool some_held = false;                      // one of these is not 0
-
-  struct Wait {
-    Cycle since = 0;
-    AppId displaced_by = ledger::ShadowTags::kNobody;
-  };
-  std::vector<Wait> waits;  // by request, while it waits for a fill
 };
 
 }  // namespace gpumux::l2

@@ -7,13 +7,14 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/prefetch.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::ledger {
 
 /// Remembers whom the place has served lately: one entry for what follows on each other of one application. A
 /// wait that reaches further back than kKept of these entries counts from there.
-class ServingLine {
+class alignas(64) ServingLine {
  public:
   static constexpr std::uint32_t kKept = 256;
   /// It could not serve anybody until `time`, for a reason of its own.
@@ -30,43 +31,57 @@ class ServingLine {
   template <typename Charge>
   Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
     const std::uint64_t begin = std::max(arrived, until_);
-    const std::uint64_t alone = std::max(arrived, alone_until_[app]);
+    const std::uint64_t alone = std::max(arrived, of_[app].alone_until);
     const Passed passed{begin - arrived, std::max(until, begin) - begin};
-    alone_until_[app] = alone + passed.served;
+    of_[app].alone_until = alone + passed.served;
     if (begin > alone) {
-      std::array<std::uint64_t, kMaxApps> served;  // of those in `who`
-      std::uint32_t who = 0;
-      std::uint64_t busy = 0, others = 0;
-      for (std::uint64_t i = entries_; i > first_ && entries(i - 1).end > arrived; --i) {
-        const Entry& before = entries(i - 1);
-        const std::uint64_t time = std::min(before.end, begin) - std::max(before.begin, arrived);
-        busy += time;
-        if (before.app == app) continue;
-        others += time;
-        const std::uint32_t bit = std::uint32_t{1} << before.app;
-        served[before.app] = (who & bit) == 0 ? time : served[before.app] + time;
-        who |= bit;
-        culprit_[app] = before.app;
-      }
+      look_from(arrived);
+      // Of the window's first entry, what lies before its arrival is not of concern.
+      const Entry none{arrived, arrived, app};
+      const Entry& first = window_ != entries_ ? entries(window_) : none;
+      const std::uint64_t before = arrived - std::min(arrived, first.begin);
+      const auto served = [&](AppId of) { return of_[of].served - (of == first.app ? before : 0); };
+      const std::uint64_t busy = busy_ - before;
+      const std::uint64_t others = busy - served(app);
       const std::uint64_t waited = std::min(begin - alone, busy);
       if (others == 0) {
-        if (waited != 0) charge(culprit_[app], waited);
+        if (waited != 0) charge(of_[app].culprit, waited);
       } else {
-        for (; who != 0; who &= who - 1) {
-          const auto other = static_cast<AppId>(std::countr_zero(who));
-          charge(other, waited * served[other] / others);
+        for (std::uint64_t i = window_;; ++i) {
+          if (entries(i).app == app) continue;
+          of_[app].culprit = entries(i).app;
+          break;
+        }
+        for (std::uint32_t left = apps_ & ~(std::uint32_t{1} << app); left != 0; left &= left - 1) {
+          const auto other = static_cast<AppId>(std::countr_zero(left));
+          const std::uint64_t time = served(other);
+          if (time != 0) charge(other, time == others ? waited : waited * time / others);
         }
       }
     }
     if (until <= begin) return passed;
     until_ = until;
-    if (entries_ > first_ && entries(entries_ - 1).app == app && entries(entries_ - 1).end == begin) {
-      entries(entries_ - 1).end = until;
+    const std::uint64_t last = entries_ - 1;
+    if (entries_ > first_ && entries(last).app == app && entries(last).end == begin) {
+      entries(last).end = until;
+      if (window_ <= last) add(app, passed.served);
       return passed;
     }
+    if (entries_ - first_ == kKept) {
+      if (window_ == first_) leave_first();
+      ++first_;
+    }
     entries(entries_++) = {begin, until, app};
-    if (entries_ - first_ > kKept) ++first_;
+    apps_ |= std::uint32_t{1} << app;
+    add(app, passed.served);
     return passed;
+  }
+
+  /// What the next one touches, into the host's cache.
+  [[gnu::always_inline]] void prefetch() const {
+    __builtin_prefetch(&ring_[entries_ % kKept], 1);
+    __builtin_prefetch(&ring_[window_ % kKept], 1);
+    prefetch_lines(this, &of_[2]);
   }
 
  private:
@@ -75,11 +90,36 @@ class ServingLine {
     AppId app;
   };
   [[nodiscard]] Entry& entries(std::uint64_t i) { return ring_[i % kKept]; }
-  std::array<Entry, kKept> ring_{};
+  void add(AppId app, std::uint64_t time) {
+    of_[app].served += time;
+    busy_ += time;
+  }
+  void leave_first() {
+    const Entry& left = entries(window_++);
+    add(left.app, left.begin - left.end);
+  }
+  /// The window begins with the first entry that ends after `time`. Those that come one after the other have
+  /// come one after the other, more or less: it moves little.
+  void look_from(std::uint64_t time) {
+    while (window_ != entries_ && entries(window_).end <= time) leave_first();
+    while (window_ != first_ && entries(window_ - 1).end > time) {
+      const Entry& come = entries(--window_);
+      add(come.app, come.end - come.begin);
+    }
+  }
+  struct OfApp {
+    std::uint64_t served = 0;       // in the window
+    std::uint64_t alone_until = 0;  // of a place that serves the application alone
+    AppId culprit = 0;              // who delayed it last
+  };
+  // Side by side, what each one touches.
   std::uint64_t first_ = 0, entries_ = 0;
+  std::uint64_t window_ = 0;  // sums are from this entry on
+  std::uint64_t busy_ = 0;    // of all
   std::uint64_t until_ = 0;
-  std::array<std::uint64_t, kMaxApps> alone_until_{};  // of a place that serves the application alone
-  std::array<AppId, kMaxApps> culprit_{};              // who delayed it last
+  std::uint32_t apps_ = 0;  // that were served ever, as bits
+  std::array<OfApp, kMaxApps> of_{};
+  std::array<Entry, kKept> ring_{};
 };
 
 }  // namespace gpumux::ledger

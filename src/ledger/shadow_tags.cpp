@@ -14,16 +14,19 @@ AppId ShadowTags::evictor(AppId app, std::uint32_t set, std::uint64_t line, std:
   return way != nullptr && (sectors & ~(*way >> kSectorShift)) == 0 ? evictor_of(*way) : kNobody;
 }
 
-void ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
+AppId ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
   std::vector<std::uint64_t>& tags = tags_[app];
   if (tags.empty()) tags.resize(std::size_t{sets_} * most_ways_, 0);
+  apps_ |= std::uint32_t{1} << app;
   std::uint64_t* const first = &tags[std::size_t{set} * most_ways_];
   const std::uint64_t* const found = find(app, set, line);
   std::uint64_t* const way = found == nullptr ? first + ways_ - 1 : first + (found - first);
   const std::uint64_t old =
       found == nullptr ? (line & kLine) | kPresent | std::uint64_t{kNobody} << kEvictorShift : *found;
+  const AppId by = found != nullptr && (sectors & ~(old >> kSectorShift)) == 0 ? evictor_of(old) : kNobody;
   std::copy_backward(first, way, way + 1);
   *first = old | std::uint64_t{sectors} << kSectorShift;
+  return by;
 }
 
 void ShadowTags::clear() {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::ledger {
@@ -30,8 +32,15 @@ class ShadowTags {
   /// They would be, and this is who evicted the line last; kNobody: they would not, or it was the application
   /// itself.
   [[nodiscard]] AppId evictor(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
-  /// They are accessed.
-  void use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors);
+  /// They are accessed; returns what evictor() would have said before.
+  AppId use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors);
+  /// The set's ways, into the host's cache.
+  [[gnu::always_inline]] void prefetch(std::uint32_t set) const {
+    for (std::uint32_t left = apps_; left != 0; left &= left - 1) {
+      const std::uint64_t* const first = &tags_[std::countr_zero(left)][std::size_t{set} * most_ways_];
+      prefetch_lines(first, first + ways_);
+    }
+  }
   /// A line of `victim` has made place for one of `culprit`.
   void evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit);
 
@@ -57,6 +66,7 @@ class ShadowTags {
   std::uint32_t most_ways_;
   std::uint32_t ways_;
   std::array<std::vector<std::uint64_t>, kMaxApps> tags_;
+  std::uint32_t apps_ = 0;  // that have come, as bits
 };
 
 }  // namespace gpumux::ledger

@@ -22,7 +22,12 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   Cycle next = begin;
   while (true) {
     next = with_warp_scheduler(config.sm.warp_scheduler, [&]<typename Order>(Order) {
-      return is_controlled() ? simulate<Order, true>(next) : simulate<Order, false>(next);
+      switch (beside()) {
+        case Beside::Nothing: return simulate<Order, Beside::Nothing>(next);
+        case Beside::Ledger: return simulate<Order, Beside::Ledger>(next);
+        case Beside::Control: break;
+      }
+      return simulate<Order, Beside::Control>(next);
     });
     if (stop >= run_to) break;
     next = stop;
@@ -34,21 +39,21 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   return front.refilled() ? now_ : std::min(next, lsu.blind_from());
 }
 
-template <bool kControl>
+template <Beside kBeside>
 inline Cycle Sm::State::next_after(Cycle from) const {
   Cycle next = std::min(std::min(std::min(lsu.next_reply(), lsu.next_send()), lsu.next_access()),
                         std::min(rare_next, stage.next_try()));
-  if constexpr (kControl) next = std::min(next, memory.next_end());
+  if constexpr (kBeside == Beside::Control) next = std::min(next, memory.next_end());
   return next <= from ? from : std::min(next, stage.next_wake(from));
 }
 
 /// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
 /// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
-template <typename Order, bool kControl>
+template <typename Order, Beside kBeside>
 Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
   for (;; ++now) {
-    now = next_after<kControl>(now);
+    now = next_after<kBeside>(now);
     if (now >= lsu.blind_from()) [[unlikely]] {
       run_to = std::min(run_to, lsu.blind_from());
       stop = std::min(stop, run_to);
@@ -57,19 +62,19 @@ Cycle Sm::State::simulate(Cycle begin) {
     while (lsu.next_reply() <= now) lsu.reply(now);
     if (lsu.next_send() <= now) lsu.send(now);
     if (lsu.next_access() <= now) lsu.access(now);
-    if constexpr (kControl) {
+    if constexpr (kBeside == Beside::Control) {
       if (memory.next_end() <= now) end_memory(now);
       if (locality && locality->stale()) choose_loads(now);
     }
     stage.wake(now);
-    stage.schedule<Order, kControl>(now, *this);
+    stage.schedule<Order, kBeside>(now, *this);
     if (rare_next <= now) rare_events(now);
     if (front.has_unsent()) send_fetch_misses(now);
   }
 }
 
 Cycle Sm::State::next_event(Cycle from) const {
-  return is_controlled() ? next_after<true>(from) : next_after<false>(from);
+  return beside() == Beside::Control ? next_after<Beside::Control>(from) : next_after<Beside::Nothing>(from);
 }
 
 [[gnu::always_inline]] inline void Sm::State::issue(Scheduler& scheduler, std::uint32_t index,

@@ -1,5 +1,5 @@
-// The issue stage's choice among warps, by class of warp scheduler (src/sm/warp_schedulers), without and with
-// a memory scheme.
+// The issue stage's choice among warps, by class of warp scheduler (src/sm/warp_schedulers) and by what it
+// looks at beside them.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,19 @@
 
 namespace gpumux::sm {
 
-template <typename Order, bool kControl, typename Pipes>
+template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule(Cycle now, Pipes& pipes) {
   // The turn moves on with each memory instruction, so that a freed place in the
   // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
   if (next_try_of_all_ > now) return;
-  schedule_due<Order, kControl>(now, pipes);
+  schedule_due<Order, kBeside>(now, pipes);
   Cycle least = next_try_[0];
   for (std::uint32_t s = 1; s < count_; ++s) least = std::min(least, next_try_[s]);
   next_try_of_all_ = least;
 }
 
 /// From first_scheduler_ on, around. One whose turn has not come may become due by what issues.
-template <typename Order, bool kControl, typename Pipes>
+template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule_due(Cycle now, Pipes& pipes) {
   const std::uint32_t first = first_scheduler_;
   due_ = 0;
@@ -33,11 +33,11 @@ template <typename Order, bool kControl, typename Pipes>
     left &= ~(turned ^ (turned - 1));
     const std::uint32_t index = first + static_cast<std::uint32_t>(std::countr_zero(turned));
     std::uint32_t later = 0;  // schedulers that are due in this cycle and come after this one, as bits
-    if constexpr (kControl) {
+    if constexpr (kBeside == Beside::Control) {
       later = (turned & left) << first;
       later = (later | later >> count_) & ((1U << count_) - 1);
     }
-    schedule_one<Order, kControl>(index < count_ ? index : index - count_, now, later, pipes);
+    schedule_one<Order, kBeside>(index < count_ ? index : index - count_, now, later, pipes);
   }
 }
 
@@ -54,10 +54,10 @@ template <typename Order>
 }
 
 /// The ready warps that the warp scheduler and nobody else keeps from issuing.
-template <typename Order, bool kControl>
+template <typename Order, Beside kBeside>
 [[gnu::always_inline]] inline WarpMask IssueStage::may_issue_now(Scheduler& scheduler, std::uint32_t index) {
   WarpMask held = ~scheduler.allowed;
-  if constexpr (kControl) held |= limited(scheduler, index);
+  if constexpr (kBeside == Beside::Control) held |= limited(scheduler, index);
   auto& order = scheduler.order.of(Order{});
   const WarpMask blocked = scheduler.waiting(Wait::Memory) | scheduler.waiting(Wait::Sync) | held;
   const WarpView view{scheduler.by_age, scheduler.alive(), blocked};
@@ -71,12 +71,12 @@ template <typename Order, bool kControl>
 }
 
 /// The warps that can issue now.
-template <typename Order, bool kControl, typename Pipes>
+template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline WarpMask IssueStage::candidates(Scheduler& scheduler, std::uint32_t index,
                                                               Cycle now, const Pipes& pipes) {
   using isa::Unit;
-  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
-  if constexpr (kControl) ready_now_ = ready;
+  const WarpMask ready = may_issue_now<Order, kBeside>(scheduler, index);
+  if constexpr (kBeside != Beside::Nothing) ready_now_ = ready;
   if (ready == 0) return 0;
   // Without branches: which units are wanted and free changes too often for the host to guess.
   const UnitArray& units_free = units_.free_at(index);
@@ -95,14 +95,14 @@ template <typename Order, bool kControl, typename Pipes>
 
 /// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
 /// and why it does not issue until then.
-template <typename Order, bool kControl, typename Pipes>
+template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::rest(Scheduler& scheduler, std::uint32_t index, Cycle from,
                                                     const Pipes& pipes) {
   using isa::Unit;
-  const WarpMask ready = may_issue_now<Order, kControl>(scheduler, index);
+  const WarpMask ready = may_issue_now<Order, kBeside>(scheduler, index);
   if (ready == 0) {
-    if constexpr (kControl) {
-      if (ledger_ != nullptr) note_rest(scheduler, index, ready, pipes);
+    if constexpr (kBeside != Beside::Nothing) {
+      if (keeps_ledger<kBeside>()) note_rest(scheduler, index, ready, pipes);
     }
     next_try_[index] = kNever;
     scheduler.reason = why_none_is_ready(scheduler, Order::counted(scheduler.order.of(Order{})));
@@ -123,9 +123,10 @@ template <typename Order, bool kControl, typename Pipes>
   if (uniform_) [[unlikely]]
     look(Unit::Uniform);
   next_try_[index] = std::max(retry, from);
-  if constexpr (kControl) {
+  if constexpr (kBeside != Beside::Nothing) {
     // Else it chooses anew before any cycle counts.
-    if (ledger_ != nullptr && next_try_[index] > scheduler.since) note_rest(scheduler, index, ready, pipes);
+    if (keeps_ledger<kBeside>() && next_try_[index] > scheduler.since)
+      note_rest(scheduler, index, ready, pipes);
   }
   const bool wants_memory = (scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)] & ready) != 0;
   scheduler.reason = wants_memory ? Reason::pipeline_memory : Reason::pipeline_alu;
@@ -162,7 +163,7 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
   std::uint32_t offered = offer(mine, choice);
   for (; later != 0; later &= later - 1) {
     const auto other = static_cast<std::uint32_t>(std::countr_zero(later));
-    const WarpMask others = candidates<Order, true>(schedulers_[other], other, now, pipes);
+    const WarpMask others = candidates<Order, Beside::Control>(schedulers_[other], other, now, pipes);
     if (others == 0) continue;
     const MemoryControl::Ready& ready = memory_.ready(other);
     if (offers_ready || (ready.any_turn >> pick<Order>(schedulers_[other], other, others) & 1U) != 0)
@@ -180,7 +181,7 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
 
 /// The warp's instructions behind one that has just issued, to the unit `first`, in the same cycle: up to
 /// sm.issue_width in all, as long as nothing holds them back.
-template <bool kControl, typename Pipes>
+template <Beside kBeside, typename Pipes>
 void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first,
                             Cycle now, Pipes& pipes) {
   using isa::Unit;
@@ -192,14 +193,17 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
     const Warp& warp = table_.warp(slot);
     const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
     if (to_other_units_ && inst.unit == before) return;
-    if (inst.unit == Unit::Memory && ((kControl && scheme_on_) || !pipes.accepts(now))) return;
-    if constexpr (kControl) {
+    if (inst.unit == Unit::Memory && ((kBeside == Beside::Control && scheme_on_) || !pipes.accepts(now)))
+      return;
+    if constexpr (kBeside == Beside::Control) {
       const bool far = (inst.flags & isa::kLoad) != 0 && (inst.flags & (isa::kShared | isa::kConstant)) == 0;
       if (held_loads_ != nullptr && far && ((*held_loads_)[index] >> local & 1U) != 0) return;
     }
     if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
     if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;
-    if constexpr (kControl) memory_.forget(index, local, kernels_[warp.kernel].app);
+    if constexpr (kBeside == Beside::Control) {
+      if (looks_at_memory()) memory_.forget(index, local, kernels_[warp.kernel].app);
+    }
     before = inst.unit;
     pipes.issue(scheduler, index, local, now);
   }
@@ -240,61 +244,61 @@ template <typename Pipes>
 void IssueStage::note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready,
                            const Pipes& pipes) {
   SmLedger::SchedulerView& view = ledger_->schedulers[index];
-  const WarpMask alive = scheduler.alive();
-  view.resident = 0;
-  ledger_->for_apps([&](AppId app) {
-    const WarpMask mine = view.warps[app] & alive;
-    if (mine == 0) return;
-    view.resident |= std::uint32_t{1} << app;
-    view.spent[app] = spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes);
+  view.for_resident([&](AppId app) {
+    const WarpMask mine = view.apps[app].warps;
+    if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
+    ledger_->spends(view, app, spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes),
+                    scheduler.since);
   });
 }
 
 template <typename Pipes>
-void IssueStage::note_issue(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
-                            AppId issuer, isa::Unit unit, const Pipes& pipes) {
+[[gnu::always_inline]] inline void IssueStage::note_issue(const Scheduler& scheduler, std::uint32_t index,
+                                                          std::uint32_t local, WarpMask ready,
+                                                          WarpMask choice, const Pipes& pipes) {
   SmLedger::SchedulerView& view = ledger_->schedulers[index];
-  const WarpMask alive = scheduler.alive();
-  ledger_->for_apps([&](AppId app) {
-    const WarpMask mine = view.warps[app] & alive;
-    if (mine == 0) return;
-    ledger_->count(app, spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes), interval_);
+  const Warp& warp = table_.warp(slot_of(index, local));
+  const HotKernel& kernel = kernels_[warp.kernel];
+  const AppId issuer = kernel.app;
+  view.for_resident([&](AppId app) {
+    const WarpMask mine = view.apps[app].warps;
+    if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
+    ledger_->spends(view, app, spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes),
+                    scheduler.since);
   });
-  ledger_->unit_user[units_.pool(unit, index)] = issuer;
+  ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = issuer;
 }
 
-template <typename Order, bool kControl, typename Pipes>
+template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule_one(std::uint32_t index, Cycle now,
                                                             std::uint32_t later, Pipes& pipes) {
   Scheduler& scheduler = schedulers_[index];
-  if constexpr (kControl) {
-    if (ledger_ != nullptr) note_settled(index, now);
-  }
   scheduler.settle(now);
-  const WarpMask choice = candidates<Order, kControl>(scheduler, index, now, pipes);
+  const WarpMask choice = candidates<Order, kBeside>(scheduler, index, now, pipes);
   if (choice == 0) {
-    rest<Order, kControl>(scheduler, index, now + 1, pipes);
+    rest<Order, kBeside>(scheduler, index, now + 1, pipes);
     return;
   }
   std::uint32_t local = 0;
-  if constexpr (kControl) {
+  if constexpr (kBeside == Beside::Control) {
     const WarpMask ready_now = ready_now_;
     local = memory_.scheme().order == arch::MemoryScheme::Order::Warps
                 ? pick<Order>(scheduler, index, choice)
                 : arbitrate<Order>(scheduler, index, choice, now, later, pipes);
     if (local == 64) {
-      rest<Order, kControl>(scheduler, index, now + 1, pipes);
+      rest<Order, kBeside>(scheduler, index, now + 1, pipes);
       return;
     }
-    const Warp& warp = table_.warp(slot_of(index, local));
-    const HotKernel& kernel = kernels_[warp.kernel];
-    if (ledger_ != nullptr) {
-      const isa::Unit unit = kernel.table[warp.next->pc].unit;
-      note_issue(scheduler, index, ready_now, choice, kernel.app, unit, pipes);
+    ready_now_ = ready_now;
+    if (looks_at_memory()) {
+      const Warp& warp = table_.warp(slot_of(index, local));
+      memory_.forget(index, local, kernels_[warp.kernel].app);
     }
-    memory_.forget(index, local, kernel.app);
   } else {
     local = pick<Order>(scheduler, index, choice);
+  }
+  if constexpr (kBeside != Beside::Nothing) {
+    if (keeps_ledger<kBeside>()) note_issue(scheduler, index, local, ready_now_, choice, pipes);
   }
   scheduler.cycles[static_cast<std::size_t>(Reason::issued)] += interval_;
   scheduler.next_issue = scheduler.since = now + interval_;
@@ -305,10 +309,10 @@ template <typename Order, bool kControl, typename Pipes>
     const Warp& warp = table_.warp(slot_of(index, local));
     const isa::Unit first = kernels_[warp.kernel].table[warp.next->pc].unit;
     pipes.issue(scheduler, index, local, now);
-    issue_more<kControl>(scheduler, index, local, first, now, pipes);
+    issue_more<kBeside>(scheduler, index, local, first, now, pipes);
   }
   // Often nothing can follow at once: then the scheduler is not asked before something can.
-  rest<Order, kControl>(scheduler, index, scheduler.next_issue, pipes);
+  rest<Order, kBeside>(scheduler, index, scheduler.next_issue, pipes);
 }
 
 }  // namespace gpumux::sm

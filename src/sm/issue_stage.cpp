@@ -71,6 +71,7 @@ void IssueStage::launched(const Block& block, bool open, Cycle start) {
 void IssueStage::exits(const Warp& warp, Cycle now) {
   Scheduler& scheduler = schedulers_[warp.scheduler];
   scheduler.waits[static_cast<std::size_t>(warp.wait)] &= ~(WarpMask{1} << warp.local);
+  if (ledger_ != nullptr) ledger_->exits(warp.scheduler, warp.local, kernels_[warp.kernel].app);
   std::erase(scheduler.by_age, warp.local);
   scheduler.order.left(warp.local);
   look_again(warp.scheduler, now);
@@ -110,8 +111,7 @@ void IssueStage::end(Cycle now) {
     }
     scheduler.reason = Reason::uncounted;
   }
-  if (ledger_ != nullptr)
-    for (std::uint32_t s = 0; s < count_; ++s) ledger_->nobody(s);
+  if (ledger_ != nullptr) ledger_->nobody(now + 1);
 }
 
 void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) {

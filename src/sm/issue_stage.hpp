@@ -35,6 +35,10 @@ struct HotKernel {
   AppId app = 0;
 };
 
+/// What the stage looks at beside the warps: nothing else; the ledger of who waits for whom alone; memory
+/// schemes, warps that may issue no loads, and the ledger where one is kept.
+enum class Beside : std::uint8_t { Nothing, Ledger, Control };
+
 /// Schedulers are numbered from 0, a warp has a number (0 to 63) within its scheduler and a slot in the table
 /// of blocks: number * schedulers + scheduler. The choice among warps is in issue.hpp, for those who
 /// instantiate it.
@@ -60,11 +64,14 @@ class IssueStage {
   void set_scheme(const arch::MemoryScheme& scheme) {
     memory_concerned_ = scheme.concerns_issue();
     scheme_on_ = scheme.on();
+    // What was ready before is looked at anew.
+    for (std::uint32_t s = 0; s < count_; ++s) memory_.ready(s) = {};
   }
   [[nodiscard]] bool memory_concerned() const { return memory_concerned_; }
-  /// Takes down who waits for whom. Only schedule() with kControl does.
+  /// Takes down who waits for whom. Not by schedule() with Beside::Nothing.
   void keep_ledger(SmLedger* ledger) { ledger_ = ledger; }
-  /// Warps that may issue no loads, by scheduler. Only schedule() with kControl looks at them.
+  /// Warps that may issue no loads, by scheduler. Only schedule() with Beside::Control looks at
+  /// them.
   void hold_loads(const LostLocality::Masks* held) { held_loads_ = held; }
   /// A block has come: its warps wait for their first fetch. `open`: they may issue as far as the gate is
   /// concerned.
@@ -97,14 +104,14 @@ class IssueStage {
     if (wheel_.due(now)) wake_due(now);
   }
   /// Each scheduler whose turn it is chooses a warp and has it issue, or finds out why none can.
-  /// Order: the warp scheduler's class. kControl: with a memory scheme. Pipes is asked and told:
+  /// Order: the warp scheduler's class. Pipes is asked and told:
   ///
   ///   has_room()                   the load/store unit's queue has a place
   ///   accepts(now)                 and it takes one more instruction in this cycle
   ///   head_app()                   whose its head is, while it has no place
   ///   issue(scheduler, index, local, now)   the warp issues its next record; calls book(), write_back() or
   ///                                memory_issued(), and follow() or place() in turn
-  template <typename Order, bool kControl, typename Pipes>
+  template <typename Order, Beside kBeside, typename Pipes>
   void schedule(Cycle now, Pipes& pipes);
 
   // --- a warp that issues -----------------------------------------------------------------------------
@@ -183,10 +190,8 @@ class IssueStage {
   }
   /// Counts the cycles before `until`.
   void settle(Cycle until) {
-    for (std::uint32_t s = 0; s < count_; ++s) {
-      if (ledger_ != nullptr) note_settled(s, until);
-      schedulers_[s].settle(until);
-    }
+    for (Scheduler& scheduler : schedulers_) scheduler.settle(until);
+    if (ledger_ != nullptr) ledger_->settle(until);
   }
   /// Up to `now`.
   [[nodiscard]] arch::SchedulerCounters counters(Cycle now) const;
@@ -238,17 +243,17 @@ class IssueStage {
   void admit_oldest(std::uint32_t kernels, std::uint32_t limit);
 
   // issue.hpp
-  template <typename Order, bool kControl, typename Pipes>
+  template <typename Order, Beside kBeside, typename Pipes>
   void schedule_due(Cycle now, Pipes& pipes);
-  template <typename Order, bool kControl, typename Pipes>
+  template <typename Order, Beside kBeside, typename Pipes>
   void schedule_one(std::uint32_t index, Cycle now, std::uint32_t later, Pipes& pipes);
-  template <typename Order, bool kControl>
+  template <typename Order, Beside kBeside>
   [[nodiscard]] WarpMask may_issue_now(Scheduler& scheduler, std::uint32_t index);
-  template <typename Order, bool kControl, typename Pipes>
+  template <typename Order, Beside kBeside, typename Pipes>
   [[nodiscard]] WarpMask candidates(Scheduler& scheduler, std::uint32_t index, Cycle now, const Pipes& pipes);
-  template <typename Order, bool kControl, typename Pipes>
+  template <typename Order, Beside kBeside, typename Pipes>
   void rest(Scheduler& scheduler, std::uint32_t index, Cycle from, const Pipes& pipes);
-  template <bool kControl, typename Pipes>
+  template <Beside kBeside, typename Pipes>
   void issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first, Cycle now,
                   Pipes& pipes);
   template <typename Order>
@@ -265,19 +270,19 @@ class IssueStage {
   [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
   /// Of the scheduler's warps, those held back by a limit of the memory scheme.
   [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
-    if (!memory_concerned_ && held_loads_ == nullptr) return 0;
+    if (!looks_at_memory()) return 0;
     look_at_memory(scheduler, index);
     const WarpMask limited = memory_concerned_ ? memory_.limited(index) : 0;
     return held_loads_ == nullptr ? limited : limited | (memory_.ready(index).loads & (*held_loads_)[index]);
   }
+  template <Beside kBeside>
+  [[nodiscard]] bool keeps_ledger() const {
+    return kBeside == Beside::Ledger || ledger_ != nullptr;
+  }
+  [[nodiscard]] bool looks_at_memory() const { return memory_concerned_ || held_loads_ != nullptr; }
   /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
-  /// For the ledger: cycles before `until` are counted.
-  void note_settled(std::uint32_t scheduler, Cycle until) {
-    const Cycle since = schedulers_[scheduler].since;
-    if (until > since) ledger_->count(scheduler, until - since);
-  }
   template <typename Pipes>
   [[nodiscard]] std::uint64_t* spent_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
                                         WarpMask mine, WarpMask ready, WarpMask choice, AppId issuer,
@@ -285,11 +290,11 @@ class IssueStage {
   /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their unit.
   template <typename Pipes>
   void note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, const Pipes& pipes);
-  /// For the ledger: what they do while one of `issuer` takes this turn and a unit; `ready` only wait for
-  /// both, and `choice` for their turn alone.
+  /// For the ledger: what they do while this warp takes this turn and a unit; `ready` only wait for both, and
+  /// `choice` for their turn alone.
   template <typename Pipes>
-  void note_issue(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, WarpMask choice,
-                  AppId issuer, isa::Unit unit, const Pipes& pipes);
+  void note_issue(const Scheduler& scheduler, std::uint32_t index, std::uint32_t local, WarpMask ready,
+                  WarpMask choice, const Pipes& pipes);
 
   static constexpr unsigned kUsualUnits = isa::kUnits - 1;
   static_assert(static_cast<unsigned>(isa::Unit::Uniform) == kUsualUnits);

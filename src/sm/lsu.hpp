@@ -94,12 +94,10 @@ template <typename Listener>
                now);
     return true;
   }
-  AppId displaced_by = SmLedger::kNobody;
-  std::uint32_t set = 0;
-  if (ledger_ != nullptr) [[unlikely]] {
-    set = l1_.set_index(transaction.line());
-    displaced_by = ledger_->l1.evictor(op.app, set, transaction.line(), l1_.whole(sectors));
-  }
+  // Whose line took the place of one that the application would have alone.
+  const auto note_use = [&] {
+    return ledger_->l1.use(op.app, l1_.set_index(transaction.line()), transaction.line(), l1_.whole(sectors));
+  };
   const LostLocality::Loader loader{op.warp, op.generation};
   bool had_it = false;
   if (locality_ != nullptr) [[unlikely]] {
@@ -114,7 +112,7 @@ template <typename Listener>
     case L1Result::FailMissQueue: stall(Stall::MissQueue, now); return false;
     case L1Result::Hit:
       if (ledger_ != nullptr) [[unlikely]]
-        ledger_->l1.use(op.app, set, transaction.line(), l1_.whole(sectors));
+        note_use();
       counter.l1_accesses += l1_.units(sectors);
       transaction_done(index, last + config_.l1.latency, now);
       return true;
@@ -124,8 +122,9 @@ template <typename Listener>
   counter.l1_accesses += l1_.units(sectors);
   counter.l1_misses += l1_.units(result.missing);
   counter.l1_hits_pending += l1_.units(result.pending);
+  AppId displaced_by = SmLedger::kNobody;
   if (ledger_ != nullptr) [[unlikely]] {
-    ledger_->l1.use(op.app, set, transaction.line(), l1_.whole(sectors));
+    displaced_by = note_use();
     if (displaced_by != SmLedger::kNobody) ++ledger_->pair(op.app, displaced_by).l1_extra_misses;
   }
   if (had_it && result.result == L1Result::Miss) [[unlikely]]

@@ -40,6 +40,7 @@ void Sm::State::prefetch_state() const {
 /// What the object's members point to.
 void Sm::State::prefetch_schedulers(Cycle begin) const {
   stage.prefetch_schedulers(begin);
+  if (ledger) ledger->prefetch();
   lsu.prefetch_queues(kMessages);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "arch/statistics.hpp"
+#include "base/prefetch.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
 #include "ledger/serving_line.hpp"
@@ -24,11 +25,19 @@ struct SmLedger {
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> pairs{};  // by victim and culprit
 
   // --- issue ----------------------------------------------------------------------------------------
-  struct SchedulerView {
-    std::array<WarpMask, kMaxApps> warps{};  // whose a warp's number was last
-    // Where its cycles count that are not counted yet:
-    std::uint32_t resident = 0;                    // applications with warps here, as bits
-    std::array<std::uint64_t*, kMaxApps> spent{};  // of a resident one: what it does
+  struct alignas(64) SchedulerView {
+    struct OfApp {
+      WarpMask warps = 0;              // alive
+      std::uint64_t* spent = nullptr;  // where its cycles count from `since` on; nothing: it has no warps
+      Cycle since = 0;
+    };
+    std::uint32_t resident = 0;  // applications with warps, as bits; some may have had their last since
+    std::array<OfApp, kMaxApps> apps{};
+    /// Calls each(app) for those.
+    template <typename Each>
+    void for_resident(const Each& each) const {
+      for_apps(resident, each);
+    }
   };
   /// Of an L1 of so many sets and ways.
   SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) { unit_user.fill(kNobody); }
@@ -39,34 +48,65 @@ struct SmLedger {
   std::uint32_t here = 0;  // applications that have come, as bits
 
   void came(std::uint32_t scheduler, std::uint32_t local, AppId app) {
-    const WarpMask bit = WarpMask{1} << local;
-    for (WarpMask& warps : schedulers[scheduler].warps) warps &= ~bit;
-    schedulers[scheduler].warps[app] |= bit;
+    SchedulerView& view = schedulers[scheduler];
+    view.apps[app].warps |= WarpMask{1} << local;
+    view.resident |= std::uint32_t{1} << app;
     here |= std::uint32_t{1} << app;
   }
-  /// Calls each(app) for those that have come.
+  void exits(std::uint32_t scheduler, std::uint32_t local, AppId app) {
+    schedulers[scheduler].apps[app].warps &= ~(WarpMask{1} << local);
+  }
+  /// Calls each(app) for each bit.
   template <typename Each>
-  void for_apps(const Each& each) const {
-    for (std::uint32_t left = here; left != 0; left &= left - 1)
-      each(static_cast<AppId>(std::countr_zero(left)));
+  static void for_apps(std::uint32_t bits, const Each& each) {
+    for (; bits != 0; bits &= bits - 1) each(static_cast<AppId>(std::countr_zero(bits)));
   }
-  /// Counts cycles of the scheduler, which were as last said.
-  void count(std::uint32_t scheduler, Cycle cycles) {
-    const SchedulerView& view = schedulers[scheduler];
-    for (std::uint32_t left = view.resident; left != 0; left &= left - 1)
-      count(static_cast<AppId>(std::countr_zero(left)), view.spent[std::countr_zero(left)], cycles);
+  /// From `now` on, its cycles on this scheduler count there.
+  void spends(SchedulerView& view, AppId app, std::uint64_t* spent, Cycle now) {
+    SchedulerView::OfApp& of = view.apps[app];
+    if (of.spent == spent) return;
+    settle(of, app, now);
+    of.spent = spent;
+    of.since = now;
   }
-  /// Counts cycles of one scheduler for an application that has warps there.
-  void count(AppId app, std::uint64_t* spent, Cycle cycles) {
+  /// It has no warps on this scheduler from `now` on.
+  void leaves(SchedulerView& view, AppId app, Cycle now) {
+    spends(view, app, nullptr, now);
+    view.resident &= ~(std::uint32_t{1} << app);
+  }
+  /// The cycles before `until` are counted.
+  void settle(SchedulerView::OfApp& of, AppId app, Cycle until) {
+    if (of.spent == nullptr) return;
+    const Cycle cycles = until - std::min(until, of.since);
+    of.since += cycles;
     apps[app].resident_scheduler_cycles += cycles;
-    *spent += cycles;
+    *of.spent += cycles;
+  }
+  void settle(Cycle until) {
+    for (SchedulerView& view : schedulers)
+      view.for_resident([&](AppId app) { settle(view.apps[app], app, until); });
   }
   // What the warps of an application on a scheduler do: something of no concern here; wait for memory or at
   // barriers; or wait while another has its turn or a unit (a counter of pair()).
   [[nodiscard]] std::uint64_t* present() { return &rest_; }
   [[nodiscard]] std::uint64_t* memory(AppId app) { return &apps[app].memory_scheduler_cycles; }
   [[nodiscard]] std::uint64_t* barrier(AppId app) { return &apps[app].barrier_scheduler_cycles; }
-  void nobody(std::uint32_t scheduler) { schedulers[scheduler].resident = 0; }
+  /// All have gone.
+  void nobody(Cycle now) {
+    for (SchedulerView& view : schedulers) view.for_resident([&](AppId app) { leaves(view, app, now); });
+  }
+
+  /// What the schedulers touch with few applications, into the host's cache.
+  [[gnu::always_inline]] void prefetch() const {
+    for (const SchedulerView& view : schedulers) prefetch_lines(&view, &view.apps[2]);
+    prefetch_lines(&unit_user, &unit_user + 1);
+    prefetch_lines(apps.data(), apps.data() + 2);
+    __builtin_prefetch(&pairs[0][1], 1);
+    __builtin_prefetch(&pairs[1][0], 1);
+    heads.prefetch();
+    requests.prefetch();
+    replies.prefetch();
+  }
 
   // --- load/store unit and network --------------------------------------------------------------------
   ledger::ShadowTags l1;
@@ -114,7 +154,7 @@ struct SmLedger {
     const Cycle able = std::max(ready, port_until);
     port_until = until;
     if (now > able)
-      for_apps([&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
+      for_apps(here, [&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
     requests.closed_until(now);
     requests.pass(app, ready, until, [&](AppId culprit, std::uint64_t cycles) {
       if (charged) return;

@@ -78,11 +78,11 @@ struct Sm::State {
     __builtin_prefetch(warp.next);
     __builtin_prefetch(warp.mem_next);
   }
-  // Order: the warp scheduler's class. kControl: with a memory scheme.
-  template <typename Order, bool kControl>
+  // Order: the warp scheduler's class.
+  template <typename Order, Beside kBeside>
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
-  template <bool kControl>
+  template <Beside kBeside>
   [[nodiscard]] Cycle next_after(Cycle from) const;
   // What the issue stage asks and tells: see issue_stage.hpp.
   [[nodiscard]] bool has_room() const { return lsu.has_room(); }
@@ -174,7 +174,9 @@ struct Sm::State {
   std::unique_ptr<LostLocality> locality;  // with CCWS
   std::vector<std::uint16_t> running;      // of the last choose_loads()
   /// Memory instructions do not issue as the warp scheduler alone wants, or somebody looks at who issues.
-  [[nodiscard]] bool is_controlled() const { return memory_controlled || ledger || locality; }
+  [[nodiscard]] Beside beside() const {
+    return memory_controlled || locality ? Beside::Control : ledger ? Beside::Ledger : Beside::Nothing;
+  }
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 
   // The rooms: who is here, where instructions come from, which of them issue, and those of memory.

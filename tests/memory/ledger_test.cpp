@@ -2,8 +2,12 @@
 // l2_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <vector>
 
 #include "dram/channel.hpp"
 #include "ledger/busy_windows.hpp"
@@ -84,6 +88,56 @@ TEST(ServingLine, ForgetsWhatLiesFarBack) {
   EXPECT_EQ(q.waits[0] + q.waits[1], ServingLine::kKept);
 }
 
+// The definition, without sums: all that were served are looked at each time.
+struct PlainLine {
+  struct Served {
+    AppId app;
+    std::uint64_t begin, end;
+  };
+  std::vector<Served> all;
+  std::array<std::uint64_t, 4> alone_until{};
+  std::array<AppId, 4> culprit{};
+  std::uint64_t until = 0;
+  Waits pass(AppId app, std::uint64_t arrived, std::uint64_t end) {
+    Waits waits{};
+    const std::uint64_t begin = std::max(arrived, until), alone = std::max(arrived, alone_until[app]);
+    alone_until[app] = alone + std::max(end, begin) - begin;
+    if (begin > alone) {
+      Waits served{};
+      for (auto each = all.rbegin(); each != all.rend(); ++each) {
+        if (each->end <= arrived) continue;
+        served[each->app] += each->end - std::max(each->begin, arrived);
+        if (each->app != app) culprit[app] = each->app;
+      }
+      const std::uint64_t busy = std::accumulate(served.begin(), served.end(), std::uint64_t{0});
+      const std::uint64_t waited = std::min(begin - alone, busy), others = busy - served[app];
+      for (AppId other = 0; other < 4 && others != 0; ++other)
+        if (other != app) waits[other] = waited * served[other] / others;
+      if (others == 0) waits[culprit[app]] += waited;
+    }
+    if (end > begin) all.push_back({app, begin, until = end});
+    return waits;
+  }
+};
+
+TEST(ServingLine, SumsUpWhatAWalkOverAllFinds) {
+  std::mt19937 random(1);
+  Line q;
+  PlainLine plain;
+  std::uint64_t now = 0, until = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    // Bursts and pauses of at most 200 entries, so that none is forgotten; arrivals out of order.
+    now += random() % 8 == 0 ? 1 + random() % 60 : random() % 4;
+    const auto app = static_cast<AppId>(random() % 3 + random() % 2);
+    const std::uint64_t arrived = now - std::min<std::uint64_t>(now, random() % 40);
+    if (until > now + 100) now = until + random() % 50;
+    until = std::max(until, arrived) + random() % 5;
+    q.pass(app, arrived, until);
+    ASSERT_EQ(q.waits, plain.pass(app, arrived, until)) << i;
+    if (plain.all.size() > 400) plain.all.erase(plain.all.begin(), plain.all.begin() + 200);
+  }
+}
+
 // --- the tags that each would have alone ---
 
 TEST(ShadowTags, AreEachOnesOwn) {
@@ -111,7 +165,7 @@ TEST(ShadowTags, RememberWhoEvicted) {
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3);
   EXPECT_EQ(tags.evictor(0, 1, 7, 3), ShadowTags::kNobody) << "the second sector has not been here";
   EXPECT_EQ(tags.evictor(1, 1, 7, 1), ShadowTags::kNobody);
-  tags.use(0, 1, 7, 1);
+  EXPECT_EQ(tags.use(0, 1, 7, 1), 3);
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3) << "who waits for its data waits for the same reason";
   tags.evicted(0, 1, 7, 0);
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody);

@@ -15,7 +15,7 @@ struct Issued {
 };
 using Log = std::vector<Issued>;
 
-template <typename Order = LooseRoundRobin, bool kControl = false>
+template <typename Order = LooseRoundRobin, Beside kBeside = Beside::Nothing>
 struct Stage {
   explicit Stage(const Program& program_of_all, arch::MachineConfig machine = plain_machine())
       : config(std::move(machine)),
@@ -49,7 +49,7 @@ struct Stage {
   void run(Cycle end) {
     for (; now < end; ++now) {
       stage.wake(now);
-      stage.schedule<Order, kControl>(now, *this);
+      stage.schedule<Order, kBeside>(now, *this);
     }
   }
   // What the stage asks and tells.
@@ -66,7 +66,7 @@ struct Stage {
       stage.memory_issued(index);
       warp.mem_next += 1 + std::bit_cast<workload::MemHeader>(*warp.mem_next).transactions;
       if (inst.num_dst > 0) stage.load_issued(slot, inst);
-      if (kControl) memory.issued(stage.kernel(warp.kernel).app);
+      if (kBeside == Beside::Control) memory.issued(stage.kernel(warp.kernel).app);
     } else if (inst.num_dst > 0) {
       stage.write_back(slot, inst, cycle + delay + inst.latency);
     }
@@ -282,7 +282,7 @@ TEST(IssueStage, AnEmptySmCountsNoCycles) {
 }
 
 TEST(IssueStage, AMemorySchemeLimitsAnApplication) {
-  Stage<LooseRoundRobin, true> at(mixed());
+  Stage<LooseRoundRobin, Beside::Control> at(mixed());
   arch::MemoryScheme scheme;
   scheme.limit = arch::MemoryScheme::Limit::Static;
   scheme.limits[0] = 1;
@@ -301,7 +301,7 @@ TEST(IssueStage, AMemorySchemeLimitsAnApplication) {
 }
 
 TEST(IssueStage, AMemorySchemeGivesTheTurnToTheOtherApplication) {
-  Stage<GreedyThenOldest, true> at(mixed());
+  Stage<GreedyThenOldest, Beside::Control> at(mixed());
   arch::MemoryScheme scheme;
   scheme.order = arch::MemoryScheme::Order::RoundRobin;
   at.memory.set(scheme);
