@@ -5,6 +5,16 @@
 
 namespace gpumux::policy {
 
+CoreSampling CoreSampling::read(LevelArguments& arguments) {
+  const auto whole = [&](const char* name, std::uint32_t usual, std::uint64_t least, std::uint64_t most) {
+    return static_cast<std::uint32_t>(arguments.whole(name, usual, least, most));
+  };
+  CoreSampling sampling;
+  sampling.waves = whole("waves", sampling.waves, 1, 1000);
+  sampling.warmup = whole("warmup", sampling.warmup, 0, 100);
+  return sampling;
+}
+
 Needs CoreDetector::needs(const View&) const {
   return {.windows = phase_ == Phase::Emptying,
           .block_ends = phase_ == Phase::Sampling,
@@ -38,26 +48,27 @@ void CoreDetector::window_ended(Control& control) {
 }
 
 void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) {
-  if (phase_ != Phase::Sampling || sm >= search_->cores() || samples_[sm].done) return;
-  Sample& sample = samples_[sm];
-  // Several that have ended in one window have all left before the first is told.
-  if (std::exchange(sample.last, control.now()) != control.now()) sample.together = 0;
-  sample.wave = std::max(sample.wave, resident(control, sm) + ++sample.together);
-  if (!std::exchange(sample.begun, true)) {
-    sample.begin = control.now();
-    sample.instructions = instructions(control, sm);
+  if (phase_ != Phase::Sampling || sm >= search_->cores()) return;
+  // Several that have ended on an SM in one window have all left before the first is told.
+  Holder& holder = holders_[sm];
+  if (std::exchange(holder.last, control.now()) != control.now()) holder.together = 0;
+  holder.blocks = std::max(holder.blocks, resident(control, sm) + ++holder.together);
+  std::uint64_t wave = 0;
+  for (std::uint32_t i = 0; i < search_->cores(); ++i) {
+    holders_[i].blocks = std::max(holders_[i].blocks, resident(control, static_cast<SmId>(i)));
+    wave += holders_[i].blocks;
   }
-  if (control.now() == sample.begin || ++sample.ended < waves_ * sample.wave) return;
-  sample.done = true;
-  ipc_ += static_cast<double>(instructions(control, sm) - sample.instructions) /
-          static_cast<double>(control.now() - sample.begin);
-  if (--sampling_ != 0) return;
+  if (!sample_.begun)
+    sample_ = {.begun = true, .begin = control.now(), .instructions = instructions(control)};
+  if (control.now() == sample_.begin || ++sample_.ended < how_.waves * wave) return;
   if (warm_ != 0) {
     --warm_;
     return begin_sample(control);
   }
-  sampled_[kernel_].emplace_back(search_->cores(), ipc_);
-  search_->sample(ipc_);
+  const double ipc = static_cast<double>(instructions(control) - sample_.instructions) /
+                     static_cast<double>(control.now() - sample_.begin);
+  sampled_[kernel_].emplace_back(search_->cores(), ipc);
+  search_->sample(ipc);
   if (search_->found()) {
     end_search(control);
   } else {
@@ -74,7 +85,7 @@ void CoreDetector::begin_search(Control& control) {
   sampled_[kernel_].clear();
   search_begin_ = control.now();
   over_ = false;
-  warm_ = warmup_;
+  warm_ = how_.warmup;
   ++begun_;
   set_active(control, control.config().sms, SmDuty::Serves);
   begin_sample(control);
@@ -91,9 +102,8 @@ void CoreDetector::empty(Control& control) {
 
 void CoreDetector::begin_sample(Control& control) {
   phase_ = Phase::Sampling;
-  ipc_ = 0;
-  sampling_ = search_->cores();
-  samples_.assign(control.config().sms, {});
+  sample_ = {};
+  holders_.assign(control.config().sms, {});
 }
 
 void CoreDetector::end_search(Control& control) {
@@ -127,10 +137,11 @@ const RunningKernel* CoreDetector::with_blocks_left(const Control& control) {
   return nullptr;
 }
 
-std::uint64_t CoreDetector::instructions(const Control& control, SmId sm) {
+std::uint64_t CoreDetector::instructions(const Control& control) const {
   std::uint64_t sum = 0;
-  for (const RunningKernel& kernel : control.kernels())
-    sum += control.sm(sm).counters(kernel.slot).thread_instructions;
+  for (std::uint32_t sm = 0; sm < search_->cores(); ++sm)
+    for (const RunningKernel& kernel : control.kernels())
+      sum += control.sm(static_cast<SmId>(sm)).counters(kernel.slot).thread_instructions;
   return sum;
 }
 

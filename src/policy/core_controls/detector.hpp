@@ -11,22 +11,35 @@
 
 #include "policy/core_control.hpp"
 #include "policy/core_controls/core_search.hpp"
+#include "policy/level_arguments.hpp"
 
 namespace gpumux::policy {
 
+/// How core controls sample.
+struct CoreSampling {
+  std::uint32_t waves = 4;   // in a sample
+  std::uint32_t warmup = 1;  // samples of all cores that are dropped before the first that counts
+  /// Options waves= and warmup= of a core control.
+  static CoreSampling read(LevelArguments& arguments);
+  static constexpr const char* kHelp =
+      "waves=: of blocks, in each sample, 1 to 1000 [4]; warmup=: samples of all SMs that are dropped first, "
+      "0 to "
+      "100 [1]";
+};
+
 /// At the begin of a kernel, and whenever the kernels that run together have changed, all SMs serve and a
 /// search begins. Before each further sample all SMs are paused until nothing that they have issued is in
-/// flight; then the first ones go on. Each measures its IPC from the end of one block on over so many waves:
-/// ends of blocks, as many as it holds. So it covers whole waves, where blocks that began together go on
-/// together. Once the number is found, the others run their blocks to the end and have their power gated,
-/// until the next kernel. A search that has not come to an end when a kernel has no block left is given
-/// up, and all SMs serve.
+/// flight; then the first ones go on. Their IPC is measured from the end of a block on over so many waves:
+/// ends of blocks, as many as they hold together. So it covers whole waves, where blocks that began together
+/// go on together; and all in one period: an SM with a period of its own ends it the sooner the faster it has
+/// been meanwhile at others' cost. Once the number is found, the others run their blocks to the end and have
+/// their power gated, until the next kernel. A search that has not come to an end when a kernel has no block
+/// left is given up, and all SMs serve.
 class CoreDetector final : public CoreControl {
  public:
   using MakeSearch = std::function<std::unique_ptr<CoreSearch>(std::uint32_t all)>;
-  /// `warmup`: samples of all cores that are dropped before the first that counts.
-  CoreDetector(MakeSearch make_search, std::uint32_t waves, std::uint32_t warmup)
-      : make_search_(std::move(make_search)), waves_(waves), warmup_(warmup) {}
+  CoreDetector(MakeSearch make_search, CoreSampling sampling)
+      : make_search_(std::move(make_search)), how_(sampling) {}
 
   [[nodiscard]] Needs needs(const View&) const override;
   void kernel_arrived(Control& control, const RunningKernel&) override;
@@ -41,15 +54,16 @@ class CoreDetector final : public CoreControl {
 
  private:
   enum class Phase : std::uint8_t { Resting, Emptying, Sampling };
-  struct Sample {  // of one SM
+  struct Sample {
     bool begun = false;
     Cycle begin = 0;
-    std::uint64_t instructions = 0;  // of its kernels before it
-    std::uint32_t wave = 0;          // blocks
-    std::uint32_t ended = 0;         // blocks since it began
-    Cycle last = kNever;             // a block ended,
-    std::uint32_t together = 0;      // and how many since with it
-    bool done = false;
+    std::uint64_t instructions = 0;  // of these SMs' kernels before it
+    std::uint64_t ended = 0;         // blocks since it began
+  };
+  struct Holder {  // an SM that is sampled
+    std::uint32_t blocks = 0;
+    Cycle last = kNever;         // a block ended,
+    std::uint32_t together = 0;  // and how many since with it
   };
 
   void begin_search(Control& control);
@@ -62,17 +76,17 @@ class CoreDetector final : public CoreControl {
   static void set_active(Control& control, std::uint32_t active, SmDuty others);
   /// The oldest kernel that has blocks on no SM; nullptr: there is none.
   [[nodiscard]] static const RunningKernel* with_blocks_left(const Control& control);
-  [[nodiscard]] static std::uint64_t instructions(const Control& control, SmId sm);
+  /// Of the SMs that are sampled.
+  [[nodiscard]] std::uint64_t instructions(const Control& control) const;
   [[nodiscard]] static std::uint32_t resident(const Control& control, SmId sm);
 
   MakeSearch make_search_;
-  std::uint32_t waves_, warmup_;
+  CoreSampling how_;
   std::uint32_t warm_ = 0;  // samples that are yet to be dropped
   Phase phase_ = Phase::Resting;
   std::unique_ptr<CoreSearch> search_;
-  std::vector<Sample> samples_;  // by SM
-  double ipc_ = 0;               // of the SMs that have sampled
-  std::uint32_t sampling_ = 0;   // SMs that have not
+  Sample sample_;
+  std::vector<Holder> holders_;  // by SM
   Cycle search_begin_ = 0;
   bool over_ = false;  // no block is left to dispatch
   // For the report:

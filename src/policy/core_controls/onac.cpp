@@ -1,4 +1,6 @@
 // ONAC, optimal number of active cores: estimates how many are enough. Source: awatramani17 section 4.4.2.
+#include <string>
+
 #include "policy/core_controls/detector.hpp"
 #include "policy/core_controls/estimation.hpp"
 #include "policy/level_arguments.hpp"
@@ -9,19 +11,16 @@ namespace {
 std::unique_ptr<CoreControl> create_onac(const std::string& argument) {
   LevelArguments read("cores", "onac", argument);
   const double threshold = read.real("threshold", 2, 0, 50) / 100;
-  const auto warmup = static_cast<std::uint32_t>(read.whole("warmup", 1, 0, 100));
-  const auto waves = static_cast<std::uint32_t>(read.whole("waves", 4, 1, 1000));
+  const CoreSampling sampling = CoreSampling::read(read);
   read.done();
   return std::make_unique<CoreDetector>(
-      [threshold](std::uint32_t all) { return std::make_unique<CoreEstimation>(all, threshold); }, waves,
-      warmup);
+      [threshold](std::uint32_t all) { return std::make_unique<CoreEstimation>(all, threshold); }, sampling);
 }
 
 const bool registered = register_core_control(
     {"onac",
      "as few SMs as are nearly as fast as all, by estimates; the others' power is gated (awatramani17)",
-     "threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; waves=: of blocks, in each sample, 1 to "
-     "1000 [4]; warmup=: samples of all SMs that are dropped first, 0 to 100 [1]",
+     std::string("threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; ") + CoreSampling::kHelp,
      create_onac, "threshold=2/waves=4/warmup=1"});
 
 }  // namespace

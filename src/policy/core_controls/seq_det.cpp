@@ -9,18 +9,17 @@ namespace {
 std::unique_ptr<CoreControl> create_seq_det(const std::string& argument) {
   LevelArguments read("cores", "seq-det", argument);
   const double threshold = read.real("threshold", 2, 0, 50) / 100;
-  const auto warmup = static_cast<std::uint32_t>(read.whole("warmup", 1, 0, 100));
-  const auto waves = static_cast<std::uint32_t>(read.whole("waves", 4, 1, 1000));
+  const CoreSampling sampling = CoreSampling::read(read);
   const bool of_best = read.choice("against", "all", {"all", "best"}) == "best";
   read.done();
   return std::make_unique<CoreDetector>(
-      [=](std::uint32_t all) { return std::make_unique<CoreDescent>(all, threshold, of_best); }, waves,
-      warmup);
+      [=](std::uint32_t all) { return std::make_unique<CoreDescent>(all, threshold, of_best); }, sampling);
 }
 
 const bool registered = register_core_control(
     {"seq-det", "one SM fewer after each sample, as long as it costs next to nothing (awatramani17)",
-     "threshold=, waves= and warmup= as for onac; against=all, or best: what a sample is compared with [all]",
+     "threshold=, waves= and warmup= as for onac; against=all, or best: what a sample is compared "
+     "with [all]",
      create_seq_det, "against=all"});
 
 }  // namespace
