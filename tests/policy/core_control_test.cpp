@@ -262,6 +262,24 @@ TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
   }
 }
 
+// SMs that compete for memory run in turns: what each does in a time of its own must not be added up.
+TEST(CoreControl, SamplesShowWhatTheWholeGridShows) {
+  const std::string app = "awatramani17/transpose:width=1024,height=1024";
+  const experiment::RunResult whole = experiment::simulate(spec_of("cores=first:2", {app}));
+  const experiment::RunResult sampled = experiment::simulate(spec_of("cores=onac", {app}));
+  double compared = 0;
+  for (const policy::Report::Curve& curve : sampled.policy_report.curves)
+    for (const auto& [cores, ipc] : curve.points)
+      for (const experiment::KernelResult& kernel : whole.kernels) {
+        if (cores != 2 || kernel.name != curve.kernel) continue;
+        const double expected =
+            static_cast<double>(kernel.block_instructions) * 32 / static_cast<double>(kernel.cycles);
+        EXPECT_NEAR(ipc, expected, 0.08 * expected);
+        ++compared;
+      }
+  EXPECT_EQ(compared, 1);
+}
+
 // A grid that ends within the search: all SMs serve again, and nothing is left paused.
 TEST(CoreControl, AShortGridEndsTheSearch) {
   for (const char* blocks : {"8", "60", "150", "300"}) {
