@@ -1,41 +1,29 @@
 #include "policy/block_scheduler.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "policy/mechanism_table.hpp"
 
 namespace gpumux::policy {
 namespace {
 
-std::vector<BlockSchedulerInfo>& table() {
-  static std::vector<BlockSchedulerInfo> schedulers;
+MechanismTable<BlockSchedulerInfo>& table() {
+  static MechanismTable<BlockSchedulerInfo> schedulers;
   return schedulers;
 }
 
 }  // namespace
 
 bool register_block_scheduler(BlockSchedulerInfo info, std::string_view path) {
-  info.file = path.substr(path.rfind('/') + 1);
-  std::vector<BlockSchedulerInfo>& all = table();
-  const auto at =
-      std::lower_bound(all.begin(), all.end(), info.name,
-                       [](const BlockSchedulerInfo& a, const std::string& name) { return a.name < name; });
-  GPUMUX_CHECK(at == all.end() || at->name != info.name);
-  all.insert(at, std::move(info));
-  return true;
+  return table().add(std::move(info), path);
 }
 
-const std::vector<BlockSchedulerInfo>& block_schedulers() { return table(); }
+const std::vector<BlockSchedulerInfo>& block_schedulers() { return table().all(); }
 
 const BlockSchedulerInfo& block_scheduler(std::string_view text) {
   const std::string name(text.empty() ? kUsualBlockScheduler : text.substr(0, text.find(':')));
-  std::vector<std::string> known;
-  for (const BlockSchedulerInfo& info : table()) {
-    if (info.name == name) return info;
-    known.push_back(info.name);
-  }
-  throw UserError(unknown_choice("block scheduler", name, known));
+  if (const BlockSchedulerInfo* info = table().find(name)) return *info;
+  throw UserError(unknown_choice("block scheduler", name, table().names()));
 }
 
 std::unique_ptr<BlockScheduler> create_block_scheduler(std::string_view text) {

@@ -5,14 +5,15 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "policy/mechanism_table.hpp"
 
 namespace gpumux::policy {
 namespace {
 
 using arch::MemoryScheme;
 
-std::vector<MemorySchemeInfo>& table() {
-  static std::vector<MemorySchemeInfo> schemes;
+MechanismTable<MemorySchemeInfo>& table() {
+  static MechanismTable<MemorySchemeInfo> schemes;
   return schemes;
 }
 
@@ -35,25 +36,14 @@ std::optional<std::uint32_t> application(const MemorySchemeInfo& scheme, const s
 }  // namespace
 
 bool register_memory_scheme(MemorySchemeInfo info, std::string_view path) {
-  info.file = path.substr(path.rfind('/') + 1);
-  std::vector<MemorySchemeInfo>& all = table();
-  const auto at =
-      std::lower_bound(all.begin(), all.end(), info.name,
-                       [](const MemorySchemeInfo& a, const std::string& name) { return a.name < name; });
-  GPUMUX_CHECK(at == all.end() || at->name != info.name);
-  all.insert(at, std::move(info));
-  return true;
+  return table().add(std::move(info), path);
 }
 
-const std::vector<MemorySchemeInfo>& memory_schemes() { return table(); }
+const std::vector<MemorySchemeInfo>& memory_schemes() { return table().all(); }
 
 const MemorySchemeInfo& memory_scheme_info(const std::string& name) {
-  std::vector<std::string> known;
-  for (const MemorySchemeInfo& info : table()) {
-    if (info.name == name) return info;
-    known.push_back(info.name);
-  }
-  throw UserError(unknown_choice("memory scheme", name, known));
+  if (const MemorySchemeInfo* info = table().find(name)) return *info;
+  throw UserError(unknown_choice("memory scheme", name, table().names()));
 }
 
 bool is_memory_setting(const MemorySchemeInfo& scheme, const std::string& key) {

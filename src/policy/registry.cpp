@@ -4,26 +4,24 @@
 #include "base/text.hpp"
 #include "policy/block_scheduler.hpp"
 #include "policy/core_control.hpp"
+#include "policy/mechanism_table.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {
 namespace {
 
-std::vector<PolicyInfo>& table() {
-  static std::vector<PolicyInfo> policies;
+MechanismTable<PolicyInfo>& table() {
+  static MechanismTable<PolicyInfo> policies;
   return policies;
 }
 
 const PolicyInfo& find(const std::string& name) {
-  std::vector<std::string> known;
-  for (const PolicyInfo& info : table()) {
-    if (info.name == name) return info;
-    known.push_back(info.name);
-  }
+  if (const PolicyInfo* info = table().find(name)) return *info;
+  std::vector<std::string> known = table().names();
   // Of the names joined with a memory scheme, the one that is meant, if any: there are many.
   std::vector<std::string> joined;
-  for (const PolicyInfo& info : table())
+  for (const PolicyInfo& info : table().all())
     for (const MemorySchemeInfo& scheme : memory_schemes()) joined.push_back(info.name + "-" + scheme.name);
   if (const std::string nearest = nearest_choice(name, joined);
       nearest_choice(name, known).empty() && !nearest.empty())
@@ -35,10 +33,7 @@ const PolicyInfo& find(const std::string& name) {
 /// the longest is meant.
 void split_joined_name(PolicyChoice& choice) {
   const std::string name = choice.name;
-  const auto is_policy = [](const std::string& text) {
-    return std::any_of(table().begin(), table().end(),
-                       [&](const PolicyInfo& info) { return info.name == text; });
-  };
+  const auto is_policy = [](const std::string& text) { return table().find(text) != nullptr; };
   if (is_policy(name)) return;
   for (const MemorySchemeInfo& scheme : memory_schemes()) {
     const std::string end = "-" + scheme.name;
@@ -73,18 +68,9 @@ std::pair<std::string, std::string> key_and_value(const std::string& part, const
 
 }  // namespace
 
-bool register_policy(PolicyInfo info, std::string_view path) {
-  info.file = path.substr(path.rfind('/') + 1);
-  std::vector<PolicyInfo>& policies = table();
-  const auto at =
-      std::lower_bound(policies.begin(), policies.end(), info.name,
-                       [](const PolicyInfo& a, const std::string& name) { return a.name < name; });
-  GPUMUX_CHECK(at == policies.end() || at->name != info.name);
-  policies.insert(at, std::move(info));
-  return true;
-}
+bool register_policy(PolicyInfo info, std::string_view path) { return table().add(std::move(info), path); }
 
-const std::vector<PolicyInfo>& policies() { return table(); }
+const std::vector<PolicyInfo>& policies() { return table().all(); }
 
 PolicyChoice parse_choice(std::string_view text) {
   PolicyChoice choice;
