@@ -131,6 +131,11 @@ TEST(ServingLine, SumsUpWhatAWalkOverAllFinds) {
     const auto app = static_cast<AppId>(random() % 3 + random() % 2);
     const std::uint64_t arrived = now - std::min<std::uint64_t>(now, random() % 40);
     if (until > now + 100) now = until + random() % 50;
+    if (random() % 16 == 0) {
+      until = std::max<std::uint64_t>(until, now + random() % 20);
+      q.line.closed_until(until);
+      plain.until = until;
+    }
     until = std::max(until, arrived) + random() % 5;
     q.pass(app, arrived, until);
     ASSERT_EQ(q.waits, plain.pass(app, arrived, until)) << i;

@@ -53,14 +53,20 @@ void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) 
   Holder& holder = holders_[sm];
   if (std::exchange(holder.last, control.now()) != control.now()) holder.together = 0;
   holder.blocks = std::max(holder.blocks, resident(control, sm) + ++holder.together);
-  std::uint64_t wave = 0;
-  for (std::uint32_t i = 0; i < search_->cores(); ++i) {
-    holders_[i].blocks = std::max(holders_[i].blocks, resident(control, static_cast<SmId>(i)));
-    wave += holders_[i].blocks;
-  }
   if (!sample_.begun)
     sample_ = {.begun = true, .begin = control.now(), .instructions = instructions(control)};
-  if (control.now() == sample_.begin || ++sample_.ended < how_.waves * wave) return;
+  if (control.now() == sample_.begin) return;
+  ++sample_.ended;
+  const auto goes_on = [&] {
+    std::uint64_t wave = 0;
+    for (std::uint32_t i = 0; i < search_->cores(); ++i) wave += holders_[i].blocks;
+    return sample_.ended < how_.waves * wave;
+  };
+  if (goes_on()) return;
+  // Those of which no block has ended hold some, too.
+  for (std::uint32_t i = 0; i < search_->cores(); ++i)
+    holders_[i].blocks = std::max(holders_[i].blocks, resident(control, static_cast<SmId>(i)));
+  if (goes_on()) return;
   if (warm_ != 0) {
     --warm_;
     return begin_sample(control);

@@ -23,18 +23,17 @@ struct CoreSampling {
   static CoreSampling read(LevelArguments& arguments);
   static constexpr const char* kHelp =
       "waves=: of blocks, in each sample, 1 to 1000 [4]; warmup=: samples of all SMs that are dropped first, "
-      "0 to "
-      "100 [1]";
+      "0 to 100 [1]";
 };
 
 /// At the begin of a kernel, and whenever the kernels that run together have changed, all SMs serve and a
 /// search begins. Before each further sample all SMs are paused until nothing that they have issued is in
 /// flight; then the first ones go on. Their IPC is measured from the end of a block on over so many waves:
-/// ends of blocks, as many as they hold together. So it covers whole waves, where blocks that began together
-/// go on together; and all in one period: an SM with a period of its own ends it the sooner the faster it has
-/// been meanwhile at others' cost. Once the number is found, the others run their blocks to the end and have
-/// their power gated, until the next kernel. A search that has not come to an end when a kernel has no block
-/// left is given up, and all SMs serve.
+/// ends of blocks, as many as they hold together, so that it covers about as many begins as ends where blocks
+/// that began together go on together. All have one period: an SM with its own would end it the sooner the
+/// faster it has been meanwhile at others' cost. Once the number is found, the others run their blocks to the
+/// end and have their power gated, until the next kernel. A search that has not come to an end when a kernel
+/// has no block left is given up, and all SMs serve.
 class CoreDetector final : public CoreControl {
  public:
   using MakeSearch = std::function<std::unique_ptr<CoreSearch>(std::uint32_t all)>;
