@@ -41,6 +41,7 @@ struct alignas(64) Request {     // one cache line
   AppId displaced_by = kMaxApps;
   Cycle waits_since = 0;
 };
+static_assert(sizeof(Request) == 64);
 
 /// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,
 /// else never after construction.

@@ -64,8 +64,6 @@ class IssueStage {
   void set_scheme(const arch::MemoryScheme& scheme) {
     memory_concerned_ = scheme.concerns_issue();
     scheme_on_ = scheme.on();
-    // What was ready before is looked at anew.
-    for (std::uint32_t s = 0; s < count_; ++s) memory_.ready(s) = {};
   }
   [[nodiscard]] bool memory_concerned() const { return memory_concerned_; }
   /// Takes down who waits for whom. Not by schedule() with Beside::Nothing.

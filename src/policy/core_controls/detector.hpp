@@ -21,9 +21,6 @@ struct CoreSampling {
   std::uint32_t warmup = 1;  // samples of all cores that are dropped before the first that counts
   /// Options waves= and warmup= of a core control.
   static CoreSampling read(LevelArguments& arguments);
-  static constexpr const char* kHelp =
-      "waves=: of blocks, in each sample, 1 to 1000 [4]; warmup=: samples of all SMs that are dropped first, "
-      "0 to 100 [1]";
 };
 
 /// At the begin of a kernel, and whenever the kernels that run together have changed, all SMs serve and a

@@ -20,7 +20,8 @@ std::unique_ptr<CoreControl> create_onac(const std::string& argument) {
 const bool registered = register_core_control(
     {"onac",
      "as few SMs as are nearly as fast as all, by estimates; the others' power is gated (awatramani17)",
-     std::string("threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; ") + CoreSampling::kHelp,
+     "threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; waves=: of blocks, in each sample, 1 to "
+     "1000 [4]; warmup=: samples of all SMs that are dropped first, 0 to 100 [1]",
      create_onac, "threshold=2/waves=4/warmup=1"});
 
 }  // namespace
