@@ -66,7 +66,7 @@ void Horizon::note_busy(std::uint32_t sm) {
   const sm::Sm& part = parts_.sm(sm);
   for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
     const auto slot = static_cast<arch::KernelSlot>(std::countr_zero(slots));
-    Cycle busy = part.busy_until(slot);
+    Cycle busy = work_.is_killed(slot) ? 0 : part.busy_until(slot);
     // Through the network, the L2's pipeline, and the network again.
     const Cycle miss = part.last_miss(slot);
     if (busy != 0 && miss != 0) busy = std::max(busy, reach(miss + latency_) + latency_);

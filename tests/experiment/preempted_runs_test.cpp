@@ -177,8 +177,7 @@ TEST(Mig, ShapesThatAMachineHasNotAreRefused) {
   EXPECT_THROW(policy::check_choice(policy::parse_choice("mig:1/2"), fermi, 2), UserError);
 }
 
-// --- deadlines that kill
-// -------------------------------------------------------------------------------------
+// --- deadlines that kill -----------------------------------------------------------------------------------
 
 TEST(Killed, ARunThatIsLateMakesPlaceForTheNext) {
   // Alone, a run takes far longer than its deadline: each is killed, and none completes.
@@ -222,8 +221,24 @@ TEST(Killed, WithoutALimitItHasHadItsTime) {
   EXPECT_GE(result.apps[1].completions, 1U);
 }
 
-// --- runs to a number of instructions
-// --------------------------------------------------------------------------
+// A killed kernel ends before its streams have told; the next one is launched at that cycle, for this machine
+// has no launch latency. Within searches for the number of cores, too.
+TEST(Killed, AKernelEndsAtOnceHoweverItIsSimulated) {
+  for (const auto& [policy, deadline] : {std::pair{"leftover", 55}, {"leftover,cores=onac", 58}}) {
+    RunSpec spec =
+        spec_of({fmt::format("stream:blocks=4000,deadline={}us,late=kill", deadline), "add:blocks=700"},
+                policy, "awatramani17-onac32", "sms=8");
+    spec.verify = false;
+    const RunResult result = simulate(spec);
+    EXPECT_GT(*result.apps[0].requests->killed, 0U);
+    const std::string first = figures(result);
+    spec.no_skip = true;
+    EXPECT_EQ(first, figures(simulate(spec))) << policy;
+    if (test::kSanitized) return;
+  }
+}
+
+// --- runs to a number of instructions ----------------------------------------------------------------------
 
 TEST(Instructions, AnApplicationCountsAsEndedOnceItHasExecutedThem) {
   RunSpec spec = spec_of({"add:loops=1000,blocks=120", "stream:blocks=4"}, "even");
