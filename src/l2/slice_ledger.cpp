@@ -63,9 +63,9 @@ void Slice::note_access(RequestIndex index) {
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
   end_stall(next_core_);
   const Cycle until = s_.l2_clock.to_core(tag_free_);
-  const auto passed = ledger.tags.pass(head.app, arrived, until, [&](AppId culprit, std::uint64_t cycles) {
-    if (head.charged == 0) pairs[culprit].l2_queue_cycles += cycles;
-  });
+  const auto passed =
+      ledger.tags.pass(head.app, arrived, until,
+                       {head.charged == 0 ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles});
   ledger.tag_waits[head.app] += passed.waited;
   std::uint64_t of_others = 0;  // of its service
   for (std::uint32_t app = 0; app < kMaxApps && ledger.some_held; ++app) {
@@ -95,9 +95,9 @@ void Slice::note_drained(RequestIndex index, std::uint64_t tick) {
 }
 
 void Slice::note_reply(const Asker& asker, Cycle ready, Cycle last) {
-  ledger_->replies.pass(asker.app, ready, last, [&](AppId culprit, std::uint64_t cycles) {
-    if (!asker.charged) s_.of_pair[asker.app][culprit].reply_port_cycles += cycles;
-  });
+  ledger_->replies.pass(
+      asker.app, ready, last,
+      {asker.charged ? nullptr : s_.of_pair[asker.app].data(), &arch::PairCounters::reply_port_cycles});
 }
 
 }  // namespace gpumux::l2

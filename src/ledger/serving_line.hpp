@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
+#include "arch/statistics.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
 
@@ -19,6 +19,11 @@ class alignas(64) ServingLine {
   static constexpr std::uint32_t kKept = 256;
   /// It could not serve anybody until `time`, for a reason of its own.
   void closed_until(std::uint64_t time) { until_ = std::max(until_, time); }
+  /// Where waits of one are counted, by culprit.
+  struct Due {
+    arch::PairCounters* of;  // kMaxApps of them; nullptr: nowhere
+    std::uint64_t arch::PairCounters::*counter;
+  };
   struct Passed {
     std::uint64_t waited;  // from its arrival to its service
     std::uint64_t served;
@@ -27,55 +32,8 @@ class alignas(64) ServingLine {
   /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
   /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
   /// application alone, each of its own for as long, is due to those that were served since it came, by their
-  /// parts, or, where these were all its own, to who had delayed them: calls charge(culprit, time).
-  template <typename Charge>
-  Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Charge& charge) {
-    const std::uint64_t begin = std::max(arrived, until_);
-    const std::uint64_t alone = std::max(arrived, of_[app].alone_until);
-    const Passed passed{begin - arrived, std::max(until, begin) - begin};
-    of_[app].alone_until = alone + passed.served;
-    if (begin > alone) {
-      look_from(arrived);
-      // Of the window's first entry, what lies before its arrival is not of concern.
-      const Entry none{arrived, arrived, app};
-      const Entry& first = window_ != entries_ ? entries(window_) : none;
-      const std::uint64_t before = arrived - std::min(arrived, first.begin);
-      const auto served = [&](AppId of) { return of_[of].served - (of == first.app ? before : 0); };
-      const std::uint64_t busy = busy_ - before;
-      const std::uint64_t others = busy - served(app);
-      const std::uint64_t waited = std::min(begin - alone, busy);
-      if (others == 0) {
-        if (waited != 0) charge(of_[app].culprit, waited);
-      } else {
-        for (std::uint64_t i = window_;; ++i) {
-          if (entries(i).app == app) continue;
-          of_[app].culprit = entries(i).app;
-          break;
-        }
-        for (std::uint32_t left = apps_ & ~(std::uint32_t{1} << app); left != 0; left &= left - 1) {
-          const auto other = static_cast<AppId>(std::countr_zero(left));
-          const std::uint64_t time = served(other);
-          if (time != 0) charge(other, time == others ? waited : waited * time / others);
-        }
-      }
-    }
-    if (until <= begin) return passed;
-    until_ = until;
-    const std::uint64_t last = entries_ - 1;
-    if (entries_ > first_ && entries(last).app == app && entries(last).end == begin) {
-      entries(last).end = until;
-      if (window_ <= last) add(app, passed.served);
-      return passed;
-    }
-    if (entries_ - first_ == kKept) {
-      if (window_ == first_) leave_first();
-      ++first_;
-    }
-    entries(entries_++) = {begin, until, app};
-    apps_ |= std::uint32_t{1} << app;
-    add(app, passed.served);
-    return passed;
-  }
+  /// parts, or, where these were all its own, to who had delayed them: added to `due`.
+  Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due);
 
   /// What the next one touches, into the host's cache.
   [[gnu::always_inline]] void prefetch() const {

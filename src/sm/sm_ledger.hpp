@@ -125,8 +125,7 @@ struct SmLedger {
     const Cycle begin = std::max(head_start, head_until);
     head_until = std::max(begin, until);
     apps[head_app].lsu_head_cycles += head_until - begin;
-    heads.pass(head_app, head_start, until,
-               [&](AppId culprit, std::uint64_t cycles) { pair(head_app, culprit).lsu_cycles += cycles; });
+    heads.pass(head_app, head_start, until, {pairs[head_app].data(), &arch::PairCounters::lsu_cycles});
     apps[head_app].lsu_queue_cycles += until - std::min(head_start, until);
   }
   std::array<std::uint32_t, kMaxApps> held{};  // of what the head stalls for, by application
@@ -156,15 +155,12 @@ struct SmLedger {
     if (now > able)
       for_apps(here, [&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
     requests.closed_until(now);
-    requests.pass(app, ready, until, [&](AppId culprit, std::uint64_t cycles) {
-      if (charged) return;
-      pair(app, culprit).request_port_cycles += cycles;
-    });
+    requests.pass(app, ready, until,
+                  {charged ? nullptr : pairs[app].data(), &arch::PairCounters::request_port_cycles});
   }
   void reply_taken(AppId app, bool charged, Cycle arrived, Cycle until) {
-    replies.pass(app, arrived, until, [&](AppId culprit, std::uint64_t cycles) {
-      if (!charged) pair(app, culprit).reply_port_cycles += cycles;
-    });
+    replies.pass(app, arrived, until,
+                 {charged ? nullptr : pairs[app].data(), &arch::PairCounters::reply_port_cycles});
   }
 
  private:

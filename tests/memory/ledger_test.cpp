@@ -30,8 +30,9 @@ struct Line {
   ServingLine line;
   std::array<std::uint64_t, 4> waits{};  // for each
   void pass(AppId app, std::uint64_t arrived, std::uint64_t until) {
-    waits = {};
-    line.pass(app, arrived, until, [&](AppId culprit, std::uint64_t time) { waits[culprit] += time; });
+    std::array<PairCounters, kMaxApps> due{};
+    line.pass(app, arrived, until, {due.data(), &PairCounters::lsu_cycles});
+    for (std::size_t culprit = 0; culprit < waits.size(); ++culprit) waits[culprit] = due[culprit].lsu_cycles;
   }
 };
 using Waits = std::array<std::uint64_t, 4>;
