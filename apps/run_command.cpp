@@ -68,6 +68,7 @@ struct Options {
   ProgressMode progress = ProgressMode::Auto;
   bool no_skip = false;
   std::string ledger = "auto";
+  std::string view_sms;
   std::string json;
   std::string stats;
   std::optional<std::uint64_t> series;
@@ -147,6 +148,10 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
          "--ledger", options.ledger,
          "take down who waited for whom, and where: on, off, or auto, for applications with goals [auto]")
       ->check(CLI::IsMember({"on", "off", "auto"}));
+  app.add_option("--view-sms", options.view_sms,
+                 "look at what the warps of these SMs do in each cycle, such as 0,2-3, or all: in --json, "
+                 "--stats and series")
+      ->check(not_empty);
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
   std::vector<std::string> value_options;
@@ -358,6 +363,13 @@ int run_command(Arguments args) {
       options.ledger == "on" ||
       (options.ledger == "auto" && std::any_of(spec.apps.begin(), spec.apps.end(),
                                                [](const auto& of) { return of.arrivals.goal.has_value(); }));
+  if (!options.view_sms.empty()) {
+    try {
+      spec.viewed = experiment::parse_sms(options.view_sms, spec.machine.sms);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("--view-sms {}", error.what()));
+    }
+  }
   spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
   spec.series =

@@ -18,17 +18,18 @@ enum class Scope : std::uint8_t {
   Gpu,         // the sum over all applications
   Schedulers,  // the sum over all SMs
   Partitions,  // the sum over all memory partitions
-  Pair         // what one application did to another, or to itself
+  Pair,        // what one application did to another, or to itself
+  Sm           // of one SM that is viewed
 };
 [[nodiscard]] constexpr std::string_view scope_name(Scope scope) {
-  constexpr std::string_view kNames[] = {"app", "gpu", "schedulers", "partitions", "pair"};
+  constexpr std::string_view kNames[] = {"app", "gpu", "schedulers", "partitions", "pair", "sm"};
   return kNames[static_cast<std::size_t>(scope)];
 }
 
 /// A row of the table.
 struct Counter {
   Scope scope = Scope::Gpu;
-  std::size_t app = 0;      // App: its index in the run; Pair: of the victim
+  std::size_t app = 0;      // App: its index in the run; Pair: of the victim; Sm: the SM
   std::size_t culprit = 0;  // Pair: index of who did it
   std::string_view name;
   std::string_view unit;
@@ -36,12 +37,21 @@ struct Counter {
 };
 
 struct CounterTable {
+  /// Of an SM that is viewed.
+  struct OfSm {
+    SmId sm = 0;
+    SchedulerCounters schedulers;
+    SmViewCounters view;
+  };
   CounterTable() = default;
-  explicit CounterTable(std::size_t applications, bool has_ledger = false)
+  explicit CounterTable(std::size_t applications, bool has_ledger = false,
+                        const std::vector<SmId>& viewed = {})
       : apps(applications),
         memory(applications),
         pairs(applications * applications),
-        ledger(has_ledger ? applications : 0) {}
+        ledger(has_ledger ? applications : 0) {
+    for (const SmId sm : viewed) sms.push_back({sm, {}, {}});
+  }
 
   std::vector<KernelCounters> apps;    // by AppId; sums over SMs and kernels
   std::vector<MemoryCounters> memory;  // by AppId; sums over partitions
@@ -49,6 +59,7 @@ struct CounterTable {
   PartitionCounters partitions;
   std::vector<PairCounters> pairs;        // victim * applications + culprit
   std::vector<LedgerAppCounters> ledger;  // by AppId; empty: the run keeps no ledger
+  std::vector<OfSm> sms;                  // those that are viewed
 
   [[nodiscard]] const PairCounters& pair(std::size_t victim, std::size_t culprit) const {
     return pairs[victim * apps.size() + culprit];
@@ -57,9 +68,9 @@ struct CounterTable {
   void subtract(const CounterTable& other);
 };
 
-/// Calls visit(counter, value) for each row, in an order that depends on the number of applications and on
-/// whether there is a ledger. Of a table that is not const, values may be set, but for those of Scope::Gpu,
-/// which are sums.
+/// Calls visit(counter, value) for each row, in an order that depends on the number of applications, on
+/// whether there is a ledger, and on the SMs that are viewed. Of a table that is not const, values may be
+/// set, but for those of Scope::Gpu, which are sums.
 template <typename Table, typename Visit>
 void for_each_counter(Table&& table, const Visit& visit) {
   const std::size_t apps = table.apps.size();
@@ -83,6 +94,16 @@ void for_each_counter(Table&& table, const Visit& visit) {
     constexpr Scope scope = Scope::App;
     constexpr std::size_t culprit = 0;
     GPUMUX_LEDGER_APP_COUNTERS(GPUMUX_VISIT)
+  };
+  const auto of_sm = [&visit](std::size_t app, auto& counters) {
+    constexpr Scope scope = Scope::Sm;
+    constexpr std::size_t culprit = 0;
+    GPUMUX_SCHEDULER_COUNTERS(GPUMUX_VISIT)
+  };
+  const auto view = [&visit](std::size_t app, auto& counters) {
+    constexpr Scope scope = Scope::Sm;
+    constexpr std::size_t culprit = 0;
+    GPUMUX_ALL_SM_VIEW_COUNTERS(GPUMUX_VISIT)
   };
   KernelCounters issued;
   MemoryCounters moved;
@@ -109,6 +130,10 @@ void for_each_counter(Table&& table, const Visit& visit) {
   for (std::size_t i = 0; i < apps; ++i) {
     for (std::size_t j = 0; j < apps; ++j) pair(i, j, table.pairs[i * apps + j]);
   }
+  for (auto& of : table.sms) {
+    of_sm(of.sm, of.schedulers);
+    view(of.sm, of.view);
+  }
 #undef GPUMUX_VISIT
 }
 
@@ -130,6 +155,10 @@ inline void CounterTable::subtract(const CounterTable& other) {
   schedulers.subtract(other.schedulers);
   partitions.subtract(other.partitions);
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].subtract(other.pairs[i]);
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    sms[i].schedulers.subtract(other.sms[i].schedulers);
+    sms[i].view.subtract(other.sms[i].view);
+  }
 }
 
 }  // namespace gpumux::arch

@@ -2,6 +2,7 @@
 // lists (counter_table.hpp), so a counter cannot be forgotten in one place.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -170,6 +171,69 @@ GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
   X(busiest_slice_cycles, "cycles",                                                                       \
     "for which the slice that was busiest for the application was so, in windows of 4096")
 GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
+
+// Of one SM that is viewed (docs/views.md). The first eight are the states of awatramani17 section 5.3: each
+// resident warp is in one of the first ten in each cycle.
+#define GPUMUX_SM_VIEW_COUNTERS(X)                                                                           \
+  X(warps_fetch, "warp cycles", "the instruction buffer is empty")                                           \
+  X(warps_alu_scoreboard, "warp cycles", "an operand comes from arithmetic")                                 \
+  X(warps_memory_scoreboard, "warp cycles", "an operand comes from memory")                                  \
+  X(warps_alu_stall, "warp cycles", "ready, and the arithmetic unit is busy")                                \
+  X(warps_memory_stall, "warp cycles", "ready, and the load/store unit takes nothing")                       \
+  X(warps_can_issue_alu, "warp cycles", "could issue an instruction of arithmetic or control")               \
+  X(warps_can_issue_memory, "warp cycles", "could issue a memory instruction")                               \
+  X(warps_completed, "warp cycles", "has ended, its thread block has not")                                   \
+  X(warps_barrier, "warp cycles", "waits at a barrier or fence")                                             \
+  X(warps_held, "warp cycles", "ready, and a limit or policy keeps it from issuing")                         \
+  X(alu_in_flight, "instruction cycles", "instructions of arithmetic that have issued, until their results") \
+  X(memory_in_flight, "instruction cycles", "accesses to memory beyond the SM, until they are performed")    \
+  X(memory_in_flight_begun, "instructions", "these accesses, when they issue")                               \
+  X(memory_overlapped, "instruction cycles", "of memory_in_flight, while arithmetic was in flight, too")     \
+  X(alu_cycles, "cycles", "arithmetic was in flight")                                                        \
+  X(memory_cycles, "cycles", "accesses to memory were in flight")                                            \
+  X(overlap_cycles, "cycles", "both were")                                                                   \
+  X(core_active_cycles, "cycles", "an instruction was issued")                                               \
+  X(core_pipeline_cycles, "cycles", "none was, and a ready warp found its unit busy")                        \
+  X(core_scoreboard_cycles, "cycles", "none was, no warp was ready, and one ran")                            \
+  X(core_idle_cycles, "cycles", "no warp ran")                                                               \
+  X(tail_cycles, "cycles", "a resident block had warps that had ended beside others that ran")
+// Warps by the phase of their kernel (isa/phases.hpp), from 1 on; what comes behind the last counts there.
+#define GPUMUX_PHASE_COUNTER(X, n) \
+  X(phase_##n, "warp cycles", "of warps that run, in this phase of their kernel")
+#define GPUMUX_TEN_PHASES(X, t) \
+  GPUMUX_PHASE_COUNTER(X, t##0) \
+  GPUMUX_PHASE_COUNTER(X, t##1) \
+  GPUMUX_PHASE_COUNTER(X, t##2) \
+  GPUMUX_PHASE_COUNTER(X, t##3) \
+  GPUMUX_PHASE_COUNTER(X, t##4) \
+  GPUMUX_PHASE_COUNTER(X, t##5) \
+  GPUMUX_PHASE_COUNTER(X, t##6) \
+  GPUMUX_PHASE_COUNTER(X, t##7) \
+  GPUMUX_PHASE_COUNTER(X, t##8) \
+  GPUMUX_PHASE_COUNTER(X, t##9)
+#define GPUMUX_PHASE_COUNTERS(X) \
+  GPUMUX_PHASE_COUNTER(X, 1)     \
+  GPUMUX_PHASE_COUNTER(X, 2)     \
+  GPUMUX_PHASE_COUNTER(X, 3)     \
+  GPUMUX_PHASE_COUNTER(X, 4)     \
+  GPUMUX_PHASE_COUNTER(X, 5)     \
+  GPUMUX_PHASE_COUNTER(X, 6)     \
+  GPUMUX_PHASE_COUNTER(X, 7)     \
+  GPUMUX_PHASE_COUNTER(X, 8)     \
+  GPUMUX_PHASE_COUNTER(X, 9)     \
+  GPUMUX_TEN_PHASES(X, 1)        \
+  GPUMUX_TEN_PHASES(X, 2)        \
+  GPUMUX_TEN_PHASES(X, 3)        \
+  GPUMUX_TEN_PHASES(X, 4)        \
+  GPUMUX_TEN_PHASES(X, 5)
+#define GPUMUX_ALL_SM_VIEW_COUNTERS(X) GPUMUX_SM_VIEW_COUNTERS(X) GPUMUX_PHASE_COUNTERS(X)
+inline constexpr std::size_t kViewedPhases = 59;
+GPUMUX_COUNTER_STRUCT(
+    SmViewCounters, GPUMUX_ALL_SM_VIEW_COUNTERS,
+    /// Of the phase with this number, from 0 on.
+    std::uint64_t& phase(std::size_t number) { return *(&phase_1 + std::min(number, kViewedPhases - 1)); });
+static_assert(offsetof(SmViewCounters, phase_59) ==
+              offsetof(SmViewCounters, phase_1) + sizeof(std::uint64_t) * (kViewedPhases - 1));
 
 #undef GPUMUX_COUNTER_STRUCT
 #undef GPUMUX_COUNTER_FIELD

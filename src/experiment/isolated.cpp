@@ -140,6 +140,7 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   isolated.series = 0;
   isolated.timeline = false;
   isolated.ledger = false;
+  isolated.viewed.clear();
   isolated.observers.clear();
   ArrivalSpec& arrivals = isolated.apps.front().arrivals;
   arrivals.goal.reset();

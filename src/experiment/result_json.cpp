@@ -48,6 +48,7 @@ std::string heading(const RunResult& result, const arch::Counter& counter) {
     return fmt::format("app {}: {}", counter.app, result.apps[counter.app].app);
   if (counter.scope == arch::Scope::Pair)
     return fmt::format("pair: app {} to app {}", counter.culprit, counter.app);
+  if (counter.scope == arch::Scope::Sm) return fmt::format("sm {}", counter.app);
   return std::string(arch::scope_name(counter.scope));
 }
 
@@ -61,6 +62,7 @@ arch::CounterTable counter_table(const RunResult& result) {
   table.partitions = result.partitions;
   table.pairs = result.pairs;
   table.ledger = result.ledger;
+  table.sms = result.viewed;
   return table;
 }
 
@@ -78,6 +80,11 @@ void add_table(ordered_json& document, const RunResult& result) {
       document["apps"][c.app]["ledger"][name] = value;
     if (c.scope == Scope::Schedulers) document["gpu"]["scheduler_cycles"][name] = value;
     if (c.scope == Scope::Partitions) document["gpu"]["memory"][name] = value;
+    if (c.scope == Scope::Sm && !is_unused_phase(c, value)) {
+      ordered_json& views = document["views"];
+      if (views.empty() || views.back()["sm"] != c.app) views.push_back(ordered_json::object({{"sm", c.app}}));
+      views.back()[name] = value;
+    }
     if (c.scope != Scope::Pair) return;
     ordered_json& pairs = document["pairs"];
     if (pairs.empty() || pairs.back()["victim"] != c.app || pairs.back()["culprit"] != c.culprit)
@@ -328,7 +335,7 @@ std::vector<CounterValue> counters(const RunResult& result) {
     if (last == Scope::Gpu && c.scope != last)
       add(Scope::Gpu, 0, "cycles", result.cycles, "core cycles", "simulated");
     last = c.scope;
-    if (!lacks(result, c)) all.push_back({c, value});
+    if (!lacks(result, c) && !is_unused_phase(c, value)) all.push_back({c, value});
   });
   return all;
 }

@@ -64,6 +64,7 @@ struct RunSpec {
   Cycle series = 0;           // core cycles of an interval of RunResult::series; 0: none
   bool timeline = false;      // make RunResult::timeline
   bool ledger = false;        // keep the ledger of interference (experiment/ledger.hpp)
+  std::vector<SmId> viewed;   // SMs, rising, whose warps are looked at in each cycle (docs/views.md)
   bool device_output = true;  // what kernels print goes to standard output
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
@@ -135,9 +136,10 @@ struct RunResult {
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
   arch::PartitionCounters partitions;
-  std::vector<arch::PairCounters> pairs;        // as in arch::CounterTable
-  double cycles_of_dram_clock = 1;              // core cycles
-  std::vector<arch::LedgerAppCounters> ledger;  // likewise; empty: none was kept
+  std::vector<arch::PairCounters> pairs;         // as in arch::CounterTable
+  double cycles_of_dram_clock = 1;               // core cycles
+  std::vector<arch::LedgerAppCounters> ledger;   // likewise; empty: none was kept
+  std::vector<arch::CounterTable::OfSm> viewed;  // likewise, of RunSpec::viewed
   /// Counters that a result which an older program wrote does not have, as "scope.name": left out of all
   /// output.
   std::set<std::string> absent;
@@ -149,6 +151,10 @@ struct RunResult {
   std::optional<arch::Timeline> timeline;
   policy::Report policy_report;
 };
+
+/// SMs, as users name them for RunSpec::viewed: numbers from 0 on and ranges, "0,4-7", or "all". Throws
+/// UserError for what a machine of so many SMs has not.
+[[nodiscard]] std::vector<SmId> parse_sms(std::string_view text, std::uint32_t sms);
 
 /// The counters of the table, which is of as many applications.
 void set_counters(RunResult& result, const arch::CounterTable& table);

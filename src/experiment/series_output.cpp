@@ -20,7 +20,9 @@ using nlohmann::ordered_json;
 std::vector<CounterSeries> counter_series(const RunResult& result) {
   std::vector<CounterSeries> all;
   if (result.series.interval == 0) return all;
-  const Series::Sample none(result.apps.size(), !result.ledger.empty());
+  std::vector<SmId> viewed;
+  for (const arch::CounterTable::OfSm& of : result.viewed) viewed.push_back(of.sm);
+  const Series::Sample none(result.apps.size(), !result.ledger.empty(), viewed);
   arch::for_each_counter(none, [&](const arch::Counter& counter, std::uint64_t) {
     if (lacks(result, counter)) return;
     all.push_back({{counter, 0}, {}});
@@ -34,6 +36,8 @@ std::vector<CounterSeries> counter_series(const RunResult& result) {
       all[at++].counter.value += value;
     });
   }
+  std::erase_if(
+      all, [](const CounterSeries& series) { return is_unused_phase(series.counter, series.counter.value); });
   return all;
 }
 
@@ -48,6 +52,12 @@ ordered_json series_document(const RunResult& result) {
       if (pairs.empty() || pairs.back()["victim"] != c.app || pairs.back()["culprit"] != c.culprit)
         pairs.push_back({{"victim", c.app}, {"culprit", c.culprit}});
       pairs.back()[std::string(c.name)] = series.samples;
+      continue;
+    }
+    if (c.scope == Scope::Sm) {
+      ordered_json& views = document["views"];
+      if (views.empty() || views.back()["sm"] != c.app) views.push_back(ordered_json::object({{"sm", c.app}}));
+      views.back()[std::string(c.name)] = series.samples;
       continue;
     }
     ordered_json& scope =
@@ -89,6 +99,15 @@ std::string with_series(std::string text, const ordered_json& series) {
     separator = ",";
   }
   text += "\n    ]";
+  if (series.contains("views")) {
+    text += ",\n    \"views\": [";
+    separator = "";
+    for (const ordered_json& sm : series.at("views")) {
+      text += fmt::format("{}\n      {}", separator, scope(sm, "      "));
+      separator = ",";
+    }
+    text += "\n    ]";
+  }
   return text + "\n  }\n}\n";
 }
 
@@ -110,8 +129,10 @@ std::string series_csv(const RunResult& result) {
     std::string gpu;
     std::string empty;  // what applications do not have
     arch::for_each_counter(sample, [&](const arch::Counter& c, std::uint64_t value) {
-      // Pairs have no row, and lines of runs with and without a ledger the same columns.
-      if (c.scope == Scope::Pair || (c.scope == Scope::App && arch::is_ledger_counter(c.name))) return;
+      // Pairs and SMs have no row, and lines of runs with and without a ledger the same columns.
+      if (c.scope == Scope::Pair || c.scope == Scope::Sm ||
+          (c.scope == Scope::App && arch::is_ledger_counter(c.name)))
+        return;
       std::string& row = c.scope == Scope::App ? apps[c.app] : gpu;
       row += lacks(result, c) ? std::string(",") : fmt::format(",{}", value);
       if (c.scope == Scope::Schedulers || c.scope == Scope::Partitions) empty += ',';

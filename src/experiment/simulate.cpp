@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "emulator/program.hpp"
 #include "experiment/memory_report.hpp"
 #include "experiment/profile.hpp"
@@ -195,6 +196,30 @@ void set_counters(RunResult& result, const arch::CounterTable& table) {
   result.partitions = table.partitions;
   result.pairs = table.pairs;
   result.ledger = table.ledger;
+  result.viewed = table.sms;
+}
+
+std::vector<SmId> parse_sms(std::string_view text, std::uint32_t sms) {
+  const auto fail = [&](std::string_view why) {
+    throw UserError(
+        fmt::format("'{}': {}; give numbers of SMs from 0 to {}, such as 0,2-3, or all", text, why, sms - 1));
+  };
+  std::vector<SmId> found;
+  if (text == "all") {
+    for (std::uint32_t sm = 0; sm < sms; ++sm) found.push_back(static_cast<SmId>(sm));
+    return found;
+  }
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = parse_uint(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_uint(part.substr(dash + 1));
+    if (!first || !last || *first > *last) fail(fmt::format("'{}' is no number or range", part));
+    if (*last >= sms) fail(fmt::format("there is no SM {}", *last));
+    for (std::uint64_t sm = *first; sm <= *last; ++sm) found.push_back(static_cast<SmId>(sm));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 bool audit_by_default() {
@@ -245,7 +270,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
   // and emptied (drop_work) before the contexts go.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()), spec.timeline,
-                                          spec.ledger};
+                                          spec.ledger, spec.viewed};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
   std::vector<arch::Instance> instances = policy->instances(config, spec.apps.size());
   machine::Gpu gpu(config, std::move(policy),
@@ -254,6 +279,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .record = record,
                     .memory = memory,
                     .ledger = spec.ledger,
+                    .viewed = spec.viewed,
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
                     .cores = policy::create_core_control(spec.policy.cores),
                     .observers = spec.observers,

@@ -24,6 +24,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
     : config_(config),
       no_skip_(options.no_skip),
       ledger_(options.ledger),
+      viewed_(std::move(options.viewed)),
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
       parts_(config_, options.instances, options.threads, options.no_skip),
       work_(config_, parts_, std::move(options.instances)),
@@ -35,6 +36,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
   if (mechanisms_.needs().block_drops) work_.keep_records();
   for (std::uint32_t i = 0; ledger_ && i < parts_.sms(); ++i) parts_.sm(i).keep_ledger();
   for (std::uint32_t i = 0; ledger_ && i < parts_.partitions(); ++i) parts_.partition(i).keep_ledger();
+  for (const SmId sm : viewed_) parts_.sm(sm).begin_view();
   if (!mechanisms_.memory().on() && !mechanisms_.memory().ways_on_demand) return;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).set_memory_scheme(mechanisms_.memory());
 }
@@ -197,6 +199,11 @@ arch::LedgerAppCounters Gpu::ledger_counters(AppId app) const {
   }
   sum.busiest_slice_cycles = slices.cycles();
   return sum;
+}
+
+arch::CounterTable::OfSm Gpu::view_counters(SmId sm) const {
+  const sm::Sm& of = parts_.settled_sm(sm);
+  return {sm, of.scheduler_counters(), *of.view()};
 }
 
 arch::SchedulerCounters Gpu::scheduler_counters() const {

@@ -36,7 +36,8 @@ class Gpu final : public runtime::Device, public policy::Control {
     bool no_skip = false;
     Recorder::Options record;
     arch::MemoryScheme memory;
-    bool ledger = false;  // of who waits for whom
+    bool ledger = false;       // of who waits for whom
+    std::vector<SmId> viewed;  // SMs, rising
     /// The usual one if there is none.
     std::unique_ptr<policy::BlockScheduler> blocks;
     std::unique_ptr<policy::CoreControl> cores;  // none: all SMs serve
@@ -105,6 +106,8 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] arch::PairCounters pair_counters(AppId victim, AppId culprit) const override;
   [[nodiscard]] bool keeps_ledger() const override { return ledger_; }
   [[nodiscard]] arch::LedgerAppCounters ledger_counters(AppId app) const override;
+  [[nodiscard]] std::vector<SmId> viewed_sms() const override { return viewed_; }
+  [[nodiscard]] arch::CounterTable::OfSm view_counters(SmId sm) const override;
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override;
   [[nodiscard]] arch::PartitionCounters partition_counters() const override;
   [[nodiscard]] std::uint64_t lsu_stalls(std::uint32_t sm) const override { return work_.lsu_stalls(sm); }
@@ -135,6 +138,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   const arch::MachineConfig config_;
   bool no_skip_;
   bool ledger_;
+  std::vector<SmId> viewed_;
   std::shared_ptr<Recorder> recorder_;
   Parts parts_;
   WorkDistributor work_;

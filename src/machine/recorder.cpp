@@ -9,7 +9,7 @@ namespace gpumux::machine {
 Recorder::Recorder(const Options& options, std::uint32_t block_places) : options_(options) {
   series_.interval = options.series_interval;
   if (options.series_interval != 0) next_sample_ = options.series_interval;
-  total_ = arch::CounterTable(options.apps, options.ledger);
+  total_ = arch::CounterTable(options.apps, options.ledger, options.viewed);
   if (options.timeline) block_at_.assign(block_places, kLeftOut);
 }
 

@@ -21,6 +21,7 @@ class Recorder final : public policy::Observer {
     unsigned apps = 0;          // of the run
     bool timeline = false;
     bool ledger = false;  // the run keeps one
+    std::vector<SmId> viewed = {};
   };
   /// `block_places`: of all SMs.
   Recorder(const Options& options, std::uint32_t block_places);

@@ -63,6 +63,9 @@ class Probes : public View {
   }
   [[nodiscard]] virtual bool keeps_ledger() const { return false; }
   [[nodiscard]] virtual arch::LedgerAppCounters ledger_counters(AppId) const { return {}; }
+  /// The SMs that are viewed, rising.
+  [[nodiscard]] virtual std::vector<SmId> viewed_sms() const { return {}; }
+  [[nodiscard]] virtual arch::CounterTable::OfSm view_counters(SmId sm) const { return {sm, {}, {}}; }
   [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters() const { return {}; }
   [[nodiscard]] virtual arch::PartitionCounters partition_counters() const { return {}; }
   /// Cycles that the load/store unit of the SM has stalled.
@@ -72,7 +75,8 @@ class Probes : public View {
 };
 
 inline arch::CounterTable Probes::counter_table(std::size_t applications) const {
-  arch::CounterTable table(applications, keeps_ledger());
+  arch::CounterTable table(applications, keeps_ledger(), viewed_sms());
+  for (arch::CounterTable::OfSm& of : table.sms) of = view_counters(of.sm);
   for (std::size_t i = 0; i < applications; ++i) {
     const auto app = static_cast<AppId>(i);
     table.apps[i] = app_counters(app);
@@ -131,6 +135,10 @@ class ForwardingControl : public Control {
   [[nodiscard]] bool keeps_ledger() const override { return inside_.keeps_ledger(); }
   [[nodiscard]] arch::LedgerAppCounters ledger_counters(AppId app) const override {
     return inside_.ledger_counters(app);
+  }
+  [[nodiscard]] std::vector<SmId> viewed_sms() const override { return inside_.viewed_sms(); }
+  [[nodiscard]] arch::CounterTable::OfSm view_counters(SmId sm) const override {
+    return inside_.view_counters(sm);
   }
   [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
     return inside_.scheduler_counters();

@@ -283,7 +283,7 @@ class Collector {
     Statement names = connection_.prepare("SELECT id, scope, name, unit, meaning FROM counters ORDER BY id");
     while (names.step()) {
       const bool of_apps = names.text(1) == "app";
-      if (names.text(1) != "pair")
+      if (names.text(1) != "pair" && names.text(1) != "sm")
         columns.emplace(names.integer(0), Counter{of_apps, Column(of_apps ? app_count_ : run_count_)});
       list.push_back({{"id", names.integer(0)},
                       {"scope", names.text(1)},
@@ -294,8 +294,15 @@ class Collector {
     }
     stalls_.assign(app_count_, std::nullopt);
     Statement query = connection_.prepare("SELECT run_id, app, counter_id, value FROM metrics");
+    ordered_json of_sms = ordered_json::array();
     while (query.step()) {
-      Counter& counter = columns.at(query.integer(2));
+      const auto found = columns.find(query.integer(2));
+      if (found == columns.end()) {  // of an SM that is viewed
+        of_sms.push_back(
+            {run_rows_.at(query.integer(0)), query.integer(1), query.integer(2), query.integer(3)});
+        continue;
+      }
+      Counter& counter = found->second;
       const Row run = run_rows_.at(query.integer(0));
       const Row row = counter.of_apps ? first_app_[run] + static_cast<Row>(query.integer(1)) : run;
       if (row >= (counter.of_apps ? app_count_ : run_count_)) continue;
@@ -306,6 +313,7 @@ class Collector {
       blocks_.add("counter-" + std::to_string(id), counter.values.json());
     }
     core_["counters"] = std::move(list);
+    blocks_.add("sms", of_sms);
     pairs();
   }
 

@@ -32,6 +32,7 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   if (timing == nullptr) timing = std::make_shared<TimingTable>(config, context.table, context.table_size);
   front.bind(slot, context.app, context.code_address, context.refills_independently);
   stage.bind(slot, *timing, &counters[slot], context.app);
+  if (view) view->bind(slot, phase_numbers(config, {context.table, context.table + context.table_size}));
   gate.begin(slot, now_);
   triggers.begin(slot);
   warp_samples[slot] = {};
@@ -55,6 +56,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
                        const BlockContext* context) {
   const AppId app = stage.kernel(slot).app;
   const bool first_of_app = table.resident_of(app) == 0;
+  account(known_now());
   if (table.empty()) stage.begin(start);
   Block& block = table.admit(slot, residency, std::move(stream), start, context);
   rare_next = std::min(rare_next, table.next_end());
@@ -67,6 +69,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   }
   if (locality) [[unlikely]]
     for (const std::uint16_t warp : block.warps) locality->came(warp, table.warp(warp).generation);
+  if (view) view->launched(block, table, config.sm.schedulers, start);
   front.launched(block);
   stage.launched(block, gate.open(slot) && block.may_issue(), start);
   hold_yielding(start);
@@ -77,6 +80,7 @@ void Sm::State::warp_exits(std::uint32_t slot, Cycle now) {
   const Warp& warp = table.warp(slot);
   stage.exits(warp, now);
   const BlockTable::Released released = table.exits(slot, now);
+  if (view) view->exits(slot, table.block(warp.block));
   rare_next = std::min(rare_next, table.next_end());
   place_released(table.block(warp.block), released, now);
   warps_changed(warp.kernel, now);
@@ -119,6 +123,7 @@ void Sm::State::finish_blocks(Cycle now) {
   std::uint32_t left = 0;  // kernels of blocks whose warps had not all exited
   const bool some = table.end_blocks(now, [&](Block& block) {
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
+    if (view) view->gone(block, table);
     if (block.alive > 0) {
       hand_over(block, now);
       left |= std::uint32_t{1} << block.kernel;

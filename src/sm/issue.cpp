@@ -13,6 +13,7 @@ using isa::Unit;
 
 Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
+  account(begin);
   stage.advance(begin);
   front.refill_independent_if_any();  // of blocks launched since
   prefetch_waiters();
@@ -35,6 +36,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
     front.refill_independent();
   }
   lsu.settle(run_to);
+  account(run_to);
   now_ = run_to;
   return front.refilled() ? now_ : std::min(next, lsu.blind_from());
 }
@@ -59,6 +61,7 @@ Cycle Sm::State::simulate(Cycle begin) {
       stop = std::min(stop, run_to);
     }
     if (now >= stop) return now;
+    if constexpr (kBeside == Beside::Control) account(now);
     while (lsu.next_reply() <= now) lsu.reply(now);
     if (lsu.next_send() <= now) lsu.send(now);
     if (lsu.next_access() <= now) lsu.access(now);
@@ -67,6 +70,7 @@ Cycle Sm::State::simulate(Cycle begin) {
       if (locality && locality->stale()) choose_loads(now);
     }
     stage.wake(now);
+    if constexpr (kBeside == Beside::Control) account(now + 1);
     stage.schedule<Order, kBeside>(now, *this);
     if (rare_next <= now) rare_events(now);
     if (front.has_unsent()) send_fetch_misses(now);
@@ -112,6 +116,25 @@ Cycle Sm::State::next_event(Cycle from) const {
   }
   front.issued(warp, now);
   stage.follow(scheduler, warp, slot, kernel, now);
+}
+
+void Sm::State::issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now) {
+  const std::uint32_t slot = stage.slot_of(index, local);
+  const Warp& warp = table.warp(slot);
+  const workload::ExecRecord record = *warp.next;
+  const arch::KernelSlot kernel = warp.kernel;
+  const TimedInst& inst = stage.kernel(kernel).table[record.pc];
+  if (inst.unit == Unit::Memory) {
+    const auto header = std::bit_cast<workload::MemHeader>(warp.mem_next[0]);
+    const bool beyond = header.where == workload::MemHeader::Where::Global ||
+                        header.where == workload::MemHeader::Where::Local;
+    if (record.active != 0 && beyond && header.transactions != 0) view->accesses();
+  }
+  issue(scheduler, index, local, now);
+  if (inst.unit != Unit::Memory && inst.unit != Unit::Control)
+    view->computes(inst.num_dst > 0 ? stage.result_at(slot, inst) : now + inst.latency);
+  const bool knows_next = warp.alive && !warp.starved;
+  view->issued(slot, kernel, knows_next ? warp.next->pc : record.pc);
 }
 
 /// The warp has few records left.

@@ -205,7 +205,7 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
       if (looks_at_memory()) memory_.forget(index, local, kernels_[warp.kernel].app);
     }
     before = inst.unit;
-    pipes.issue(scheduler, index, local, now);
+    issue_by<kBeside>(pipes, scheduler, index, local, now);
   }
 }
 
@@ -304,11 +304,11 @@ template <typename Order, Beside kBeside, typename Pipes>
   scheduler.next_issue = scheduler.since = now + interval_;
   Order::issued(scheduler.order.of(Order{}), local);
   if (width_ == 1) [[likely]] {
-    pipes.issue(scheduler, index, local, now);
+    issue_by<kBeside>(pipes, scheduler, index, local, now);
   } else {
     const Warp& warp = table_.warp(slot_of(index, local));
     const isa::Unit first = kernels_[warp.kernel].table[warp.next->pc].unit;
-    pipes.issue(scheduler, index, local, now);
+    issue_by<kBeside>(pipes, scheduler, index, local, now);
     issue_more<kBeside>(scheduler, index, local, first, now, pipes);
   }
   // Often nothing can follow at once: then the scheduler is not asked before something can.

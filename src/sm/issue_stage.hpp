@@ -109,6 +109,7 @@ class IssueStage {
   ///   head_app()                   whose its head is, while it has no place
   ///   issue(scheduler, index, local, now)   the warp issues its next record; calls book(), write_back() or
   ///                                memory_issued(), and follow() or place() in turn
+  ///   viewed(), issue_viewed(...)  with Beside::Control alone: issue_viewed() is called in issue()'s stead
   template <typename Order, Beside kBeside, typename Pipes>
   void schedule(Cycle now, Pipes& pipes);
 
@@ -208,6 +209,18 @@ class IssueStage {
   }
   /// No scheduler has a warp.
   [[nodiscard]] bool drained() const;
+  /// For a view (sm_view.cpp): counts what warps do in the cycles [from, until), in which nothing issues but
+  /// perhaps in a single one. `room`: the load/store unit takes instructions; without those of `hidden`.
+  struct Seen {
+    bool running = false;   // some warp does,
+    bool ready = false;     // and some needs but its unit or its turn
+    Cycle owned_until = 0;  // a scheduler that has issued owns its slot
+  };
+  Seen count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room, const Masks& hidden) const;
+  /// The result of the instruction that has issued last from this slot, not a memory instruction.
+  [[nodiscard]] Cycle result_at(std::uint32_t slot, const TimedInst& inst) const {
+    return scoreboard_.result(slot, inst);
+  }
 
   // --- the host's cache: in this order ------------------------------------------------------------------
   [[gnu::always_inline]] void prefetch() const;
@@ -254,6 +267,13 @@ class IssueStage {
   template <Beside kBeside, typename Pipes>
   void issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first, Cycle now,
                   Pipes& pipes);
+  template <Beside kBeside, typename Pipes>
+  void issue_by(Pipes& pipes, Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now) {
+    if constexpr (kBeside == Beside::Control) {
+      if (pipes.viewed()) return pipes.issue_viewed(scheduler, index, local, now);
+    }
+    pipes.issue(scheduler, index, local, now);
+  }
   template <typename Order>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, std::uint32_t index,
                                    WarpMask candidates) const;

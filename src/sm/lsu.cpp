@@ -45,6 +45,8 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
 }
 
 void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
+  if (view && (op.where == Where::Global || op.where == Where::Local)) [[unlikely]]
+    view->performed(ready);
   if (memory_controlled && (op.where == Where::Global || op.where == Where::Local) &&
       (op.inst->num_dst > 0 || memory.scheme().stores_performed)) [[unlikely]]
     memory_ends(op.app, ready, now);

@@ -59,6 +59,10 @@ class Scoreboard {
       if (entries[inst.slot[i]] == kOut) return inst.slot[i];
     return -1;
   }
+  /// Of an instruction that writes something.
+  [[nodiscard]] Cycle result(std::uint32_t warp, const TimedInst& inst) const {
+    return cycle(row(warp)[inst.slot[0]]);
+  }
   /// All results that do not come from memory are there; 0: they are.
   [[nodiscard]] Cycle latest(std::uint32_t warp) const {
     Entry latest = 0;

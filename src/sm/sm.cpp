@@ -113,8 +113,13 @@ std::string Sm::describe_waits(const WaitNames& names) const { return state_->de
 
 std::uint64_t Sm::progress() const { return state_->progress + state_->lsu.progress(); }
 
+void Sm::begin_view() { state_->view = std::make_unique<SmView>(IssueStage::warp_slots(state_->config.sm)); }
+
+const arch::SmViewCounters* Sm::view() const { return state_->view ? &state_->view->counters() : nullptr; }
+
 void Sm::settle(Cycle until) {
   State& state = *state_;
+  state.account(until);
   state.settled = std::max(state.settled, until);
   state.stage.settle(until);
   state.lsu.settle(until);

@@ -105,6 +105,11 @@ class Sm final : public arch::SmControl {
   [[nodiscard]] arch::LedgerAppCounters ledger_counters(AppId app) const;
   [[nodiscard]] arch::PairCounters counters(AppId victim, AppId culprit) const;
 
+  /// From now on, before the first block, what its warps do is counted in each cycle,
+  void begin_view();
+  /// up to now: nullptr: it is not.
+  [[nodiscard]] const arch::SmViewCounters* view() const;
+
   // --- one window (may run on any thread; touches nothing outside this object) -----------------
   /// Simulates core cycles [begin, end). Returns the next cycle >= end at which this SM can change
   /// without input (kNever: only a message or a block can wake it).

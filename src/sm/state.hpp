@@ -18,6 +18,7 @@
 #include "sm/memory_control.hpp"
 #include "sm/sm.hpp"
 #include "sm/sm_ledger.hpp"
+#include "sm/sm_view.hpp"
 #include "sm/triggers.hpp"
 #include "sm/warp.hpp"
 
@@ -89,6 +90,13 @@ struct Sm::State {
   [[nodiscard]] bool accepts(Cycle now) const { return lsu.accepts(now); }
   [[nodiscard]] AppId head_app() const { return lsu.head_app(); }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
+  [[nodiscard]] bool viewed() const { return view != nullptr; }
+  void issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
+  /// For a view: nothing has changed since what it has counted last.
+  void account(Cycle until) {
+    if (view) [[unlikely]]
+      view->account(stage, until, lsu.has_room());
+  }
   void ask_for_records(const Warp& warp, Cycle now);
   void after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now);
   void resume_stream(std::uint32_t slot, Cycle now);
@@ -172,10 +180,13 @@ struct Sm::State {
   std::uint64_t progress = 0;      // instructions issued
   std::unique_ptr<SmLedger> ledger;
   std::unique_ptr<LostLocality> locality;  // with CCWS
-  std::vector<std::uint16_t> running;      // of the last choose_loads()
+  std::unique_ptr<SmView> view;
+  std::vector<std::uint16_t> running;  // of the last choose_loads()
   /// Memory instructions do not issue as the warp scheduler alone wants, or somebody looks at who issues.
   [[nodiscard]] Beside beside() const {
-    return memory_controlled || locality ? Beside::Control : ledger ? Beside::Ledger : Beside::Nothing;
+    return memory_controlled || locality || view ? Beside::Control
+           : ledger                              ? Beside::Ledger
+                                                 : Beside::Nothing;
   }
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 

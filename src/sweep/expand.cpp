@@ -280,6 +280,9 @@ SweepPlan expand(SweepFile file) {
           spec.instructions = file.instructions;
           spec.series = file.series;
           spec.timeline = file.timeline;
+          if (file.view_sms)
+            located(file.view_sms->where,
+                    [&] { spec.viewed = experiment::parse_sms(file.view_sms->value, machine.config.sms); });
           spec.device_output = false;
           collector.add(machine, spec, names, each.goals == nullptr ? "" : each.goals->value);
         }

@@ -28,7 +28,9 @@ database::CounterRow row_of(const arch::Counter& c) {
   const bool pair = c.scope == arch::Scope::Pair;
   database::CounterRow row;
   row.scope = arch::scope_name(c.scope);
-  row.app = c.scope == arch::Scope::App || pair ? static_cast<std::int64_t>(c.app) : -1;
+  row.app = c.scope == arch::Scope::App || c.scope == arch::Scope::Sm || pair
+                ? static_cast<std::int64_t>(c.app)
+                : -1;
   row.culprit = pair ? static_cast<std::int64_t>(c.culprit) : -1;
   row.name = c.name;
   row.unit = c.unit;
@@ -190,11 +192,11 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
       entry.active_instructions = *counted;
     result.apps.push_back(std::move(entry));
   }
-  arch::CounterTable table(spec.apps.size(), spec.ledger);
+  arch::CounterTable table(spec.apps.size(), spec.ledger, spec.viewed);
   arch::for_each_counter(table, [&](const arch::Counter& counter, std::uint64_t& into) {
     if (const std::uint64_t* const found = counters.find(counter)) {
       into = *found;
-    } else {
+    } else if (!experiment::is_unused_phase(counter, 0)) {
       result.absent.insert(fmt::format("{}.{}", arch::scope_name(counter.scope), counter.name));
     }
   });
@@ -231,7 +233,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.series.interval = row.series_interval;
   result.series.end = row.cycles;
   for (std::size_t k = 0; k < intervals; ++k) {
-    arch::Series::Sample sample(spec.apps.size(), spec.ledger);
+    arch::Series::Sample sample(spec.apps.size(), spec.ledger, spec.viewed);
     arch::for_each_counter(sample, [&](const arch::Counter& counter, std::uint64_t& into) {
       if (const std::vector<std::uint64_t>* const found = series.find(counter)) into = found->at(k);
     });

@@ -51,6 +51,8 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
   hash.add(spec.cycles);
   if (spec.instructions != 0) hash.add(fmt::format("instructions {}", spec.instructions));
   if (spec.ledger) hash.add("ledger");
+  if (!spec.viewed.empty()) hash.add("views");
+  for (const SmId sm : spec.viewed) hash.add(std::uint64_t{sm});
   hash.add(spec.apps.size());
   for (const experiment::AppSpec& app : spec.apps) {
     hash.add(app.identity);

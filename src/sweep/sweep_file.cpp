@@ -37,6 +37,8 @@ class Reader {
       sweep.timeline = toml_.flag(*node, "timeline");
       if (sweep.timeline && sweep.series == 0) sweep.series = experiment::kDefaultSeries;
     }
+    if (const toml::node* node = find("view_sms"))
+      sweep.view_sms = placed_text(*node, "view_sms");
     if (const toml::node* node = find("set")) {
       if (!node->is_table())
         toml_.fail(*node, "'set' must be a table: [set] with l1.size = [\"24K\", \"48K\"]");
@@ -271,7 +273,7 @@ class Reader {
 
 const std::vector<std::string> kKeys = {"machines",     "set",    "policies", "seeds",     "cycles",
                                         "instructions", "apps",   "combine",  "workloads", "exclude",
-                                        "goals",        "series", "timeline"};
+                                        "goals",        "series", "timeline", "view_sms"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

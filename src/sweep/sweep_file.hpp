@@ -55,6 +55,7 @@ struct SweepFile {
   std::uint64_t instructions = 0;  // thread instructions after which an application counts as ended; 0: none
   std::uint64_t series = 0;        // core cycles of an interval; 0: no series
   bool timeline = false;           // of all runs but baselines; then there is a series
+  std::optional<Placed<std::string>> view_sms;  // of all runs but baselines (experiment::parse_sms())
   std::vector<SweepApp> apps;
   std::vector<std::size_t> combine;  // sizes: 1 alone, 2 pairs, 3 trios
   bool ordered_pairs = false;        // every pair in both orders, too

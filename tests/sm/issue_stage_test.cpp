@@ -56,6 +56,10 @@ struct Stage {
   [[nodiscard]] bool has_room() const { return room; }
   [[nodiscard]] AppId head_app() const { return 0; }
   [[nodiscard]] bool accepts(Cycle /*cycle*/) const { return room; }
+  [[nodiscard]] static bool viewed() { return false; }
+  void issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle cycle) {
+    issue(scheduler, index, local, cycle);
+  }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle cycle) {
     const std::uint32_t slot = stage.slot_of(index, local);
     log.push_back({slot, cycle});

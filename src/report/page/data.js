@@ -13,6 +13,9 @@ const counterColumn = (counter) => block(`counter-${counter.id}`);
 /** What applications did to each other in a run: {victim, culprit, counter, value}, applications by their place in the run. */
 const pairsOfRun = memo((run) => (block('pairs') ?? []).filter((row) => row[0] === run)
   .map(([, victim, culprit, id, value]) => ({victim, culprit, counter: core.counters.find((counter) => counter.id === id), value})));
+/** What the warps of SMs that were viewed did: {sm, counter, value}. */
+const viewsOfRun = memo((run) => (block('sms') ?? []).filter((row) => row[0] === run)
+  .map(([, sm, id, value]) => ({sm, counter: core.counters.find((counter) => counter.id === id), value})));
 const counterNamed = memo((key) => core.counters.find((counter) => `${counter.scope}.${counter.name}` === key) ?? null);
 /** One value of a counter: of an application's row for those of applications, else of a run's. */
 function counterValue(key, row) {

@@ -17,7 +17,7 @@ function runPage(id) {
     failure ? el('div', {}, el('p', {class: 'bad'}, `Failed with exit code ${failure.exit_code}:`), el('pre', {tabindex: 0}, failure.error)) : null,
     el('dl', {class: 'facts'}, fact('State', core.states[state[run]]), fact('Class', workloadClass(run)), metric('weighted_speedup'), metric('antt'), metric('fairness'), metric('ipc'),
        core.extras.filter((name) => name !== 'ipc').map((name) => metric(`extra.${name}`)), metric('cycles'), fact('Seed', String(runColumn('seed')[run])), fact('Hash', el('code', {}, block('hashes')[run]))),
-    appsOfRun(run), ledgerOfRun(run), siblings(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
+    appsOfRun(run), ledgerOfRun(run), siblings(run), viewsOfSms(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
   ];
 }
 
@@ -79,6 +79,7 @@ function seriesOfRun(run) {
   const byCounter = new Map();
   for (const series of all) {
     if (states.length > 1 && series.counter.scope === 'schedulers') continue;
+    if (series.counter.scope === 'sm') continue;  // viewsOverTime
     if (!series.samples.some((value) => value)) continue;
     if (series.counter.scope === 'pair' && appCount(run) === 1) continue;
     const key = series.counter.scope === 'app' || series.counter.scope === 'gpu' ? series.counter.name : `${series.counter.scope}.${series.counter.name}`;
@@ -117,9 +118,10 @@ function countersOfRun(run) {
   if (state[run] !== kDone) return null;
   const rows = core.counters.flatMap((counter) => (counter.scope === 'app'
     ? appRows(run).map((row) => ({counter, of: `${appName(row)}${appCount(run) > 1 ? ` (${row - firstApp[run] + 1})` : ''}`, value: counterColumn(counter)[row]}))
-    : counter.scope === 'pair' ? [] : [{counter, of: counter.scope, value: counterColumn(counter)[run]}])).filter(({value}) => value !== null);
+    : counter.scope === 'pair' || counter.scope === 'sm' ? [] : [{counter, of: counter.scope, value: counterColumn(counter)[run]}])).filter(({value}) => value !== null);
   const name = (app) => `${appName(firstApp[run] + app)}${appCount(run) > 1 ? ` (${app + 1})` : ''}`;
   for (const {victim, culprit, counter, value} of pairsOfRun(run)) rows.push({counter, of: `${name(culprit)} to ${name(victim)}`, value});
+  for (const {sm, counter, value} of viewsOfRun(run)) rows.push({counter, of: `SM ${sm}`, value});
   const node = table([{label: 'Of', value: ({of}) => of}, {label: 'Counter', value: ({counter}) => counter.name}, {label: 'Value', number: true, value: ({value}) => value},
                       {label: 'Unit', value: ({counter}) => counter.unit}, {label: 'Meaning', value: ({counter}) => counter.meaning}], rows, {caption: 'Counters of the run', name: `run-${runId(run)}-counters`});
   node.dataset.table = 'counters';

@@ -36,7 +36,7 @@ function stackedBars({rows, parts}) {
 }
 
 /** parts: [{label, colour, samples}] over x = i * interval, as shares of their sum. */
-function stackedAreas({parts, interval, xLabel}) {
+function stackedAreas({parts, interval, xLabel, most}) {
   return (available) => {
     const colours = theme();
     const count = Math.max(...parts.map(({samples}) => samples.length));
@@ -51,6 +51,8 @@ function stackedAreas({parts, interval, xLabel}) {
       return sum;
     });
     const totals = Float64Array.from({length: columns}, (_, c) => sums.reduce((total, sum) => total + sum[c], 0));
+    // Shares of each column's sum, or parts of `most` in each interval.
+    const heights = (c) => (most ? most * Math.max(1, Math.round(((c + 1) * count) / columns) - Math.round((c * count) / columns)) : totals[c]);
     const x = (c) => left + ((right - left) * c) / columns;
     const base = new Float64Array(columns);
     const marks = [];
@@ -59,20 +61,20 @@ function stackedAreas({parts, interval, xLabel}) {
       let down = '';
       for (let c = 0; c < columns; ++c) {
         const from = bottom - (bottom - top) * base[c];
-        base[c] += totals[c] ? sums[p][c] / totals[c] : 0;
+        base[c] += heights(c) ? sums[p][c] / heights(c) : 0;
         const to = bottom - (bottom - top) * base[c];
         up += `${c ? 'L' : 'M'}${x(c).toFixed(1)} ${to.toFixed(1)}L${x(c + 1).toFixed(1)} ${to.toFixed(1)}`;
         down = `L${x(c + 1).toFixed(1)} ${from.toFixed(1)}L${x(c).toFixed(1)} ${from.toFixed(1)}` + down;
         if (from - to > 1 && columns <= 400) {
           marks.push({x: x(c), y: to, width: x(c + 1) - x(c), height: from - to,
-                      label: `Cycle ${whole(Math.round((c * count * interval) / columns))}\n${label}: ${percent(sums[p][c] / totals[c])}`});
+                      label: `Cycle ${whole(Math.round((c * count * interval) / columns))}\n${label}: ${most ? short((sums[p][c] / heights(c)) * (most / interval)) : percent(sums[p][c] / totals[c])}`});
         }
       }
       node.append(svg('path', {d: `${up}${down}Z`, fill: colour}));
     });
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       const y = bottom - (bottom - top) * share;
-      node.append(chartText(left - 8, y + 4, `${100 * share}%`, {'text-anchor': 'end', 'font-size': 11}), svg('line', {x1: left, x2: right, y1: y, y2: y, stroke: colours.page, 'stroke-width': 0.5, opacity: 0.6}));
+      node.append(chartText(left - 8, y + 4, most ? short(share * (most / interval)) : `${100 * share}%`, {'text-anchor': 'end', 'font-size': 11}), svg('line', {x1: left, x2: right, y1: y, y2: y, stroke: colours.page, 'stroke-width': 0.5, opacity: 0.6}));
     }
     const cycles = ticks(0, count * interval, Math.max(2, Math.floor(available / 110)));
     for (const cycle of cycles) {

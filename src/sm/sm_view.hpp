@@ -1,0 +1,84 @@
+// What the warps of an SM do, cycle by cycle, for those who look at it: a view of execution (docs/views.md).
+// Source: awatramani17 sections 3.3.3, 3.5.4, 4.3.1.3 and 5.3.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "arch/statistics.hpp"
+#include "base/types.hpp"
+#include "isa/timing_class.hpp"
+#include "sm/block_table.hpp"
+#include "sm/issue_stage.hpp"
+
+namespace gpumux::sm {
+
+/// Counts each cycle once, from what the SM's rooms show between two changes: account() is called before each
+/// change, and for each cycle in which something may issue.
+class SmView {
+ public:
+  /// Of a machine with so many warp slots.
+  explicit SmView(std::uint32_t warp_slots) : phase_of_(warp_slots, 0) {}
+  [[nodiscard]] const arch::SmViewCounters& counters() const { return counters_; }
+
+  /// Counts the cycles before `until`, in which the rooms have been as they are; `room`: the load/store unit
+  /// takes instructions.
+  void account(const IssueStage& stage, Cycle until, bool room);
+
+  // --- what changes -----------------------------------------------------------------------------------
+  /// `phase_of`: by pc, the number of its phase.
+  void bind(arch::KernelSlot kernel, std::vector<std::uint16_t> phase_of) {
+    phases_[kernel] = std::move(phase_of);
+  }
+  /// Its warps that have not ended, all at their first instruction; they are there from `start` on.
+  void launched(const Block& block, const BlockTable& table, std::uint32_t schedulers, Cycle start);
+  void exits(std::uint32_t slot, const Block& block);
+  /// The block is about to go, with warps that have ended and perhaps others.
+  void gone(const Block& block, const BlockTable& table);
+  /// An instruction has issued in the cycle that was counted last. Its warp is at `pc` now.
+  void issued(std::uint32_t slot, arch::KernelSlot kernel, std::uint32_t pc);
+  /// And its result is there at `result`,
+  void computes(Cycle result) { alu_ends_.push(result); }
+  /// or it has to be performed by memory,
+  void accesses() {
+    ++memory_out_;
+    ++counters_.memory_in_flight_begun;
+  }
+  /// which it is, at `ready`.
+  void performed(Cycle ready) {
+    --memory_out_;
+    memory_ends_.push(ready);
+  }
+
+ private:
+  using Ends = std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>>;
+  struct Unborn {
+    Cycle start;
+    IssueStage::Masks warps{};
+  };
+  void move(std::uint32_t slot, std::uint16_t phase);
+
+  arch::SmViewCounters counters_;
+  Cycle now_ = 0;  // the cycles before are counted
+  // An instruction is in flight in the cycles behind that of its issue, up to that of its result.
+  Ends alu_ends_;
+  Ends memory_ends_;
+  std::uint32_t memory_out_ = 0;  // accesses whose end is not known
+  std::vector<Unborn> unborn_;
+  std::uint32_t completed_ = 0;    // warps
+  std::uint32_t tails_ = 0;        // blocks with some of these and others
+  std::uint64_t* last_ = nullptr;  // what the last cycle has been counted as
+  std::array<std::vector<std::uint16_t>, arch::kMaxKernelSlots> phases_;
+  std::vector<std::uint16_t> phase_of_;                              // by warp slot
+  std::array<std::uint32_t, arch::kViewedPhases> warps_in_phase_{};  // that have not ended
+  std::uint32_t phases_used_ = 0;                                    // those behind have no warps
+};
+
+/// By pc: the number of the phase, from 0 on.
+[[nodiscard]] std::vector<std::uint16_t> phase_numbers(const arch::MachineConfig& config,
+                                                       const std::vector<isa::StaticInst>& table);
+
+}  // namespace gpumux::sm
