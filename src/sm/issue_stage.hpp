@@ -268,7 +268,8 @@ class IssueStage {
   void issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first, Cycle now,
                   Pipes& pipes);
   template <Beside kBeside, typename Pipes>
-  void issue_by(Pipes& pipes, Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now) {
+  [[gnu::always_inline]] void issue_by(Pipes& pipes, Scheduler& scheduler, std::uint32_t index,
+                                       std::uint32_t local, Cycle now) {
     if constexpr (kBeside == Beside::Control) {
       if (pipes.viewed()) return pipes.issue_viewed(scheduler, index, local, now);
     }

@@ -91,7 +91,7 @@ struct Sm::State {
   [[nodiscard]] AppId head_app() const { return lsu.head_app(); }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   [[nodiscard]] bool viewed() const { return view != nullptr; }
-  void issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
+  [[gnu::cold]] void issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   /// For a view: nothing has changed since what it has counted last.
   void account(Cycle until) {
     if (view) [[unlikely]]
