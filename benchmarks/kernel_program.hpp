@@ -56,6 +56,25 @@ class KernelRun {
     host_.to_device(array.first, values);
     return array;
   }
+  /// An array of one channel of f32, without contents.
+  [[nodiscard]] workload::TextureArray float_array(std::uint32_t width, std::uint32_t height) {
+    const workload::TextureArray array = host_.create_array({{}, width, height, 0, 0});
+    allocated_.push_back(array.address);
+    return array;
+  }
+  void copy(const workload::TextureArray& to, const DeviceArray<float>& from) {
+    GPUMUX_CHECK(from.elements * sizeof(float) >= to.texel_bytes());
+    host_.copy_on_device_to_array(to, from.first.address, 0);
+  }
+  template <typename T>
+  void fill(const workload::TextureArray& to, const std::vector<T>& texels) {
+    host_.to_array(to, texels);
+  }
+  [[nodiscard]] runtime::TextureObject texture(const workload::TextureResource& resource,
+                                               const workload::TextureSettings& settings) {
+    textures_.push_back(host_.create_texture(resource, settings));
+    return textures_.back();
+  }
   /// `values` (contiguous) become the first ones of the module's variable `symbol`.
   template <typename Values>
   void set_symbol(const char* symbol, const Values& values) {
@@ -88,6 +107,8 @@ class KernelRun {
   }
   /// To be called when all that was enqueued is done.
   void release() {
+    for (const runtime::TextureObject object : textures_) host_.destroy_texture(object);
+    textures_.clear();
     for (const Address address : allocated_) host_.free(address);
     allocated_.clear();
   }
@@ -107,6 +128,7 @@ class KernelRun {
   const runtime::AppInfo::KernelShape& shape_;
   bool verify_;
   std::vector<Address> allocated_;
+  std::vector<runtime::TextureObject> textures_;
 };
 
 /// What is particular to an application. Its constructor takes the `const Params&` that it reads sizes from,

@@ -87,6 +87,17 @@ struct ConstantCacheConfig {
   std::uint32_t latency = 8;  // core cycles
 };
 
+/// The cache of texture fetches, 128-byte lines. The defaults of its other parameters hold where a machine
+/// gives it a size: GPGPU-Sim's of its GTX 480 file (24 ways; 128 fetches under way, which may all want one
+/// line); for the latency Accel-Sim's of texture instructions.
+struct TextureCacheConfig {
+  std::uint32_t bytes = 0;  // 0: texture fetches go through L1
+  std::uint32_t ways = 24;
+  std::uint32_t latency = 200;  // core cycles, hit to use
+  std::uint32_t mshr_entries = 128;
+  std::uint32_t mshr_merges = 128;  // requests per entry, the first included
+};
+
 struct L1Config {
   std::uint32_t bytes = 16384;
   std::uint32_t ways = 4;
@@ -214,6 +225,7 @@ struct MachineConfig {
   SharedMemoryConfig shared;
   InstructionCacheConfig icache;
   ConstantCacheConfig constant;
+  TextureCacheConfig texture;
   L1Config l1;
   CcwsConfig ccws;
   NocConfig noc;

@@ -228,7 +228,7 @@ bool is_table(std::string_view path) {
 std::string canonical(std::string_view path) {
   constexpr std::string_view kSm = "sm.";
   if (path.starts_with(kSm) && !is_table(path) && find_field(path) < 0) {
-    for (const std::string_view part : {"l1", "shared", "icache", "constant", "unit", "latency"}) {
+    for (const std::string_view part : {"l1", "shared", "icache", "constant", "texture", "unit", "latency"}) {
       if (path.substr(kSm.size()) == part) return std::string(part);
     }
   }

@@ -101,6 +101,10 @@ void Checker::sm() const {
           {"constant.size", "constant.ways", "constant.line_size"},
           fmt::format("constant.size = {} is no whole number of sets of {} ways x {} bytes", constant.bytes,
                       constant.ways, constant.line_bytes));
+  const TextureCacheConfig& texture = config_.texture;
+  require(texture.bytes % (texture.ways * kLineBytes) == 0, {"texture.size", "texture.ways"},
+          fmt::format("texture.size = {} is no whole number of sets of {} ways x {} bytes", texture.bytes,
+                      texture.ways, kLineBytes));
 }
 
 void Checker::units() const {

@@ -213,6 +213,15 @@ void add_caches(Fields& f) {
   size(f, "constant.line_size", GPUMUX_MEMBER(constant.line_bytes), kSectorBytes, kLineBytes, "line");
   count(f, "constant.latency", GPUMUX_MEMBER(constant.latency), 1, kMaxLatency, "core cycles", "hit to use");
 
+  size(f, "texture.size", GPUMUX_MEMBER(texture.bytes), 0, kMaxReadOnlyCache,
+       "texture cache, 128-byte lines; 0: texture fetches go through L1");
+  count(f, "texture.ways", GPUMUX_MEMBER(texture.ways), 1, 1024, "ways", "associativity");
+  count(f, "texture.latency", GPUMUX_MEMBER(texture.latency), 1, kMaxLatency, "core cycles", "hit to use");
+  count(f, "texture.mshr_entries", GPUMUX_MEMBER(texture.mshr_entries), 1, 65534, "entries",
+        "outstanding lines");
+  count(f, "texture.mshr_merges", GPUMUX_MEMBER(texture.mshr_merges), 1, 255, "requests",
+        "per MSHR entry, the first included");
+
   flag(f, "ccws.on", GPUMUX_MEMBER(ccws.on),
        "cache-conscious warp scheduling: warps may issue no loads while those whose lines L1 has evicted "
        "before "
@@ -466,7 +475,8 @@ int find_field(std::string_view key) {
   constexpr std::string_view kSm = "sm.";
   if (!key.starts_with(kSm)) return -1;
   key.remove_prefix(kSm.size());
-  for (const std::string_view part : {"l1.", "shared.", "icache.", "constant.", "unit.", "latency."}) {
+  for (const std::string_view part :
+       {"l1.", "shared.", "icache.", "constant.", "texture.", "unit.", "latency."}) {
     if (key.starts_with(part)) return find_field(key);
   }
   return -1;

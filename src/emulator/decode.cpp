@@ -48,6 +48,8 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::Red:
     case Opcode::Prefetch: return index == 0 || wide;
     case Opcode::Match: return index == 0 && wide;
+    case Opcode::Tex:
+    case Opcode::Txq: return index == 0;
     case Opcode::Syscall: return !(inst.service == isa::Service::AssertFail && index == 2);
     case Opcode::Shfl:
     case Opcode::Vote:
@@ -269,7 +271,8 @@ class Decoder {
     using Select = Handler (*)(const Instruction&);
     constexpr Select kPlain[] = {&select_integer,          &select_bits,    &select_float,   &select_half,
                                  &select_special_function, &select_compare, &select_convert, &select_move,
-                                 &select_warp_op,          &select_memory,  &select_atomic,  &select_service};
+                                 &select_warp_op,          &select_memory,  &select_atomic,  &select_service,
+                                 &select_texture};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;

@@ -196,6 +196,9 @@ std::string opcode_text(const Instruction& inst) {
                          inst.op == Opcode::Isspacep;
   if (has_space && inst.space != Space::Generic) text += fmt::format(".{}", name(inst.space));
   if (inst.op == Opcode::Atom && inst.acquire_release) text += ".acq_rel";
+  if (inst.gather) text = fmt::format("tld4.{}", "rgba"[inst.shift & 3U]);
+  if (inst.geometry != TextureGeometry::None) text += fmt::format(".{}", name(inst.geometry));
+  if (inst.query != TextureQuery::None) text += fmt::format(".{}", name(inst.query));
   text += suffix(inst.atomic);
   text += suffix(inst.shfl);
   text += suffix(inst.vote);
@@ -265,6 +268,14 @@ std::string to_text(const Module& module, const Function& function, const Instru
     if (inst.offset != 0) address += fmt::format("{:+}", inst.offset);
     add("[" + address + "]");
     for (std::size_t i = 1; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
+  } else if (inst.op == Opcode::Tex || inst.op == Opcode::Txq) {
+    std::string place = operand_text(module, function, inst.src[0], Type::B64);
+    for (std::size_t i = 1; i < last_src; ++i) {
+      const bool layer =
+          i == 1 && (inst.geometry == TextureGeometry::A1 || inst.geometry == TextureGeometry::A2);
+      place += ", " + operand_text(module, function, inst.src[i], layer ? Type::U32 : inst.type2);
+    }
+    add("[" + place + "]");
   } else {
     for (std::size_t i = 0; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
   }

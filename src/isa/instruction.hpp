@@ -116,6 +116,8 @@ enum class Opcode : std::uint8_t {
   Atom,
   Red,
   Prefetch,
+  Tex,     // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
+  Txq,     // d = what `query` asks about texture src[0]
   Notify,  // made by the back end alone: a store of one word by the warp to the SM's own address
            // (ptx/idempotence.hpp)
   // Communication inside a warp
@@ -220,6 +222,38 @@ enum class Special : std::uint16_t {
 };
 [[nodiscard]] const char* name(Special special);
 
+/// How Tex addresses a texture: the first coordinate of the arrays is the layer.
+enum class TextureGeometry : std::uint8_t { None, D1, D2, D3, A1, A2 };
+/// Of Txq.
+enum class TextureQuery : std::uint8_t {
+  None,
+  Width,
+  Height,
+  Depth,
+  ArraySize,
+  ChannelDataType,
+  ChannelOrder,
+  NormalizedMode,
+  FilterMode,
+  AddressMode0,
+  AddressMode1,
+  AddressMode2
+};
+[[nodiscard]] const char* name(TextureGeometry geometry);
+[[nodiscard]] const char* name(TextureQuery query);
+/// Coordinates that Tex reads, the layer included.
+[[nodiscard]] constexpr unsigned coordinates(TextureGeometry geometry) {
+  switch (geometry) {
+    case TextureGeometry::None: return 0;
+    case TextureGeometry::D1: return 1;
+    case TextureGeometry::D2:
+    case TextureGeometry::A1: return 2;
+    case TextureGeometry::D3:
+    case TextureGeometry::A2: return 3;
+  }
+  return 0;
+}
+
 struct Operand {
   enum class Kind : std::uint8_t {
     None,
@@ -260,7 +294,8 @@ inline constexpr std::uint32_t kNoTarget = 0xffff'ffffU;
 struct Instruction {
   Opcode op = Opcode::Nop;
   Type type = Type::None;   // the type of the operation and of d
-  Type type2 = Type::None;  // Cvt, Set, Slct: the type of the source; MulWide: unused (type is a's)
+  Type type2 = Type::None;  // Cvt, Set, Slct: the type of the source; Tex: of coordinates; MulWide: unused
+                            // (type is a's)
   Space space = Space::Generic;
   Rounding rounding = Rounding::None;
   Compare compare = Compare::None;
@@ -273,6 +308,9 @@ struct Instruction {
   TestpMode testp = TestpMode::None;
   CacheOp cache = CacheOp::None;
   Service service = Service::None;
+  TextureGeometry geometry = TextureGeometry::None;  // Tex
+  TextureQuery query = TextureQuery::None;           // Txq
+  bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
   std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported);
                             // Pack, Unpack: number of parts (2, 4)
   std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
@@ -335,6 +373,7 @@ struct Symbol {
   std::uint32_t function = 0;           // Shared, Local inside a function: which one; Function: its index
   bool in_function = false;
   bool managed = false;
+  bool texture = false;  // a .texref: 8 bytes of global memory that hold a texture object
 };
 
 struct Param {

@@ -127,6 +127,8 @@ const char* name(Opcode opcode) {
     case Opcode::Dp2a: return "dp2a";
     case Opcode::Ld: return "ld";
     case Opcode::St: return "st";
+    case Opcode::Tex: return "tex";
+    case Opcode::Txq: return "txq";
     case Opcode::Atom: return "atom";
     case Opcode::Red: return "red";
     case Opcode::Prefetch: return "prefetch";
@@ -161,6 +163,36 @@ const char* name(Space space) {
     case Space::Local: return "local";
     case Space::Const: return "const";
     case Space::Param: return "param";
+  }
+  return "?";
+}
+
+const char* name(TextureGeometry geometry) {
+  switch (geometry) {
+    case TextureGeometry::None: return "none";
+    case TextureGeometry::D1: return "1d";
+    case TextureGeometry::D2: return "2d";
+    case TextureGeometry::D3: return "3d";
+    case TextureGeometry::A1: return "a1d";
+    case TextureGeometry::A2: return "a2d";
+  }
+  return "?";
+}
+
+const char* name(TextureQuery query) {
+  switch (query) {
+    case TextureQuery::None: return "none";
+    case TextureQuery::Width: return "width";
+    case TextureQuery::Height: return "height";
+    case TextureQuery::Depth: return "depth";
+    case TextureQuery::ArraySize: return "array_size";
+    case TextureQuery::ChannelDataType: return "channel_data_type";
+    case TextureQuery::ChannelOrder: return "channel_order";
+    case TextureQuery::NormalizedMode: return "normalized_mode";
+    case TextureQuery::FilterMode: return "filter_mode";
+    case TextureQuery::AddressMode0: return "addr_mode_0";
+    case TextureQuery::AddressMode1: return "addr_mode_1";
+    case TextureQuery::AddressMode2: return "addr_mode_2";
   }
   return "?";
 }

@@ -114,12 +114,14 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Bfe:
     case Opcode::Bfi:
     case Opcode::Vote:
+    case Opcode::Txq:  // the answer lies beside the launch's parameters
     case Opcode::Activemask: return kInt;
     case Opcode::Ld:
     case Opcode::St:
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Notify:
+    case Opcode::Tex:
     case Opcode::Prefetch: return kMemory;
     case Opcode::Bar:
     case Opcode::BarWarp:
@@ -142,6 +144,7 @@ unsigned memory_flags(const Instruction& inst) {
   unsigned flags = 0;
   switch (inst.op) {
     case Opcode::Ld:
+    case Opcode::Tex:
     case Opcode::Prefetch: flags |= kLoad; break;
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;

@@ -103,6 +103,11 @@ bool eliminate_dead(FlowGraph& graph, isa::Function& function) {
             changed = any = true;
             continue;
           }
+          // A fetch writes the components alone that somebody reads.
+          if (code[i].op == Opcode::Tex) {
+            for (Operand& dst : code[i].dst)
+              if (dst && !after.test(space.index(dst))) dst = {};
+          }
         }
         step_liveness(space, code[i], after);
       }

@@ -34,6 +34,7 @@ bool is_costly(const Instruction& inst) {
 }
 
 bool is_plain_access(const Instruction& inst) {
+  if (inst.op == Opcode::Tex) return true;
   return (inst.op == Opcode::Ld || inst.op == Opcode::St) && !inst.is_volatile && !inst.acquire_release;
 }
 

@@ -42,6 +42,7 @@ bool has_side_effect(const Instruction& inst) {
 bool is_pure(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
+    case Opcode::Tex:
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Match:

@@ -202,7 +202,7 @@ void Parser::parse_linkage() {
     } else if (token.text == "local") {
       fail(token, ".local outside a function is not supported; it belongs into a function's body");
     } else if (token.text == "tex") {
-      fail(token, "textures (.tex) are not supported");
+      fail(token, ".tex is not supported; .global .texref is");
     } else {
       static const std::vector<std::string> kKnown = {
           "version", "target", "address_size", "visible", "extern", "weak",    "common", "entry", "func",

@@ -43,7 +43,9 @@ Type Parser::parse_variable_type() {
                               token.text));
     }
     if (token.text == "texref" || token.text == "surfref" || token.text == "samplerref") {
-      fail(token, fmt::format("'.{}' (textures and surfaces) is not supported", token.text));
+      fail(token, fmt::format("'.{}' (surfaces, samplers of their own, textures as parameters) is not "
+                              "supported; .global .texref is",
+                              token.text));
     }
     const Type type = type_of(token.text);
     if (type != Type::None && type != Type::Pred) return type;
@@ -137,6 +139,7 @@ void Parser::parse_variable(Space space, const Linkage& linkage) {
     if (peek().is_dot("align")) align = parse_align();
     if (peek().is_dot("attribute")) managed = parse_attribute() || managed;
   }
+  if (space == Space::Global && !in_function && peek().is_dot("texref")) return parse_texture_reference();
   const Type type = parse_variable_type();
   do {
     const Token name = expect_name("the variable's name");

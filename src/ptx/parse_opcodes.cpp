@@ -41,6 +41,9 @@ struct OpcodeTable {
                                                            {"red", &P::op_atom},
                                                            {"prefetch", &P::op_prefetch},
                                                            {"prefetchu", &P::op_prefetch},
+                                                           {"tex", &P::op_tex},
+                                                           {"tld4", &P::op_tex},
+                                                           {"txq", &P::op_txq},
                                                            {"shfl", &P::op_shfl},
                                                            {"vote", &P::op_vote},
                                                            {"match", &P::op_match},
@@ -85,10 +88,7 @@ struct Unsupported {
   std::string_view opcode;
   std::string_view what;
 };
-constexpr Unsupported kUnsupported[] = {{"tex", "textures"},
-                                        {"tld4", "textures"},
-                                        {"txq", "textures"},
-                                        {"istypep", "textures"},
+constexpr Unsupported kUnsupported[] = {{"istypep", "types of opaque variables"},
                                         {"suld", "surfaces"},
                                         {"sust", "surfaces"},
                                         {"sured", "surfaces"},
@@ -156,14 +156,19 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster launch_dependents wait u16x2 s16x2 relu",
+      "mask shared::cluster launch_dependents wait u16x2 s16x2 relu "
+      "1d 2d 3d a1d a2d base level grad r g b a width height depth array_size channel_data_type "
+      "channel_order "
+      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
       ' ');
   return kKnown;
 }
 
 const std::vector<std::string>& unsupported_modifiers() {
-  static const std::vector<std::string> kKnown =
-      split("satfinite xorsign abs rs L2::cache_hint scaled pack s4 u4 b4x16 tex surf tensor", ' ');
+  static const std::vector<std::string> kKnown = split(
+      "satfinite xorsign abs rs L2::cache_hint scaled pack s4 u4 b4x16 tex surf tensor "
+      "num_mipmap_levels num_samples force_unnormalized_coords",
+      ' ');
   return kKnown;
 }
 
@@ -175,6 +180,8 @@ struct FeatureModifiers {
 constexpr FeatureModifiers kFeatureModifiers[] = {
     {"e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 e5m2x4", "fp8 (8-bit floating point)"},
     {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
+    {"cube acube", "reading cube maps"},
+    {"2dms a2dms", "reading multi-sample textures"},
     {"tf32", "the type tf32"},
     {"b128 b1024", "access to 128 bits and more as one value"},
     {"f32x2", "arithmetic on pairs of f32"},
@@ -290,7 +297,7 @@ void Parser::parse_instruction() {
   check_modifiers(s);
   const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
   if (!is_call) {
-    s.args = parse_args();
+    s.args = s.opcode.text == "tex" || s.opcode.text == "tld4" ? parse_texture_args() : parse_args();
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }
   const auto& items = s.modifiers.items();

@@ -350,6 +350,10 @@ Operand Parser::mov_source(const Arg& arg, Type type) {
   switch (variable->kind) {
     case Variable::Kind::Symbol: {
       const isa::Symbol::Kind kind = module_.symbols[variable->index].kind;
+      if (module_.symbols[variable->index].texture) {
+        fail(arg.at,
+             fmt::format("the address of '{}', a .texref, is not supported; tex names it", arg.at.text));
+      }
       if (width == 32 && (kind == isa::Symbol::Kind::Global || kind == isa::Symbol::Kind::Function)) {
         fail(arg.at, fmt::format("the address of '{}' has 64 bits, but .{} is wanted here", arg.at.text,
                                  isa::name(type)));

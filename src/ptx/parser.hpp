@@ -218,6 +218,7 @@ class Parser {
 
   // --- operands (parse_operands.cpp) ---------------------------------------------------------------
   std::vector<Arg> parse_args();
+  std::vector<Arg> parse_texture_args();
   Arg parse_arg();
   Arg parse_simple_arg();
   std::int64_t parse_offset();
@@ -278,6 +279,14 @@ class Parser {
   void address(Statement& s, const Arg& arg);
   void param_address(Statement& s, const Arg& arg, const Arg& base);
   std::vector<Arg> vector_elements(Statement& s, const Arg& arg);
+  // parse_texture.cpp
+  void op_tex(Statement& s);
+  void op_txq(Statement& s);
+  isa::TextureGeometry take_geometry(Statement& s);
+  Operand texture_operand(const Arg& arg);
+  void texture_coordinates(Statement& s, const Arg& arg, Type type);
+  void level_operands(Statement& s, std::size_t first, bool gradients, Type type);
+  void parse_texture_reference();
   // parse_control.cpp
   void op_shfl(Statement& s);
   void op_vote(Statement& s);

@@ -58,6 +58,8 @@ unsigned source_width(const Instruction& inst, std::size_t index) {
     case Opcode::Dp2a:
     case Opcode::Mul24:
     case Opcode::Mad24: return 32;
+    case Opcode::Tex:
+    case Opcode::Txq: return index == 0 ? 64 : 0;  // coordinates are registers
     default: return 0;
   }
 }
@@ -272,6 +274,7 @@ bool can_take(const Instruction& inst, std::size_t index, const Operand& value, 
     case Operand::Kind::Reg64:
     case Operand::Kind::Pred: return true;
     case Operand::Kind::Imm:
+      if (inst.op == Opcode::Tex || inst.op == Opcode::Txq) return false;
       if (is_memory(inst) && index == 0) return inst.space != Space::Global && inst.space != Space::Generic;
       if (inst.op == Opcode::St || inst.op == Opcode::Pack) return value.imm == 0;
       return source_width(inst, index) == width;

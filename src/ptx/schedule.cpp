@@ -28,6 +28,7 @@ unsigned latency(const Instruction& inst) {
         case Space::Param: return 12;
         default: return 200;
       }
+    case Opcode::Tex: return 200;
     case Opcode::Shfl:
     case Opcode::Match: return 20;
     case Opcode::Div:
@@ -38,11 +39,13 @@ unsigned latency(const Instruction& inst) {
   }
 }
 
+bool is_load(const Instruction& inst) { return inst.op == Opcode::Ld || inst.op == Opcode::Tex; }
+
 bool is_access(const Instruction& inst) {
-  return inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red;
+  return is_load(inst) || inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red;
 }
 
-bool writes_memory(const Instruction& inst) { return is_access(inst) && inst.op != Opcode::Ld; }
+bool writes_memory(const Instruction& inst) { return is_access(inst) && !is_load(inst); }
 
 /// Memory and exchange between lanes stay on their side; arithmetic is free to pass.
 bool is_fence(const Instruction& inst) { return inst.op == Opcode::Bar; }
@@ -94,6 +97,7 @@ bool must_keep_order(const Instruction& first, const Instruction& second, bool s
   // Writes stay in order: nothing is gained by moving them, and lanes of a warp may write the same bytes.
   if (writes_memory(first) && writes_memory(second)) return true;
   const auto read_only = [](const Instruction& inst) {
+    if (inst.op == Opcode::Tex) return true;  // a kernel does not write what its textures read
     return inst.op == Opcode::Ld &&
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
   };
@@ -233,7 +237,7 @@ class BlockScheduler {
     for (std::uint32_t i = count; i-- > 0;) {
       Node& node = nodes_[i];
       const Instruction& inst = code_[first + i];
-      node.to_load = inst.op == Opcode::Ld && latency(inst) >= 100 && !node.held_back ? 1 : 0;
+      node.to_load = is_load(inst) && latency(inst) >= 100 && !node.held_back ? 1 : 0;
       for (const auto& [to, cycles] : node.after) {
         node.height = std::max(node.height, nodes_[to].height + std::max(1U, cycles));
         node.to_load = std::max(node.to_load, nodes_[to].to_load != 0 && cycles > 1 ? 1U : 0U);

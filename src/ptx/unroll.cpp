@@ -334,8 +334,9 @@ void unroll_loops(FlowGraph& graph, Function& function) {
     const auto loop = find_counted_loop(graph, id);
     if (!loop || is_remainder_loop(graph, *loop)) continue;
     const auto& code = graph.blocks[id].code;
-    const bool loads =
-        std::any_of(code.begin(), code.end(), [](const Instruction& inst) { return inst.op == Opcode::Ld; });
+    const bool loads = std::any_of(code.begin(), code.end(), [](const Instruction& inst) {
+      return inst.op == Opcode::Ld || inst.op == Opcode::Tex;
+    });
     if (!loads) continue;
     std::uint32_t factor = 4;
     while (factor > 1 && code.size() * factor > kLargestUnrolledBody) factor /= 2;

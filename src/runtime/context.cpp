@@ -104,7 +104,8 @@ bool Context::pump_stream(StreamId id) {
 
 Cycle Context::copy_cycles(const Copy& copy) const {
   const double rate = device_.config().runtime.copy_bytes_per_second;
-  const bool over_link = copy.kind != Copy::Kind::OnDevice && copy.kind != Copy::Kind::Fill;
+  const bool over_link =
+      copy.kind != Copy::Kind::OnDevice && copy.kind != Copy::Kind::ToArray && copy.kind != Copy::Kind::Fill;
   if (rate <= 0 || !over_link) return 0;
   const double seconds = static_cast<double>(copy.bytes) / rate;
   return static_cast<Cycle>(std::ceil(seconds * device_.config().clocks.core * 1e6));
@@ -123,6 +124,12 @@ void Context::perform(Copy& copy) {
       std::vector<std::byte> bytes(copy.bytes);
       memory_->read(copy.from, bytes);
       memory_->write(copy.to, bytes);
+      break;
+    }
+    case Copy::Kind::ToArray: {
+      std::vector<std::byte> texels(copy.array.texel_bytes());
+      memory_->read(copy.from, texels);
+      memory_->write(copy.array.address, workload::lay_out(copy.array, texels));
       break;
     }
     case Copy::Kind::Fill: memory_->fill(copy.to, std::byte{copy.value}, copy.bytes); break;
@@ -208,6 +215,14 @@ void Context::copy_on_device(Address to, Address from, std::uint64_t bytes, Stre
   copy.to = to;
   copy.from = from;
   copy.bytes = bytes;
+  stream(id).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId id) {
+  Copy copy;
+  copy.kind = Copy::Kind::ToArray;
+  copy.array = array;
+  copy.from = from;
   stream(id).queue.emplace_back(std::move(copy));
 }
 

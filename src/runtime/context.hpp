@@ -58,6 +58,8 @@ class Context final : public Host {
                   std::string parameters) override;
   void launch_source(const KernelMaker& make, StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
+  [[nodiscard]] workload::TextureTable& textures() override { return memory_->textures(); }
+  void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream) override;
   StreamId create_stream() override;
   EventId create_event() override;
   void record_event(EventId id, StreamId on) override;
@@ -75,7 +77,9 @@ class Context final : public Host {
     std::uint64_t bytes = 0;
     std::byte* host_to = nullptr;
     std::vector<std::byte> host_from;
-    enum class Kind : std::uint8_t { In, Out, OnDevice, Fill, Symbol, UnseenIn, UnseenOut } kind = Kind::In;
+    enum class Kind : std::uint8_t { In, Out, OnDevice, ToArray, Fill, Symbol, UnseenIn, UnseenOut };
+    Kind kind = Kind::In;
+    workload::TextureArray array;  // ToArray
     std::uint8_t value = 0;
     std::uint32_t module = 0;
     std::string symbol;

@@ -12,4 +12,22 @@ void Host::copy_unseen(bool, std::uint64_t, std::uint64_t, StreamId) {
   throw InternalError("this host copies bytes alone");
 }
 
+workload::TextureTable& Host::textures() { throw InternalError("this host has no textures"); }
+
+workload::TextureArray Host::create_array(const workload::ArrayShape& shape) {
+  textures().check(shape);
+  workload::TextureArray array{0, shape};
+  array.address = malloc_bytes(array.bytes());
+  return array;
+}
+
+void Host::copy_to_array(const workload::TextureArray& array, std::span<const std::byte> texels,
+                         StreamId stream) {
+  copy_to_device(array.address, workload::lay_out(array, texels), stream);
+}
+
+void Host::copy_on_device_to_array(const workload::TextureArray&, Address, StreamId) {
+  throw InternalError("this host has no textures");
+}
+
 }  // namespace gpumux::runtime

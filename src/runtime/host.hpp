@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "workload/texture.hpp"
 
 namespace gpumux::workload {
 class DeviceMemory;
@@ -69,6 +70,11 @@ class Task {
   std::coroutine_handle<promise_type> handle_;
 };
 
+/// A cudaTextureObject_t: kernels take it as a parameter.
+struct TextureObject {
+  std::uint64_t handle = 0;
+};
+
 using StreamId = std::uint32_t;  // 0 is the default stream, which synchronises with no other
 using EventId = std::uint32_t;
 
@@ -118,6 +124,31 @@ class Host {
   /// first is relative to the application's range of addresses.
   virtual void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream);
 
+  /// The application's texture objects.
+  [[nodiscard]] virtual workload::TextureTable& textures();
+  /// Device memory for an array. Throws SimulationFault for shapes that no array has.
+  workload::TextureArray create_array(const workload::ArrayShape& shape);
+  void free_array(const workload::TextureArray& array) { free(array.address); }
+  /// Fills the array: all its texels, x fastest, then y, then z or the layer, without gaps. The bytes are
+  /// taken at the call; they arrive in stream order. Throws SimulationFault when they are too many or too
+  /// few.
+  void copy_to_array(const workload::TextureArray& array, std::span<const std::byte> texels,
+                     StreamId stream = 0);
+  /// The same from device memory, in stream order.
+  virtual void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream);
+  /// Acts at once, as in CUDA: kernels that were launched before see it, too. Throws SimulationFault for what
+  /// CUDA refuses.
+  TextureObject create_texture(const workload::TextureResource& resource,
+                               const workload::TextureSettings& settings = {}) {
+    return {textures().create(resource, settings)};
+  }
+  void destroy_texture(TextureObject texture) { textures().destroy(texture.handle); }
+  /// Binds a texture reference (.texref) of a module, in stream order.
+  void bind_texture(std::uint32_t module, const std::string& reference, TextureObject texture,
+                    StreamId stream = 0) {
+    copy_to_symbol(module, reference, 0, std::as_bytes(std::span(&texture.handle, 1)), stream);
+  }
+
   virtual StreamId create_stream() = 0;
   virtual EventId create_event() = 0;
   virtual void record_event(EventId event, StreamId stream) = 0;
@@ -150,6 +181,10 @@ class Host {
   template <typename T>
   void to_device(DevicePtr<T> to, const std::vector<T>& from, StreamId stream = 0) {
     copy_to_device(to.address, std::as_bytes(std::span(from)), stream);
+  }
+  template <typename T>
+  void to_array(const workload::TextureArray& array, const std::vector<T>& texels, StreamId stream = 0) {
+    copy_to_array(array, std::as_bytes(std::span(texels)), stream);
   }
   template <typename T>
   void from_device(std::vector<T>& to, DevicePtr<T> from, StreamId stream = 0) {

@@ -127,10 +127,12 @@ class L1 {
   void limit_ways(AppId app, std::uint32_t ways);
   /// From now on an application has at most so many MSHRs. Before the first access for the first time.
   void divide_mshrs(std::uint32_t each);
-  /// From now on, before the first access, applications' MSHRs are counted, and `shadow` is told of
+  /// From now on, before the first access, applications' MSHRs are counted: mshrs_of().
+  void count_mshrs() { counts_mshrs_ = true; }
+  /// From now on, before the first access, they are, and `shadow` is told of
   /// evictions; it has sets() sets and max_ways() ways.
   void keep_ledger(ledger::ShadowTags* shadow) {
-    counts_mshrs_ = true;
+    count_mshrs();
     shadow_ = shadow;
     shadow_->set_ways(ways_);
     owner_.resize(lines_.size(), 0);

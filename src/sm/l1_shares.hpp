@@ -85,7 +85,7 @@ class L1Shares {
   }
   /// and has left it. True: another may come that could not before.
   bool sent(const Request& request) {
-    if (queue_each_ == 0 || request.purpose > Purpose::Atomic) [[likely]]
+    if (queue_each_ == 0 || request.purpose > Purpose::TextureFill) [[likely]]
       return false;
     --queued_[request.app];
     return true;

@@ -1,6 +1,6 @@
 // The load/store unit of an SM: memory instructions from their issue until their last data are there, in
-// order, one at a time; the L1 and constant caches; and, in front of the network, the miss queue and the
-// ports, through which instruction misses pass, too.
+// order, one at a time; the L1, constant and texture caches; and, in front of the network, the miss queue and
+// the ports, through which instruction misses pass, too.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "sm/memory_ops.hpp"
 #include "sm/network_interface.hpp"
 #include "sm/sm_ledger.hpp"
+#include "sm/texture_cache.hpp"
 #include "sm/warp.hpp"
 #include "workload/stream.hpp"
 
@@ -54,7 +55,8 @@ class LoadStoreUnit {
         l1_(config.l1),
         network_(config, id, map, mailbox),
         constants_(config.constant),
-        banks_(config.l1) {}
+        banks_(config.l1),
+        textures_(config.texture) {}
   LoadStoreUnit(const LoadStoreUnit&) = delete;
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
 
@@ -67,6 +69,7 @@ class LoadStoreUnit {
   void keep_ledger(SmLedger* ledger) {
     ledger_ = ledger;
     l1_.keep_ledger(&ledger->l1);
+    textures_.lines().count_mshrs();
   }
 
   // --- issue --------------------------------------------------------------------------------------
@@ -105,8 +108,8 @@ class LoadStoreUnit {
   void reply(Cycle now);
   /// Packets that may leave.
   void send(Cycle now);
-  /// Accesses of the instruction at the head: one in shared or constant memory, or of L1 as many as find
-  /// their banks free.
+  /// Accesses of the instruction at the head: one in shared or constant memory, or of the texture cache; or
+  /// of L1 as many as find their banks free.
   void access(Cycle now);
   /// From this cycle on, a packet waits for credits that may be there without being known yet.
   [[nodiscard]] Cycle blind_from() const { return network_.blind_from(); }
@@ -187,6 +190,9 @@ class LoadStoreUnit {
     return !l1_enabled_ || (op.inst->flags & isa::InstFlag::kBypassL1) != 0 ||
            (!config_.l1.caches_global && op.where == Where::Global);
   }
+  [[nodiscard]] bool reads_textures(const MemoryOp& op) const {
+    return op.where == Where::Texture && textures_.on();
+  }
   [[nodiscard]] bool has_miss_queue_room(AppId app) const {
     return network_.room() && shares_.may_queue(app);
   }
@@ -202,11 +208,14 @@ class LoadStoreUnit {
   [[nodiscard]] bool access_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
   [[nodiscard]] bool load_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
   void access_constant(std::uint32_t op, Cycle now);
+  void access_texture(std::uint32_t op, Cycle now);
   void stall(Stall cause, Cycle now) {
     stall_ = cause;
     stall_since_ = now;
     if (ledger_ != nullptr) [[unlikely]]
-      ledger_->stalls_for(cause == Stall::MissQueue ? ledger_->queued : l1_.mshrs_of());
+      ledger_->stalls_for(cause == Stall::MissQueue        ? ledger_->queued
+                          : reads_textures(ops_[current_]) ? textures_.lines().mshrs_of()
+                                                           : l1_.mshrs_of());
   }
   void count_stall(Cycle now);
   /// For the ledger: what a store or atomic does to the lines that the application would have alone.
@@ -264,6 +273,7 @@ class LoadStoreUnit {
   L1Banks banks_;
   SmLedger* ledger_ = nullptr;
   LostLocality* locality_ = nullptr;
+  TextureCache textures_;
 };
 
 template <typename Listener>

@@ -220,6 +220,19 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
       access_constant(index, now);
       next_op(now);
       return;
+    case Where::Texture:
+      if (textures_.on()) {
+        access_texture(index, now);
+        return;
+      }
+      if (op.transactions == 0) {  // nothing but border
+        busy_until_ = now;
+        transaction_done(index, now + config_.l1.latency, now);
+        next_op(now);
+        return;
+      }
+      if (done_ == 0) ops_[index].remaining = op.transactions;
+      break;
     case Where::Global:
     case Where::Local: break;
     case Where::None: GPUMUX_CHECK(false); return;
@@ -249,7 +262,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
     words_.pop();
     ++done_;
     if (controlled_) [[unlikely]] {
-      listener_.accessed(op, done_ == transactions, now);
+      if (op.where != Where::Texture) listener_.accessed(op, done_ == transactions, now);
       if (shares_.divides_ways() && l1_enabled_)
         shares_.accessed(op.app, op.inst->flags, transaction.line(), bypasses_l1(op), l1_);
     }
@@ -292,6 +305,54 @@ void LoadStoreUnit<Listener>::access_constant(std::uint32_t index, Cycle now) {
   transaction_done(index, op.ready_at, now);
 }
 
+/// One line a cycle, in order. Fetches that find nothing but border take a hit's time.
+template <typename Listener>
+void LoadStoreUnit<Listener>::access_texture(std::uint32_t index, Cycle now) {
+  MemoryOp& op = ops_[index];
+  if (stall_ != Stall::None) count_stall(now);
+  op.ready_at = std::max(op.ready_at, now + textures_.latency());
+  if (op.transactions > 0) {
+    const workload::Transaction transaction{words_.front()};
+    const L1Access result =
+        textures_.lines().load(transaction.line(), static_cast<std::uint8_t>(transaction.sectors()),
+                               has_miss_queue_room(op.app), op.app);
+    stall_ = Stall::None;
+    switch (result.result) {
+      case L1Result::FailLine: stall(Stall::Line, now); break;
+      case L1Result::FailMshr: stall(Stall::Mshr, now); break;
+      case L1Result::FailMerge: stall(Stall::Merge, now); break;
+      case L1Result::FailMissQueue: stall(Stall::MissQueue, now); break;
+      case L1Result::Hit:
+      case L1Result::Miss:
+      case L1Result::Merged: break;
+    }
+    if (stall_ != Stall::None) {
+      next_ = kNever;  // until something is freed
+      return;
+    }
+    arch::KernelCounters& counter = count(op.kernel);
+    ++counter.texture_accesses;
+    if (result.result != L1Result::Hit) {
+      ++counter.texture_misses;
+      ++op.remaining;
+      textures_.lines().wait(result.mshr, index, result.missing);
+      if (result.request != 0)
+        queue_miss(network_.make(transaction.line(), Purpose::TextureFill, op.kernel, op.app, result.mshr,
+                                 result.request, now),
+                   op, now);
+    }
+    words_.pop();
+    ++done_;
+    if (done_ < op.transactions) {
+      next_ = now + 1;
+      return;
+    }
+  }
+  busy_until_ = now;
+  transaction_done(index, op.ready_at, now);
+  next_op(now);
+}
+
 template <typename Listener>
 void LoadStoreUnit<Listener>::transaction_done(std::uint32_t index, Cycle ready, Cycle now) {
   MemoryOp& op = ops_[index];
@@ -319,7 +380,7 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     if (ledger_ != nullptr) [[unlikely]] {
       ledger_->request_sent(sent->app, sent->displaced_by != SmLedger::kNobody, sent->queued + 1, now,
                             network_.port_free());
-      if (sent->purpose <= Purpose::Atomic) --ledger_->queued[sent->app];
+      if (sent->purpose <= Purpose::TextureFill) --ledger_->queued[sent->app];
     }
     if (shares_.sent(*sent)) retry(now);
     if (full && network_.room()) retry(now);
@@ -381,8 +442,8 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
-                    request.purpose == Purpose::Instruction || request.purpose == Purpose::Constant ||
-                    request.purpose == Purpose::ContextRestore;
+                    request.purpose == Purpose::TextureFill || request.purpose == Purpose::Instruction ||
+                    request.purpose == Purpose::Constant || request.purpose == Purpose::ContextRestore;
   std::uint8_t sectors = request.sectors;
   if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
   request.sectors &= static_cast<std::uint8_t>(~sectors);
@@ -397,6 +458,11 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   switch (request.purpose) {
     case Purpose::L1Fill:
       l1_.fill(request.target, sectors, [&](std::uint32_t op) { transaction_done(op, now, now); });
+      retry(now);
+      break;
+    case Purpose::TextureFill:
+      textures_.lines().fill(request.target, sectors,
+                             [&](std::uint32_t op) { transaction_done(op, now, now); });
       retry(now);
       break;
     case Purpose::Load:
@@ -432,6 +498,8 @@ template <typename Listener>
 const char* LoadStoreUnit<Listener>::leaked() const {
   if (l1_.mshrs_in_use() != 0 || l1_.waiters() != 0 || l1_.reserved_lines() != 0)
     return "an MSHR or reserved line";
+  if (textures_.lines().mshrs_in_use() != 0 || textures_.lines().waiters() != 0)
+    return "an MSHR of the texture cache";
   if (ops_.in_use() != 0 || !queue_.empty() || !words_.empty() || current_ != kNil)
     return "a memory instruction";
   if (!network_.drained()) return "a request";

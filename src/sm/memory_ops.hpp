@@ -33,11 +33,13 @@ struct MemoryOp {
   std::uint8_t lanes = 0;  // that were active
 };
 
+/// Those up to TextureFill pass the miss queue.
 enum class Purpose : std::uint8_t {
   L1Fill,
   Load,
   Store,
   Atomic,
+  TextureFill,
   Instruction,
   Constant,
   ContextSave,
@@ -48,7 +50,7 @@ enum class Purpose : std::uint8_t {
 struct Request {
   std::uint64_t line = 0;
   Cycle queued = 0;             // leaves after this cycle
-  std::uint32_t target = kNil;  // MSHR (L1Fill), memory instruction, or move of a context
+  std::uint32_t target = kNil;  // MSHR (L1Fill, TextureFill), memory instruction, or move of a context
   PartitionId partition = 0;
   arch::KernelSlot kernel = 0;
   AppId app = 0;

@@ -32,7 +32,8 @@ class NetworkInterface {
 
   // --- requests -----------------------------------------------------------------------------------
   /// A request for `sectors` (bits) of a 128-byte line, a packet without data; it leaves after `now` at the
-  /// earliest, once it is queued. `target`: MSHR (L1Fill) or memory instruction that its reply is for.
+  /// earliest, once it is queued. `target`: MSHR (L1Fill, TextureFill) or memory instruction that its reply
+  /// is for.
   std::uint32_t make(std::uint64_t line, Purpose purpose, arch::KernelSlot kernel, AppId app,
                      std::uint32_t target, std::uint8_t sectors, Cycle now) {
     const std::uint32_t index = requests_.take_stale();

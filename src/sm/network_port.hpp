@@ -72,14 +72,10 @@ class InjectionPort {
     if (credits_ < flits) collect_credits(now);
     if (credits_ < flits) return nullptr;
     credits_ -= flits;
-    static constexpr std::array<arch::RequestKind, 8> kKind{arch::RequestKind::Read,
-                                                            arch::RequestKind::Read,
-                                                            arch::RequestKind::Write,
-                                                            arch::RequestKind::Atomic,
-                                                            arch::RequestKind::InstructionFetch,
-                                                            arch::RequestKind::Read,
-                                                            arch::RequestKind::Write,
-                                                            arch::RequestKind::Read};
+    static constexpr std::array<arch::RequestKind, 9> kKind{
+        arch::RequestKind::Read,   arch::RequestKind::Read,  arch::RequestKind::Write,
+        arch::RequestKind::Atomic, arch::RequestKind::Read,  arch::RequestKind::InstructionFetch,
+        arch::RequestKind::Read,   arch::RequestKind::Write, arch::RequestKind::Read};
     out.push_back({.line = request.line,
                    .time = port_.inject(now, flits).last + network_.latency,
                    .tag = index,

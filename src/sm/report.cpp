@@ -24,6 +24,7 @@ const char* text(Purpose purpose) {
     case Purpose::Load: return "load";
     case Purpose::Store: return "store";
     case Purpose::Atomic: return "atomic";
+    case Purpose::TextureFill: return "texture fill";
     case Purpose::Instruction: return "instruction fetch";
     case Purpose::Constant: return "constant";
     case Purpose::ContextSave: return "context save";

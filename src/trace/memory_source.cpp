@@ -65,6 +65,7 @@ void MemorySource::refill(workload::WarpStream& stream, std::uint32_t count, con
         if (shape.count > 0) base = placement.constant + items_.varint();
         break;
       case Where::Shared:
+      case Where::Texture:  // in no trace
       case Where::None: break;
     }
     if (words_ + 1 + shape.count > capacity_) grow(words_ + 1 + shape.count);

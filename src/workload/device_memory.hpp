@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/types.hpp"
+#include "workload/texture.hpp"
 
 namespace gpumux::workload {
 
@@ -88,6 +89,9 @@ class DeviceMemory {
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
   [[nodiscard]] Address base() const { return base_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
+  /// The texture objects over it.
+  [[nodiscard]] TextureTable& textures() { return textures_; }
+  [[nodiscard]] const TextureTable& textures() const { return textures_; }
 
  private:
   [[noreturn]] void fail_full(std::uint64_t wanted) const;
@@ -114,6 +118,7 @@ class DeviceMemory {
   std::map<std::uint64_t, Address> local_ranges_;  // by bytes of a block
   mutable Address hot_begin_ = 1;                  // the allocation that was hit last
   mutable Address hot_end_ = 0;
+  TextureTable textures_{*this};
 };
 
 }  // namespace gpumux::workload

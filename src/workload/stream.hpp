@@ -23,8 +23,8 @@ struct ExecRecord {
 /// Memory side of an instruction whose StaticInst says Unit::Memory: one header word followed by
 /// `transactions` words. Instructions with active == 0 have a header with 0 transactions.
 struct MemHeader {
-  enum class Where : std::uint8_t { Global, Local, Shared, Constant, None };
-  std::uint16_t transactions = 0;   // L1 line accesses after coalescing (0 for shared)
+  enum class Where : std::uint8_t { Global, Local, Shared, Constant, None, Texture };
+  std::uint16_t transactions = 0;   // line accesses after coalescing (0 for shared)
   std::uint16_t shared_passes = 0;  // shared: serialised passes (1 = conflict-free); constant: distinct words
   Where where = Where::None;
   std::uint8_t unused0 = 0;

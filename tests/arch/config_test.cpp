@@ -275,6 +275,8 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"dai18-maxwell", "l2.mshr_merges=0", "it must be 1 to 1024 requests"},
         Contradiction{"dai18-maxwell", "icache.size=1000", "no whole number of sets"},
         Contradiction{"dai18-maxwell", "icache.line_size=1024", "it must be 32 to 128 bytes"},
+        Contradiction{"dai18-maxwell", "texture.size=12000",
+                      "texture.size = 12000 is no whole number of sets"},
         Contradiction{"dai18-maxwell", "constant.line_size=96", "does not divide the 128 bytes of a line"},
         Contradiction{"dai18-maxwell", "l1.mshr_merges=256", "it must be 1 to 255 requests"},
         Contradiction{"v100", "l2.mshr_entries=65535", "it must be 1 to 65534 entries"},

@@ -68,6 +68,13 @@ class FunctionalHost : public runtime::Host {
     const auto launch = modules_.at(module)->launch(*info, std::move(config));
     warp_instructions_[kernel] += run(*launch);
   }
+  [[nodiscard]] workload::TextureTable& textures() override { return memory_.textures(); }
+  void copy_on_device_to_array(const workload::TextureArray& array, Address from,
+                               runtime::StreamId) override {
+    std::vector<std::byte> texels(array.texel_bytes());
+    memory_.read(from, texels);
+    memory_.write(array.address, workload::lay_out(array, texels));
+  }
   runtime::StreamId create_stream() override { return 1; }
   runtime::EventId create_event() override { return 0; }
   void record_event(runtime::EventId, runtime::StreamId) override {}

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/convsep/convsep.hpp"
+#include "benchmarks/convtex/convtex.hpp"
 #include "benchmarks/dct/dct.hpp"
 #include "benchmarks/dwt/dwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
@@ -22,6 +23,14 @@ TEST(Convsep, OnePixelBecomesTheWeights) {
   for (int i = 1; i <= 17; ++i) weights.push_back(static_cast<float>(i));
   // Along the row the weights beside the middle, the ninth; along columns of one pixel that alone.
   EXPECT_EQ(convsep::reference({0, 1, 0}, 3, weights), (std::vector<double>{72, 81, 90}));
+}
+
+TEST(Convtex, TheImageGoesOnBeyondItsEdges) {
+  std::vector<float> weights(17, 0.0F);
+  weights[8 - 1] = 1;  // the pixel behind
+  // Along rows 1 2 3 becomes 2 3 3; along columns of one pixel that alone.
+  EXPECT_EQ(convtex::reference({1, 2, 3}, 3, weights), (std::vector<double>{2, 3, 3}));
+  EXPECT_EQ(convtex::reference({1, 2, 3, 4}, 2, weights), (std::vector<double>{4, 4, 4, 4}));
 }
 
 TEST(Transpose, WholeAndInTiles) {

@@ -66,13 +66,10 @@ constexpr std::array<const char*, 14> kChimera15Small = {
     "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
 
 // Of the CUDA SDK.
-constexpr const char* kSdkSmall[] = {"convsep:width=256,height=64",
-                                     "transpose:width=64,height=48",
-                                     "histogram:bytes=20000,blocks=5",
-                                     "dwt:bits=12",
-                                     "montecarlo:options=4,paths=1000",
-                                     "dct:width=64,height=32",
-                                     "mergesort:bits=12"};
+constexpr const char* kSdkSmall[] = {
+    "convsep:width=256,height=64",     "convtex:width=100,height=50",    "dcttex:width=64,height=32",
+    "transpose:width=64,height=48",    "histogram:bytes=20000,blocks=5", "dwt:bits=12",
+    "montecarlo:options=4,paths=1000", "dct:width=64,height=32",         "mergesort:bits=12"};
 
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {

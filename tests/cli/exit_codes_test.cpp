@@ -98,11 +98,11 @@ TEST_F(ExitCodes, LongInputsMakeShortMessages) {
 
 TEST_F(ExitCodes, WrongKernels) {
   write_file_atomically(
-      path("tex.ptx"),
+      path("surface.ptx"),
       ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>; "
-      "tex.1d.v4.s32.s32 {%r1,%r1,%r1,%r1}, [%r1, {%r1}]; ret; }\n");
-  expect_2(gpumux({"run", "tex.ptx:k", "--grid", "1", "--block", "32"}),
-           "kernel k: 'tex.1d.v4.s32.s32': textures");
+      "suld.b.1d.b32.trap {%r1}, [%r1, {%r1}]; ret; }\n");
+  expect_2(gpumux({"run", "surface.ptx:k", "--grid", "1", "--block", "32"}),
+           "kernel k: 'suld.b.1d.b32.trap': surfaces");
   expect_2(gpumux({"run", kKernel + ":scale", "--grid", "1", "--block", "2000"}), "2000");
 }
 

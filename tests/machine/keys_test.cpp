@@ -45,6 +45,29 @@ class Everything final : public runtime::Application {
   std::uint32_t blocks_;
 };
 
+/// Fetches from a texture that fits into no cache of an SM, some of which warps share.
+class Textured final : public runtime::Application {
+ public:
+  explicit Textured(Dim3 block, std::uint32_t blocks) : block_(block), blocks_(blocks) {}
+  runtime::Task run(runtime::Host& host, bool) override {
+    const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/machine/data/textures.ptx";
+    const std::uint32_t module = host.load_module(read_file(file), file);
+    const std::vector<float> texels(16384, 1.0F);
+    const auto memory = host.malloc<float>(texels.size());
+    host.to_device(memory, texels);
+    const runtime::TextureObject texture =
+        host.create_texture(workload::TextureResource::linear(memory.address, {}, 16384));
+    const auto out = host.malloc<float>(std::size_t{blocks_} * block_.x);
+    host.launch(module, "textured", {{blocks_, 1, 1}, block_, 0, 0}, texture, out);
+    co_await host.synchronize();
+    host.destroy_texture(texture);
+  }
+
+ private:
+  Dim3 block_;
+  std::uint32_t blocks_;
+};
+
 using Settings = std::vector<std::string>;
 
 /// A small machine that both runs of a comparison start from.
@@ -52,7 +75,8 @@ const Settings kSmall = {"code=machine",       "sms=2",          "l2.partitions=
                          "sm.max_threads=768", "sm.max_warps=24"};
 
 /// Everything that a run counts, or how it fails.
-std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
+template <typename App>
+std::string count_of(const Settings& settings, Dim3 block, std::uint32_t blocks) {
   Settings all = kSmall;
   all.insert(all.end(), settings.begin(), settings.end());
   experiment::RunSpec spec;
@@ -60,7 +84,7 @@ std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
   spec.policy = policy::parse_choice("even");
   experiment::AppSpec app;
   app.text = app.name = app.identity = "everything";
-  app.create = [=](std::uint64_t) { return std::make_unique<Everything>(block, blocks); };
+  app.create = [=](std::uint64_t) { return std::make_unique<App>(block, blocks); };
   spec.apps.push_back(app);
   experiment::RunResult result;
   try {
@@ -69,6 +93,11 @@ std::string count(const Settings& settings, Dim3 block, std::uint32_t blocks) {
     return fault.what();
   }
   return figures(result);
+}
+
+std::string count(const std::string& key, const Settings& settings, Dim3 block, std::uint32_t blocks) {
+  return key.starts_with("texture.") ? count_of<Textured>(settings, block, blocks)
+                                     : count_of<Everything>(settings, block, blocks);
 }
 
 struct Change {
@@ -87,6 +116,7 @@ const std::map<std::string, Change>& changes() {
   static const char* const kLetters = "dramid@8;RRRR.RRRR.RBBB.BCCC.CCCS.SSSS";
   static const Settings kLosesLines = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800"};
   static const Settings kCcws = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800", "ccws.on=true"};
+  static const Settings kTextures = {"texture.size=12K"};
   static const Settings kManySmallBlocks = {"sm.max_blocks=16"};
   static const std::map<std::string, Change> kChanges = {
       {"code", {"ptx", {}}},
@@ -177,6 +207,11 @@ const std::map<std::string, Change>& changes() {
       {"constant.ways", {"8", {"constant.size=1K"}}},
       {"constant.line_size", {"128", {}}},
       {"constant.latency", {"400", {"constant.size=64K"}}},
+      {"texture.size", {"12K", {}}},
+      {"texture.ways", {"4", kTextures}},
+      {"texture.latency", {"800", kTextures}},
+      {"texture.mshr_entries", {"2", kTextures}},
+      {"texture.mshr_merges", {"1", kTextures}},
       {"l1.size", {"6K", {}}},
       {"l1.ways", {"3", {}}},
       {"l1.sectored", {"true", {}}},
@@ -327,7 +362,8 @@ TEST_P(Key, Acts) {
   const Change& change = changes().at(GetParam());
   Settings changed = change.both;
   changed.push_back(GetParam() + "=" + change.value);
-  EXPECT_NE(count(change.both, change.block, change.blocks), count(changed, change.block, change.blocks))
+  EXPECT_NE(count(GetParam(), change.both, change.block, change.blocks),
+            count(GetParam(), changed, change.block, change.blocks))
       << GetParam() << " = " << change.value << " changes nothing";
 }
 

@@ -137,8 +137,67 @@ TEST(ParseErrors, StatementsOfAKernel) {
        "a.ptx:12:1: error: 'atom.local.add.u32': atomics work on .global, .shared and generic addresses"},
       {"red.global.cas.b32 [%rd1], %r1, %r2;",
        "a.ptx:12:1: error: 'red.global.cas.b32': red has no .exch and no .cas"},
-      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
-       "a.ptx:12:1: error: 'tex.1d.v4.f32.s32': textures are not supported"},
+      {"tex.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'tex.v4.f32.s32' needs .1d, .2d, .3d, .a1d or .a2d"},
+      {"tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %f2, %f3, %f3}];",
+       "a.ptx:12:4: error: 'tex.cube.v4.f32.f32': reading cube maps is not supported"},
+      {"tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2, %r2, %r2}];",
+       "a.ptx:12:4: error: 'tex.2dms.v4.f32.s32': reading multi-sample textures is not supported"},
+      {"tex.1d.v2.f16x2.f32 {%r1, %r2}, [%rd1, {%f1}];",
+       "a.ptx:12:1: error: 'tex.1d.v2.f16x2.f32': results of other kinds than .v4 are not supported"},
+      {"tex.1d.v4.f64.s32 {%fd1, %fd2, %fd3, %fd1}, [%rd1, {%r1}];",
+       "a.ptx:12:10: error: type .f64 is not possible in 'tex.1d.v4.f64.s32'"},
+      {"tex.1d.v4.f32.u32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:14: error: type .u32 is not possible in 'tex.1d.v4.f32.u32'"},
+      {"tex.1d.v4.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'tex.1d.v4.f32' lacks a type"},
+      {"tex.1d.v4.f32.s32 %f1, [%rd1, {%r1}];",
+       "a.ptx:12:19: error: 'tex.1d.v4.f32.s32' has four results in { }"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2}, [%rd1, {%r1}];",
+       "a.ptx:12:19: error: 'tex.1d.v4.f32.s32' has four results in { }"},
+      {"tex.1d.v4.f32.s32 {%rd1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:20: error: register '%rd1' is .b64, but .f32 is wanted here"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%r1, {%r1}];",
+       "a.ptx:12:42: error: register '%r1' is .b32, but .u64 is wanted here"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [g, {%r1}];",
+       "a.ptx:12:42: error: 'g' is neither a 64-bit register nor a .texref"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [h, {%r1}];", "a.ptx:12:42: error: unknown texture 'h'"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [5, {%r1}];",
+       "a.ptx:12:42: error: expected a texture: a 64-bit register that holds a texture object, or a .texref"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1+8, {%r1}];",
+       "a.ptx:12:42: error: register + number stands only in an address"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2}];",
+       "a.ptx:12:48: error: 'tex.1d.v4.f32.s32' takes 1 coordinate, 2 given"},
+      {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1}];",
+       "a.ptx:12:48: error: 'tex.2d.v4.f32.f32' takes 2 coordinates, 1 given"},
+      {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %rd2}];",
+       "a.ptx:12:54: error: register '%rd2' is .b64, but .f32 is wanted here"},
+      {"tex.a1d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %f2}];",
+       "a.ptx:12:50: error: register '%f1' is .f32, but .u32 is wanted here"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, %rd2, {%r1}];",
+       "a.ptx:12:48: error: samplers of their own are not supported"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1];",
+       "a.ptx:12:41: error: expected a texture and its coordinates in [ ]"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}",
+       "a.ptx:13:1: error: expected ']' after the coordinates, found 'ret'"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}], {%r1};",
+       "a.ptx:12:56: error: 'tex.1d.v4.f32.s32': offsets and depth comparison are not supported"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}|%p1, [%rd1, {%r1}];",
+       "a.ptx:12:39: error: expected ';' after 'tex.1d.v4.f32.s32', found '|'"},
+      {"tex.level.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'tex.level.1d.v4.f32.s32' takes 3 operands, 2 given"},
+      {"tex.grad.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}], %f1, %f2;",
+       "a.ptx:12:1: error: 'tex.grad.1d.v4.f32.s32': gradients go with coordinates of type .f32"},
+      {"tld4.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %f2}];",
+       "a.ptx:12:1: error: 'tld4.2d.v4.f32.f32' needs .r, .g, .b or .a"},
+      {"tld4.r.1d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1}];",
+       "a.ptx:12:1: error: 'tld4.r.1d.v4.f32.f32': tld4 reads .2d and .a2d"},
+      {"txq.b32 %r1, [%rd1];", "a.ptx:12:1: error: 'txq.b32' does not say what it asks, such as .width"},
+      {"txq.num_samples.b32 %r1, [%rd1];",
+       "a.ptx:12:4: error: modifier '.num_samples' of 'txq.num_samples.b32' is not supported"},
+      {"txq.level.width.b32 %r1, [%rd1], 0;",
+       "a.ptx:12:1: error: 'txq.level.width.b32': levels of mipmaps are not supported"},
+      {"txq.width.b32 %r1, %rd1;", "a.ptx:12:20: error: expected a texture in [ ]"},
       {"suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];",
        "a.ptx:12:1: error: 'suld.b.1d.b32.trap': surfaces are not supported"},
       {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1], %r1;",
@@ -210,8 +269,20 @@ TEST(ParseErrors, ModuleLevel) {
             "a.ptx:2:1: error: expected .target before the first declaration");
   EXPECT_EQ(after_header(".visble .entry k() { ret; }"),
             "a.ptx:4:1: error: unknown directive '.visble'; did you mean '.visible'?");
-  EXPECT_EQ(after_header(".global .texref t;"),
-            "a.ptx:4:9: error: '.texref' (textures and surfaces) is not supported");
+  EXPECT_EQ(after_header(".global .surfref t;"),
+            "a.ptx:4:9: error: '.surfref' (surfaces, samplers of their own, textures as parameters) is not "
+            "supported; .global .texref is");
+  EXPECT_EQ(after_header(".entry k(.param .texref t) { ret; }"),
+            "a.ptx:4:17: error: '.texref' (surfaces, samplers of their own, textures as parameters) is not "
+            "supported; .global .texref is");
+  EXPECT_EQ(after_header(".global .texref t[2];"), "a.ptx:4:18: error: arrays of .texref are not supported");
+  EXPECT_EQ(after_header(".global .texref t = { width = 4 };"),
+            "a.ptx:4:19: error: initial values of a .texref are not supported; the host binds it");
+  EXPECT_EQ(after_header(".global .texref t; .global .texref t;"),
+            "a.ptx:4:36: error: 't' is declared twice");
+  EXPECT_EQ(after_header(".tex .u32 t;"), "a.ptx:4:1: error: .tex is not supported; .global .texref is");
+  EXPECT_EQ(after_header(".global .texref t; .entry k() { .reg .b64 %a; mov.u64 %a, t; }"),
+            "a.ptx:4:59: error: the address of 't', a .texref, is not supported; tex names it");
   EXPECT_EQ(after_header(".global .b32 x; .global .b32 x;"), "a.ptx:4:30: error: 'x' is declared twice");
   EXPECT_EQ(after_header(".global .b32 x[2] = {1, 2, 3};"),
             "a.ptx:4:14: error: 'x' has 8 bytes, its initial value 12");
@@ -247,7 +318,7 @@ TEST(ParseErrors, ModuleLevel) {
 /// A module of three kernels and two functions, of which `bad`, `bad_function` and `bad_call` have faults.
 const std::string kMixed = std::string(kHeader) + R"(.visible .func bad_function()
 {
-  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];
+  suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];
   ret;
 }
 .visible .func takes(.param .b64 a)
@@ -289,7 +360,7 @@ TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
   EXPECT_EQ(error("good"), "");
   EXPECT_EQ(error("takes"), "");
   EXPECT_EQ(error("calls_bad"), "");
-  EXPECT_EQ(error("bad_function"), "a.ptx:6:3: error: 'tex.1d.v4.f32.s32': textures are not supported");
+  EXPECT_EQ(error("bad_function"), "a.ptx:6:3: error: 'suld.b.1d.b32.trap': surfaces are not supported");
   EXPECT_EQ(error("bad"), "a.ptx:20:5: error: expected an instruction, found 'frobnicate'");
   EXPECT_EQ(error("bad_call"), "a.ptx:27:12: error: parameter 1 of 'takes' has 8 bytes, 4 given");
   for (const isa::Function& f : module.functions) EXPECT_EQ(f.code.empty(), !f.error.empty()) << f.name;
@@ -307,8 +378,9 @@ TEST(ParseByFunction, CompilesWhatDoesNotNeedTheFaulty) {
     } catch (const UserError& e) {
       error = e.what();
     }
-    const std::string expected =
-        f.name == "calls_bad" ? "a.ptx:6:3: error: 'tex.1d.v4.f32.s32': textures are not supported" : f.error;
+    const std::string expected = f.name == "calls_bad"
+                                     ? "a.ptx:6:3: error: 'suld.b.1d.b32.trap': surfaces are not supported"
+                                     : f.error;
     EXPECT_EQ(error, expected) << f.name;
   }
 }

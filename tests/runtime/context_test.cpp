@@ -316,5 +316,84 @@ TEST_F(ContextTest, FaultsNameTheApplication) {
   }
 }
 
+constexpr const char* kTexturePtx = R"(
+.version 9.0
+.target sm_75
+.address_size 64
+.global .texref bound;
+.visible .entry read(.param .u64 texture, .param .u64 out)
+{
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<9>;
+  ld.param.u64 %rd1, [texture];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, 5;
+  mov.u32 %r2, 6;
+  tex.2d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd1, {%r1, %r2}];
+  st.global.u32 [%rd2], %r3;
+  ret;
+}
+.visible .entry read_bound(.param .u64 out)
+{
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<9>;
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, 5;
+  mov.u32 %r2, 6;
+  tex.2d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [bound, {%r1, %r2}];
+  st.global.u32 [%rd2+4], %r3;
+  ret;
+}
+)";
+
+TEST_F(ContextTest, TexturesOverArraysThatTheHostAndKernelsFill) {
+  using workload::ChannelKind;
+  start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kTexturePtx, "textures.ptx");
+    std::vector<std::uint32_t> texels(10 * 8);
+    for (std::uint32_t i = 0; i < texels.size(); ++i) texels[i] = i;
+    const workload::TextureArray array = host.create_array({{ChannelKind::Unsigned, 32, 1}, 10, 8, 0, 0});
+    const TextureObject texture = host.create_texture(workload::TextureResource::of(array));
+    host.to_array(array, texels);
+    const auto out = host.malloc<std::uint32_t>(2);
+    host.launch(module, "read", {}, texture, out);
+    // The array gets other texels when the kernel has read the first ones.
+    const auto linear = host.malloc<std::uint32_t>(texels.size());
+    for (std::uint32_t& texel : texels) texel += 1000;
+    host.to_device(linear, texels);
+    host.copy_on_device_to_array(array, linear.address, 0);
+    host.bind_texture(module, "bound", texture);
+    host.launch(module, "read_bound", {}, out);
+    std::vector<std::uint32_t> result(2);
+    host.from_device(result, out);
+    co_await host.synchronize();
+    log = result;
+    host.destroy_texture(texture);
+    host.free_array(array);
+  });
+  device_.finish();
+  device_.finish();
+  EXPECT_EQ(log_, (std::vector<std::uint32_t>{65, 1065}));
+}
+
+TEST_F(ContextTest, WrongTexturesAreFaultsOfTheApplication) {
+  EXPECT_EQ(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              host.destroy_texture({7});
+              co_return;
+            }),
+            "error: app script: destroying a texture object: 0x7 is no texture object");
+  EXPECT_EQ(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              static_cast<void>(host.create_array({{}, 0, 4, 0, 0}));
+              co_return;
+            }),
+            "error: app script: an array with a width of 0; it must be 1 to 131072");
+  EXPECT_EQ(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const auto array = host.create_array({{}, 4, 4, 0, 0});
+              host.to_array(array, std::vector<float>(15));
+              co_return;
+            }),
+            "error: app script: copy of 60 bytes to an array, which has 64");
+}
+
 }  // namespace
 }  // namespace gpumux::runtime

@@ -256,6 +256,41 @@ TEST(LoadStoreUnitAlone, ConstantMissesMergeAndGoFirst) {
   EXPECT_EQ(at.unit.leaked(), nullptr);
 }
 
+TEST(LoadStoreUnitAlone, TextureMissesMergeAndWaitInTheMissQueue) {
+  arch::MachineConfig config = plain_machine();
+  config.texture.bytes = 4096;
+  config.texture.ways = 4;
+  config.texture.latency = 50;
+  config.l1.miss_queue = 1;
+  Unit at(config);
+  at.issue(at.load_inst, Where::Texture, {Transaction::make(5, 0x1, 32)}, 0, 0);
+  at.issue(at.load_inst, Where::Texture, {Transaction::make(5, 0x8, 32)}, 0, 1);
+  at.issue(at.load_inst, Where::Texture, {Transaction::make(6, 0x1, 16), Transaction::make(7, 0x1, 16)}, 0,
+           2);
+  at.run(10);
+  ASSERT_EQ(at.mailbox.out.size(), 3U);  // two in one line, and each of the others
+  EXPECT_EQ(at.mailbox.out[0].sectors, 0xfU);
+  EXPECT_EQ(at.mailbox.out[0].time, 12U);
+  EXPECT_EQ(at.counters[0].texture_accesses, 4U);
+  EXPECT_EQ(at.counters[0].texture_misses, 4U);
+  EXPECT_EQ(at.counters[0].l1_accesses, 0U);
+  EXPECT_STREQ(at.unit.leaked(), "an MSHR of the texture cache");
+  at.answer(0, 40);
+  at.answer(1, 61);
+  at.answer(2, 60);
+  at.run(70);
+  // The first two not before a hit's latency; the last with the later of its lines.
+  ASSERT_EQ(at.heard.done.size(), 3U);
+  EXPECT_EQ(at.heard.done[0], (Heard::Performed{0, 51, 40}));
+  EXPECT_EQ(at.heard.done[1], (Heard::Performed{1, 52, 40}));
+  EXPECT_EQ(at.heard.done[2].warp, 2U);
+  EXPECT_EQ(at.heard.done[2].now, 61U);
+  at.issue(at.load_inst, Where::Texture, {Transaction::make(5, 0x2, 32)}, 70, 3);
+  at.run(80);
+  EXPECT_EQ(at.heard.done.back(), (Heard::Performed{3, 71 + 50, 71}));
+  EXPECT_EQ(at.unit.leaked(), nullptr);
+}
+
 TEST(LoadStoreUnitAlone, InstructionMissesPassTheSamePorts) {
   Unit at;
   at.unit.fetch(77, 0xf, 2, 0, 3);

@@ -33,6 +33,11 @@ Case random_case(std::uint32_t seed) {
   config.icache.bytes = upto(2) * 512;
   config.icache.ways = 1;
   config.constant.bytes = upto(2) * 256;
+  config.texture.ways = 4;
+  config.texture.bytes = upto(2) * 512;
+  config.texture.latency = 1 + upto(40);
+  config.texture.mshr_entries = 1 + upto(4);
+  config.texture.mshr_merges = 1 + upto(3);
   config.l1.sectored = upto(2) != 0;
   config.l1.allocate = upto(2) != 0 ? arch::Allocate::OnMiss : arch::Allocate::OnFill;
   config.l1.write = upto(2) != 0 ? arch::L1Write::Evict : arch::L1Write::Through;
@@ -80,10 +85,11 @@ Case random_case(std::uint32_t seed) {
             continue;
           }
           workload::MemHeader header;
-          header.where = kind == 4      ? Where::Shared
-                         : kind == 5    ? Where::Constant
-                         : upto(4) == 0 ? Where::Local
-                                        : Where::Global;
+          header.where = kind == 4                   ? Where::Shared
+                         : kind == 5                 ? Where::Constant
+                         : kind == 6 && upto(2) == 0 ? Where::Texture
+                         : upto(4) == 0              ? Where::Local
+                                                     : Where::Global;
           header.shared_passes = static_cast<std::uint16_t>(kind == 4 || kind == 5 ? 1 + upto(8) : 0);
           header.transactions = static_cast<std::uint16_t>(active == 0 || kind == 4 ? 0 : 1 + upto(6));
           warp.run(pc, active);

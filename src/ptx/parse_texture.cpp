@@ -1,0 +1,186 @@
+// Textures: fetches, gathers and queries, and texture references.
+#include <algorithm>
+
+#include "ptx/parser.hpp"
+
+namespace gpumux::ptx {
+
+using isa::TextureGeometry;
+using isa::TextureQuery;
+
+std::vector<Arg> Parser::parse_texture_args() {
+  // d, [a, c] and what follows; the elements of an address are then the texture and all behind it.
+  std::vector<Arg> args;
+  if (peek().is(';')) return args;
+  do {
+    if (!peek().is('[')) {
+      args.push_back(parse_arg());
+      continue;
+    }
+    Arg place;
+    place.kind = Arg::Kind::Address;
+    place.at = next();
+    do {
+      place.elements.push_back(parse_arg());
+    } while (accept(','));
+    expect(']', "the coordinates");
+    args.push_back(std::move(place));
+  } while (accept(','));
+  return args;
+}
+
+TextureGeometry Parser::take_geometry(Statement& s) {
+  static constexpr std::pair<std::string_view, TextureGeometry> kTable[] = {{"1d", TextureGeometry::D1},
+                                                                            {"2d", TextureGeometry::D2},
+                                                                            {"3d", TextureGeometry::D3},
+                                                                            {"a1d", TextureGeometry::A1},
+                                                                            {"a2d", TextureGeometry::A2}};
+  const TextureGeometry geometry = s.modifiers.take_from(kTable, TextureGeometry::None);
+  if (geometry == TextureGeometry::None)
+    fail(s.opcode, fmt::format("'{}' needs .1d, .2d, .3d, .a1d or .a2d", opcode_text(s)));
+  return geometry;
+}
+
+Operand Parser::texture_operand(const Arg& arg) {
+  if (arg.kind != Arg::Kind::Name || arg.negated)
+    fail(arg.at, "expected a texture: a 64-bit register that holds a texture object, or a .texref");
+  const Variable* variable = find(arg.at.text);
+  if (variable == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("texture", arg.at));
+  if (variable->kind == Variable::Kind::Symbol && module_.symbols[variable->index].texture) {
+    if (arg.offset != 0) fail(arg.at, "a texture has no offset");
+    used_symbols_.insert(variable->index);
+    return Operand::symbol(variable->index);
+  }
+  if (variable->kind != Variable::Kind::Register)
+    fail(arg.at, fmt::format("'{}' is neither a 64-bit register nor a .texref", arg.at.text));
+  return register_operand(arg, *variable, Type::U64, false);
+}
+
+void Parser::texture_coordinates(Statement& s, const Arg& arg, Type type) {
+  Instruction& inst = s.inst;
+  const std::size_t wanted = isa::coordinates(inst.geometry);
+  const std::vector<Arg> given = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
+  // PTX has vectors of 1, 2 and 4 elements: the last of four is not used.
+  const bool padded = wanted == 3 && given.size() == 4;
+  if (given.size() != wanted && !padded) {
+    fail(arg.at, fmt::format("'{}' takes {} coordinate{}, {} given", opcode_text(s), wanted,
+                             wanted == 1 ? "" : "s", given.size()));
+  }
+  const bool layered = inst.geometry == TextureGeometry::A1 || inst.geometry == TextureGeometry::A2;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Operand operand = source(given[i], layered && i == 0 ? Type::U32 : type);
+    if (i < wanted) inst.src[1 + i] = operand;
+  }
+}
+
+/// They choose among the levels of a mipmap; textures here have one level.
+void Parser::level_operands(Statement& s, std::size_t first, bool gradients, Type type) {
+  if (!gradients) {
+    static_cast<void>(source(s.args[first], type));
+    return;
+  }
+  for (std::size_t i = first; i < first + 2; ++i) {
+    const Arg& arg = s.args[i];
+    const std::vector<Arg> parts = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
+    for (const Arg& part : parts) static_cast<void>(source(part, Type::F32));
+  }
+}
+
+void Parser::op_tex(Statement& s) {
+  static constexpr std::pair<std::string_view, int> kComponents[] = {{"r", 0}, {"g", 1}, {"b", 2}, {"a", 3}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Tex;
+  inst.space = Space::Global;
+  inst.gather = s.opcode.text == "tld4";
+  const bool level = !inst.gather && s.modifiers.take("level");
+  const bool gradients = !inst.gather && !level && s.modifiers.take("grad");
+  if (!inst.gather && !level && !gradients) s.modifiers.take("base");
+  if (inst.gather) {
+    const int component = s.modifiers.take_from(kComponents, -1);
+    if (component < 0) fail(s.opcode, fmt::format("'{}' needs .r, .g, .b or .a", opcode_text(s)));
+    inst.shift = static_cast<std::uint8_t>(component);
+  }
+  inst.geometry = take_geometry(s);
+  if (inst.gather && inst.geometry != TextureGeometry::D2 && inst.geometry != TextureGeometry::A2)
+    fail(s.opcode, fmt::format("'{}': tld4 reads .2d and .a2d", opcode_text(s)));
+  if (!s.modifiers.take("v4")) {
+    fail(s.opcode, fmt::format("'{}': results of other kinds than .v4 are not supported", opcode_text(s)));
+  }
+  inst.vector = 4;
+  inst.type = want_type(s, {Type::U32, Type::S32, Type::F32});
+  inst.type2 = want_type(s, inst.gather ? TypeSet{Type::F32} : TypeSet{Type::S32, Type::F32});
+  if (gradients && inst.type2 != Type::F32)
+    fail(s.opcode, fmt::format("'{}': gradients go with coordinates of type .f32", opcode_text(s)));
+  finish_modifiers(s);
+  const std::size_t fixed = level ? 3 : gradients ? 4 : 2;
+  if (s.args.size() > fixed) {
+    fail(s.args[fixed].at,
+         fmt::format("'{}': offsets and depth comparison are not supported", opcode_text(s)));
+  }
+  want_args(s, fixed, fixed);
+  const Arg& results = s.args[0];
+  no_pair(results);  // whether a texel is resident
+  if (results.kind != Arg::Kind::Vector || results.elements.size() != 4)
+    fail(results.at, fmt::format("'{}' has four results in {{ }}", opcode_text(s)));
+  const Arg& place = s.args[1];
+  if (place.kind != Arg::Kind::Address) fail(place.at, "expected a texture and its coordinates in [ ]");
+  if (place.elements.size() == 3) fail(place.elements[1].at, "samplers of their own are not supported");
+  if (place.elements.size() != 2) fail(place.at, "expected a texture and its coordinates in [ ]");
+  inst.src[0] = texture_operand(place.elements[0]);
+  texture_coordinates(s, place.elements[1], inst.type2);
+  if (level || gradients) level_operands(s, 2, gradients, inst.type2);
+  for (std::size_t i = 0; i < 4; ++i) inst.dst[i] = destination(results.elements[i], inst.type);
+  emit(inst);
+}
+
+void Parser::op_txq(Statement& s) {
+  static constexpr std::pair<std::string_view, TextureQuery> kTable[] = {
+      {"width", TextureQuery::Width},
+      {"height", TextureQuery::Height},
+      {"depth", TextureQuery::Depth},
+      {"array_size", TextureQuery::ArraySize},
+      {"channel_data_type", TextureQuery::ChannelDataType},
+      {"channel_order", TextureQuery::ChannelOrder},
+      {"normalized_mode", TextureQuery::NormalizedMode},
+      {"filter_mode", TextureQuery::FilterMode},
+      {"addr_mode_0", TextureQuery::AddressMode0},
+      {"addr_mode_1", TextureQuery::AddressMode1},
+      {"addr_mode_2", TextureQuery::AddressMode2}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Txq;
+  if (s.modifiers.take("level"))
+    fail(s.opcode, fmt::format("'{}': levels of mipmaps are not supported", opcode_text(s)));
+  inst.query = s.modifiers.take_from(kTable, TextureQuery::None);
+  if (inst.query == TextureQuery::None)
+    fail(s.opcode, fmt::format("'{}' does not say what it asks, such as .width", opcode_text(s)));
+  inst.type = want_type(s, {Type::B32});
+  finish_modifiers(s);
+  want_args(s, 2, 2);
+  const Arg& place = s.args[1];
+  if (place.kind != Arg::Kind::Address || place.elements.size() != 1)
+    fail(place.at, "expected a texture in [ ]");
+  inst.src[0] = texture_operand(place.elements[0]);
+  inst.dst[0] = destination(s.args[0], inst.type);
+  emit(inst);
+}
+
+void Parser::parse_texture_reference() {
+  next();  // .texref
+  do {
+    const Token name = expect_name("the texture's name");
+    if (peek().is('[')) fail(peek(), "arrays of .texref are not supported");
+    if (peek().is('=')) fail(peek(), "initial values of a .texref are not supported; the host binds it");
+    if (globals_.contains(name.text)) fail(name, fmt::format("'{}' is declared twice", name.text));
+    isa::Symbol symbol;
+    symbol.name = std::string(name.text);
+    symbol.bytes = 8;
+    symbol.align = 8;
+    symbol.texture = true;
+    globals_[name.text] =
+        Variable{Variable::Kind::Symbol, Type::B64, static_cast<std::uint32_t>(module_.symbols.size())};
+    module_.symbols.push_back(std::move(symbol));
+  } while (accept(','));
+  expect(';', "the declaration");
+}
+
+}  // namespace gpumux::ptx

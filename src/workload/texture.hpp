@@ -1,0 +1,176 @@
+// Textures as data: what a texture object describes, how arrays lie in device memory, and the table of an
+// application's texture objects. docs/textures.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace gpumux::workload {
+
+class DeviceMemory;
+
+enum class ChannelKind : std::uint8_t { Signed, Unsigned, Float };
+
+/// One texel: 1, 2 or 4 channels of 8, 16 or 32 bits; floats have 16 or 32.
+struct TexelFormat {
+  ChannelKind kind = ChannelKind::Float;
+  std::uint8_t bits = 32;
+  std::uint8_t channels = 1;
+  /// 1 to 16, a power of two.
+  [[nodiscard]] std::uint32_t bytes() const { return std::uint32_t{bits} / 8 * channels; }
+  friend bool operator==(const TexelFormat&, const TexelFormat&) = default;
+};
+
+/// Extents in texels, as CUDA gives them: height 0: one dimension; depth 0: at most two; layers 0: not
+/// layered.
+struct ArrayShape {
+  TexelFormat format;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t layers = 0;
+};
+
+/// A CUDA array in device memory. One-dimensional rows lie as they are, each layer from a new line on. A
+/// layer or slice of two dimensions is made of tiles of 32 bytes x 4 rows, one line of 128 bytes each, row by
+/// row of tiles: texels that are near to each other in both dimensions share lines.
+struct TextureArray {
+  static constexpr std::uint32_t kTileBytes = 32;  // of a row; a sector
+  static constexpr std::uint32_t kTileRows = 4;
+
+  Address address = 0;
+  ArrayShape shape;
+
+  [[nodiscard]] std::uint32_t rows() const { return shape.height == 0 ? 1 : shape.height; }
+  /// Slices or layers.
+  [[nodiscard]] std::uint32_t slices() const {
+    return shape.depth != 0 ? shape.depth : shape.layers != 0 ? shape.layers : 1;
+  }
+  [[nodiscard]] std::uint64_t slice_bytes() const {
+    const std::uint64_t row = std::uint64_t{shape.width} * shape.format.bytes();
+    if (shape.height == 0) return (row + kLineBytes - 1) / kLineBytes * kLineBytes;
+    return tiles_across() * ((shape.height + kTileRows - 1) / kTileRows) * kLineBytes;
+  }
+  /// Of the whole array in device memory.
+  [[nodiscard]] std::uint64_t bytes() const { return slice_bytes() * slices(); }
+  /// Of its texels alone.
+  [[nodiscard]] std::uint64_t texel_bytes() const {
+    return std::uint64_t{shape.width} * shape.format.bytes() * rows() * slices();
+  }
+  /// Of texel x of row y of a slice or layer, from the array's first byte.
+  [[nodiscard]] std::uint64_t offset(std::uint32_t x, std::uint32_t y, std::uint32_t slice) const {
+    const std::uint64_t in_row = std::uint64_t{x} * shape.format.bytes();
+    const std::uint64_t first = slice_bytes() * slice;
+    if (shape.height == 0) return first + in_row;
+    const std::uint64_t tile = (y / kTileRows) * tiles_across() + in_row / kTileBytes;
+    return first + tile * kLineBytes + (y % kTileRows) * kTileBytes + in_row % kTileBytes;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t tiles_across() const {
+    return (std::uint64_t{shape.width} * shape.format.bytes() + kTileBytes - 1) / kTileBytes;
+  }
+};
+
+/// The bytes of an array in device memory, of its texels as a host has them: x fastest, then y, then z or the
+/// layer, without gaps. Throws SimulationFault when they are too many or too few.
+[[nodiscard]] std::vector<std::byte> lay_out(const TextureArray& array, std::span<const std::byte> texels);
+
+enum class AddressMode : std::uint8_t { Wrap, Clamp, Mirror, Border };
+enum class FilterMode : std::uint8_t { Point, Linear };
+enum class ReadMode : std::uint8_t { ElementType, NormalizedFloat };
+
+/// What a texture object reads.
+struct TextureResource {
+  enum class Kind : std::uint8_t {
+    Linear,  // `width` texels from `array.address` on, by integer coordinates alone
+    Pitch2D,
+    Array
+  };
+  Kind kind = Kind::Linear;
+  TextureArray array;             // Array; else the address and extents
+  std::uint64_t pitch_bytes = 0;  // Pitch2D: from row to row, a multiple of 32
+
+  static TextureResource linear(Address address, TexelFormat format, std::uint32_t texels) {
+    return {Kind::Linear, {address, {format, texels, 0, 0, 0}}, 0};
+  }
+  static TextureResource pitch2d(Address address, TexelFormat format, std::uint32_t width,
+                                 std::uint32_t height, std::uint64_t pitch_bytes) {
+    return {Kind::Pitch2D, {address, {format, width, height, 0, 0}}, pitch_bytes};
+  }
+  static TextureResource of(const TextureArray& array) { return {Kind::Array, array, 0}; }
+};
+
+/// How it reads it; the defaults are those of a cudaTextureDesc of zeroes.
+struct TextureSettings {
+  std::array<AddressMode, 3> address{AddressMode::Wrap, AddressMode::Wrap, AddressMode::Wrap};
+  FilterMode filter = FilterMode::Point;
+  ReadMode read = ReadMode::ElementType;
+  bool normalized = false;        // coordinates go from 0 to 1
+  std::array<float, 4> border{};  // of integers read as they are: their bits
+};
+
+/// A texture object, with what each fetch would otherwise work out again.
+struct Texture {
+  TextureResource resource;
+  TextureSettings settings;
+  bool alive = false;
+  bool reads_floats = false;    // the result is f32
+  std::uint8_t dimensions = 1;  // without the layers
+  bool layered = false;
+  std::array<std::uint32_t, 3> extent{1, 1, 1};  // in texels, by axis
+  std::uint32_t slices = 1;
+  std::uint32_t texel_bytes = 0;
+  std::uint64_t bytes = 0;  // of memory from its address on
+
+  [[nodiscard]] Address address() const { return resource.array.address; }
+  /// Device address of a texel inside the extents.
+  [[nodiscard]] Address texel(std::uint32_t x, std::uint32_t y, std::uint32_t slice) const {
+    switch (resource.kind) {
+      case TextureResource::Kind::Linear: break;
+      case TextureResource::Kind::Pitch2D:
+        return address() + y * resource.pitch_bytes + std::uint64_t{x} * texel_bytes;
+      case TextureResource::Kind::Array: return address() + resource.array.offset(x, y, slice);
+    }
+    return address() + std::uint64_t{x} * texel_bytes;
+  }
+  /// "tex.2d", "tex.a1d": the instruction that reads it.
+  [[nodiscard]] std::string geometry() const;
+};
+
+/// The texture objects of one application. A handle is a number that no other object of this or another
+/// application has had. Not thread-safe.
+class TextureTable {
+ public:
+  explicit TextureTable(const DeviceMemory& memory) : memory_(&memory) {}
+
+  /// Throws SimulationFault, which says what is wrong, for descriptions that CUDA refuses and for memory that
+  /// is not allocated.
+  std::uint64_t create(const TextureResource& resource, const TextureSettings& settings);
+  /// Throws SimulationFault when the handle is none.
+  void destroy(std::uint64_t handle);
+  /// nullptr: no such object.
+  [[nodiscard]] const Texture* find(std::uint64_t handle) const {
+    const std::uint64_t index = handle - first_handle();
+    if (index >= textures_.size() || !textures_[index].alive) return nullptr;
+    return &textures_[index];
+  }
+  /// Why find() gives nullptr, in words.
+  [[nodiscard]] std::string describe(std::uint64_t handle) const;
+  /// Throws SimulationFault for shapes that no array has.
+  void check(const ArrayShape& shape) const;
+
+ private:
+  [[nodiscard]] std::uint64_t first_handle() const;
+  [[noreturn]] void fail(const std::string& what) const;
+  const DeviceMemory* memory_;
+  std::vector<Texture> textures_;  // by handle; those that were destroyed stay
+};
+
+}  // namespace gpumux::workload
