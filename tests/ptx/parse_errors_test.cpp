@@ -393,5 +393,46 @@ TEST(ParseByFunction, WhatEndsTheFileEndsTheParse) {
   }
 }
 
+/// Parses, or refuses with a place; whatever else comes is a failure of the parser.
+void survive(const std::string& text) {
+  try {
+    static_cast<void>(ptx::parse(text, "a.ptx"));
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("a.ptx:"), std::string::npos) << text;
+  }
+}
+
+TEST(ParseHostile, TextureInstructionsCutOffAndGarbled) {
+  const std::string text = std::string(kHeader) + R"(.global .texref t;
+.visible .entry k(.param .u64 h)
+{
+  .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [h];
+  tex.a2d.v4.f32.f32 {%f1, %f2, _, %f4}, [%rd1, {%r1, %f5, %f6, %f6}];
+  tex.grad.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [t, {%f5, %f6}], {%f1, %f2}, {%f3, %f4};
+  tld4.g.2d.v4.u32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f5, %f6}];
+  txq.width.b32 %r1, [t];
+  ret;
+}
+)";
+  EXPECT_EQ(error_of(text), "no error");
+  for (std::size_t length = 0; length < text.size(); ++length) survive(text.substr(0, length));
+  constexpr std::string_view kBytes = "{}[],;.%+-|@ 0\n\xff_";
+  const std::size_t begin = text.find("tex.a2d");
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    std::string without = text;
+    without.erase(at, 1);
+    survive(without);
+    for (const char byte : kBytes) {
+      std::string other = text;
+      other[at] = byte;
+      survive(other);
+      other = text;
+      other.insert(at, 1, byte);
+      survive(other);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpumux
