@@ -25,42 +25,42 @@ namespace gpumux::arch {
   }
 
 // X(field, unit, description) of the counters of an application that SMs count, by kernel.
-#define GPUMUX_KERNEL_COUNTERS(X)                                                                          \
-  X(warp_instructions, "warp instructions", "issued")                                                      \
-  X(thread_instructions, "thread instructions", "issued, by active lanes")                                 \
-  X(sp_thread_instructions, "thread instructions", "of these, executed by SP units")                       \
-  X(int_thread_instructions, "thread instructions", "by INT units")                                        \
-  X(dp_thread_instructions, "thread instructions", "by DP units")                                          \
-  X(sfu_thread_instructions, "thread instructions", "by SFU units")                                        \
-  X(tensor_thread_instructions, "thread instructions", "by tensor units")                                  \
-  X(memory_thread_instructions, "thread instructions", "by the load/store unit")                           \
-  X(control_thread_instructions, "thread instructions", "by no unit: branches, barriers, exits")           \
-  X(uniform_thread_instructions, "thread instructions", "by the uniform datapath")                         \
-  X(register_reads, "warp registers", "32-bit registers of a warp, read as operands")                      \
-  X(register_writes, "warp registers", "32-bit registers of a warp, written by instructions")              \
-  X(discarded_thread_instructions, "thread instructions",                                                  \
-    "of thread_instructions, those of blocks that were dropped to begin anew, by the mean of lanes, and "  \
-    "notices")                                                                                             \
-  X(memory_instructions, "warp instructions", "issued to the load/store unit")                             \
-  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")                           \
-  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")                           \
-  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")                       \
-  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")                          \
-  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")                   \
-  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                                        \
-  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                               \
-  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                               \
-  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                                \
-  X(shared_accesses, "warp instructions", "shared memory instructions")                                    \
-  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                                   \
-  X(constant_accesses, "warp instructions", "loads of constants and parameters")                           \
-  X(texture_accesses, "lines", "texture cache accesses of texture fetches; none where they go through L1") \
-  X(texture_misses, "lines", "texture cache accesses that missed (merged ones included)")                  \
-  X(barriers, "warp instructions", "barrier arrivals")                                                     \
-  X(requests_sent, "packets", "requests sent to the interconnect")                                         \
-  X(request_flits, "flits", "of these requests")                                                           \
-  X(reply_flits, "flits", "of replies that have come back")                                                \
-  X(atomics, "operations", "global atomic operations, by lanes")                                           \
+#define GPUMUX_KERNEL_COUNTERS(X)                                                                         \
+  X(warp_instructions, "warp instructions", "issued")                                                     \
+  X(thread_instructions, "thread instructions", "issued, by active lanes")                                \
+  X(sp_thread_instructions, "thread instructions", "of these, executed by SP units")                      \
+  X(int_thread_instructions, "thread instructions", "by INT units")                                       \
+  X(dp_thread_instructions, "thread instructions", "by DP units")                                         \
+  X(sfu_thread_instructions, "thread instructions", "by SFU units")                                       \
+  X(tensor_thread_instructions, "thread instructions", "by tensor units")                                 \
+  X(memory_thread_instructions, "thread instructions", "by the load/store unit")                          \
+  X(control_thread_instructions, "thread instructions", "by no unit: branches, barriers, exits")          \
+  X(uniform_thread_instructions, "thread instructions", "by the uniform datapath")                        \
+  X(register_reads, "warp registers", "32-bit registers of a warp, read as operands")                     \
+  X(register_writes, "warp registers", "32-bit registers of a warp, written by instructions")             \
+  X(discarded_thread_instructions, "thread instructions",                                                 \
+    "of thread_instructions, those of blocks that were dropped to begin anew, by the mean of lanes, and " \
+    "notices")                                                                                            \
+  X(memory_instructions, "warp instructions", "issued to the load/store unit")                            \
+  X(alu_issue_cycles, "unit cycles", "SP, INT, DP and SFU unit cycles occupied")                          \
+  X(l1_accesses, "lines or sectors", "L1 accesses of loads, stores and atomics")                          \
+  X(l1_misses, "lines or sectors", "L1 accesses that missed (merged ones included)")                      \
+  X(l1_hits_pending, "lines or sectors", "misses merged into an outstanding one")                         \
+  X(rsfail_line, "cycles", "head of the LSU stalled: every line of the set is reserved")                  \
+  X(rsfail_mshr, "cycles", "head of the LSU stalled: no MSHR free")                                       \
+  X(rsfail_merge, "cycles", "head of the LSU stalled: MSHR merge list full")                              \
+  X(rsfail_miss_queue, "cycles", "head of the LSU stalled: miss queue full")                              \
+  X(lsu_stall_cycles, "cycles", "head of the LSU stalled for any of these")                               \
+  X(shared_accesses, "warp instructions", "shared memory instructions")                                   \
+  X(shared_conflict_cycles, "cycles", "extra passes for bank conflicts")                                  \
+  X(constant_accesses, "warp instructions", "loads of constants and parameters")                          \
+  X(texture_accesses, "lines", "texture cache accesses; none where fetches go through L1")                \
+  X(texture_misses, "lines", "texture cache accesses that missed (merged ones included)")                 \
+  X(barriers, "warp instructions", "barrier arrivals")                                                    \
+  X(requests_sent, "packets", "requests sent to the interconnect")                                        \
+  X(request_flits, "flits", "of these requests")                                                          \
+  X(reply_flits, "flits", "of replies that have come back")                                               \
+  X(atomics, "operations", "global atomic operations, by lanes")                                          \
   X(blocks_completed, "thread blocks", "blocks that ran to their end")
 
 GPUMUX_COUNTER_STRUCT(
