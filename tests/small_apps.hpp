@@ -54,6 +54,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "dai18/3m:ni=64,nj=40,nk=36",
                                              "dai18/ax:nx=600,ny=70",
                                              "dai18/bp:inputs=512",
+                                             "awatramani17/bp-k2:inputs=512",
                                              "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
                                              "dai18/cd:side=12,height=9",
                                              "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",

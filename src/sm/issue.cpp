@@ -126,8 +126,7 @@ void Sm::State::issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uin
   const TimedInst& inst = stage.kernel(kernel).table[record.pc];
   if (inst.unit == Unit::Memory) {
     const auto header = std::bit_cast<workload::MemHeader>(warp.mem_next[0]);
-    const bool beyond = header.where == workload::MemHeader::Where::Global ||
-                        header.where == workload::MemHeader::Where::Local;
+    const bool beyond = workload::MemHeader::beyond_sm(header.where);
     if (record.active != 0 && beyond && header.transactions != 0) view->accesses();
   }
   issue(scheduler, index, local, now);

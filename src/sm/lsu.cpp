@@ -45,7 +45,7 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
 }
 
 void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
-  if (view && (op.where == Where::Global || op.where == Where::Local)) [[unlikely]]
+  if (view && workload::MemHeader::beyond_sm(op.where)) [[unlikely]]
     view->performed(ready);
   if (memory_controlled && (op.where == Where::Global || op.where == Where::Local) &&
       (op.inst->num_dst > 0 || memory.scheme().stores_performed)) [[unlikely]]

@@ -24,6 +24,10 @@ struct ExecRecord {
 /// `transactions` words. Instructions with active == 0 have a header with 0 transactions.
 struct MemHeader {
   enum class Where : std::uint8_t { Global, Local, Shared, Constant, None, Texture };
+  /// L1 or the texture cache is asked, and behind it memory.
+  [[nodiscard]] static constexpr bool beyond_sm(Where where) {
+    return where == Where::Global || where == Where::Local || where == Where::Texture;
+  }
   std::uint16_t transactions = 0;   // line accesses after coalescing (0 for shared)
   std::uint16_t shared_passes = 0;  // shared: serialised passes (1 = conflict-free); constant: distinct words
   Where where = Where::None;

@@ -13,7 +13,7 @@ namespace gpumux {
 namespace {
 
 // Sizes at edges: one tile, no full warp, no interior beyond one point, an odd number of everything.
-constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
+constexpr std::array<const char*, 49> kCases = {"add:loops=1,blocks=1",
                                                 "add:loops=3,blocks=5",
                                                 "stream:words=1,blocks=1",
                                                 "stream:words=8,blocks=3",
@@ -50,6 +50,7 @@ constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
                                                 "dai18/dc:width=12,height=8",
                                                 "dai18/pf:columns=300,rows=30",
                                                 "dai18/bp:inputs=48",
+                                                "awatramani17/bp-k2:inputs=48",
                                                 "dai18/bs:nodes=1,degree=1,repeats=2",
                                                 "dai18/bs:nodes=3001,degree=3,level=3,repeats=2",
                                                 "dai18/st:nx=35,ny=19,nz=5,steps=2,block_x=32",
