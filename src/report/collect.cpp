@@ -280,9 +280,11 @@ class Collector {
       Column values;
     };
     std::map<std::int64_t, Counter> columns;
+    std::set<std::int64_t> of_viewed;  // counters of single SMs
     Statement names = connection_.prepare("SELECT id, scope, name, unit, meaning FROM counters ORDER BY id");
     while (names.step()) {
       const bool of_apps = names.text(1) == "app";
+      if (names.text(1) == "sm") of_viewed.insert(names.integer(0));
       if (names.text(1) != "pair" && names.text(1) != "sm")
         columns.emplace(names.integer(0), Counter{of_apps, Column(of_apps ? app_count_ : run_count_)});
       list.push_back({{"id", names.integer(0)},
@@ -296,13 +298,12 @@ class Collector {
     Statement query = connection_.prepare("SELECT run_id, app, counter_id, value FROM metrics");
     ordered_json of_sms = ordered_json::array();
     while (query.step()) {
-      const auto found = columns.find(query.integer(2));
-      if (found == columns.end()) {  // of an SM that is viewed
+      if (of_viewed.contains(query.integer(2))) {
         of_sms.push_back(
             {run_rows_.at(query.integer(0)), query.integer(1), query.integer(2), query.integer(3)});
         continue;
       }
-      Counter& counter = found->second;
+      Counter& counter = columns.at(query.integer(2));
       const Row run = run_rows_.at(query.integer(0));
       const Row row = counter.of_apps ? first_app_[run] + static_cast<Row>(query.integer(1)) : run;
       if (row >= (counter.of_apps ? app_count_ : run_count_)) continue;
