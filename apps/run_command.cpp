@@ -363,13 +363,7 @@ int run_command(Arguments args) {
       options.ledger == "on" ||
       (options.ledger == "auto" && std::any_of(spec.apps.begin(), spec.apps.end(),
                                                [](const auto& of) { return of.arrivals.goal.has_value(); }));
-  if (!options.view_sms.empty()) {
-    try {
-      spec.viewed = experiment::parse_sms(options.view_sms, spec.machine.sms);
-    } catch (const UserError& error) {
-      throw UserError(fmt::format("--view-sms {}", error.what()));
-    }
-  }
+  if (!options.view_sms.empty()) spec.viewed = experiment::parse_sms(options.view_sms, spec.machine.sms);
   spec.cache_folder = experiment::default_cache_folder();
   spec.timeline = !options.timeline.empty();
   spec.series =

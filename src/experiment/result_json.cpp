@@ -82,7 +82,8 @@ void add_table(ordered_json& document, const RunResult& result) {
     if (c.scope == Scope::Partitions) document["gpu"]["memory"][name] = value;
     if (c.scope == Scope::Sm && !is_unused_phase(c, value)) {
       ordered_json& views = document["views"];
-      if (views.empty() || views.back()["sm"] != c.app) views.push_back(ordered_json::object({{"sm", c.app}}));
+      if (views.empty() || views.back()["sm"] != c.app)
+        views.push_back(ordered_json::object({{"sm", c.app}}));
       views.back()[name] = value;
     }
     if (c.scope != Scope::Pair) return;

@@ -56,7 +56,8 @@ ordered_json series_document(const RunResult& result) {
     }
     if (c.scope == Scope::Sm) {
       ordered_json& views = document["views"];
-      if (views.empty() || views.back()["sm"] != c.app) views.push_back(ordered_json::object({{"sm", c.app}}));
+      if (views.empty() || views.back()["sm"] != c.app)
+        views.push_back(ordered_json::object({{"sm", c.app}}));
       views.back()[std::string(c.name)] = series.samples;
       continue;
     }

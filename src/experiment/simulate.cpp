@@ -201,8 +201,8 @@ void set_counters(RunResult& result, const arch::CounterTable& table) {
 
 std::vector<SmId> parse_sms(std::string_view text, std::uint32_t sms) {
   const auto fail = [&](std::string_view why) {
-    throw UserError(
-        fmt::format("'{}': {}; give numbers of SMs from 0 to {}, such as 0,2-3, or all", text, why, sms - 1));
+    throw UserError(fmt::format("SMs '{}' to view: {}; give numbers from 0 to {}, such as 0,2-3, or all",
+                                text, why, sms - 1));
   };
   std::vector<SmId> found;
   if (text == "all") {

@@ -177,7 +177,8 @@ class Writer {
       const CounterValue& c = series.counter;
       const std::string name = c.scope == Scope::Pair
                                    ? fmt::format("{} of app {} by app {}", c.name, c.app, c.culprit)
-                                   : std::string(c.name);
+                               : c.scope == Scope::Sm ? fmt::format("{} of SM {}", c.name, c.app)
+                                                      : std::string(c.name);
       if (c.scope == Scope::Schedulers) states.emplace_back(name, &series.samples);
       if (c.scope == Scope::Gpu || c.scope == Scope::Schedulers || c.value == 0) continue;
       const std::uint32_t process =

@@ -78,9 +78,9 @@ class WorkDistributor {
   [[nodiscard]] bool may_place() const { return may_place_; }
   /// A kernel has blocks that no SM has.
   [[nodiscard]] bool blocks_wait() const;
-  /// The kernel's last block takes as long, from its dispatch to its end.
   /// Its blocks end at once, whatever their streams still hold.
   [[nodiscard]] bool is_killed(arch::KernelSlot slot) const { return slots_[slot].killed; }
+  /// The kernel's last block takes as long, from its dispatch to its end.
   [[nodiscard]] Cycle least_time_of_last_block(arch::KernelSlot slot) const {
     return slots_[slot].last_block_takes;
   }

@@ -29,6 +29,7 @@ std::string key_of(const Instruction& inst) {
   add(pack(inst.op, inst.type, inst.type2, inst.space, inst.rounding, inst.compare, inst.bool_op,
            inst.testp));
   add(pack(inst.shift, inst.approx, inst.full, inst.ftz, inst.sat, inst.wide, inst.nan));
+  add(pack(inst.query, inst.geometry, inst.gather, inst.vector));
   add(static_cast<std::uint64_t>(inst.offset));
   for (const Operand& operand : inst.src) {
     add(pack(operand.kind, operand.negate));

@@ -93,11 +93,13 @@ bool spaces_disjoint(const Instruction& a, const Instruction& b) {
 
 bool must_keep_order(const Instruction& first, const Instruction& second, bool same_base) {
   if (!writes_memory(first) && !writes_memory(second)) return false;
+  // A kernel may write what its textures have read, and not read by them what it has written.
+  if (second.op == Opcode::Tex) return false;
+  if (first.op == Opcode::Tex) return second.space == Space::Global || second.space == Space::Generic;
   if (spaces_disjoint(first, second)) return false;
   // Writes stay in order: nothing is gained by moving them, and lanes of a warp may write the same bytes.
   if (writes_memory(first) && writes_memory(second)) return true;
   const auto read_only = [](const Instruction& inst) {
-    if (inst.op == Opcode::Tex) return true;  // a kernel does not write what its textures read
     return inst.op == Opcode::Ld &&
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
   };

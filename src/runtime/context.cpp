@@ -127,6 +127,7 @@ void Context::perform(Copy& copy) {
       break;
     }
     case Copy::Kind::ToArray: {
+      memory_->textures().check(copy.array.shape);
       std::vector<std::byte> texels(copy.array.texel_bytes());
       memory_->read(copy.from, texels);
       memory_->write(copy.array.address, workload::lay_out(copy.array, texels));

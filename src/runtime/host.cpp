@@ -23,6 +23,7 @@ workload::TextureArray Host::create_array(const workload::ArrayShape& shape) {
 
 void Host::copy_to_array(const workload::TextureArray& array, std::span<const std::byte> texels,
                          StreamId stream) {
+  textures().check(array.shape);
   copy_to_device(array.address, workload::lay_out(array, texels), stream);
 }
 

@@ -123,7 +123,7 @@ void Sm::State::finish_blocks(Cycle now) {
   std::uint32_t left = 0;  // kernels of blocks whose warps had not all exited
   const bool some = table.end_blocks(now, [&](Block& block) {
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
-    if (view) view->gone(block, table);
+    if (view) view->gone(block, table, config.sm.schedulers);
     if (block.alive > 0) {
       hand_over(block, now);
       left |= std::uint32_t{1} << block.kernel;

@@ -126,14 +126,15 @@ void Sm::State::issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uin
   const TimedInst& inst = stage.kernel(kernel).table[record.pc];
   if (inst.unit == Unit::Memory) {
     const auto header = std::bit_cast<workload::MemHeader>(warp.mem_next[0]);
-    const bool beyond = workload::MemHeader::beyond_sm(header.where);
-    if (record.active != 0 && beyond && header.transactions != 0) view->accesses();
+    // As issue_memory() does: what finds nothing but a texture's border is performed all the same.
+    const bool nothing = header.transactions == 0 && header.where != workload::MemHeader::Where::Texture;
+    if (record.active != 0 && workload::MemHeader::beyond_sm(header.where) && !nothing) view->accesses();
   }
   issue(scheduler, index, local, now);
   if (inst.unit != Unit::Memory && inst.unit != Unit::Control)
     view->computes(inst.num_dst > 0 ? stage.result_at(slot, inst) : now + inst.latency);
-  const bool knows_next = warp.alive && !warp.starved;
-  view->issued(slot, kernel, knows_next ? warp.next->pc : record.pc);
+  view->issued();
+  if (warp.alive && !warp.starved) view->comes_to(slot, kernel, warp.next->pc);
 }
 
 /// The warp has few records left.

@@ -216,7 +216,7 @@ class IssueStage {
     bool ready = false;     // and some needs but its unit or its turn
     Cycle owned_until = 0;  // a scheduler that has issued owns its slot
   };
-  Seen count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room, const Masks& hidden) const;
+  Seen count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room, const Masks& hidden);
   /// The result of the instruction that has issued last from this slot, not a memory instruction.
   [[nodiscard]] Cycle result_at(std::uint32_t slot, const TimedInst& inst) const {
     return scoreboard_.result(slot, inst);

@@ -9,7 +9,7 @@
 
 namespace gpumux::sm {
 
-void SmView::account(const IssueStage& stage, Cycle until, bool room) {
+void SmView::account(IssueStage& stage, Cycle until, bool room) {
   while (now_ < until) {
     Cycle end = until;
     IssueStage::Masks hidden{};
@@ -86,21 +86,25 @@ void SmView::exits(std::uint32_t slot, const Block& block) {
   }
 }
 
-void SmView::gone(const Block& block, const BlockTable& table) {
+void SmView::gone(const Block& block, const BlockTable& table, std::uint32_t schedulers) {
   if (block.alive != 0 && block.alive < block.warps.size()) --tails_;
   completed_ -= static_cast<std::uint32_t>(block.warps.size()) - block.alive;
-  if (block.alive == 0) return;
-  for (const std::uint16_t slot : block.warps)
-    if (table.warp(slot).alive)
+  for (const std::uint16_t slot : block.warps) {
+    for (Unborn& warps : unborn_) warps.warps[slot % schedulers] &= ~(WarpMask{1} << (slot / schedulers));
+    if ((block.alive_warps >> table.warp(slot).index & 1U) != 0)
       --warps_in_phase_[std::min<std::size_t>(phase_of_[slot], arch::kViewedPhases - 1)];
+  }
 }
 
-void SmView::issued(std::uint32_t slot, arch::KernelSlot kernel, std::uint32_t pc) {
+void SmView::issued() {
   if (last_ != &counters_.core_active_cycles) {
     --*last_;
     last_ = &counters_.core_active_cycles;
     ++*last_;
   }
+}
+
+void SmView::comes_to(std::uint32_t slot, arch::KernelSlot kernel, std::uint32_t pc) {
   const std::vector<std::uint16_t>& phases = phases_[kernel];
   if (phases[pc] != phase_of_[slot]) move(slot, phases[pc]);
 }
@@ -117,12 +121,12 @@ std::vector<std::uint16_t> phase_numbers(const arch::MachineConfig& config,
 }
 
 IssueStage::Seen IssueStage::count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room,
-                                          const Masks& hidden) const {
+                                          const Masks& hidden) {
   using isa::Unit;
   Seen seen;
   const Cycle cycles = until - from;
   for (std::uint32_t s = 0; s < count_; ++s) {
-    const Scheduler& scheduler = schedulers_[s];
+    Scheduler& scheduler = schedulers_[s];
     seen.owned_until = std::max(seen.owned_until, scheduler.next_issue);
     const auto number = [&](WarpMask warps) {
       return static_cast<std::uint64_t>(std::popcount(warps & ~hidden[s]));
@@ -136,10 +140,11 @@ IssueStage::Seen IssueStage::count_states(arch::SmViewCounters& to, Cycle from, 
     count(scheduler.waiting(Wait::Alu), to.warps_alu_scoreboard);
     count(scheduler.waiting(Wait::Memory), to.warps_memory_scoreboard);
     count(scheduler.waiting(Wait::Sync), to.warps_barrier);
-    count(scheduler.ready() & ~scheduler.allowed, to.warps_held);
+    const WarpMask free_to_issue = scheduler.allowed & ~limited(scheduler, s);
+    count(scheduler.ready() & ~free_to_issue, to.warps_held);
     const Cycle collected = scheduler.collector.free_at();
     for (unsigned u = 0; u < isa::kUnits; ++u) {
-      const std::uint64_t warps = number(scheduler.ready_unit[u] & scheduler.allowed);
+      const std::uint64_t warps = number(scheduler.ready_unit[u] & free_to_issue);
       if (warps == 0) continue;
       seen.running = seen.ready = true;
       const auto unit = static_cast<Unit>(u);

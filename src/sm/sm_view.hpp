@@ -26,7 +26,7 @@ class SmView {
 
   /// Counts the cycles before `until`, in which the rooms have been as they are; `room`: the load/store unit
   /// takes instructions.
-  void account(const IssueStage& stage, Cycle until, bool room);
+  void account(IssueStage& stage, Cycle until, bool room);
 
   // --- what changes -----------------------------------------------------------------------------------
   /// `phase_of`: by pc, the number of its phase.
@@ -37,10 +37,12 @@ class SmView {
   void launched(const Block& block, const BlockTable& table, std::uint32_t schedulers, Cycle start);
   void exits(std::uint32_t slot, const Block& block);
   /// The block is about to go, with warps that have ended and perhaps others.
-  void gone(const Block& block, const BlockTable& table);
-  /// An instruction has issued in the cycle that was counted last. Its warp is at `pc` now.
-  void issued(std::uint32_t slot, arch::KernelSlot kernel, std::uint32_t pc);
-  /// And its result is there at `result`,
+  void gone(const Block& block, const BlockTable& table, std::uint32_t schedulers);
+  /// An instruction has issued in the cycle that was counted last.
+  void issued();
+  /// The warp, which has not ended, is at `pc` now.
+  void comes_to(std::uint32_t slot, arch::KernelSlot kernel, std::uint32_t pc);
+  /// Of one that has issued: its result is there at `result`,
   void computes(Cycle result) { alu_ends_.push(result); }
   /// or it has to be performed by memory,
   void accesses() {

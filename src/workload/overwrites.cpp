@@ -5,10 +5,20 @@
 
 namespace gpumux::workload {
 
+namespace {
+
+/// It accesses memory that other blocks have, too.
+bool in_shared_place(const MemHeader& header) {
+  const bool there = header.where == MemHeader::Where::Global || header.where == MemHeader::Where::Texture;
+  return there && header.transactions != 0;
+}
+
+}  // namespace
+
 bool Overwrites::executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst,
                           const MemHeader& header, const std::uint64_t* transactions) {
   // Shared and local memory are the block's own, and begin anew with it.
-  if (header.where != MemHeader::Where::Global || header.transactions == 0) return false;
+  if (!in_shared_place(header)) return false;
   bool overwrites = (inst.flags & isa::kAtomic) != 0;
   for (std::uint32_t i = 0; i < header.transactions && !overwrites; ++i) {
     const Transaction transaction{transactions[i]};
@@ -40,7 +50,7 @@ bool is_idempotent(BlockStream& block, const std::vector<isa::StaticInst>& table
         const auto header = std::bit_cast<MemHeader>(*stream.mem_next);
         const std::uint64_t* const transactions = stream.mem_next + 1;
         stream.mem_next += 1 + header.transactions;
-        if (header.where != MemHeader::Where::Global || header.transactions == 0) continue;
+        if (!in_shared_place(header)) continue;
         if ((inst.flags & isa::kAtomic) != 0) return false;
         for (std::uint32_t i = 0; i < header.transactions; ++i) {
           const Transaction transaction{transactions[i]};

@@ -24,6 +24,7 @@ constexpr std::uint32_t kMaxDepth = 16384;
 constexpr std::uint32_t kMaxLayered = 32768;
 constexpr std::uint32_t kMaxLayers = 2048;
 constexpr std::uint32_t kPitchUnit = 32;
+constexpr std::uint64_t kMaxPitch = std::uint64_t{1} << 21U;  // bytes, of CUDA's devices
 
 std::string format_error(const TexelFormat& format) {
   const bool bits = format.bits == 8 || format.bits == 16 || format.bits == 32;
@@ -120,9 +121,11 @@ std::uint64_t TextureTable::create(const TextureResource& resource, const Textur
       if (const std::string error = shape_error(shape); !error.empty()) fail("texture: " + error);
       if (shape.height == 0) fail("texture of pitched memory without rows");
       const std::uint64_t row = std::uint64_t{shape.width} * texture.texel_bytes;
-      if (resource.pitch_bytes < row || resource.pitch_bytes % kPitchUnit != 0)
-        fail(fmt::format("texture with a pitch of {} bytes; rows have {}, and it must be a multiple of {}",
-                         resource.pitch_bytes, row, kPitchUnit));
+      if (resource.pitch_bytes < row || resource.pitch_bytes > kMaxPitch ||
+          resource.pitch_bytes % kPitchUnit != 0)
+        fail(fmt::format(
+            "texture with a pitch of {} bytes; rows have {}, and it must be a multiple of {}, and {} at most",
+            resource.pitch_bytes, row, kPitchUnit, kMaxPitch));
       texture.dimensions = 2;
       texture.bytes = resource.pitch_bytes * (shape.height - 1) + row;
       break;

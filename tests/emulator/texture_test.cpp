@@ -689,9 +689,14 @@ TEST_F(TextureKernels, WhatCudaRefusesIsRefused) {
   EXPECT_EQ(error(TextureResource::linear(at + 4, {ChannelKind::Float, 32, 4}, 4)),
             fmt::format("error: texture at 0x{:x}, which is no multiple of 16", at + 4));
   EXPECT_EQ(error(TextureResource::pitch2d(at, word, 8, 4, 48)),
-            "error: texture with a pitch of 48 bytes; rows have 32, and it must be a multiple of 32");
+            "error: texture with a pitch of 48 bytes; rows have 32, and it must be a multiple of 32, "
+            "and 2097152 at most");
+  EXPECT_NE(error(TextureResource::pitch2d(at, word, 8, 3, std::uint64_t{1} << 63U)).find("2097152 at most"),
+            std::string::npos)
+      << "whose size would wrap";
   EXPECT_EQ(error(TextureResource::pitch2d(at, word, 16, 4, 32)),
-            "error: texture with a pitch of 32 bytes; rows have 64, and it must be a multiple of 32");
+            "error: texture with a pitch of 32 bytes; rows have 64, and it must be a multiple of 32, "
+            "and 2097152 at most");
   EXPECT_EQ(error(TextureResource::pitch2d(at, word, 8, 0, 32)),
             "error: texture of pitched memory without rows");
   EXPECT_EQ(error(TextureResource::of({at, {word, 8, 8, 2, 2}})),

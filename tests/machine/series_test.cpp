@@ -133,13 +133,25 @@ TEST_P(SeriesOf, ThreadsAndSkippingChangeNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, SeriesOf,
-    testing::Values(Case{{"hotspot", "kmeans"}, "even", "dai18-maxwell"},
-                    Case{{"hotspot", "bfs"}, "sequential", "dai18-maxwell"},
-                    Case{{"stream", "pathfinder", "add"}, "spatial,warps=lrr", "chimera15-fermi30"},
-                    Case{{"kmeans"}, "leftover", "v100"},
-                    Case{{"kmeans", "lud"}, "even,warps=tlgto", "awatramani17-m2090", {0, 2, 7}},
-                    Case{{"hotspot", "bfs"}, "time-slice:slice=3000", "chimera15-fermi30", {0}},
-                    Case{{"kmeans", "hotspot"}, "ws,warps=ccws", "dai18-maxwell", {1}}));
+    testing::Values(
+        Case{{"hotspot", "kmeans"}, "even", "dai18-maxwell"},
+        Case{{"hotspot", "bfs"}, "sequential", "dai18-maxwell"},
+        Case{{"stream", "pathfinder", "add"}, "spatial,warps=lrr", "chimera15-fermi30"},
+        Case{{"kmeans"}, "leftover", "v100"},
+        Case{{"kmeans", "lud"}, "even,warps=tlgto", "awatramani17-m2090", {0, 2, 7}},
+        Case{{"hotspot", "bfs"}, "time-slice:slice=3000", "chimera15-fermi30", {0}},
+        Case{{"hotspot", "bfs"}, "priority:levels=1/2,preempt=switch", "chimera15-fermi30", {0, 1}},
+        Case{{"kmeans", "hotspot"}, "ws,warps=ccws", "dai18-maxwell", {1}}));
+
+TEST(ViewedSms, AreNumbersAndRanges) {
+  using experiment::parse_sms;
+  EXPECT_EQ(parse_sms("0", 4), std::vector<SmId>({0}));
+  EXPECT_EQ(parse_sms("3,0-1,1", 4), std::vector<SmId>({0, 1, 3}));
+  EXPECT_EQ(parse_sms("all", 3), std::vector<SmId>({0, 1, 2}));
+  for (const char* text : {"", "4", "0-4", "0-", "-1", "2-1", "0,,1", "all,1", "1 2", "99999999999999999999",
+                           "0-18446744073709551615"})
+    EXPECT_THROW((void)parse_sms(text, 4), UserError) << text;
+}
 
 // Short kernels with idle time between them, which is skipped: intervals in which nothing happens are there.
 TEST(Series, IdleIntervalsAreSampled) {

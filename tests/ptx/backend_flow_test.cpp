@@ -56,6 +56,15 @@ const Instruction* first(const isa::Function& function, Opcode op) {
   return nullptr;
 }
 
+TEST(Queries, OfOneTextureAreNotOne) {
+  const std::string body =
+      "ld.param.u64 %rd1,[p]; cvta.to.global.u64 %rd2,%rd1; ld.global.u64 %rd3,[%rd2]; txq.width.b32 "
+      "%r1,[%rd3]; "
+      "txq.height.b32 %r2,[%rd3]; txq.width.b32 %r3,[%rd3]; add.u32 %r4,%r1,%r2; add.u32 %r5,%r4,%r3; "
+      "st.global.u32 [%rd2],%r5; ret;";
+  EXPECT_EQ(count(compile_text(kernel_text(body), 1), Opcode::Txq), 2U) << "the third is the first";
+}
+
 constexpr const char* kLoadBoth =
     "ld.param.u64 %rd1,[p]; ld.param.u32 %r1,[n]; cvta.to.global.u64 %rd2,%rd1; mov.u32 %r2,%tid.x;";
 

@@ -46,7 +46,7 @@ const runMetrics = (() => {
                     (run) => ratio(counterColumn(counter)[run], schedulerTotal(run)), counter.name === 'issued' ? 1 : 0));
   }
   for (const counter of core.counters) {
-    if (counter.scope === 'app' || counter.scope === 'pair') continue;
+    if (counter.scope === 'app' || counter.scope === 'pair' || counter.scope === 'sm') continue;
     list.push({id: `counter.${counter.scope}.${counter.name}`, label: `${words(counter.name)} (${counter.scope})`, unit: counter.unit, better: 0,
                counter: true, whole: true, of: (run) => counterColumn(counter)[run]});
   }

@@ -52,7 +52,9 @@ function stackedAreas({parts, interval, xLabel, most}) {
     });
     const totals = Float64Array.from({length: columns}, (_, c) => sums.reduce((total, sum) => total + sum[c], 0));
     // Shares of each column's sum, or parts of `most` in each interval.
-    const heights = (c) => (most ? most * Math.max(1, Math.round(((c + 1) * count) / columns) - Math.round((c * count) / columns)) : totals[c]);
+    const intervals = new Float64Array(columns);
+    for (let i = 0; i < count; ++i) ++intervals[Math.floor((i * columns) / count)];
+    const heights = (c) => (most ? most * intervals[c] : totals[c]);
     const x = (c) => left + ((right - left) * c) / columns;
     const base = new Float64Array(columns);
     const marks = [];

@@ -40,7 +40,7 @@ function viewsOverTime(run, sm, series) {
                               ...parts.map(({counter, samples}) => ({label: viewWords(counter.name), title: counter.meaning, number: true, value: (i) => samples[i] ?? null}))]});
   const areas = (title, kind, parts, text) => {
     if (!parts.length) return null;
-    const most = Math.max(...parts[0].samples.map((_, i) => parts.reduce((sum, {samples}) => sum + samples[i], 0)));
+    const most = parts[0].samples.reduce((high, _, i) => Math.max(high, parts.reduce((sum, {samples}) => sum + samples[i], 0)), 0);
     const node = figure({title: `${title} of SM ${sm}`, name: `run-${runId(run)}-sm-${sm}-${kind}`, height: 300, note: note(text), values: () => values(parts),
       draw: (width) => stackedAreas({parts: parts.map(({counter, samples}, i) => ({label: viewWords(counter.name), colour: seriesColour(i), samples})), interval, xLabel: 'Core cycle', most})(width)});
     node.dataset.chart = `${kind}-${sm}`;
