@@ -37,8 +37,7 @@ class Reader {
       sweep.timeline = toml_.flag(*node, "timeline");
       if (sweep.timeline && sweep.series == 0) sweep.series = experiment::kDefaultSeries;
     }
-    if (const toml::node* node = find("view_sms"))
-      sweep.view_sms = placed_text(*node, "view_sms");
+    if (const toml::node* node = find("view_sms")) sweep.view_sms = placed_text(*node, "view_sms");
     if (const toml::node* node = find("set")) {
       if (!node->is_table())
         toml_.fail(*node, "'set' must be a table: [set] with l1.size = [\"24K\", \"48K\"]");
