@@ -30,11 +30,11 @@ void read_goal(const nlohmann::ordered_json& app_entry, double core_mhz, AppResu
 struct CounterValue : arch::Counter {
   std::uint64_t value = 0;
 };
-/// The result lacks it: see RunResult::absent.
 /// A phase that no warp has been in: kernels have far fewer than are counted. Results are without it.
 [[nodiscard]] inline bool is_unused_phase(const arch::Counter& counter, std::uint64_t value) {
   return counter.scope == arch::Scope::Sm && value == 0 && counter.name.starts_with("phase_");
 }
+/// The result lacks it: see RunResult::absent.
 [[nodiscard]] bool lacks(const RunResult& result, const arch::Counter& counter);
 /// Every counter of the run, always in the same order.
 [[nodiscard]] std::vector<CounterValue> counters(const RunResult& result);

@@ -33,7 +33,8 @@ class SmView {
   void bind(arch::KernelSlot kernel, std::vector<std::uint16_t> phase_of) {
     phases_[kernel] = std::move(phase_of);
   }
-  /// Its warps that have not ended, all at their first instruction; they are there from `start` on.
+  /// Its warps that have not ended are there from `start` on, in the first phase until they issue, as those
+  /// of a block that goes on are, too.
   void launched(const Block& block, const BlockTable& table, std::uint32_t schedulers, Cycle start);
   void exits(std::uint32_t slot, const Block& block);
   /// The block is about to go, with warps that have ended and perhaps others.
