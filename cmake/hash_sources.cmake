@@ -26,7 +26,8 @@ endfunction()
 # name is implemented by files that include it.
 file(GLOB policy_files ${ROOT}/src/policy/*.cpp ${ROOT}/src/policy/*.hpp
      ${ROOT}/src/policy/*/*.cpp ${ROOT}/src/policy/*/*.hpp)
-set(interfaces policy profile control mechanism mechanism_table observer)
+set(interfaces policy profile control mechanism mechanism_table observer profiled_curves
+    scalability_curve)
 function(with_what_they_include out)
   set(found "")
   set(new ${ARGN})

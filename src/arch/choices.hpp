@@ -36,4 +36,20 @@ inline constexpr std::array kDramOrderWords = {"frfcfs", "fcfs"};
 enum class ContextMoves : std::uint8_t { Traffic, Halt };
 inline constexpr std::array kContextMovesWords = {"traffic", "halt"};
 
+/// What cache-conscious scheduling keeps warps without a place from: loads, or everything.
+enum class CcwsHolds : std::uint8_t { Loads, All };
+inline constexpr std::array kCcwsHoldsWords = {"loads", "all"};
+
+/// Whose warps a limit of warps counts: the SM's, or each scheduler's by itself.
+enum class WarpLimitPer : std::uint8_t { Sm, Scheduler };
+inline constexpr std::array kWarpLimitPerWords = {"sm", "scheduler"};
+
+/// What a load from outside the SM adds to the length of its phase: an issue, or its latency where L1 has it.
+enum class PhaseLoads : std::uint8_t { Issue, Latency };
+inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
+
+/// What becomes of a launch that finds the GPU full of kernels: it waits, or it fails.
+enum class WhenFull : std::uint8_t { Wait, Fail };
+inline constexpr std::array kWhenFullWords = {"wait", "fail"};
+
 }  // namespace gpumux::arch

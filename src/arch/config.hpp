@@ -47,24 +47,29 @@ struct SmConfig {
   std::uint32_t issue_width = 1;     // instructions of a warp per issue
   bool issue_to_other_units = true;  // of which each goes to another kind of unit than the one before
   WarpScheduler warp_scheduler = WarpScheduler::gto;
-  std::uint32_t ready_queue = 6;               // warps of a scheduler that may issue, of two-level ones
-  std::uint32_t warp_limit = 0;                // warps of the SM that may issue, the oldest; 0: all
-  std::uint32_t register_banks = 16;           // of the whole SM, split evenly among the schedulers
-  std::uint32_t register_ports = 1;            // registers that a bank reads per core cycle
-  bool register_writes = false;                // results take a turn of their bank's ports, too
-  std::uint32_t collectors_per_scheduler = 8;  // instructions that may be collecting operands at once
-  bool collectors_wait = false;                // what waits for a busy unit waits in its collector
-  std::uint32_t result_buses = 8;              // write-backs per cycle of the whole SM, fixed-latency results
-  std::uint32_t fetch_interval = 1;            // core cycles between two fetches of one scheduler
-  std::uint32_t fetch_width = 2;               // instructions per fetch
-  std::uint32_t instruction_buffer = 2;        // decoded instructions per warp
-  std::uint32_t branch_latency = 4;            // issue of a taken branch to issue at its target
-  std::uint32_t barrier_latency = 1;           // last arrival to release
-  std::uint32_t block_launch_latency = 0;      // dispatch of a block to its first fetch
-  std::uint32_t memory_issue_width = 1;        // memory instructions the LSU accepts per cycle
-  std::uint32_t memory_queue = 8;              // instructions between issue and the LSU
-  std::uint32_t operand_latency = 0;           // core cycles from issue to execution
-  std::uint32_t writeback_latency = 0;         // core cycles from a result to its register
+  std::uint32_t ready_queue = 6;                   // warps of a scheduler that may issue, of two-level ones
+  std::uint32_t warp_limit = 0;                    // warps of the SM that may issue, the oldest; 0: all
+  WarpLimitPer warp_limit_per = WarpLimitPer::Sm;  // of each scheduler: so many of its own
+  PhaseLoads phase_loads = PhaseLoads::Issue;      // what a load adds to the length of its phase
+  std::uint32_t phase_distance_most = 512;         // cycles beyond which distances are not told apart
+  std::uint32_t phase_distance_unit = 1;           // cycles that distances are rounded up to
+  std::uint32_t power_up_latency = 0;              // of an SM whose power was gated, to its next block
+  std::uint32_t register_banks = 16;               // of the whole SM, split evenly among the schedulers
+  std::uint32_t register_ports = 1;                // registers that a bank reads per core cycle
+  bool register_writes = false;                    // results take a turn of their bank's ports, too
+  std::uint32_t collectors_per_scheduler = 8;      // instructions that may be collecting operands at once
+  bool collectors_wait = false;                    // what waits for a busy unit waits in its collector
+  std::uint32_t result_buses = 8;          // write-backs per cycle of the whole SM, fixed-latency results
+  std::uint32_t fetch_interval = 1;        // core cycles between two fetches of one scheduler
+  std::uint32_t fetch_width = 2;           // instructions per fetch
+  std::uint32_t instruction_buffer = 2;    // decoded instructions per warp
+  std::uint32_t branch_latency = 4;        // issue of a taken branch to issue at its target
+  std::uint32_t barrier_latency = 1;       // last arrival to release
+  std::uint32_t block_launch_latency = 0;  // dispatch of a block to its first fetch
+  std::uint32_t memory_issue_width = 1;    // memory instructions the LSU accepts per cycle
+  std::uint32_t memory_queue = 8;          // instructions between issue and the LSU
+  std::uint32_t operand_latency = 0;       // core cycles from issue to execution
+  std::uint32_t writeback_latency = 0;     // core cycles from a result to its register
 };
 
 struct SharedMemoryConfig {
@@ -124,6 +129,7 @@ struct L1Config {
 /// Cache-conscious warp scheduling (Rogers et al., MICRO 2012).
 struct CcwsConfig {
   bool on = false;
+  CcwsHolds holds = CcwsHolds::Loads;
   std::uint32_t victim_tags = 16;  // of each warp
   std::uint32_t victim_ways = 8;
   std::uint32_t base_score =
@@ -192,8 +198,9 @@ struct EnergyConfig {
   double flit = 0;
   double l2_read = 0, l2_write = 0;
   double dram_activation = 0, dram_read = 0, dram_write = 0;
-  double sm_watts = 0;      // of one that is powered
-  double uncore_watts = 0;  // of all the rest
+  double sm_watts = 0;        // of one that is powered
+  double gated_sm_watts = 0;  // of one whose power is gated: what leaks
+  double uncore_watts = 0;    // of all the rest
   friend bool operator==(const EnergyConfig&, const EnergyConfig&) = default;
   [[nodiscard]] bool known() const { return *this != EnergyConfig(); }
 };
@@ -201,9 +208,10 @@ struct EnergyConfig {
 struct RuntimeConfig {
   std::uint32_t kernel_launch_latency = 0;  // core cycles
   std::uint32_t max_concurrent_kernels = 32;
-  std::uint32_t blocks_per_cycle = 1;  // dispatched by the whole GPU, at most one to an SM
-  double copy_bytes_per_second = 0;    // host copies; 0: they take no time
-  bool copies_write_l2 = false;        // data copied to the device lies in L2, a launch latency later
+  WhenFull launch_when_full = WhenFull::Wait;  // a launch when so many run
+  std::uint32_t blocks_per_cycle = 1;          // dispatched by the whole GPU, at most one to an SM
+  double copy_bytes_per_second = 0;            // host copies; 0: they take no time
+  bool copies_write_l2 = false;                // data copied to the device lies in L2, a launch latency later
   ContextMoves context_moves = ContextMoves::Traffic;
   std::uint64_t max_warp_instructions =
       20'000'000;                         // of one warp, then the kernel counts as endless; 0: none

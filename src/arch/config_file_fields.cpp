@@ -112,6 +112,18 @@ void add_sm(Fields& f) {
         "of a scheduler that may issue, under the two-level ones");
   count(f, "sm.warp_limit", GPUMUX_MEMBER(sm.warp_limit), 0, 256, "warps",
         "of the whole SM that may issue at a time: the oldest that do not wait at a barrier; 0: all");
+  choice(f, "sm.warp_limit_per", GPUMUX_BYTE(sm.warp_limit_per), kWarpLimitPerWords,
+         "whose warps such a limit counts: the SM's, or each scheduler's by itself (kayiran14 does not say)");
+  choice(
+      f, "sm.phase_loads", GPUMUX_BYTE(sm.phase_loads), kPhaseLoadsWords,
+      "what a load from outside the SM adds to the length of its phase: the issue interval, or the latency "
+      "of L1 (awatramani17 does not say)");
+  count(f, "sm.phase_distance_most", GPUMUX_MEMBER(sm.phase_distance_most), 1, 65535, "core cycles",
+        "beyond which distances to a phase's end are not told apart (awatramani17 section 3.4.2.2)");
+  count(f, "sm.phase_distance_unit", GPUMUX_MEMBER(sm.phase_distance_unit), 1, 64, "core cycles",
+        "that such a distance is rounded up to: 2 where 8 bits hold up to 512");
+  count(f, "sm.power_up_latency", GPUMUX_MEMBER(sm.power_up_latency), 0, 1'000'000, "core cycles",
+        "from the return of power that a core control (`cores=`) had gated to the next block");
   count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
         "of the whole SM, split evenly among the schedulers");
   count(f, "sm.register_ports", GPUMUX_MEMBER(sm.register_ports), 1, 8, "registers per core cycle",
@@ -226,6 +238,8 @@ void add_caches(Fields& f) {
        "cache-conscious warp scheduling: warps may issue no loads while those whose lines L1 has evicted "
        "before "
        "they came back to them need it (Rogers et al., MICRO 2012); `warps=ccws` is this with gto");
+  choice(f, "ccws.holds", GPUMUX_BYTE(ccws.holds), kCcwsHoldsWords,
+         "what those have to wait with: loads, or everything (kayiran14; awatramani17 section 3.6.3)");
   count(f, "ccws.victim_tags", GPUMUX_MEMBER(ccws.victim_tags), 1, 1024, "lines",
         "of each warp that are remembered after their eviction");
   count(f, "ccws.victim_ways", GPUMUX_MEMBER(ccws.victim_ways), 1, 1024, "ways",
@@ -368,6 +382,9 @@ void add_memory(Fields& f) {
         "core cycles", "a launch at the head of its stream to its first block");
   count(f, "runtime.max_concurrent_kernels", GPUMUX_MEMBER(runtime.max_concurrent_kernels), 1,
         kMaxKernelSlots, "kernels", "running at once on the GPU");
+  choice(f, "runtime.launch_when_full", GPUMUX_BYTE(runtime.launch_when_full), kWhenFullWords,
+         "a launch that comes while so many run: it waits, as on GPUs, or the run ends with an error "
+         "(awatramani17 section 5.4.1)");
   count(f, "runtime.blocks_per_cycle", GPUMUX_MEMBER(runtime.blocks_per_cycle), 1, 4096, "blocks",
         "dispatched per core cycle over the whole GPU, at most one to an SM");
   choice(f, "runtime.context_moves", GPUMUX_BYTE(runtime.context_moves), kContextMovesWords,
@@ -414,6 +431,8 @@ void add_energy(Fields& f) {
   event("dram_write", GPUMUX_MEMBER(energy.dram_write), "dram.burst_size written");
   number(f, "energy.sm_watts", GPUMUX_MEMBER(energy.sm_watts), 0, 100, "W",
          "of an SM, as long as it is powered");
+  number(f, "energy.gated_sm_watts", GPUMUX_MEMBER(energy.gated_sm_watts), 0, 100, "W",
+         "static, of each SM while its power is gated: what leaks");
   number(f, "energy.uncore_watts", GPUMUX_MEMBER(energy.uncore_watts), 0, 1000, "W",
          "of all outside SMs, all the time");
 }

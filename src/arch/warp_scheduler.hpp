@@ -10,13 +10,14 @@
 namespace gpumux::arch {
 
 /// X(name in files, class in src/sm/warp_schedulers, description).
-#define GPUMUX_WARP_SCHEDULERS(X)                                            \
-  X(gto, GreedyThenOldest, "greedy then oldest")                             \
-  X(lrr, LooseRoundRobin, "loose round robin")                               \
-  X(tlrr, TwoLevelRoundRobin, "two-level, round robin among sm.ready_queue") \
-  X(tlgto, TwoLevelOldest, "two-level, the oldest of sm.ready_queue")        \
-  X(phase, PhaseAware, "phase-aware, the nearest to its phase's end")        \
-  X(tlphase, TwoLevelPhaseAware, "two-level, short phases come into sm.ready_queue first")
+#define GPUMUX_WARP_SCHEDULERS(X)                                                          \
+  X(gto, GreedyThenOldest, "greedy then oldest")                                           \
+  X(lrr, LooseRoundRobin, "loose round robin")                                             \
+  X(tlrr, TwoLevelRoundRobin, "two-level, round robin among sm.ready_queue")               \
+  X(tlgto, TwoLevelOldest, "two-level, the oldest of sm.ready_queue")                      \
+  X(phase, PhaseAware, "phase-aware, the nearest to its phase's end")                      \
+  X(tlphase, TwoLevelPhaseAware, "two-level, short phases come into sm.ready_queue first") \
+  X(oldest, OldestFirst, "always the oldest")
 
 enum class WarpScheduler : std::uint8_t {
 #define GPUMUX_ENUMERATOR(name, type, description) name,

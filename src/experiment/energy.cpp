@@ -1,5 +1,7 @@
 #include "experiment/energy.hpp"
 
+#include <algorithm>
+
 namespace gpumux::experiment {
 namespace {
 
@@ -56,7 +58,10 @@ std::optional<Energy> energy(const arch::MachineConfig& machine, const arch::Cou
     GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
   }
-  out.static_sms = machine.energy.sm_watts * static_cast<double>(powered_sm_cycles) / hertz;
+  const std::uint64_t gated = machine.sms * cycles - std::min(machine.sms * cycles, powered_sm_cycles);
+  out.static_sms = (machine.energy.sm_watts * static_cast<double>(powered_sm_cycles) +
+                    machine.energy.gated_sm_watts * static_cast<double>(gated)) /
+                   hertz;
   out.static_uncore = machine.energy.uncore_watts * out.seconds;
   if (cycles > 0) out.ipc = static_cast<double>(instructions) / static_cast<double>(cycles);
   return out;

@@ -41,13 +41,17 @@ std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
 }
 
 std::vector<std::uint16_t> phase_distances(const std::vector<Phase>& phases,
-                                           const std::vector<std::uint32_t>& cycles) {
+                                           const std::vector<std::uint32_t>& cycles,
+                                           const PhaseAnnotation& annotation) {
+  const auto rounded = [&](std::uint32_t distance) {
+    return std::min((distance + annotation.unit - 1) / annotation.unit * annotation.unit, annotation.most);
+  };
   std::vector<std::uint16_t> distances(cycles.size(), 0);
   for (const Phase& phase : phases) {
     std::uint32_t distance = 0;
     for (std::uint32_t pc = phase.end; pc-- > phase.first;) {
-      distance = std::min(distance + cycles[pc], kMostPhaseDistance);
-      distances[pc] = static_cast<std::uint16_t>(distance);
+      distance = std::min(distance + cycles[pc], annotation.most);
+      distances[pc] = static_cast<std::uint16_t>(rounded(distance));
     }
   }
   return distances;

@@ -9,9 +9,11 @@
 
 namespace gpumux::isa {
 
-/// Cycles beyond which a phase distance is not told apart: what the instruction's annotation holds (section
-/// 3.4.2.2).
-inline constexpr std::uint32_t kMostPhaseDistance = 512;
+/// What the annotation of an instruction holds of its distance to its phase's end (section 3.4.2.2).
+struct PhaseAnnotation {
+  std::uint32_t most = 512;  // cycles beyond which distances are not told apart
+  std::uint32_t unit = 1;    // cycles that they are rounded up to
+};
 
 struct Phase {
   std::uint32_t first = 0;   // pc
@@ -28,9 +30,10 @@ struct Phase {
 [[nodiscard]] std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
                                              const std::vector<std::uint32_t>& cycles);
 
-/// By pc: cycles from the instruction to the end of its phase, its own included; at most
-/// kMostPhaseDistance.
+/// By pc: cycles from the instruction to the end of its phase, its own included, as far as the annotation
+/// holds them.
 [[nodiscard]] std::vector<std::uint16_t> phase_distances(const std::vector<Phase>& phases,
-                                                         const std::vector<std::uint32_t>& cycles);
+                                                         const std::vector<std::uint32_t>& cycles,
+                                                         const PhaseAnnotation& annotation = {});
 
 }  // namespace gpumux::isa

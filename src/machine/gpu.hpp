@@ -114,6 +114,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order) override {
     work_.set_dispatch_order(order);
   }
+  void set_dispatch_turns(bool on) override { work_.set_dispatch_turns(on); }
   void set_duty(SmId sm, policy::SmDuty duty) override;
   /// Only what has a seat among the mechanisms has an alarm.
   void set_alarm(Cycle) override;

@@ -17,6 +17,7 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
       instances_(std::move(instances)),
       next_sm_(instances_.size(), 0),
       slots_(arch::kMaxKernelSlots),
+      last_kernel_(config.sms, kNoKernel),
       all_places_(config.sm.max_blocks >= 64 ? ~std::uint64_t{0}
                                              : (std::uint64_t{1} << config.sm.max_blocks) - 1),
       free_places_(config.sms, all_places_),
@@ -55,6 +56,7 @@ void WorkDistributor::set_duty(SmId sm, policy::SmDuty duty) {
   } else if (of.gated_since != kNever) {
     gated_cycles_ += parts_.now() - of.gated_since;
     of.gated_since = kNever;
+    of.serves_from = parts_.now() + config_.sm.power_up_latency;
     parts_.sm(sm).flush_l1();
   }
   look_again();
@@ -117,6 +119,12 @@ void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
     submitted_.pop_front();
     admit(std::move(submitted), mechanisms);
   }
+  if (config_.runtime.launch_when_full == arch::WhenFull::Fail && kernel_has_arrived() &&
+      !kernel_waits_for_slot())
+    throw SimulationFault(
+        fmt::format("error: app {}: launch of kernel {}: {} kernels run, and the GPU takes no more "
+                    "(runtime.max_concurrent_kernels); runtime.launch_when_full = \"wait\" lets it wait",
+                    submitted_.front().context->name(), submitted_.front().source->name(), running_.size()));
 }
 
 void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
@@ -221,6 +229,16 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
       ready_.push_back(slot);
   }
   if (ready_.empty()) return false;
+  if (takes_turns_) {
+    const auto place_in_order = [this](arch::KernelSlot slot) {
+      return std::find(dispatch_order_.begin(), dispatch_order_.end(), slot);
+    };
+    const auto last = place_in_order(last_kernel_[id]);
+    std::rotate(ready_.begin(),
+                std::find_if(ready_.begin(), ready_.end(),
+                             [&](arch::KernelSlot slot) { return place_in_order(slot) > last; }),
+                ready_.end());
+  }
   const std::optional<arch::KernelSlot> chosen =
       mechanisms.block_scheduler().choose(id, parts_.settled_sm(id), ready_);
   if (!chosen) return false;
@@ -234,11 +252,13 @@ void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechani
   const std::uint32_t place =
       id * config_.sm.max_blocks + static_cast<std::uint32_t>(std::countr_zero(free_places_[id]));
   free_places_[id] &= free_places_[id] - 1;
+  last_kernel_[id] = kernel.slot;
   const std::uint64_t before = kernel.blocks_dispatched;
   const std::uint32_t residency = next_block(kernel, place, id, start);
   Block& block = blocks_[residency];
   block.place = place;
-  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream), start, block.context.get());
+  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream),
+                             std::max(start, duties_[id].serves_from), block.context.get());
   block.context.reset();
   mechanisms.block_began(kernel, block.index, place_of(place), start);
   mechanisms.block_scheduler().placed(id, kernel.slot);

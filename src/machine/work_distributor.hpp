@@ -30,6 +30,7 @@ class WorkDistributor {
               std::unique_ptr<workload::KernelSource> kernel);
   void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
+  void set_dispatch_turns(bool on) { takes_turns_ = on; }
   /// All parts have come to now().
   void set_duty(SmId sm, policy::SmDuty duty);
   /// Blocks keep what they need to begin anew.
@@ -129,10 +130,12 @@ class WorkDistributor {
     std::unique_ptr<sm::BlockContext> context;  // of one that was stopped
   };
 
+  static constexpr arch::KernelSlot kNoKernel = arch::kMaxKernelSlots;
   /// Whether an SM takes blocks.
   struct Duty {
     policy::SmDuty duty = policy::SmDuty::Serves;
     Cycle gated_since = kNever;  // kNever: it has power
+    Cycle serves_from = 0;       // it takes so long from the return of its power to a block
   };
   [[nodiscard]] bool holds_blocks(SmId sm) const { return free_places_[sm] != all_places_; }
   [[nodiscard]] std::size_t free_slot() const;
@@ -163,10 +166,12 @@ class WorkDistributor {
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
   std::vector<arch::KernelSlot> dispatch_order_;
-  std::uint64_t all_places_;                // of an SM
-  std::vector<std::uint64_t> free_places_;  // [sm] mask of free block places
-  std::vector<Duty> duties_;                // by SM
-  std::uint64_t gated_cycles_ = 0;          // of SMs that have power again
+  bool takes_turns_ = false;                   // each SM among the kernels of that order
+  std::vector<arch::KernelSlot> last_kernel_;  // by SM: of the last block that it took
+  std::uint64_t all_places_;                   // of an SM
+  std::vector<std::uint64_t> free_places_;     // [sm] mask of free block places
+  std::vector<Duty> duties_;                   // by SM
+  std::uint64_t gated_cycles_ = 0;             // of SMs that have power again
   /// [residency] A block that begins has its place's number. With those that wait there may be more than
   /// places.
   std::vector<Block> blocks_;

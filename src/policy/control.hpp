@@ -102,6 +102,9 @@ class Control : public Probes {
   /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
   /// gets no block. Starts empty.
   virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
+  /// An SM takes its next block from the first such kernel in this order behind the one that it took the last
+  /// from, not from the first of all. Off at first.
+  virtual void set_dispatch_turns(bool /*on*/) {}
   /// All SMs serve at first.
   virtual void set_duty(SmId /*sm*/, SmDuty) {}
   /// The caller's alarm() is called at the first moment between windows that is not before `cycle`; a later
@@ -150,6 +153,7 @@ class ForwardingControl : public Control {
   void set_dispatch_order(const std::vector<KernelSlot>& order) override {
     inside_.set_dispatch_order(order);
   }
+  void set_dispatch_turns(bool on) override { inside_.set_dispatch_turns(on); }
   void set_duty(SmId sm, SmDuty duty) override { inside_.set_duty(sm, duty); }
   void set_alarm(Cycle cycle) override { inside_.set_alarm(cycle); }
 

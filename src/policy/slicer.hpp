@@ -45,8 +45,4 @@ class Slicer {
 /// more kernels than SMs the last ones get none.
 void divide_sms(Control& control, const std::vector<RunningKernel>& kernels);
 
-/// Application and kernel: under this name curves are remembered.
-using CurveKey = std::pair<AppId, std::string>;
-[[nodiscard]] inline CurveKey curve_key(const RunningKernel& kernel) { return {kernel.app, kernel.name}; }
-
 }  // namespace gpumux::policy

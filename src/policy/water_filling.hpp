@@ -5,12 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "policy/scalability_curve.hpp"
 #include "policy/sm_share.hpp"
 
 namespace gpumux::policy {
-
-/// Performance with 1, 2, 3... resident blocks per SM, in any unit; at least one point, none negative.
-using ScalabilityCurve = std::vector<double>;
 
 struct SweetSpot {
   std::vector<std::uint32_t> blocks;        // per SM, by kernel

@@ -1,5 +1,6 @@
 // Warped-Slicer, static: the sweet spot on scalability curves that each application's kernels show alone.
 // Source: dai18 section 2.5.
+#include "policy/profiled_curves.hpp"
 #include "policy/slicer.hpp"
 
 namespace gpumux::policy {
@@ -16,19 +17,14 @@ class StaticSlicer final : public Policy {
     return falls_back_ ? "may give SMs to kernels (fallback=)" : "";
   }
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
-  void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
+  void use_profiles(const std::vector<AppProfile>& profiles) override { curves_.use(profiles); }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
 
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     slicer_.report(control, report);
-    for (const auto& [key, curve] : used_) {
-      Report::Curve& told =
-          report.curves.emplace_back(Report::Curve{"ipc_per_sm", key.first, key.second, {}});
-      for (std::size_t t = 0; t < curve.size(); ++t)
-        told.points.emplace_back(static_cast<double>(t + 1), curve[t]);
-    }
+    curves_.report(report);
     return report;
   }
 
@@ -41,22 +37,14 @@ class StaticSlicer final : public Policy {
       return;
     }
     std::vector<ScalabilityCurve> curves;
-    for (const RunningKernel& kernel : kernels) {
-      const auto [curve, is_new] = used_.try_emplace(curve_key(kernel));
-      if (is_new) {
-        for (const ProfilePoint& point : profiles_.at(kernel.app).of(kernel.name).points)
-          curve->second.push_back(point.thread_ipc);
-      }
-      curves.push_back(curve->second);
-    }
+    for (const RunningKernel& kernel : kernels) curves.push_back(curves_.of(kernel));
     slicer_.divide(control, kernels, curves);
   }
 
   ProfileRequest request_;
   bool falls_back_;
   Slicer slicer_;
-  std::vector<AppProfile> profiles_;
-  std::map<CurveKey, ScalabilityCurve> used_;
+  ProfiledCurves curves_;
 };
 
 std::unique_ptr<Policy> create_ws_static(const Settings& settings) {

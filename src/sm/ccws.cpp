@@ -8,7 +8,7 @@ void Sm::State::begin_locality() {
   locality = std::make_unique<LostLocality>(config.ccws, IssueStage::warp_slots(config.sm),
                                             config.sm.schedulers, l1.sets() * l1.max_ways());
   lsu.keep_locality(locality.get());
-  stage.hold_loads(&locality->held());
+  stage.hold_loads(&locality->held(), config.ccws.holds == arch::CcwsHolds::All);
 }
 
 void Sm::State::choose_loads(Cycle now) {

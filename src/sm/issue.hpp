@@ -197,7 +197,7 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
       return;
     if constexpr (kBeside == Beside::Control) {
       const bool far = (inst.flags & isa::kLoad) != 0 && (inst.flags & (isa::kShared | isa::kConstant)) == 0;
-      if (held_loads_ != nullptr && far && ((*held_loads_)[index] >> local & 1U) != 0) return;
+      if (held_loads_ != nullptr && (far || holds_all_) && ((*held_loads_)[index] >> local & 1U) != 0) return;
     }
     if (warp.fetch_ready > now || !scoreboard_.passed(scoreboard_.hazard(slot, inst), now)) return;
     if (free_at(scheduler, units_.free_at(index), scheduler.collector.free_at(), inst.unit) > now) return;

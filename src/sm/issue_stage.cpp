@@ -41,7 +41,9 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
       wheel_(config.sm.schedulers),
       units_(config),
       result_bus_(config.sm.result_buses, longest(config)),
-      memory_(memory) {
+      memory_(memory),
+      limits_schedulers_(config.sm.warp_limit_per == arch::WarpLimitPer::Scheduler),
+      phase_distance_most_(config.sm.phase_distance_most) {
   // What the keys' ranges allow (arch/config_file_fields.cpp).
   GPUMUX_CHECK(count_ <= kMaxSchedulers && table.warps().size() <= std::size_t{64} * count_);
   const std::uint32_t banks = config.sm.register_banks / count_;
@@ -132,10 +134,12 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
   for (std::uint32_t s = 0; s < count_; ++s) look_again(s, now);
 }
 
-/// Of kernels (bits) with a limit of warps together, those beyond it are held. Who waits at a barrier does
-/// not count, for it may wait for one of these; nor does who is held by something else.
+/// Of kernels (bits) with a limit of warps together, on the SM or on each scheduler, those beyond it are
+/// held. Who waits at a barrier does not count, for it may wait for one of these; nor does who is held by
+/// something else.
 void IssueStage::admit_oldest(std::uint32_t kernels, std::uint32_t limit) {
-  std::uint32_t left = limit;
+  std::array<std::uint32_t, kMaxSchedulers> left_of;
+  left_of.fill(limit);
   for (const std::uint8_t index : table_.order()) {
     const Block& block = table_.block(index);
     if ((kernels >> block.kernel & 1U) == 0) continue;
@@ -143,6 +147,7 @@ void IssueStage::admit_oldest(std::uint32_t kernels, std::uint32_t limit) {
       const Warp& warp = table_.warp(slot);
       WarpMask& allowed = schedulers_[warp.scheduler].allowed;
       if (!warp.alive || warp.sync == Sync::Barrier || (allowed >> warp.local & 1U) == 0) continue;
+      std::uint32_t& left = left_of[limits_schedulers_ ? warp.scheduler : 0];
       if (left > 0) {
         --left;
       } else {

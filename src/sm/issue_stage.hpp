@@ -70,7 +70,11 @@ class IssueStage {
   void keep_ledger(SmLedger* ledger) { ledger_ = ledger; }
   /// Warps that may issue no loads, by scheduler. Only schedule() with Beside::Control looks at
   /// them.
-  void hold_loads(const LostLocality::Masks* held) { held_loads_ = held; }
+  /// `all`: not from loads alone.
+  void hold_loads(const LostLocality::Masks* held, bool all) {
+    held_loads_ = held;
+    holds_all_ = all;
+  }
   /// A block has come: its warps wait for their first fetch. `open`: they may issue as far as the gate is
   /// concerned.
   void launched(const Block& block, bool open, Cycle start);
@@ -175,10 +179,10 @@ class IssueStage {
     for (std::uint32_t s = 0; s < count_; ++s)
       if (schedulers_[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] != 0) look_again(s, now);
   }
-  /// An application is below the memory scheme's limit again.
+  /// An application is below the memory scheme's limit again, or other warps may issue loads.
   void below_limit(Cycle now) {
     for (std::uint32_t s = 0; s < count_; ++s)
-      if (memory_.ready(s).any != 0) look_again(s, now);
+      if (holds_all_ || memory_.ready(s).any != 0) look_again(s, now);
   }
 
   // --- probes -----------------------------------------------------------------------------------------
@@ -281,7 +285,7 @@ class IssueStage {
   /// Of a scheduler's warp, from its next instruction; of one whose records have not come: the most there is.
   [[nodiscard]] std::uint32_t phase_distance(std::uint32_t scheduler, std::uint32_t local) const {
     const Warp& warp = table_.warp(slot_of(scheduler, local));
-    return warp.starved ? isa::kMostPhaseDistance : phase_distances_[warp.kernel][warp.next->pc];
+    return warp.starved ? phase_distance_most_ : phase_distances_[warp.kernel][warp.next->pc];
   }
   template <typename Order, typename Pipes>
   [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
@@ -292,7 +296,8 @@ class IssueStage {
     if (!looks_at_memory()) return 0;
     look_at_memory(scheduler, index);
     const WarpMask limited = memory_concerned_ ? memory_.limited(index) : 0;
-    return held_loads_ == nullptr ? limited : limited | (memory_.ready(index).loads & (*held_loads_)[index]);
+    if (held_loads_ == nullptr) return limited;
+    return limited | ((holds_all_ ? ~WarpMask{0} : memory_.ready(index).loads) & (*held_loads_)[index]);
   }
   template <Beside kBeside>
   [[nodiscard]] bool keeps_ledger() const {
@@ -341,8 +346,11 @@ class IssueStage {
   bool scheme_on_ = false;
   SmLedger* ledger_ = nullptr;
   const LostLocality::Masks* held_loads_ = nullptr;
-  WarpMask ready_now_ = 0;           // of the last candidates()
-  Cycle memory_contended_ = kNever;  // several applications had memory instructions to offer in this cycle
+  bool holds_all_ = false;             // these wait with everything, not with loads alone
+  bool limits_schedulers_;             // a limit of warps is each scheduler's
+  std::uint32_t phase_distance_most_;  // of a warp whose records have not come
+  WarpMask ready_now_ = 0;             // of the last candidates()
+  Cycle memory_contended_ = kNever;    // several applications had memory instructions to offer in this cycle
 };
 
 inline void IssueStage::prefetch() const {

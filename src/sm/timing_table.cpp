@@ -21,7 +21,14 @@ std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
   cycles.reserve(table.size());
   for (const isa::StaticInst& inst : table) {
     const std::uint32_t latency = config.latency[static_cast<std::size_t>(inst.latency_class)].latency;
-    cycles.push_back(isa::is_arithmetic(inst.unit) ? std::max(latency, 1U) : config.sm.issue_interval);
+    const bool loads = (inst.flags & isa::kLoad) != 0 && (inst.flags & (isa::kShared | isa::kConstant)) == 0;
+    if (isa::is_arithmetic(inst.unit)) {
+      cycles.push_back(std::max(latency, 1U));
+    } else if (loads && config.sm.phase_loads == arch::PhaseLoads::Latency) {
+      cycles.push_back(config.l1.latency);
+    } else {
+      cycles.push_back(config.sm.issue_interval);
+    }
   }
   return cycles;
 }
@@ -96,7 +103,8 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
   }
   const std::vector<isa::StaticInst> code(table, table + size);
   const std::vector<std::uint32_t> cycles = phase_cycles(config, code);
-  phase_distances_ = isa::phase_distances(isa::find_phases(code, cycles), cycles);
+  phase_distances_ = isa::phase_distances(isa::find_phases(code, cycles), cycles,
+                                          {config.sm.phase_distance_most, config.sm.phase_distance_unit});
 }
 
 }  // namespace gpumux::sm

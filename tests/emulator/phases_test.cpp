@@ -42,6 +42,17 @@ TEST(Phases, VectorAddHasTwo) {
   EXPECT_EQ(of.distances, (std::vector<std::uint16_t>{16, 12, 8, 6, 2, 12, 8, 4, 2}));
 }
 
+TEST(Phases, AnAnnotationRoundsDistancesAndHoldsThemUpToItsMost) {
+  const std::vector<Phase> phases = {{0, 4, 16}};
+  const std::vector<std::uint32_t> cycles = {4, 5, 4, 3};
+  const auto distances = [&](std::uint32_t most, std::uint32_t unit) {
+    return isa::phase_distances(phases, cycles, {most, unit});
+  };
+  EXPECT_EQ(distances(512, 1), (std::vector<std::uint16_t>{16, 12, 7, 3}));
+  EXPECT_EQ(distances(512, 2), (std::vector<std::uint16_t>{16, 12, 8, 4}));
+  EXPECT_EQ(distances(10, 1), (std::vector<std::uint16_t>{10, 10, 7, 3}));
+}
+
 // One load's address is the result of another: each begins a phase.
 TEST(Phases, AChaseHasOneForEachLoad) {
   KernelBuilder k;

@@ -76,6 +76,7 @@ std::string short_run(const policy::PolicyInfo& info) {
                                    [&](const auto& setting) { return setting.first == key; });
     if (known) text += fmt::format("{}{}={}", text == info.name ? ':' : ',', key, value);
   };
+  if (info.name == "interleaved") add("split", "optimum");
   add("profile_cycles", "2000");
   add("warmup", "1000");
   add("window", "500");
@@ -87,6 +88,7 @@ std::vector<std::string> mechanisms() {
   std::vector<std::string> all;
   for (const policy::PolicyInfo& info : policy::policies())
     if (is_ours(info.file)) all.push_back(short_run(info));
+  all.push_back("interleaved");
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
     if (is_ours(info.file))
       all.push_back("even,blocks=" + info.name + (info.example.empty() ? "" : ":" + info.example));

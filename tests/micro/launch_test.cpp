@@ -100,6 +100,20 @@ TEST_P(Launch, AsManyKernelsRunAtATimeAsTheMachineTakes) {
   }
 }
 
+TEST_P(Launch, FailsWhenAsManyRunWhereTheMachineSaysSo) {
+  config_.runtime.kernel_launch_latency = 0;
+  config_.runtime.launch_when_full = arch::WhenFull::Fail;
+  config_.runtime.max_concurrent_kernels = 3;
+  EXPECT_EQ(run_launches(config_, 3, 1, true).cycles, window());
+  try {
+    (void)run_launches(config_, 4, 1, true);
+    ADD_FAILURE() << "the fourth was taken";
+  } catch (const SimulationFault& fault) {
+    EXPECT_NE(std::string(fault.what()).find("3 kernels run, and the GPU takes no more"), std::string::npos)
+        << fault.what();
+  }
+}
+
 GPUMUX_ON_EVERY_PRESET(Launch);
 
 }  // namespace

@@ -89,7 +89,12 @@ TEST(BlockScheduler, ArgumentsOfThrottlesAreChecked) {
   EXPECT_NE(error_of("blocks=dyncta:4").find("'4' must be key=value"), std::string::npos);
   EXPECT_EQ(error_of("blocks=lcs:round=down"), "none");
   EXPECT_NE(error_of("blocks=lcs:round=off").find("round 'off'"), std::string::npos);
-  EXPECT_EQ(error_of("blocks=perf-sat:3"), "error: blocks=perf-sat:3: perf-sat takes no argument");
+  EXPECT_NE(error_of("blocks=perf-sat:3").find("'3' must be key=value"), std::string::npos);
+  EXPECT_EQ(error_of("blocks=perf-sat:look=10/changes=0"), "none");
+  EXPECT_NE(error_of("blocks=perf-sat:look=0").find("look=0 must be a whole number from 1"),
+            std::string::npos);
+  EXPECT_NE(error_of("blocks=lcs:formula=both").find("formula 'both'"), std::string::npos);
+  EXPECT_NE(error_of("blocks=dyncta:start=full").find("start 'full'"), std::string::npos);
 }
 
 // --- Perf-Sat: transitions as section 4.3.2.2 of awatramani17 tells them ---------------------------------
@@ -153,6 +158,14 @@ TEST(PerfSat, WhoTogglesAroundTheMiddleGetsOneMore) {
                    {100, 5, State::WeakIncrease},
                    {100, 4, State::WeakDecrease},
                    {100, 5, State::Found}});
+}
+
+TEST(PerfSat, HowOftenItTogglesIsASetting) {
+  Search search(15, 0);
+  search.sample(100);
+  search.sample(100);
+  EXPECT_TRUE(search.found());
+  EXPECT_EQ(search.blocks(), 9U);
 }
 
 TEST(PerfSat, DoubtsAtTheEndAreLimited) {
@@ -231,9 +244,10 @@ TEST(BlockScheduler, LimitsHoldInTheMachine) {
 // A stream is worse with more blocks, arithmetic is not; each throttle ends within what fits, the same for
 // any number of threads.
 TEST(BlockScheduler, ThrottlesFindANumberOfBlocks) {
-  for (const char* text : {"leftover,blocks=perf-sat", "leftover,blocks=dyncta:window=500",
-                           "leftover,blocks=lcs", "leftover,blocks=lcs:round=down", "even,blocks=perf-sat",
-                           "even,blocks=dyncta", "spatial,blocks=lcs"}) {
+  for (const char* text :
+       {"leftover,blocks=perf-sat", "leftover,blocks=dyncta:window=500", "leftover,blocks=lcs",
+        "leftover,blocks=lcs:round=down", "leftover,blocks=perf-sat:look=1000/changes=0",
+        "even,blocks=perf-sat", "even,blocks=dyncta", "spatial,blocks=lcs"}) {
     const std::string policy = text;
     const std::string& name = policy;
     const auto [result, census] = run(policy);
@@ -272,6 +286,46 @@ TEST(BlockScheduler, ThrottlesFollowThePolicysLimit) {
     const std::vector<KernelSlot> one = {kernel};
     const arch::SmProbes& sm = static_cast<const policy::Control&>(control).sm(0);
     EXPECT_EQ(blocks->choose(0, sm, one), std::optional<KernelSlot>(kernel)) << name;
+  }
+}
+
+/// How many blocks of its only kernel an SM may hold under the block scheduler, of eight that fit.
+std::uint32_t allowed(policy::BlockScheduler& blocks, policy::FakeControl& control, KernelSlot kernel) {
+  const std::vector<KernelSlot> one = {kernel};
+  for (std::uint32_t held = 0; held < 8; ++held) {
+    control.resident[{0, kernel}] = held;
+    if (!blocks.choose(0, static_cast<const policy::Control&>(control).sm(0), one)) return held;
+  }
+  return 8;
+}
+
+// The example of card D4: eight fit, and the SM has done the work of three when the first ends.
+TEST(BlockScheduler, LcsHasBothFormulasOfTheThesis) {
+  for (const auto& [name, expected] : std::map<std::string, std::uint32_t>{
+           {"lcs", 3}, {"lcs:formula=inverse", 2}, {"lcs:formula=inverse/round=up", 3}}) {
+    policy::FakeControl control(1);
+    const auto policy = policy::create(policy::parse_choice("leftover"));
+    const auto blocks = policy::create_block_scheduler(name);
+    const KernelSlot kernel = control.arrive(*policy, {128, 16, 0}, 1000);
+    ASSERT_EQ(control.kernel(kernel).max_blocks_per_sm, 8U);
+    blocks->kernel_arrived(control, control.kernel(kernel));
+    EXPECT_EQ(allowed(*blocks, control, kernel), 8U);
+    control.kernel(kernel).done_instructions = 100;
+    control.kernel_counters.warp_instructions = 300;
+    blocks->block_ended(control, control.kernel(kernel), 0);
+    EXPECT_EQ(allowed(*blocks, control, kernel), expected) << name;
+  }
+}
+
+TEST(BlockScheduler, DynctaBeginsWithHalfOrAll) {
+  for (const auto& [name, expected] :
+       std::map<std::string, std::uint32_t>{{"dyncta", 4}, {"dyncta:start=all", 8}}) {
+    policy::FakeControl control(1);
+    const auto policy = policy::create(policy::parse_choice("leftover"));
+    const auto blocks = policy::create_block_scheduler(name);
+    const KernelSlot kernel = control.arrive(*policy, {128, 16, 0}, 1000);
+    blocks->kernel_arrived(control, control.kernel(kernel));
+    EXPECT_EQ(allowed(*blocks, control, kernel), expected) << name;
   }
 }
 

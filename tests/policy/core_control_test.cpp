@@ -102,6 +102,7 @@ TEST(CoreControl, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(error_of("cores=onac:threshold=51"),
             "error: cores=onac: threshold=51 must be a number from 0 to 50");
   EXPECT_NE(error_of("cores=onac:wave=2").find("did you mean 'waves'?"), std::string::npos);
+  EXPECT_NE(error_of("cores=onac:period=two").find("value of period 'two'"), std::string::npos);
   EXPECT_NE(error_of("cores=seq-det:against=none").find("value of against 'none'"), std::string::npos);
   EXPECT_NE(error_of("cores=first").find("a number of SMs from 1 to 1024 must follow"), std::string::npos);
   const arch::MachineConfig machine = arch::load_machine("dai18-maxwell", {"sms=4"});
@@ -176,6 +177,11 @@ TEST(CoreControl, TheFirstAloneServe) {
   const Cycle launch = spec.machine.runtime.kernel_launch_latency;
   EXPECT_NEAR(static_cast<double>(result.powered_sm_cycles),
               static_cast<double>(3 * result.cycles + 5 * launch), 5 * 64.0);
+  spec.machine.energy.gated_sm_watts = 0.5;
+  EXPECT_NEAR(experiment::simulate(spec).energy->static_sms - result.energy->static_sms,
+              0.5 * static_cast<double>(8 * result.cycles - result.powered_sm_cycles) /
+                  (spec.machine.clocks.core * 1e6),
+              1e-12);
   const experiment::RunResult all = experiment::simulate(spec_of("leftover", {"stream:blocks=200"}));
   EXPECT_EQ(all.powered_sm_cycles, 8 * all.cycles);
   EXPECT_GT(all.energy->static_sms / static_cast<double>(all.cycles),
@@ -240,8 +246,35 @@ TEST(CoreControl, PowerIsOffFromTheEndOfTheLastBlockOn) {
   EXPECT_EQ(result.powered_sm_cycles, 8 * result.cycles - gated);
 }
 
+TEST(CoreControl, PowerTakesItsTimeToComeBack) {
+  // Their first block after kOn, by SM.
+  const auto first_blocks = [](std::uint32_t latency) {
+    experiment::RunSpec spec = spec_of("cores=switching", {"stream:blocks=2000"}, 40'000);
+    spec.machine.sm.power_up_latency = latency;
+    const auto places = std::make_shared<Places>();
+    spec.observers = {places};
+    (void)experiment::simulate(spec);
+    std::vector<Cycle> ends;
+    for (SmId sm = 1; sm < 8; ++sm)
+      for (const Cycle end : places->ends[sm])
+        if (end > kOn) {
+          ends.push_back(end);
+          break;
+        }
+    return ends;
+  };
+  const std::vector<Cycle> at_once = first_blocks(0);
+  const std::vector<Cycle> late = first_blocks(10'000);
+  ASSERT_EQ(at_once.size(), 7U);
+  ASSERT_EQ(late.size(), 7U);
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_GT(late[i], kOn + 10'000);
+    EXPECT_NEAR(static_cast<double>(late[i] - at_once[i]), 10'000, 500);
+  }
+}
+
 TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
-  for (const char* name : {"onac", "seq-det"}) {
+  for (const char* name : {"onac", "seq-det", "onac:period=each"}) {
     const std::string cores = std::string("leftover,cores=") + name;
     experiment::RunSpec stream = spec_of(cores, {"stream:words=8,blocks=2000"});
     stream.machine = arch::load_machine("awatramani17-onac32", {"sms=8", "l2.partitions=3"});

@@ -67,6 +67,7 @@ class FakeControl final : public Control {
 
   arch::MachineConfig config_;
   std::vector<KernelSlot> order;
+  bool turns = false;
 
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return time; }
@@ -81,6 +82,7 @@ class FakeControl final : public Control {
     return counters;
   }
   void set_dispatch_order(const std::vector<KernelSlot>& new_order) override { order = new_order; }
+  void set_dispatch_turns(bool on) override { turns = on; }
   void set_alarm(Cycle cycle) override { alarm_at = cycle; }
 
   Cycle time = 0;

@@ -35,7 +35,8 @@ const std::vector<std::string> kPair = {"add", "stream"};
 const std::vector<std::string> kTrio = {"add", "stream", "kmeans:points=4096,features=2,clusters=2"};
 /// Short profiles, so that runs are short too.
 const std::vector<std::string> kPolicies = {"smk-p", "smk-pw:profile_cycles=3000",
-                                            "ws-static:profile_cycles=2000", "ws:warmup=1000,window=500"};
+                                            "ws-static:profile_cycles=2000", "ws:warmup=1000,window=500",
+                                            "interleaved"};
 
 /// Remembers the limits that pass through it.
 class WatchedControl final : public policy::ForwardingControl {

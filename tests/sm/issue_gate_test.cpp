@@ -15,16 +15,18 @@ IssueBudget sets_of(std::uint32_t instructions) {
 /// Four schedulers, kernels 0 and 1 (and 2) with blocks of eight warps of independent instructions.
 struct GateBench {
   explicit GateBench(std::uint32_t instructions = 400, const std::string& scheduler = "lrr",
-                     std::uint32_t warp_limit = 0)
-      : bench(machine(scheduler, warp_limit)) {
+                     std::uint32_t warp_limit = 0, arch::WarpLimitPer per = arch::WarpLimitPer::Sm)
+      : bench(machine(scheduler, warp_limit, per)) {
     for (std::uint16_t i = 0; i < 40; ++i) program.add(alu(i));
     for (std::uint32_t i = 0; i < instructions; ++i) code.run(i % 40);
   }
-  static arch::MachineConfig machine(const std::string& scheduler, std::uint32_t warp_limit) {
+  static arch::MachineConfig machine(const std::string& scheduler, std::uint32_t warp_limit,
+                                     arch::WarpLimitPer per) {
     arch::MachineConfig config = plain_machine();
     config.sm.schedulers = 4;
     config.sm.warp_scheduler = arch::warp_scheduler_named(scheduler);
     config.sm.warp_limit = warp_limit;
+    config.sm.warp_limit_per = per;
     return config;
   }
   void add(KernelSlot slot, std::uint32_t quota, std::uint32_t warps = 8) {
@@ -105,6 +107,21 @@ TEST(IssueGate, KernelsThatCannotIssueAreNotWaitedFor) {
   q.bench.sm.allow_issue(1, false);
   q.run(50);
   EXPECT_GT(q.issued(0), before + 100) << "a kernel that may not issue";
+}
+
+// Eight warps on four schedulers: one of the SM, or of each scheduler.
+TEST(IssueGate, ALimitOfWarpsIsTheSmsOrEachSchedulers) {
+  const auto issued = [](std::uint32_t limit, arch::WarpLimitPer per) {
+    GateBench q(400, "gto", limit, per);
+    q.bench.bind(q.program, {256, 16, 0}, 0, 0);
+    q.launch(0);
+    q.run(100);
+    return q.issued(0);
+  };
+  const std::uint64_t one = issued(1, arch::WarpLimitPer::Sm);
+  EXPECT_GT(one, 50U);
+  EXPECT_EQ(issued(1, arch::WarpLimitPer::Scheduler), 4 * one);
+  EXPECT_EQ(issued(4, arch::WarpLimitPer::Sm), 4 * one) << "the oldest four are of four schedulers";
 }
 
 TEST(IssueGate, TheEndOfABlockReleasesTheOthers) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <string>
 
-#include "../../docs/examples/oldest.hpp"
 
 namespace gpumux::sm {
 namespace {

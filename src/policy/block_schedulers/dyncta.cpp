@@ -15,6 +15,7 @@ struct DynctaSettings {
   std::uint64_t idle = 16;
   std::uint64_t low = 128;
   std::uint64_t high = 384;
+  bool starts_full = false;  // with what fits, not with half of it
 };
 
 class Dyncta final : public Throttle {
@@ -50,7 +51,7 @@ class Dyncta final : public Throttle {
 
  private:
   [[nodiscard]] std::uint32_t first_blocks(std::uint32_t most) const override {
-    return std::max(most / 2, 1U);
+    return settings_.starts_full ? most : std::max(most / 2, 1U);
   }
 
   DynctaSettings settings_;
@@ -64,6 +65,7 @@ std::unique_ptr<BlockScheduler> create_dyncta(const std::string& argument) {
   settings.idle = read.whole("idle", settings.idle, 0, 1'000'000);
   settings.low = read.whole("low", settings.low, 0, 1'000'000);
   settings.high = read.whole("high", settings.high, 0, 1'000'000);
+  settings.starts_full = read.choice("start", "half", {"half", "all"}) == "all";
   read.done();
   if (settings.low > settings.high)
     throw UserError(
@@ -75,7 +77,7 @@ const bool registered = register_block_scheduler(
     {"dyncta", "more blocks while an SM is idle, fewer while it waits for memory (DYNCTA)",
      "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an SM "
      "gets one block more, and ones in which it waits for memory below which it gets one more, above which "
-     "one fewer",
+     "one fewer; start=half or start=all: of what fits, what it begins with",
      create_dyncta, "window=500"});
 
 }  // namespace

@@ -11,7 +11,10 @@ namespace {
 
 class Lcs final : public Throttle {
  public:
-  explicit Lcs(bool rounds_up) : rounds_up_(rounds_up) {}
+  /// Of the two formulas that awatramani17 prints: work of all over work of one (section 4.4.5.1), or what
+  /// fits times work of one over work of all (section 4.3.4.2).
+  enum class Formula : std::uint8_t { Ratio, Inverse };
+  Lcs(Formula formula, bool rounds_up) : formula_(formula), rounds_up_(rounds_up) {}
   [[nodiscard]] Needs needs(const View&) const override { return {.block_ends = !undecided_.empty()}; }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     Throttle::kernel_arrived(control, kernel);
@@ -30,7 +33,10 @@ class Lcs final : public Throttle {
     if (of_block == 0 || undecided_.erase({sm, kernel.slot}) == 0) return;
     const std::uint64_t of_all =
         static_cast<const Control&>(control).sm(sm).counters(kernel.slot).warp_instructions;
-    const std::uint64_t blocks = (of_all + (rounds_up_ ? of_block - 1 : 0)) / of_block;
+    const bool ratio = formula_ == Formula::Ratio;
+    const std::uint64_t over = ratio ? of_all : kernel.max_blocks_per_sm * of_block;
+    const std::uint64_t under = std::max<std::uint64_t>(ratio ? of_block : of_all, 1);
+    const std::uint64_t blocks = (over + (rounds_up_ ? under - 1 : 0)) / under;
     Share& of = share(sm, kernel.slot);
     of.blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, kernel.max_blocks_per_sm));
     if (undecided_.empty()) control.set_alarm(control.now() + 1);  // needs() has changed
@@ -39,20 +45,26 @@ class Lcs final : public Throttle {
  private:
   [[nodiscard]] std::uint32_t first_blocks(std::uint32_t most) const override { return most; }
 
+  Formula formula_;
   bool rounds_up_;
   std::set<std::pair<SmId, KernelSlot>> undecided_;
 };
 
 std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
   LevelArguments read("blocks", "lcs", argument);
-  const bool up = read.choice("round", "up", {"up", "down"}) == "up";
+  const bool inverse = read.choice("formula", "ratio", {"ratio", "inverse"}) == "inverse";
+  const bool up = read.choice("round", inverse ? "down" : "up", {"up", "down"}) == "up";
   read.done();
-  return std::make_unique<Lcs>(up);
+  return std::make_unique<Lcs>(inverse ? Lcs::Formula::Inverse : Lcs::Formula::Ratio, up);
 }
 
 const bool registered = register_block_scheduler(
     {"lcs", "as many blocks as an SM has done the work of when its first one ends (lazy block scheduling)",
-     "round=up or round=down [up]", create_lcs, "round=down"});
+     "round=up or round=down [up; of formula=inverse down]; formula=ratio: work of all over work of the one, "
+     "or "
+     "formula=inverse: what fits times work of the one over work of all, which awatramani17 prints once "
+     "[ratio]",
+     create_lcs, "round=down"});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -2,15 +2,19 @@
 // section 4.3.2.
 #include "policy/block_schedulers/saturation.hpp"
 #include "policy/block_schedulers/throttle.hpp"
+#include "policy/level_arguments.hpp"
 
 namespace gpumux::policy {
 namespace {
 
-/// While an SM has not as many blocks as it is to be sampled with, it is looked at so often.
-constexpr Cycle kLookAgain = 100;
+struct PerfSatSettings {
+  Cycle look = 100;           // while an SM has not as many blocks as it is to be sampled with, so often
+  std::uint32_t changes = 3;  // of direction, at most
+};
 
 class PerfSat final : public Throttle {
  public:
+  explicit PerfSat(PerfSatSettings settings) : settings_(settings) {}
   [[nodiscard]] Needs needs(const View&) const override {
     return {.block_ends = searches_under_way(), .dispatch_ends = searches_under_way()};
   }
@@ -18,7 +22,7 @@ class PerfSat final : public Throttle {
     Throttle::kernel_arrived(control, kernel);
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
       const auto id = static_cast<SmId>(sm);
-      searches_.insert_or_assign({id, kernel.slot}, Search(share(id, kernel.slot).most));
+      searches_.insert_or_assign({id, kernel.slot}, Search(share(id, kernel.slot).most, settings_.changes));
     }
     look_at_limits(control);
   }
@@ -71,7 +75,7 @@ class PerfSat final : public Throttle {
 
  private:
   struct Search {
-    explicit Search(std::uint32_t most) : of(most) {}
+    Search(std::uint32_t most, std::uint32_t changes) : of(most, changes) {}
     SaturationSearch of;
     bool ended = false;   // the grid has no block left: nothing can be sampled any more
     Cycle one_block = 0;  // cycles of the first block that ended here
@@ -99,7 +103,7 @@ class PerfSat final : public Throttle {
         const std::uint32_t room = room_for(control, id, kernel);
         Share& of = share(id, kernel.slot);
         if (at == searches_.end() || at->second.ended || of.most == room) continue;
-        Search search(room);
+        Search search(room, settings_.changes);
         search.one_block = at->second.one_block;
         search.period = search.one_block * room;
         of.most = room;
@@ -125,16 +129,28 @@ class PerfSat final : public Throttle {
     Cycle next = kNever;
     for (const auto& [at, search] : searches_)
       if (!search.over() && search.period != 0)
-        next = std::min(next, search.end == kNever ? control.now() + kLookAgain : search.end);
+        next = std::min(next, search.end == kNever ? control.now() + settings_.look : search.end);
     control.set_alarm(next);
   }
 
+  PerfSatSettings settings_;
   std::map<std::pair<SmId, KernelSlot>, Search> searches_;
 };
 
+std::unique_ptr<BlockScheduler> create_perf_sat(const std::string& argument) {
+  LevelArguments read("blocks", "perf-sat", argument);
+  PerfSatSettings settings;
+  settings.look = read.whole("look", settings.look, 1, 1'000'000);
+  settings.changes = static_cast<std::uint32_t>(read.whole("changes", settings.changes, 0, 1000));
+  read.done();
+  return std::make_unique<PerfSat>(settings);
+}
+
 const bool registered = register_block_scheduler(
-    {"perf-sat", "each SM looks for the number of blocks at which it stalls least (awatramani17)", "",
-     [](const std::string&) -> std::unique_ptr<BlockScheduler> { return std::make_unique<PerfSat>(); }});
+    {"perf-sat", "each SM looks for the number of blocks at which it stalls least (awatramani17)",
+     "look=100/changes=3: core cycles between two looks whether an SM holds as many blocks as are to be "
+     "sampled; changes of direction after which the search ends in the middle",
+     create_perf_sat, "look=100"});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -2,7 +2,8 @@
 
 namespace gpumux::policy {
 
-SaturationSearch::SaturationSearch(std::uint32_t most) : most_(most), half_((most + 1) / 2), blocks_(half_) {
+SaturationSearch::SaturationSearch(std::uint32_t most, std::uint32_t toggles)
+    : most_(most), most_toggles_(toggles), half_((most + 1) / 2), blocks_(half_) {
   if (most_ == 1) find(1);
 }
 
@@ -60,7 +61,7 @@ void SaturationSearch::seek_direction(std::uint64_t stalls) {
     history_ = false;
     return;
   }
-  if (++toggles_ > kMostToggles) return find(half_ + 1);
+  if (++toggles_ > most_toggles_) return find(half_ + 1);
   before_ = stalls;
   const bool down = state_ == State::WeakIncrease;
   blocks_ = down ? half_ : half_ + 1;
@@ -70,7 +71,7 @@ void SaturationSearch::seek_direction(std::uint64_t stalls) {
 /// One count beyond what may be the optimum, sampled again.
 void SaturationSearch::doubt(State strong, std::uint64_t stalls) {
   const std::uint32_t optimum = strong == State::StrongIncrease ? blocks_ - 1 : blocks_ + 1;
-  if (stalls > before_ || ++toggles_ > kMostToggles) return find(optimum);
+  if (stalls > before_ || ++toggles_ > most_toggles_) return find(optimum);
   go_on(strong, stalls);
 }
 

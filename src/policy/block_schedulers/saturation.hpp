@@ -19,8 +19,9 @@ class SaturationSearch {
     Found
   };
 
-  /// Begins with half of `most` (1 or more), rounded up.
-  explicit SaturationSearch(std::uint32_t most);
+  static constexpr std::uint32_t kMostToggles = 3;
+  /// Begins with half of `most` (1 or more), rounded up; changes its direction `toggles` times at most.
+  explicit SaturationSearch(std::uint32_t most, std::uint32_t toggles = kMostToggles);
   void sample(std::uint64_t stalls);
   /// With which to run: the optimum once it is found.
   [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
@@ -29,13 +30,13 @@ class SaturationSearch {
   [[nodiscard]] std::uint32_t samples() const { return samples_; }
 
  private:
-  static constexpr std::uint32_t kMostToggles = 3;
   void find(std::uint32_t blocks);
   void go_on(State strong, std::uint64_t stalls);
   void seek_direction(std::uint64_t stalls);
   void doubt(State strong, std::uint64_t stalls);
 
   std::uint32_t most_;
+  std::uint32_t most_toggles_;
   std::uint32_t half_;
   std::uint32_t blocks_;
   State state_ = State::First;

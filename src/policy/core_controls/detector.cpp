@@ -12,6 +12,7 @@ CoreSampling CoreSampling::read(LevelArguments& arguments) {
   CoreSampling sampling;
   sampling.waves = whole("waves", sampling.waves, 1, 1000);
   sampling.warmup = whole("warmup", sampling.warmup, 0, 100);
+  sampling.each = arguments.choice("period", "one", {"one", "each"}) == "each";
   return sampling;
 }
 
@@ -53,33 +54,57 @@ void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) 
   Holder& holder = holders_[sm];
   if (std::exchange(holder.last, control.now()) != control.now()) holder.together = 0;
   holder.blocks = std::max(holder.blocks, resident(control, sm) + ++holder.together);
+  const std::optional<double> ipc = how_.each ? measure_each(control, sm) : measure_together(control);
+  if (!ipc) return;
+  if (warm_ != 0) {
+    --warm_;
+    return begin_sample(control);
+  }
+  sampled_[kernel_].emplace_back(search_->cores(), *ipc);
+  search_->sample(*ipc);
+  if (search_->found()) {
+    end_search(control);
+  } else {
+    empty(control);
+  }
+}
+
+std::optional<double> CoreDetector::measure_together(const Control& control) {
   if (!sample_.begun)
     sample_ = {.begun = true, .begin = control.now(), .instructions = instructions(control)};
-  if (control.now() == sample_.begin) return;
+  if (control.now() == sample_.begin) return std::nullopt;
   ++sample_.ended;
   const auto goes_on = [&] {
     std::uint64_t wave = 0;
     for (std::uint32_t i = 0; i < search_->cores(); ++i) wave += holders_[i].blocks;
     return sample_.ended < how_.waves * wave;
   };
-  if (goes_on()) return;
+  if (goes_on()) return std::nullopt;
   // Those of which no block has ended hold some, too.
   for (std::uint32_t i = 0; i < search_->cores(); ++i)
     holders_[i].blocks = std::max(holders_[i].blocks, resident(control, static_cast<SmId>(i)));
-  if (goes_on()) return;
-  if (warm_ != 0) {
-    --warm_;
-    return begin_sample(control);
+  if (goes_on()) return std::nullopt;
+  return static_cast<double>(instructions(control) - sample_.instructions) /
+         static_cast<double>(control.now() - sample_.begin);
+}
+
+std::optional<double> CoreDetector::measure_each(const Control& control, SmId sm) {
+  Holder& holder = holders_[sm];
+  if (holder.measured) return std::nullopt;
+  if (!holder.own.begun)
+    holder.own = {.begun = true, .begin = control.now(), .instructions = instructions(control, sm)};
+  if (control.now() == holder.own.begin) return std::nullopt;
+  if (++holder.own.ended < std::uint64_t{how_.waves} * holder.blocks) return std::nullopt;
+  holder.measured = true;
+  holder.ipc = static_cast<double>(instructions(control, sm) - holder.own.instructions) /
+               static_cast<double>(control.now() - holder.own.begin);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < search_->cores(); ++i) {
+    // One that has no block, and gets none, has no IPC.
+    if (!holders_[i].measured && resident(control, static_cast<SmId>(i)) != 0) return std::nullopt;
+    sum += holders_[i].ipc;
   }
-  const double ipc = static_cast<double>(instructions(control) - sample_.instructions) /
-                     static_cast<double>(control.now() - sample_.begin);
-  sampled_[kernel_].emplace_back(search_->cores(), ipc);
-  search_->sample(ipc);
-  if (search_->found()) {
-    end_search(control);
-  } else {
-    empty(control);
-  }
+  return sum;
 }
 
 void CoreDetector::begin_search(Control& control) {
@@ -145,9 +170,14 @@ const RunningKernel* CoreDetector::with_blocks_left(const Control& control) {
 
 std::uint64_t CoreDetector::instructions(const Control& control) const {
   std::uint64_t sum = 0;
-  for (std::uint32_t sm = 0; sm < search_->cores(); ++sm)
-    for (const RunningKernel& kernel : control.kernels())
-      sum += control.sm(static_cast<SmId>(sm)).counters(kernel.slot).thread_instructions;
+  for (std::uint32_t sm = 0; sm < search_->cores(); ++sm) sum += instructions(control, static_cast<SmId>(sm));
+  return sum;
+}
+
+std::uint64_t CoreDetector::instructions(const Control& control, SmId sm) {
+  std::uint64_t sum = 0;
+  for (const RunningKernel& kernel : control.kernels())
+    sum += control.sm(sm).counters(kernel.slot).thread_instructions;
   return sum;
 }
 

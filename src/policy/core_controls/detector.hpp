@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,8 @@ namespace gpumux::policy {
 struct CoreSampling {
   std::uint32_t waves = 4;   // in a sample
   std::uint32_t warmup = 1;  // samples of all cores that are dropped before the first that counts
-  /// Options waves= and warmup= of a core control.
+  bool each = false;         // cores measure by themselves
+  /// Options waves=, warmup= and period= of a core control.
   static CoreSampling read(LevelArguments& arguments);
 };
 
@@ -60,6 +62,9 @@ class CoreDetector final : public CoreControl {
     std::uint32_t blocks = 0;
     Cycle last = kNever;         // a block ended,
     std::uint32_t together = 0;  // and how many since with it
+    Sample own;                  // where cores measure by themselves
+    bool measured = false;
+    double ipc = 0;
   };
 
   void begin_search(Control& control);
@@ -74,6 +79,11 @@ class CoreDetector final : public CoreControl {
   [[nodiscard]] static const RunningKernel* with_blocks_left(const Control& control);
   /// Of the SMs that are sampled.
   [[nodiscard]] std::uint64_t instructions(const Control& control) const;
+  [[nodiscard]] static std::uint64_t instructions(const Control& control, SmId sm);
+  /// The sample's IPC, when this end of a block on the SM has completed it: of all cores together, or as the
+  /// sum of their own.
+  [[nodiscard]] std::optional<double> measure_together(const Control& control);
+  [[nodiscard]] std::optional<double> measure_each(const Control& control, SmId sm);
   [[nodiscard]] static std::uint32_t resident(const Control& control, SmId sm);
 
   MakeSearch make_search_;

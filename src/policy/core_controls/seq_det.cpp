@@ -18,7 +18,7 @@ std::unique_ptr<CoreControl> create_seq_det(const std::string& argument) {
 
 const bool registered = register_core_control(
     {"seq-det", "one SM fewer after each sample, as long as it costs next to nothing (awatramani17)",
-     "threshold=, waves= and warmup= as for onac; against=all, or best: what a sample is compared "
+     "threshold=, waves=, warmup= and period= as for onac; against=all, or best: what a sample is compared "
      "with [all]",
      create_seq_det, "against=all"});
 

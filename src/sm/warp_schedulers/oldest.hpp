@@ -1,4 +1,5 @@
-// The example of docs/adding-a-warp-scheduler.md: always the oldest warp that can issue.
+// Always the oldest warp that can issue. Source: awatramani17 section 3.4.2.2, whose words for GTO these are.
+// The example of docs/adding-a-warp-scheduler.md.
 #pragma once
 
 #include "sm/warp_order.hpp"

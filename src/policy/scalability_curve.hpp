@@ -1,0 +1,19 @@
+// Performance of a kernel by its blocks on an SM.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/control.hpp"
+
+namespace gpumux::policy {
+
+/// Performance with 1, 2, 3... resident blocks per SM, in any unit; at least one point, none negative.
+using ScalabilityCurve = std::vector<double>;
+
+/// Application and kernel: under this name curves are remembered.
+using CurveKey = std::pair<AppId, std::string>;
+[[nodiscard]] inline CurveKey curve_key(const RunningKernel& kernel) { return {kernel.app, kernel.name}; }
+
+}  // namespace gpumux::policy
