@@ -92,6 +92,7 @@ TEST_P(Launch, AnSmTakesOneBlockACycle) {
 
 TEST_P(Launch, AsManyKernelsRunAtATimeAsTheMachineTakes) {
   // Kernels of one block in streams of their own: each window takes as many as may run at once.
+  config_.runtime.launch_when_full = arch::WhenFull::Wait;
   config_.runtime.kernel_launch_latency = 0;
   constexpr std::uint32_t kKernels = 12;
   for (const std::uint32_t limit : {1U, 2U, 3U, 4U}) {

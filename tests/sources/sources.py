@@ -81,7 +81,7 @@ def main():
         expect("src/policy/core_controls/estimation.cpp", lambda old: old + code, {"onac.cpp"})
         expect("src/policy/core_controls/detector.cpp", lambda old: old + code, {"onac.cpp", "seq_det.cpp"})
         expect("src/policy/level_arguments.cpp", lambda old: old + code,
-               {"dyncta.cpp", "lcs.cpp", "onac.cpp", "seq_det.cpp"})
+               {"dyncta.cpp", "lcs.cpp", "onac.cpp", "perf_sat.cpp", "seq_det.cpp"})
         expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
         expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
         expect("papers/dai18/table2.cpp", lambda old: old + code, set())  # shows what came of runs
