@@ -58,7 +58,8 @@ enum class Reduce {
   UpperQuartile,    // a quarter of the samples are greater
   RankCorrelation,  // of two expressions
   AtMax,            // the second expression where the first is greatest
-  Knee              // of the first over the second: see knee() in reduce.cpp
+  Knee,             // of the first over the second: see knee() in reduce.cpp
+  Saturation        // likewise: see saturation() there
 };
 /// What a sample is: a run, an application of it, or an interval of the application's series.
 enum class Per { Run, App, Interval };
@@ -77,7 +78,7 @@ struct Quantity {
   std::optional<Cell> cell;
 
   // From runs:
-  std::vector<Expression> of;  // two for RankCorrelation, AtMax and Knee
+  std::vector<Expression> of;  // two for RankCorrelation and what follows it
   Per per = Per::Run;
   /// Core cycles of the runs that count, both ends multiples of the series' interval.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window;

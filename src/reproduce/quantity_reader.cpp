@@ -82,8 +82,8 @@ std::string QuantityReader::name_of(const toml::table& table) const {
 
 void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
   static const std::vector<std::string> kReduce = {
-      "only", "mean",  "geometric",      "harmonic",         "median", "min", "max",
-      "sum",  "count", "upper_quartile", "rank_correlation", "at_max", "knee"};
+      "only", "mean",  "geometric",      "harmonic",         "median", "min",  "max",
+      "sum",  "count", "upper_quartile", "rank_correlation", "at_max", "knee", "saturation"};
   static const std::vector<std::string> kCompare = {"ratio", "percent", "difference"};
   const auto choice = [&](const char* key, const std::vector<std::string>& choices) {
     const std::string text = reader_.text(*table.get(key), key);

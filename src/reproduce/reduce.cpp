@@ -59,13 +59,33 @@ Value at_max(const std::vector<double>& x, const std::vector<double>& y) {
   return {value, ""};
 }
 
-/// The smallest `position` from which on the mean of `values` there stays in the lower half of its range.
-Value knee(const std::vector<double>& values, const std::vector<double>& position) {
-  std::map<double, std::pair<double, double>> sums;  // by position: sum, count
+using Sums = std::map<double, std::pair<double, double>>;  // by position: sum, count
+Sums by_position(const std::vector<double>& values, const std::vector<double>& position) {
+  Sums sums;
   for (std::size_t i = 0; i < values.size(); ++i) {
     sums[position[i]].first += values[i];
     sums[position[i]].second += 1;
   }
+  return sums;
+}
+
+/// The smallest `position` at which the mean of `values` is within 2 percent of that at the greatest one, or
+/// above.
+Value saturation(const std::vector<double>& values, const std::vector<double>& position) {
+  constexpr double kEnough = 0.98;
+  const Sums sums = by_position(values, position);
+  const auto& [last_sum, last_count] = sums.rbegin()->second;
+  for (const auto& [at, sum] : sums) {
+    if (sum.first / sum.second < kEnough * last_sum / last_count) continue;
+    if (!std::isfinite(at)) return Value::undefined("it saturates only where there is no limit");
+    return {at, ""};
+  }
+  return Value::undefined("no value at the last position");
+}
+
+/// The smallest `position` from which on the mean of `values` there stays in the lower half of its range.
+Value knee(const std::vector<double>& values, const std::vector<double>& position) {
+  const Sums sums = by_position(values, position);
   double low = sums.begin()->second.first / sums.begin()->second.second;
   double high = low;
   for (const auto& [at, sum] : sums) {
@@ -116,6 +136,7 @@ Value reduced(Reduce how, const std::vector<std::vector<double>>& columns) {
     case Reduce::RankCorrelation: return rank_correlation(values, columns.at(1));
     case Reduce::AtMax: return at_max(values, columns.at(1));
     case Reduce::Knee: return knee(values, columns.at(1));
+    case Reduce::Saturation: return saturation(values, columns.at(1));
   }
   return Value::none("no such reduction");
 }

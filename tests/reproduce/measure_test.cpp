@@ -257,6 +257,18 @@ TEST_F(Measure, PositionsAndQuartiles) {
       "it does not stay low up to the last position");
 }
 
+TEST_F(Measure, SaturationIsWithinTwoPercentOfTheLast) {
+  const std::string of = "of = [\"weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"even\"}\n";
+  // 1.0 at 10, 1.6 at 20, 1.2 at 30: the first is 17 percent below the last, the second above.
+  expect(of + "reduce = \"saturation\"", 20);
+  expect(
+      "of = [\"1 / weighted_speedup\", \"l1_misses\"]\nwhere = {policy = \"even\"}\nreduce = \"saturation\"",
+      10);
+  expect(
+      "of = [\"1.19 - 0 * l1_misses\", \"l1_misses\"]\nwhere = {policy = \"even\"}\nreduce = \"saturation\"",
+      10);
+}
+
 TEST_F(Measure, SeriesGiveIntervalsAndWindows) {
   const std::string series = "[sweep]\nseries = 250\n";
   const Experiment e = parse_experiment(
