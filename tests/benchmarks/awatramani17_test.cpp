@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "benchmarks/gaussian/gaussian.hpp"
+#include "benchmarks/kmeans/kmeans.hpp"
+#include "benchmarks/lud/lud_reference.hpp"
 #include "benchmarks/nn/nn.hpp"
 #include "benchmarks/srad/srad.hpp"
 #include "benchmarks/tolerance.hpp"
@@ -48,6 +50,30 @@ TEST(Srad, AnEvenImageStaysAndSpreadIsVarianceOverSquaredMean) {
   EXPECT_EQ(srad::step(std::vector<float>(12, 2), 3, 0.1F, 0.5F).image, std::vector<double>(12, 2));
   EXPECT_EQ(srad::spread_of(1 + 3, 1 + 9, 2), 0.25F);
   EXPECT_EQ(srad::spread_of(6, 12, 3), 1e-6F);
+}
+
+TEST(Srad, DifferencesToNeighboursColumnByColumn) {
+  const srad::Differences to = srad::differences({1, 2, 4, 8}, 2, 0.125F);
+  EXPECT_EQ(to.north, (std::vector<double>{0, -1, 0, -4}));
+  EXPECT_EQ(to.south, (std::vector<double>{1, 0, 4, 0}));
+  EXPECT_EQ(to.west, (std::vector<double>{0, 0, -3, -6}));
+  EXPECT_EQ(to.east, (std::vector<double>{3, 6, 0, 0}));
+}
+
+TEST(Srad, ExtractionAndCompressionAreInverse) {
+  EXPECT_NEAR(srad::extracted({255})[0], std::exp(1.0), 1e-15);
+  EXPECT_NEAR(srad::compressed({std::exp(0.5F)})[0], 127.5, 1e-4);
+}
+
+TEST(Lud, TheFirstStepLeavesWhatTheNextOnesDecompose) {
+  // The first column becomes multipliers 2 and 3; of the rest that much of the first row is taken.
+  const std::vector<float> matrix = {1, 2, 3, 2, 5, 8, 3, 8, 14};
+  EXPECT_EQ(lud_steps(matrix, 3, 1), (std::vector<double>{1, 2, 3, 2, 1, 2, 3, 2, 5}));
+  EXPECT_EQ(lud_reference(matrix, 3), (std::vector<double>{1, 2, 3, 2, 1, 2, 3, 2, 1}));
+}
+
+TEST(Kmeans, FeatureByFeature) {
+  EXPECT_EQ(kmeans::by_feature({2, 3, {1, 2, 3, 4, 5, 6}}), (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
 }  // namespace
