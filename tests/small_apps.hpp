@@ -64,7 +64,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "awatramani17/fwt:blocks=20",
                                              "awatramani17/km:points=1000,features=9",
                                              "awatramani17/lud:size=64",
-                                             "awatramani17/ms:bits=12",
+                                             "awatramani17/ms:pairs=2",
                                              "awatramani17/srad-1:width=35,height=33",
                                              "awatramani17/srad-2:width=35,height=33",
                                              "awatramani17/srad-3:width=35,height=33",

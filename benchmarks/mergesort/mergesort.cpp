@@ -76,7 +76,7 @@ class MergeSort final : public KernelProgram {
 /// One launch of the kernel that merges, on pairs of sorted tiles that are cut already.
 class MergeIntervals final : public KernelProgram {
  public:
-  explicit MergeIntervals(const Params& params) : count_(1U << params.get("bits")) {}
+  explicit MergeIntervals(const Params& params) : count_(2 * kTile * params.get("pairs")) {}
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     return {"merge_intervals", {count_ / kStep}, {kStep}};
   }
@@ -151,7 +151,7 @@ const KernelApp kMergeSort{
 [[maybe_unused]] const bool registered_ms = register_kernel_app<MergeIntervals>({
     .name = "awatramani17/ms",
     .description = "pairs of sorted tiles merged by intervals: MS of awatramani17",
-    .params = {{"bits", 20, 11, 22, "2^bits keys, in tiles of 1024"}},
+    .params = {{"pairs", 512, 1, 2048, "pairs of tiles of 1024 keys, 16 blocks each"}},
     .ptx_file = "benchmarks/mergesort/mergesort.ptx",
     .ptx_text = embedded::mergesort_ptx,
 });

@@ -1,5 +1,7 @@
 // awatramani17/srad-1 to srad-6: each kernel of srad alone, on what it finds in the first iteration;
 // numbered, and with registers, as in Table 4.2.
+#include <algorithm>
+
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/srad/srad.hpp"
 #include "embedded/srad.ptx.hpp"

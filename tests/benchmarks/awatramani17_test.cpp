@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "base/error.hpp"
 #include "benchmarks/gaussian/gaussian.hpp"
 #include "benchmarks/kmeans/kmeans.hpp"
 #include "benchmarks/lud/lud_reference.hpp"
 #include "benchmarks/nn/nn.hpp"
 #include "benchmarks/srad/srad.hpp"
 #include "benchmarks/tolerance.hpp"
+#include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
@@ -74,6 +78,25 @@ TEST(Lud, TheFirstStepLeavesWhatTheNextOnesDecompose) {
 
 TEST(Kmeans, FeatureByFeature) {
   EXPECT_EQ(kmeans::by_feature({2, 3, {1, 2, 3, 4, 5, 6}}), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(Awatramani17Params, BadOnesAreRefused) {
+  for (const char* text : {"awatramani17/km:points=3", "awatramani17/km:features=256,clusters=256",
+                           "awatramani17/km:points=8388608", "awatramani17/bt-k1:range=1000001",
+                           "awatramani17/bt-k2:queries=65536", "awatramani17/lud:size=40",
+                           "awatramani17/srad-4:width=4096,height=4096", "awatramani17/cvsep:width=64"}) {
+    const std::string app = text;
+    const std::size_t colon = app.find(':');
+    const runtime::AppInfo* info = runtime::find_app(app.substr(0, colon));
+    ASSERT_NE(info, nullptr) << app;
+    try {
+      (void)info->create(runtime::parse_params(*info, app.substr(colon + 1)), 1);
+      ADD_FAILURE() << app << " was taken";
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find("app " + app.substr(0, colon) + ":"), std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 }  // namespace

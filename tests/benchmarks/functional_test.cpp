@@ -154,8 +154,8 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "awatramani17/dct-k2:width=96,height=48",
                                      "awatramani17/fwt:blocks=1",
                                      "awatramani17/fwt:blocks=3",
-                                     "awatramani17/ms:bits=11",
-                                     "awatramani17/ms:bits=13",
+                                     "awatramani17/ms:pairs=1",
+                                     "awatramani17/ms:pairs=3",
                                      "awatramani17/tp-k1:width=48,height=80",
                                      "awatramani17/tp-k2:width=48,height=80"};
 

@@ -2,8 +2,10 @@
 // ends a run.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
