@@ -1,6 +1,6 @@
-// dai18/bp: the forward kernel of backprop alone, which is the one that dai18's Table 2 has (its shared
-// memory is that of layerforward; adjust_weights has none), with the store over the weights that Rodinia's
-// has.
+// dai18/bp and awatramani17/bp-k1: the forward kernel of backprop alone, with the store over the weights that
+// Rodinia's has. It is the one that dai18's Table 2 has (its shared memory is that of layerforward;
+// adjust_weights has none).
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
@@ -46,14 +46,19 @@ class Forward final : public KernelProgram {
   std::vector<float> left_;  // the weights after the launch
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Forward>({
+const KernelApp kForward{
     .name = "dai18/bp",
     .description = "forward reduction of Back Propagation as in Table 2 of dai18",
     .params = {{"inputs", 262144, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}},
     .ptx_file = "benchmarks/backprop/backprop.ptx",
     .ptx_text = embedded::backprop_ptx,
     .metadata = {.registers_per_thread = 12, .shared_bytes = 1090},
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Forward>(kForward);
+// Registers as in Table 4.2.
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Forward, struct Awatramani17>(
+    kForward.with("awatramani17/bp-k1", "forward reduction of Back Propagation: BP-K1 of awatramani17", {},
+                  {.registers_per_thread = 12}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::backprop

@@ -1,10 +1,8 @@
 // btree: host program of queries of a B+ tree.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "benchmarks/btree/btree.hpp"
@@ -16,25 +14,45 @@ namespace gpumux::benchmarks::btree {
 namespace {
 
 constexpr const char* kFile = "benchmarks/btree/btree.ptx";
-constexpr std::int32_t kKeySpace = 1 << 30;
 
-/// An application: its name and defaults, and whether its blocks count for what chimera15's Table 2 says.
+/// An application: its name and defaults, and the bytes of registers that a block of either kernel counts for
+/// where a paper's table says so.
 struct Variant {
   const char* name;
   const char* description;
   std::int64_t keys, order, ranges, range, queries;
-  bool table;
+  std::uint32_t range_context, find_context;
 };
 constexpr Variant kPlain = {
-    "btree", "queries of keys and of ranges of keys in a B+ tree (as in Rodinia's b+tree)",
-    65536,   128,
-    600,     300,
-    1000,    false};
+    .name = "btree",
+    .description = "queries of keys and of ranges of keys in a B+ tree (as in Rodinia's b+tree)",
+    .keys = 65536,
+    .order = 128,
+    .ranges = 600,
+    .range = 300,
+    .queries = 1000,
+    .range_context = 0,
+    .find_context = 0};
 constexpr Variant kChimera = {
-    "chimera15/BT", "queries of keys and of ranges of keys in a B+ tree, as in Table 2 of chimera15",
-    1'000'000,      256,
-    6000,           3000,
-    10'000,         true};
+    .name = "chimera15/BT",
+    .description = "queries of keys and of ranges of keys in a B+ tree, as in Table 2 of chimera15",
+    .keys = 1'000'000,
+    .order = 256,
+    .ranges = 6000,
+    .range = 3000,
+    .queries = 10'000,
+    .range_context = 46 * 1024,
+    .find_context = 36 * 1024};
+constexpr Variant kAwatramani = {  // Table 4.2
+    .name = "awatramani17/btree",
+    .description = "btree for awatramani17",
+    .keys = 1'000'000,
+    .order = 256,
+    .ranges = 4096,
+    .range = 3000,
+    .queries = 4096,
+    .range_context = 24576,
+    .find_context = 20480};
 
 std::vector<runtime::AppParamInfo> param_table(const Variant& variant) {
   return {{"keys", variant.keys, 1, 1 << 22, "keys of the tree, with a record each"},
@@ -55,9 +73,7 @@ Sizes read_sizes(const Variant& variant, const runtime::AppParams& values) {
                     params.get("queries")};
   params.require(sizes.range <= sizes.keys,
                  fmt::format("range={} must be at most keys={}", sizes.range, sizes.keys));
-  // Nodes are at least half full, and less than half of them are inner ones.
-  const std::uint64_t leaves = sizes.keys / (sizes.order / 2) + 1;
-  params.require_memory(4 * (2 * leaves * NodeLayout{sizes.order}.words() + sizes.keys));
+  params.require_memory(bytes_of_records(sizes.keys, sizes.order));
   return sizes;
 }
 
@@ -71,7 +87,7 @@ class Btree final : public runtime::Application {
       : variant_(variant), sizes_(sizes), seed_(seed) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (sorted_.empty()) make_inputs();
+    if (records_.sorted.empty()) make_inputs();
     const std::uint32_t module = host.load_module(embedded::btree_ptx, kFile);
     std::vector<Address> allocated;
     const auto upload = [&]<typename T>(const std::vector<T>& values) {
@@ -80,8 +96,8 @@ class Btree final : public runtime::Application {
       allocated.push_back(array.address);
       return array;
     };
-    const auto nodes = upload(tree_.nodes);
-    const auto height = static_cast<std::int64_t>(tree_.height);
+    const auto nodes = upload(records_.tree.nodes);
+    const auto height = static_cast<std::int64_t>(records_.tree.height);
     const std::vector<runtime::AppInfo::KernelShape> kernels = shapes(sizes_);
 
     const std::vector<std::int64_t> roots(sizes_.ranges);
@@ -110,7 +126,7 @@ class Btree final : public runtime::Application {
     std::vector<std::int32_t> values(sizes_.queries, -1);
     std::vector<std::int64_t> leaf(sizes_.queries);
     {
-      const auto records = upload(tree_.records);
+      const auto records = upload(records_.tree.records);
       const auto current = upload(query_roots);
       const auto next = upload(query_roots);
       const auto keys = upload(keys_);
@@ -123,69 +139,47 @@ class Btree final : public runtime::Application {
     co_await host.synchronize();
 
     if (verify) {
-      const Ranges ranges = reference_ranges(sorted_, starts_, ends_);
+      const Ranges ranges = reference_ranges(records_.sorted, starts_, ends_);
       check_equal("btree: first records", first, ranges.first);
       check_equal("btree: lengths", length, ranges.length);
-      check_equal("btree: first leaves", first_leaf, leaves_of(starts_));
-      check_equal("btree: last leaves", last_leaf, leaves_of(ends_));
-      check_equal("btree: values", values, reference_find(sorted_, keys_));
-      check_equal("btree: leaves", leaf, leaves_of(keys_));
+      check_equal("btree: first leaves", first_leaf, leaves_of(records_.tree, starts_));
+      check_equal("btree: last leaves", last_leaf, leaves_of(records_.tree, ends_));
+      check_equal("btree: values", values, reference_find(records_.sorted, keys_));
+      check_equal("btree: leaves", leaf, leaves_of(records_.tree, keys_));
     }
     for (const Address address : allocated) host.free(address);
   }
 
-  /// The table's contexts are 46 and 36 KB without shared memory: with 256 threads 46 and 36 registers each.
-  /// Blocks of another size count for the same, as far as a thread can have as many registers.
+  /// The tables' contexts are without shared memory. Blocks of any size count for the same, as far as a
+  /// thread can have as many registers.
   [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
-    if (!variant_.table) return {};
+    if (variant_.range_context == 0) return {};
     constexpr std::uint32_t kMostRegisters = 63;
     const std::uint32_t lanes = blocks_for(sizes_.order, kWarpSize) * kWarpSize;
     const auto registers = [&](std::uint32_t context) {
       return std::clamp(context / (4 * lanes), 1U, kMostRegisters);
     };
-    return {{"findRangeK", {.registers_per_thread = registers(46 * 1024)}},
-            {"findK", {.registers_per_thread = registers(36 * 1024)}}};
+    return {{"findRangeK", {.registers_per_thread = registers(variant_.range_context)}},
+            {"findK", {.registers_per_thread = registers(variant_.find_context)}}};
   }
 
  private:
-  // One key in each stretch of the key space; queries of the same stretch's other keys find nothing.
   void make_inputs() {
     Random random(seed_);
-    const std::uint32_t stretch = static_cast<std::uint32_t>(kKeySpace) / sizes_.keys;
-    for (std::uint32_t i = 0; i < sizes_.keys; ++i) {
-      sorted_.push_back({static_cast<std::int32_t>(i * stretch + 1 + random.below(stretch)),
-                         static_cast<std::int32_t>(random.below(std::numeric_limits<std::int32_t>::max()))});
-    }
-    std::vector<Entry> shuffled = sorted_;
-    for (std::uint32_t i = sizes_.keys; i > 1; --i) std::swap(shuffled[i - 1], shuffled[random.below(i)]);
-    tree_ = build(shuffled, sizes_.order);
-
-    const auto key = [&](std::uint32_t rank) {
-      const bool absent = random.below(16) == 0;
-      if (!absent) return sorted_[rank].key;
-      const std::uint32_t begin = rank * stretch + 1;
-      const std::uint32_t taken = static_cast<std::uint32_t>(sorted_[rank].key) - begin;
-      return static_cast<std::int32_t>(begin + (taken + 1 + random.below(stretch - 1)) % stretch);
-    };
+    records_ = random_records(random, sizes_.keys, sizes_.order);
     for (std::uint32_t i = 0; i < sizes_.ranges; ++i) {
       const std::uint32_t rank = random.below(sizes_.keys - sizes_.range + 1);
-      starts_.push_back(key(rank));
-      ends_.push_back(key(rank + sizes_.range - 1));
+      starts_.push_back(random_key(random, records_, rank));
+      ends_.push_back(random_key(random, records_, rank + sizes_.range - 1));
     }
-    for (std::uint32_t i = 0; i < sizes_.queries; ++i) keys_.push_back(key(random.below(sizes_.keys)));
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> leaves_of(const std::vector<std::int32_t>& keys) const {
-    std::vector<std::int64_t> leaves;
-    for (const std::int32_t key : keys) leaves.push_back(tree_.leaf_of(key));
-    return leaves;
+    for (std::uint32_t i = 0; i < sizes_.queries; ++i)
+      keys_.push_back(random_key(random, records_, random.below(sizes_.keys)));
   }
 
   const Variant& variant_;
   Sizes sizes_;
   std::uint64_t seed_;
-  std::vector<Entry> sorted_;
-  Tree tree_;
+  Records records_;
   std::vector<std::int32_t> starts_;
   std::vector<std::int32_t> ends_;
   std::vector<std::int32_t> keys_;
@@ -207,7 +201,8 @@ bool register_variant() {
   });
 }
 
-[[maybe_unused]] const bool registered = register_variant<kPlain>() && register_variant<kChimera>();
+[[maybe_unused]] const bool registered =
+    register_variant<kPlain>() && register_variant<kChimera>() && register_variant<kAwatramani>();
 
 }  // namespace
 }  // namespace gpumux::benchmarks::btree

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.hpp"
+
 namespace gpumux::benchmarks::btree {
 
 /// Offsets of words in a node, see btree.cu.
@@ -37,6 +39,20 @@ struct Tree {
 /// Inserts one by one and splits full nodes in halves. Keys are distinct, and neither the smallest nor the
 /// largest integer; `order` is at least 4.
 [[nodiscard]] Tree build(const std::vector<Entry>& entries, std::size_t order);
+
+/// What the queries search.
+struct Records {
+  std::uint32_t stretch = 0;  // of the key space, which holds one key each
+  std::vector<Entry> sorted;
+  Tree tree;
+};
+/// Keys at random, inserted in random order.
+[[nodiscard]] Records random_records(Random& random, std::uint32_t keys, std::uint32_t order);
+/// The key of that rank or, one time in 16, another one of its stretch, which the tree has not.
+[[nodiscard]] std::int32_t random_key(Random& random, const Records& records, std::uint32_t rank);
+/// Bytes on the device, at most.
+[[nodiscard]] std::uint64_t bytes_of_records(std::uint32_t keys, std::uint32_t order);
+[[nodiscard]] std::vector<std::int64_t> leaves_of(const Tree& tree, const std::vector<std::int32_t>& keys);
 
 /// The value of each key, -1 where there is none. `sorted` is by key.
 [[nodiscard]] std::vector<std::int32_t> reference_find(const std::vector<Entry>& sorted,

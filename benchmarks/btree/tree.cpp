@@ -147,6 +147,41 @@ Tree build(const std::vector<Entry>& entries, std::size_t order) {
   return builder.flat();
 }
 
+Records random_records(Random& random, std::uint32_t keys, std::uint32_t order) {
+  constexpr std::uint32_t kKeySpace = 1U << 30U;
+  Records records{kKeySpace / keys, {}, {}};
+  for (std::uint32_t i = 0; i < keys; ++i) {
+    records.sorted.push_back(
+        {static_cast<std::int32_t>(i * records.stretch + 1 + random.below(records.stretch)),
+         static_cast<std::int32_t>(random.below(std::numeric_limits<std::int32_t>::max()))});
+  }
+  std::vector<Entry> shuffled = records.sorted;
+  for (std::uint32_t i = keys; i > 1; --i) std::swap(shuffled[i - 1], shuffled[random.below(i)]);
+  records.tree = build(shuffled, order);
+  return records;
+}
+
+std::int32_t random_key(Random& random, const Records& records, std::uint32_t rank) {
+  const bool absent = random.below(16) == 0;
+  const std::int32_t key = records.sorted[rank].key;
+  if (!absent) return key;
+  const std::uint32_t begin = rank * records.stretch + 1;
+  const std::uint32_t taken = static_cast<std::uint32_t>(key) - begin;
+  return static_cast<std::int32_t>(begin + (taken + 1 + random.below(records.stretch - 1)) % records.stretch);
+}
+
+std::uint64_t bytes_of_records(std::uint32_t keys, std::uint32_t order) {
+  // Nodes are at least half full, and less than half of them are inner ones.
+  const std::uint64_t leaves = keys / (order / 2) + 1;
+  return 4 * (2 * leaves * NodeLayout{order}.words() + keys);
+}
+
+std::vector<std::int64_t> leaves_of(const Tree& tree, const std::vector<std::int32_t>& keys) {
+  std::vector<std::int64_t> leaves;
+  for (const std::int32_t key : keys) leaves.push_back(tree.leaf_of(key));
+  return leaves;
+}
+
 std::vector<std::int32_t> reference_find(const std::vector<Entry>& sorted,
                                          const std::vector<std::int32_t>& keys) {
   std::vector<std::int32_t> values;

@@ -31,15 +31,26 @@ inline constexpr std::int64_t kRadius = 8;
   return result;
 }
 
-/// Rows, then columns, of an image of `width` pixels a row.
+/// Of an image of `width` pixels a row.
+[[nodiscard]] inline std::vector<double> convolve_rows(const std::vector<double>& pixels, std::size_t width,
+                                                       const std::vector<float>& weights) {
+  std::vector<std::size_t> rows;
+  for (std::size_t first = 0; first < pixels.size(); first += width) rows.push_back(first);
+  return convolve(pixels, rows, width, 1, weights);
+}
+[[nodiscard]] inline std::vector<double> convolve_columns(const std::vector<double>& pixels,
+                                                          std::size_t width,
+                                                          const std::vector<float>& weights) {
+  std::vector<std::size_t> columns;
+  for (std::size_t x = 0; x < width; ++x) columns.push_back(x);
+  return convolve(pixels, columns, pixels.size() / width, width, weights);
+}
+
+/// Rows, then columns.
 [[nodiscard]] inline std::vector<double> reference(const std::vector<float>& image, std::size_t width,
                                                    const std::vector<float>& weights) {
-  const std::size_t height = image.size() / width;
-  std::vector<std::size_t> rows, columns;
-  for (std::size_t y = 0; y < height; ++y) rows.push_back(y * width);
-  for (std::size_t x = 0; x < width; ++x) columns.push_back(x);
   const std::vector<double> pixels(image.begin(), image.end());
-  return convolve(convolve(pixels, rows, width, 1, weights), columns, height, width, weights);
+  return convolve_columns(convolve_rows(pixels, width, weights), width, weights);
 }
 
 }  // namespace gpumux::benchmarks::convsep

@@ -11,30 +11,33 @@ namespace gpumux::benchmarks::convtex {
 
 inline constexpr std::int64_t kRadius = 8;
 
-/// Rows, then columns, of an image of `width` pixels a row, which goes on beyond its edges with their pixels:
-/// result[x] = sum over j of weights[radius - j] * line[x + j].
+/// Along rows, or along columns, of an image of `width` pixels a row, which goes on beyond its edges with
+/// their pixels: result[x] = sum over j of weights[radius - j] * line[x + j].
+[[nodiscard]] inline std::vector<double> convolve(const std::vector<double>& pixels, std::size_t width,
+                                                  const std::vector<float>& weights, bool rows) {
+  const auto across = static_cast<std::int64_t>(width);
+  const auto down = static_cast<std::int64_t>(pixels.size() / width);
+  std::vector<double> result(pixels.size());
+  for (std::int64_t y = 0; y < down; ++y) {
+    for (std::int64_t x = 0; x < across; ++x) {
+      double sum = 0;
+      for (std::int64_t j = -kRadius; j <= kRadius; ++j) {
+        const std::int64_t from_x = rows ? std::clamp<std::int64_t>(x + j, 0, across - 1) : x;
+        const std::int64_t from_y = rows ? y : std::clamp<std::int64_t>(y + j, 0, down - 1);
+        sum += static_cast<double>(weights[static_cast<std::size_t>(kRadius - j)]) *
+               pixels[static_cast<std::size_t>(from_y * across + from_x)];
+      }
+      result[static_cast<std::size_t>(y * across + x)] = sum;
+    }
+  }
+  return result;
+}
+
+/// Rows, then columns.
 [[nodiscard]] inline std::vector<double> reference(const std::vector<float>& image, std::size_t width,
                                                    const std::vector<float>& weights) {
-  const auto across = static_cast<std::int64_t>(width);
-  const auto down = static_cast<std::int64_t>(image.size() / width);
-  std::vector<double> pixels(image.begin(), image.end());
-  for (const bool rows : {true, false}) {
-    std::vector<double> result(pixels.size());
-    for (std::int64_t y = 0; y < down; ++y) {
-      for (std::int64_t x = 0; x < across; ++x) {
-        double sum = 0;
-        for (std::int64_t j = -kRadius; j <= kRadius; ++j) {
-          const std::int64_t from_x = rows ? std::clamp<std::int64_t>(x + j, 0, across - 1) : x;
-          const std::int64_t from_y = rows ? y : std::clamp<std::int64_t>(y + j, 0, down - 1);
-          sum += static_cast<double>(weights[static_cast<std::size_t>(kRadius - j)]) *
-                 pixels[static_cast<std::size_t>(from_y * across + from_x)];
-        }
-        result[static_cast<std::size_t>(y * across + x)] = sum;
-      }
-    }
-    pixels = std::move(result);
-  }
-  return pixels;
+  const std::vector<double> pixels(image.begin(), image.end());
+  return convolve(convolve(pixels, width, weights, true), width, weights, false);
 }
 
 }  // namespace gpumux::benchmarks::convtex

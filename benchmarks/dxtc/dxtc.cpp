@@ -65,7 +65,7 @@ class Dxtc final : public KernelProgram {
   std::vector<std::uint32_t> expected_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Dxtc>({
+const KernelApp kDxtc{
     .name = "dai18/dc",
     .description = "DXT1 texture compression by cluster fit (as the CUDA SDK's dxtc)",
     .params = {{"width", 512, 4, 2048, "pixels of the image along x, a multiple of 4"},
@@ -73,7 +73,12 @@ class Dxtc final : public KernelProgram {
     .ptx_file = "benchmarks/dxtc/dxtc.ptx",
     .ptx_text = embedded::dxtc_ptx,
     .metadata = {.registers_per_thread = 36, .shared_bytes = 2046},
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Dxtc>(kDxtc);
+// Table 3.3's grid.
+[[maybe_unused]] const bool registered_awatramani17 =
+    register_kernel_app<Dxtc, struct Awatramani17>(kDxtc.with(
+        "awatramani17/dxtc", "DXT1 texture compression for awatramani17", {{"width", 256}, {"height", 256}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::dxtc

@@ -16,6 +16,19 @@ std::vector<std::int32_t> dyadic_convolution(const std::vector<std::int32_t>& da
   return result;
 }
 
+std::vector<double> walsh_transforms(const std::vector<float>& data, std::size_t length) {
+  std::vector<double> result(data.begin(), data.end());
+  for (std::size_t distance = 1; distance < length; distance *= 2) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      if ((i & distance) != 0) continue;
+      const double a = result[i], b = result[i + distance];
+      result[i] = a + b;
+      result[i + distance] = a - b;
+    }
+  }
+  return result;
+}
+
 namespace {
 
 constexpr std::uint32_t kMostShared = 11;  // bits of a transform in shared memory

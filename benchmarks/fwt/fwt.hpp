@@ -10,4 +10,8 @@ namespace gpumux::benchmarks::fwt {
 [[nodiscard]] std::vector<std::int32_t> dyadic_convolution(const std::vector<std::int32_t>& data,
                                                            const std::vector<std::int32_t>& kernel);
 
+/// The Walsh-Hadamard transform, in natural order, of each run of `length` elements, a power of two:
+/// result[i] = sum over j of data[j], less where i and j have an odd number of common bits.
+[[nodiscard]] std::vector<double> walsh_transforms(const std::vector<float>& data, std::size_t length);
+
 }  // namespace gpumux::benchmarks::fwt

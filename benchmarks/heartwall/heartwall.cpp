@@ -207,6 +207,10 @@ const KernelApp kHeartwall{
     kHeartwall.with("chimera15/HW", "heart wall tracking as in Table 2 of chimera15",
                     {{"width", 656}, {"height", 744}, {"points", 51}, {"frames", 5}},
                     {.registers_per_thread = 32, .shared_bytes = 2688}));
+// Table 3.2's grid. Registers for as many threads on an SM as its four blocks of 256 have.
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Heartwall, struct Awatramani17>(
+    kHeartwall.with("awatramani17/heartwall", "heartwall for awatramani17", {{"points", 56}},
+                    {.registers_per_thread = 32}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::heartwall

@@ -123,6 +123,10 @@ const KernelApp kHotspot{
 [[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Hotspot, struct Chimera15>(
     kHotspot.with("chimera15/HS", "HotSpot as in Table 2 of chimera15", {{"size", 1024}, {"steps", 40}},
                   {.registers_per_thread = 34, .shared_bytes = 3584}));
+// Registers as in Table 4.2. Table 4.4's grid is that of size=2048, in one launch.
+[[maybe_unused]] const bool registered_awatramani17 =
+    register_kernel_app<Hotspot, struct Awatramani17>(kHotspot.with(
+        "awatramani17/hotspot", "hotspot for awatramani17", {{"size", 1024}}, {.registers_per_thread = 36}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::hotspot

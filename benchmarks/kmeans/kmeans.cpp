@@ -23,6 +23,14 @@ Points random_points(std::uint32_t count, std::uint32_t features, std::uint32_t 
   return points;
 }
 
+std::vector<float> by_feature(const Points& points) {
+  std::vector<float> values(points.values.size());
+  for (std::uint32_t p = 0; p < points.count; ++p)
+    for (std::uint32_t f = 0; f < points.features; ++f)
+      values[std::size_t{f} * points.count + p] = points.point(p)[f];
+  return values;
+}
+
 std::vector<float> first_centres(const Points& points, std::uint32_t clusters) {
   return {points.values.begin(), points.values.begin() + std::ptrdiff_t{clusters} * points.features};
 }
@@ -82,8 +90,6 @@ namespace {
 
 constexpr const char* kName = "kmeans";
 constexpr const char* kFile = "benchmarks/kmeans/kmeans.ptx";
-constexpr std::uint32_t kThreads = 256;        // as Rodinia
-constexpr std::uint32_t kCentreFloats = 8192;  // CENTRE_FLOATS of kmeans.cu
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
@@ -167,16 +173,7 @@ class Kmeans : public runtime::Application {
   void check(const std::vector<float>& inverted, const std::vector<std::int32_t>& members,
              const std::vector<float>& centres) {
     if (expected_.membership.empty()) expected_ = reference(points_, sizes_.clusters, sizes_.iterations);
-    for (std::uint32_t f = 0; f < points_.features; ++f) {
-      for (std::uint32_t p = 0; p < points_.count; ++p) {
-        const std::size_t at = std::size_t{f} * points_.count + p;
-        const float wanted = points_.point(p)[f];
-        if (inverted[at] != wanted) {
-          throw SimulationFault(fmt::format(
-              "kmeans: by_feature[{}] is {:.9g} instead of {:.9g} (tolerance 0)", at, inverted[at], wanted));
-        }
-      }
-    }
+    check_close("kmeans: by_feature", inverted, by_feature(points_), Tolerance{});
     check_equal("kmeans: membership", members, expected_.membership);
     check_close("kmeans: centres", centres, expected_.centres, Tolerance{});
   }

@@ -6,6 +6,9 @@
 
 namespace gpumux::benchmarks::kmeans {
 
+inline constexpr std::uint32_t kThreads = 256;        // as Rodinia
+inline constexpr std::uint32_t kCentreFloats = 8192;  // CENTRE_FLOATS of kmeans.cu
+
 /// Points with their features, point by point.
 struct Points {
   std::uint32_t count = 0;
@@ -17,6 +20,9 @@ struct Points {
 /// Points scattered around `clusters` places in the unit cube.
 [[nodiscard]] Points random_points(std::uint32_t count, std::uint32_t features, std::uint32_t clusters,
                                    std::uint64_t seed);
+
+/// The points' features as the device wants them: the first one of all points, the second one, ...
+[[nodiscard]] std::vector<float> by_feature(const Points& points);
 
 /// The features of the first `clusters` points: where the search starts.
 [[nodiscard]] std::vector<float> first_centres(const Points& points, std::uint32_t clusters);

@@ -27,7 +27,7 @@ class Lud : public runtime::Application {
   Lud(std::uint32_t n, std::uint64_t seed) : n_(n), seed_(seed) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
-    std::vector<float> matrix = make_matrix();
+    std::vector<float> matrix = lud_matrix(n_, seed_);
     const std::uint32_t module = host.load_module(embedded::lud_ptx, kFile);
     const auto device = host.malloc<float>(matrix.size());
     host.to_device(device, matrix);
@@ -48,20 +48,12 @@ class Lud : public runtime::Application {
   }
 
  private:
-  // Diagonally dominant, so that no pivoting is needed and nothing grows.
-  [[nodiscard]] std::vector<float> make_matrix() const {
-    Random random(seed_);
-    std::vector<float> matrix = random_floats(random, std::size_t{n_} * n_, -1.0F, 1.0F);
-    for (std::size_t i = 0; i < n_; ++i) matrix[i * n_ + i] += static_cast<float>(n_);
-    return matrix;
-  }
-
   // An element sees at most n roundings of terms whose magnitudes sum to |L||U|: for this matrix at most
   // |u| + 2 above the diagonal and, after division by a pivot of about n, |l| + 2/n below it. The factor 2
   // covers errors inherited from earlier steps (L and U have condition numbers near 1).
   void check(const std::vector<float>& result) {
     if (reference_.empty()) {
-      reference_ = lud_reference(make_matrix(), n_);
+      reference_ = lud_reference(lud_matrix(n_, seed_), n_);
       allowed_.resize(reference_.size());
       const double unit = 2 * n_ * kFloatRounding;
       for (std::size_t i = 0; i < reference_.size(); ++i) {

@@ -1,15 +1,19 @@
-// CPU reference of lud: LU decomposition without pivoting, unblocked, in double precision.
+// Input and CPU reference of lud: LU decomposition without pivoting, unblocked, in double precision.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#include "benchmarks/common.hpp"
 
 namespace gpumux::benchmarks {
 
-/// L (unit diagonal, not stored) below and U on and above the diagonal of a row-major n x n matrix.
-inline std::vector<double> lud_reference(const std::vector<float>& matrix, std::size_t n) {
+/// The first `pivots` columns of L (unit diagonal, not stored) below the diagonal and rows of U on and above
+/// it, and what is left to be decomposed of a row-major n x n matrix.
+inline std::vector<double> lud_steps(const std::vector<float>& matrix, std::size_t n, std::size_t pivots) {
   std::vector<double> lu(matrix.begin(), matrix.end());
-  for (std::size_t pivot = 0; pivot < n; ++pivot) {
+  for (std::size_t pivot = 0; pivot < pivots; ++pivot) {
     const double* upper = &lu[pivot * n];
     for (std::size_t row = pivot + 1; row < n; ++row) {
       double* lower = &lu[row * n];
@@ -19,6 +23,19 @@ inline std::vector<double> lud_reference(const std::vector<float>& matrix, std::
     }
   }
   return lu;
+}
+
+/// L below and U on and above the diagonal.
+inline std::vector<double> lud_reference(const std::vector<float>& matrix, std::size_t n) {
+  return lud_steps(matrix, n, n);
+}
+
+/// Diagonally dominant, so that no pivoting is needed and nothing grows.
+inline std::vector<float> lud_matrix(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> matrix = random_floats(random, n * n, -1.0F, 1.0F);
+  for (std::size_t i = 0; i < n; ++i) matrix[i * n + i] += static_cast<float>(n);
+  return matrix;
 }
 
 }  // namespace gpumux::benchmarks

@@ -73,6 +73,70 @@ class MergeSort final : public KernelProgram {
   std::vector<std::uint32_t> result_keys_, result_values_;
 };
 
+/// One launch of the kernel that merges, on pairs of sorted tiles that are cut already.
+class MergeIntervals final : public KernelProgram {
+ public:
+  explicit MergeIntervals(const Params& params) : count_(2 * kTile * params.get("pairs")) {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"merge_intervals", {count_ / kStep}, {kStep}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    Random random(seed);
+    std::vector<std::uint32_t> keys(count_);
+    for (std::uint32_t& key : keys) key = random.below(kKeys);
+    sort_runs(keys, kTile, keys_, values_);
+    sort_runs(keys, 2 * kTile, expected_keys_, expected_values_);
+    for (std::uint32_t pair = 0; pair < count_; pair += 2 * kTile) append_cuts(pair);
+  }
+  void start(KernelRun& run) override {
+    const auto keys = run.upload(keys_), values = run.upload(values_);
+    const auto cuts_first = run.upload(cuts_first_), cuts_second = run.upload(cuts_second_);
+    const auto merged_keys = run.allocate<std::uint32_t>(count_);
+    const auto merged_values = run.allocate<std::uint32_t>(count_);
+    run.launch(merged_keys, merged_values, keys, values, cuts_first, cuts_second, kTile);
+    run.download(result_keys_, merged_keys);
+    run.download(result_values_, merged_values);
+  }
+  void check() override {
+    check_equal("mergesort: key", result_keys_, expected_keys_);
+    check_equal("mergesort: value", result_values_, expected_values_);
+  }
+
+ private:
+  /// Runs of `length` keys, each sorted, and where the keys were.
+  static void sort_runs(const std::vector<std::uint32_t>& keys, std::uint32_t length,
+                        std::vector<std::uint32_t>& sorted, std::vector<std::uint32_t>& places) {
+    for (std::uint32_t first = 0; first < keys.size(); first += length) {
+      const auto begin = keys.begin() + first;
+      for (const std::uint32_t place : reference({begin, begin + length})) {
+        sorted.push_back(keys[first + place]);
+        places.push_back(first + place);
+      }
+    }
+  }
+  /// Where the samples of either segment of a pair lie in both.
+  void append_cuts(std::uint32_t pair) {
+    const auto first = keys_.begin() + pair, second = first + kTile, end = second + kTile;
+    std::vector<std::uint32_t> in_first, in_second;
+    for (std::uint32_t i = 0; i < kTile; i += kStep) {
+      in_first.push_back(i);
+      in_second.push_back(static_cast<std::uint32_t>(std::lower_bound(second, end, first[i]) - second));
+      in_first.push_back(static_cast<std::uint32_t>(std::upper_bound(first, second, second[i]) - first));
+      in_second.push_back(i);
+    }
+    std::sort(in_first.begin(), in_first.end());
+    std::sort(in_second.begin(), in_second.end());
+    cuts_first_.insert(cuts_first_.end(), in_first.begin(), in_first.end());
+    cuts_second_.insert(cuts_second_.end(), in_second.begin(), in_second.end());
+  }
+
+  std::uint32_t count_;
+  std::vector<std::uint32_t> keys_, values_;
+  std::vector<std::uint32_t> cuts_first_, cuts_second_;
+  std::vector<std::uint32_t> expected_keys_, expected_values_;
+  std::vector<std::uint32_t> result_keys_, result_values_;
+};
+
 const KernelApp kMergeSort{
     .name = "mergesort",
     .description =
@@ -84,6 +148,13 @@ const KernelApp kMergeSort{
 [[maybe_unused]] const bool registered = register_kernel_app<MergeSort>(kMergeSort);
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MergeSort, struct Awatramani17>(
     kMergeSort.with("awatramani17/mergesort", "mergesort for awatramani17", {{"bits", 17}}));
+[[maybe_unused]] const bool registered_ms = register_kernel_app<MergeIntervals>({
+    .name = "awatramani17/ms",
+    .description = "pairs of sorted tiles merged by intervals: MS of awatramani17",
+    .params = {{"pairs", 512, 1, 2048, "pairs of tiles of 1024 keys, 16 blocks each"}},
+    .ptx_file = "benchmarks/mergesort/mergesort.ptx",
+    .ptx_text = embedded::mergesort_ptx,
+});
 
 }  // namespace
 }  // namespace gpumux::benchmarks::mergesort

@@ -71,7 +71,7 @@ class Pathfinder final : public KernelProgram {
 const KernelApp kPathfinder{
     .name = "pathfinder",
     .description = "cheapest way down a grid by dynamic programming with ghost zones (Rodinia PathFinder)",
-    .params = {{"columns", 65536, 16, 4194304, "columns of the grid; rows * columns at most 50 million"},
+    .params = {{"columns", 65536, 16, 10'000'000, "columns of the grid; rows * columns at most 50 million"},
                {"rows", 41, 2, 4096, "rows of the grid"},
                {"pyramid", 20, 1, 120,
                 "rows of one launch; a block of 256 threads finishes 256 - 2 * pyramid columns"}},
@@ -84,6 +84,10 @@ const KernelApp kPathfinder{
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Pathfinder, struct Dai18>(
     kPathfinder.with("dai18/pf", "PathFinder as in Table 2 of dai18", {{"columns", 131072}, {"rows", 101}},
                      {.registers_per_thread = 16, .shared_bytes = 2048}));
+// One launch. Registers as in Table 4.2; Table 4.4's grid is that of ten million columns (rows=5).
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Pathfinder, struct Awatramani17>(
+    kPathfinder.with("awatramani17/pathfinder", "pathfinder for awatramani17",
+                     {{"columns", 884'736}, {"rows", 21}}, {.registers_per_thread = 16}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::pathfinder

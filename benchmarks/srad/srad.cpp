@@ -16,43 +16,86 @@ float spread_of(double sum, double squares, std::size_t cells) {
   return static_cast<float>(std::max(variance / (mean * mean), 1e-6));
 }
 
-Stepped step(const std::vector<float>& image, std::uint32_t rows, float spread, float rate) {
+Differences differences(const std::vector<float>& image, std::uint32_t rows, float spread) {
   const std::size_t cells = image.size();
   const std::size_t columns = cells / rows;
   const auto q0 = static_cast<double>(spread);
-  struct Differences {
-    double north, south, west, east;
-  };
-  std::vector<Differences> to(cells);
-  std::vector<double> coefficient(cells);
-  const auto south = [&](std::size_t i) { return i % rows + 1 < rows ? i + 1 : i; };
-  const auto east = [&](std::size_t i) { return i / rows + 1 < columns ? i + rows : i; };
+  Differences to;
   for (std::size_t i = 0; i < cells; ++i) {
     const auto here = static_cast<double>(image[i]);
     const auto difference = [&](std::size_t other) { return static_cast<double>(image[other]) - here; };
-    const Differences d{difference(i % rows > 0 ? i - 1 : i), difference(south(i)),
-                        difference(i >= rows ? i - rows : i), difference(east(i))};
-    to[i] = d;
-    const double gradient =
-        (d.north * d.north + d.south * d.south + d.west * d.west + d.east * d.east) / (here * here);
-    const double laplacian = (d.north + d.south + d.west + d.east) / here;
+    const double north = difference(i % rows > 0 ? i - 1 : i);
+    const double south = difference(i % rows + 1 < rows ? i + 1 : i);
+    const double west = difference(i >= rows ? i - rows : i);
+    const double east = difference(i / rows + 1 < columns ? i + rows : i);
+    const double gradient = (north * north + south * south + west * west + east * east) / (here * here);
+    const double laplacian = (north + south + west + east) / here;
     const double below = 1 + laplacian / 4;
     const double variation = (gradient / 2 - laplacian * laplacian / 16) / (below * below);
-    coefficient[i] = std::clamp(1 / (1 + (variation - q0) / (q0 * (1 + q0))), 0.0, 1.0);
+    to.north.push_back(north);
+    to.south.push_back(south);
+    to.west.push_back(west);
+    to.east.push_back(east);
+    to.coefficient.push_back(std::clamp(1 / (1 + (variation - q0) / (q0 * (1 + q0))), 0.0, 1.0));
   }
+  return to;
+}
+
+Stepped diffuse(const std::vector<float>& image, std::uint32_t rows, const Differences& to, float rate,
+                double coefficient_roundings) {
+  const std::size_t cells = image.size();
+  const std::size_t columns = cells / rows;
+  const double part = static_cast<double>(rate) / 4;
   Stepped result;
   for (std::size_t i = 0; i < cells; ++i) {
-    const Differences& d = to[i];
-    const double part = static_cast<double>(rate) / 4;
-    result.image.push_back(static_cast<double>(image[i]) +
-                           part * (coefficient[i] * (d.north + d.west) + coefficient[south(i)] * d.south +
-                                   coefficient[east(i)] * d.east));
-    // Values are from 1 to e, so `below` is at least 1/e, and what `variation` divides at least a quarter of
-    // the gradient: some fifty roundings of the terms reach it. A coefficient that is not cut off at 1 is off
-    // by hardly more, relatively, and a difference is multiplied, added up and scaled.
-    const double differences = std::abs(d.north) + std::abs(d.south) + std::abs(d.west) + std::abs(d.east);
-    result.allowed.push_back(kFloatRounding * (72 * part * differences + 2 * std::abs(result.image.back())));
+    const double here = to.coefficient[i];
+    const double in_south = to.coefficient[i % rows + 1 < rows ? i + 1 : i];
+    const double in_east = to.coefficient[i / rows + 1 < columns ? i + rows : i];
+    result.image.push_back(
+        static_cast<double>(image[i]) +
+        part * (here * (to.north[i] + to.west[i]) + in_south * to.south[i] + in_east * to.east[i]));
+    // A difference is multiplied, added up and scaled.
+    const double all =
+        std::abs(to.north[i]) + std::abs(to.south[i]) + std::abs(to.west[i]) + std::abs(to.east[i]);
+    result.allowed.push_back(kFloatRounding *
+                             ((coefficient_roundings + 8) * part * all + 2 * std::abs(result.image.back())));
   }
+  return result;
+}
+
+Stepped step(const std::vector<float>& image, std::uint32_t rows, float spread, float rate) {
+  return diffuse(image, rows, differences(image, rows, spread), rate, kCoefficientRoundings);
+}
+
+std::vector<float> speckled(std::uint32_t columns, std::uint32_t rows, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> image;
+  for (std::uint32_t column = 0; column < columns; ++column) {
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const float bright = (column / 32 + row / 32) % 2 == 0 ? 60.0F : 150.0F;
+      image.push_back(bright * random.uniform(0.4F, 1.6F));
+    }
+  }
+  return image;
+}
+
+std::vector<std::int32_t> neighbours(std::uint32_t places, std::int32_t distance) {
+  std::vector<std::int32_t> result;
+  const auto last = static_cast<std::int32_t>(places) - 1;
+  for (std::int32_t place = 0; place <= last; ++place)
+    result.push_back(std::clamp(place + distance, 0, last));
+  return result;
+}
+
+std::vector<double> extracted(const std::vector<float>& image) {
+  std::vector<double> result;
+  for (const float value : image) result.push_back(std::exp(static_cast<double>(value) / 255));
+  return result;
+}
+
+std::vector<double> compressed(const std::vector<float>& image) {
+  std::vector<double> result;
+  for (const float value : image) result.push_back(255 * std::log(static_cast<double>(value)));
   return result;
 }
 
@@ -60,8 +103,6 @@ namespace {
 
 constexpr const char* kName = "srad";
 constexpr const char* kFile = "benchmarks/srad/srad.ptx";
-constexpr std::uint32_t kThreads = 256;
-constexpr float kRate = 0.5F;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
@@ -85,28 +126,10 @@ Sizes read_sizes(const runtime::AppParams& values, const char* name = kName,
   return sizes;
 }
 
-/// By place along an axis: the one before it, and the one behind it; those at the edge are their own
-/// neighbours.
-std::vector<std::int32_t> neighbours(std::uint32_t places, std::int32_t distance) {
-  std::vector<std::int32_t> result;
-  const auto last = static_cast<std::int32_t>(places) - 1;
-  for (std::int32_t place = 0; place <= last; ++place)
-    result.push_back(std::clamp(place + distance, 0, last));
-  return result;
-}
-
 class Srad : public runtime::Application {
  public:
-  /// Squares, dark and bright, under speckle.
-  Srad(const Sizes& sizes, std::uint64_t seed) : sizes_(sizes) {
-    Random random(seed);
-    for (std::uint32_t column = 0; column < sizes.columns; ++column) {
-      for (std::uint32_t row = 0; row < sizes.rows; ++row) {
-        const float bright = (column / 32 + row / 32) % 2 == 0 ? 60.0F : 150.0F;
-        image_.push_back(bright * random.uniform(0.4F, 1.6F));
-      }
-    }
-  }
+  Srad(const Sizes& sizes, std::uint64_t seed)
+      : sizes_(sizes), image_(speckled(sizes.columns, sizes.rows, seed)) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
     const std::uint32_t module = host.load_module(embedded::srad_ptx, kFile);
@@ -181,11 +204,8 @@ class Srad : public runtime::Application {
   }
 
  private:
-  // A division, and a function good to two units in the last place, which are four roundings.
   void check_extracted(const std::vector<float>& now) const {
-    std::vector<double> expected;
-    for (const float value : image_) expected.push_back(std::exp(static_cast<double>(value) / 255));
-    check_close("srad: extracted", now, expected, Tolerance{.relative = 8 * kFloatRounding});
+    check_close("srad: extracted", now, extracted(image_), kOfFunction);
   }
   // Eight additions a launch, and the squares are rounded.
   static void check_sums(const std::vector<float>& now, const std::vector<float>& sum,
@@ -205,9 +225,7 @@ class Srad : public runtime::Application {
     check_within("srad: image", now, expected.image, expected.allowed);
   }
   static void check_compressed(const std::vector<float>& result, const std::vector<float>& now) {
-    std::vector<double> expected;
-    for (const float value : now) expected.push_back(255 * std::log(static_cast<double>(value)));
-    check_close("srad: compressed", result, expected, Tolerance{.relative = 8 * kFloatRounding});
+    check_close("srad: compressed", result, compressed(now), kOfFunction);
   }
 
   Sizes sizes_;

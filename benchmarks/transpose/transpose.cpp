@@ -7,6 +7,8 @@
 namespace gpumux::benchmarks::transpose {
 namespace {
 
+/// With one of its kernels, or both.
+template <bool kWhole, bool kTiles>
 class Transpose final : public KernelProgram {
  public:
   explicit Transpose(const Params& params)
@@ -15,9 +17,12 @@ class Transpose final : public KernelProgram {
         repeats_(params.get("repeats")) {
     params.require_memory(std::uint64_t{3} * sizeof(float) * width_ * height_);
   }
-  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override { return kernel("transpose_tiles"); }
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override { return shapes()[0]; }
   [[nodiscard]] std::vector<runtime::AppInfo::KernelShape> shapes() const override {
-    return {shape(), kernel("transpose_coarse")};
+    std::vector<runtime::AppInfo::KernelShape> result;
+    if (kWhole) result.push_back(kernel("transpose_tiles"));
+    if (kTiles) result.push_back(kernel("transpose_coarse"));
+    return result;
   }
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
@@ -25,17 +30,21 @@ class Transpose final : public KernelProgram {
   }
   void start(KernelRun& run) override {
     const auto matrix = run.upload(matrix_);
-    const auto whole = run.allocate<float>(matrix_.size());
-    const auto tiles = run.allocate<float>(matrix_.size());
-    for (std::uint32_t i = 0; i < repeats_; ++i) run.launch(whole, matrix, width_, height_);
-    for (std::uint32_t i = 0; i < repeats_; ++i)
-      run.launch_as(kernel("transpose_coarse"), tiles, matrix, width_);
-    run.download(whole_, whole);
-    run.download(tiles_, tiles);
+    const std::vector<runtime::AppInfo::KernelShape> kernels = shapes();
+    std::vector<DeviceArray<float>> results;
+    for (std::size_t i = 0; i < kernels.size(); ++i) results.push_back(run.allocate<float>(matrix_.size()));
+    if (kWhole)
+      for (std::uint32_t i = 0; i < repeats_; ++i)
+        run.launch_as(kernels.front(), results.front(), matrix, width_, height_);
+    if (kTiles)
+      for (std::uint32_t i = 0; i < repeats_; ++i)
+        run.launch_as(kernels.back(), results.back(), matrix, width_);
+    if (kWhole) run.download(whole_, results.front());
+    if (kTiles) run.download(tiles_, results.back());
   }
   void check() override {
-    check_close("transpose: whole", whole_, transposed(matrix_, width_), Tolerance{});
-    check_close("transpose: tiles", tiles_, tiles_transposed(matrix_, width_), Tolerance{});
+    if (kWhole) check_close("transpose: whole", whole_, transposed(matrix_, width_), Tolerance{});
+    if (kTiles) check_close("transpose: tiles", tiles_, tiles_transposed(matrix_, width_), Tolerance{});
   }
 
  private:
@@ -60,9 +69,16 @@ const KernelApp kTranspose{
     .ptx_file = "benchmarks/transpose/transpose.ptx",
     .ptx_text = embedded::transpose_ptx,
 };
-[[maybe_unused]] const bool registered = register_kernel_app<Transpose>(kTranspose);
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Transpose, struct Awatramani17>(
-    kTranspose.with("awatramani17/transpose", "transpose for awatramani17",
+[[maybe_unused]] const bool registered = register_kernel_app<Transpose<true, true>>(kTranspose);
+[[maybe_unused]] const bool registered_awatramani17 =
+    register_kernel_app<Transpose<true, true>, struct Awatramani17>(
+        kTranspose.with("awatramani17/transpose", "transpose for awatramani17",
+                        {{"width", 1024}, {"height", 1024}, {"repeats", 1}}));
+[[maybe_unused]] const bool registered_k1 = register_kernel_app<Transpose<true, false>>(
+    kTranspose.with("awatramani17/tp-k1", "matrix transposed as a whole: TP-K1 of awatramani17",
+                    {{"width", 1024}, {"height", 1024}, {"repeats", 1}}));
+[[maybe_unused]] const bool registered_k2 = register_kernel_app<Transpose<false, true>>(
+    kTranspose.with("awatramani17/tp-k2", "tiles transposed where they lie: TP-K2 of awatramani17",
                     {{"width", 1024}, {"height", 1024}, {"repeats", 1}}));
 
 }  // namespace

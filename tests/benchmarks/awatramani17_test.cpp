@@ -2,11 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "base/error.hpp"
 #include "benchmarks/gaussian/gaussian.hpp"
+#include "benchmarks/kmeans/kmeans.hpp"
+#include "benchmarks/lud/lud_reference.hpp"
 #include "benchmarks/nn/nn.hpp"
 #include "benchmarks/srad/srad.hpp"
 #include "benchmarks/tolerance.hpp"
+#include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
 namespace {
@@ -48,6 +54,49 @@ TEST(Srad, AnEvenImageStaysAndSpreadIsVarianceOverSquaredMean) {
   EXPECT_EQ(srad::step(std::vector<float>(12, 2), 3, 0.1F, 0.5F).image, std::vector<double>(12, 2));
   EXPECT_EQ(srad::spread_of(1 + 3, 1 + 9, 2), 0.25F);
   EXPECT_EQ(srad::spread_of(6, 12, 3), 1e-6F);
+}
+
+TEST(Srad, DifferencesToNeighboursColumnByColumn) {
+  const srad::Differences to = srad::differences({1, 2, 4, 8}, 2, 0.125F);
+  EXPECT_EQ(to.north, (std::vector<double>{0, -1, 0, -4}));
+  EXPECT_EQ(to.south, (std::vector<double>{1, 0, 4, 0}));
+  EXPECT_EQ(to.west, (std::vector<double>{0, 0, -3, -6}));
+  EXPECT_EQ(to.east, (std::vector<double>{3, 6, 0, 0}));
+}
+
+TEST(Srad, ExtractionAndCompressionAreInverse) {
+  EXPECT_NEAR(srad::extracted({255})[0], std::exp(1.0), 1e-15);
+  EXPECT_NEAR(srad::compressed({std::exp(0.5F)})[0], 127.5, 1e-4);
+}
+
+TEST(Lud, TheFirstStepLeavesWhatTheNextOnesDecompose) {
+  // The first column becomes multipliers 2 and 3; of the rest that much of the first row is taken.
+  const std::vector<float> matrix = {1, 2, 3, 2, 5, 8, 3, 8, 14};
+  EXPECT_EQ(lud_steps(matrix, 3, 1), (std::vector<double>{1, 2, 3, 2, 1, 2, 3, 2, 5}));
+  EXPECT_EQ(lud_reference(matrix, 3), (std::vector<double>{1, 2, 3, 2, 1, 2, 3, 2, 1}));
+}
+
+TEST(Kmeans, FeatureByFeature) {
+  EXPECT_EQ(kmeans::by_feature({2, 3, {1, 2, 3, 4, 5, 6}}), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(Awatramani17Params, BadOnesAreRefused) {
+  for (const char* text : {"awatramani17/km:points=3", "awatramani17/km:features=256,clusters=256",
+                           "awatramani17/km:points=8388608", "awatramani17/bt-k1:range=1000001",
+                           "awatramani17/bt-k2:queries=65536", "awatramani17/lud:size=40",
+                           "awatramani17/srad-4:width=4096,height=4096", "awatramani17/cvsep:width=64"}) {
+    const std::string app = text;
+    const std::size_t colon = app.find(':');
+    const runtime::AppInfo* info = runtime::find_app(app.substr(0, colon));
+    ASSERT_NE(info, nullptr) << app;
+    try {
+      (void)info->create(runtime::parse_params(*info, app.substr(colon + 1)), 1);
+      ADD_FAILURE() << app << " was taken";
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find("app " + app.substr(0, colon) + ":"), std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 }  // namespace

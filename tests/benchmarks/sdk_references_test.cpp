@@ -1,6 +1,7 @@
 // References of the applications that awatramani17 has from the CUDA SDK, against cases worked by hand.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "benchmarks/convtex/convtex.hpp"
 #include "benchmarks/dct/dct.hpp"
 #include "benchmarks/dwt/dwt.hpp"
+#include "benchmarks/fwt/fwt.hpp"
 #include "benchmarks/histogram/histogram.hpp"
 #include "benchmarks/mergesort/mergesort.hpp"
 #include "benchmarks/montecarlo/montecarlo.hpp"
@@ -31,6 +33,33 @@ TEST(Convtex, TheImageGoesOnBeyondItsEdges) {
   // Along rows 1 2 3 becomes 2 3 3; along columns of one pixel that alone.
   EXPECT_EQ(convtex::reference({1, 2, 3}, 3, weights), (std::vector<double>{2, 3, 3}));
   EXPECT_EQ(convtex::reference({1, 2, 3, 4}, 2, weights), (std::vector<double>{4, 4, 4, 4}));
+}
+
+TEST(Convsep, RowsAndColumnsAlone) {
+  std::vector<float> weights(17, 0.0F);
+  weights[8 - 1] = 1;  // the pixel behind
+  EXPECT_EQ(convsep::convolve_rows({1, 2, 3, 4}, 2, weights), (std::vector<double>{2, 0, 4, 0}));
+  EXPECT_EQ(convsep::convolve_columns({1, 2, 3, 4}, 2, weights), (std::vector<double>{3, 4, 0, 0}));
+}
+
+TEST(Convtex, RowsAndColumnsAlone) {
+  std::vector<float> weights(17, 0.0F);
+  weights[8 - 1] = 1;  // the pixel behind
+  EXPECT_EQ(convtex::convolve({1, 2, 3, 4}, 2, weights, true), (std::vector<double>{2, 2, 4, 4}));
+  EXPECT_EQ(convtex::convolve({1, 2, 3, 4}, 2, weights, false), (std::vector<double>{3, 4, 3, 4}));
+}
+
+TEST(Fwt, TransformsAreOfTheirDefinition) {
+  const std::vector<float> data = {3, -1, 4, 1, 5, -9, 2, 6, -5, 3, 5, 8, 9, 7, -9, 3};
+  const std::vector<double> found = fwt::walsh_transforms(data, 8);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    double expected = 0;
+    for (std::size_t j = 0; j < 8; ++j) {
+      const bool odd = std::popcount(i % 8 & j) % 2 == 1;
+      expected += (odd ? -1 : 1) * static_cast<double>(data[i / 8 * 8 + j]);
+    }
+    EXPECT_EQ(found[i], expected) << i;
+  }
 }
 
 TEST(Transpose, WholeAndInTiles) {

@@ -26,12 +26,11 @@ constexpr std::array<const char*, 14> kSmall = {"add:loops=2,blocks=40",
                                                 "stream:blocks=40"};
 
 // Those of dai18's Table 2.
-constexpr std::array<const char*, 14> kDai18Small = {"dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
+constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
                                                      "dai18/hs:size=61",
                                                      "dai18/dc:width=16,height=12",
                                                      "dai18/pf:columns=2000,rows=31",
                                                      "dai18/bp:inputs=512",
-                                                     "awatramani17/bp-k2:inputs=512",
                                                      "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
                                                      "dai18/st:nx=35,ny=34,nz=9,steps=3",
                                                      "dai18/3m:ni=64,nj=40,nk=36",
@@ -42,8 +41,36 @@ constexpr std::array<const char*, 14> kDai18Small = {"dai18/cp:regions_x=2,regio
                                                      "dai18/ax:nx=600,ny=70"};
 
 // Of awatramani17.
-constexpr std::array<const char*, 3> kAwatramani17Small = {
-    "awatramani17/gaussian:size=33", "awatramani17/nn:records=5000", "awatramani17/srad:width=61,height=47"};
+constexpr const char* kAwatramani17Small[] = {"awatramani17/bp-k1:inputs=512",
+                                              "awatramani17/bp-k2:inputs=512",
+                                              "awatramani17/bt-k1:keys=9001,queries=70,range=500",
+                                              "awatramani17/bt-k2:keys=9001,queries=90",
+                                              "awatramani17/btree:keys=9001,ranges=70,range=500,queries=90",
+                                              "awatramani17/cfd:side=12,height=9",
+                                              "awatramani17/cvsep:width=256,height=64",
+                                              "awatramani17/cvt-k1:width=100,height=50",
+                                              "awatramani17/cvt-k2:width=100,height=50",
+                                              "awatramani17/dct-k1:width=64,height=32",
+                                              "awatramani17/dct-k2:width=64,height=32",
+                                              "awatramani17/dxtc:width=16,height=12",
+                                              "awatramani17/fwt:blocks=20",
+                                              "awatramani17/gaussian:size=33",
+                                              "awatramani17/heartwall:width=96,height=96,points=2",
+                                              "awatramani17/hotspot:size=61",
+                                              "awatramani17/km:points=3000,features=9",
+                                              "awatramani17/lud:size=96",
+                                              "awatramani17/ms:pairs=4",
+                                              "awatramani17/nn:records=5000",
+                                              "awatramani17/pathfinder:columns=2000",
+                                              "awatramani17/srad:width=61,height=47",
+                                              "awatramani17/srad-1:width=61,height=47",
+                                              "awatramani17/srad-2:width=61,height=47",
+                                              "awatramani17/srad-3:width=61,height=47",
+                                              "awatramani17/srad-4:width=61,height=47",
+                                              "awatramani17/srad-5:width=61,height=47",
+                                              "awatramani17/srad-6:width=61,height=47",
+                                              "awatramani17/tp-k1:width=64,height=48",
+                                              "awatramani17/tp-k2:width=64,height=48"};
 
 // Of chimera15's Table 2 and the applications they are made from: trees and motion estimation.
 constexpr std::array<const char*, 2> kTreesSmall = {"btree:keys=3001,order=37,ranges=20,range=33,queries=40",

@@ -1,0 +1,70 @@
+// awatramani17/lud: the third kernel of lud alone, as in the thesis's tables: its grids (16129 and 65025
+// blocks) are the first step's of 2048 and of 4096 rows. What the other two kernels do before it is in the
+// input.
+#include <cmath>
+
+#include "benchmarks/kernel_program.hpp"
+#include "benchmarks/lud/lud_reference.hpp"
+#include "embedded/lud.ptx.hpp"
+
+namespace gpumux::benchmarks {
+namespace {
+
+constexpr std::uint32_t kTile = 16;
+
+class LudInternal final : public KernelProgram {
+ public:
+  explicit LudInternal(const Params& params) : n_(params.get_multiple("size", kTile)) {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    const std::uint32_t rest = n_ / kTile - 1;
+    return {"lud_internal", {rest, rest}, {kTile, kTile}};
+  }
+  void make_inputs(std::uint64_t seed) override {
+    matrix_ = lud_matrix(n_, seed);
+    const std::vector<double> begun = lud_steps(matrix_, n_, kTile);
+    for (std::size_t i = 0; i < matrix_.size(); ++i)
+      if (is_done(i)) matrix_[i] = static_cast<float>(begun[i]);
+  }
+  void start(KernelRun& run) override {
+    const auto matrix = run.upload(matrix_);
+    run.launch(matrix, n_, 0U);
+    run.download(result_, matrix);
+  }
+  void check() override {
+    std::vector<double> expected(matrix_.begin(), matrix_.end());
+    std::vector<double> allowed(matrix_.size());
+    for (std::size_t i = 0; i < matrix_.size(); ++i) {
+      if (is_done(i)) continue;
+      double magnitude = 0;
+      for (std::size_t k = 0; k < kTile; ++k) {
+        const double product =
+            static_cast<double>(matrix_[i / n_ * n_ + k]) * static_cast<double>(matrix_[k * n_ + i % n_]);
+        expected[i] -= product;
+        magnitude += std::abs(product);
+      }
+      // A product is rounded, then in its sum, and that again as it is subtracted.
+      allowed[i] = sum_tolerance(kTile + 1).relative * magnitude + 2 * kFloatRounding * std::abs(expected[i]);
+    }
+    check_within("lud: matrix", result_, expected, allowed);
+  }
+
+ private:
+  /// Whether an element belongs to the first row or column of tiles, which the kernel reads alone.
+  [[nodiscard]] bool is_done(std::size_t i) const { return i / n_ < kTile || i % n_ < kTile; }
+
+  std::uint32_t n_;
+  std::vector<float> matrix_;
+  std::vector<float> result_;
+};
+
+[[maybe_unused]] const bool registered = register_kernel_app<LudInternal>({
+    .name = "awatramani17/lud",
+    .description = "update of the remaining square in the first step of lud: LUD of awatramani17",
+    .params = {{"size", 1024, 32, 4096, "rows and columns of the matrix, a multiple of 16"}},
+    .ptx_file = "benchmarks/lud/lud.ptx",
+    .ptx_text = embedded::lud_ptx,
+    .metadata = {.registers_per_thread = 16},
+});
+
+}  // namespace
+}  // namespace gpumux::benchmarks
