@@ -265,10 +265,10 @@ void Checker::energy() const {
   const Field* lacking = nullptr;
   for (std::size_t i = 0; i < fields().size(); ++i) {
     const Field& field = fields()[i];
-    if (field.table() != kTable || field.key == "energy.gated_sm_watts") continue;
+    if (field.table() != kTable) continue;
     const Provenance::Place& place = provenance_.places[i];
     if (place.order < 0) {
-      if (lacking == nullptr) lacking = &field;
+      if (lacking == nullptr && field.key != "energy.gated_sm_watts") lacking = &field;
     } else if (latest == nullptr || later(place, *latest)) {
       given = &field;
       latest = &place;

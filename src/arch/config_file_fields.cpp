@@ -123,7 +123,8 @@ void add_sm(Fields& f) {
   count(f, "sm.phase_distance_unit", GPUMUX_MEMBER(sm.phase_distance_unit), 1, 64, "core cycles",
         "that such a distance is rounded up to: 2 where 8 bits hold up to 512");
   count(f, "sm.power_up_latency", GPUMUX_MEMBER(sm.power_up_latency), 0, 1'000'000, "core cycles",
-        "from the return of power that a core control (`cores=`) had gated to the next block");
+        "from the return of power that a core control (`cores=`) had gated to the next block, which comes "
+        "with a window");
   count(f, "sm.register_banks", GPUMUX_MEMBER(sm.register_banks), 1, 256, "banks",
         "of the whole SM, split evenly among the schedulers");
   count(f, "sm.register_ports", GPUMUX_MEMBER(sm.register_ports), 1, 8, "registers per core cycle",

@@ -78,7 +78,8 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
 }
 
 Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
-  const Cycle next = std::min({host_event, pause, mechanisms_.next_moment(now()), work_.next_arrival()});
+  const Cycle next = std::min(
+      {host_event, pause, mechanisms_.next_moment(now()), work_.next_arrival(), work_.next_power_up()});
   return std::min(limit, parts_.windows().from(next));
 }
 
@@ -116,7 +117,8 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   Cycle next = parts_.next_event();
   if (horizon_.next_end() != kNever) next = std::min(next, horizon_.next_end() - 1);
   if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&
-      (arrived || !work_.something_submitted()) && (!work_.kernels().empty() || arrived)) {
+      work_.next_power_up() == kNever && (arrived || !work_.something_submitted()) &&
+      (!work_.kernels().empty() || arrived)) {
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now(), work_.wait_report()));
   }

@@ -56,7 +56,7 @@ void WorkDistributor::set_duty(SmId sm, policy::SmDuty duty) {
   } else if (of.gated_since != kNever) {
     gated_cycles_ += parts_.now() - of.gated_since;
     of.gated_since = kNever;
-    of.serves_from = parts_.now() + config_.sm.power_up_latency;
+    of.powered_at = parts_.windows().from(parts_.now() + config_.sm.power_up_latency);
     parts_.sm(sm).flush_l1();
   }
   look_again();
@@ -122,7 +122,7 @@ void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
   if (config_.runtime.launch_when_full == arch::WhenFull::Fail && kernel_has_arrived() &&
       !kernel_waits_for_slot())
     throw SimulationFault(
-        fmt::format("error: app {}: launch of kernel {}: {} kernels run, and the GPU takes no more "
+        fmt::format("error: app {}: launch of kernel {}: the GPU has {} running, and takes no more "
                     "(runtime.max_concurrent_kernels); runtime.launch_when_full = \"wait\" lets it wait",
                     submitted_.front().context->name(), submitted_.front().source->name(), running_.size()));
 }
@@ -179,7 +179,16 @@ Cycle WorkDistributor::least_time(const workload::KernelSource& source) const {
 
 // --- dispatch -----------------------------------------------------------------------------------------
 
+Cycle WorkDistributor::next_power_up() const {
+  Cycle next = kNever;
+  for (const Duty& of : duties_)
+    if (of.powered_at > parts_.now()) next = std::min(next, of.powered_at);
+  return next;
+}
+
 void WorkDistributor::dispatch(Mechanisms& mechanisms) {
+  for (const Duty& of : duties_)
+    if (of.powered_at == parts_.now()) look_again();
   const Cycle end = parts_.windows().end(parts_.now());
   for (Cycle start = parts_.now(); may_place_ && start < end; ++start) {
     if (!dispatch_in(start, mechanisms)) may_place_ = false;
@@ -217,7 +226,7 @@ bool WorkDistributor::dispatch_within(std::size_t instance, Cycle start, Mechani
 }
 
 bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) {
-  if (duties_[id].duty != policy::SmDuty::Serves) return false;
+  if (duties_[id].duty != policy::SmDuty::Serves || start < duties_[id].powered_at) return false;
   // With room for a block that waits, it would not have gone ahead.
   if (parts_.is_ahead(id)) return false;
   const sm::Sm& sm = parts_.sm(id);
@@ -257,8 +266,7 @@ void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechani
   const std::uint32_t residency = next_block(kernel, place, id, start);
   Block& block = blocks_[residency];
   block.place = place;
-  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream),
-                             std::max(start, duties_[id].serves_from), block.context.get());
+  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream), start, block.context.get());
   block.context.reset();
   mechanisms.block_began(kernel, block.index, place_of(place), start);
   mechanisms.block_scheduler().placed(id, kernel.slot);

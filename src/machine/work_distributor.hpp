@@ -75,6 +75,8 @@ class WorkDistributor {
   [[nodiscard]] bool copies_on_their_way() const { return !copied_.empty(); }
   /// The next launch or copy that reaches the machine after now(); kNever: none.
   [[nodiscard]] Cycle next_arrival() const;
+  /// When the next SM has its power back, after now(); kNever: none waits for it.
+  [[nodiscard]] Cycle next_power_up() const;
   /// Something changed since no block could be placed.
   [[nodiscard]] bool may_place() const { return may_place_; }
   /// A kernel has blocks that no SM has.
@@ -135,7 +137,7 @@ class WorkDistributor {
   struct Duty {
     policy::SmDuty duty = policy::SmDuty::Serves;
     Cycle gated_since = kNever;  // kNever: it has power
-    Cycle serves_from = 0;       // it takes so long from the return of its power to a block
+    Cycle powered_at = 0;        // its power is back from then on, the begin of a window
   };
   [[nodiscard]] bool holds_blocks(SmId sm) const { return free_places_[sm] != all_places_; }
   [[nodiscard]] std::size_t free_slot() const;

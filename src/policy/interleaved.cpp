@@ -74,7 +74,8 @@ std::optional<std::vector<std::uint32_t>> brought_down(const SmAmounts& capacity
 
 std::uint32_t optimal_blocks(const ScalabilityCurve& curve, double gain) {
   std::size_t t = 0;
-  while (t + 1 < curve.size() && curve[t + 1] >= curve[t] * (1 + gain)) ++t;
+  // A run that has not come to the kernel says nothing of it: 0.
+  while (t + 1 < curve.size() && (curve[t] <= 0 || curve[t + 1] >= curve[t] * (1 + gain))) ++t;
   return static_cast<std::uint32_t>(t + 1);
 }
 
@@ -127,7 +128,8 @@ class Interleaved final : public Policy {
 
  private:
   void divide(Control& control) {
-    std::vector<RunningKernel> kernels = by_application(control.kernels());
+    std::vector<RunningKernel> kernels =
+        settings_.crowded == Crowded::Age ? control.kernels() : by_application(control.kernels());
     // What a kernel without blocks to come has on SMs stays there, and asks for nothing.
     std::erase_if(kernels, [this](const RunningKernel& kernel) {
       return settings_.gives_rest && kernel.blocks_dispatched == kernel.blocks_total &&
@@ -150,7 +152,9 @@ class Interleaved final : public Policy {
                                                      const std::vector<RunningKernel>& kernels) {
     if (kernels.empty()) return {};
     const SmAmounts capacity = sm_capacity(control.config().sm);
-    const std::vector<Sharer> all = sharers(control.config(), kernels);
+    std::vector<Sharer> all = sharers(control.config(), kernels);
+    if (settings_.split == Split::Given)  // whatever its grid is
+      for (std::size_t i = 0; i < kernels.size(); ++i) all[i].most = kernels[i].max_blocks_per_sm;
     std::vector<std::uint32_t> wanted;
     for (const RunningKernel& kernel : kernels) wanted.push_back(wish(kernel, kernels.size() == 1));
     if (kernels.size() == 1) return wanted;
@@ -189,6 +193,8 @@ std::unique_ptr<Policy> create_interleaved(const Settings& settings) {
   to.crowded = read.choice("crowded", "scale", {"scale", "age"}) == "age" ? Crowded::Age : Crowded::Scale;
   to.turns = read.choice("order", "turns", {"turns", "age"}) == "turns";
   to.gives_rest = read.choice("rest", "give", {"give", "keep"}) == "give";
+  if (to.split == InterleavedSettings::Split::Equal && read.has("crowded"))
+    read.fail("crowded", "left out where numbers are equal");
   if (!optimum)
     for (const char* key : {"gain", "profile_cycles", "profile"})
       if (read.has(key)) read.fail(key, "left out without split=optimum");
@@ -205,7 +211,7 @@ const bool registered = register_policy(
           {"limits", "or so many blocks of each application's kernels, in their order, 1 to 64: 4/4"},
           {"gain", "percent, 0 to 100: the optimum is where one more block gains less [2]"},
           {"crowded",
-           "where these do not fit together: scale: all by the same factor; age: the last ones have fewer "
+           "where these do not fit together: scale: all by the same factor; age: younger ones have fewer "
            "[scale]"},
           {"order", "turns: an SM takes blocks of the kernels in turn; age: of the oldest first [turns]"},
           {"rest",

@@ -16,7 +16,8 @@ namespace gpumux::policy {
                                                                          const std::vector<Sharer>& sharers);
 
 /// How the numbers that kernels want come down to what fits: all by the same factor, the greatest that does,
-/// rounded down; or of the later ones, the first keeping theirs. Each keeps 1 at least.
+/// rounded down; or the younger ones have fewer: kernels then come in order of arrival. Each keeps 1 at
+/// least.
 enum class Crowded { Scale, Age };
 
 /// wanted[i] blocks of each, no more than it can use, brought down to what fits an SM. Nothing when one block

@@ -72,11 +72,10 @@ Sums by_position(const std::vector<double>& values, const std::vector<double>& p
 /// The smallest `position` at which the mean of `values` is within 2 percent of that at the greatest one, or
 /// above.
 Value saturation(const std::vector<double>& values, const std::vector<double>& position) {
-  constexpr double kEnough = 0.98;
   const Sums sums = by_position(values, position);
-  const auto& [last_sum, last_count] = sums.rbegin()->second;
+  const double last = sums.rbegin()->second.first / sums.rbegin()->second.second;
   for (const auto& [at, sum] : sums) {
-    if (sum.first / sum.second < kEnough * last_sum / last_count) continue;
+    if (sum.first / sum.second < last - 0.02 * std::abs(last)) continue;
     if (!std::isfinite(at)) return Value::undefined("it saturates only where there is no limit");
     return {at, ""};
   }

@@ -247,8 +247,9 @@ void IssueStage::note_rest(const Scheduler& scheduler, std::uint32_t index, Warp
   view.for_resident([&](AppId app) {
     const WarpMask mine = view.apps[app].warps;
     if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
-    ledger_->spends(view, app, spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes),
-                    scheduler.since);
+    SmLedger::spends(view.apps[app],
+                     spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes),
+                     scheduler.since);
   });
 }
 
@@ -263,8 +264,8 @@ template <typename Pipes>
   view.for_resident([&](AppId app) {
     const WarpMask mine = view.apps[app].warps;
     if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
-    ledger_->spends(view, app, spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes),
-                    scheduler.since);
+    SmLedger::spends(view.apps[app], spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes),
+                     scheduler.since);
   });
   ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = issuer;
 }

@@ -30,6 +30,7 @@ struct SmLedger {
       WarpMask warps = 0;              // alive
       std::uint64_t* spent = nullptr;  // where its cycles count from `since` on; nothing: it has no warps
       Cycle since = 0;
+      Cycle resident_since = 0;  // its cycles as a resident are counted up to here
     };
     std::uint32_t resident = 0;  // applications with warps, as bits; some may have had their last since
     std::array<OfApp, kMaxApps> apps{};
@@ -62,25 +63,29 @@ struct SmLedger {
     for (; bits != 0; bits &= bits - 1) each(static_cast<AppId>(std::countr_zero(bits)));
   }
   /// From `now` on, its cycles on this scheduler count there.
-  void spends(SchedulerView& view, AppId app, std::uint64_t* spent, Cycle now) {
-    SchedulerView::OfApp& of = view.apps[app];
+  static void spends(SchedulerView::OfApp& of, std::uint64_t* spent, Cycle now) {
     if (of.spent == spent) return;
-    settle(of, app, now);
+    if (of.spent != nullptr) [[likely]] {
+      *of.spent += now - of.since;
+    } else {
+      of.resident_since = now;
+    }
     of.spent = spent;
     of.since = now;
   }
   /// It has no warps on this scheduler from `now` on.
   void leaves(SchedulerView& view, AppId app, Cycle now) {
-    spends(view, app, nullptr, now);
+    settle(view.apps[app], app, now);
+    view.apps[app].spent = nullptr;
     view.resident &= ~(std::uint32_t{1} << app);
   }
   /// The cycles before `until` are counted.
   void settle(SchedulerView::OfApp& of, AppId app, Cycle until) {
     if (of.spent == nullptr) return;
-    const Cycle cycles = until - std::min(until, of.since);
-    of.since += cycles;
-    apps[app].resident_scheduler_cycles += cycles;
-    *of.spent += cycles;
+    const Cycle end = std::max(until, of.since);
+    *of.spent += end - of.since;
+    apps[app].resident_scheduler_cycles += end - of.resident_since;
+    of.since = of.resident_since = end;
   }
   void settle(Cycle until) {
     for (SchedulerView& view : schedulers)

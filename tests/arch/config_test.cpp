@@ -182,6 +182,10 @@ TEST(MachineFile, SaysTheEnergyOfEveryEventOrOfNone) {
   EXPECT_EQ(message_of("sms = 2", {"energy.sp=5"}),
             "--set energy.sp=5: error: energy.sp is given and energy.instruction is not: [energy] has all of "
             "its keys, or none");
+  EXPECT_EQ(
+      message_of("sms = 2", {"energy.gated_sm_watts=5"}),
+      "--set energy.gated_sm_watts=5: error: energy.gated_sm_watts is given and energy.instruction is not: "
+      "[energy] has all of its keys, or none");
   EXPECT_EQ(parse_machine("base = \"v100\"\n[energy]\nsp = 5\n", "gpu.toml").energy.sp, 5);
 }
 

@@ -266,6 +266,22 @@ TEST(BlockScheduler, ThrottlesFindANumberOfBlocks) {
   EXPECT_LE(run("leftover,blocks=perf-sat").second->most, run("leftover").second->most);
 }
 
+TEST(BlockScheduler, PerfSatsSettingsAct) {
+  const auto samples = [](const std::string& app, const std::string& settings) {
+    experiment::RunSpec spec;
+    spec.machine = arch::load_machine("awatramani17-m2090", {"sms=1"});
+    spec.apps = {experiment::builtin_app(app)};
+    spec.policy = policy::parse_choice("blocks=perf-sat" + settings);
+    const experiment::RunResult result = experiment::simulate(spec);
+    for (const policy::Report::Number& number : result.policy_report.numbers)
+      if (number.name == "perf_sat_samples_per_sm") return number.value;
+    return -1.0;
+  };
+  const char* const turns = "awatramani17/srad-4:width=256,height=512";
+  EXPECT_LT(samples(turns, ":changes=0"), samples(turns, ""));
+  EXPECT_LT(samples("stream:blocks=300", ":look=20000"), samples("stream:blocks=300", ""));
+}
+
 // A limit of the policy that falls and rises again: each goes with it.
 TEST(BlockScheduler, ThrottlesFollowThePolicysLimit) {
   for (const char* name : {"perf-sat", "dyncta:window=500", "lcs"}) {

@@ -273,6 +273,33 @@ TEST(CoreControl, PowerTakesItsTimeToComeBack) {
   }
 }
 
+// Equal blocks end on all SMs in the same window: who has none at that moment counts, too.
+TEST(CoreControl, SamplesOfEachSmAddUpToThatOfAll) {
+  const auto ipc_of_all = [](const std::string& period) {
+    experiment::RunSpec spec =
+        spec_of("blocks=limit:1,cores=seq-det:warmup=0/waves=2/period=" + period, {"add:blocks=400"});
+    spec.machine.runtime.blocks_per_cycle = 8;
+    const experiment::RunResult result = experiment::simulate(spec);
+    return result.policy_report.curves.at(0).points.at(0).second;
+  };
+  EXPECT_NEAR(ipc_of_all("each") / ipc_of_all("one"), 1, 0.05);
+}
+
+// Killed while SMs power up: no block waits there, and counters hold.
+TEST(CoreControl, NoBlockGoesWhereThereIsNoPowerYet) {
+  for (const bool no_skip : {false, true}) {
+    experiment::RunSpec spec = spec_of("cores=switching", {"stream:blocks=2000"}, kOn + 3000);
+    spec.machine.sm.power_up_latency = 10'000;
+    spec.no_skip = no_skip;
+    const auto places = std::make_shared<Places>();
+    spec.observers = {places};
+    const experiment::RunResult result = experiment::simulate(spec);
+    for (SmId sm = 1; sm < 8; ++sm)
+      for (const Cycle begin : places->begins[sm]) EXPECT_LT(begin, kOn);
+    EXPECT_LE(result.schedulers.issued, 2 * 8 * result.cycles);
+  }
+}
+
 TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
   for (const char* name : {"onac", "seq-det", "onac:period=each"}) {
     const std::string cores = std::string("leftover,cores=") + name;

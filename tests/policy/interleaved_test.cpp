@@ -64,6 +64,7 @@ TEST(Interleaved, TheOptimumIsWhereOneMoreGainsLess) {
   EXPECT_EQ(policy::optimal_blocks({10, 20, 25, 25.4, 30}, 0.01), 5U);
   EXPECT_EQ(policy::optimal_blocks({10, 9, 20}, 0.02), 1U);
   EXPECT_EQ(policy::optimal_blocks({10}, 0.02), 1U);
+  EXPECT_EQ(policy::optimal_blocks({0, 0, 10, 10}, 0.02), 3U) << "nothing is known of one and two";
 }
 
 std::unique_ptr<policy::Policy> make(const std::string& text) {
@@ -103,6 +104,23 @@ TEST(Interleaved, KeepsTheRestUntilTheEndWhenToldSo) {
   EXPECT_GE(control.limit(0, b), 8U);
 }
 
+TEST(Interleaved, YoungerKernelsHaveFewerWhenToldSo) {
+  policy::FakeControl control(1);
+  const auto policy = make("interleaved:limits=6/6,crowded=age");
+  const KernelSlot old = control.arrive(*policy, kBlock, 1000, AppId{1});
+  const KernelSlot young = control.arrive(*policy, kBlock, 1000, AppId{0});
+  EXPECT_EQ(control.limit(0, old), 6U);
+  EXPECT_EQ(control.limit(0, young), 2U);
+}
+
+TEST(Interleaved, GivenNumbersHoldForSmallGrids) {
+  policy::FakeControl control(4);
+  const auto given = make("interleaved:limits=4/4");
+  const KernelSlot a = control.arrive(*given, kBlock, 4);
+  (void)control.arrive(*given, kBlock, 1000);
+  EXPECT_EQ(control.limit(0, a), 4U) << "one for each SM would do";
+}
+
 TEST(Interleaved, AloneAKernelHasItsOptimum) {
   policy::FakeControl control(1);
   const auto policy = make("interleaved:split=optimum");
@@ -113,6 +131,10 @@ TEST(Interleaved, AloneAKernelHasItsOptimum) {
   policy->use_profiles({saturates, grows});
   const KernelSlot a = control.arrive(*policy, kBlock, 1000);
   EXPECT_EQ(control.limit(0, a), 2U);
+  const auto patient = make("interleaved:split=optimum,gain=0.1");
+  patient->use_profiles({saturates, grows});
+  policy::FakeControl other(1);
+  EXPECT_EQ(other.limit(0, other.arrive(*patient, kBlock, 1000)), 4U);
   const KernelSlot b = control.arrive(*policy, kBlock, 1000);
   EXPECT_EQ(control.limit(0, a), 1U) << "7/8 of each";
   EXPECT_EQ(control.limit(0, b), 7U);
@@ -134,6 +156,8 @@ TEST(Interleaved, BadSettingsAreErrorsOfOneLine) {
             "error: policy interleaved: limits= has 2 numbers, and there are 3 applications");
   EXPECT_EQ(error_of("interleaved:limits=4/4,split=optimum"),
             "error: policy interleaved: split='optimum' must be left out beside limits=");
+  EXPECT_EQ(error_of("interleaved:crowded=age"),
+            "error: policy interleaved: crowded='age' must be left out where numbers are equal");
   EXPECT_EQ(error_of("interleaved:gain=1"),
             "error: policy interleaved: gain='1' must be left out without split=optimum");
   EXPECT_EQ(

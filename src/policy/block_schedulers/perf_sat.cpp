@@ -149,7 +149,7 @@ std::unique_ptr<BlockScheduler> create_perf_sat(const std::string& argument) {
 const bool registered = register_block_scheduler(
     {"perf-sat", "each SM looks for the number of blocks at which it stalls least (awatramani17)",
      "look=100/changes=3: core cycles between two looks whether an SM holds as many blocks as are to be "
-     "sampled; changes of direction after which the search ends in the middle",
+     "sampled; changes of direction at most, one more ends the search",
      create_perf_sat, "look=100"});
 
 }  // namespace

@@ -100,8 +100,7 @@ std::optional<double> CoreDetector::measure_each(const Control& control, SmId sm
                static_cast<double>(control.now() - holder.own.begin);
   double sum = 0;
   for (std::uint32_t i = 0; i < search_->cores(); ++i) {
-    // One that has no block, and gets none, has no IPC.
-    if (!holders_[i].measured && resident(control, static_cast<SmId>(i)) != 0) return std::nullopt;
+    if (!holders_[i].measured) return std::nullopt;
     sum += holders_[i].ipc;
   }
   return sum;
