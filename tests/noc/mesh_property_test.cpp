@@ -87,6 +87,7 @@ TEST(MeshProperty, DoesWhatTheReferenceDoesAndLosesNothing) {
     std::multimap<Cycle, Mesh::Packet> taking;  // by the cycle in which its receiver takes it
     std::vector<std::uint32_t> deliveries;
     std::size_t seen = 0;
+    Cycle latencies = 0, least = 0;
     const Cycle last = 300;
     for (Cycle now = 0; now < last || mesh.packets() > 0 || !taking.empty(); ++now) {
       ASSERT_LT(now, 60'000U) << mesh.describe();
@@ -121,8 +122,10 @@ TEST(MeshProperty, DoesWhatTheReferenceDoesAndLosesNothing) {
         ASSERT_EQ(is.packet.flits, packet.flits);
         ASSERT_EQ(is.packet.kind, packet.kind);
         ASSERT_EQ(++deliveries[is.packet.handle], 1U);
-        ASSERT_GE(is.cycle - since[is.packet.handle],
-                  mesh.zero_load(packet.source, packet.destination, packet.flits));
+        const Cycle zero_load = mesh.zero_load(packet.source, packet.destination, packet.flits);
+        ASSERT_GE(is.cycle - since[is.packet.handle], zero_load);
+        latencies += is.cycle - since[is.packet.handle];
+        least += zero_load;
         taking.emplace(is.cycle + random.below(traffic.slow + 1), packet);
       }
     }
@@ -142,7 +145,11 @@ TEST(MeshProperty, DoesWhatTheReferenceDoesAndLosesNothing) {
       entered += counters.injected_flits;
       left += counters.ejected_flits;
       packets += counters.ejected_packets;
+      latencies -= counters.queue_cycles + counters.network_cycles;
+      least -= counters.network_cycles - counters.blocked_cycles;
     }
+    ASSERT_EQ(latencies, 0U);
+    ASSERT_EQ(least, 0U);
     ASSERT_EQ(entered, left);
     ASSERT_EQ(packets, sent.size());
   }
