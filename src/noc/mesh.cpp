@@ -73,8 +73,8 @@ Mesh::Mesh(const MeshConfig& config)
   buffers_.resize(std::size_t{nodes} * kInputs * vc_flits_);
   for (std::uint32_t n = 0; n < nodes; ++n) {
     Router& router = routers_[n];
-    router.x = static_cast<std::uint16_t>(n % config.width);
-    router.y = static_cast<std::uint16_t>(n / config.width);
+    router.x = static_cast<std::uint8_t>(n % config.width);
+    router.y = static_cast<std::uint8_t>(n / config.width);
     router.neighbour.fill(kNobody);
     if (router.y > 0) router.neighbour[kNorth] = n - config.width;
     if (router.x + 1U < config.width) router.neighbour[kEast] = n + 1;
@@ -121,7 +121,7 @@ Mesh::Mesh(const MeshConfig& config)
   if (slots_.size() > kMaxSlots)
     throw UserError("mesh: too many places for flits: smaller queues or buffers");
   for (auto n = static_cast<std::uint32_t>(slots_.size()); n-- > 0;) {
-    slots_[n].next_free = free_slot_;
+    slots_[n].packet.handle = free_slot_;
     free_slot_ = n;
   }
 
@@ -140,7 +140,8 @@ Mesh::Mesh(const MeshConfig& config)
 Cycle Mesh::zero_load(std::uint32_t source, std::uint32_t destination, std::uint32_t flits) const {
   const Router& from = routers_[endpoints_[source].node];
   const Router& to = routers_[endpoints_[destination].node];
-  const auto hops = static_cast<Cycle>(std::abs(from.x - to.x) + std::abs(from.y - to.y));
+  const int distance = std::abs(from.x - to.x) + std::abs(from.y - to.y);
+  const auto hops = static_cast<Cycle>(distance);
   return 2 * Cycle{config_.local_cycles} + (hops + 1) * config_.router_cycles + hops * config_.link_cycles +
          flits - 1;
 }
@@ -153,7 +154,7 @@ void Mesh::inject(const Packet& packet, Cycle cycle) {
   GPUMUX_DCHECK(packet.destination < endpoints_.size() && packet.kind < config_.class_vcs.size());
   const std::uint32_t n = free_slot_;
   Slot& slot = slots_[n];
-  free_slot_ = slot.next_free;
+  free_slot_ = slot.packet.handle;
   const Endpoint& to = endpoints_[packet.destination];
   slot.packet = packet;
   slot.x = routers_[to.node].x;
@@ -433,7 +434,7 @@ void Mesh::eject(const Flit& flit, Cycle cycle) {
   counters.blocked_cycles +=
       there - slot.entered - zero_load(packet.source, packet.destination, packet.flits);
   delivered_.push_back({there, packet});
-  slot.next_free = free_slot_;
+  slot.packet.handle = free_slot_;
   free_slot_ = flit.slot();
   --packets_;
 }
@@ -522,7 +523,7 @@ std::string Mesh::describe() const {
     }
   }
   std::vector<bool> used(slots_.size(), true);
-  for (std::uint32_t n = free_slot_; n != kNobody; n = slots_[n].next_free) used[n] = false;
+  for (std::uint32_t n = free_slot_; n != kNobody; n = slots_[n].packet.handle) used[n] = false;
   std::string all;
   for (std::uint32_t n = 0; n < slots_.size(); ++n) {
     if (!used[n]) continue;

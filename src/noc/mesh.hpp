@@ -147,7 +147,7 @@ class Mesh {
     std::array<std::uint8_t, kOutputs> credits{};
     std::array<std::uint8_t, kInputs> owner_turn{};  // input VC that is first
     std::array<std::uint32_t, kPorts> neighbour{};
-    std::uint16_t x = 0, y = 0;
+    std::uint8_t x = 0, y = 0;
     // Its endpoints: members_[first_endpoint...].
     std::uint32_t first_endpoint = 0;
     std::uint8_t endpoints = 0;
@@ -168,15 +168,15 @@ class Mesh {
     std::uint8_t waiting = kNone;  // input VC that gets the next space
     std::uint8_t input_turn = 0;   // input VC that is first after it
   };
-  struct Slot {
-    Packet packet;
-    std::uint16_t x = 0, y = 0;  // of its destination
+  struct alignas(32) Slot {
+    Packet packet;              // handle of a free one: the next free one
+    std::uint8_t x = 0, y = 0;  // of its destination
     std::uint8_t local = 0;
     std::uint8_t ejected = 0;  // flits
     Cycle injected = 0;
     Cycle entered = 0;  // the network
-    std::uint32_t next_free = kNobody;
   };
+  static_assert(sizeof(Slot) == 32);
   struct Arrival {
     Flit flit;
     std::uint16_t router;
