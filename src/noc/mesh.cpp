@@ -289,6 +289,11 @@ void Mesh::work(std::uint32_t index, Cycle cycle) {
   // turns, which end when the offer is taken (iSLIP's rule).
   const std::uint64_t ready = occupied & open & router.credit;
   if (ready == 0) return;
+  progress_ = true;
+  if ((ready & (ready - 1)) == 0) {  // one wants to, most often
+    pass(router, index, static_cast<unsigned>(std::countr_zero(ready)), cycle);
+    return;
+  }
   std::array<std::uint8_t, kPorts> offered;
   std::uint64_t requests = 0;  // byte of the output port, bit of the input port
   for (std::uint64_t rest = ready; rest != 0;) {
@@ -303,17 +308,24 @@ void Mesh::work(std::uint32_t index, Cycle cycle) {
     const auto out = static_cast<unsigned>(std::countr_zero(rest)) / 8;
     const unsigned port = pick(static_cast<std::uint8_t>(rest >> (out * 8)), router.input_turn[out]);
     rest &= ~(std::uint64_t{0xff} << (out * 8));
-    router.input_turn[out] = after(port, kPorts);
-    router.switch_turn[port] = after(offered[port] % kVcStride, config_.vcs);
-    forward(router, index, offered[port], cycle);
+    pass(router, index, offered[port], cycle);
   }
-  progress_ = true;
-  if (router.occupied == 0) busy_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
 }
 
 // Separable: each input VC wants one of the free output VCs that its class may use and that have a place,
 // each of these takes one of those that want it.
 void Mesh::allocate_vcs(Router& router, std::uint32_t index, std::uint64_t waiting) {
+  if ((waiting & (waiting - 1)) == 0) {
+    const auto input = static_cast<unsigned>(std::countr_zero(waiting));
+    const unsigned port = router.output_port[input];
+    const unsigned vcs = router.free_vcs[port] & router.with_credit[port] & router.allowed[input];
+    if (port == kLocal) {
+      allocate_space(router, index, waiting);
+    } else if (vcs != 0) {
+      grant(router, input, port * kVcStride + pick(vcs, router.vc_turn[input]));
+    }
+    return;
+  }
   std::array<std::uint64_t, kInputs> wanted_by;
   std::uint64_t wanted = 0;
   std::uint64_t local = 0;
@@ -334,19 +346,22 @@ void Mesh::allocate_vcs(Router& router, std::uint32_t index, std::uint64_t waiti
   }
   for (std::uint64_t rest = wanted; rest != 0; rest &= rest - 1) {
     const auto output = static_cast<unsigned>(std::countr_zero(rest));
-    const unsigned port = output / kVcStride;
-    const unsigned vc = output % kVcStride;
-    const unsigned input = pick(wanted_by[output], router.owner_turn[output]);
-    router.owner_turn[output] = after(input, kInputs);
-    router.vc_turn[input] = after(vc, config_.vcs);
-    router.owner[output] = static_cast<std::uint8_t>(input);
-    router.output_vc[input] = static_cast<std::uint8_t>(vc);
-    router.free_vcs[port] = static_cast<std::uint8_t>(router.free_vcs[port] & ~(1U << vc));
-    router.active |= std::uint64_t{1} << input;
-    router.credit |= std::uint64_t{1} << input;
-    progress_ = true;
+    grant(router, pick(wanted_by[output], router.owner_turn[output]), output);
   }
   if (local != 0) allocate_space(router, index, local);
+}
+
+void Mesh::grant(Router& router, unsigned input, unsigned output) {
+  const unsigned port = output / kVcStride;
+  const unsigned vc = output % kVcStride;
+  router.owner_turn[output] = after(input, kInputs);
+  router.vc_turn[input] = after(vc, config_.vcs);
+  router.owner[output] = static_cast<std::uint8_t>(input);
+  router.output_vc[input] = static_cast<std::uint8_t>(vc);
+  router.free_vcs[port] = static_cast<std::uint8_t>(router.free_vcs[port] & ~(1U << vc));
+  router.active |= std::uint64_t{1} << input;
+  router.credit |= std::uint64_t{1} << input;
+  progress_ = true;
 }
 
 // At its destination a packet gets space for all its flits at once, so that no packets wait for each other
@@ -377,11 +392,13 @@ void Mesh::allocate_space(Router& router, std::uint32_t index, std::uint64_t wai
 }
 
 // The flit at the head of an input VC passes the switch.
-void Mesh::forward(Router& router, std::uint32_t index, unsigned input, Cycle cycle) {
+void Mesh::pass(Router& router, std::uint32_t index, unsigned input, Cycle cycle) {
   const std::uint64_t bit = std::uint64_t{1} << input;
   const Flit flit = place(index, input, router.head[input]);
   router.head[input] = after(router.head[input], vc_flits_);
   const unsigned port = router.output_port[input];
+  router.input_turn[port] = after(input / kVcStride, kPorts);
+  router.switch_turn[input / kVcStride] = after(input % kVcStride, config_.vcs);
   ++router.link_flits[port];
   if (port == kLocal) {
     eject(flit, cycle);
@@ -413,6 +430,7 @@ void Mesh::forward(Router& router, std::uint32_t index, unsigned input, Cycle cy
   }
   if (--router.count[input] == 0) {
     router.occupied &= ~bit;
+    if (router.occupied == 0) busy_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
   } else if (flit.tail()) {
     route(router, input, place(index, input, router.head[input]));
   }

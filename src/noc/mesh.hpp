@@ -196,7 +196,8 @@ class Mesh {
   void work(std::uint32_t index, Cycle cycle);
   void allocate_vcs(Router& router, std::uint32_t index, std::uint64_t waiting);
   void allocate_space(Router& router, std::uint32_t index, std::uint64_t waiting);
-  void forward(Router& router, std::uint32_t index, unsigned input, Cycle cycle);
+  void grant(Router& router, unsigned input, unsigned output);
+  void pass(Router& router, std::uint32_t index, unsigned input, Cycle cycle);
   void eject(const Flit& flit, Cycle cycle);
   void send(Router& router, std::uint32_t index, Cycle cycle);
   void send_after(Cycle cycle, std::uint32_t delay, const Arrival& arrival) {
