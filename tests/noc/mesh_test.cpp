@@ -227,9 +227,9 @@ TEST(Mesh, FewPlacesGiveAPlaceALoop) {
   }
 }
 
-// Single flits in one VC, where it is allocated in a cycle of its own: two cycles each, and where places are few the
-// loop is that of a long packet's flits, and the VC's stage, and a cycle more, as a VC without a place is not
-// allocated. BookSim gives 1/7, 2/7, 3/7 and 1/2, too.
+// Single flits in one VC, where it is allocated in a cycle of its own: two cycles each, and where places are
+// few the loop is that of a long packet's flits, and the VC's stage, and a cycle more, as a VC without a
+// place is not allocated. BookSim gives 1/7, 2/7, 3/7 and 1/2, too.
 TEST(Mesh, ShortPacketsInOneVcTakeTwoCyclesEach) {
   for (const std::uint32_t places : {1U, 2U, 3U, 4U, 6U}) {
     MeshConfig config = mesh_of(2, 1);
