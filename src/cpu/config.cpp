@@ -31,6 +31,10 @@ void CpuConfig::check() const {
   check_range("width", width, 1, 16);
   check_range("mshrs", mshrs, 1, 64);
   check_range("outbox", outbox, 1, 1024);
+  constexpr std::uint32_t kMostBits = 20;
+  constexpr std::uint32_t kMostRedirect = 1000;
+  check_range("predictor_bits", predictor_bits, 0, kMostBits);
+  check_range("redirect", redirect, 0, kMostRedirect);
   check_cache("l1", l1);
   check_cache("l2", l2);
   check_range("l1.latency", l1.latency, 1, kLongest - 1);
@@ -38,12 +42,26 @@ void CpuConfig::check() const {
 }
 
 Counters& Counters::operator-=(const Counters& other) {
-  for (auto member :
-       {&Counters::cycles, &Counters::instructions, &Counters::loads, &Counters::stores, &Counters::branches,
-        &Counters::forwarded_loads, &Counters::l1_accesses, &Counters::l1_misses, &Counters::l1_merges,
-        &Counters::l2_misses, &Counters::l1_writebacks, &Counters::l2_writebacks, &Counters::stalled_by_load,
-        &Counters::stalled_by_mshrs, &Counters::stalled_by_outbox, &Counters::stalled_by_rest,
-        &Counters::replies, &Counters::memory_latency}) {
+  for (auto member : {&Counters::cycles,
+                      &Counters::instructions,
+                      &Counters::loads,
+                      &Counters::stores,
+                      &Counters::branches,
+                      &Counters::forwarded_loads,
+                      &Counters::mispredictions,
+                      &Counters::stalled_by_branches,
+                      &Counters::l1_accesses,
+                      &Counters::l1_misses,
+                      &Counters::l1_merges,
+                      &Counters::l2_misses,
+                      &Counters::l1_writebacks,
+                      &Counters::l2_writebacks,
+                      &Counters::stalled_by_load,
+                      &Counters::stalled_by_mshrs,
+                      &Counters::stalled_by_outbox,
+                      &Counters::stalled_by_rest,
+                      &Counters::replies,
+                      &Counters::memory_latency}) {
     this->*member -= other.*member;
   }
   return *this;

@@ -26,6 +26,11 @@ struct CpuConfig {
   bool fold_stack_pointer = true;    // known at decode but for changes by a variable amount (open)
   bool forward_stores = true;        // a load of a word that the window stores to has it from there (open)
 
+  /// 0: every branch is predicted. Otherwise, 1..20: gshare with 2^so many counters of two bits, which start
+  /// as weakly taken, and as much history (McFarling 1993); targets are always known (open).
+  std::uint32_t predictor_bits = 0;
+  std::uint32_t redirect = 10;  // cycles from a mispredicted branch's completion to what enters next (open)
+
   /// Throws UserError that says which value is out of its range.
   void check() const;
 };
@@ -38,6 +43,7 @@ struct Counters {
   std::uint64_t loads = 0;         // operands that are loaded: an instruction may have several
   std::uint64_t stores = 0;        // operands that are stored to
   std::uint64_t branches = 0;
+  std::uint64_t mispredictions = 0;   // of branches that have entered the window
   std::uint64_t forwarded_loads = 0;  // from a store in the window; no access of L1
   std::uint64_t l1_accesses = 0;      // hits, misses and merges
   std::uint64_t l1_misses = 0;        // those that took an MSHR: each is an access of L2
@@ -51,8 +57,9 @@ struct Counters {
   std::uint64_t stalled_by_mshrs = 0;
   std::uint64_t stalled_by_outbox = 0;
   std::uint64_t stalled_by_rest = 0;
-  std::uint64_t replies = 0;         // to read requests
-  std::uint64_t memory_latency = 0;  // sum over these, from the request's cycle to the reply's
+  std::uint64_t stalled_by_branches = 0;  // the window has places, but what comes next is not known
+  std::uint64_t replies = 0;              // to read requests
+  std::uint64_t memory_latency = 0;       // sum over these, from the request's cycle to the reply's
 
   Counters& operator-=(const Counters& other);
   friend Counters operator-(Counters a, const Counters& b) { return a -= b; }

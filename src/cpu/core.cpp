@@ -19,6 +19,8 @@ const CpuConfig& checked(const CpuConfig& config) {
 /// begin while the outbox has a place.
 std::uint32_t most_in_outbox(const CpuConfig& config) { return config.outbox + 3 * config.mshrs; }
 
+constexpr std::uint8_t kWeaklyTaken = 2;  // of 0..3
+
 [[nodiscard]] unsigned age(unsigned slot, unsigned head) { return (slot - head) % kSlots; }
 
 /// Of the 8 bytes that a store and a load are compared by.
@@ -33,6 +35,7 @@ Core::Core(const CpuConfig& config, std::unique_ptr<TraceSource> source, std::ui
       regions_(first_line),
       l1_(config.l1),
       l2_(config.l2),
+      predictor_(config.predictor_bits == 0 ? 0 : std::size_t{1} << config.predictor_bits, kWeaklyTaken),
       mshrs_(config.mshrs),
       free_mshrs_(~std::uint64_t{0} >> (64 - config.mshrs)),
       reads_(config.mshrs),
@@ -77,10 +80,10 @@ std::uint32_t Core::mshrs_in_use() const {
   return config_.mshrs - static_cast<std::uint32_t>(std::popcount(free_mshrs_));
 }
 
-/// The window is full and waits for data, an MSHR or a place in the outbox.
+/// Nothing can enter, and what is in the window waits for data, an MSHR or a place in the outbox.
 bool Core::idle() const {
-  return count_ == config_.window && (alu_ready_ | executing_).empty() && memory_candidates().empty() &&
-         !completed_.has(head_);
+  return (count_ == config_.window || redirecting()) && (alu_ready_ | executing_).empty() &&
+         memory_candidates().empty() && !completed_.has(head_);
 }
 
 Cycle Core::next_due(std::uint64_t due, Cycle from) {
@@ -90,6 +93,7 @@ Cycle Core::next_due(std::uint64_t due, Cycle from) {
 
 Cycle Core::next_event() const {
   Cycle next = std::min(next_due(l1_due_, now_), next_due(l2_due_, now_));
+  if (mispredicted_ == kNoSlot && now_ < resume_) next = std::min(next, resume_);
   if (!replies_.empty()) next = std::min(next, replies_.front().cycle);
   if (!freed_.empty()) next = std::min(next, freed_.front());
   return next;
@@ -170,6 +174,10 @@ void Core::load_done(unsigned slot) {
 
 void Core::complete(unsigned slot) {
   completed_.add(slot);
+  if (slot == mispredicted_) {
+    mispredicted_ = kNoSlot;
+    resume_ = now_ + config_.redirect;
+  }
   slots_[slot].consumers.each([this](unsigned consumer) {
     if (--slots_[consumer].pending == 0) ready(consumer);
   });
@@ -308,7 +316,7 @@ bool Core::access(unsigned slot, unsigned operand) {
 
 void Core::dispatch() {
   const unsigned count = std::min(config_.width, config_.window - count_);
-  if (count == 0) {
+  if (count == 0 || redirecting()) {
     count_stalls(1);
     return;
   }
@@ -317,11 +325,14 @@ void Core::dispatch() {
     enter(records_.front(), (head_ + count_) % kSlots);
     records_ = records_.subspan(1);
     ++count_;
+    if (mispredicted_ != kNoSlot) return;
   }
 }
 
 void Core::count_stalls(Cycle cycles) {
-  if (wait_mshr_.has(head_)) {
+  if (count_ < config_.window) {
+    counters_.stalled_by_branches += cycles;
+  } else if (wait_mshr_.has(head_)) {
     counters_.stalled_by_mshrs += cycles;
   } else if (wait_outbox_.has(head_)) {
     counters_.stalled_by_outbox += cycles;
@@ -345,7 +356,7 @@ void Core::enter(const Record& record, unsigned slot) {
   s.issued = 0;
   s.outstanding = 0;
   s.branch = record.is_branch != 0;
-  // What the instruction pointer is, a perfect prediction says.
+  // What the instruction pointer is, the prediction says.
   bool reads_other = false;
   for (const std::uint8_t reg : record.source_registers) {
     if (reg == 0 || reg == kInstructionPointer) continue;
@@ -362,6 +373,18 @@ void Core::enter(const Record& record, unsigned slot) {
     if (!known) writer_[reg] = static_cast<std::uint8_t>(slot);
   }
   if (s.pending == 0) ready(slot);
+  if (s.branch && !predictor_.empty()) predict(record, slot);
+}
+
+void Core::predict(const Record& record, unsigned slot) {
+  std::uint8_t& counter = predictor_[(record.ip ^ history_) & (predictor_.size() - 1)];
+  const bool taken = record.branch_taken != 0;
+  if (taken != (counter >= kWeaklyTaken)) {
+    ++counters_.mispredictions;
+    mispredicted_ = slot;
+  }
+  counter = static_cast<std::uint8_t>(taken ? std::min(counter + 1, 3) : std::max(counter - 1, 0));
+  history_ = history_ << 1U | static_cast<std::uint64_t>(taken);
 }
 
 void Core::enter_operands(const Record& record, unsigned slot) {

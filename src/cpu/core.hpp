@@ -35,7 +35,8 @@ struct Request {
 ///     line, too, but is complete with its issue. Tags are looked up, and an MSHR is taken, at issue,
 ///  4. up to `width` instructions of the trace enter the window; they issue in the next cycle at the
 ///  earliest.
-/// Branches are predicted perfectly. A trace never ends.
+/// After a branch that is mispredicted, if any is, nothing enters until it is complete and `redirect` cycles
+/// have passed: what the processor executes meanwhile is not in the trace. A trace never ends.
 class Core {
  public:
   /// Throws UserError for a configuration with values out of range, and as the source does. Lines begin at
@@ -126,6 +127,8 @@ class Core {
   void unresolved(unsigned count, Cycle cycle);
   void count_stalls(Cycle cycles);
   [[nodiscard]] SlotMask memory_candidates() const;
+  [[nodiscard]] bool redirecting() const { return mispredicted_ != kNoSlot || now_ < resume_; }
+  void predict(const Record& record, unsigned slot);
   [[nodiscard]] bool idle() const;
   [[nodiscard]] Cycle next_event() const;
   [[nodiscard]] Cycle limit(Cycle until, Cycle known) const;
@@ -151,6 +154,11 @@ class Core {
   SlotMask executing_;    // complete in the next cycle
   std::array<Slot, kSlots> slots_{};
   std::array<std::uint8_t, 256> writer_{};  // by register: who writes it last; kNoSlot: it is there
+
+  std::vector<std::uint8_t> predictor_;  // counters
+  std::uint64_t history_ = 0;            // of branches, the last in the lowest bit
+  unsigned mispredicted_ = kNoSlot;      // what comes after it enters from resume_ on
+  Cycle resume_ = 0;
 
   // Stores in the window by word, chained from the youngest on. Node: slot * 2 + store.
   std::array<std::uint16_t, 256> store_heads_{};

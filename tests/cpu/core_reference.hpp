@@ -71,6 +71,13 @@ class CoreReference {
     }
     // Dispatch.
     const std::size_t room = std::min<std::size_t>(config_.width, config_.window - window_.size());
+    // A branch whose outcome was not foreseen lets nothing behind it enter.
+    if (mispredicted_ && (*mispredicted_ < first_ || complete(window_[*mispredicted_ - first_], now))) {
+      mispredicted_.reset();
+      resume_ = now + config_.redirect;
+    }
+    const bool unknown = mispredicted_ || now < resume_;
+    if (room > 0 && unknown) ++counters.stalled_by_branches;
     if (room == 0) {
       const Instruction& oldest = window_.front();
       if (oldest.refused == Refused::Mshr) {
@@ -85,7 +92,9 @@ class CoreReference {
         ++counters.stalled_by_rest;
       }
     }
-    for (std::size_t i = 0; i < room; ++i) enter(records_[position_++ % records_.size()]);
+    for (std::size_t i = 0; i < room && !unknown && !mispredicted_; ++i) {
+      enter(records_[position_++ % records_.size()]);
+    }
     ++counters.cycles;
   }
 
@@ -269,6 +278,15 @@ class CoreReference {
       writers_[reg] = number;
     }
     window_.push_back(std::move(it));
+    if (record.is_branch == 0 || config_.predictor_bits == 0) return;
+    int& counter =
+        predictor_.try_emplace((record.ip ^ history_) % (1U << config_.predictor_bits), 2).first->second;
+    if ((record.branch_taken != 0) != (counter > 1)) {
+      ++counters.mispredictions;
+      mispredicted_ = number;
+    }
+    counter = std::clamp(counter + (record.branch_taken != 0 ? 1 : -1), 0, 3);
+    history_ = history_ * 2 + record.branch_taken;
   }
 
   CpuConfig config_;
@@ -279,6 +297,10 @@ class CoreReference {
   std::deque<Instruction> window_{};
   std::uint64_t first_ = 0;  // number of the oldest in the window
   std::map<std::uint8_t, std::uint64_t> writers_{};
+  std::map<std::uint64_t, int> predictor_{};
+  std::uint64_t history_ = 0;
+  std::optional<std::uint64_t> mispredicted_{};
+  Cycle resume_ = 0;
   std::vector<Line> lines_{};
   std::uint64_t serials_ = 0;
   Tags l1_{config_.l1};

@@ -339,6 +339,41 @@ TEST(Core, SpecialRegisters) {
   EXPECT_EQ(cycles_of(std::vector<Record>(30, alu(kStackPointer, kStackPointer)), config), 32U);
 }
 
+TEST(Core, WhatFollowsAMispredictedBranchEntersLater) {
+  CpuConfig config;
+  config.predictor_bits = 4;
+  const auto branch = [](bool taken, std::uint8_t from = 0) {
+    Record record = alu(0, from);
+    record.ip = 16;
+    record.is_branch = 1;
+    record.branch_taken = taken ? 1 : 0;
+    return record;
+  };
+  // Taken, as the counters expect at first: nothing happens.
+  EXPECT_EQ(cycles_of(std::vector<Record>(30, branch(true)), config), 9U + 3);
+  // Not taken: it enters in 0, is complete in 2, and what follows enters in 12.
+  EXPECT_EQ(cycles_of({alu(), branch(false), alu()}, config), 12U + 3);
+  EXPECT_EQ(cycles_of({alu(), branch(false), alu()}), 0U + 3);
+  config.redirect = 0;
+  EXPECT_EQ(cycles_of({branch(false), alu()}, config), 2U + 3);
+  config.redirect = 7;
+  // It waits for data that come in 111: complete in 112.
+  Core core = make_core({load(line(0), kA), branch(false, kA), alu()}, config);
+  FixedMemory memory;
+  const Counters end = memory.until_retired(core, 3);
+  EXPECT_EQ(end.cycles, 112U + 7 + 3);
+  EXPECT_EQ(end.mispredictions, 1U);
+  EXPECT_EQ(end.stalled_by_branches, 112U + 7 - 1);
+  // One that is never taken is learnt at once, as its history stays what it is.
+  Core learnt = make_core(std::vector<Record>(100, branch(false)), config);
+  EXPECT_EQ(memory.until_retired(learnt, 100).mispredictions, 1U);
+  // Taken every other time: the history tells.
+  std::vector<Record> alternating;
+  for (unsigned i = 0; i < 400; ++i) alternating.push_back(branch(i % 2 == 0));
+  Core told = make_core(alternating, config);
+  EXPECT_LE(memory.until_retired(told, 400).mispredictions, 6U);
+}
+
 /// Lines of one set of L2: 8 fill it, and of L1's set of 4, which it shares.
 constexpr std::uint64_t in_set(std::uint64_t index) { return line(index * 256); }
 
@@ -491,6 +526,8 @@ TEST(Core, ConfigurationsOutOfRangeAreRefused) {
   refused([](CpuConfig& c) { c.mshrs = 0; });
   refused([](CpuConfig& c) { c.mshrs = 65; });
   refused([](CpuConfig& c) { c.outbox = 0; });
+  refused([](CpuConfig& c) { c.predictor_bits = 21; });
+  refused([](CpuConfig& c) { c.redirect = 1001; });
   refused([](CpuConfig& c) { c.l1.ways = 0; });
   refused([](CpuConfig& c) { c.l1.bytes = 0; });
   refused([](CpuConfig& c) { c.l1.bytes = 33 * 1024; });

@@ -23,6 +23,8 @@ std::vector<Record> random_trace(Random& random, std::size_t count) {
   std::vector<Record> records(count);
   for (Record& record : records) {
     record.is_branch = random.below(8) == 0 ? 1 : 0;
+    record.branch_taken = random.below(3) == 0 ? 1 : 0;
+    record.ip = random.below(16);
     for (std::uint8_t& to : record.destination_registers) to = reg();
     for (std::uint8_t& from : record.source_registers) from = random.below(2) == 0 ? reg() : std::uint8_t{0};
     if (random.below(4) >= memory) continue;
@@ -50,6 +52,10 @@ CpuConfig random_config(Random& random) {
   config.outbox = 1 + random.below(random.below(2) == 0 ? 3 : 20);
   config.fold_stack_pointer = random.below(2) == 0;
   config.forward_stores = random.below(4) > 0;
+  if (random.below(3) == 0) {
+    config.predictor_bits = 1 + random.below(8);
+    config.redirect = random.below(20);
+  }
   return config;
 }
 
@@ -91,6 +97,7 @@ TEST(RandomCore, DoesInEveryCycleWhatTheRulesSay) {
     sum.stalled_by_mshrs += all.stalled_by_mshrs;
     sum.stalled_by_outbox += all.stalled_by_outbox;
     sum.l1_merges += all.l1_merges;
+    sum.stalled_by_branches += all.stalled_by_branches;
   }
   // All of it has come up.
   EXPECT_GT(sum.l2_writebacks, 1000U);
@@ -98,6 +105,7 @@ TEST(RandomCore, DoesInEveryCycleWhatTheRulesSay) {
   EXPECT_GT(sum.stalled_by_mshrs, 1000U);
   EXPECT_GT(sum.stalled_by_outbox, 1000U);
   EXPECT_GT(sum.l1_merges, 1000U);
+  EXPECT_GT(sum.stalled_by_branches, 1000U);
 }
 
 TEST(RandomCore, IsTheSameHoweverItIsSimulated) {
