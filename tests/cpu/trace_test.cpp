@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/trace/file_trace.hpp"
+#include "cpu/trace/trace_writer.hpp"
 #include "tests/cpu/trace_files.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -52,6 +53,44 @@ TEST_F(TraceFiles, EveryKindGivesTheSameRecordsAgainAndAgain) {
       EXPECT_EQ(trace.restarts(), 2U);
     }
   }
+}
+
+TEST_F(TraceFiles, WhatIsWrittenIsRead) {
+  for (const std::size_t count : {1U, 4095U, 4096U, 4097U, 20000U}) {
+    const std::vector<Record> records = random_records(count, count);
+    for (const char* name : {"t", "t.zst"}) {
+      const std::string path = folder_.path() + "/" + name;
+      TraceWriter writer(path);
+      for (const Record& record : records) writer.add(record);
+      EXPECT_EQ(writer.records(), count);
+      writer.close();
+      EXPECT_EQ(check_trace(path), count);
+      FileTrace trace(path);
+      EXPECT_TRUE(same(take(trace, count), records));
+    }
+  }
+}
+
+TEST_F(TraceFiles, WhatCannotBeWrittenIsSaid) {
+  for (const char* name : {"t.xz", "t.gz"}) {
+    EXPECT_NE(error_of([&] { TraceWriter writer(folder_.path() + "/" + name); }).find("plain or as .zst"),
+              std::string::npos);
+  }
+  EXPECT_NE(error_of([&] { TraceWriter writer(folder_.path() + "/none/t"); }).find("cannot be written"),
+            std::string::npos);
+  const std::string full = error_of([&] {
+    TraceWriter writer("/dev/full");
+    for (const Record& record : random_records(10000, 1)) writer.add(record);
+    writer.close();
+  });
+  EXPECT_NE(full.find("cannot be written (No space left"), std::string::npos) << full;
+  // One that was never closed has no end.
+  const std::string path = folder_.path() + "/open.zst";
+  {
+    TraceWriter writer(path);
+    for (const Record& record : random_records(10000, 1)) writer.add(record);
+  }
+  EXPECT_NE(error(path).find("ends too early"), std::string::npos) << error(path);
 }
 
 TEST_F(TraceFiles, StreamsThatFollowEachOtherAreOneTrace) {
