@@ -33,6 +33,8 @@ constexpr const char* kUsage =
                                  registers, shared memory, occupancy and instructions of kernels
   gpumux profile APP... -o FILE  scalability curves of applications alone, for policies that need them
   gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
+  gpumux record-cpu -o FILE -- PROGRAM...
+                                 what a program of x86-64 executes, as a CPU trace
   gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
   gpumux export DB --csv|--json  what a database holds
   gpumux reproduce WHAT --db DB  experiments: our numbers beside the papers'
@@ -49,7 +51,7 @@ int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
         "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert, "
-        "cache, bench or validate (see gpumux --help)");
+        "record-cpu, cache, bench or validate (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "help" && !args.empty()) {
@@ -69,6 +71,7 @@ int dispatch(Arguments args) {
   if (command == "inspect") return inspect_command(args);
   if (command == "profile") return profile_command(std::move(args));
   if (command == "convert") return convert_command(args);
+  if (command == "record-cpu") return record_cpu_command(std::move(args));
   if (command == "sweep") return sweep_command(args);
   if (command == "task") return task_command(args);  // for job arrays; no command for people
   if (command == "export") return export_command(args);
@@ -77,9 +80,9 @@ int dispatch(Arguments args) {
   if (command == "cache") return cache_command(args);
   if (command == "bench") return bench_command(args);
   if (command == "validate") return validate_command(args);
-  const std::vector<std::string> known = {"run",   "list",     "inspect",   "profile",  "convert",
-                                          "sweep", "export",   "reproduce", "report",   "cache",
-                                          "bench", "validate", "--help",    "--version"};
+  const std::vector<std::string> known = {"run",   "list",     "inspect",    "profile", "convert",
+                                          "sweep", "export",   "reproduce",  "report",  "cache",
+                                          "bench", "validate", "record-cpu", "--help",  "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 
