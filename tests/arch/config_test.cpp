@@ -52,11 +52,11 @@ INSTANTIATE_TEST_SUITE_P(Machines, Preset, testing::ValuesIn(machine_names()), [
 });
 
 TEST(Presets, AreThoseOfTheTree) {
-  EXPECT_EQ(machine_names(), (std::vector<std::string>{
-                                 "a100-measured", "awatramani17-k20x", "awatramani17-m2090",
-                                 "awatramani17-onac32", "chimera15-fermi30", "dai18-maxwell", "h100-measured",
-                                 "rtx2060", "titan-x-pascal", "v100", "v100-measured", "wang17-16sm",
-                                 "wang17-56sm"}));
+  EXPECT_EQ(machine_names(),
+            (std::vector<std::string>{"a100-measured", "awatramani17-k20x", "awatramani17-m2090",
+                                      "awatramani17-onac32", "chimera15-fermi30", "dai18-maxwell",
+                                      "h100-measured", "rtx2060", "titan-x-pascal", "v100", "v100-measured",
+                                      "wang17-16sm", "wang17-56sm"}));
 }
 
 TEST(Presets, SomeUnitExecutesEveryInstruction) {
