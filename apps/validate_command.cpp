@@ -36,7 +36,7 @@ constexpr const char* kSchema = "gpumux.validation/1";
 constexpr const char* kFooter = R"(
 Simulates traces of small kernels for which Accel-Sim's figures are known (validation/accel-sim.toml), on the machine that
 has its configuration, and shows both. With --hardware: probes of latencies and bandwidths, on the machines that follow
-published measurements, beside these (validation/gpu-benches.toml).)";
+measurements, beside these (validation/hardware.toml).)";
 
 struct Figure {
   std::string counter;  // "cycles", or one of the GPU's counters

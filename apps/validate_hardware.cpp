@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "embedded/gpu_benches.toml.hpp"
+#include "embedded/hardware.toml.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/run.hpp"
 #include "experiment/toml_reader.hpp"
@@ -26,7 +26,7 @@ using nlohmann::ordered_json;
 using trace::ProbeKind;
 
 constexpr const char* kSchema = "gpumux.hardware/1";
-constexpr const char* kFile = "validation/gpu-benches.toml";
+constexpr const char* kFile = "validation/hardware.toml";
 
 struct Figure {
   std::string what;
@@ -115,7 +115,7 @@ double measure(const Figure& figure, const arch::MachineConfig& machine, unsigne
 
 void validate_hardware(const HardwareOptions& options) {
   const experiment::TomlReader reader(kFile);
-  const toml::table document = reader.parse(embedded::gpu_benches_toml);
+  const toml::table document = reader.parse(embedded::hardware_toml);
   const std::string source = reader.text(*document.get("source"), "source");
   ordered_json json = {{"schema", kSchema}, {"source", source}, {"machines", ordered_json::array()}};
   fmt::print("{}: {}.\n", reader.text(*document.get("title"), "title"), source);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "emulator/half.hpp"
 
@@ -17,20 +18,22 @@ using workload::TextureResource;
 
 constexpr std::int64_t kOutside = -1;  // a texel of the border
 
-/// A coordinate in texels: what the texture's address mode makes of one that is normalized, times the extent.
-/// Other coordinates stay: their texels are clamped one by one.
+/// A coordinate in texels: of one that is normalized, whole parts of 2^-21 within the address mode's period,
+/// times the extent. Other coordinates stay: their texels are clamped one by one.
 double position(const Texture& texture, const TextureFetch& fetch, unsigned axis) {
   constexpr double kFar = 1e12;  // beyond every texel, and far from where integers of 64 bits end
   double x = fetch.at[axis];
   if (std::isnan(x)) return 0;
   if (fetch.integers) return x;
   const AddressMode mode = texture.settings.address[axis];
-  const bool repeats = mode == AddressMode::Wrap || mode == AddressMode::Mirror;
-  if (repeats) {  // only where coordinates are normalized
+  if (texture.settings.normalized) {
+    constexpr double kParts = 1 << 21;
+    x = std::floor(x * kParts) / kParts;
+  }
+  if (mode == AddressMode::Wrap || mode == AddressMode::Mirror) {  // only where coordinates are normalized
     if (std::isinf(x)) return 0;
-    const double whole = std::floor(x);
-    x -= whole;
-    if (mode == AddressMode::Mirror && std::fmod(whole, 2.0) != 0) x = 1 - x;
+    const double period = mode == AddressMode::Wrap ? 1 : 2;
+    x -= period * std::floor(x / period);
   }
   if (texture.settings.normalized) x *= texture.extent[axis];
   return std::clamp(x, -kFar, kFar);
@@ -53,18 +56,50 @@ std::int64_t resolve(const Texture& texture, const TextureFetch& fetch, unsigned
   return std::clamp<std::int64_t>(index, 0, extent - 1);
 }
 
-/// The two neighbours of a position along an axis, and the weight of the second in 256ths.
+/// The two neighbours of a position along an axis, and the weight of the second in 256ths, less than 256.
 struct Neighbours {
   std::array<std::int64_t, 2> index{};
-  std::uint32_t weight = 0;
+  std::int64_t weight = 0;
 };
 
 Neighbours neighbours(const Texture& texture, const TextureFetch& fetch, unsigned axis) {
   const double x = position(texture, fetch, axis) - 0.5;
-  const double whole = std::floor(x);
-  const auto first = static_cast<std::int64_t>(whole);
-  return {{resolve(texture, fetch, axis, first), resolve(texture, fetch, axis, first + 1)},
-          static_cast<std::uint32_t>(std::floor((x - whole) * 256 + 0.5))};
+  const auto parts = static_cast<std::int64_t>(std::floor(x * 256 + 0.5));
+  const std::int64_t first = parts >> 8U;
+  return {{resolve(texture, fetch, axis, first), resolve(texture, fetch, axis, first + 1)}, parts & 255};
+}
+
+/// What integers of a texel's format are divided by where they are read as floats.
+std::int64_t largest(const workload::TexelFormat& format) {
+  return (std::int64_t{1} << (format.bits - (format.kind == ChannelKind::Signed ? 1U : 0U))) - 1;
+}
+
+/// To the nearest f32, away from zero from halfway between two.
+float nearest_away(double x) {
+  const auto to_even = static_cast<float>(x);
+  const double rest = x - double{to_even};
+  if (!std::isfinite(to_even) || rest == 0 || (rest > 0) != (x > 0)) return to_even;
+  const float farther =
+      std::nextafter(to_even, std::copysign(std::numeric_limits<float>::infinity(), to_even));
+  return double{farther} - x == rest ? farther : to_even;
+}
+
+/// The same to f16, as f32.
+float nearest_half_away(double x) {
+  if (!(std::abs(x) < 65520)) return half_to_float(float_to_half(static_cast<float>(x)));
+  int exponent = 0;
+  (void)std::frexp(x, &exponent);
+  const double step = std::ldexp(1.0, std::max(exponent, -13) - 11);
+  return static_cast<float>(std::round(x / step) * step);
+}
+
+/// A border's value at the precision of the texels, within what they hold.
+float at_precision(const workload::TexelFormat& format, float border) {
+  if (format.kind == ChannelKind::Float) return format.bits == 16 ? nearest_half_away(border) : border;
+  if (std::isnan(border)) return 0;
+  const double scale = static_cast<double>(largest(format));
+  const double least = format.kind == ChannelKind::Signed ? -1 : 0;
+  return static_cast<float>(std::floor(std::clamp(double{border}, least, 1.0) * scale + 0.5) / scale);
 }
 
 /// What channels that a texel does not have give: (0, 0, 0, 1).
@@ -83,9 +118,9 @@ std::uint32_t channel_value(const Texture& texture, const std::byte* at) {
   const unsigned unused = 32U - format.bits;
   const auto value = static_cast<std::int32_t>(bits << unused) >> unused;  // of a signed one
   if (!texture.reads_floats) return is_signed ? static_cast<std::uint32_t>(value) : bits;
-  const auto largest = static_cast<float>((1U << (format.bits - (is_signed ? 1U : 0U))) - 1);
+  const auto one = static_cast<float>(largest(format));
   const float scaled =
-      is_signed ? std::max(static_cast<float>(value) / largest, -1.0F) : static_cast<float>(bits) / largest;
+      is_signed ? std::max(static_cast<float>(value) / one, -1.0F) : static_cast<float>(bits) / one;
   return std::bit_cast<std::uint32_t>(scaled);
 }
 
@@ -107,8 +142,7 @@ class Reader {
     Texel texel;
     for (std::uint32_t c = channels_; c < 4; ++c) texel[c] = missing(texture_, c);
     if (x == kOutside || y == kOutside || z == kOutside) {
-      for (std::uint32_t c = 0; c < channels_; ++c)
-        texel[c] = std::bit_cast<std::uint32_t>(texture_.settings.border[c]);
+      for (std::uint32_t c = 0; c < channels_; ++c) texel[c] = border(c);
       return texel;
     }
     const std::uint32_t slice = texture_.layered ? slice_ : static_cast<std::uint32_t>(z);
@@ -121,6 +155,12 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] std::uint32_t border(std::uint32_t channel) const {
+    const float value = texture_.settings.border[channel];
+    return std::bit_cast<std::uint32_t>(
+        texture_.reads_floats ? at_precision(texture_.resource.array.shape.format, value) : value);
+  }
+
   const Texture& texture_;
   const workload::DeviceMemory& memory_;
   std::uint32_t slice_;
@@ -128,6 +168,92 @@ class Reader {
   std::uint32_t channel_bytes_;
   TextureSample& sample_;
 };
+
+/// The sum of a filter's texels by their weights, of which `unit` make one.
+class Filter {
+ public:
+  Filter(const Texture& texture, std::int64_t unit)
+      : format_(texture.resource.array.shape.format),
+        unit_(unit),
+        integers_(format_.kind != ChannelKind::Float) {}
+  /// Texels of weight 0 add nothing, not even a NaN.
+  void add(const Texel& texel, std::int64_t weight) {
+    if (weight == 0) return;
+    for (std::uint32_t c = 0; c < 4; ++c) {
+      const double value{std::bit_cast<float>(texel[c])};
+      if (integers_)
+        levels_[c] += weight * std::llround(value * static_cast<double>(largest(format_)));
+      else
+        sum_[c] += static_cast<double>(weight) * value;
+    }
+  }
+  [[nodiscard]] Texel result() const {
+    Texel result;
+    for (std::uint32_t c = 0; c < 4; ++c) {
+      const float value = integers_ ? level(levels_[c]) : real(sum_[c] / static_cast<double>(unit_));
+      result[c] = std::isnan(value) ? kNan32 : std::bit_cast<std::uint32_t>(value);
+    }
+    return result;
+  }
+
+ private:
+  /// The nearest of 16 bits, upward from halfway between two.
+  [[nodiscard]] float level(std::int64_t sum) const {
+    const std::int64_t wide = format_.kind == ChannelKind::Signed ? 32767 : 65535;
+    const std::int64_t over = 2 * largest(format_) * unit_;
+    std::int64_t up = 2 * sum * wide + over / 2;
+    if (up < 0) up -= over - 1;  // division is towards zero
+    return static_cast<float>(up / over) / static_cast<float>(wide);
+  }
+  [[nodiscard]] float real(double sum) const {
+    return format_.bits == 16 ? nearest_half_away(sum) : nearest_away(sum);
+  }
+
+  const workload::TexelFormat& format_;
+  std::int64_t unit_;
+  bool integers_;
+  std::array<std::int64_t, 4> levels_{};
+  std::array<double, 4> sum_{};
+};
+
+/// Hardware's: the fourth texel's weight is rounded, the others are what is left.
+Texel filter_plane(const Texture& texture, Reader& reader, const Neighbours& x, const Neighbours& y) {
+  Filter filter(texture, 256);
+  const std::int64_t both = (x.weight * y.weight + 128) >> 8U;
+  const std::array<std::int64_t, 4> weights{256 - x.weight - y.weight + both, x.weight - both,
+                                            y.weight - both, both};
+  for (std::uint32_t corner = 0; corner < 4; ++corner)
+    filter.add(reader.read(x.index[corner & 1U], y.index[corner >> 1U], 0), weights[corner]);
+  return filter.result();
+}
+
+/// A row is filtered as a plane's first, at y = 0: halfway to what lies before it.
+Texel filter_row(const Texture& texture, Reader& reader, const Neighbours& x) {
+  Filter filter(texture, 256);
+  const bool bordered = texture.settings.address[1] == AddressMode::Border;
+  const std::int64_t far = bordered ? (x.weight + 1) / 2 : x.weight;
+  const std::int64_t row = bordered ? 128 : 256;
+  filter.add(reader.read(x.index[0], 0, 0), row - far);
+  filter.add(reader.read(x.index[1], 0, 0), far);
+  if (bordered) filter.add(reader.read(0, kOutside, 0), 256 - row);
+  return filter.result();
+}
+
+/// Exact products: how hardware rounds the weights of eight texels is not known.
+Texel filter_volume(const Texture& texture, Reader& reader, const std::array<Neighbours, 3>& along) {
+  Filter filter(texture, 1 << 24);
+  for (std::uint32_t corner = 0; corner < 8; ++corner) {
+    std::int64_t weight = 1;
+    std::array<std::int64_t, 3> at{};
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const std::uint32_t second = (corner >> axis) & 1U;
+      at[axis] = along[axis].index[second];
+      weight *= second != 0 ? along[axis].weight : 256 - along[axis].weight;
+    }
+    filter.add(reader.read(at[0], at[1], at[2]), weight);
+  }
+  return filter.result();
+}
 
 }  // namespace
 
@@ -152,24 +278,9 @@ TextureSample sample(const Texture& texture, const workload::DeviceMemory& memor
   }
   std::array<Neighbours, 3> along{};
   for (unsigned axis = 0; axis < dimensions; ++axis) along[axis] = neighbours(texture, fetch, axis);
-  // Weights are whole 256ths, so their products are exact; texels of weight 0 add nothing, not even a NaN.
-  std::array<double, 4> sum{};
-  for (std::uint32_t corner = 0; corner < 1U << dimensions; ++corner) {
-    double weight = 1;
-    std::array<std::int64_t, 3> at{};
-    for (unsigned axis = 0; axis < dimensions; ++axis) {
-      const std::uint32_t second = (corner >> axis) & 1U;
-      at[axis] = along[axis].index[second];
-      weight *= (second != 0 ? along[axis].weight : 256 - along[axis].weight) / 256.0;
-    }
-    const Texel texel = reader.read(at[0], at[1], at[2]);
-    if (weight == 0) continue;
-    for (std::uint32_t c = 0; c < 4; ++c) sum[c] += weight * double{std::bit_cast<float>(texel[c])};
-  }
-  for (std::uint32_t c = 0; c < 4; ++c) {
-    const auto value = static_cast<float>(sum[c]);
-    result.value[c] = std::isnan(value) ? kNan32 : std::bit_cast<std::uint32_t>(value);
-  }
+  result.value = dimensions == 1   ? filter_row(texture, reader, along[0])
+                 : dimensions == 2 ? filter_plane(texture, reader, along[0], along[1])
+                                   : filter_volume(texture, reader, along);
   return result;
 }
 

@@ -52,10 +52,11 @@ INSTANTIATE_TEST_SUITE_P(Machines, Preset, testing::ValuesIn(machine_names()), [
 });
 
 TEST(Presets, AreThoseOfTheTree) {
-  EXPECT_EQ(machine_names(), (std::vector<std::string>{
-                                 "a100-measured", "awatramani17-k20x", "awatramani17-m2090",
-                                 "awatramani17-onac32", "chimera15-fermi30", "dai18-maxwell", "rtx2060",
-                                 "titan-x-pascal", "v100", "v100-measured", "wang17-16sm", "wang17-56sm"}));
+  EXPECT_EQ(machine_names(),
+            (std::vector<std::string>{"a100-measured", "awatramani17-k20x", "awatramani17-m2090",
+                                      "awatramani17-onac32", "chimera15-fermi30", "dai18-maxwell",
+                                      "h100-measured", "rtx2060", "titan-x-pascal", "v100", "v100-measured",
+                                      "wang17-16sm", "wang17-56sm"}));
 }
 
 TEST(Presets, SomeUnitExecutesEveryInstruction) {
@@ -92,6 +93,7 @@ TEST(Presets, HavePublishedBandwidth) {
   EXPECT_NEAR(gigabytes("wang17-16sm"), 224.0, 0.1);
   EXPECT_NEAR(gigabytes("wang17-56sm"), 224.0, 0.1);
   EXPECT_NEAR(gigabytes("v100"), 870.4, 0.1);
+  EXPECT_NEAR(gigabytes("h100-measured"), 3352.3, 0.1);
 }
 
 TEST(Presets, HavePublishedPeakArithmetic) {
@@ -105,6 +107,7 @@ TEST(Presets, HavePublishedPeakArithmetic) {
   EXPECT_NEAR(peak("awatramani17-k20x"), 3935, 1);        // Table 4.1
   EXPECT_NEAR(peak("awatramani17-onac32"), 2662.4, 0.1);  // Table 4.3
   EXPECT_NEAR(peak("chimera15-fermi30"), 672, 0.1);       // 30 x 8 lanes at 1.4 GHz
+  EXPECT_NEAR(peak("h100-measured"), 66908, 1);           // NVIDIA's white paper: 66.9 TFLOPs
 }
 
 TEST(Presets, LargerWangMachineDiffersInSmsAndSchedulersAlone) {

@@ -28,7 +28,7 @@ TEST_F(Cli, SaysItsVersionAndHelp) {
 
 TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json machines = json::parse(gpumux({"list", "machines", "--json"}).out)["machines"];
-  EXPECT_EQ(machines.size(), 12U);
+  EXPECT_EQ(machines.size(), 13U);
   EXPECT_EQ(machines[5]["name"], "dai18-maxwell");
   EXPECT_EQ(machines[5]["l2_bytes"], 2 << 20);
   const json policies = json::parse(gpumux({"list", "policies", "--json"}).out)["policies"];
@@ -309,7 +309,7 @@ TEST_F(Cli, ValidateShowsMeasurementsBesideOurs) {
   const Outcome o = gpumux({"validate", "--hardware", "--only", "a load that hits L1", "--json", file});
   ASSERT_EQ(o.code, 0) << o.err;
   const json machines = json::parse(read_file(file))["machines"];
-  ASSERT_EQ(machines.size(), 2U);
+  ASSERT_EQ(machines.size(), 3U);
   EXPECT_EQ(machines[0]["machine"], "v100-measured");
   EXPECT_EQ(machines[0]["figures"][0]["measured"], 28.1);
   for (const json& machine : machines)

@@ -85,7 +85,7 @@ std::string all_kernels() {
 
 // --- the reference ----------------------------------------------------------------------------------------
 
-/// A texture as CUDA's documents describe it: texels by their numbers, no memory.
+/// A texture as docs/textures.md describes it: texels by their numbers, no memory.
 struct Reference {
   TexelFormat format;
   unsigned axes = 1;
@@ -131,7 +131,7 @@ struct Reference {
   }
   [[nodiscard]] std::uint32_t channel(int x, int y, int z, int layer, unsigned c) const {
     if (c >= format.channels) return c < 3 ? 0 : floats() ? 0x3f800000U : 1U;
-    if (x < 0 || y < 0 || z < 0) return std::bit_cast<std::uint32_t>(settings.border[c]);
+    if (x < 0 || y < 0 || z < 0) return border(c);
     const std::uint32_t bits = raw(x, y, layers != 0 ? layer : z, c);
     if (format.kind == ChannelKind::Float)
       return format.bits == 32 ? bits : std::bit_cast<std::uint32_t>(half_to_float(bits));
@@ -146,21 +146,75 @@ struct Reference {
     const float scaled = static_cast<float>(value) / (format.bits == 8 ? 127.0F : 32767.0F);
     return std::bit_cast<std::uint32_t>(scaled < -1.0F ? -1.0F : scaled);
   }
+  [[nodiscard]] int largest() const {
+    const int levels = format.bits == 8 ? 256 : 65536;
+    return (format.kind == ChannelKind::Signed ? levels / 2 : levels) - 1;
+  }
+  /// The border's value as a texel would hold it.
+  [[nodiscard]] std::uint32_t border(unsigned c) const {
+    const float value = settings.border[c];
+    if (!promoted()) return std::bit_cast<std::uint32_t>(value);  // those here are whole f16
+    const double level = static_cast<double>(value) * largest();
+    int nearest = static_cast<int>(std::floor(level));
+    if (level - nearest >= 0.5) ++nearest;
+    nearest = std::min(std::max(nearest, format.kind == ChannelKind::Signed ? -largest() : 0), largest());
+    return std::bit_cast<std::uint32_t>(static_cast<float>(nearest) / static_cast<float>(largest()));
+  }
+  /// Of two neighbouring values of a format the nearer one, where x is in the middle the one away from zero.
+  [[nodiscard]] static float nearest(long double x, float below, float above) {
+    const long double down = x - below, up = above - x;
+    if (down == up) return std::abs(below) > std::abs(above) ? below : above;
+    return down < up ? below : above;
+  }
+  /// What a filter gives for 256ths (in three dimensions 2^-24) of texels.
+  [[nodiscard]] std::uint32_t filtered(
+      const std::vector<std::pair<std::int64_t, std::uint32_t>>& shares) const {
+    std::int64_t unit = 0;
+    long double sum = 0;
+    long double levels = 0;
+    for (const auto& [weight, bits] : shares) {
+      unit += weight;
+      if (weight == 0) continue;
+      const float value = std::bit_cast<float>(bits);
+      sum += static_cast<long double>(weight) * value;
+      if (promoted())
+        levels += static_cast<long double>(weight) * std::round(value * static_cast<float>(largest()));
+    }
+    if (promoted()) {  // multiples of 1/65535, or 1/32767 if signed; halves up. All here are exact.
+      const int wide = format.kind == ChannelKind::Signed ? 32767 : 65535;
+      const long double most = static_cast<long double>(largest()) * static_cast<long double>(unit);
+      auto level = static_cast<int>(std::floor(levels * wide / most));
+      if (2 * (levels * wide - level * most) >= most) ++level;
+      return std::bit_cast<std::uint32_t>(static_cast<float>(level) / static_cast<float>(wide));
+    }
+    sum /= static_cast<long double>(unit);
+    if (std::isnan(sum)) return std::bit_cast<std::uint32_t>(static_cast<float>(sum));
+    if (format.bits == 16) {
+      std::uint32_t magnitude = float_to_half(static_cast<float>(std::abs(sum)));
+      if (half_to_float(magnitude) > std::abs(sum)) --magnitude;  // the f16 next to the sum towards zero
+      const float value = nearest(std::abs(sum), half_to_float(magnitude), half_to_float(magnitude + 1));
+      return std::bit_cast<std::uint32_t>(std::signbit(sum) ? -value : value);
+    }
+    const auto value = static_cast<float>(sum);
+    const float below = value > sum ? std::nextafter(value, -10.0F) : value;
+    const float above = value < sum ? std::nextafter(value, 10.0F) : value;
+    return std::bit_cast<std::uint32_t>(below == above ? value : nearest(sum, below, above));
+  }
   /// Coordinate in texels; far ones are brought near, which changes no texel.
   [[nodiscard]] double in_texels(unsigned axis, float x) const {
     if (std::isnan(x)) return 0;
     double at = x;
     const int n = extent[axis];
     if (settings.normalized) {
+      at = std::floor(std::ldexp(at, 21));  // cut off
       const AddressMode m = mode(axis, false);
       if (m == AddressMode::Wrap || m == AddressMode::Mirror) {
         if (std::isinf(x)) return 0;
-        const double period = m == AddressMode::Wrap ? 1 : 2;
+        const double period = std::ldexp(m == AddressMode::Wrap ? 1 : 2, 21);
         at = std::fmod(at, period);
         if (at < 0) at += period;
-        if (at > 1) at = 2 - at;  // the second half of a mirror's period
       }
-      at *= n;
+      at = std::ldexp(at, -21) * n;
     }
     return std::min(std::max(at, -1000.0), 1000.0);
   }
@@ -189,30 +243,37 @@ struct Reference {
       for (unsigned c = 0; c < 4; ++c) result[c] = channel(at[0], at[1], at[2], layer, c);
       return result;
     }
-    *ulps = 1;
+    *ulps = format.kind == ChannelKind::Float && format.bits == 32 ? 1 : 0;
     std::array<int, 3> first{};
-    std::array<double, 3> share{};
+    std::array<std::int64_t, 3> share{};  // 256ths of the second texel
     for (unsigned a = 0; a < axes; ++a) {
-      const double x = in_texels(a, std::bit_cast<float>(words[a])) - 0.5;
-      first[a] = static_cast<int>(std::floor(x));
-      share[a] = std::floor((x - first[a]) * 256 + 0.5) / 256;
+      const double x = std::floor((in_texels(a, std::bit_cast<float>(words[a])) - 0.5) * 256 + 0.5);
+      first[a] = static_cast<int>(std::floor(x / 256));
+      share[a] = static_cast<std::int64_t>(x) - 256 * first[a];
     }
+    const int rows = axes == 3 ? 4 : 2;  // of texels, by y and z
     for (unsigned c = 0; c < 4; ++c) {
-      long double sum = 0;
-      for (int dz = 0; dz < (axes > 2 ? 2 : 1); ++dz) {
-        for (int dy = 0; dy < (axes > 1 ? 2 : 1); ++dy) {
-          for (int dx = 0; dx < 2; ++dx) {
-            const std::array<int, 3> d{dx, dy, dz};
-            long double weight = 1;
-            for (unsigned a = 0; a < axes; ++a) {
-              weight *= d[a] != 0 ? share[a] : 1 - share[a];
-              at[a] = texel_of(a, false, first[a] + d[a]);
-            }
-            if (weight != 0) sum += weight * std::bit_cast<float>(channel(at[0], at[1], at[2], layer, c));
+      std::vector<std::pair<std::int64_t, std::uint32_t>> shares;
+      for (int i = 0; i < rows; ++i) {
+        const int dy = i % 2, dz = i / 2;
+        for (int dx = 0; dx < 2; ++dx) {
+          std::int64_t weight = 1;
+          if (axes == 3) {
+            weight = (dx != 0 ? share[0] : 256 - share[0]) * (dy != 0 ? share[1] : 256 - share[1]) *
+                     (dz != 0 ? share[2] : 256 - share[2]);
+          } else {  // one dimension: two rows, halfway between them
+            const std::int64_t x = share[0], y = axes == 2 ? share[1] : 128;
+            const auto both = static_cast<std::int64_t>(std::floor(static_cast<double>(x * y) / 256 + 0.5));
+            weight = dx + dy == 2 ? both : dx == 1 ? x - both : dy == 1 ? y - both : 256 - x - y + both;
           }
+          int y = 0;
+          if (axes > 1) y = texel_of(1, false, first[1] + dy);
+          if (axes == 1 && dy == 0 && settings.address[1] == AddressMode::Border) y = -1;
+          const int z = axes == 3 ? texel_of(2, false, first[2] + dz) : 0;
+          shares.emplace_back(weight, channel(texel_of(0, false, first[0] + dx), y, z, layer, c));
         }
       }
-      result[c] = std::bit_cast<std::uint32_t>(static_cast<float>(sum));
+      result[c] = filtered(shares);
     }
     return result;
   }
@@ -502,6 +563,29 @@ TEST_F(TextureByHand, TilesOfAnArrayAreLines) {
   const TextureArray row{0, {{ChannelKind::Unsigned, 8, 1}, 130, 0, 0, 2}};
   EXPECT_EQ(row.offset(5, 0, 1), 256U + 5);
   EXPECT_EQ(row.bytes(), 512U);
+}
+
+TEST_F(TextureByHand, CoordinatesFromZeroToOneHave21Bits) {
+  const auto t = object(counting(23, 0), with(AddressMode::Wrap, FilterMode::Point, true));
+  const double edge = 957395.5 / (1 << 20);  // 21 + 5e-7 texels
+  EXPECT_EQ(first(t, edge), 21.0F);
+  EXPECT_EQ(first(t, edge - 1e-9), 20.0F);
+  EXPECT_EQ(first(t, -1e-30), 22.0F);
+}
+
+TEST_F(TextureByHand, TheFourthTexelsWeightIsRoundedAndTheOthersAreWhatIsLeft) {
+  const auto t = object(counting(2, 2), with(AddressMode::Clamp, FilterMode::Linear, false));  // 0 1 / 2 3
+  const double x = 0.5 + 3.0 / 256,
+               y = 0.5 + 100.0 / 256;  // 300/256 are 1 for texel 3; 2 and 99 for the others
+  EXPECT_EQ(first(t, x, y), (2 * 1 + 99 * 2 + 1 * 3) / 256.0F);
+}
+
+TEST_F(TextureByHand, HalfABorderLiesBeforeARow) {
+  TextureSettings settings = with(AddressMode::Border, FilterMode::Linear, false);
+  settings.border[0] = 100;
+  EXPECT_EQ(first(object(counting(4, 0), settings), 2.5), (2 + 100) / 2.0F);
+  settings.address[1] = AddressMode::Clamp;
+  EXPECT_EQ(first(object(counting(4, 0), settings), 2.5), 2.0F);
 }
 
 // --- what the machine is told, and faults -----------------------------------------------------------------

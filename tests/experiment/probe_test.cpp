@@ -56,6 +56,8 @@ TEST(Probe, MeasuredMachinesHaveTheLatenciesOfTheirSource) {
   EXPECT_NEAR(latency(arch::load_machine("v100-measured"), 1 << 20, 8192), 212, 1);
   EXPECT_NEAR(latency(arch::load_machine("a100-measured"), 32 << 10, 256), 33.2, 0.5);
   EXPECT_NEAR(latency(arch::load_machine("a100-measured"), 1 << 20, 8192), 205.9, 1);
+  EXPECT_NEAR(latency(arch::load_machine("h100-measured"), 32 << 10, 256), 32.2, 0.5);
+  EXPECT_NEAR(latency(arch::load_machine("h100-measured"), 1 << 20, 8192), 285.0, 1);
 }
 
 TEST(Probe, MovesTheBytesThatItSays) {

@@ -88,7 +88,7 @@ TEST_P(Chase, Dram) {
   for (std::uint64_t i = 0; i < 2 * l2_lines(); ++i) lines.push_back(kApp + i);
   Assembly machine(config_);
   machine.launch(program(), {chain(lines, 2)});
-  machine.finish(1'000'000'000);
+  machine.finish(4'000'000'000);
   const Way way(config_);
   Rows rows;
   Cycle issue = kFirstIssue;
