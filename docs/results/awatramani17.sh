@@ -8,30 +8,27 @@ cat <<'TEXT'
 
 ## Why
 
-- **Warp schedulers** (Figure 3.7) keep their order on the kernels that the thesis names: greedy is ahead on eight in both forms, round robin on Heartwall and
-  CFD, and phase-aware is near the better one, but by half of the thesis' percentages. Its kernels are machine code of GPGPU-Sim's PTXPlus, compiled for
-  Fermi by nvcc of its day, with shortest phases of 3 to 40 cycles and longest of up to 1159; ours come from today's nvcc, and grids are up to a tenth of its.
-- **FWT, DXTC and Monte Carlo** change sides, by 1 to 2%. k-means' nearest_centre is 5% faster in turn than greedily in both forms, and LUD in two levels is as fast
-  phase-aware as in turn; why has not been looked into.
-- **Idle time** is that of the application, between kernels and where few blocks are left, too. Monte Carlo hardly idles: the mean of relative changes over
-  kernels is mostly its.
-- **Perf-Sat** ends up to one block above the empirical best: by the thesis' rule one block more has to gain 2%, while Perf-Sat goes on as long as stalls fall. CFD gains more
-  than the thesis' memory-bound kernels; its blocks here have 64 threads instead of 192, so that many more are left out.
-- **ONAC's cores** are, kernel by kernel (`cores=first:N`, `apps[].kernels[].cycles`), the fewest within 2% of all for NN (10), DCT (11), both convolutions (16 and 10) and the
-  tiled transpose (3), and one less for the other transpose (10; 11).
-- **ONAC and Seq-Det**. Seq-Det takes up to 24 samples on the way down where ONAC takes four or five; its searches last 83% of NN's run, 53% of DCT's, 21% of the convolutions',
-  and what it saves before the run's end is little. Grids of type B are small: they lose 5% instead of 2%, as a sample of one core takes as long as in the thesis.
-- **NN and DCT** take fewer cores than it takes by the 2% rule: with all cores they are slower by 1 to 2% than with 16, as row hits fall from 96.7 to 95.8% (NN) and from 85.0 to 83.2%
-  (DCT).
-- **Latency and cores** (Figures 4.8, 4.9) come out as in the thesis: BP-K2 is within 2% of all cores from 10 on (12), and up to 9 cores (9) arithmetic hides all of memory's
-  latency but 2%; Pathfinder scales to 28 cores and hides nine tenths at 32.
-- **Heartwall** computes for four fifths of the time of an SM with long blocks, not one: eight of our 16 blocks are short, and with one block an SM has
-  both arithmetic and accesses in flight nearly always.
-- **LUD's tail** (Figure 3.11) is of all its kernels here; greedy in two levels is a seventh below in turn, not 2.5 times above.
+- **Warp schedulers** (Figure 3.7). Greedy is ahead in both forms on both of backprop's, both of the B+ tree's and on SRAD's kernel, as in the thesis; phase-aware is near the better
+  one, by a third of the thesis' percentages. Its kernels are machine code of GPGPU-Sim's PTXPlus, compiled for Fermi by nvcc of its day, with shortest phases of 3 to 40
+  cycles and longest of up to 1159; ours come from today's nvcc.
+- **Who changes sides**: FWT and Heartwall are 0.3 and 4% faster greedily, the histogram, Monte Carlo, DXTC, k-means and LUD 0.4 to 10% in turn. LUD is 13% slower phase-aware in one level: all warps
+  wait for shared memory in one phase. Heartwall's blocks have 512 threads instead of 256, so that two are on an SM, not four.
+- **Idle time** (Figure 3.8): means of relative changes over kernels are mostly those of kernels that hardly idle (FWT, Monte Carlo, backprop's first: 0.2 to 8% of their time).
+- **Perf-Sat** (Figures 4.5 to 4.7) ends up to three blocks above the empirical best (SRAD-5): by the thesis' rule one block more has to gain 2%, while Perf-Sat goes on as long as
+  stalls fall. Its losses are the search's: it begins with half of the blocks and lasts for up to eight times the time that fills an SM, most of the run where a grid of 8192 blocks
+  is an eighth of the thesis' (the B+ tree, Pathfinder: 12 to 14% on the K20X), and all of the run for Gaussian's many launches. CFD gains 17 and 38%, Gaussian loses 14 and 8%: that is the mean of the MEM kernels.
+- **ONAC** (Figures 4.12, 4.14 to 4.16) comes within one of the fewest cores for 10 of the 13 kernels of type A, with fewer samples than Seq-Det for 9. For the eight that need fewer than 31
+  cores it saves 23% of energy, at a median loss of 1.6%. k-means is twice as fast on 10 to 14 cores as on 32, whose warps evict each other's lines from L2, so that the mean loss is a gain;
+  without it the mean is 3%: one sample of one core lasts 10 to 20% of a grid that is a quarter of the thesis'.
+- **Kernels that need all cores here**: the B+ tree's second, the first of DCT (through the texture cache) and, but for one core, LUD, FWT and merge sort. Of type B, Pathfinder, texture convolution and
+  backprop's first are within 2% from 24 to 27 cores on: they reach 80 to 90% of the DRAM's bandwidth.
+- **BP-K2** is within 2% with the first estimate, 9 cores; the thesis goes on to 12. Up to 9 cores arithmetic hides nearly all of memory's latency, as in the thesis (Figure 4.9).
+- **Type B loses** 5% instead of 2%, and searches take 10 to 60% of runs instead of 4%, as grids are a tenth to a half of the thesis': most of it is DXTC's, 4096 blocks of which ONAC samples 16 times as long on one core.
+- **Heartwall** computes for half of the time of an SM, not a fifth: with blocks of 512 threads both arithmetic and accesses are in flight nearly always.
+- **LUD's tail** (Figure 3.11): greedy in two levels is a third below in turn, not 2.5 times above.
 - **add beside stream** (Figures 5.3 to 5.9): interleaved, arithmetic in flight rises and fewer warps wait for the load/store unit, as in the thesis. Accesses in flight
   fall: the stream's no longer queue behind each other. Arithmetic stalls depend on whether the turns of the two schedulers fall into the same cycle.
-- **Rodinia pairs** (Figure 5.10) gain 11 to 28%, and are far from the ideal where both take equally long; the thesis chose each kernel's number of blocks and has single
-  kernels, we divide evenly and have applications.
-- **Blocks** (Figure 4.3): SRAD's fifth kernel and LUD stop gaining with two and three blocks on the M2090 and lose nothing with more; on the K20X SRAD-5 falls by 3% after four.
-- **Forward backprop** has fewer pipeline stalls with six blocks than with three: something issues nearly always.
+- **Rodinia pairs** (Figure 5.10): each kernel with its optimal number of blocks.
+- **Blocks** (Figure 4.3): SRAD's fifth kernel and LUD stop gaining with two and four blocks on the M2090 and lose nothing with more.
+- **Backprop's first kernel** and SRAD-6 have fewer pipeline stalls with six blocks than with one or three: something issues nearly always.
 TEXT

@@ -22,15 +22,19 @@ ServingLine::Passed ServingLine::pass(AppId app, std::uint64_t arrived, std::uin
     const std::uint64_t busy = busy_ - before;
     const std::uint64_t others = busy - served(app);
     const std::uint64_t waited = std::min(begin - alone, busy);
+    const std::uint32_t rest = apps_ & ~(std::uint32_t{1} << app);
     if (others == 0) {
       if (waited != 0) charge(of_[app].culprit, waited);
+    } else if (std::has_single_bit(rest)) {
+      of_[app].culprit = static_cast<AppId>(std::countr_zero(rest));
+      charge(of_[app].culprit, waited);
     } else {
       for (std::uint64_t i = window_;; ++i) {
         if (entries(i).app == app) continue;
         of_[app].culprit = entries(i).app;
         break;
       }
-      for (std::uint32_t left = apps_ & ~(std::uint32_t{1} << app); left != 0; left &= left - 1) {
+      for (std::uint32_t left = rest; left != 0; left &= left - 1) {
         const auto other = static_cast<AppId>(std::countr_zero(left));
         const std::uint64_t time = served(other);
         if (time != 0) charge(other, time == others ? waited : waited * time / others);
