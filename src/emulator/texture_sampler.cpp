@@ -203,7 +203,8 @@ class Filter {
     const std::int64_t over = 2 * largest(format_) * unit_;
     std::int64_t up = 2 * sum * wide + over / 2;
     if (up < 0) up -= over - 1;  // division is towards zero
-    return static_cast<float>(up / over) / static_cast<float>(wide);
+    const std::int64_t nearest = up / over;
+    return static_cast<float>(nearest) / static_cast<float>(wide);
   }
   [[nodiscard]] float real(double sum) const {
     return format_.bits == 16 ? nearest_half_away(sum) : nearest_away(sum);
