@@ -91,14 +91,14 @@ def session(block, folder):
 def check_options(block, program):
     wrong = []
     for line in block.replace("\\\n", " ").split("\n"):
-        found = re.match(r"^(?:build/release/bin/)?gpumux ([a-z]+)\b([^#|>]*)", line.strip())
+        found = re.match(r"^(?:build/release/bin/)?gpumux ([a-z]+(?:-[a-z]+)*)\b([^#|>]*)", line.strip())
         if not found:
             continue
         help_ = subprocess.run([program, "help", found[1]], text=True, capture_output=True)
         if help_.returncode:
             wrong.append(f"there is no command {found[1]!r}: {line.strip()}")
             continue
-        for option in re.findall(r"(?<=\s)--[a-z-]+", found[2]):
+        for option in re.findall(r"(?<=\s)--[a-z-]+", found[2].split(" -- ")[0]):
             if not re.search(re.escape(option) + r"\b", help_.stdout):
                 wrong.append(f"{found[1]} has no {option}: {line.strip()}")
     return wrong
