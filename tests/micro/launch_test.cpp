@@ -110,7 +110,7 @@ TEST_P(Launch, FailsWhenAsManyRunWhereTheMachineSaysSo) {
     (void)run_launches(config_, 4, 1, true);
     ADD_FAILURE() << "the fourth was taken";
   } catch (const SimulationFault& fault) {
-    EXPECT_NE(std::string(fault.what()).find("3 kernels run, and the GPU takes no more"), std::string::npos)
+    EXPECT_NE(std::string(fault.what()).find("the GPU has 3 running, and takes no more"), std::string::npos)
         << fault.what();
   }
 }
