@@ -6,7 +6,6 @@
 #include <array>
 #include <string>
 
-
 namespace gpumux::sm {
 namespace {
 
