@@ -75,6 +75,10 @@ struct Options {
   std::string series_csv;
   std::string timeline;
   std::string db;
+  std::string cpu;
+  std::optional<std::uint64_t> cpu_warm_up;
+  std::optional<std::uint64_t> cpu_instructions;
+  double alpha = 0.5;
 };
 
 /// Nothing for an empty text. (CLI11 would take -1 for a large unsigned number.)
@@ -97,6 +101,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   std::string cycles;
   std::string instructions;
   std::string series;
+  std::string cpu_warm_up;
+  std::string cpu_instructions;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
@@ -152,6 +158,22 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
                  "look at what the warps of these SMs do in each cycle, such as 0,2-3, or all: in --json, "
                  "--stats and series")
       ->check(not_empty);
+  app.add_option(
+         "--cpu", options.cpu,
+         "programs of the machine's CPU cores, by commas: a mix (H2), an application (mcf), a ChampSim "
+         "trace (a path with a . or /), - for none; NAME*N for N cores")
+      ->check(not_empty);
+  app.add_option("--cpu-warm-up", cpu_warm_up,
+                 fmt::format("instructions of the slowest CPU core before APPs begin [{}]",
+                             experiment::CpuSpan().warm_up))
+      ->check(not_empty);
+  app.add_option("--cpu-instructions", cpu_instructions,
+                 fmt::format("of each CPU core that count from there on [{}]; APPs restart until all have "
+                             "executed them",
+                             experiment::CpuSpan().instructions))
+      ->check(not_empty);
+  app.add_option("--alpha", options.alpha, "importance of the GPU in the overall system speedup [0.5]")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
   std::vector<std::string> value_options;
@@ -167,6 +189,10 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   options.cycles = whole_number("--cycles", cycles, 1);
   options.instructions = whole_number("--instructions", instructions, 1);
   options.series = whole_number("--series", series, 1);
+  options.cpu_warm_up = whole_number("--cpu-warm-up", cpu_warm_up, 0);
+  options.cpu_instructions = whole_number("--cpu-instructions", cpu_instructions, 1);
+  if (options.cpu.empty() && (options.cpu_warm_up || options.cpu_instructions))
+    throw UserError("--cpu-warm-up and --cpu-instructions are of CPU cores: give --cpu");
   if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }
@@ -201,6 +227,7 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
   }
   std::vector<Report> reports;
   std::map<std::string, std::vector<double>> baselines;  // by warp scheduler, which baselines share
+  std::vector<double> cpu_baselines;                     // of CPU cores with a program
   for (const policy::PolicyChoice& choice : policies) {
     spec.policy = choice;
     spec.progress = progress.line(choice.text, spec.cycles);
@@ -210,7 +237,7 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
       report.timeline = experiment::timeline_json(report.result, spec.machine.clocks.core);
       report.result.timeline.reset();  // it may be large
     }
-    if (options.baseline == "auto" && spec.apps.size() == 1) {
+    if (options.baseline == "auto" && spec.apps.size() == 1 && spec.cpus.empty()) {
       report.isolated = {report.result.apps.front().ipc()};  // alone, it is its own baseline
     } else if (options.baseline == "auto") {
       const auto [known, missing] = baselines.try_emplace(choice.warps);
@@ -225,6 +252,15 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
       std::vector<double> shared;
       for (const experiment::AppResult& app : report.result.apps) shared.push_back(app.ipc());
       report.metrics = experiment::metrics(shared, report.isolated);
+    }
+    if (options.baseline == "auto" && !spec.cpus.empty()) {
+      if (cpu_baselines.empty()) {
+        cpu_baselines = experiment::isolated_cpu_ipcs(
+            spec, experiment::default_cache_folder(),
+            [&](const std::string& name) { return progress.line(fmt::format("{} alone", name), 0); });
+      }
+      report.metrics.cpus = experiment::cpu_metrics(report.result.cpus, cpu_baselines);
+      report.metrics.alpha = options.alpha;
     }
     reports.push_back(std::move(report));
   }
@@ -365,6 +401,15 @@ int run_command(Arguments args) {
                                                [](const auto& of) { return of.arrivals.goal.has_value(); }));
   if (!options.view_sms.empty()) spec.viewed = experiment::parse_sms(options.view_sms, spec.machine.sms);
   spec.cache_folder = experiment::default_cache_folder();
+  if (!options.cpu.empty()) {
+    if (spec.machine.cpus == 0)
+      throw UserError(fmt::format("--cpu {}: machine {} has no CPU cores; kayiran14-hetero has", options.cpu,
+                                  spec.machine.name));
+    spec.cpus = experiment::parse_cpus(options.cpu, spec.machine.cpus);
+    if (options.cpu_warm_up) spec.cpu_span.warm_up = *options.cpu_warm_up;
+    if (options.cpu_instructions) spec.cpu_span.instructions = *options.cpu_instructions;
+    if (!options.db.empty()) throw UserError("--db keeps no runs with CPU cores; leave --db or --cpu out");
+  }
   spec.timeline = !options.timeline.empty();
   spec.series =
       options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);

@@ -169,6 +169,51 @@ std::string source_lines(std::span<const Report> reports) {
 
 }  // namespace
 
+namespace {
+
+/// Equal programs in one row, by the mean over their cores.
+std::string cpu_text(const Report& report, const View& view) {
+  const experiment::RunResult& r = report.result;
+  if (r.cpus.empty()) return "";
+  Table table({"CPU program", "cores", "IPC", "normalized", "L2 MPKI", "memory latency", "LLC misses"}, 1);
+  std::vector<std::string> programs;
+  for (const experiment::CpuResult& cpu : r.cpus)
+    if (std::find(programs.begin(), programs.end(), cpu.program) == programs.end())
+      programs.push_back(cpu.program);
+  for (const std::string& program : programs) {
+    cpu::Counters sum;
+    std::uint64_t accesses = 0, misses = 0;
+    double cores = 0, ipc = 0, normalized = 0;
+    for (std::size_t i = 0; i < r.cpus.size(); ++i) {
+      const experiment::CpuResult& cpu = r.cpus[i];
+      if (cpu.program != program) continue;
+      ++cores;
+      ipc += cpu.ipc();
+      if (report.metrics.cpus) normalized += report.metrics.cpus->normalized_ipc[i];
+      sum.instructions += cpu.counters.instructions;
+      sum.l2_misses += cpu.counters.l2_misses;
+      sum.replies += cpu.counters.replies;
+      sum.memory_latency += cpu.counters.memory_latency;
+      accesses += cpu.memory_counters.l2_accesses;
+      misses += cpu.memory_counters.l2_misses;
+    }
+    const auto mean = [](std::uint64_t part, std::uint64_t whole, double factor) {
+      return whole == 0 ? std::optional<double>()
+                        : std::optional(factor * static_cast<double>(part) / static_cast<double>(whole));
+    };
+    table.add({program, fmt::format("{}", cores), number(ipc / cores, 3),
+               report.metrics.cpus ? number(normalized / cores, 4) : "-",
+               number(mean(sum.l2_misses, sum.instructions, 1000), 1),
+               number(mean(sum.memory_latency, sum.replies, 1), 0), percent(misses, accesses)});
+  }
+  return fmt::format("\n{}\nGPU speedup {}, CPU weighted speedup {} of {}, overall {} (alpha {})\n",
+                     table.text(view.width, view.colour), number(report.metrics.gpu_speedup(), 4),
+                     report.metrics.cpus ? number(report.metrics.cpus->weighted_speedup, 4) : "-",
+                     r.cpus.size(), number(report.metrics.overall_speedup(), 4), report.metrics.alpha);
+}
+
+}  // namespace
+
 std::string run_text(const Report& report, const View& view) {
   const experiment::RunResult& r = report.result;
   std::string out = fmt::format("{}, policy {}: {} cycles in {:.2f} s\n\n", machine_line(r), r.policy,
@@ -185,6 +230,7 @@ std::string run_text(const Report& report, const View& view) {
                percent(c.lsu_stall_cycles, r.cycles * r.sms)});
   }
   out += table.text(view.width, view.colour);
+  out += cpu_text(report, view);
 
   out += fmt::format("\nweighted speedup {}, ANTT {}, STP {}, fairness {}\n",
                      number(report.metrics.weighted_speedup, 4), number(report.metrics.antt, 4),

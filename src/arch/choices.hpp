@@ -52,4 +52,8 @@ inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 enum class WhenFull : std::uint8_t { Wait, Fail };
 inline constexpr std::array kWhenFullWords = {"wait", "fail"};
 
+/// What joins SMs, CPU cores and memory partitions: a crossbar, or a two-dimensional mesh of routers.
+enum class Topology : std::uint8_t { Crossbar, Mesh };
+inline constexpr std::array kTopologyWords = {"crossbar", "mesh"};
+
 }  // namespace gpumux::arch

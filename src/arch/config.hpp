@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arch/choices.hpp"
+#include "arch/cpu_config.hpp"
 #include "arch/warp_scheduler.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
@@ -19,6 +20,7 @@ struct ClocksConfig {  // MHz
   double noc = 1400;
   double l2 = 700;
   double dram = 924;  // command clock
+  double cpu = 2000;  // of CPU cores
 };
 
 struct UnitConfig {
@@ -139,15 +141,29 @@ struct CcwsConfig {
 
 struct NocConfig {
   std::uint32_t flit_bytes = 32;
-  std::uint32_t header_bytes = 8;         // of each packet
-  std::uint32_t latency = 8;              // NoC cycles from port to port, without serialisation
+  std::uint32_t header_bytes = 8;  // of each packet
+  std::uint32_t latency = 8;  // NoC cycles from port to port, without serialisation; of a mesh: from whoever
+                              // sends into his queue at his router
   std::uint32_t input_buffer_flits = 8;   // per source port
   std::uint32_t output_buffer_flits = 8;  // per destination port
+  Topology topology = Topology::Crossbar;
+  // Of a mesh, see docs/mesh.md. Cycles of the NoC.
+  std::string nodes;                  // rows of letters, from north to south: noc/placement.hpp
+  std::uint32_t vcs = 4;              // virtual channels per port
+  std::uint32_t vc_flits = 4;         // buffer of each
+  std::uint32_t router_cycles = 2;    // pipeline
+  std::uint32_t link_cycles = 1;      // between routers
+  std::uint32_t local_cycles = 1;     // between a queue and its router
+  std::uint32_t credit_cycles = 1;    // until a place counts again
+  std::uint32_t ejection_flits = 16;  // queue of each receiver at its router
+  std::uint32_t cpu_vcs =
+      0;  // of vcs, with as much of each link, as a network for CPU cores alone; 0: shared
 };
 
 struct L2Config {
   std::uint32_t partitions = 6;  // memory partitions (one DRAM channel each)
   std::uint32_t slices_per_partition = 2;
+  std::uint32_t cpu_partitions = 0;  // the last ones, for CPU cores alone; 0: all are shared
   std::uint32_t slice_bytes = 65536;
   std::uint32_t ways = 8;
   bool sectored = false;
@@ -225,6 +241,7 @@ struct MachineConfig {
   std::string source;                             // paper and table that the numbers come from
   isa::CodeLevel code = isa::CodeLevel::Machine;  // of PTX files; traces are as they are
   std::uint32_t sms = 16;
+  std::uint32_t cpus = 0;  // CPU cores, on the SMs' network
   std::string variant_of;  // informative
   ClocksConfig clocks;
   SmConfig sm;
@@ -236,6 +253,7 @@ struct MachineConfig {
   TextureCacheConfig texture;
   L1Config l1;
   CcwsConfig ccws;
+  CpuConfig cpu;  // each of its cores
   NocConfig noc;
   L2Config l2;
   DramConfig dram;

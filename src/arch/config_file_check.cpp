@@ -8,6 +8,7 @@
 
 #include "arch/address_bits.hpp"
 #include "arch/config_file_fields.hpp"
+#include "arch/placement.hpp"
 #include "base/error.hpp"
 
 namespace gpumux::arch {
@@ -24,6 +25,7 @@ class Checker {
   void units() const;
   void l1() const;
   void noc() const;
+  void cpus() const;
   void l2() const;
   void dram() const;
   void energy() const;
@@ -182,16 +184,58 @@ void Checker::l1() const {
 void Checker::noc() const {
   const NocConfig& noc = config_.noc;
   const std::uint32_t flits = (noc.header_bytes + kLineBytes + noc.flit_bytes - 1) / noc.flit_bytes;
-  constexpr std::uint32_t kMaxReplyFlits = 15;  // MemReply::flits
-  require(flits <= kMaxReplyFlits, {"noc.flit_size", "noc.header_size"},
-          fmt::format("a packet of one line has {} flits of noc.flit_size = {}; at most {}", flits,
-                      noc.flit_bytes, kMaxReplyFlits));
   require(noc.input_buffer_flits >= flits, {"noc.input_buffer_flits", "noc.flit_size", "noc.header_size"},
           fmt::format("noc.input_buffer_flits = {} holds no packet of one line, {} flits",
                       noc.input_buffer_flits, flits));
   require(noc.output_buffer_flits >= flits, {"noc.output_buffer_flits", "noc.flit_size", "noc.header_size"},
           fmt::format("noc.output_buffer_flits = {} holds no packet of one line, {} flits",
                       noc.output_buffer_flits, flits));
+}
+
+void Checker::cpus() const {
+  const CpuConfig& cpu = config_.cpu;
+  const auto cache = [this](const CpuCacheConfig& level, const char* size, const char* ways) {
+    const std::uint32_t sets = level.bytes / kLineBytes / level.ways;
+    require(std::has_single_bit(sets) && sets * level.ways * kLineBytes == level.bytes, {size, ways},
+            fmt::format("{} = {} is not {} ways of {} bytes times a power of two", size, level.bytes,
+                        level.ways, kLineBytes));
+  };
+  cache(cpu.l1, "cpu.l1_size", "cpu.l1_ways");
+  cache(cpu.l2, "cpu.l2_size", "cpu.l2_ways");
+  constexpr std::uint32_t kLongest = 63;
+  require(cpu.l1.latency + cpu.l2.latency <= kLongest, {"cpu.l1_latency", "cpu.l2_latency"},
+          fmt::format("cpu.l1_latency + cpu.l2_latency = {}; at most {}", cpu.l1.latency + cpu.l2.latency,
+                      kLongest));
+  const NocConfig& noc = config_.noc;
+  const bool mesh = noc.topology == Topology::Mesh;
+  require(config_.cpus == 0 || mesh, {"cpus", "noc.topology"},
+          fmt::format("cpus = {} needs noc.topology = \"mesh\"", config_.cpus));
+  require(noc.nodes.empty() != mesh, {"noc.topology", "noc.nodes"},
+          mesh ? "noc.topology = \"mesh\" needs noc.nodes: its rows of letters"
+               : "noc.nodes is of a mesh: noc.topology = \"mesh\"");
+  if (mesh) {
+    try {
+      (void)placement(config_);
+    } catch (const UserError& error) {
+      require(false, {"noc.nodes", "sms", "cpus", "l2.partitions"}, error.what());
+    }
+  }
+  require(noc.cpu_vcs < noc.vcs, {"noc.cpu_vcs", "noc.vcs"},
+          fmt::format("noc.cpu_vcs = {} leaves none of noc.vcs = {} to the SMs", noc.cpu_vcs, noc.vcs));
+  require(noc.cpu_vcs == 0 || (mesh && config_.cpus > 0), {"noc.cpu_vcs", "cpus"},
+          fmt::format("noc.cpu_vcs = {} is of a mesh with CPU cores", noc.cpu_vcs));
+  constexpr std::uint32_t kLeastFlit = 8;
+  require(noc.cpu_vcs == 0 ||
+              (noc.flit_bytes % noc.vcs == 0 && noc.flit_bytes / noc.vcs * noc.cpu_vcs >= kLeastFlit),
+          {"noc.cpu_vcs", "noc.vcs", "noc.flit_size"},
+          fmt::format("noc.cpu_vcs = {} of noc.vcs = {} has no whole part, of 8 bytes at least, of "
+                      "noc.flit_size = {}",
+                      noc.cpu_vcs, noc.vcs, noc.flit_bytes));
+  require(config_.l2.cpu_partitions < config_.l2.partitions, {"l2.cpu_partitions", "l2.partitions"},
+          fmt::format("l2.cpu_partitions = {} leaves none of l2.partitions = {} to the SMs",
+                      config_.l2.cpu_partitions, config_.l2.partitions));
+  require(config_.l2.cpu_partitions == 0 || config_.cpus > 0, {"l2.cpu_partitions", "cpus"},
+          fmt::format("l2.cpu_partitions = {} on a machine without CPU cores", config_.l2.cpu_partitions));
 }
 
 void Checker::l2() const {
@@ -287,6 +331,7 @@ void check_consistency(const MachineConfig& config, const Provenance& provenance
   checker.units();
   checker.l1();
   checker.noc();
+  checker.cpus();
   checker.l2();
   checker.dram();
   checker.energy();

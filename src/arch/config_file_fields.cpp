@@ -68,6 +68,8 @@ void add_general(Fields& f) {
          "order, "
          "with the registers of the first; traces are as they are");
   count(f, "sms", GPUMUX_MEMBER(sms), 1, 1024, "SMs", "streaming multiprocessors");
+  count(f, "cpus", GPUMUX_MEMBER(cpus), 0, kMaxApps, "cores",
+        "CPU cores, on the SMs' network (noc.topology = \"mesh\")");
   f.push_back({"watchdog_cycles",
                "core cycles",
                "the run stops when work is outstanding and nothing has moved for so long",
@@ -83,6 +85,7 @@ void add_general(Fields& f) {
   clock("clocks.noc_mhz", GPUMUX_MEMBER(clocks.noc), "interconnect clock");
   clock("clocks.l2_mhz", GPUMUX_MEMBER(clocks.l2), "L2 clock");
   clock("clocks.dram_mhz", GPUMUX_MEMBER(clocks.dram), "DRAM command clock");
+  clock("clocks.cpu_mhz", GPUMUX_MEMBER(clocks.cpu), "clock of CPU cores");
 }
 
 void add_sm(Fields& f) {
@@ -290,19 +293,67 @@ void add_caches(Fields& f) {
                {}});
 }
 
+void add_cpu(Fields& f) {
+  const std::string cycles = "CPU cycles";
+  count(f, "cpu.window", GPUMUX_MEMBER(cpu.window), 1, 128, "instructions",
+        "between dispatch and retirement");
+  count(f, "cpu.width", GPUMUX_MEMBER(cpu.width), 1, 16, "instructions",
+        "dispatched, issued and retired per cycle");
+  size(f, "cpu.l1_size", GPUMUX_MEMBER(cpu.l1.bytes), kLineBytes, 1U << 24U,
+       "L1 data cache, 128-byte lines, write-back");
+  count(f, "cpu.l1_ways", GPUMUX_MEMBER(cpu.l1.ways), 1, 64, "ways", "associativity");
+  count(f, "cpu.l1_latency", GPUMUX_MEMBER(cpu.l1.latency), 1, 62, cycles, "lookup");
+  size(f, "cpu.l2_size", GPUMUX_MEMBER(cpu.l2.bytes), kLineBytes, 1U << 28U, "private L2 cache, write-back");
+  count(f, "cpu.l2_ways", GPUMUX_MEMBER(cpu.l2.ways), 1, 64, "ways", "associativity");
+  count(f, "cpu.l2_latency", GPUMUX_MEMBER(cpu.l2.latency), 1, 62, cycles, "lookup, after that of L1");
+  count(f, "cpu.mshrs", GPUMUX_MEMBER(cpu.mshrs), 1, 64, "lines", "under way to L1");
+  count(f, "cpu.outbox", GPUMUX_MEMBER(cpu.outbox), 1, 1024, "requests",
+        "that wait for the network, beyond which misses wait");
+  flag(f, "cpu.fold_stack_pointer", GPUMUX_MEMBER(cpu.fold_stack_pointer),
+       "the stack pointer is known at decode but for changes by a variable amount");
+  flag(f, "cpu.forward_stores", GPUMUX_MEMBER(cpu.forward_stores),
+       "a load of a word that the window stores to has it from there");
+  count(f, "cpu.predictor_bits", GPUMUX_MEMBER(cpu.predictor_bits), 0, 20, "bits",
+        "gshare with 2^so many counters; 0: every branch is predicted");
+  count(f, "cpu.redirect", GPUMUX_MEMBER(cpu.redirect), 0, 1000, cycles,
+        "from a mispredicted branch's completion to what enters the window next");
+}
+
 void add_memory(Fields& f) {
   size(f, "noc.flit_size", GPUMUX_MEMBER(noc.flit_bytes), 8, 256, "width of a port: one flit per NoC cycle");
   size(f, "noc.header_size", GPUMUX_MEMBER(noc.header_bytes), 0, 64, "of each packet");
   count(f, "noc.latency", GPUMUX_MEMBER(noc.latency), 1, 1000, "NoC cycles",
-        "port to port, without serialisation");
+        "port to port, without serialisation; of a mesh: into the sender's queue at his router");
   count(f, "noc.input_buffer_flits", GPUMUX_MEMBER(noc.input_buffer_flits), 1, 4096, "flits",
         "buffer of a source port");
   count(f, "noc.output_buffer_flits", GPUMUX_MEMBER(noc.output_buffer_flits), 1, 4096, "flits",
         "buffer of a destination port");
+  choice(f, "noc.topology", GPUMUX_BYTE(noc.topology), kTopologyWords,
+         "a crossbar, or a two-dimensional mesh of routers with virtual channels (docs/mesh.md)");
+  text(f, "noc.nodes", GPUMUX_MEMBER(noc.nodes),
+       "of a mesh: its rows from north to south, parted by spaces, a letter a node: G SMs, C CPU cores, M "
+       "memory partitions, each spread evenly over its nodes in reading order; . a router alone");
+  count(f, "noc.vcs", GPUMUX_MEMBER(noc.vcs), 1, 8, "channels", "virtual channels per port of a mesh");
+  count(f, "noc.vc_flits", GPUMUX_MEMBER(noc.vc_flits), 1, 255, "flits", "buffer of each virtual channel");
+  count(f, "noc.router_cycles", GPUMUX_MEMBER(noc.router_cycles), 1, 16, "NoC cycles",
+        "pipeline of a router");
+  count(f, "noc.link_cycles", GPUMUX_MEMBER(noc.link_cycles), 1, 16, "NoC cycles", "between two routers");
+  count(f, "noc.local_cycles", GPUMUX_MEMBER(noc.local_cycles), 1, 16, "NoC cycles",
+        "between a queue and its router");
+  count(f, "noc.credit_cycles", GPUMUX_MEMBER(noc.credit_cycles), 1, 16, "NoC cycles",
+        "from a flit's grant until its place counts again at the router before");
+  count(f, "noc.ejection_flits", GPUMUX_MEMBER(noc.ejection_flits), 1, 4096, "flits",
+        "queue of each receiver at its router of a mesh");
+  count(f, "noc.cpu_vcs", GPUMUX_MEMBER(noc.cpu_vcs), 0, 7, "channels",
+        "of noc.vcs, with as large a part of each link, as a network for CPU cores alone (kayiran14 section "
+        "2.2: 3G1C is 1 of 4); 0: all share one");
 
   count(f, "l2.partitions", GPUMUX_MEMBER(l2.partitions), 1, 128, "partitions",
         "memory partitions: L2 slices with one DRAM channel");
   count(f, "l2.slices_per_partition", GPUMUX_MEMBER(l2.slices_per_partition), 1, 16, "slices", "L2 slices");
+  count(f, "l2.cpu_partitions", GPUMUX_MEMBER(l2.cpu_partitions), 0, 127, "partitions",
+        "the last ones, which serve CPU cores alone, as the others do SMs (kayiran14 section 2.2: 1G7C is 7 "
+        "of 8); 0: all serve both");
   size(f, "l2.slice_size", GPUMUX_MEMBER(l2.slice_bytes), kLineBytes, kMaxSlice, "one slice, 128-byte lines");
   count(f, "l2.ways", GPUMUX_MEMBER(l2.ways), 1, 4096, "ways", "associativity");
   flag(f, "l2.sectored", GPUMUX_MEMBER(l2.sectored), "32-byte sectors are fetched and counted, not lines");
@@ -444,6 +495,7 @@ Fields make_fields() {
   add_sm(f);
   add_units(f);
   add_caches(f);
+  add_cpu(f);
   add_memory(f);
   add_energy(f);
   return f;

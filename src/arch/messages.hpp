@@ -39,9 +39,9 @@ struct MemReply {
   Cycle time = 0;  // core cycle at which the last flit is in the SM
   std::uint32_t tag = 0;
   SmId sm = 0;  // destination
-  RequestKind kind = RequestKind::Read;
-  std::uint8_t sectors : 4 = 0;  // sectors carried
-  std::uint8_t flits : 4 = 1;    // size in the reply network
+  RequestKind kind : 4 = RequestKind::Read;
+  std::uint16_t sectors : 4 = 0;  // sectors carried
+  std::uint16_t flits : 8 = 1;    // size in the reply network
 };
 static_assert(sizeof(MemReply) == 16);
 

@@ -25,20 +25,20 @@ void check_cache(const char* name, const CacheConfig& cache) {
 
 }  // namespace
 
-void CpuConfig::check() const {
+void check(const CpuConfig& config) {
   constexpr std::uint32_t kLongest = 63;
-  check_range("window", window, 1, 128);
-  check_range("width", width, 1, 16);
-  check_range("mshrs", mshrs, 1, 64);
-  check_range("outbox", outbox, 1, 1024);
+  check_range("window", config.window, 1, 128);
+  check_range("width", config.width, 1, 16);
+  check_range("mshrs", config.mshrs, 1, 64);
+  check_range("outbox", config.outbox, 1, 1024);
   constexpr std::uint32_t kMostBits = 20;
   constexpr std::uint32_t kMostRedirect = 1000;
-  check_range("predictor_bits", predictor_bits, 0, kMostBits);
-  check_range("redirect", redirect, 0, kMostRedirect);
-  check_cache("l1", l1);
-  check_cache("l2", l2);
-  check_range("l1.latency", l1.latency, 1, kLongest - 1);
-  check_range("l2.latency", l2.latency, 1, kLongest - l1.latency);
+  check_range("predictor_bits", config.predictor_bits, 0, kMostBits);
+  check_range("redirect", config.redirect, 0, kMostRedirect);
+  check_cache("l1", config.l1);
+  check_cache("l2", config.l2);
+  check_range("l1.latency", config.l1.latency, 1, kLongest - 1);
+  check_range("l2.latency", config.l2.latency, 1, kLongest - config.l1.latency);
 }
 
 Counters& Counters::operator-=(const Counters& other) {

@@ -1,39 +1,18 @@
-// A CPU core as data: its parameters, and what it counts.
+// What a CPU core is given, and what it counts.
 #pragma once
 
 #include <cstdint>
 
+#include "arch/cpu_config.hpp"
 #include "base/types.hpp"
 
 namespace gpumux::cpu {
 
-/// A cache with lines of 128 B, write-back and write-allocate, with true LRU.
-struct CacheConfig {
-  std::uint32_t bytes = 0;    // ways * 128 * a power of two
-  std::uint32_t ways = 0;     // 1..64
-  std::uint32_t latency = 0;  // cycles of a lookup, from 1
-};
+using CacheConfig = arch::CpuCacheConfig;
+using arch::CpuConfig;
 
-/// Defaults are kayiran14's core (Table I); what the paper leaves open is marked so (docs/cpu.md). Cycles are
-/// the core's own; the caller converts.
-struct CpuConfig {
-  std::uint32_t window = 128;        // instructions between dispatch and retirement, 1..128
-  std::uint32_t width = 3;           // instructions dispatched, issued and retired per cycle, 1..16
-  CacheConfig l1{32 * 1024, 4, 2};   // data alone; instructions are always at hand
-  CacheConfig l2{256 * 1024, 8, 8};  // looked up after L1: a hit takes both latencies, at most 63 together
-  std::uint32_t mshrs = 16;          // lines under way to L1, 1..64 (open)
-  std::uint32_t outbox = 16;         // requests that wait to be taken, beyond which misses wait (open)
-  bool fold_stack_pointer = true;    // known at decode but for changes by a variable amount (open)
-  bool forward_stores = true;        // a load of a word that the window stores to has it from there (open)
-
-  /// 0: every branch is predicted. Otherwise, 1..20: gshare with 2^so many counters of two bits, which start
-  /// as weakly taken, and as much history (McFarling 1993); targets are always known (open).
-  std::uint32_t predictor_bits = 0;
-  std::uint32_t redirect = 10;  // cycles from a mispredicted branch's completion to what enters next (open)
-
-  /// Throws UserError that says which value is out of its range.
-  void check() const;
-};
+/// Throws UserError that says which value is out of its range.
+void check(const CpuConfig& config);
 
 /// What a core has counted since it began. All but the last cycle's are final; of two copies, the difference
 /// is what came between.

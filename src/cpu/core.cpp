@@ -11,7 +11,7 @@ namespace {
 
 /// Checked before the caches are made of it.
 const CpuConfig& checked(const CpuConfig& config) {
-  config.check();
+  check(config);
   return config;
 }
 
@@ -425,6 +425,11 @@ const Request* Core::front() const {
   if (!read && writes_.empty()) return nullptr;
   const Request* request = read ? &reads_.front() : &writes_.front();
   return request->cycle < now_ ? request : nullptr;
+}
+
+Cycle Core::next_request() const {
+  return std::min(reads_.empty() ? kNever : reads_.front().cycle,
+                  writes_.empty() ? kNever : writes_.front().cycle);
 }
 
 void Core::take(Cycle freed) {

@@ -55,6 +55,9 @@ class Core {
 
   /// The oldest request with a cycle before done(), in the order of cycles; nullptr without any.
   [[nodiscard]] const Request* front() const;
+  /// The cycle of the oldest request that has not been taken, also of one that leaves L2 at done() or later;
+  /// kNever without any.
+  [[nodiscard]] Cycle next_request() const;
   /// Takes it. Its place in the outbox is free again from cycle `freed`, which is not before done(), nor
   /// before any that was said earlier.
   void take(Cycle freed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,7 +32,12 @@ std::string cache_key(const RunSpec& spec) {
   hash.add(embedded::simulator_sources);  // another simulator may find another figure
   hash.add(policy_sources(kPolicy));
   hash.add(arch::acting_toml(spec.machine));
-  hash.add(spec.apps.front().identity);
+  if (!spec.apps.empty()) hash.add(spec.apps.front().identity);
+  for (const CpuProgram& program : spec.cpus) hash.add(program.identity);
+  if (!spec.cpus.empty()) {
+    hash.add(spec.cpu_span.warm_up);
+    hash.add(spec.cpu_span.instructions);
+  }
   hash.add(spec.policy.warps);
   hash.add(spec.seed);
   hash.add(spec.cycles);
@@ -87,19 +93,30 @@ void write_entry(const std::string& path, const std::string& key, const RunSpec&
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return;
-  const nlohmann::ordered_json entry = {{"schema", kSchema},
-                                        {"key", key},
-                                        {"machine", spec.machine.name},
-                                        {"app", spec.apps.front().text},
-                                        {"cycles", spec.cycles},
-                                        {"seed", spec.seed},
-                                        {"ipc", alone.ipc},
-                                        {"kernel_share", alone.kernel_share},
-                                        {"instructions", alone.instructions}};
+  const nlohmann::ordered_json entry = {
+      {"schema", kSchema},
+      {"key", key},
+      {"machine", spec.machine.name},
+      {"app", spec.apps.empty() ? spec.cpus.back().name : spec.apps.front().text},
+      {"cycles", spec.cycles},
+      {"seed", spec.seed},
+      {"ipc", alone.ipc},
+      {"kernel_share", alone.kernel_share},
+      {"instructions", alone.instructions}};
   try {
     write_file_atomically(path, dump_json(entry, 2) + "\n");
   } catch (const UserError&) {
   }
+}
+
+Alone of_app(const RunResult& result, Cycle kernel_cycles) {
+  const AppResult& app = result.apps.front();
+  const double share = static_cast<double>(kernel_cycles) / static_cast<double>(result.cycles);
+  return {app.ipc(), std::min(share, 1.0), static_cast<double>(app.counters.useful_instructions())};
+}
+Alone of_cpu(const RunResult& result) {
+  const CpuResult& cpu = result.cpus.front();
+  return {cpu.ipc(), 0, static_cast<double>(cpu.counters.instructions)};
 }
 
 }  // namespace
@@ -133,6 +150,7 @@ AppSpec AppSpec::without_arrivals() const {
 RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
   isolated.apps = {spec.apps[index].aside()};
+  isolated.cpus.clear();
   const std::string& warps = spec.policy.warps;
   isolated.policy =
       policy::parse_choice(warps.empty() ? kPolicy : fmt::format("{},warps={}", kPolicy, warps));
@@ -166,9 +184,7 @@ Alone run_alone(const RunSpec& spec, const std::string& cache_folder) {
   const auto time = std::make_shared<KernelTime>();
   watched.observers = {time};
   const RunResult result = simulate(watched);
-  const AppResult& app = result.apps.front();
-  const double share = static_cast<double>(time->cycles()) / static_cast<double>(result.cycles);
-  const Alone alone{app.ipc(), std::min(share, 1.0), static_cast<double>(app.counters.useful_instructions())};
+  const Alone alone = spec.apps.empty() ? of_cpu(result) : of_app(result, time->cycles());
   if (!cache_folder.empty()) write_entry(path, key, spec, alone);
   return alone;
 }
@@ -195,6 +211,40 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
     RunSpec isolated = isolated_run(spec, i);
     if (progress) isolated.progress = progress(spec.apps[i].text);
     ipcs.push_back(run_alone(isolated, cache_folder).ipc);
+  }
+  return ipcs;
+}
+
+RunSpec isolated_cpu_run(const RunSpec& spec, std::size_t core) {
+  RunSpec isolated = spec;
+  isolated.apps.clear();
+  isolated.cpus.assign(core + 1, {});
+  isolated.cpus[core] = spec.cpus[core];
+  isolated.policy = policy::parse_choice(kPolicy);
+  isolated.cycles = isolated.instructions = 0;
+  isolated.verify = false;
+  isolated.series = 0;
+  isolated.timeline = false;
+  isolated.ledger = false;
+  isolated.viewed.clear();
+  isolated.observers.clear();
+  return isolated;
+}
+
+std::vector<double> isolated_cpu_ipcs(const RunSpec& spec, const std::string& cache_folder,
+                                      const ProgressOf& progress) {
+  std::vector<double> ipcs;
+  std::map<std::string, double> known;  // by identity
+  for (std::size_t core = 0; core < spec.cpus.size(); ++core) {
+    const CpuProgram& program = spec.cpus[core];
+    if (!program.create) continue;
+    const auto [found, missing] = known.try_emplace(program.identity, 0.0);
+    if (missing) {
+      RunSpec isolated = isolated_cpu_run(spec, core);
+      isolated.progress = progress ? progress(program.name) : std::function<void(Cycle)>();
+      found->second = run_alone(isolated, cache_folder).ipc;
+    }
+    ipcs.push_back(found->second);
   }
   return ipcs;
 }

@@ -42,4 +42,15 @@ Metrics metrics(const std::vector<double>& shared, const std::vector<double>& is
   return result;
 }
 
+std::optional<double> Metrics::gpu_speedup() const {
+  if (!weighted_speedup || normalized_ipc.empty()) return std::nullopt;
+  return *weighted_speedup / static_cast<double>(normalized_ipc.size());
+}
+
+std::optional<double> Metrics::overall_speedup() const {
+  const std::optional<double> gpu = gpu_speedup();
+  if (!gpu || !cpus) return std::nullopt;
+  return (1 - alpha) * cpus->weighted_speedup + alpha * *gpu;
+}
+
 }  // namespace gpumux::experiment

@@ -188,6 +188,46 @@ void add_energy(ordered_json& document, const RunResult& result) {
   document["metrics"]["instructions_per_watt"] = optional_json(energy.instructions_per_watt());
 }
 
+/// By core, and where the applications begin.
+void add_cpus(ordered_json& document, const RunResult& result, const Metrics& metrics) {
+  document["begin_cycle"] = result.begin;
+  document["cpus"] = ordered_json::array();
+  for (std::size_t i = 0; i < result.cpus.size(); ++i) {
+    const CpuResult& cpu = result.cpus[i];
+    const cpu::Counters& c = cpu.counters;
+    const auto instructions = static_cast<double>(c.instructions);
+    ordered_json entry = {{"core", cpu.core}, {"program", cpu.program}, {"ipc", cpu.ipc()}};
+    entry["normalized_ipc"] =
+        metrics.cpus ? ordered_json(metrics.cpus->normalized_ipc[i]) : ordered_json(nullptr);
+    entry["instructions"] = c.instructions;
+    entry["cycles"] = c.cycles;
+    entry["l2_mpki"] = share(1000 * static_cast<double>(c.l2_misses), instructions);
+    entry["memory_latency"] = share(static_cast<double>(c.memory_latency), static_cast<double>(c.replies));
+    entry["counters"] = {{"loads", c.loads},
+                         {"stores", c.stores},
+                         {"branches", c.branches},
+                         {"mispredictions", c.mispredictions},
+                         {"forwarded_loads", c.forwarded_loads},
+                         {"l1_accesses", c.l1_accesses},
+                         {"l1_misses", c.l1_misses},
+                         {"l1_merges", c.l1_merges},
+                         {"l2_misses", c.l2_misses},
+                         {"l1_writebacks", c.l1_writebacks},
+                         {"l2_writebacks", c.l2_writebacks},
+                         {"stalled_by_load", c.stalled_by_load},
+                         {"stalled_by_mshrs", c.stalled_by_mshrs},
+                         {"stalled_by_outbox", c.stalled_by_outbox},
+                         {"stalled_by_rest", c.stalled_by_rest},
+                         {"stalled_by_branches", c.stalled_by_branches},
+                         {"replies", c.replies},
+                         {"memory_latency", c.memory_latency}};
+#define GPUMUX_FIELD(field, unit, description) entry["memory"][#field] = cpu.memory_counters.field;
+    GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    document["cpus"].push_back(std::move(entry));
+  }
+}
+
 }  // namespace
 
 void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelResult>& to) {
@@ -281,6 +321,8 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     completions += app.completions;
   }
 
+  if (!result.cpus.empty()) add_cpus(document, result, metrics);
+
   ordered_json gpu;
   gpu["ipc"] = result.cycles == 0 ? 0.0
                                   : static_cast<double>(result.gpu.useful_instructions()) /
@@ -298,6 +340,13 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
                          {"antt", optional_json(metrics.antt)},
                          {"stp", optional_json(metrics.stp)},
                          {"fairness", optional_json(metrics.fairness)}};
+  if (!result.cpus.empty()) {
+    document["metrics"]["su_gpu"] = optional_json(metrics.gpu_speedup());
+    document["metrics"]["ws_cpu"] =
+        metrics.cpus ? ordered_json(metrics.cpus->weighted_speedup) : ordered_json(nullptr);
+    document["metrics"]["oss"] = optional_json(metrics.overall_speedup());
+    document["metrics"]["oss_alpha"] = metrics.alpha;
+  }
   add_energy(document, result);
   add_policy_report(document, result.policy_report);
   return document;

@@ -15,6 +15,7 @@
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
 #include "experiment/arrivals.hpp"
+#include "experiment/cpus.hpp"
 #include "experiment/energy.hpp"
 #include "policy/observer.hpp"
 #include "policy/policy.hpp"
@@ -52,6 +53,8 @@ inline constexpr Cycle kInstructionCheck = 4096;
 struct RunSpec {
   arch::MachineConfig machine;
   std::vector<AppSpec> apps;
+  std::vector<CpuProgram> cpus;  // by core of the machine; may be the only ones of simulate_under()
+  CpuSpan cpu_span;
   policy::PolicyChoice policy;
   std::uint64_t seed = 1;
   Cycle cycles = 0;  // 0: until the last application has ended once; otherwise they restart until then
@@ -132,6 +135,8 @@ struct RunResult {
   std::uint64_t seed = 0;
   double wall_seconds = 0;
   std::vector<AppResult> apps;
+  std::vector<CpuResult> cpus;        // of cores with a program
+  Cycle begin = 0;                    // when the applications did: after the CPU cores' warm-up
   std::vector<KernelResult> kernels;  // in the order of their first launches
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
@@ -168,10 +173,16 @@ void set_counters(RunResult& result, const arch::CounterTable& table);
 /// alone. A metric is empty when an application made no progress.
 struct Metrics {
   std::vector<std::optional<double>> normalized_ipc;
+  std::optional<CpuMetrics> cpus;  // of runs with CPU cores that have baselines
+  double alpha = 0.5;              // importance of the applications in overall_speedup(), 0..1
   std::optional<double> weighted_speedup;
   std::optional<double> antt;
   std::optional<double> stp;
   std::optional<double> fairness;
+  /// SU_GPU of kayiran14, section 5: the mean of the applications' normalized IPC.
+  [[nodiscard]] std::optional<double> gpu_speedup() const;
+  /// OSS: (1 - alpha) WS_CPU + alpha SU_GPU.
+  [[nodiscard]] std::optional<double> overall_speedup() const;
 };
 [[nodiscard]] Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated);
 
@@ -188,6 +199,13 @@ using ProgressOf = std::function<std::function<void(Cycle)>(const std::string& a
 /// from the cache when it holds them, else simulated and kept. An empty folder name keeps nothing.
 [[nodiscard]] std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_folder,
                                                 const ProgressOf& progress = {});
+
+/// The run of one core's program alone that is its baseline: no application, no other core.
+[[nodiscard]] RunSpec isolated_cpu_run(const RunSpec& spec, std::size_t core);
+/// IPC of each of spec.cpus alone, on its core of the machine and without applications: equal programs are
+/// taken as one, on the first core that has it. As isolated_ipcs(); nothing for cores without a program.
+[[nodiscard]] std::vector<double> isolated_cpu_ipcs(const RunSpec& spec, const std::string& cache_folder,
+                                                    const ProgressOf& progress = {});
 
 /// The document of `--json`, schema gpumux.result/1, with `series` when the run has one.
 [[nodiscard]] std::string result_json(const RunResult& result, const std::vector<double>& isolated,

@@ -28,8 +28,15 @@ class StandardOutput final : public emulator::PrintSink {
 /// The applications of a run and how often each has ended.
 class Programs {
  public:
-  Programs(const RunSpec& spec, machine::Gpu& gpu)
-      : gpu_(gpu), instructions_(spec.instructions), results_(spec.apps.size()), running_(spec.apps.size()) {
+  /// They begin at `origin`, from which their arrivals count.
+  Programs(const RunSpec& spec, machine::Gpu& gpu, Cycle origin)
+      : gpu_(gpu),
+        instructions_(spec.instructions),
+        measured_to_end_(!spec.cpus.empty() && spec.cycles == 0),
+        origin_(origin),
+        next_check_(origin + kInstructionCheck),
+        results_(spec.apps.size()),
+        running_(spec.apps.size()) {
     for (std::size_t i = 0; i < spec.apps.size(); ++i) {
       const AppSpec& app = spec.apps[i];
       contexts_.push_back(std::make_unique<runtime::Context>(static_cast<AppId>(i), app.name,
@@ -62,7 +69,8 @@ class Programs {
       for (bool goes_on = true; goes_on;) {
         goes_on = false;
         if (running_[i]) contexts_[i]->pump();
-        if (running_[i] && !killed_[i] && !contexts_[i]->finished() && now >= requests_[i].kill_at()) {
+        if (running_[i] && !killed_[i] && !contexts_[i]->finished() &&
+            now >= after_origin(requests_[i].kill_at())) {
           contexts_[i]->kill();
           killed_[i] = true;
         }
@@ -77,9 +85,9 @@ class Programs {
           AppResult& result = results_[i];
           if (++result.completions == 1) {
             result.first_completion = now;
-            if (instructions_ != 0) counts_as_ended(i, now);
+            if (instructions_ != 0 || measured_to_end_) counts_as_ended(i, now);
           }
-          requests_[i].end(now);
+          requests_[i].end(now - origin_);
           results_[i].under_way_cycles += now - started_[i];
           running_[i] = false;
           if (!endless && everyone_ended()) return false;
@@ -88,7 +96,7 @@ class Programs {
                 fmt::format("app {}: it ends without running anything that takes time", result.app));
           }
         }
-        if (requests_[i].begin(now)) {
+        if (requests_[i].begin(now - origin_)) {
           running_[i] = goes_on = true;
           started_[i] = now;
           contexts_[i]->start();
@@ -108,15 +116,16 @@ class Programs {
   [[nodiscard]] Cycle next_event() const {
     Cycle next = instructions_ != 0 ? next_check_ : kNever;
     for (std::size_t i = 0; i < contexts_.size(); ++i)
-      next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever, requests_[i].next_arrival(),
-                       killed_[i] ? kNever : requests_[i].kill_at()});
+      next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever,
+                       after_origin(requests_[i].next_arrival()),
+                       killed_[i] ? kNever : after_origin(requests_[i].kill_at())});
     return next;
   }
   /// At the end, `now`.
   [[nodiscard]] std::vector<AppResult>& results(Cycle now) {
     for (std::size_t i = 0; instructions_ != 0 && i < contexts_.size(); ++i) counts_as_ended(i, now);
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (reported_[i]) results_[i].requests = requests_[i].result(now);
+      if (reported_[i]) results_[i].requests = requests_[i].result(now - origin_);
       if (running_[i]) results_[i].under_way_cycles += now - started_[i];
     }
     return results_;
@@ -128,18 +137,23 @@ class Programs {
     return results_[i].completions > 0 || results_[i].active_instructions || (had_its_time_ >> i & 1U) != 0;
   }
   [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
+  [[nodiscard]] Cycle after_origin(Cycle cycle) const {
+    return cycle > kNever - origin_ ? kNever : cycle + origin_;
+  }
   [[nodiscard]] std::uint64_t executed(std::size_t i) const {
     return std::as_const(gpu_).app_counters(static_cast<AppId>(i)).useful_instructions();
   }
   void counts_as_ended(std::size_t i, Cycle now) {
     if (results_[i].active_instructions) return;
     results_[i].active_instructions = executed(i);
-    results_[i].active_cycles = now;
+    results_[i].active_cycles = now - origin_;
   }
 
   machine::Gpu& gpu_;
   std::uint64_t instructions_;  // RunSpec's
-  Cycle next_check_ = kInstructionCheck;
+  bool measured_to_end_;        // an application's IPC is that of its first run; it restarts beside CPU cores
+  Cycle origin_;
+  Cycle next_check_;
 
   StandardOutput output_;
   std::vector<std::unique_ptr<runtime::Context>> contexts_;
@@ -156,7 +170,7 @@ class Programs {
 void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
   set_counters(result, gpu.counter_table(result.apps.size()));
   for (AppResult& app : result.apps)
-    if (!app.active_instructions) app.active_cycles = result.cycles;
+    if (!app.active_instructions) app.active_cycles = result.cycles - result.begin;
   const arch::MachineConfig& config = spec.machine;
   const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
   double units = 0;
@@ -174,10 +188,23 @@ void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu
   }
 }
 
+machine::Parts::CpuTraces cpu_traces(const RunSpec& spec) {
+  machine::Parts::CpuTraces traces;
+  for (std::uint32_t i = 0; i < spec.cpus.size(); ++i)
+    traces.push_back(spec.cpus[i].create ? spec.cpus[i].create(spec.seed, i) : nullptr);
+  return traces;
+}
+
 void check_apps(const RunSpec& spec) {
-  if (spec.apps.empty() || spec.apps.size() > kMaxApps) {
+  if ((spec.apps.empty() && spec.cpus.empty()) || spec.apps.size() > kMaxApps) {
     throw UserError(
         fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
+  }
+  if (spec.cpus.size() > spec.machine.cpus || spec.apps.size() + spec.machine.cpus > kMaxApps) {
+    throw UserError(
+        fmt::format("{} applications and {} CPU programs on a machine of {} CPU cores: applications and "
+                    "cores are {} at most",
+                    spec.apps.size(), spec.cpus.size(), spec.machine.cpus, kMaxApps));
   }
   policy::check_choice(spec.policy, spec.machine, spec.apps.size());
 }
@@ -283,23 +310,42 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
                     .cores = policy::create_core_control(spec.policy.cores),
                     .observers = spec.observers,
-                    .instances = std::move(instances)});
-  Programs programs(spec, gpu);
+                    .instances = std::move(instances),
+                    .cpu_traces = cpu_traces(spec)});
+  constexpr Cycle kProgressInterval = 1 << 16;
+  Cycle next_progress = 0;
+  const auto show_progress = [&] {
+    if (!spec.progress || gpu.now() < next_progress) return;
+    spec.progress(gpu.now());
+    next_progress = gpu.now() + kProgressInterval;
+  };
+  CpuRun cpus(gpu, spec.cpus, spec.cpu_span);
+  while (!cpus.warm()) {
+    show_progress();
+    gpu.advance(kNever, kNever, gpu.now() - gpu.now() % kCpuCheck + kCpuCheck);
+  }
+  cpus.begin();
+  const Cycle begin_cycle = gpu.now();
+  Programs programs(spec, gpu, begin_cycle);
   struct DropWork {
     machine::Gpu& gpu;
     ~DropWork() { gpu.drop_work(); }
   } drop_work{gpu};
 
-  const Cycle limit = spec.cycles == 0 ? kNever : spec.cycles;
-  constexpr Cycle kProgressInterval = 1 << 16;
-  Cycle next_progress = 0;
-  while (programs.pump(gpu.now(), spec.cycles != 0 && spec.instructions == 0) && gpu.now() < limit) {
-    if (spec.progress && gpu.now() >= next_progress) {
-      spec.progress(gpu.now());
-      next_progress = gpu.now() + kProgressInterval;
-    }
-    if (spec.instructions == 0) gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
-    gpu.advance(limit, programs.next_event(), gpu.now() + kProgressInterval);
+  const Cycle limit = spec.cycles == 0 ? kNever : begin_cycle + spec.cycles;
+  const bool to_limit = spec.cycles != 0 && spec.instructions == 0;
+  const auto pause = [&] {
+    return spec.cpus.empty() ? gpu.now() + kProgressInterval : gpu.now() - gpu.now() % kCpuCheck + kCpuCheck;
+  };
+  for (;;) {
+    const bool cpus_done = cpus.done();
+    if (!programs.pump(gpu.now(), to_limit || !cpus_done) || gpu.now() >= limit) break;
+    // CPU cores were what it waited for.
+    if (!spec.cpus.empty() && !to_limit && cpus_done && programs.not_ended() == 0) break;
+    show_progress();
+    if (spec.instructions == 0 && spec.cpus.empty())
+      gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
+    gpu.advance(limit, programs.next_event(), pause());
   }
 
   RunResult result;
@@ -309,6 +355,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.seed = spec.seed;
   result.cycles_of_dram_clock = config.clocks.core / config.clocks.dram;
   result.cycles = gpu.now();
+  result.begin = begin_cycle;
+  result.cpus = cpus.results();
   result.apps = programs.results(gpu.now());
   fill_totals(result, spec, gpu);
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)

@@ -433,6 +433,17 @@ std::size_t Partition::requests_inside() const {
   return inside;
 }
 
+std::size_t Partition::answers_owed() const {
+  std::size_t owed = state_->shared.owed;
+  for (const MemRequest& message : mailbox_.in) {
+    const bool carries_data =
+        message.kind == arch::RequestKind::Write || message.kind == arch::RequestKind::Atomic;
+    owed += message.wants_reply || !carries_data ? 1 : 0;
+  }
+  for (const Slice& slice : state_->slices) owed += slice.unsent_replies();
+  return owed;
+}
+
 void Partition::check_drained() const {
   const Shared& shared = state_->shared;
   const auto check = [&](bool good, const char* what) {

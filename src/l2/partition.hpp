@@ -75,6 +75,8 @@ class Partition {
   [[nodiscard]] std::uint64_t progress() const;
   /// Requests that have arrived or are on their way here, and whose replies have not been sent.
   [[nodiscard]] std::size_t requests_inside() const;
+  /// Of these, those that are answered: not writes of CPU cores.
+  [[nodiscard]] std::size_t answers_owed() const;
   /// Throws InternalError when the partition, idle and with all credits come back, has kept a request, an
   /// MSHR, a pinned line, a place in a queue or a credit.
   void check_drained() const;

@@ -36,7 +36,7 @@ Slice::Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& sha
       input_capacity_(config.l2.input_queue + latency_),
       miss_capacity_(config.l2.miss_queue),
       output_capacity_(config.l2.output_queue),
-      ejection_(shared.network.clock),
+      ejection_(shared.network.clock, shared.network.routed),
       approach_(input_capacity_ + shared.network.output_buffer_flits +
                 config.sms * shared.network.request_credits / config.l2.partitions),
       departed_(input_capacity_),
@@ -44,7 +44,7 @@ Slice::Slice(const arch::MachineConfig& config, std::uint32_t index, Shared& sha
       mshrs_(config.l2.mshr_entries, on_fill_),
       misses_(config.l2.miss_queue + 2),
       fills_(config.l2.mshr_entries * kSectorsPerLine),
-      injection_(shared.network.clock),
+      injection_(shared.network.clock, shared.network.routed),
       sending_(config.l2.output_queue),
       unsent_(config.l2.output_queue) {
   victims_.reserve(config.l2.mshr_entries);
@@ -613,7 +613,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   answer.sm = request.sm;
   answer.kind = request.kind;
   answer.sectors = sectors & kAllSectors;
-  answer.flits = s_.network.flits(bytes) & 0xfU;
+  answer.flits = s_.network.flits(bytes);
   const Asker asker{request.app, request.charged != 0};
   s_.pool.release(index);
   GPUMUX_DCHECK(s_.owed > 0);

@@ -20,7 +20,14 @@ void Gpu::check_conservation() const {
     out += parts_.sm(i).requests_out();
     found += parts_.sm(i).replies_waiting();
   }
-  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) found += parts_.partition(i).requests_inside();
+  for (std::uint32_t i = 0; i < parts_.partitions(); ++i) found += parts_.partition(i).answers_owed();
+  for (std::uint32_t i = 0; i < parts_.cpus(); ++i) {
+    if (parts_.cpu(i) == nullptr) continue;
+    out += parts_.cpu(i)->awaited();
+    found += parts_.cpu(i)->replies_waiting();
+    sent += parts_.cpu(i)->requests_sent();
+  }
+  found += parts_.awaited_on_the_way();
   check(out == found, "requests that wait for a reply, and those that will give one", out, found);
 
   for (unsigned app = 0; app < kMaxApps; ++app) {
@@ -54,10 +61,15 @@ void Gpu::check_conservation() const {
 
 void Gpu::check_drained() {
   GPUMUX_CHECK(kernels().empty());
+  for (std::uint32_t i = 0; i < parts_.cpus(); ++i)
+    if (parts_.cpu(i) != nullptr) parts_.cpu(i)->stop();
   const auto busy = [this] {
     bool some = work_.some_slot_is_used();
     for (std::uint32_t i = 0; i < parts_.sms(); ++i) some = some || parts_.sm(i).requests_out() > 0;
     for (std::uint32_t i = 0; i < parts_.partitions(); ++i) some = some || !parts_.partition(i).idle();
+    for (std::uint32_t i = 0; i < parts_.cpus(); ++i)
+      some = some || (parts_.cpu(i) != nullptr && parts_.cpu(i)->awaited() > 0);
+    some = some || parts_.awaited_on_the_way() > 0;
     return some;
   };
   // The last credits go home after the last reply.
@@ -76,8 +88,14 @@ void Gpu::check_drained() {
   arch::KernelCounters sms;
   for (unsigned app = 0; app < kMaxApps; ++app) sms.add(app_counters(static_cast<AppId>(app)));
   const arch::PartitionCounters memory = partition_counters();
-  check(memory.requests == sms.requests_sent, "requests taken and sent", memory.requests, sms.requests_sent);
-  check(memory.replies == sms.requests_sent, "replies and requests", memory.replies, sms.requests_sent);
+  std::uint64_t sent = sms.requests_sent, answered = sms.requests_sent;
+  for (std::uint32_t i = 0; i < parts_.cpus(); ++i) {
+    if (parts_.cpu(i) == nullptr) continue;
+    sent += parts_.cpu(i)->requests_sent();
+    answered += parts_.cpu(i)->replies_taken();
+  }
+  check(memory.requests == sent, "requests taken and sent", memory.requests, sent);
+  check(memory.replies == answered, "replies and requests", memory.replies, answered);
   check(memory.atomics == sms.atomics, "atomic operations performed and asked for", memory.atomics,
         sms.atomics);
   const arch::SchedulerCounters schedulers = scheduler_counters();

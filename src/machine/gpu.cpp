@@ -26,7 +26,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       ledger_(options.ledger),
       viewed_(std::move(options.viewed)),
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
-      parts_(config_, options.instances, options.threads, options.no_skip),
+      parts_(config_, options.instances, std::move(options.cpu_traces), options.threads, options.no_skip),
       work_(config_, parts_, std::move(options.instances)),
       mechanisms_(*this, std::move(policy), std::move(options.cores), or_usual(std::move(options.blocks)),
                   options.memory, with(recorder_, std::move(options.observers)), parts_.windows().length),
@@ -140,6 +140,12 @@ void Gpu::tell_triggered() {
     for (const arch::Fired& fired : parts_.sm(i).take_fired())
       if (mechanisms_.triggered(static_cast<SmId>(i), fired)) work_.look_again();
   }
+}
+
+CpuNode* Gpu::cpu(std::uint32_t core) {
+  CpuNode* const node = core < parts_.cpus() ? parts_.cpu(core) : nullptr;
+  if (node != nullptr) node->settle(now());
+  return node;
 }
 
 void Gpu::end_run() {

@@ -44,6 +44,8 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::vector<std::shared_ptr<policy::Observer>> observers;
     /// By application; empty: all share the machine.
     std::vector<arch::Instance> instances;
+    /// By CPU core, no more than the machine has.
+    Parts::CpuTraces cpu_traces;
   };
   Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
@@ -67,6 +69,10 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers)
   /// and the counters of all levels agree. Results are taken before it.
   void check_drained();
+
+  /// A CPU core with its counters up to now(); nullptr: it has no program, or there is no such core. Its
+  /// counters in partitions are those of application cpu_app(core).
+  [[nodiscard]] CpuNode* cpu(std::uint32_t core);
 
   /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
   /// more.

@@ -14,6 +14,7 @@ Horizon::Horizon(const arch::MachineConfig& config, const Parts& parts, const Wo
       work_(work),
       rules_(rules),
       latency_(parts.network().latency),
+      routed_(parts.network().routed),
       blocks_per_cycle_(config.runtime.blocks_per_cycle),
       network_is_fast_(config.clocks.noc > config.clocks.core),
       most_ahead_(parts.partition(0).lookahead(latency_) + 2 * latency_),
@@ -34,17 +35,17 @@ bool Horizon::partitions_first(Cycle complete, const Span& span, bool someone_is
 
 void Horizon::partitions_ran(Cycle complete, Cycle done) {
   requests_known_ = std::max(requests_known_, complete);
-  replies_known_ = done + latency_;
+  replies_known_ = routed_ ? complete : done + latency_;
 }
 
 void Horizon::skipped_to(Cycle cycle) {
   requests_known_ = std::max(requests_known_, cycle);
-  replies_known_ = std::max(replies_known_, cycle + latency_);
+  replies_known_ = std::max(replies_known_, routed_ ? cycle : cycle + latency_);
 }
 
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
-  return rules_.in_step || network_is_fast_ || work_.may_place() || watched() ||
+  return rules_.in_step || routed_ || network_is_fast_ || work_.may_place() || watched() ||
          work_.kernel_waits_for_slot();
 }
 
@@ -85,7 +86,7 @@ Span Horizon::span(Cycle meeting) {
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
-    if (tails != 0 || work_.kernel_waits_for_slot() || watched()) span.partitions = span.window;
+    if (routed_ || tails != 0 || work_.kernel_waits_for_slot() || watched()) span.partitions = span.window;
     return span;
   }
   if ((tails & ~busy_slots_) != 0) {

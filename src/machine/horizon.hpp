@@ -58,7 +58,7 @@ class Horizon {
     return {.begin = begin,
             .end = end,
             .messages = replies_known_,
-            .credits = requests_known_ + latency_,
+            .credits = routed_ ? replies_known_ : requests_known_ + latency_,
             .stop_at_block_end = span.blocks_wait};
   }
   /// What is certain of a partition that knows all requests before `complete`.
@@ -101,6 +101,7 @@ class Horizon {
   Rules rules_;
   policy::Needs needs_;
   Cycle latency_;  // of the network
+  bool routed_;    // a mesh brings what comes in a window before it begins
   std::uint32_t blocks_per_cycle_;
   bool network_is_fast_;     // an SM may send twice in a cycle: it must know all credits of it
   Cycle most_ahead_;         // no part is this many cycles before the hindmost SM, nor before now()

@@ -12,23 +12,47 @@ namespace {
 /// What is booked in cycles relative to a run's begin has room for that many (sm::Scoreboard).
 constexpr Cycle kLongestRun = 1024;
 
+/// Where lines lie of GPU applications and of CPU cores, if each have partitions of their own.
+std::vector<arch::Instance> with_cpu_partitions(const arch::MachineConfig& config,
+                                                std::vector<arch::Instance> instances) {
+  const std::uint32_t of_cpus = config.l2.cpu_partitions;
+  if (of_cpus == 0) return instances;
+  const std::uint32_t of_sms = config.l2.partitions - of_cpus;
+  if (!instances.empty()) throw UserError("l2.cpu_partitions with a policy that divides the partitions, too");
+  instances.assign(kMaxApps, {0, config.sms, 0, of_sms});
+  for (std::uint32_t i = 0; i < config.cpus; ++i) instances[cpu_app(i)] = {0, 0, of_sms, of_cpus};
+  return instances;
+}
+
 }  // namespace
 
 Parts::Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances,
-             unsigned threads, bool no_skip)
-    : map_(config, instances),
+             CpuTraces traces, unsigned threads, bool no_skip)
+    : map_(config, with_cpu_partitions(config, instances)),
       network_(config),
       windows_{network_.window},
       crew_(threads),
       no_skip_(no_skip) {
+  GPUMUX_CHECK(traces.size() <= config.cpus);
   build(config);
+  cpus_.resize(config.cpus);
+  for (std::uint32_t i = 0; i < traces.size(); ++i)
+    if (traces[i]) cpus_[i] = std::make_unique<CpuNode>(config, i, std::move(traces[i]), map_);
   std::vector<arch::SmMailbox*> sm_boxes;
+  std::vector<arch::SmMailbox*> cpu_boxes;
   std::vector<arch::PartitionMailbox*> partition_boxes;
   for (const auto& sm : sms_) sm_boxes.push_back(&sm->mailbox());
+  for (const auto& cpu : cpus_) cpu_boxes.push_back(cpu ? &cpu->mailbox() : &idle_box_);
   for (const auto& partition : partitions_) partition_boxes.push_back(&partition->mailbox());
-  requests_.emplace(partition_boxes, crew_.threads());
-  replies_.emplace(sm_boxes, crew_.threads());
-  next_.assign(sms_.size() + partitions_.size(), kNever);
+  next_.assign(sms_.size() + partitions_.size() + cpus_.size(), kNever);
+  for (std::uint32_t i = 0; i < cpus_.size(); ++i)
+    if (cpus_[i]) cpu_next()[i] = 0;
+  if (network_.routed) {
+    mesh_.emplace(config, network_, MeshNetwork::Parts{sm_boxes, cpu_boxes, partition_boxes, next_.data()});
+  } else {
+    requests_.emplace(partition_boxes, crew_.threads());
+    replies_.emplace(sm_boxes, crew_.threads());
+  }
   sm_time_.assign(sms_.size(), 0);
   sm_end_.assign(sms_.size(), 0);
   collect_at_.assign(sms_.size(), kNever);
@@ -61,6 +85,10 @@ bool Parts::none_beyond(Cycle cycle) const {
 }
 
 void Parts::run(const Span& span, Horizon& horizon) {
+  if (mesh_) {
+    run_window(span, horizon);
+    return;
+  }
   Cycle reached = now_;
   while (reached <= now_) {
     const Cycle complete = horizon.complete(now_, span);
@@ -73,6 +101,16 @@ void Parts::run(const Span& span, Horizon& horizon) {
   }
   reached_ = reached;
   if (reached == span.partitions) run_partitions(reached, reached, horizon);
+}
+
+/// With a mesh all parts go window by window, and know all that comes in it.
+void Parts::run_window(const Span& span, Horizon& horizon) {
+  run_partitions(span.window, span.window, horizon);
+  run_sms(span, horizon);
+  if (!cpus_.empty()) run_cpus(span.window);
+  reached_ = *std::min_element(sm_time_.begin(), sm_time_.end());
+  GPUMUX_DCHECK(reached_ == span.window);
+  mesh_->run(reached_, crew_);
 }
 
 /// Up to `end` at most, when all that arrives before `complete` is known.
@@ -95,9 +133,9 @@ void Parts::run_partitions(Cycle complete, Cycle end, Horizon& horizon) {
     const std::uint32_t p = crew_.part(k);
     partition_next()[p] = partitions_[p]->run(grant);
     partition_time_[p] = partitions_[p]->done();
-    replies_->post(thread, partitions_[p]->mailbox(), next_.data());
+    if (replies_) replies_->post(thread, partitions_[p]->mailbox(), next_.data());
   });
-  crew_.deliver(*replies_, next_.data());
+  if (replies_) crew_.deliver(*replies_, next_.data());
   horizon.partitions_ran(complete, *std::min_element(partition_time_.begin(), partition_time_.end()));
 }
 
@@ -128,9 +166,21 @@ void Parts::run_sms(const Span& span, Horizon& horizon) {
     if (k + 1 < last) at(k + 1).prefetch_warps(sm_time_[crew_.part(k + 1)]);
     const std::uint32_t i = crew_.part(k);
     run_sm(i, horizon.sm_grant(sm_time_[i], sm_end_[i], span), horizon);
-    requests_->post(thread, sms_[i]->mailbox(), partition_next());
+    if (requests_) requests_->post(thread, sms_[i]->mailbox(), partition_next());
   });
-  crew_.deliver(*requests_, partition_next());
+  if (requests_) crew_.deliver(*requests_, partition_next());
+}
+
+void Parts::run_cpus(Cycle end) {
+  std::vector<std::uint32_t>& awake = crew_.awake();
+  awake.clear();
+  for (std::uint32_t i = 0; i < cpus_.size(); ++i)
+    if (cpus_[i] && (cpu_next()[i] < end || no_skip_)) awake.push_back(i);
+  const engine::Grant grant{.begin = now_, .end = end, .messages = end, .credits = end};
+  crew_.run(cpus(), [this, &grant](std::uint32_t /*thread*/, std::uint32_t k, std::uint32_t /*last*/) {
+    const std::uint32_t i = crew_.part(k);
+    cpu_next()[i] = cpus_[i]->run(grant);
+  });
 }
 
 /// On any thread.
@@ -161,6 +211,8 @@ void Parts::refill_streams() {
 void Parts::settle(Cycle cycle) {
   for (const auto& sm : sms_) sm->settle(cycle);
   for (const auto& partition : partitions_) partition->settle(cycle);
+  for (const auto& cpu : cpus_)
+    if (cpu) cpu->settle(cycle);
 }
 
 Cycle Parts::next_event() const {
@@ -179,19 +231,31 @@ void Parts::skip_to(Cycle cycle, Horizon& horizon) {
   for (Cycle& time : sm_time_) time = std::max(time, cycle);
   for (Cycle& time : partition_time_) time = std::max(time, cycle);
   horizon.skipped_to(cycle);
+  if (mesh_) mesh_->run(cycle, crew_);
 }
 
 void Parts::drop() {
   requests_.reset();
   replies_.reset();
+  mesh_.reset();
   sms_.clear();
   partitions_.clear();
+  cpus_.clear();
+}
+
+std::string Parts::describe_network() const {
+  std::string text;
+  for (const auto& cpu : cpus_)
+    if (cpu) text += cpu->describe_waits();
+  return mesh_ ? text + mesh_->describe() : text;
 }
 
 std::uint64_t Parts::progress() const {
   std::uint64_t progress = 0;
   for (const auto& sm : sms_) progress += sm->progress();
   for (const auto& partition : partitions_) progress += partition->progress();
+  for (const auto& cpu : cpus_) progress += cpu ? cpu->progress() : 0;
+  if (mesh_) progress += mesh_->progress();
   return progress;
 }
 

@@ -1,4 +1,4 @@
-// The SMs and memory partitions in time: how far each has come, and the simulation of all of them.
+// The SMs, memory partitions and CPU cores in time: how far each has come, and the simulation of all of them.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 #include "engine/part.hpp"
 #include "engine/windows.hpp"
 #include "l2/partition.hpp"
+#include "machine/cpu_node.hpp"
+#include "machine/mesh_network.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
 #include "sm/sm.hpp"
@@ -29,9 +31,11 @@ struct Span;
 /// a window that all have reached; some SMs may be ahead of it, where the horizon has let them.
 class Parts {
  public:
+  /// What each CPU core executes; nothing: it has no program, as have those beyond the last.
+  using CpuTraces = std::vector<std::unique_ptr<cpu::TraceSource>>;
   /// `no_skip`: parts are run also while nothing can happen in them.
-  Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances, unsigned threads,
-        bool no_skip);
+  Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances, CpuTraces traces,
+        unsigned threads, bool no_skip);
 
   [[nodiscard]] std::uint32_t sms() const { return static_cast<std::uint32_t>(sms_.size()); }
   [[nodiscard]] sm::Sm& sm(std::uint32_t i) { return *sms_[i]; }
@@ -40,6 +44,10 @@ class Parts {
   [[nodiscard]] l2::Partition& partition(std::uint32_t i) { return *partitions_[i]; }
   [[nodiscard]] const l2::Partition& partition(std::uint32_t i) const { return *partitions_[i]; }
   [[nodiscard]] l2::Partition& partition_of(std::uint64_t line) { return *partitions_[map_.partition(line)]; }
+  /// CPU cores of the machine; nullptr: it has no program.
+  [[nodiscard]] std::uint32_t cpus() const { return static_cast<std::uint32_t>(cpus_.size()); }
+  [[nodiscard]] CpuNode* cpu(std::uint32_t i) { return cpus_[i].get(); }
+  [[nodiscard]] const CpuNode* cpu(std::uint32_t i) const { return cpus_[i].get(); }
   [[nodiscard]] const noc::Network& network() const { return network_; }
   [[nodiscard]] const engine::Windows& windows() const { return windows_; }
 
@@ -61,7 +69,12 @@ class Parts {
   void skip_to(Cycle cycle, Horizon& horizon);
   /// When something can happen next, in a part, or with a block that has ended or a stream to be refilled.
   [[nodiscard]] Cycle next_event() const;
-  [[nodiscard]] Cycle next_of_parts() const { return *std::min_element(next_.begin(), next_.end()); }
+  [[nodiscard]] Cycle next_of_parts() const {
+    return std::min(*std::min_element(next_.begin(), next_.end()), mesh_ ? mesh_->next() : kNever);
+  }
+  /// A mesh has these on their way: requests that will be answered, and replies.
+  [[nodiscard]] std::uint64_t awaited_on_the_way() const { return mesh_ ? mesh_->awaited() : 0; }
+  [[nodiscard]] std::string describe_network() const;
 
   // --- between windows --------------------------------------------------------------------------------
   /// Something has changed on the SM: it is run from `cycle` on.
@@ -95,10 +108,13 @@ class Parts {
 
  private:
   void build(const arch::MachineConfig& config);
+  void run_window(const Span& span, Horizon& horizon);
   void run_partitions(Cycle complete, Cycle end, Horizon& horizon);
+  void run_cpus(Cycle end);
   void run_sms(const Span& span, Horizon& horizon);
   void run_sm(std::uint32_t i, const engine::Grant& grant, Horizon& horizon);
   [[nodiscard]] Cycle* partition_next() { return next_.data() + sms_.size(); }
+  [[nodiscard]] Cycle* cpu_next() { return partition_next() + partitions_.size(); }
 
   noc::PartitionMap map_;
   noc::Network network_;
@@ -107,12 +123,16 @@ class Parts {
   bool no_skip_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::vector<std::unique_ptr<l2::Partition>> partitions_;
+  std::vector<std::unique_ptr<CpuNode>> cpus_;
+  arch::SmMailbox idle_box_;  // of CPU cores without a program
+  // A crossbar's messages go from end to end; a mesh has its turn between the parts'.
   std::optional<engine::Exchange<arch::MemRequest>> requests_;
   std::optional<engine::Exchange<arch::MemReply>> replies_;
+  std::optional<MeshNetwork> mesh_;
 
   Cycle now_ = 0;
   Cycle reached_ = 0;
-  std::vector<Cycle> next_;     // by part (SMs, then partitions): when it can change by itself
+  std::vector<Cycle> next_;     // by part (SMs, partitions, CPU cores): when it can change by itself
   std::vector<Cycle> sm_time_;  // simulated up to here, by SM
   std::vector<Cycle> sm_end_;   // to be simulated up to here
   std::vector<Cycle>

@@ -500,6 +500,7 @@ std::string WorkDistributor::wait_report() const {
   std::string waits;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) waits += parts_.sm(i).describe_waits(names);
   for (std::uint32_t i = 0; i < parts_.partitions(); ++i) waits += parts_.partition(i).describe_waits();
+  waits += parts_.describe_network();
 
   constexpr std::size_t kMostLines = 100;
   std::size_t at = 0;

@@ -496,6 +496,7 @@ void Mesh::send(Router& router, std::uint32_t index, Cycle cycle) {
       endpoint.flits_sent = 0;
       if (++endpoint.head == injection_flits_) endpoint.head = 0;
       --endpoint.count;
+      left_.push_back({cycle + 1, slot.packet});
       if (--router.queued_packets == 0) sending_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
     }
     router.endpoint_turn = after(local, router.endpoints);

@@ -90,6 +90,9 @@ class Mesh {
   /// Packets on their last way, in order of (cycle, node). One is here as soon as its arrival is certain,
   /// which is some cycles before. The caller takes them out.
   [[nodiscard]] std::vector<Delivery>& delivered() { return delivered_; }
+  /// Packets that have left their source's queue, in order of (cycle, node): their places are free from the
+  /// begin of this cycle on. The caller takes them out.
+  [[nodiscard]] std::vector<Delivery>& left() { return left_; }
 
   /// Cycles from inject() to delivery where nothing is in the way and no space is missing.
   [[nodiscard]] Cycle zero_load(std::uint32_t source, std::uint32_t destination, std::uint32_t flits) const;
@@ -229,6 +232,7 @@ class Mesh {
   std::vector<std::uint64_t> busy_;     // routers with flits, a bit each
   std::vector<std::uint64_t> sending_;  // nodes whose endpoints have packets
   std::vector<Delivery> delivered_;
+  std::vector<Delivery> left_;
   std::array<ClassCounters, 8> counters_{};
   std::uint32_t packets_ = 0;
   bool progress_ = false;

@@ -11,7 +11,9 @@ namespace gpumux::noc {
 
 class Port {
  public:
-  explicit Port(const Ticks& clock) : clock_(clock) {}
+  /// At the end of a mesh (Network::routed) flits have passed one by one when their packet is whole, and the
+  /// port takes it in one cycle.
+  explicit Port(const Ticks& clock, bool routed = false) : clock_(clock), serial_(routed ? 0 : ~0U) {}
 
   struct Booking {
     Cycle first;  // core cycle of the first flit
@@ -21,8 +23,9 @@ class Port {
   /// free. The last flit reaches the far port at `last` + Network::latency.
   Booking inject(Cycle ready, std::uint32_t flits) {
     const std::uint64_t start = std::max(clock_.tick_at(ready), free_);
-    free_ = start + flits;
-    return {clock_.to_core(start), clock_.to_core(start + flits - 1)};
+    const std::uint32_t more = (flits - 1) & serial_;
+    free_ = start + more + 1;
+    return {clock_.to_core(start), clock_.to_core(start + more)};
   }
   /// Ejection: the packet's last flit arrives at core cycle `arrival` (its others just before), or waits
   /// until `not_before` for space behind the port. Returns the core cycle in which the last flit is through.
@@ -35,7 +38,7 @@ class Port {
   /// The same in two steps, for one who looks ahead: the tick of the last flit (to_core() gives its cycle),
   /// and the booking of it.
   [[nodiscard]] std::uint64_t ejection_tick(Cycle arrival, std::uint32_t flits) const {
-    return std::max(clock_.tick_at(arrival), free_ + flits - 1);
+    return std::max(clock_.tick_at(arrival), free_ + ((flits - 1) & serial_));
   }
   [[nodiscard]] Cycle to_core(std::uint64_t tick) const { return clock_.to_core(tick); }
   void book_ejection(std::uint64_t last) { free_ = last + 1; }
@@ -44,6 +47,7 @@ class Port {
 
  private:
   Ticks clock_;
+  std::uint32_t serial_;    // a mask: all bits, if a packet takes a cycle for each flit
   std::uint64_t free_ = 0;  // NoC cycle
 };
 

@@ -20,7 +20,10 @@ namespace gpumux::sm {
 class InjectionPort {
  public:
   InjectionPort(const noc::Network& network, std::uint32_t miss_queue)
-      : network_(network), port_(network.clock), capacity_(miss_queue), credits_(network.request_credits) {}
+      : network_(network),
+        port_(network.clock, network.routed),
+        capacity_(miss_queue),
+        credits_(network.request_credits) {}
 
   [[nodiscard]] bool room() const { return misses_.size() < capacity_; }
   [[nodiscard]] std::uint32_t miss_places() const { return capacity_; }
@@ -172,7 +175,7 @@ class InjectionPort {
 /// Replies leave the network through one port, a flit per NoC cycle, in order of (arrival, partition).
 class EjectionPort {
  public:
-  explicit EjectionPort(const noc::Network& network) : port_(network.clock) {}
+  explicit EjectionPort(const noc::Network& network) : port_(network.clock, network.routed) {}
 
   void take(HugePageVector<arch::MemReply>& incoming, const Pool<Request>& requests) {
     if (incoming.empty()) return;

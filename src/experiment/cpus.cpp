@@ -1,0 +1,136 @@
+#include "experiment/cpus.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "cpu/trace/applications.hpp"
+#include "cpu/trace/file_trace.hpp"
+#include "machine/gpu.hpp"
+
+namespace gpumux::experiment {
+
+namespace {
+
+CpuProgram file_program(const std::string& path) {
+  ContentHash hash;
+  hash.add(read_file(path));
+  return {path, "file " + hash.hex(), [path](std::uint64_t /*seed*/, std::uint32_t /*core*/) {
+            return std::unique_ptr<cpu::TraceSource>(std::make_unique<cpu::FileTrace>(path));
+          }};
+}
+
+CpuProgram application(const cpu::CpuApplication& application) {
+  const std::string name(application.name);
+  return {name, "generated " + name, [application](std::uint64_t seed, std::uint32_t core) {
+            return cpu::generated_trace(application, seed, core);
+          }};
+}
+
+/// Of one item of the list: one program, or a mix's.
+std::vector<CpuProgram> programs_of(const std::string& item) {
+  if (item == "-") return {CpuProgram{}};
+  if (item.find_first_of("./") != std::string::npos) return {file_program(item)};
+  for (const cpu::CpuMix& mix : cpu::cpu_mixes()) {
+    if (mix.name != item) continue;
+    std::vector<CpuProgram> all;
+    for (const std::string_view name : mix.applications)
+      all.push_back(application(cpu::cpu_application(name)));
+    return all;
+  }
+  for (const cpu::CpuApplication& known : cpu::cpu_applications())
+    if (known.name == item) return {application(known)};
+  std::string mixes, names;
+  for (const cpu::CpuMix& mix : cpu::cpu_mixes())
+    mixes += fmt::format("{}{}", mixes.empty() ? "" : ", ", mix.name);
+  for (const cpu::CpuApplication& known : cpu::cpu_applications())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+  throw UserError(fmt::format("--cpu: '{}' is no mix ({}), no application ({}) and no path of a trace", item,
+                              mixes, names));
+}
+
+}  // namespace
+
+std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores) {
+  std::vector<CpuProgram> all;
+  for (const std::string& part : split(text, ',')) {
+    std::string item = part;
+    std::uint64_t times = 1;
+    if (const std::size_t star = part.rfind('*'); star != std::string::npos) {
+      const std::optional<std::uint64_t> count = parse_count(part.substr(star + 1));
+      if (!count || *count == 0)
+        throw UserError(fmt::format("--cpu: '{}' must end in a number of cores, such as mcf*14", part));
+      times = *count;
+      item = part.substr(0, star);
+    }
+    std::vector<CpuProgram> programs = programs_of(item);
+    const bool is_mix = programs.size() > 1;
+    if (is_mix && all.size() < cores)
+      programs.resize(std::min<std::size_t>(programs.size(), cores - all.size()));
+    if (times > cores || all.size() + programs.size() * times > cores) {
+      throw UserError(
+          fmt::format("--cpu {}: more programs than the machine's CPU cores, cpus = {}", text, cores));
+    }
+    for (std::uint64_t i = 0; i < times; ++i) all.insert(all.end(), programs.begin(), programs.end());
+  }
+  if (std::all_of(all.begin(), all.end(), [](const CpuProgram& one) { return one.name.empty(); }))
+    throw UserError(fmt::format("--cpu {}: no core has a program", text));
+  return all;
+}
+
+CpuRun::CpuRun(machine::Gpu& gpu, const std::vector<CpuProgram>& programs, const CpuSpan& span)
+    : gpu_(gpu), span_(span) {
+  for (std::uint32_t i = 0; i < programs.size(); ++i)
+    if (gpu.cpu(i) != nullptr) cores_.push_back({i, programs[i].name, {}, {}});
+}
+
+bool CpuRun::warm() const {
+  return std::all_of(cores_.begin(), cores_.end(), [this](const Core& core) {
+    return gpu_.cpu(core.index)->core().counters().instructions >= span_.warm_up;
+  });
+}
+
+void CpuRun::begin() {
+  for (Core& core : cores_) {
+    cpu::Core& of_node = gpu_.cpu(core.index)->core();
+    core.begin = of_node.counters();
+    core.memory_begin = gpu_.memory_counters(machine::cpu_app(core.index));
+    of_node.watch(core.begin.instructions + span_.instructions);
+  }
+}
+
+bool CpuRun::done() const {
+  return std::all_of(cores_.begin(), cores_.end(),
+                     [this](const Core& core) { return gpu_.cpu(core.index)->core().watched().has_value(); });
+}
+
+std::vector<CpuResult> CpuRun::results() const {
+  std::vector<CpuResult> all;
+  for (const Core& core : cores_) {
+    const cpu::Core& of_node = gpu_.cpu(core.index)->core();
+    CpuResult& result = all.emplace_back();
+    result.core = core.index;
+    result.program = core.program;
+    result.counters = of_node.watched().value_or(of_node.counters()) - core.begin;
+    result.memory_counters = gpu_.memory_counters(machine::cpu_app(core.index));
+    result.memory_counters.subtract(core.memory_begin);
+  }
+  return all;
+}
+
+CpuMetrics cpu_metrics(const std::vector<CpuResult>& shared, const std::vector<double>& alone) {
+  GPUMUX_CHECK(shared.size() == alone.size());
+  CpuMetrics metrics;
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    const double normalized = alone[i] > 0 ? shared[i].ipc() / alone[i] : 0;
+    metrics.normalized_ipc.push_back(normalized);
+    metrics.weighted_speedup += normalized;
+  }
+  return metrics;
+}
+
+}  // namespace gpumux::experiment
