@@ -29,6 +29,16 @@ inline std::string figures(const experiment::RunResult& result) {
 #define GPUMUX_FIELD(field, unit, description) add(result.partitions.field, #field);
   GPUMUX_PARTITION_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
+  for (const experiment::CpuResult& cpu : result.cpus) {
+    add(cpu.counters.cycles, "CPU cycles");
+    add(cpu.counters.instructions, "CPU instructions");
+    add(cpu.counters.l1_misses, "CPU L1 misses");
+    add(cpu.counters.l2_misses, "CPU L2 misses");
+    add(cpu.counters.memory_latency, "CPU memory latency");
+#define GPUMUX_FIELD(field, unit, description) add(cpu.memory_counters.field, #field);
+    GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+  }
   if (result.energy) {
 #define GPUMUX_FIELD(field, meaning) text += fmt::format("{} {}\n", result.energy->gpu.field, #field);
     GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_FIELD)

@@ -86,6 +86,8 @@ std::string count_of(const Settings& settings, Dim3 block, std::uint32_t blocks)
   app.text = app.name = app.identity = "everything";
   app.create = [=](std::uint64_t) { return std::make_unique<App>(block, blocks); };
   spec.apps.push_back(app);
+  if (spec.machine.cpus > 0) spec.cpus = experiment::parse_cpus("mcf,hmmer", spec.machine.cpus);
+  spec.cpu_span = {500, 3000};
   experiment::RunResult result;
   try {
     result = experiment::simulate(spec);
@@ -117,6 +119,10 @@ const std::map<std::string, Change>& changes() {
   static const Settings kLosesLines = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800"};
   static const Settings kCcws = {"l1.size=1K", "l1.ways=2", "ccws.throttle=800", "ccws.on=true"};
   static const Settings kTextures = {"texture.size=12K"};
+  static const Settings kMesh = {"noc.topology=mesh", "noc.nodes=GM GM", "noc.vc_flits=2"};
+  static const Settings kCpus = {"noc.topology=mesh", "noc.nodes=GCM GCM", "cpus=2"};
+  static const Settings kPredicted = {"noc.topology=mesh", "noc.nodes=GCM GCM", "cpus=2",
+                                      "cpu.predictor_bits=4"};
   static const Settings kManySmallBlocks = {"sm.max_blocks=16"};
   static const std::map<std::string, Change> kChanges = {
       {"code", {"ptx", {}}},
@@ -240,6 +246,30 @@ const std::map<std::string, Change>& changes() {
       {"noc.latency", {"20", {}}},
       {"noc.input_buffer_flits", {"64", {}}},
       {"noc.output_buffer_flits", {"64", {}}},
+      {"noc.nodes", {"GM MG", kMesh}},
+      {"noc.vcs", {"1", kMesh}},
+      {"noc.vc_flits", {"1", kMesh}},
+      {"noc.router_cycles", {"4", kMesh}},
+      {"noc.link_cycles", {"3", kMesh}},
+      {"noc.local_cycles", {"3", kMesh}},
+      {"noc.credit_cycles", {"6", kMesh}},
+      {"noc.ejection_flits", {"1", {"noc.topology=mesh", "noc.nodes=GM GM", "noc.output_buffer_flits=5"}}},
+      {"noc.cpu_vcs", {"1", kCpus}},
+      {"clocks.cpu_mhz", {"900", kCpus}},
+      {"cpu.window", {"16", kCpus}},
+      {"cpu.width", {"1", kCpus}},
+      {"cpu.l1_size", {"4K", kCpus}},
+      {"cpu.l1_ways", {"1", kCpus}},
+      {"cpu.l1_latency", {"5", kCpus}},
+      {"cpu.l2_size", {"32K", kCpus}},
+      {"cpu.l2_ways", {"1", {"noc.topology=mesh", "noc.nodes=GCM GCM", "cpus=2", "cpu.l2_size=32K"}}},
+      {"cpu.l2_latency", {"20", kCpus}},
+      {"cpu.mshrs", {"1", kCpus}},
+      {"cpu.outbox", {"1", kCpus}},
+      {"cpu.predictor_bits", {"4", kCpus}},
+      {"cpu.redirect", {"40", kPredicted}},
+      {"cpu.forward_stores", {"false", kCpus}},
+      {"l2.cpu_partitions", {"1", kCpus}},
       {"l2.partitions", {"4", {}}},
       {"l2.slices_per_partition", {"2", {}}},
       {"l2.slice_size", {"32K", {}}},
@@ -324,6 +354,9 @@ const std::map<std::string, std::string>& exempt() {
       {"description", "a text of gpumux list"},
       {"source", "a text of gpumux list"},
       {"variant_of", "a text of gpumux list"},
+      {"noc.topology", "a mesh has nodes, and a crossbar none: MeshMachine.AndCrossbarDiffer"},
+      {"cpus", "their nodes change with them: MeshMachine.CpuCoresExecuteWhatIsAskedFor"},
+      {"cpu.fold_stack_pointer", "generated programs have no stack: CpuCore.* in tests/cpu"},
       {"sm.power_up_latency", "no core control here: CoreControl.PowerTakesItsTimeToComeBack"},
       {"energy.gated_sm_watts", "the same: CoreControl.TheFirstAloneServe"},
       {"watchdog_cycles", "acts where nothing moves: Watchdog.NamesAKernelThatItsPolicyForgot"},
