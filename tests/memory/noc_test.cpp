@@ -273,7 +273,9 @@ TEST(Network, ParametersInCoreCycles) {
   EXPECT_EQ(slow.port_cycles(7), 10U);
   config.noc.latency = 0;
   EXPECT_EQ(noc::Network(config).latency, 1U);
-  config.noc.flit_bytes = 8;  // 17 flits to a line
+  config.noc.flit_bytes = 8;
+  EXPECT_EQ(noc::Network(config).flits(128), 17);
+  config.noc.header_bytes = 400;  // more than a size field holds
   EXPECT_THROW(noc::Network{config}, UserError);
   config.noc.flit_bytes = 0;
   EXPECT_THROW(noc::Network{config}, UserError);
