@@ -28,7 +28,7 @@ TEST_F(Cli, SaysItsVersionAndHelp) {
 
 TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json machines = json::parse(gpumux({"list", "machines", "--json"}).out)["machines"];
-  EXPECT_EQ(machines.size(), 13U);
+  EXPECT_EQ(machines.size(), 15U);
   EXPECT_EQ(machines[5]["name"], "dai18-maxwell");
   EXPECT_EQ(machines[5]["l2_bytes"], 2 << 20);
   const json policies = json::parse(gpumux({"list", "policies", "--json"}).out)["policies"];
