@@ -10,7 +10,7 @@ constexpr Cycle kDelay = 900;  // from a request's arrival to its reply
 class Pipeline : public Preset {
  protected:
   Pipeline() {
-    config_ = arch::load_machine(GetParam());
+    config_ = as_crossbar(arch::load_machine(GetParam()));
     config_.sm.issue_width = 1;
     config_.l1.caches_global = true;
   }

@@ -23,6 +23,14 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
   return name;
 }
 
+/// Routers are tested in tests/noc and machine/mesh_machine_test.cpp.
+inline MachineConfig as_crossbar(MachineConfig config) {
+  if (config.noc.topology != arch::Topology::Mesh) return config;
+  config.noc.topology = arch::Topology::Crossbar;
+  config.noc.latency = arch::NocConfig().latency;  // from port to port
+  return config;
+}
+
 /// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold
 /// what waits for its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line;
 /// nor several instructions at once (units_test.cpp) and other maps of addresses
@@ -36,9 +44,7 @@ inline MachineConfig without_pipeline(MachineConfig config) {
   config.sm.issue_width = 1;
   config.dram.address_map.clear();
   config.l1.caches_global = true;
-  // Routers are in tests/noc and machine/mesh_machine_test.cpp.
-  config.noc.topology = arch::Topology::Crossbar;
-  return config;
+  return as_crossbar(std::move(config));
 }
 
 class Preset : public testing::TestWithParam<std::string> {
@@ -103,7 +109,7 @@ inline void access_lines(WarpCode& code, std::uint32_t pc, std::uint64_t first, 
 }
 /// Runs up to and including the cycle `cycle`, in windows that the network allows.
 inline void run_through(Bench& bench, Cycle cycle) {
-  while (bench.now <= cycle) bench.window(std::min(bench.now + 4, cycle + 1));
+  while (bench.now <= cycle) bench.window(std::min(bench.now + 5, cycle + 1));
 }
 
 }  // namespace gpumux::micro
