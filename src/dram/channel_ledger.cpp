@@ -5,7 +5,7 @@ namespace gpumux::dram {
 namespace {
 
 void hold(ChannelLedger::Bank& bank, Tick now) {
-  if (bank.owner != kMaxApps) bank.held[bank.owner] += static_cast<std::uint64_t>(now - bank.since);
+  if (bank.owner != kMaxApps) bank.apps[bank.owner].held += static_cast<std::uint64_t>(now - bank.since);
   bank.since = now;
 }
 
@@ -25,7 +25,7 @@ void Channel::note_arrival(std::uint16_t index, bool charged, Tick now) {
   }
   ChannelLedger::Bank& bank = ledger.banks[entry.bank];
   hold(bank, now);
-  for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.held[app];
+  for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.apps[app].held;
 }
 
 void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
@@ -40,15 +40,15 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
       if (!waits.open) continue;
       note_end(entry, i);
       waits.open = false;
-      for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.held[app];
+      for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.apps[app].held;
       continue;
     }
     if (waits.open) continue;  // as before, after a refresh
     if (!waits.charged) {
       auto& pairs = ledger.pairs[entry.app];
       for (std::uint32_t app = 0; app < ledger.apps; ++app)
-        if (app != entry.app) pairs[app].bank_clocks += bank.held[app] - waits.before[app];
-      if (before != kMaxApps && before != entry.app && bank.own_row[entry.app] == entry.row)
+        if (app != entry.app) pairs[app].bank_clocks += bank.apps[app].held - waits.before[app];
+      if (before != kMaxApps && before != entry.app && bank.apps[entry.app].row == entry.row)
         ++pairs[before].row_conflicts;
     }
     waits.open = true;
@@ -60,7 +60,7 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
 
 void Channel::note_end(const Entry& entry, std::uint16_t index) {
   ChannelLedger& ledger = *ledger_;
-  ledger.banks[entry.bank].own_row[entry.app] = entry.row;
+  ledger.banks[entry.bank].apps[entry.app].row = entry.row;
   const ChannelLedger::Waits& waits = ledger.waits[index];
   if (waits.charged || !waits.open) return;
   for (std::uint32_t app = 0; app < ledger.apps; ++app)

@@ -18,18 +18,20 @@ struct ChannelLedger {
   using Sums = std::array<std::uint64_t, kMaxApps>;
   ChannelLedger(std::size_t entries, std::size_t bank_count) : waits(entries), banks(bank_count) {}
 
-  struct Waits {    // of a request in the queue
-    Sums before{};  // what the bank's applications had held it for, or the bursts of all, when its wait began
+  struct Waits {          // of a request in the queue
     bool open = false;    // it waits for the bus
     bool charged = true;  // elsewhere, whole
+    Sums before{};  // what the bank's applications had held it for, or the bursts of all, when its wait began
   };
   struct Bank {
     static constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
-    Bank() { own_row.fill(kNoRow); }
-    Sums held{};     // clocks, by whose row was open, up to `since`
-    Sums own_row{};  // that each application's last request used
+    struct OfApp {
+      std::uint64_t held = 0;      // clocks for which its row was open, up to `since`
+      std::uint64_t row = kNoRow;  // that its last request used
+    };
     AppId owner = kMaxApps;
     std::int64_t since = 0;
+    std::array<OfApp, kMaxApps> apps{};
   };
   struct Pair {
     std::uint64_t bank_clocks = 0;

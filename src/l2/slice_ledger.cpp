@@ -38,6 +38,7 @@ void Slice::note_held(SliceLedger::Counts& places, AppId app, bool taken) {
   const bool stalls = ledger.stalled_since != kNever && ledger.stalls_for == &places;
   if (stalls) end_stall(next_core_);
   places[app] += taken ? 1U : ~0U;
+  ledger.apps = std::max(ledger.apps, app + 1U);
   if (stalls) ledger.stalled_since = next_core_;
 }
 
@@ -48,10 +49,10 @@ void Slice::end_stall(Cycle now) {
   if (ledger.stalls_for == nullptr) return;
   const SliceLedger::Counts& counts = *ledger.stalls_for;
   std::uint64_t all = 0;
-  for (const std::uint32_t count : counts) all += count;
+  for (std::uint32_t app = 0; app < ledger.apps; ++app) all += counts[app];
   const std::uint64_t cycles = now - std::min(now, since);
   if (all == 0 || cycles == 0) return;
-  for (std::uint32_t app = 0; app < kMaxApps; ++app)
+  for (std::uint32_t app = 0; app < ledger.apps; ++app)
     if (counts[app] != 0) ledger.held[app] += cycles * SliceLedger::kPartsOfCycle * counts[app] / all;
   ledger.some_held = true;
 }
@@ -68,7 +69,7 @@ void Slice::note_access(RequestIndex index) {
                        {head.charged == 0 ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles});
   ledger.tag_waits[head.app] += passed.waited;
   std::uint64_t of_others = 0;  // of its service
-  for (std::uint32_t app = 0; app < kMaxApps && ledger.some_held; ++app) {
+  for (std::uint32_t app = 0; app < ledger.apps && ledger.some_held; ++app) {
     if (app == head.app) continue;
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
     of_others += cycles;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
+#include "base/huge_pages.hpp"
 #include "base/types.hpp"
 #include "l2/request.hpp"
 #include "ledger/busy_windows.hpp"
@@ -14,6 +16,8 @@ namespace gpumux::l2 {
 
 struct SliceLedger {
   SliceLedger(std::uint32_t sets, std::uint32_t ways) : shadow(sets, ways) {}
+  static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
+  static void operator delete(void* ledger, std::size_t bytes) noexcept { huge_page_free(ledger, bytes); }
 
   ledger::ServingLine tags;
   ledger::BusyWindows busy;                         // of the tags
@@ -22,8 +26,9 @@ struct SliceLedger {
   ledger::ShadowTags shadow;
   static constexpr std::uint64_t kPartsOfCycle = 1024;
   using Counts = std::array<std::uint32_t, kMaxApps>;
-  Counts registers{};  // MSHRs in use
-  Counts queued{};     // entries of the miss queue
+  std::uint32_t apps = 0;  // those below have held any of these
+  Counts registers{};      // MSHRs in use
+  Counts queued{};         // entries of the miss queue
 
   // Of the request at the head, before its access:
   Request head;

@@ -33,7 +33,15 @@ class alignas(64) ServingLine {
   /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
   /// application alone, each of its own for as long, is due to those that were served since it came, by their
   /// parts, or, where these were all its own, to who had delayed them: added to `due`.
-  Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due);
+  [[gnu::always_inline]] Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due) {
+    const std::uint64_t begin = std::max(arrived, until_);
+    const std::uint64_t alone = std::max(arrived, of_[app].alone_until);
+    const Passed passed{begin - arrived, std::max(until, begin) - begin};
+    of_[app].alone_until = alone + passed.served;
+    if (begin > alone) delayed(app, arrived, begin, alone, due);
+    if (until > begin) enter(app, begin, until);
+    return passed;
+  }
 
   /// What the next one touches, into the host's cache.
   [[gnu::always_inline]] void prefetch() const {
@@ -43,12 +51,15 @@ class alignas(64) ServingLine {
   }
 
  private:
+  /// Two words, side by side in the host's cache.
   struct Entry {
-    std::uint64_t begin, end;
-    AppId app;
+    std::uint64_t begin : 56 = 0;
+    std::uint64_t app : 8 = kMaxApps;
+    std::uint64_t end = 0;
   };
-  [[nodiscard]] Entry& entries(std::uint64_t i) { return ring_[i % kKept]; }
-  void add(AppId app, std::uint64_t time) {
+  static constexpr std::uint64_t kTime = (std::uint64_t{1} << 56U) - 1;
+  [[nodiscard]] Entry& entries(std::uint32_t i) { return ring_[i % kKept]; }
+  void add(std::uint64_t app, std::uint64_t time) {
     of_[app].served += time;
     busy_ += time;
   }
@@ -60,20 +71,41 @@ class alignas(64) ServingLine {
   /// come one after the other, more or less: it moves little.
   void look_from(std::uint64_t time) {
     while (window_ != entries_ && entries(window_).end <= time) leave_first();
-    while (window_ != first_ && entries(window_ - 1).end > time) {
+    // What was never used ends at 0.
+    while (entries_ - window_ != kKept && entries(window_ - 1).end > time) {
       const Entry& come = entries(--window_);
       add(come.app, come.end - come.begin);
     }
   }
+  /// It has been served from `begin` to `until`.
+  void enter(AppId app, std::uint64_t begin, std::uint64_t until) {
+    until_ = until;
+    Entry& last = entries(entries_ - 1);
+    if (last.app == app && last.end == begin) {
+      last.end = until;
+      if (window_ != entries_) add(app, until - begin);
+      return;
+    }
+    if (entries_ - window_ == kKept) leave_first();
+    Entry& next = entries(entries_++);
+    next.begin = begin & kTime;
+    next.app = app;
+    next.end = until;
+    apps_ |= std::uint32_t{1} << app;
+    add(app, until - begin);
+  }
+  /// It came at `arrived`, began at `begin`, and would have at `alone`, which is before.
+  void delayed(AppId app, std::uint64_t arrived, std::uint64_t begin, std::uint64_t alone, const Due& due);
+
   struct OfApp {
     std::uint64_t served = 0;       // in the window
     std::uint64_t alone_until = 0;  // of a place that serves the application alone
     AppId culprit = 0;              // who delayed it last
   };
   // Side by side, what each one touches.
-  std::uint64_t first_ = 0, entries_ = 0;
-  std::uint64_t window_ = 0;  // sums are from this entry on
-  std::uint64_t busy_ = 0;    // of all
+  std::uint32_t entries_ = 0;  // ever, the last kKept of them kept; modulo 2^32, as is
+  std::uint32_t window_ = 0;   // sums are from this entry on
+  std::uint64_t busy_ = 0;     // of all
   std::uint64_t until_ = 0;
   std::uint32_t apps_ = 0;  // that were served ever, as bits
   std::array<OfApp, kMaxApps> of_{};

@@ -15,7 +15,7 @@ AppId ShadowTags::evictor(AppId app, std::uint32_t set, std::uint64_t line, std:
 }
 
 AppId ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {
-  std::vector<std::uint64_t>& tags = tags_[app];
+  HugePageVector<std::uint64_t>& tags = tags_[app];
   if (tags.empty()) tags.resize(std::size_t{sets_} * most_ways_, 0);
   apps_ |= std::uint32_t{1} << app;
   std::uint64_t* const first = &tags[std::size_t{set} * most_ways_];
@@ -30,7 +30,7 @@ AppId ShadowTags::use(AppId app, std::uint32_t set, std::uint64_t line, std::uin
 }
 
 void ShadowTags::clear() {
-  for (std::vector<std::uint64_t>& tags : tags_) std::fill(tags.begin(), tags.end(), 0);
+  for (HugePageVector<std::uint64_t>& tags : tags_) std::fill(tags.begin(), tags.end(), 0);
 }
 
 void ShadowTags::drop(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) {

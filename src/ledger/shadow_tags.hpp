@@ -5,8 +5,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
 
@@ -65,7 +65,7 @@ class ShadowTags {
   std::uint32_t sets_;
   std::uint32_t most_ways_;
   std::uint32_t ways_;
-  std::array<std::vector<std::uint64_t>, kMaxApps> tags_;
+  std::array<HugePageVector<std::uint64_t>, kMaxApps> tags_;
   std::uint32_t apps_ = 0;  // that have come, as bits
 };
 

@@ -209,47 +209,50 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
   }
 }
 
-/// For the ledger: where cycles count of an application whose warps here are `mine`, all alive, while
-/// `issuer` issues. Of all warps, `ready` only wait for their turn and their unit, and `choice` for their
-/// turn alone.
-template <typename Pipes>
+/// Of the kinds of units that these ready warps of an application wait for, the first one that another
+/// application has taken: whose it is; kNobody: there is none.
+inline AppId IssueStage::taken_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
+                                  WarpMask unserved, AppId queue_user) const {
+  for (unsigned u = 0; u < isa::kUnits; ++u) {
+    if ((unserved & scheduler.ready_unit[u]) == 0) continue;
+    const auto unit = static_cast<isa::Unit>(u);
+    const AppId user = unit == isa::Unit::Memory ? queue_user : ledger_->unit_user[units_.pool(unit, index)];
+    if (user != app && user != SmLedger::kNobody) return user;
+  }
+  return SmLedger::kNobody;
+}
+
+/// For the ledger: where cycles count of an application whose warps here are `mine`, all alive, while none of
+/// them issues. Of all warps, `ready` only wait for their turn and their unit. queue_user(): whose
+/// instruction the load/store unit's queue waits for; kNobody: it has room.
+template <typename QueueUser>
 [[gnu::always_inline]] inline std::uint64_t* IssueStage::spent_by(const Scheduler& scheduler,
                                                                   std::uint32_t index, AppId app,
                                                                   WarpMask mine, WarpMask ready,
-                                                                  WarpMask choice, AppId issuer,
-                                                                  const Pipes& pipes) {
-  using isa::Unit;
+                                                                  const QueueUser& queue_user) {
   SmLedger& ledger = *ledger_;
-  if (app == issuer) return ledger.present();
-  if ((mine & choice) != 0) return &ledger.pair(app, issuer).issue_cycles;
   const WarpMask unserved = mine & ready;
   if (unserved != 0) {
-    // The first kind of unit that one of them waits for and another application has taken.
-    for (unsigned u = 0; u < isa::kUnits; ++u) {
-      if ((unserved & scheduler.ready_unit[u]) == 0) continue;
-      const auto unit = static_cast<Unit>(u);
-      const AppId user = unit != Unit::Memory ? ledger.unit_user[units_.pool(unit, index)]
-                         : pipes.has_room()   ? app
-                                              : pipes.head_app();
-      if (user != app && user != SmLedger::kNobody) return &ledger.pair(app, user).unit_cycles;
-    }
-    const bool wants_memory = (unserved & scheduler.ready_unit[static_cast<std::size_t>(Unit::Memory)]) != 0;
-    return wants_memory ? ledger.memory(app) : ledger.present();
+    const WarpMask accesses = unserved & scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)];
+    AppId user = queue_user();
+    if (accesses != unserved) [[unlikely]]
+      user = taken_by(scheduler, index, app, unserved, user);
+    if (user != app && user != SmLedger::kNobody) return &ledger.pair(app, user).unit_cycles;
+    return accesses != 0 ? ledger.memory(app) : ledger.present();
   }
   if ((mine & scheduler.waiting(Wait::Memory)) != 0) return ledger.memory(app);
   return (mine & ~scheduler.waiting(Wait::Sync)) == 0 ? ledger.barrier(app) : ledger.present();
 }
 
 template <typename Pipes>
-void IssueStage::note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready,
-                           const Pipes& pipes) {
+[[gnu::noinline]] void IssueStage::note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready,
+                                             const Pipes& pipes) {
   SmLedger::SchedulerView& view = ledger_->schedulers[index];
-  view.for_resident([&](AppId app) {
-    const WarpMask mine = view.apps[app].warps;
-    if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
-    SmLedger::spends(view.apps[app],
-                     spent_by(scheduler, index, app, mine, ready, 0, SmLedger::kNobody, pipes),
-                     scheduler.since);
+  const Cycle cycles = ledger_->begin(view, scheduler.since);
+  const AppId queue_user = ready == 0 || pipes.has_room() ? SmLedger::kNobody : pipes.head_app();
+  SmLedger::for_apps(view.counted, [&](AppId app) {
+    SmLedger::SchedulerView::OfApp& of = view.apps[app];
+    of.spends(cycles, spent_by(scheduler, index, app, of.warps, ready, [&] { return queue_user; }));
   });
 }
 
@@ -257,17 +260,22 @@ template <typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::note_issue(const Scheduler& scheduler, std::uint32_t index,
                                                           std::uint32_t local, WarpMask ready,
                                                           WarpMask choice, const Pipes& pipes) {
-  SmLedger::SchedulerView& view = ledger_->schedulers[index];
+  SmLedger& ledger = *ledger_;
+  SmLedger::SchedulerView& view = ledger.schedulers[index];
+  const Cycle cycles = ledger.begin(view, scheduler.since);
   const Warp& warp = table_.warp(slot_of(index, local));
   const HotKernel& kernel = kernels_[warp.kernel];
   const AppId issuer = kernel.app;
-  view.for_resident([&](AppId app) {
-    const WarpMask mine = view.apps[app].warps;
-    if (mine == 0) return ledger_->leaves(view, app, scheduler.since);
-    SmLedger::spends(view.apps[app], spent_by(scheduler, index, app, mine, ready, choice, issuer, pipes),
-                     scheduler.since);
+  ledger.unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = issuer;
+  view.apps[issuer].spends(cycles, ledger.present());
+  SmLedger::for_apps(view.counted & ~(std::uint32_t{1} << issuer), [&](AppId app) {
+    SmLedger::SchedulerView::OfApp& of = view.apps[app];
+    std::uint64_t* spent = &ledger.pair(app, issuer).issue_cycles;
+    if ((of.warps & choice) == 0)
+      spent = spent_by(scheduler, index, app, of.warps, ready,
+                       [&] { return pipes.has_room() ? SmLedger::kNobody : pipes.head_app(); });
+    of.spends(cycles, spent);
   });
-  ledger_->unit_user[units_.pool(kernel.table[warp.next->pc].unit, index)] = issuer;
 }
 
 template <typename Order, Beside kBeside, typename Pipes>

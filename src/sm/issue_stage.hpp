@@ -307,10 +307,11 @@ class IssueStage {
   /// Finds out which of its ready warps are about to issue a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
-  template <typename Pipes>
+  [[nodiscard]] AppId taken_by(const Scheduler& scheduler, std::uint32_t index, AppId app, WarpMask unserved,
+                               AppId queue_user) const;
+  template <typename QueueUser>
   [[nodiscard]] std::uint64_t* spent_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
-                                        WarpMask mine, WarpMask ready, WarpMask choice, AppId issuer,
-                                        const Pipes& pipes);
+                                        WarpMask mine, WarpMask ready, const QueueUser& queue_user);
   /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their unit.
   template <typename Pipes>
   void note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, const Pipes& pipes);

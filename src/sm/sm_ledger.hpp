@@ -5,8 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "arch/statistics.hpp"
+#include "base/huge_pages.hpp"
 #include "base/prefetch.hpp"
 #include "base/types.hpp"
 #include "isa/timing_class.hpp"
@@ -25,25 +27,29 @@ struct SmLedger {
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> pairs{};  // by victim and culprit
 
   // --- issue ----------------------------------------------------------------------------------------
+  /// What applications do on a scheduler. All that an issue touches of three of them is in the first line of
+  /// the host's cache.
   struct alignas(64) SchedulerView {
     struct OfApp {
       WarpMask warps = 0;              // alive
-      std::uint64_t* spent = nullptr;  // where its cycles count from `since` on; nothing: it has no warps
-      Cycle since = 0;
-      Cycle resident_since = 0;  // its cycles as a resident are counted up to here
+      std::uint64_t* spent = nullptr;  // where its cycles count from `since` on, if they do
+      void spends(Cycle cycles, std::uint64_t* next) {
+        *spent += cycles;
+        spent = next;
+      }
     };
-    std::uint32_t resident = 0;  // applications with warps, as bits; some may have had their last since
+    Cycle since = 0;               // the cycles before are counted
+    std::uint32_t counted = 0;     // applications whose cycles count, as bits
+    std::uint32_t with_warps = 0;  // those that have some; what differs comes or goes at the next spend()
     std::array<OfApp, kMaxApps> apps{};
-    /// Calls each(app) for those.
-    template <typename Each>
-    void for_resident(const Each& each) const {
-      for_apps(resident, each);
-    }
+    std::array<Cycle, kMaxApps> resident_since{};  // cycles as a resident are counted up to here
   };
   /// Of an L1 of so many sets and ways.
   SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) { unit_user.fill(kNobody); }
   SmLedger(const SmLedger&) = delete;
   SmLedger& operator=(const SmLedger&) = delete;
+  static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
+  static void operator delete(void* ledger, std::size_t bytes) noexcept { huge_page_free(ledger, bytes); }
   std::array<AppId, ExecUnits::kPools> unit_user;  // by pool: who took one of its units last
   std::array<SchedulerView, ExecUnits::kMaxSchedulers> schedulers{};
   std::uint32_t here = 0;  // applications that have come, as bits
@@ -51,45 +57,29 @@ struct SmLedger {
   void came(std::uint32_t scheduler, std::uint32_t local, AppId app) {
     SchedulerView& view = schedulers[scheduler];
     view.apps[app].warps |= WarpMask{1} << local;
-    view.resident |= std::uint32_t{1} << app;
+    view.with_warps |= std::uint32_t{1} << app;
     here |= std::uint32_t{1} << app;
   }
   void exits(std::uint32_t scheduler, std::uint32_t local, AppId app) {
-    schedulers[scheduler].apps[app].warps &= ~(WarpMask{1} << local);
+    SchedulerView& view = schedulers[scheduler];
+    view.apps[app].warps &= ~(WarpMask{1} << local);
+    if (view.apps[app].warps == 0) view.with_warps &= ~(std::uint32_t{1} << app);
   }
   /// Calls each(app) for each bit.
   template <typename Each>
   static void for_apps(std::uint32_t bits, const Each& each) {
     for (; bits != 0; bits &= bits - 1) each(static_cast<AppId>(std::countr_zero(bits)));
   }
-  /// From `now` on, its cycles on this scheduler count there.
-  static void spends(SchedulerView::OfApp& of, std::uint64_t* spent, Cycle now) {
-    if (of.spent == spent) return;
-    if (of.spent != nullptr) [[likely]] {
-      *of.spent += now - of.since;
-    } else {
-      of.resident_since = now;
-    }
-    of.spent = spent;
-    of.since = now;
-  }
-  /// It has no warps on this scheduler from `now` on.
-  void leaves(SchedulerView& view, AppId app, Cycle now) {
-    settle(view.apps[app], app, now);
-    view.apps[app].spent = nullptr;
-    view.resident &= ~(std::uint32_t{1} << app);
+  /// What the applications with warps on the scheduler do from `now` on is about to be told, each by
+  /// spends(). Returns the cycles to be counted for what they did before.
+  [[gnu::always_inline]] Cycle begin(SchedulerView& view, Cycle now) {
+    if (view.counted != view.with_warps) [[unlikely]]
+      come_and_go(view, view.with_warps, now);
+    return now - std::exchange(view.since, now);
   }
   /// The cycles before `until` are counted.
-  void settle(SchedulerView::OfApp& of, AppId app, Cycle until) {
-    if (of.spent == nullptr) return;
-    const Cycle end = std::max(until, of.since);
-    *of.spent += end - of.since;
-    apps[app].resident_scheduler_cycles += end - of.resident_since;
-    of.since = of.resident_since = end;
-  }
   void settle(Cycle until) {
-    for (SchedulerView& view : schedulers)
-      view.for_resident([&](AppId app) { settle(view.apps[app], app, until); });
+    for (SchedulerView& view : schedulers) settle(view, until);
   }
   // What the warps of an application on a scheduler do: something of no concern here; wait for memory or at
   // barriers; or wait while another has its turn or a unit (a counter of pair()).
@@ -98,12 +88,12 @@ struct SmLedger {
   [[nodiscard]] std::uint64_t* barrier(AppId app) { return &apps[app].barrier_scheduler_cycles; }
   /// All have gone.
   void nobody(Cycle now) {
-    for (SchedulerView& view : schedulers) view.for_resident([&](AppId app) { leaves(view, app, now); });
+    for (SchedulerView& view : schedulers) come_and_go(view, 0, now);
   }
 
   /// What the schedulers touch with few applications, into the host's cache.
   [[gnu::always_inline]] void prefetch() const {
-    for (const SchedulerView& view : schedulers) prefetch_lines(&view, &view.apps[2]);
+    for (const SchedulerView& view : schedulers) prefetch_lines(&view, &view.apps[3]);
     prefetch_lines(&unit_user, &unit_user + 1);
     prefetch_lines(apps.data(), apps.data() + 2);
     __builtin_prefetch(&pairs[0][1], 1);
@@ -169,6 +159,26 @@ struct SmLedger {
   }
 
  private:
+  void settle(SchedulerView& view, Cycle until) {
+    const Cycle end = std::max(until, view.since);
+    for_apps(view.counted, [&](AppId app) {
+      *view.apps[app].spent += end - view.since;
+      apps[app].resident_scheduler_cycles += end - view.resident_since[app];
+      view.resident_since[app] = end;
+    });
+    view.since = end;
+  }
+  /// From `now` on these count on the scheduler, and no others.
+  void come_and_go(SchedulerView& view, std::uint32_t with_warps, Cycle now) {
+    settle(view, now);
+    for_apps(with_warps & ~view.counted, [&](AppId app) {
+      view.apps[app].spent = present();
+      view.resident_since[app] = now;
+    });
+    view.counted = with_warps;
+    view.since = now;
+  }
+
   std::uint64_t rest_ = 0;  // what is not counted
 };
 
