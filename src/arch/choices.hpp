@@ -48,6 +48,11 @@ inline constexpr std::array kWarpLimitPerWords = {"sm", "scheduler"};
 enum class PhaseLoads : std::uint8_t { Issue, Latency };
 inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 
+/// Which warp of tlphase's ready queue issues: the next one in turn, the oldest, or the nearest to the end of
+/// its phase.
+enum class ReadyOrder : std::uint8_t { RoundRobin, Oldest, Nearest };
+inline constexpr std::array kReadyOrderWords = {"round-robin", "oldest", "nearest"};
+
 /// What becomes of a launch that finds the GPU full of kernels: it waits, or it fails.
 enum class WhenFull : std::uint8_t { Wait, Fail };
 inline constexpr std::array kWhenFullWords = {"wait", "fail"};

@@ -47,7 +47,9 @@ struct SmConfig {
   std::uint32_t issue_width = 1;     // instructions of a warp per issue
   bool issue_to_other_units = true;  // of which each goes to another kind of unit than the one before
   WarpScheduler warp_scheduler = WarpScheduler::gto;
-  std::uint32_t ready_queue = 6;                   // warps of a scheduler that may issue, of two-level ones
+  std::uint32_t ready_queue = 6;  // warps of a scheduler that may issue, of two-level ones
+  // Who of tlphase's ready queue issues.
+  ReadyOrder tlphase_order = ReadyOrder::RoundRobin;
   std::uint32_t warp_limit = 0;                    // warps of the SM that may issue, the oldest; 0: all
   WarpLimitPer warp_limit_per = WarpLimitPer::Sm;  // of each scheduler: so many of its own
   PhaseLoads phase_loads = PhaseLoads::Issue;      // what a load adds to the length of its phase

@@ -110,6 +110,10 @@ void add_sm(Fields& f) {
          warp_scheduler_help());
   count(f, "sm.ready_queue", GPUMUX_MEMBER(sm.ready_queue), 1, 64, "warps",
         "of a scheduler that may issue, under the two-level ones");
+  choice(
+      f, "sm.tlphase_order", GPUMUX_BYTE(sm.tlphase_order), kReadyOrderWords,
+      "which warp of the ready queue issues under tlphase: the next in turn, the oldest, or the nearest to "
+      "the end of its phase, as under phase (awatramani17 section 3.4.2.2 does not say)");
   count(f, "sm.warp_limit", GPUMUX_MEMBER(sm.warp_limit), 0, 256, "warps",
         "of the whole SM that may issue at a time: the oldest that do not wait at a barrier; 0: all");
   choice(f, "sm.warp_limit_per", GPUMUX_BYTE(sm.warp_limit_per), kWarpLimitPerWords,

@@ -138,6 +138,7 @@ const std::map<std::string, Change>& changes() {
       {"sm.issue_to_other_units", {"false", {"sm.issue_width=2", "unit.sp.count=8"}}},
       {"sm.warp_scheduler", {"lrr", {}}},
       {"sm.ready_queue", {"1", {"sm.warp_scheduler=tlrr"}}},
+      {"sm.tlphase_order", {"oldest", {"sm.warp_scheduler=tlphase"}}},
       {"sm.warp_limit", {"2", {}}},
       {"sm.warp_limit_per", {"scheduler", {"sm.warp_limit=2"}}},
       {"sm.phase_loads", {"latency", {"sm.warp_scheduler=phase"}}},
