@@ -53,6 +53,11 @@ inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 enum class ReadyOrder : std::uint8_t { RoundRobin, Oldest, Nearest };
 inline constexpr std::array kReadyOrderWords = {"round-robin", "oldest", "nearest"};
 
+/// When a kernel no longer counts among those that run at once: when its last block has ended, or with its
+/// dispatch.
+enum class KernelLeaves : std::uint8_t { Ended, Dispatched };
+inline constexpr std::array kKernelLeavesWords = {"ended", "dispatched"};
+
 /// What becomes of a launch that finds the GPU full of kernels: it waits, or it fails.
 enum class WhenFull : std::uint8_t { Wait, Fail };
 inline constexpr std::array kWhenFullWords = {"wait", "fail"};

@@ -212,6 +212,8 @@ struct RuntimeConfig {
   std::uint32_t max_concurrent_kernels = 32;
   WhenFull launch_when_full = WhenFull::Wait;  // a launch when so many run
   std::uint32_t blocks_per_cycle = 1;          // dispatched by the whole GPU, at most one to an SM
+  // Until when a kernel counts among these.
+  KernelLeaves kernel_leaves = KernelLeaves::Ended;
   double copy_bytes_per_second = 0;            // host copies; 0: they take no time
   bool copies_write_l2 = false;                // data copied to the device lies in L2, a launch latency later
   ContextMoves context_moves = ContextMoves::Traffic;

@@ -392,6 +392,9 @@ void add_memory(Fields& f) {
          "(awatramani17 section 5.4.1)");
   count(f, "runtime.blocks_per_cycle", GPUMUX_MEMBER(runtime.blocks_per_cycle), 1, 4096, "blocks",
         "dispatched per core cycle over the whole GPU, at most one to an SM");
+  choice(f, "runtime.kernel_leaves", GPUMUX_BYTE(runtime.kernel_leaves), kKernelLeavesWords,
+         "until when a kernel counts among these: until its last block has ended, or has been dispatched "
+         "(awatramani17 section 5.4.1 says both)");
   choice(f, "runtime.context_moves", GPUMUX_BYTE(runtime.context_moves), kContextMovesWords,
          "how the context of a switched thread block moves: traffic: through L2 and DRAM; halt: in the time "
          "that "

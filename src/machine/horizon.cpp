@@ -44,8 +44,7 @@ void Horizon::skipped_to(Cycle cycle) {
 
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
-  return rules_.in_step || network_is_fast_ || work_.may_place() || watched() ||
-         work_.kernel_waits_for_slot();
+  return rules_.in_step || network_is_fast_ || work_.may_place() || watched() || work_.admission_may_come();
 }
 
 /// The kernel does not end for so many cycles because of blocks that no SM has.
@@ -85,7 +84,7 @@ Span Horizon::span(Cycle meeting) {
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
-    if (tails != 0 || work_.kernel_waits_for_slot() || watched()) span.partitions = span.window;
+    if (tails != 0 || work_.admission_may_come() || watched()) span.partitions = span.window;
     return span;
   }
   if ((tails & ~busy_slots_) != 0) {

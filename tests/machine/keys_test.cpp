@@ -308,6 +308,7 @@ const std::map<std::string, Change>& changes() {
       {"energy.uncore_watts", {"1", {}}},
       {"runtime.kernel_launch_latency", {"1000", {}}},
       {"runtime.max_concurrent_kernels", {"1", {}}},
+      {"runtime.kernel_leaves", {"dispatched", {"runtime.max_concurrent_kernels=1"}}},
       {"runtime.launch_when_full", {"fail", {"runtime.max_concurrent_kernels=1"}}},
       {"runtime.blocks_per_cycle", {"4", {}}},
       {"runtime.copy_bytes_per_second", {"1e10", {}}},
