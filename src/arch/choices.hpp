@@ -53,6 +53,11 @@ inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 enum class ReadyOrder : std::uint8_t { RoundRobin, Oldest, Nearest };
 inline constexpr std::array kReadyOrderWords = {"round-robin", "oldest", "nearest"};
 
+/// What a viewed SM's cycle counts as in which some warps are ready, but their units are busy, and others
+/// wait.
+enum class ViewMixed : std::uint8_t { Pipeline, Scoreboard, Apart };
+inline constexpr std::array kViewMixedWords = {"pipeline", "scoreboard", "apart"};
+
 /// When a kernel no longer counts among those that run at once: when its last block has ended, or with its
 /// dispatch.
 enum class KernelLeaves : std::uint8_t { Ended, Dispatched };

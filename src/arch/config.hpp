@@ -72,6 +72,8 @@ struct SmConfig {
   std::uint32_t memory_queue = 8;          // instructions between issue and the LSU
   std::uint32_t operand_latency = 0;       // core cycles from issue to execution
   std::uint32_t writeback_latency = 0;     // core cycles from a result to its register
+  // Of views: a cycle with warps that are ready, and others that wait.
+  ViewMixed view_mixed = ViewMixed::Pipeline;
 };
 
 struct SharedMemoryConfig {
@@ -210,10 +212,10 @@ struct EnergyConfig {
 struct RuntimeConfig {
   std::uint32_t kernel_launch_latency = 0;  // core cycles
   std::uint32_t max_concurrent_kernels = 32;
-  WhenFull launch_when_full = WhenFull::Wait;  // a launch when so many run
-  std::uint32_t blocks_per_cycle = 1;          // dispatched by the whole GPU, at most one to an SM
   // Until when a kernel counts among these.
   KernelLeaves kernel_leaves = KernelLeaves::Ended;
+  WhenFull launch_when_full = WhenFull::Wait;  // a launch when so many run
+  std::uint32_t blocks_per_cycle = 1;          // dispatched by the whole GPU, at most one to an SM
   double copy_bytes_per_second = 0;            // host copies; 0: they take no time
   bool copies_write_l2 = false;                // data copied to the device lies in L2, a launch latency later
   ContextMoves context_moves = ContextMoves::Traffic;

@@ -163,6 +163,11 @@ void add_sm(Fields& f) {
         "issue to execution, operands without conflicts; not in the units' latencies");
   count(f, "sm.writeback_latency", GPUMUX_MEMBER(sm.writeback_latency), 0, 64, "core cycles",
         "a result to its register; not in the latencies of units, shared memory and caches");
+  choice(
+      f, "sm.view_mixed", GPUMUX_BYTE(sm.view_mixed), kViewMixedWords,
+      "what --view-sms counts a cycle as in which some warps are ready, but their units are busy, and others "
+      "wait: a stall of the pipeline, of the scoreboard, or core_mixed_cycles (awatramani17 section 4.3.1.3 "
+      "does not say)");
 }
 
 constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",      "sfu",
@@ -387,14 +392,14 @@ void add_memory(Fields& f) {
         "core cycles", "a launch at the head of its stream to its first block");
   count(f, "runtime.max_concurrent_kernels", GPUMUX_MEMBER(runtime.max_concurrent_kernels), 1,
         kMaxKernelSlots, "kernels", "running at once on the GPU");
+  choice(f, "runtime.kernel_leaves", GPUMUX_BYTE(runtime.kernel_leaves), kKernelLeavesWords,
+         "until when a kernel counts among these: until its last block has ended, or has been dispatched "
+         "(awatramani17 section 5.4.1 says both)");
   choice(f, "runtime.launch_when_full", GPUMUX_BYTE(runtime.launch_when_full), kWhenFullWords,
          "a launch that comes while so many run: it waits, as on GPUs, or the run ends with an error "
          "(awatramani17 section 5.4.1)");
   count(f, "runtime.blocks_per_cycle", GPUMUX_MEMBER(runtime.blocks_per_cycle), 1, 4096, "blocks",
         "dispatched per core cycle over the whole GPU, at most one to an SM");
-  choice(f, "runtime.kernel_leaves", GPUMUX_BYTE(runtime.kernel_leaves), kKernelLeavesWords,
-         "until when a kernel counts among these: until its last block has ended, or has been dispatched "
-         "(awatramani17 section 5.4.1 says both)");
   choice(f, "runtime.context_moves", GPUMUX_BYTE(runtime.context_moves), kContextMovesWords,
          "how the context of a switched thread block moves: traffic: through L2 and DRAM; halt: in the time "
          "that "

@@ -327,6 +327,7 @@ const std::map<std::string, std::string>& exempt() {
       {"source", "a text of gpumux list"},
       {"variant_of", "a text of gpumux list"},
       {"sm.power_up_latency", "no core control here: CoreControl.PowerTakesItsTimeToComeBack"},
+      {"sm.view_mixed", "no SM is viewed here: View.CyclesOfReadyWarpsBesideOthersThatWait in tests/sm"},
       {"energy.gated_sm_watts", "the same: CoreControl.TheFirstAloneServe"},
       {"watchdog_cycles", "acts where nothing moves: Watchdog.NamesAKernelThatItsPolicyForgot"},
       {"runtime.context_moves", "no block is switched here: ContextTraffic.* in tests/experiment"},
