@@ -233,7 +233,7 @@ TEST(Gpu, AKernelLeavesWithTheEndOrTheDispatchOfItsLastBlock) {
   EXPECT_LT(run("dispatched", 1, small).cycles, 2 * alone);
   EXPECT_EQ(seen.most_kernels, 4U) << "one in each window";
   // More blocks than fit: the last one of each is dispatched when others have ended, so that two overlap.
-  const Work large{4, 1, 60, 512, 300};
+  const Work large{4, 1, 60, 512, 60};
   (void)run("ended", 1, large);
   EXPECT_EQ(seen.most_kernels, 1U);
   const Cycle end = run("dispatched", 1, large).cycles;
