@@ -48,6 +48,21 @@ inline constexpr std::array kWarpLimitPerWords = {"sm", "scheduler"};
 enum class PhaseLoads : std::uint8_t { Issue, Latency };
 inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 
+/// Which warp of tlphase's ready queue issues: the next one in turn, the oldest, or the nearest to the end of
+/// its phase.
+enum class ReadyOrder : std::uint8_t { RoundRobin, Oldest, Nearest };
+inline constexpr std::array kReadyOrderWords = {"round-robin", "oldest", "nearest"};
+
+/// What a viewed SM's cycle counts as in which some warps are ready, but their units are busy, and others
+/// wait.
+enum class ViewMixed : std::uint8_t { Pipeline, Scoreboard, Apart };
+inline constexpr std::array kViewMixedWords = {"pipeline", "scoreboard", "apart"};
+
+/// When a kernel no longer counts among those that run at once: when its last block has ended, or with its
+/// dispatch.
+enum class KernelLeaves : std::uint8_t { Ended, Dispatched };
+inline constexpr std::array kKernelLeavesWords = {"ended", "dispatched"};
+
 /// What becomes of a launch that finds the GPU full of kernels: it waits, or it fails.
 enum class WhenFull : std::uint8_t { Wait, Fail };
 inline constexpr std::array kWhenFullWords = {"wait", "fail"};

@@ -49,7 +49,9 @@ struct SmConfig {
   std::uint32_t issue_width = 1;     // instructions of a warp per issue
   bool issue_to_other_units = true;  // of which each goes to another kind of unit than the one before
   WarpScheduler warp_scheduler = WarpScheduler::gto;
-  std::uint32_t ready_queue = 6;                   // warps of a scheduler that may issue, of two-level ones
+  std::uint32_t ready_queue = 6;  // warps of a scheduler that may issue, of two-level ones
+  // Who of tlphase's ready queue issues.
+  ReadyOrder tlphase_order = ReadyOrder::RoundRobin;
   std::uint32_t warp_limit = 0;                    // warps of the SM that may issue, the oldest; 0: all
   WarpLimitPer warp_limit_per = WarpLimitPer::Sm;  // of each scheduler: so many of its own
   PhaseLoads phase_loads = PhaseLoads::Issue;      // what a load adds to the length of its phase
@@ -72,6 +74,8 @@ struct SmConfig {
   std::uint32_t memory_queue = 8;          // instructions between issue and the LSU
   std::uint32_t operand_latency = 0;       // core cycles from issue to execution
   std::uint32_t writeback_latency = 0;     // core cycles from a result to its register
+  // Of views: a cycle with warps that are ready, and others that wait.
+  ViewMixed view_mixed = ViewMixed::Pipeline;
 };
 
 struct SharedMemoryConfig {
@@ -224,6 +228,8 @@ struct EnergyConfig {
 struct RuntimeConfig {
   std::uint32_t kernel_launch_latency = 0;  // core cycles
   std::uint32_t max_concurrent_kernels = 32;
+  // Until when a kernel counts among these.
+  KernelLeaves kernel_leaves = KernelLeaves::Ended;
   WhenFull launch_when_full = WhenFull::Wait;  // a launch when so many run
   std::uint32_t blocks_per_cycle = 1;          // dispatched by the whole GPU, at most one to an SM
   double copy_bytes_per_second = 0;            // host copies; 0: they take no time

@@ -113,6 +113,10 @@ void add_sm(Fields& f) {
          warp_scheduler_help());
   count(f, "sm.ready_queue", GPUMUX_MEMBER(sm.ready_queue), 1, 64, "warps",
         "of a scheduler that may issue, under the two-level ones");
+  choice(
+      f, "sm.tlphase_order", GPUMUX_BYTE(sm.tlphase_order), kReadyOrderWords,
+      "which warp of the ready queue issues under tlphase: the next in turn, the oldest, or the nearest to "
+      "the end of its phase, as under phase (awatramani17 section 3.4.2.2 does not say)");
   count(f, "sm.warp_limit", GPUMUX_MEMBER(sm.warp_limit), 0, 256, "warps",
         "of the whole SM that may issue at a time: the oldest that do not wait at a barrier; 0: all");
   choice(f, "sm.warp_limit_per", GPUMUX_BYTE(sm.warp_limit_per), kWarpLimitPerWords,
@@ -162,6 +166,11 @@ void add_sm(Fields& f) {
         "issue to execution, operands without conflicts; not in the units' latencies");
   count(f, "sm.writeback_latency", GPUMUX_MEMBER(sm.writeback_latency), 0, 64, "core cycles",
         "a result to its register; not in the latencies of units, shared memory and caches");
+  choice(
+      f, "sm.view_mixed", GPUMUX_BYTE(sm.view_mixed), kViewMixedWords,
+      "what --view-sms counts a cycle as in which some warps are ready, but their units are busy, and others "
+      "wait: a stall of the pipeline, of the scoreboard, or core_mixed_cycles (awatramani17 section 4.3.1.3 "
+      "does not say)");
 }
 
 constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",      "sfu",
@@ -434,6 +443,9 @@ void add_memory(Fields& f) {
         "core cycles", "a launch at the head of its stream to its first block");
   count(f, "runtime.max_concurrent_kernels", GPUMUX_MEMBER(runtime.max_concurrent_kernels), 1,
         kMaxKernelSlots, "kernels", "running at once on the GPU");
+  choice(f, "runtime.kernel_leaves", GPUMUX_BYTE(runtime.kernel_leaves), kKernelLeavesWords,
+         "until when a kernel counts among these: until its last block has ended, or has been dispatched "
+         "(awatramani17 section 5.4.1 says both)");
   choice(f, "runtime.launch_when_full", GPUMUX_BYTE(runtime.launch_when_full), kWhenFullWords,
          "a launch that comes while so many run: it waits, as on GPUs, or the run ends with an error "
          "(awatramani17 section 5.4.1)");

@@ -196,6 +196,7 @@ GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
   X(overlap_cycles, "cycles", "both were")                                                                   \
   X(core_active_cycles, "cycles", "an instruction was issued")                                               \
   X(core_pipeline_cycles, "cycles", "none was, and a ready warp found its unit busy")                        \
+  X(core_mixed_cycles, "cycles", "the same beside warps that waited, where sm.view_mixed is apart")          \
   X(core_scoreboard_cycles, "cycles", "none was, no warp was ready, and one ran")                            \
   X(core_idle_cycles, "cycles", "no warp ran")                                                               \
   X(tail_cycles, "cycles", "a resident block had warps that had ended beside others that ran")

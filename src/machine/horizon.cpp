@@ -46,7 +46,7 @@ void Horizon::skipped_to(Cycle cycle) {
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
   return rules_.in_step || routed_ || network_is_fast_ || work_.may_place() || watched() ||
-         work_.kernel_waits_for_slot();
+         work_.admission_may_come();
 }
 
 /// The kernel does not end for so many cycles because of blocks that no SM has.
@@ -86,7 +86,7 @@ Span Horizon::span(Cycle meeting) {
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
-    if (routed_ || tails != 0 || work_.kernel_waits_for_slot() || watched()) span.partitions = span.window;
+    if (routed_ || tails != 0 || work_.admission_may_come() || watched()) span.partitions = span.window;
     return span;
   }
   if ((tails & ~busy_slots_) != 0) {

@@ -107,9 +107,15 @@ std::size_t WorkDistributor::free_slot() const {
   return static_cast<std::size_t>(free - slots_.begin());
 }
 
+std::size_t WorkDistributor::entries() const {
+  if (config_.runtime.kernel_leaves == arch::KernelLeaves::Ended) return running_.size();
+  return static_cast<std::size_t>(std::count_if(
+      running_.begin(), running_.end(),
+      [](const RunningKernel& kernel) { return kernel.blocks_dispatched < kernel.blocks_total; }));
+}
+
 bool WorkDistributor::room_for_kernel() const {
-  return running_.size() <
-             std::min<std::size_t>(config_.runtime.max_concurrent_kernels, arch::kMaxKernelSlots) &&
+  return entries() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, arch::kMaxKernelSlots) &&
          free_slot() != slots_.size();  // else the others still drain
 }
 
@@ -124,7 +130,7 @@ void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
     throw SimulationFault(
         fmt::format("error: app {}: launch of kernel {}: the GPU has {} running, and takes no more "
                     "(runtime.max_concurrent_kernels); runtime.launch_when_full = \"wait\" lets it wait",
-                    submitted_.front().context->name(), submitted_.front().source->name(), running_.size()));
+                    submitted_.front().context->name(), submitted_.front().source->name(), entries()));
 }
 
 void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {

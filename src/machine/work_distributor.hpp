@@ -68,9 +68,14 @@ class WorkDistributor {
     return !submitted_.empty() && submitted_.front().arrival <= parts_.now();
   }
   [[nodiscard]] bool kernel_waits_for_slot() const {
-    return kernel_has_arrived() && running_.size() < config_.runtime.max_concurrent_kernels;
+    return kernel_has_arrived() && entries() < config_.runtime.max_concurrent_kernels;
   }
   [[nodiscard]] bool room_for_kernel() const;
+  /// One that has arrived may be admitted at the end of any window, not with a kernel's end alone.
+  [[nodiscard]] bool admission_may_come() const {
+    return kernel_waits_for_slot() ||
+           (kernel_has_arrived() && config_.runtime.kernel_leaves == arch::KernelLeaves::Dispatched);
+  }
   [[nodiscard]] bool something_submitted() const { return !submitted_.empty(); }
   [[nodiscard]] bool copies_on_their_way() const { return !copied_.empty(); }
   /// The next launch or copy that reaches the machine after now(); kNever: none.
@@ -141,6 +146,9 @@ class WorkDistributor {
   };
   [[nodiscard]] bool holds_blocks(SmId sm) const { return free_places_[sm] != all_places_; }
   [[nodiscard]] std::size_t free_slot() const;
+  /// Kernels that count against runtime.max_concurrent_kernels: entries of the kernel status block. One that
+  /// was stopped after its last dispatch has no entry again.
+  [[nodiscard]] std::size_t entries() const;
   void admit(Submitted submitted, Mechanisms& mechanisms);
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
   bool dispatch_in(Cycle start, Mechanisms& mechanisms);

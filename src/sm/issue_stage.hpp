@@ -216,8 +216,8 @@ class IssueStage {
   /// For a view (sm_view.cpp): counts what warps do in the cycles [from, until), in which nothing issues but
   /// perhaps in a single one. `room`: the load/store unit takes instructions; without those of `hidden`.
   struct Seen {
-    bool running = false;   // some warp does,
-    bool ready = false;     // and some needs but its unit or its turn
+    bool ready = false;     // some warp needs but its unit or its turn
+    bool waits = false;     // some runs that is not ready
     Cycle owned_until = 0;  // a scheduler that has issued owns its slot
   };
   Seen count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room, const Masks& hidden);

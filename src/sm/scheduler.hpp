@@ -25,7 +25,8 @@ enum class Reason : std::uint8_t {
 
 struct Scheduler {
   Scheduler(std::uint32_t banks, const arch::SmConfig& config)
-      : collector(banks, config.register_ports, config.register_writes, config.collectors_per_scheduler) {}
+      : order(config),
+        collector(banks, config.register_ports, config.register_writes, config.collectors_per_scheduler) {}
   std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
   alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
   WarpMask allowed = ~WarpMask{0};       // warps whose kernel may issue

@@ -113,7 +113,10 @@ std::string Sm::describe_waits(const WaitNames& names) const { return state_->de
 
 std::uint64_t Sm::progress() const { return state_->progress + state_->lsu.progress(); }
 
-void Sm::begin_view() { state_->view = std::make_unique<SmView>(IssueStage::warp_slots(state_->config.sm)); }
+void Sm::begin_view() {
+  state_->view =
+      std::make_unique<SmView>(IssueStage::warp_slots(state_->config.sm), state_->config.sm.view_mixed);
+}
 
 const arch::SmViewCounters* Sm::view() const { return state_->view ? &state_->view->counters() : nullptr; }
 

@@ -38,10 +38,7 @@ void SmView::account(IssueStage& stage, Cycle until, bool room) {
     if (tails_ != 0) counters_.tail_cycles += cycles;
     const Cycle owned = std::clamp(seen.owned_until, now_, end) - now_;
     counters_.core_active_cycles += owned;
-    last_ = owned == cycles ? &counters_.core_active_cycles
-            : seen.ready    ? &counters_.core_pipeline_cycles
-            : seen.running  ? &counters_.core_scoreboard_cycles
-                            : &counters_.core_idle_cycles;
+    last_ = owned == cycles ? &counters_.core_active_cycles : &without_issue(seen);
     *last_ += cycles - owned;
     for (std::uint32_t phase = 0; phase < phases_used_; ++phase)
       counters_.phase(phase) += warps_in_phase_[phase] * cycles;
@@ -50,6 +47,13 @@ void SmView::account(IssueStage& stage, Cycle until, bool room) {
         counters_.phase(0) -= static_cast<std::uint64_t>(std::popcount(mask)) * cycles;
     now_ = end;
   }
+}
+
+std::uint64_t& SmView::without_issue(const IssueStage::Seen& seen) {
+  if (!seen.ready) return seen.waits ? counters_.core_scoreboard_cycles : counters_.core_idle_cycles;
+  if (seen.waits && mixed_ == arch::ViewMixed::Scoreboard) return counters_.core_scoreboard_cycles;
+  if (seen.waits && mixed_ == arch::ViewMixed::Apart) return counters_.core_mixed_cycles;
+  return counters_.core_pipeline_cycles;
 }
 
 void SmView::move(std::uint32_t slot, std::uint16_t phase) {
@@ -133,7 +137,7 @@ IssueStage::Seen IssueStage::count_states(arch::SmViewCounters& to, Cycle from, 
     };
     const auto count = [&](WarpMask warps, std::uint64_t& counter) {
       const std::uint64_t warps_there = number(warps);
-      seen.running = seen.running || warps_there != 0;
+      seen.waits = seen.waits || warps_there != 0;
       counter += warps_there * cycles;
     };
     count(scheduler.waiting(Wait::Fetch), to.warps_fetch);
@@ -146,7 +150,7 @@ IssueStage::Seen IssueStage::count_states(arch::SmViewCounters& to, Cycle from, 
     for (unsigned u = 0; u < isa::kUnits; ++u) {
       const std::uint64_t warps = number(scheduler.ready_unit[u] & free_to_issue);
       if (warps == 0) continue;
-      seen.running = seen.ready = true;
+      seen.ready = true;
       const auto unit = static_cast<Unit>(u);
       const bool memory = unit == Unit::Memory;
       Cycle free = std::clamp(free_at(scheduler, units_.free_at(s), collected, unit), from, until);

@@ -20,8 +20,9 @@ namespace gpumux::sm {
 /// change, and for each cycle in which something may issue.
 class SmView {
  public:
-  /// Of a machine with so many warp slots.
-  explicit SmView(std::uint32_t warp_slots) : phase_of_(warp_slots, 0) {}
+  /// Of a machine with so many warp slots. `mixed`: what a cycle counts as in which some warps find their
+  /// units busy and others wait, a case that the source leaves open.
+  SmView(std::uint32_t warp_slots, arch::ViewMixed mixed) : mixed_(mixed), phase_of_(warp_slots, 0) {}
   [[nodiscard]] const arch::SmViewCounters& counters() const { return counters_; }
 
   /// Counts the cycles before `until`, in which the rooms have been as they are; `room`: the load/store unit
@@ -63,7 +64,10 @@ class SmView {
     IssueStage::Masks warps{};
   };
   void move(std::uint32_t slot, std::uint16_t phase);
+  /// What a cycle counts as in which no scheduler issued.
+  [[nodiscard]] std::uint64_t& without_issue(const IssueStage::Seen& seen);
 
+  arch::ViewMixed mixed_;
   arch::SmViewCounters counters_;
   Cycle now_ = 0;  // the cycles before are counted
   // An instruction is in flight in the cycles behind that of its issue, up to that of its result.

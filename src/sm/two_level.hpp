@@ -25,6 +25,7 @@ struct TwoLevel {
     std::vector<std::uint8_t> active;  // the active queue, its head first
     std::uint8_t last = kNoWarp - 1;   // that issued
   };
+  static void configure(State& /*state*/, const arch::SmConfig& /*config*/) {}
   static WarpMask eligible(const State& state) { return state.ready_queue; }
   static WarpMask counted(const State& state) {
     return state.ready_queue != 0 ? state.ready_queue : ~WarpMask{0};

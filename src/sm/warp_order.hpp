@@ -2,6 +2,7 @@
 // data: its State lies in each Scheduler of an SM, and issue is compiled for each class. It has
 //
 //   struct State                             what it remembers, of one of an SM's schedulers
+//   - configure(state, config): sets what the machine's file leaves open
 //   - eligible(state): the warps among which it chooses
 //   - refresh(state, view, ready_queue): before it is asked: what has changed since
 //   - pick(state, by_age, candidates): who issues; candidates: eligible, ready, and their units are free
@@ -19,6 +20,10 @@
 
 #include "base/error.hpp"
 #include "base/types.hpp"
+
+namespace gpumux::arch {
+struct SmConfig;
+}  // namespace gpumux::arch
 
 namespace gpumux::sm {
 
@@ -42,6 +47,23 @@ struct WarpView {
     if (((candidates >> warp) & 1U) != 0) return warp;
   GPUMUX_DCHECK(false);
   return 0;
+}
+
+/// Of the candidates, at least one, the one with the least distance; of equal ones the oldest.
+template <typename Distance>
+[[gnu::always_inline]] inline std::uint32_t nearest(const WarpsByAge& by_age, WarpMask candidates,
+                                                    const Distance& distance) {
+  if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
+  std::uint32_t least = ~0U;
+  std::uint32_t nearest = kNoWarp;
+  for (const std::uint8_t warp : by_age) {
+    if (((candidates >> warp) & 1U) == 0) continue;
+    const std::uint32_t cycles = distance(warp);
+    if (cycles >= least) continue;
+    least = cycles;
+    nearest = warp;
+  }
+  return nearest;
 }
 
 /// The first of the candidates behind `last`, around.
@@ -75,6 +97,8 @@ inline WarpMask first_by_age(const WarpsByAge& by_age, WarpMask warps, std::uint
 /// Any resident warp may issue.
 struct SingleLevel {
   static constexpr bool kByPhase = false;
+  template <typename State>
+  static void configure(State& /*state*/, const arch::SmConfig& /*config*/) {}
   template <typename State>
   static constexpr WarpMask eligible(const State& /*state*/) {
     return ~WarpMask{0};

@@ -8,6 +8,11 @@ namespace gpumux::sm {
 
 /// The memory of each; one of them is in use.
 struct WarpSchedulerStates {
+  explicit WarpSchedulerStates(const arch::SmConfig& config) {
+#define GPUMUX_CONFIGURE(name, type, description) type::configure(name, config);
+    GPUMUX_WARP_SCHEDULERS(GPUMUX_CONFIGURE)
+#undef GPUMUX_CONFIGURE
+  }
 #define GPUMUX_STATE(name, type, description)                    \
   type::State name;                                              \
   [[nodiscard]] type::State& of(type /*which*/) { return name; } \

@@ -1,4 +1,4 @@
-// Lines of a text file, plain or compressed with xz, with their numbers.
+// Lines of a text file, plain or compressed, with their numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,13 @@
 #include <string_view>
 #include <vector>
 
-namespace gpumux::trace {
+#include "base/byte_stream.hpp"
 
-/// Where bytes come from.
-class ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  /// Fills the buffer as far as there is something; 0 at the end. Throws UserError.
-  virtual std::size_t read(char* buffer, std::size_t size) = 0;
-};
+namespace gpumux::trace {
 
 class LineReader {
  public:
-  /// A name that ends in .xz is decompressed. Throws UserError when the file cannot be read.
+  /// Decompresses what open_bytes() does, by its name. Throws UserError when the file cannot be read.
   explicit LineReader(std::string path);
   /// The next line without its end; false at the end of the file. The text lives until the next call. Throws
   /// UserError for a line that is too long to be one, and for damaged compression: at the line where it is.
@@ -35,11 +29,12 @@ class LineReader {
   static constexpr std::size_t kBuffer = 1U << 20U;
   static constexpr std::size_t kLongest = 1U << 16U;
   std::string path_;
-  std::unique_ptr<ByteSource> source_;
+  std::unique_ptr<ByteStream> bytes_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool drained_ = false;
+  std::string damage_;  // behind what is in the buffer; empty: none
   std::uint32_t number_ = 0;
   std::string_view line_;
 };

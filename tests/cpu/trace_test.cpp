@@ -31,7 +31,7 @@ class TraceFiles : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
     const std::string path = folder_.path() + "/" + name;
-    write_bytes(path, bytes);
+    gpumux::test::write_bytes(path, bytes);
     return path;
   }
   static std::string error(const std::string& path) {
@@ -45,7 +45,7 @@ TEST_F(TraceFiles, EveryKindGivesTheSameRecordsAgainAndAgain) {
     const std::vector<Record> records = random_records(count, count);
     std::vector<Record> thrice;
     for (int i = 0; i < 3; ++i) thrice.insert(thrice.end(), records.begin(), records.end());
-    for (const Kind& kind : kKinds) {
+    for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
       const std::string path = write(std::string("t") + kind.suffix, kind.compress(bytes_of(records)));
       EXPECT_EQ(check_trace(path), count) << path;
       FileTrace trace(path);
@@ -96,7 +96,7 @@ TEST_F(TraceFiles, WhatCannotBeWrittenIsSaid) {
 TEST_F(TraceFiles, StreamsThatFollowEachOtherAreOneTrace) {
   const std::vector<Record> records = random_records(3000, 1);
   const std::string bytes = bytes_of(records);
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     // The first ends within a record.
     const std::string path = write(std::string("two") + kind.suffix, kind.compress(bytes.substr(0, 70001)) +
                                                                          kind.compress(bytes.substr(70001)));
@@ -109,7 +109,7 @@ TEST_F(TraceFiles, StreamsThatFollowEachOtherAreOneTrace) {
 TEST_F(TraceFiles, FilesThatAreNoneAreRefused) {
   EXPECT_NE(error(folder_.path() + "/none").find("cannot be read (No such file"), std::string::npos);
   EXPECT_NE(error(folder_.path()).find("is a folder"), std::string::npos);
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     const std::string nothing = error(write(std::string("empty") + kind.suffix, ""));
     EXPECT_NE(nothing.find("byte 0: is empty"), std::string::npos) << nothing;
     const std::string compressed_nothing = error(write(std::string("none") + kind.suffix, kind.compress("")));
@@ -127,7 +127,7 @@ TEST_F(TraceFiles, FilesThatAreNoneAreRefused) {
 TEST_F(TraceFiles, RecordsThatCannotBeAreNamedByTheirByte) {
   std::vector<Record> records = random_records(4000, 2);
   records[3210].is_branch = 2;
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     const std::string text = error(write(std::string("t") + kind.suffix, kind.compress(bytes_of(records))));
     const std::string place =
         *kind.suffix == '\0' ? "byte 205448: " : "byte 205448 of the decompressed data: ";
@@ -139,7 +139,7 @@ TEST_F(TraceFiles, RecordsThatCannotBeAreNamedByTheirByte) {
 TEST_F(TraceFiles, ATraceThatEndsWithinARecordIsRefused) {
   const std::string bytes = bytes_of(random_records(2000, 3));
   for (const std::size_t size : {std::size_t{1}, std::size_t{63}, std::size_t{65}, bytes.size() - 1}) {
-    for (const Kind& kind : kKinds) {
+    for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
       const std::string text =
           error(write(std::string("t") + kind.suffix, kind.compress(bytes.substr(0, size))));
       EXPECT_NE(text.find("byte " + std::to_string(size)), std::string::npos) << text;
@@ -150,7 +150,7 @@ TEST_F(TraceFiles, ATraceThatEndsWithinARecordIsRefused) {
 
 TEST_F(TraceFiles, TruncatedCompressionIsNamedByTheByteAtWhichTheFileEnds) {
   const std::string bytes = bytes_of(random_records(3000, 4));
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     if (*kind.suffix == '\0') continue;
     const std::string whole = kind.compress(bytes);
     for (std::size_t size = 1; size < whole.size(); size += 1 + size * 3 / 4) {
@@ -165,7 +165,7 @@ TEST_F(TraceFiles, TruncatedCompressionIsNamedByTheByteAtWhichTheFileEnds) {
 
 TEST_F(TraceFiles, ChangedCompressionIsRefusedAtItsPlace) {
   const std::string bytes = bytes_of(random_records(3000, 5));
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     if (*kind.suffix == '\0') continue;
     std::string changed = kind.compress(bytes);
     const std::size_t place = changed.size() / 2;
@@ -183,7 +183,7 @@ TEST_F(TraceFiles, ChangedCompressionIsRefusedAtItsPlace) {
 
 TEST_F(TraceFiles, WhatFollowsACompressedTraceIsRefused) {
   const std::string bytes = bytes_of(random_records(100, 6));
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     if (*kind.suffix == '\0') continue;
     const std::string text =
         error(write(std::string("t") + kind.suffix, kind.compress(bytes) + "something else"));
@@ -194,7 +194,7 @@ TEST_F(TraceFiles, WhatFollowsACompressedTraceIsRefused) {
 TEST_F(TraceFiles, AnyChangedByteGivesRecordsOrAnError) {
   const std::string bytes = bytes_of(random_records(40, 7));
   Random random(8);
-  for (const Kind& kind : kKinds) {
+  for (const gpumux::test::Compression& kind : gpumux::test::kCompressions) {
     const std::string whole = kind.compress(bytes);
     for (int i = 0; i < 100; ++i) {
       std::string changed = whole;

@@ -210,6 +210,47 @@ TEST(Gpu, TheMachinesKernelLimitBinds) {
   }
 }
 
+// awatramani17 section 5.4 has both: a kernel leaves the kernel status block with the end, or with the
+// dispatch, of its last block.
+TEST(Gpu, AKernelLeavesWithTheEndOrTheDispatchOfItsLastBlock) {
+  const auto run = [](const char* leaves, std::uint32_t limit, Work work, bool no_skip = false,
+                      unsigned threads = 1) {
+    experiment::RunSpec spec =
+        run_of("watching", {app("a", work)},
+               {"sms=4", "runtime.blocks_per_cycle=4", std::string("runtime.kernel_leaves=") + leaves,
+                "runtime.max_concurrent_kernels=" + std::to_string(limit)});
+    spec.no_skip = no_skip;
+    spec.threads = threads;
+    return experiment::simulate(spec);
+  };
+  // Four kernels of a block for each SM, which is dispatched at once: one after the other, or all in a row.
+  const Work small{4, 1, 4, 64, 2000};
+  const Cycle alone = run("ended", 1, {1, 1, 4, 64, 2000}).cycles;
+  const Cycle in_turn = run("ended", 1, small).cycles;
+  EXPECT_GT(in_turn, 3 * alone);
+  EXPECT_LE(in_turn, 4 * alone);
+  EXPECT_EQ(seen.most_kernels, 1U);
+  EXPECT_LT(run("dispatched", 1, small).cycles, 2 * alone);
+  EXPECT_EQ(seen.most_kernels, 4U) << "one in each window";
+  // More blocks than fit: the last one of each is dispatched when others have ended, so that two overlap.
+  const Work large{4, 1, 60, 512, 60};
+  (void)run("ended", 1, large);
+  EXPECT_EQ(seen.most_kernels, 1U);
+  const Cycle end = run("dispatched", 1, large).cycles;
+  EXPECT_EQ(seen.most_kernels, 2U);
+  EXPECT_LT(end, run("ended", 1, large).cycles);
+  // Admission comes in the midst of a run: nobody may be ahead of it.
+  const auto text_of = [](experiment::RunResult result) {
+    result.wall_seconds = 0;
+    return experiment::result_json(result, {}, {});
+  };
+  for (const std::uint32_t limit : {1U, 2U}) {
+    const std::string usual = text_of(run("dispatched", limit, large));
+    EXPECT_EQ(usual, text_of(run("dispatched", limit, large, true)));
+    EXPECT_EQ(usual, text_of(run("dispatched", limit, large, false, 3)));
+  }
+}
+
 TEST(Gpu, DispatchesOneBlockPerCycleRoundRobinOverTheSms) {
   // 22 blocks on 4 SMs in windows of 8 cycles: 2, 4 and then 5 or 6 on each SM.
   (void)experiment::simulate(run_of("watching", {app("a", {1, 1, 22, 64, 200})}));

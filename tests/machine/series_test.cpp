@@ -101,8 +101,8 @@ TEST_P(SeriesOf, ToViewSmsChangesNothingElse) {
   experiment::RunResult viewed = experiment::simulate(spec);
   for (const arch::CounterTable::OfSm& of : viewed.viewed) {
     arch::SmViewCounters view = of.view;
-    EXPECT_EQ(view.core_active_cycles + view.core_pipeline_cycles + view.core_scoreboard_cycles +
-                  view.core_idle_cycles,
+    EXPECT_EQ(view.core_active_cycles + view.core_pipeline_cycles + view.core_mixed_cycles +
+                  view.core_scoreboard_cycles + view.core_idle_cycles,
               viewed.cycles);
     std::uint64_t in_phases = 0;
     for (std::size_t phase = 0; phase < arch::kViewedPhases; ++phase) in_phases += view.phase(phase);

@@ -7,7 +7,7 @@
 namespace gpumux::micro {
 namespace {
 
-/// A kernel of one instruction per warp.
+/// A kernel of one instruction per warp, and one of some hundreds.
 constexpr const char* kPtx = R"(
 .version 9.0
 .target sm_75
@@ -16,33 +16,49 @@ constexpr const char* kPtx = R"(
 {
   ret;
 }
+.visible .entry long()
+{
+  .reg .b32 %r<4>;
+  .reg .pred %p<2>;
+  mov.u32 %r1, 0;
+  mov.u32 %r2, %tid.x;
+AGAIN:
+  mul.lo.u32 %r2, %r2, %r2;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 100;
+  @%p1 bra AGAIN;
+  setp.eq.u32 %p1, %r2, 12345;
+  @%p1 trap;
+  ret;
+}
 )";
 
 class Launches final : public runtime::Application {
  public:
-  Launches(std::uint32_t launches, std::uint32_t blocks, bool streams)
-      : launches_(launches), blocks_(blocks), streams_(streams) {}
+  Launches(std::uint32_t launches, std::uint32_t blocks, bool streams, const char* kernel)
+      : launches_(launches), blocks_(blocks), streams_(streams), kernel_(kernel) {}
   runtime::Task run(runtime::Host& host, bool) override {
     const std::uint32_t module = host.load_module(kPtx, "nothing.ptx");
     for (std::uint32_t i = 0; i < launches_; ++i)
-      host.launch(module, "nothing", {{blocks_, 1, 1}, {32, 1, 1}, 0, streams_ ? host.create_stream() : 0});
+      host.launch(module, kernel_, {{blocks_, 1, 1}, {32, 1, 1}, 0, streams_ ? host.create_stream() : 0});
     co_await host.synchronize();
   }
 
  private:
   std::uint32_t launches_, blocks_;
   bool streams_;  // one each
+  const char* kernel_;
 };
 
 experiment::RunResult run_launches(const MachineConfig& config, std::uint32_t launches, std::uint32_t blocks,
-                                   bool streams = false) {
+                                   bool streams = false, const char* kernel = "nothing") {
   experiment::RunSpec spec;
   spec.machine = config;
   spec.policy = policy::parse_choice(streams ? "leftover" : "sequential");
   spec.audit = true;
   experiment::AppSpec app;
   app.text = app.name = app.identity = "launches";
-  app.create = [=](std::uint64_t) { return std::make_unique<Launches>(launches, blocks, streams); };
+  app.create = [=](std::uint64_t) { return std::make_unique<Launches>(launches, blocks, streams, kernel); };
   spec.apps.push_back(app);
   return experiment::simulate(spec);
 }
@@ -98,6 +114,22 @@ TEST_P(Launch, AsManyKernelsRunAtATimeAsTheMachineTakes) {
   for (const std::uint32_t limit : {1U, 2U, 3U, 4U}) {
     config_.runtime.max_concurrent_kernels = limit;
     EXPECT_EQ(run_launches(config_, kKernels, 1, true).cycles, kKernels / limit * window()) << limit;
+  }
+}
+
+TEST_P(Launch, AKernelCountsUntilItsLastBlockHasEndedOrIsDispatched) {
+  // Kernels of one long block, each on an SM of its own, of which one may run at once: one after the other,
+  // or one in each window, as its only block is dispatched at once.
+  config_.runtime.launch_when_full = arch::WhenFull::Wait;
+  config_.runtime.kernel_launch_latency = 0;
+  config_.runtime.max_concurrent_kernels = 1;
+  const Cycle alone = run_launches(config_, 1, 1, true, "long").cycles;
+  EXPECT_GT(alone, 4 * window());
+  for (const std::uint32_t kernels : {2U, 4U}) {
+    config_.runtime.kernel_leaves = arch::KernelLeaves::Ended;
+    EXPECT_EQ(run_launches(config_, kernels, 1, true, "long").cycles, kernels * alone);
+    config_.runtime.kernel_leaves = arch::KernelLeaves::Dispatched;
+    EXPECT_EQ(run_launches(config_, kernels, 1, true, "long").cycles, (kernels - 1) * window() + alone);
   }
 }
 

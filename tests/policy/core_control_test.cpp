@@ -71,6 +71,16 @@ TEST(CoreEstimation, WhereSamplesDoNotRiseItTriesOneMore) {
   expect_samples(search, {{16, 100}, {1, 25}, {4, 90}, {5, 90}, {6, 89}, {7, 99}}, 7);
 }
 
+TEST(CoreEstimation, HowManyMoreIsASetting) {
+  policy::CoreEstimation search(16, 0.02, 3);
+  expect_samples(search, {{16, 100}, {1, 25}, {4, 90}, {5, 90}, {8, 89}, {11, 99}}, 11);
+  // Not where the line rises: 92 and 95 meet the threshold at 11.
+  policy::CoreEstimation rises(32, 0.02, 3);
+  expect_samples(rises, {{32, 100}, {1, 11.5}, {9, 92}, {10, 95}, {11, 96.8}, {12, 98.1}}, 12);
+  policy::CoreEstimation all(8, 0.02, 4);
+  expect_samples(all, {{8, 100}, {1, 25}, {4, 20}}, 8);
+}
+
 TEST(CoreEstimation, TheThresholdIsASetting) {
   policy::CoreEstimation search(16, 0.1);
   expect_samples(search, {{16, 100}, {1, 25}, {4, 90}}, 4);
@@ -101,6 +111,10 @@ TEST(CoreControl, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(error_of("cores=onac:threshold=1.5/waves=2"), "none");
   EXPECT_EQ(error_of("cores=onac:threshold=51"),
             "error: cores=onac: threshold=51 must be a number from 0 to 50");
+  EXPECT_EQ(error_of("cores=onac:step=1024"), "none");
+  EXPECT_NE(error_of("cores=onac:step=0").find("step=0 must be a whole number from 1 to 1024"),
+            std::string::npos)
+      << error_of("cores=onac:step=0");
   EXPECT_NE(error_of("cores=onac:wave=2").find("did you mean 'waves'?"), std::string::npos);
   EXPECT_NE(error_of("cores=onac:period=two").find("value of period 'two'"), std::string::npos);
   EXPECT_NE(error_of("cores=seq-det:against=none").find("value of against 'none'"), std::string::npos);

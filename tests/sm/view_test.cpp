@@ -26,9 +26,9 @@ SmViewCounters view_of(const arch::MachineConfig& config, const Program& program
   bench.start(program, std::move(code));
   const Cycle end = bench.finish(length) + 1;
   const SmViewCounters& all = *bench.sm.view();
-  EXPECT_EQ(
-      all.core_active_cycles + all.core_pipeline_cycles + all.core_scoreboard_cycles + all.core_idle_cycles,
-      bench.now);
+  EXPECT_EQ(all.core_active_cycles + all.core_pipeline_cycles + all.core_mixed_cycles +
+                all.core_scoreboard_cycles + all.core_idle_cycles,
+            bench.now);
   EXPECT_EQ(in_phases(all), running(all));
   EXPECT_GE(all.core_idle_cycles, bench.now - end);
   return all;
@@ -69,7 +69,8 @@ TEST(View, TwoWarpsFindOneUnitBusy) {
     const auto add = program.add(alu(i));
     for (WarpCode& warp : code) warp.run(add);
   }
-  const SmViewCounters seen = view_of(machine(6, 4), program, code);
+  arch::MachineConfig config = machine(6, 4);
+  const SmViewCounters seen = view_of(config, program, code);
   EXPECT_EQ(seen.core_active_cycles, 40U);
   EXPECT_EQ(seen.core_pipeline_cycles, 3 * 39U) << "between the first issue and the last";
   // The other's first instruction comes while this one's is executed, and one has gone when the other issues
@@ -78,6 +79,36 @@ TEST(View, TwoWarpsFindOneUnitBusy) {
   EXPECT_EQ(seen.warps_alu_stall, 3 * (2 * 38U + 1));
   EXPECT_EQ(seen.warps_completed, 4U);
   EXPECT_EQ(seen.tail_cycles, 4U);
+  // No warp waits beside one that is ready.
+  config.sm.view_mixed = arch::ViewMixed::Apart;
+  EXPECT_EQ(view_of(config, program, code).core_mixed_cycles, 0U);
+}
+
+// One warp waits for its own result, 200 cycles, while the other issues ten additions, one in each four
+// cycles: three cycles in front of each have one that is ready beside one that waits. Behind the last both
+// wait.
+TEST(View, CyclesOfReadyWarpsBesideOthersThatWait) {
+  Program program;
+  WarpCode waits, goes_on;
+  waits.run(program.add(alu(1))).run(program.add(alu(1, {1})));
+  for (std::uint16_t i = 0; i < 10; ++i) goes_on.run(program.add(alu(2 + i)));
+  const auto view = [&](arch::ViewMixed mixed) {
+    arch::MachineConfig config = machine(200, 4);
+    config.sm.view_mixed = mixed;
+    return view_of(config, program, {waits, goes_on});
+  };
+  const SmViewCounters pipeline = view(arch::ViewMixed::Pipeline);
+  const SmViewCounters scoreboard = view(arch::ViewMixed::Scoreboard);
+  const SmViewCounters apart = view(arch::ViewMixed::Apart);
+  EXPECT_EQ(pipeline.core_pipeline_cycles, 3 * 10U);
+  EXPECT_EQ(pipeline.core_mixed_cycles, 0U);
+  EXPECT_EQ(scoreboard.core_pipeline_cycles, 0U);
+  EXPECT_EQ(scoreboard.core_mixed_cycles, 0U);
+  EXPECT_EQ(scoreboard.core_scoreboard_cycles, pipeline.core_scoreboard_cycles + 3 * 10);
+  EXPECT_EQ(apart.core_pipeline_cycles, 0U);
+  EXPECT_EQ(apart.core_mixed_cycles, 3 * 10U);
+  EXPECT_EQ(apart.core_scoreboard_cycles, pipeline.core_scoreboard_cycles);
+  for (const SmViewCounters* of : {&pipeline, &scoreboard, &apart}) EXPECT_EQ(of->core_active_cycles, 12U);
 }
 
 TEST(View, ALoadIsInFlightWhileItsReaderWaits) {

@@ -16,6 +16,7 @@ class Alone {
   Alone(std::uint32_t count, std::uint32_t ready_queue) : ready_queue_(ready_queue) {
     for (std::uint32_t warp = 0; warp < count; ++warp) launch(warp);
   }
+  void configure(const arch::SmConfig& config) { Order::configure(state_, config); }
   void launch(std::uint32_t warp) {
     by_age_.push_back(static_cast<std::uint8_t>(warp));
     alive_ |= WarpMask{1} << warp;
@@ -176,6 +177,26 @@ TEST(WarpSchedulers, TwoLevelPhaseAwareBringsShortPhasesInFirst) {
   tlphase.free(3);
   tlphase.block(0);
   EXPECT_EQ(tlphase.eligible(), "1 3");
+}
+
+TEST(WarpSchedulers, TheReadyQueueOfTwoLevelPhaseAwareHasAnOrder) {
+  const auto issues = [](arch::ReadyOrder order) {
+    Alone<TwoLevelPhaseAware> tlphase(5, 3);
+    arch::SmConfig config;
+    config.tlphase_order = order;
+    tlphase.configure(config);
+    tlphase.distance = {9, 30, 7, 40, 5};
+    EXPECT_EQ(tlphase.eligible(), "0 2 4");
+    std::vector<std::uint32_t> issued = {tlphase.issue()};
+    tlphase.distance[issued[0]] = 8;
+    for (int i = 0; i < 3; ++i) issued.push_back(tlphase.issue());
+    issued.push_back(tlphase.issue(0b00101));
+    return issued;
+  };
+  EXPECT_EQ(issues(arch::ReadyOrder::RoundRobin), (std::vector<std::uint32_t>{0, 2, 4, 0, 2}));
+  EXPECT_EQ(issues(arch::ReadyOrder::Oldest), (std::vector<std::uint32_t>{0, 0, 0, 0, 0}));
+  // 4 with 5 cycles, which has 8 then; 2 with 7; of 0 and 2 the latter again.
+  EXPECT_EQ(issues(arch::ReadyOrder::Nearest), (std::vector<std::uint32_t>{4, 2, 2, 2, 2}));
 }
 
 template <typename Order>

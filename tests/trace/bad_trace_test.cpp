@@ -1,9 +1,8 @@
 // Hostile traces: one line with file and line, never a crash.
-#include <lzma.h>
-
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "tests/compressed.hpp"
 #include "tests/trace/trace_folder.hpp"
 #include "trace/format.hpp"
 #include "trace/kernel.hpp"
@@ -183,19 +182,8 @@ TEST_F(BadTrace, TooManyRegions) {
   EXPECT_NE(error().find("more than 64 regions of 4 GiB"), std::string::npos) << error();
 }
 
-std::string xz(const std::string& text) {
-  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
-  std::size_t size = 0;
-  EXPECT_EQ(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, nullptr,
-                                    reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
-                                    reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()),
-            LZMA_OK);
-  out.resize(size);
-  return out;
-}
-
 TEST_F(BadTrace, Compressed) {
-  const std::string good = xz(Header().text() + block(kExit, 1));
+  const std::string good = gpumux::test::as_xz(Header().text() + block(kExit, 1));
   write("kernelslist.g", "kernel-1.traceg.xz\n");
   write("kernel-1.traceg.xz", good);
   EXPECT_EQ(error(), "");
@@ -216,7 +204,7 @@ TEST_F(BadTrace, Compressed) {
   expect(good.substr(0, good.size() / 2), 1, 24, "the xz data ends too early");
   const std::string longer = reference_text(ReferenceKernel::Diverge, 16);
   const auto lines = static_cast<std::size_t>(std::count(longer.begin(), longer.end(), '\n'));
-  const std::string compressed = xz(longer);
+  const std::string compressed = gpumux::test::as_xz(longer);
   expect(compressed.substr(0, compressed.size() * 3 / 4), lines / 2, lines * 7 / 8,
          "the xz data ends too early");
   // Its check lies before the index, whose size in words is in the footer's fifth byte.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/trace/byte_stream.hpp"
+#include "base/byte_stream.hpp"
 #include "cpu/trace/source.hpp"
 
 namespace gpumux::cpu {

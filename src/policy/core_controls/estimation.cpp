@@ -14,11 +14,11 @@ void CoreEstimation::sampled(double ipc) {
   if (ipc >= enough_) return end(now.cores);
   const double slope = (now.ipc - before_.ipc) / (now.cores - before_.cores);
   // Where the samples do not rise, all cores are beyond any line.
-  std::uint32_t estimate = now.cores + 1;
+  std::uint32_t estimate = now.cores + step_;
   if (slope > 0) {
     const double crossing = std::ceil(now.cores + (enough_ - now.ipc) / slope);
     if (crossing >= all_) return end(all_);
-    estimate = std::max(estimate, static_cast<std::uint32_t>(crossing));
+    if (crossing > now.cores) estimate = static_cast<std::uint32_t>(crossing);
   }
   before_ = now;
   if (estimate >= all_) return end(all_);

@@ -3,7 +3,7 @@
 /** States of warps in the order in which they stack, the first eight as the thesis that has them; then what an SM did. */
 const kWarpStates = ['warps_can_issue_alu', 'warps_can_issue_memory', 'warps_alu_stall', 'warps_memory_stall', 'warps_alu_scoreboard', 'warps_memory_scoreboard',
                      'warps_fetch', 'warps_barrier', 'warps_held', 'warps_completed'];
-const kCoreStates = ['core_active_cycles', 'core_pipeline_cycles', 'core_scoreboard_cycles', 'core_idle_cycles'];
+const kCoreStates = ['core_active_cycles', 'core_pipeline_cycles', 'core_mixed_cycles', 'core_scoreboard_cycles', 'core_idle_cycles'];
 const kLoads = ['alu_in_flight', 'memory_in_flight'];
 const viewWords = (name) => words(name.replace(/^(warps|core)_/, '').replace(/_cycles$/, ''));
 

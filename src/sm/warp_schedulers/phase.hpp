@@ -2,8 +2,6 @@
 // its phase; of equal ones the oldest. Source: awatramani17 section 3.4.2.2.
 #pragma once
 
-#include <bit>
-
 #include "sm/warp_order.hpp"
 
 namespace gpumux::sm {
@@ -17,17 +15,7 @@ struct PhaseAware : SingleLevel {
   template <typename Distance>
   static std::uint32_t pick(const State& /*state*/, const WarpsByAge& by_age, WarpMask candidates,
                             const Distance& distance) {
-    if ((candidates & (candidates - 1)) == 0) return static_cast<std::uint32_t>(std::countr_zero(candidates));
-    std::uint32_t least = ~0U;
-    std::uint32_t nearest = kNoWarp;
-    for (const std::uint8_t warp : by_age) {
-      if (((candidates >> warp) & 1U) == 0) continue;
-      const std::uint32_t cycles = distance(warp);
-      if (cycles >= least) continue;
-      least = cycles;
-      nearest = warp;
-    }
-    return nearest;
+    return nearest(by_age, candidates, distance);
   }
   static void issued(State& /*state*/, std::uint32_t /*warp*/) {}
   static void left(State& /*state*/, std::uint32_t /*warp*/) {}

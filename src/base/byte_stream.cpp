@@ -1,4 +1,4 @@
-#include "cpu/trace/byte_stream.hpp"
+#include "base/byte_stream.hpp"
 
 #include <fmt/core.h>
 #include <lzma.h>
@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
-
-namespace gpumux::cpu {
+namespace gpumux {
 namespace {
 
 class PlainBytes final : public ByteStream {
@@ -64,13 +62,14 @@ class Pieces {
   }
   /// All of rest() but the last `left` bytes has been used.
   void use_all_but(std::size_t left) { used_ = filled_ - left; }
-  [[noreturn]] void fail(std::string_view what) const {
-    throw UserError({file_.path()}, fmt::format("byte {}: {}", before_ + used_, what));
+  /// `given`: bytes that came out for this call of read().
+  [[noreturn]] void fail(const std::string& what, std::size_t given) const {
+    throw DamagedFile(file_.path(), before_ + used_, what, given);
   }
   /// The file ends where it should not.
-  [[noreturn]] void fail_at_end(const char* kind) const {
-    if (before_ + filled_ == 0) throw UserError({file_.path()}, "byte 0: is empty; a trace was expected");
-    fail(fmt::format("the {} data ends too early", kind));
+  [[noreturn]] void fail_at_end(const char* kind, std::size_t given) const {
+    if (before_ + filled_ == 0) fail(fmt::format("is empty; {} data was expected", kind), given);
+    fail(fmt::format("the {} data ends too early", kind), given);
   }
 
  private:
@@ -105,20 +104,21 @@ class XzBytes final : public ByteStream {
       if (result == LZMA_STREAM_END) {
         ended_ = true;
       } else if (result != LZMA_OK) {
-        fail(result, rest.empty());
+        fail(result, rest.empty(), size - stream_.avail_out);
       }
     }
     return size - stream_.avail_out;
   }
 
  private:
-  [[noreturn]] void fail(lzma_ret result, bool at_end) const {
-    if (at_end) in_.fail_at_end("xz");
+  [[noreturn]] void fail(lzma_ret result, bool at_end, std::size_t given) const {
+    if (at_end) in_.fail_at_end("xz", given);
     in_.fail(result == LZMA_FORMAT_ERROR     ? "it is not in xz format"
              : result == LZMA_MEMLIMIT_ERROR ? "it needs more than 1 GiB to decompress"
              : result == LZMA_MEM_ERROR      ? "out of memory"
              : result == LZMA_DATA_ERROR     ? "the xz data is damaged"
-                                             : "its kind of xz data is unknown");
+                                             : "its kind of xz data is unknown",
+             given);
   }
   Pieces in_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
@@ -140,7 +140,7 @@ class GzipBytes final : public ByteStream {
     while (stream_.avail_out > 0) {
       const std::string_view rest = in_.rest();
       if (rest.empty()) {
-        if (within_member_) in_.fail_at_end("gzip");
+        if (within_member_) in_.fail_at_end("gzip", size - stream_.avail_out);
         break;
       }
       stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest.data()));
@@ -158,7 +158,8 @@ class GzipBytes final : public ByteStream {
         const bool header = result == Z_DATA_ERROR && stream_.total_out == 0 && stream_.total_in <= 2;
         in_.fail(result == Z_MEM_ERROR ? "out of memory"
                  : header ? (first_ ? "it is not in gzip format" : "what follows is not in gzip format")
-                          : "the gzip data is damaged");
+                          : "the gzip data is damaged",
+                 size - stream_.avail_out);
       }
     }
     return size - stream_.avail_out;
@@ -188,9 +189,9 @@ class ZstdBytes final : public ByteStream {
       const std::size_t before = out.pos;
       const std::size_t wanted = ZSTD_decompressStream(decoder_.get(), &out, &in);
       in_.use_all_but(rest.size() - in.pos);
-      if (ZSTD_isError(wanted) != 0) fail(wanted);
+      if (ZSTD_isError(wanted) != 0) fail(wanted, out.pos);
       if (rest.empty() && out.pos == before) {
-        if (within_frame_) in_.fail_at_end("zstd");
+        if (within_frame_) in_.fail_at_end("zstd", out.pos);
         break;
       }
       within_frame_ = wanted != 0;
@@ -199,12 +200,13 @@ class ZstdBytes final : public ByteStream {
   }
 
  private:
-  [[noreturn]] void fail(std::size_t code) const {
+  [[noreturn]] void fail(std::size_t code, std::size_t given) const {
     const ZSTD_ErrorCode error = ZSTD_getErrorCode(code);
     in_.fail(error == ZSTD_error_prefix_unknown                  ? "it is not in zstd format"
              : error == ZSTD_error_frameParameter_windowTooLarge ? "it needs more than 128 MiB to decompress"
              : error == ZSTD_error_memory_allocation             ? "out of memory"
-                                                                 : "the zstd data is damaged");
+                                                                 : "the zstd data is damaged",
+             given);
   }
   Pieces in_;
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> decoder_;
@@ -220,4 +222,4 @@ std::unique_ptr<ByteStream> open_bytes(const std::string& path) {
   return std::make_unique<PlainBytes>(path);
 }
 
-}  // namespace gpumux::cpu
+}  // namespace gpumux
