@@ -99,7 +99,7 @@ std::vector<std::string> mechanisms() {
   for (const policy::ConcurrencyControlInfo& info : policy::concurrency_controls())
     if (is_ours(info.file))
       all.push_back("even,concurrency=" + info.name +
-                    (info.name == "cm-bal" ? ":1/high=0.2/low=0.1" : ":high=0.2/low=0.1"));
+                    (info.name == "cm-bal" ? ":1/high=0.02/low=0.01" : ":high=0.02/low=0.01"));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));

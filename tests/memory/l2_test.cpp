@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "l2/stall_time.hpp"
 #include "memory/rig.hpp"
 
 namespace gpumux::test {

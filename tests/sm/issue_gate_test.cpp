@@ -371,13 +371,21 @@ TEST(IssueGate, ALimitOfTheWholeSmChangesWhileItRuns) {
     q.run(100);
     return std::pair(q.issued(0) - before[0], q.issued(1) - before[1]);
   };
-  EXPECT_EQ(rates(1), std::pair(std::uint64_t{100}, std::uint64_t{0})) << "the oldest warp alone";
-  EXPECT_EQ(rates(3), std::pair(std::uint64_t{300}, std::uint64_t{0}));
-  EXPECT_EQ(rates(8), std::pair(std::uint64_t{400}, std::uint64_t{0}));
+  // A scheduler whose one warp waits now and then for its next instructions issues a little less.
+  const auto expect_older = [&](std::uint32_t limit, std::uint32_t schedulers) {
+    const auto [older, younger] = rates(limit);
+    EXPECT_EQ(younger, 0U) << limit;
+    EXPECT_LE(older, 100U * schedulers) << limit;
+    EXPECT_GT(older, 90U * schedulers) << limit;
+  };
+  expect_older(1, 1);
+  expect_older(3, 3);
+  expect_older(8, 4);
   const auto [older, younger] = rates(0);
-  EXPECT_EQ(older + younger, 400U);
+  EXPECT_GT(older + younger, 390U);
   EXPECT_GT(younger, 150U) << "all may issue, in turn";
-  EXPECT_EQ(rates(8), std::pair(std::uint64_t{400}, std::uint64_t{0})) << "and no more when it is back";
+  expect_older(8, 4);
+  expect_older(2, 2);
 }
 
 TEST(IssueGate, ALimitThatChangesIsTheSameInWindowsOfAnyLength) {
