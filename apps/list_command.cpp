@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
@@ -82,6 +83,7 @@ ordered_json level_json(const std::vector<Info>& infos) {
 
 ordered_json block_schedulers_json() { return level_json(policy::block_schedulers()); }
 ordered_json core_controls_json() { return level_json(policy::core_controls()); }
+ordered_json concurrency_controls_json() { return level_json(policy::concurrency_controls()); }
 
 /// Null when it was not measured.
 ordered_json usual_run_json(const std::string& app) {
@@ -178,6 +180,8 @@ void print_levels() {
              arch::warps_choices());
   fmt::print("{:<12} ,blocks=SCHEDULER, how thread blocks are dispatched to SMs,\n", "");
   fmt::print("{:<12} ,cores=CONTROL, how many SMs serve (all where none is given),\n", "");
+  fmt::print("{:<12} ,concurrency=CONTROL, how many warps of an SM may issue (all where none is given),\n",
+             "");
   fmt::print("{:<12} {}\n", "",
              "and ,memory=SCHEME with its settings behind it; `even-smil:k0=3` is even,memory=smil,k0=3");
   const auto print_level = [](const char* level, const ordered_json& list) {
@@ -191,6 +195,7 @@ void print_levels() {
   };
   print_level("blocks", block_schedulers_json());
   print_level("cores", core_controls_json());
+  print_level("concurrency", concurrency_controls_json());
   for (const ordered_json& s : memory_schemes_json()) {
     fmt::print("  {:<12} {}\n", s["name"].get<std::string>(), s["description"].get<std::string>());
     for (const auto& [key, description] : s["settings"].items())
@@ -291,6 +296,7 @@ int list_command(const Arguments& args) {
       document["memory_schemes"] = memory_schemes_json();
       document["block_schedulers"] = block_schedulers_json();
       document["core_controls"] = core_controls_json();
+      document["concurrency_controls"] = concurrency_controls_json();
       document["warp_schedulers"] = arch::warp_scheduler_names();
     }
     fmt::print("{}\n", document.dump(2));

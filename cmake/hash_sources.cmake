@@ -1,6 +1,6 @@
 # A header with content hashes of sources, so that results kept by an earlier program are used again exactly where nothing
-# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, block scheduler, core control and
-# memory scheme, of each benchmark's folder. Comments do not count, nor does papers/, which shows what came of runs. A policy's
+# that they depend on has changed: of the simulator (ROOT/src/FOLDERS), of each sharing policy, block scheduler, core control,
+# concurrency control and memory scheme, of each benchmark's folder. Comments do not count, nor does papers/, which shows what came of runs. A policy's
 # hash is that of the file that registers it and of the files of src/policy that this one includes, themselves or over
 # others; they are no part of the simulator's, unless what all runs need includes them.
 
@@ -62,8 +62,8 @@ with_what_they_include(common ${ROOT}/src/policy/registry.cpp ${ROOT}/src/policy
                        ${ROOT}/src/policy/block_schedulers/max.cpp)
 set(policies "")
 foreach(file ${policy_files})
-  file(STRINGS ${file} registers REGEX "register_(policy|block_scheduler|core_control|memory_scheme)\\(")
-  if(registers AND file MATCHES "\\.cpp$" AND NOT file MATCHES "/(registry|block_scheduler|core_control|memory_scheme)\\.cpp$")
+  file(STRINGS ${file} registers REGEX "register_(policy|block_scheduler|core_control|concurrency_control|memory_scheme)\\(")
+  if(registers AND file MATCHES "\\.cpp$" AND NOT file MATCHES "/(registry|block_scheduler|core_control|concurrency_control|memory_scheme)\\.cpp$")
     with_what_they_include(files ${file})
     content_hash(hash ${files})
     get_filename_component(name ${file} NAME)
@@ -97,7 +97,7 @@ endforeach()
 file(WRITE ${OUTPUT} "#pragma once\n#include <string_view>\n#include <utility>\nnamespace gpumux::embedded {
 inline constexpr std::string_view program_version = \"${VERSION}\";
 inline constexpr std::string_view simulator_sources = \"${simulator}\";
-/// By the file of src/policy that registers the policy, block scheduler, core control or memory scheme.
+/// By the file of src/policy that registers the policy, block scheduler, core control, concurrency control or memory scheme.
 inline constexpr std::pair<std::string_view, std::string_view> policy_sources[] = {\n${policies}};
 /// By folder of benchmarks/.
 inline constexpr std::pair<std::string_view, std::string_view> benchmark_sources[] = {\n${entries}};

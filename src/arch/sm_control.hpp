@@ -67,6 +67,8 @@ struct ContextMove {
 /// - allow_issue: false: the kernel's resident warps issue nothing. A kernel starts with true.
 /// - limit_warps: only so many of the kernel's warps on the SM may issue, the oldest that do not wait at a
 ///   barrier; 0: all. Source: static warp limiting, kayiran14 sections 2.1, 6.3.
+/// - limit_all_warps: likewise of all kernels together, or on each scheduler (sm.warp_limit_per); stands in
+///   for sm.warp_limit.
 /// - pause: true: nothing is issued on the SM; what is in flight completes.
 /// - set_issue_budget: the kernel may issue so many instructions, then waits for a refill
 ///   (arch/issue_budget.hpp); begins with a whole budget. A kernel starts without.
@@ -93,6 +95,7 @@ struct ContextMove {
   KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))                \
   KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                        \
   KNOB(limit_warps, (KernelSlot kernel, std::uint32_t warps), (kernel, warps))                   \
+  KNOB(limit_all_warps, (std::uint32_t warps), (warps))                                          \
   KNOB(pause, (bool paused), (paused))                                                           \
   KNOB(set_issue_budget, (KernelSlot kernel, const arch::IssueBudget& budget), (kernel, budget)) \
   KNOB(add_issue_budget, (KernelSlot kernel, std::int64_t instructions), (kernel, instructions)) \

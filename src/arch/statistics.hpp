@@ -115,6 +115,8 @@ GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
   X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue") \
   X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")             \
   X(stall_network, "L2 cycles", "a slice waits because the reply network is full")             \
+  X(controller_full_cycles, "core cycles", "a request waits because the DRAM queue is full")   \
+  X(network_full_cycles, "core cycles", "a reply waits because the reply network is full")     \
   X(atomics, "operations", "atomic operations performed")                                      \
   X(requests, "packets", "requests taken from the network")                                    \
   X(replies, "packets", "replies given to the network")                                        \

@@ -14,8 +14,14 @@ void add_policy_report(ordered_json& document, const policy::Report& report) {
   for (const policy::Report::Curve& curve : report.curves) {
     ordered_json points = ordered_json::array();
     for (const auto& [x, y] : curve.points) points.push_back({x, y});
-    whole["curves"].push_back(
-        {{"name", curve.name}, {"app", curve.app}, {"kernel", curve.kernel}, {"points", std::move(points)}});
+    ordered_json to = {{"name", curve.name}};
+    if (curve.app) {
+      to["app"] = *curve.app;
+      to["kernel"] = curve.kernel;
+    }
+    if (curve.sm) to["sm"] = *curve.sm;
+    to["points"] = std::move(points);
+    whole["curves"].push_back(std::move(to));
   }
   document["metrics"]["policy"] = std::move(whole);
 }
@@ -36,8 +42,11 @@ policy::Report read_policy_report(const ordered_json& document) {
   for (const ordered_json& from : metrics["policy"]["curves"]) {
     policy::Report::Curve& curve = report.curves.emplace_back();
     curve.name = from.at("name").get<std::string>();
-    curve.app = from.at("app").get<AppId>();
-    curve.kernel = from.at("kernel").get<std::string>();
+    if (from.contains("app")) {
+      curve.app = from["app"].get<AppId>();
+      curve.kernel = from.at("kernel").get<std::string>();
+    }
+    if (from.contains("sm")) curve.sm = from["sm"].get<SmId>();
     for (const ordered_json& point : from.at("points"))
       curve.points.emplace_back(point.at(0).get<double>(), point.at(1).get<double>());
   }

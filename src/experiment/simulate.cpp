@@ -11,6 +11,7 @@
 #include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/preemption/cost.hpp"
@@ -309,6 +310,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .viewed = spec.viewed,
                     .blocks = policy::create_block_scheduler(spec.policy.blocks),
                     .cores = policy::create_core_control(spec.policy.cores),
+                    .concurrency = policy::create_concurrency_control(spec.policy.concurrency),
                     .observers = spec.observers,
                     .instances = std::move(instances),
                     .cpu_traces = cpu_traces(spec)});

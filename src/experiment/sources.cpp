@@ -2,6 +2,7 @@
 
 #include "embedded/sources.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 #include "policy/policy.hpp"
@@ -30,6 +31,11 @@ std::string_view block_scheduler_sources(std::string_view text) {
 
 std::string_view core_control_sources(std::string_view text) {
   const policy::CoreControlInfo* info = policy::core_control(text);
+  return info == nullptr ? std::string_view{} : sources_of(info->file);
+}
+
+std::string_view concurrency_control_sources(std::string_view text) {
+  const policy::ConcurrencyControlInfo* info = policy::concurrency_control(text);
   return info == nullptr ? std::string_view{} : sources_of(info->file);
 }
 

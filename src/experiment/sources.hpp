@@ -13,6 +13,7 @@ namespace gpumux::experiment {
 /// The same for a block scheduler, as `blocks=` names it. Empty for the usual one, which is of all runs.
 [[nodiscard]] std::string_view block_scheduler_sources(std::string_view text);
 [[nodiscard]] std::string_view core_control_sources(std::string_view text);
+[[nodiscard]] std::string_view concurrency_control_sources(std::string_view text);
 
 /// The same for a memory scheme; empty for none.
 [[nodiscard]] std::string_view memory_scheme_sources(const std::string& name);

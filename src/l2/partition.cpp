@@ -315,12 +315,16 @@ Cycle Partition::lookahead(Cycle complete) const {
 
 void Partition::settle(Cycle now) {
   for (Slice& slice : state_->slices) slice.settle_stalls(now);
+  state_->shared.controller_full.count(now);
+  state_->shared.network_full.count(now);
 }
 
 Cycle Partition::run(Cycle begin, Cycle end) {
   const Cycle next = run({.begin = begin, .end = end, .messages = end});
   bool stalled = false;
   for (Slice& slice : state_->slices) stalled |= slice.settle_stalls(end);
+  state_->shared.controller_full.count(end);
+  state_->shared.network_full.count(end);
   // A stalled slice is run in each window, so that its stall counters are never behind.
   return stalled ? end : next;
 }
@@ -388,6 +392,8 @@ arch::MemoryCounters Partition::counters(AppId app) const {
 arch::PartitionCounters Partition::counters() const {
   arch::PartitionCounters all = state_->shared.counters;
   state_->shared.channel.count(all);
+  all.controller_full_cycles = state_->shared.controller_full.cycles();
+  all.network_full_cycles = state_->shared.network_full.cycles();
   for (unsigned app = 0; app < kMaxApps; ++app) {
     const arch::MemoryCounters of = counters(static_cast<AppId>(app));
 #define GPUMUX_FIELD(field, unit, description) all.field += of.field;

@@ -19,7 +19,9 @@ Shared::Shared(const arch::MachineConfig& config, PartitionId partition,
       pool(64 + config.l2.slices_per_partition * (config.l2.input_queue + config.l2.latency) +
            config.sms * network.request_credits / config.l2.partitions),
       channel(config.dram, config.l2.sectored),
-      reply_credits(network.reply_credits) {
+      reply_credits(network.reply_credits),
+      controller_full(config.l2.slices_per_partition),
+      network_full(config.l2.slices_per_partition) {
   next.fill(kNever);
 }
 
@@ -135,11 +137,12 @@ void Slice::step() {
     access_head(tick);
   }
   if (drain_blocked_ || head_unanswered_) {
+    if (!output_.on) output_since_ = next_core_;
     stall(output_, tick);
-    note_wait();
+    note_wait(next_core_);
   } else if (output_.on) {
     resume(output_, tick, s_.counters.stall_network);
-    note_wait();
+    note_wait(next_core_);
   }
   // Still no place in the channel's queue, unless it has been woken for one.
   const bool waits = controller_.on && (next_core_ < s_.channel_room || waits_for_channel());
@@ -409,10 +412,12 @@ void Slice::evict(std::uint32_t way, AppId culprit) {
 
 inline bool Slice::send_miss(std::uint64_t tick) {
   if (s_.channel.full() || next_core_ < s_.channel_room) {
+    if (!controller_.on) s_.controller_full.begin(index_, next_core_);
     stall(controller_, tick);
     if (s_.channel.full()) s_.stalled_slices |= std::uint64_t{1} << index_;
     return false;
   }
+  if (controller_.on) s_.controller_full.end(index_, next_core_);
   resume(controller_, tick, s_.counters.stall_controller);
   s_.stalled_slices &= ~(std::uint64_t{1} << index_);
   s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
@@ -426,7 +431,9 @@ inline bool Slice::send_miss(std::uint64_t tick) {
 
 void Slice::foresee_stall(const Slice* rival) {
   if (controller_.on || misses_.empty() || miss_free_ < unprocessed_) return;
-  if (s_.l2_clock.to_core(miss_free_) >= s_.channel_room) return;
+  const Cycle from = s_.l2_clock.to_core(miss_free_);
+  if (from >= s_.channel_room) return;
+  s_.controller_full.begin(index_, from);
   stall(controller_, miss_free_);
   if (rival != nullptr && rival != this && rival->unprocessed_ <= s_.l2_clock.tick_at(s_.channel_room))
     s_.stalled_slices |= std::uint64_t{1} << index_;
@@ -625,7 +632,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
     send(answer, asker, ready);
   } else {
     unsent_.push({answer, asker, ready});
-    note_wait();
+    note_wait(next_core_);
   }
 }
 
@@ -645,7 +652,7 @@ void Slice::credits_came(Cycle now) {
     unsent_.pop();
     send(unsent.reply, unsent.asker, std::max(unsent.ready, now));
   }
-  note_wait();
+  note_wait(now);
   if (output_.on && !sending_.empty()) wake(s_.l2_clock.tick_at(std::max(sending_.front(), now)));
 }
 

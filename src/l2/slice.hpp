@@ -16,6 +16,7 @@
 #include "l2/mshr.hpp"
 #include "l2/request.hpp"
 #include "l2/slice_ledger.hpp"
+#include "l2/stall_time.hpp"
 #include "l2/tags.hpp"
 #include "noc/network.hpp"
 #include "noc/partition_map.hpp"
@@ -41,6 +42,8 @@ struct Shared {
   std::uint64_t waiting_slices = 0;  // Slice::waits_for_credits()
   std::uint64_t stalled_slices = 0;  // those that wait for a place in its queue and have no event for it
   std::uint32_t reply_credits;
+  StallTime controller_full;         // a miss waits for a place in the channel's queue
+  StallTime network_full;            // a reply waits for credits, or for a place of the output queue
   arch::PartitionCounters counters;  // those of no application
   std::array<arch::MemoryCounters, kMaxApps> of_app{};
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> of_pair{};  // by victim and culprit
@@ -222,9 +225,12 @@ class Slice {
   void wake(std::uint64_t tick);
   void set_next_core(Cycle cycle) { s_.next[index_] = next_core_ = cycle; }
   [[nodiscard]] bool waits_for_channel() const { return (s_.stalled_slices >> index_ & 1U) != 0; }
-  void note_wait() {
+  void note_wait(Cycle now) {
     const std::uint64_t bit = std::uint64_t{1} << index_;
     s_.waiting_slices = waits_for_credits() ? s_.waiting_slices | bit : s_.waiting_slices & ~bit;
+    Cycle from = unsent_.empty() ? kNever : unsent_.front().ready;
+    if (output_.on) from = std::min(from, output_since_);
+    s_.network_full.set(index_, from, now);
   }
   void sleep(std::uint64_t tick);
   [[nodiscard]] std::uint64_t next_rare_event(std::uint64_t tick) const;
@@ -291,6 +297,7 @@ class Slice {
   Stall reservation_;
   Stall controller_;
   Stall output_;
+  Cycle output_since_ = 0;  // core cycle in which output_ began
   std::unique_ptr<SliceLedger> ledger_;
 };
 

@@ -28,8 +28,9 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
       parts_(config_, options.instances, std::move(options.cpu_traces), options.threads, options.no_skip),
       work_(config_, parts_, std::move(options.instances)),
-      mechanisms_(*this, std::move(policy), std::move(options.cores), or_usual(std::move(options.blocks)),
-                  options.memory, with(recorder_, std::move(options.observers)), parts_.windows().length),
+      mechanisms_(*this, std::move(policy), std::move(options.cores), std::move(options.concurrency),
+                  or_usual(std::move(options.blocks)), options.memory,
+                  with(recorder_, std::move(options.observers)), parts_.windows().length),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {

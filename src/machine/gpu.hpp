@@ -41,6 +41,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     /// The usual one if there is none.
     std::unique_ptr<policy::BlockScheduler> blocks;
     std::unique_ptr<policy::CoreControl> cores;  // none: all SMs serve
+    std::unique_ptr<policy::ConcurrencyControl> concurrency;
     std::vector<std::shared_ptr<policy::Observer>> observers;
     /// By application; empty: all share the machine.
     std::vector<arch::Instance> instances;

@@ -10,11 +10,13 @@ using policy::RunningKernel;
 
 Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
                        std::unique_ptr<policy::CoreControl> cores,
+                       std::unique_ptr<policy::ConcurrencyControl> concurrency,
                        std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
                        std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window)
     : machine_(machine),
       policy_(std::move(policy)),
       cores_(std::move(cores)),
+      concurrency_(std::move(concurrency)),
       blocks_(std::move(blocks)),
       observers_(std::move(observers)),
       memory_scheme_(memory),
@@ -24,10 +26,11 @@ Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy>
     memory_scheme_.on_demand = memory_scheme_.on_demand || needs.memory_limits;
     memory_scheme_.ways_on_demand = memory_scheme_.ways_on_demand || needs.l1_ways;
   }
-  seats_.reserve(4);
+  seats_.reserve(5);
   if (memory_scheme_.on()) seats_.emplace_back(machine, memory_);
   seats_.emplace_back(machine, *policy_);
   if (cores_) seats_.emplace_back(machine, *cores_);
+  if (concurrency_) seats_.emplace_back(machine, *concurrency_);
   seats_.emplace_back(machine, *blocks_);
   for (const Seat& seat : seats_) {
     if (seat.needs_.epoch != 0 && seat.needs_.epoch < window)
@@ -170,6 +173,7 @@ policy::Report Mechanisms::report() const {
     report.curves.insert(report.curves.end(), more.curves.begin(), more.curves.end());
   };
   if (cores_) add(cores_->report(machine_));
+  if (concurrency_) add(concurrency_->report(machine_));
   add(blocks_->report(machine_));
   return report;
 }

@@ -1,5 +1,5 @@
 // What shares the machine, and who watches it, called at their moments: observers, then the memory scheme,
-// the policy, the core control and the block scheduler.
+// the policy, the core control, the concurrency control and the block scheduler.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "arch/memory_scheme.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/memory_sharing.hpp"
 #include "policy/observer.hpp"
@@ -16,12 +17,13 @@ namespace gpumux::machine {
 
 class Mechanisms {
  public:
-  /// `machine` has to outlive it. `cores`: may be none. `window`: cycles from one meeting to the next at
-  /// most; throws UserError when a mechanism's epoch is shorter.
+  /// `machine` has to outlive it. `cores` and `concurrency` may be none. `window`: cycles from one meeting to
+  /// the next at most; throws UserError when a mechanism's epoch is shorter.
   Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
-             std::unique_ptr<policy::CoreControl> cores, std::unique_ptr<policy::BlockScheduler> blocks,
-             const arch::MemoryScheme& memory, std::vector<std::shared_ptr<policy::Observer>> observers,
-             Cycle window);
+             std::unique_ptr<policy::CoreControl> cores,
+             std::unique_ptr<policy::ConcurrencyControl> concurrency,
+             std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
+             std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window);
 
   /// Of all together.
   [[nodiscard]] const policy::Needs& needs() const { return needs_; }
@@ -77,6 +79,7 @@ class Mechanisms {
   policy::Control& machine_;
   std::unique_ptr<policy::Policy> policy_;
   std::unique_ptr<policy::CoreControl> cores_;
+  std::unique_ptr<policy::ConcurrencyControl> concurrency_;
   std::unique_ptr<policy::BlockScheduler> blocks_;
   std::vector<std::shared_ptr<policy::Observer>> observers_;
   arch::MemoryScheme memory_scheme_;

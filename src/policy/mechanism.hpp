@@ -39,7 +39,7 @@ struct Needs {
   bool idempotence = false;
 };
 
-/// What a mechanism has to say of a run: named numbers, and curves by kernel. Names are lower_case.
+/// What a mechanism has to say of a run: named numbers, and curves by kernel or SM. Names are lower_case.
 struct Report {
   struct Number {
     std::string name;
@@ -48,9 +48,10 @@ struct Report {
   };
   struct Curve {
     std::string name;
-    AppId app = 0;
+    std::optional<AppId> app;  // nothing, and no kernel: of all together
     std::string kernel;
     std::vector<std::pair<double, double>> points;
+    std::optional<SmId> sm = {};  // of one alone
   };
   /// Of one SM.
   struct Preemption {
@@ -70,7 +71,7 @@ struct Report {
 };
 
 /// Of several mechanisms, each is called at every moment, in this order: memory scheme,
-/// policy, core control, block scheduler.
+/// policy, core control, concurrency control, block scheduler.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;

@@ -21,6 +21,7 @@ class Mig final : public Policy {
   explicit Mig(std::vector<std::uint32_t> slices) : slices_(std::move(slices)) {}
 
   [[nodiscard]] std::string_view needs_all_sms() const override { return "gives SMs to applications"; }
+  [[nodiscard]] bool isolates() const override { return true; }
   void check(const arch::MachineConfig& config, std::size_t apps) const override {
     const std::vector<std::uint32_t> all = slices(apps);
     if (all.size() != apps)

@@ -25,6 +25,8 @@ class Policy : public Mechanism {
   virtual void check(const arch::MachineConfig&, std::size_t) const {}
   /// Why it needs all SMs throughout; empty: it shares those that serve (cores=), whichever they are.
   [[nodiscard]] virtual std::string_view needs_all_sms() const { return {}; }
+  /// Applications are to feel nothing of each other: nothing may decide for all of them by what some do.
+  [[nodiscard]] virtual bool isolates() const { return false; }
   /// Parts of the machine that the applications have for themselves, by AppId; empty: they share it. For a
   /// choice that check() has let through.
   [[nodiscard]] virtual std::vector<arch::Instance> instances(const arch::MachineConfig&, std::size_t) const {
@@ -66,13 +68,14 @@ struct PolicyChoice {
   Settings settings;
   std::string memory;  // memory scheme, empty: none
   Settings memory_settings;
-  std::string warps;   // warp scheduler, empty: the machine's
-  std::string blocks;  // block scheduler, empty: the usual one
-  std::string cores;   // core control, empty: all SMs serve
+  std::string warps;        // warp scheduler, empty: the machine's
+  std::string blocks;       // block scheduler, empty: the usual one
+  std::string cores;        // core control, empty: all SMs serve
+  std::string concurrency;  // concurrency control, empty: none
 };
-/// Meant where levels alone are given, as in "blocks=limit:4".
+/// Meant where levels alone are given, as in "blocks=limit:4", or what one of them chooses, as in "dyncta".
 inline constexpr std::string_view kUsualPolicy = "leftover";
-/// "even", "leftover:mode=strict,warps=lrr", "even,memory=smil,k0=3,k1=1" or the same as
+/// "even", "leftover:mode=sequential,warps=lrr", "even,memory=smil,k0=3,k1=1" or the same as
 /// "even-smil:k0=3,k1=1". What follows `memory=` belongs to the scheme when it knows the key. Throws
 /// UserError for unknown names, keys and levels.
 [[nodiscard]] PolicyChoice parse_choice(std::string_view text);

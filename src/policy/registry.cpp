@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/mechanism_table.hpp"
 #include "policy/memory_scheme.hpp"
@@ -16,6 +17,23 @@ MechanismTable<PolicyInfo>& table() {
   return policies;
 }
 
+/// Of what stands alone for a policy: names with the level that they are chosen at. Those that `memory=`
+/// chooses are not among them, since their settings follow a comma.
+struct LoneName {
+  std::string name;
+  const char* level;
+};
+std::vector<LoneName> lone_names() {
+  std::vector<LoneName> names = {{std::string(kNoConcurrencyControl), "concurrency"}};
+  for (const ConcurrencyControlInfo& info : concurrency_controls())
+    names.push_back({info.name, "concurrency"});
+  for (const BlockSchedulerInfo& info : block_schedulers()) names.push_back({info.name, "blocks"});
+  for (const CoreControlInfo& info : core_controls()) names.push_back({info.name, "cores"});
+  for (const std::string& name : arch::warp_scheduler_names()) names.push_back({name, "warps"});
+  for (const char* name : {"ccws", "swl"}) names.push_back({name, "warps"});
+  return names;
+}
+
 const PolicyInfo& find(const std::string& name) {
   if (const PolicyInfo* info = table().find(name)) return *info;
   std::vector<std::string> known = table().names();
@@ -24,6 +42,11 @@ const PolicyInfo& find(const std::string& name) {
   for (const PolicyInfo& info : table().all())
     for (const MemorySchemeInfo& scheme : memory_schemes()) joined.push_back(info.name + "-" + scheme.name);
   if (const std::string nearest = nearest_choice(name, joined);
+      nearest_choice(name, known).empty() && !nearest.empty())
+    known.push_back(nearest);
+  std::vector<std::string> lone;
+  for (const LoneName& of : lone_names()) lone.push_back(of.name);
+  if (const std::string nearest = nearest_choice(name, lone);
       nearest_choice(name, known).empty() && !nearest.empty())
     known.push_back(nearest);
   throw UserError(unknown_choice("policy", name, known));
@@ -45,12 +68,23 @@ void split_joined_name(PolicyChoice& choice) {
   }
 }
 
+/// "cm-bal:2" is concurrency=cm-bal:2, "dyncta" blocks=dyncta, beside the usual policy.
+void name_level(std::string& first_part) {
+  const std::string name(trim(std::string_view(first_part).substr(0, first_part.find(':'))));
+  if (table().find(name) != nullptr) return;
+  for (const LoneName& of : lone_names()) {
+    if (of.name != name) continue;
+    first_part = fmt::format("{}={}", of.level, trim(first_part));
+    return;
+  }
+}
+
 bool is_setting(const PolicyInfo& info, const std::string& key) {
   return std::any_of(info.settings.begin(), info.settings.end(),
                      [&](const auto& setting) { return setting.first == key; });
 }
 
-constexpr const char* kLevels[] = {"warps", "blocks", "cores", "memory"};
+constexpr const char* kLevels[] = {"warps", "blocks", "cores", "concurrency", "memory"};
 bool is_level(std::string_view key) {
   return std::any_of(std::begin(kLevels), std::end(kLevels),
                      [&](const char* level) { return trim(key) == level; });
@@ -76,6 +110,7 @@ PolicyChoice parse_choice(std::string_view text) {
   PolicyChoice choice;
   choice.text = std::string(text);
   std::vector<std::string> parts = split(text, ',');
+  name_level(parts[0]);
   // "name:key=value" begins the settings; later parts are settings too, or levels.
   const bool levels_alone = is_level(parts[0].substr(0, parts[0].find('=')));
   const std::size_t colon = levels_alone ? std::string::npos : parts[0].find(':');
@@ -108,6 +143,9 @@ PolicyChoice parse_choice(std::string_view text) {
     } else if (key == "cores") {
       (void)create_core_control(value);
       choice.cores = value == kAllCores ? "" : value;
+    } else if (key == "concurrency") {
+      (void)create_concurrency_control(value);
+      choice.concurrency = value == kNoConcurrencyControl ? "" : value;
     } else if (key == "memory") {
       if (memory != nullptr)
         throw UserError(
@@ -141,6 +179,15 @@ PolicyChoice parse_choice(std::string_view text) {
   if (const std::string_view why = policy->needs_all_sms(); !choice.cores.empty() && !why.empty())
     throw UserError(
         fmt::format("policy {}: cores={} cannot go with {}, which {}", text, choice.cores, choice.name, why));
+  if (!choice.concurrency.empty() && policy->isolates())
+    throw UserError(
+        fmt::format("policy {}: concurrency={} cannot go with {}, whose applications feel nothing of each "
+                    "other: it decides by what all do to memory",
+                    text, choice.concurrency, choice.name));
+  if (!choice.concurrency.empty() && !choice.warps.empty() && arch::parse_warps(choice.warps).limit != 0)
+    throw UserError(fmt::format(
+        "policy {}: concurrency={} cannot go with warps={}, which fixes the number of warps that it sets",
+        text, choice.concurrency, choice.warps));
   (void)memory_scheme(choice.memory, choice.memory_settings);
   return choice;
 }
@@ -159,6 +206,7 @@ std::string canonical_text(const PolicyChoice& choice) {
   }
   if (!choice.blocks.empty()) text += fmt::format(",blocks={}", choice.blocks);
   if (!choice.cores.empty()) text += fmt::format(",cores={}", choice.cores);
+  if (!choice.concurrency.empty()) text += fmt::format(",concurrency={}", choice.concurrency);
   if (!choice.warps.empty()) text += fmt::format(",warps={}", choice.warps);
   return text;
 }
@@ -167,6 +215,7 @@ void check_choice(const PolicyChoice& choice, const arch::MachineConfig& config,
   create(choice)->check(config, apps);
   check_memory_scheme(choice, config, apps);
   if (const std::unique_ptr<CoreControl> cores = create_core_control(choice.cores)) cores->check(config);
+  if (const auto concurrency = create_concurrency_control(choice.concurrency)) concurrency->check(config);
 }
 
 std::unique_ptr<Policy> create(const PolicyChoice& choice) {

@@ -128,6 +128,12 @@ void Sm::limit_warps(KernelSlot kernel, std::uint32_t limit) {
   state_->gate_changed(1U << kernel, state_->now_);
 }
 
+void Sm::limit_all_warps(std::uint32_t limit) {
+  if (state_->gate.all_warp_limit() == limit) return;
+  state_->gate.limit_all_warps(limit);
+  state_->gate_changed(~0U, state_->now_);
+}
+
 void Sm::pause(bool paused) {
   if (state_->gate.paused() == paused) return;
   state_->gate.pause(paused);

@@ -36,6 +36,11 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
     hash.add(spec.policy.cores);
     hash.add(experiment::core_control_sources(spec.policy.cores));
   }
+  if (!spec.policy.concurrency.empty()) {
+    hash.add("concurrency");
+    hash.add(spec.policy.concurrency);
+    hash.add(experiment::concurrency_control_sources(spec.policy.concurrency));
+  }
   hash.add(spec.policy.memory);
   hash.add(experiment::memory_scheme_sources(spec.policy.memory));
   const policy::Settings memory =

@@ -14,6 +14,7 @@
 #include "base/files.hpp"
 #include "experiment/run.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
 #include "policy/memory_scheme.hpp"
 
@@ -95,6 +96,10 @@ std::vector<std::string> mechanisms() {
   for (const policy::CoreControlInfo& info : policy::core_controls())
     if (is_ours(info.file))
       all.push_back("even,cores=" + info.name + (info.name == "first" ? ":2" : ":waves=1/warmup=0"));
+  for (const policy::ConcurrencyControlInfo& info : policy::concurrency_controls())
+    if (is_ours(info.file))
+      all.push_back("even,concurrency=" + info.name +
+                    (info.name == "cm-bal" ? ":1/high=0.02/low=0.01" : ":high=0.02/low=0.01"));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));

@@ -133,6 +133,13 @@ class ReferencePartition {
         step_slice(slices_[(first + n) % slices_.size()], l2_tick_, now);
       }
     }
+    bool controller_full = false, network_full = false;
+    for (const Slice& s : slices_) {
+      controller_full |= s.miss_waits;
+      network_full |= s.output_waits || (!s.unsent.empty() && s.unsent.front().ready <= now);
+    }
+    counters_.controller_full_cycles += controller_full ? 1 : 0;
+    counters_.network_full_cycles += network_full ? 1 : 0;
   }
 
   /// A line that a host copy leaves here, as l2::Partition::preload_line.
@@ -266,7 +273,9 @@ class ReferencePartition {
     std::uint64_t ejection_free = 0, injection_free = 0;  // NoC cycles
     std::uint64_t tags_free = 0, fill_port_free = 0;      // L2 cycles
     Stall stall = Stall::None;                            // of the head
-    bool freed = false;  // a fill, an MSHR or a place of the miss queue since the head was stalled
+    bool miss_waits = false;    // for a place in the DRAM queue, since its last L2 cycle
+    bool output_waits = false;  // a reply, for a place in the output queue, likewise
+    bool freed = false;         // a fill, an MSHR or a place of the miss queue since the head was stalled
   };
 
   // --- network to tags ----------------------------------------------------------------------------
@@ -332,10 +341,12 @@ class ReferencePartition {
     }
     counters_.l2_reservation_failures += s.stall == Stall::Reservation ? 1 : 0;
     counters_.stall_network += ready_waits || s.stall == Stall::Output ? 1 : 0;
+    s.output_waits = ready_waits || s.stall == Stall::Output;
     if (ready_waits) count(Event::ReadyWaits);
     if (s.stall == Stall::Output) count(Event::NoOutput);
     if (!s.unsent.empty()) count(Event::Unsent);
 
+    s.miss_waits = !s.misses.empty() && channel_.full();
     if (s.misses.empty()) return;
     if (channel_.full()) {
       ++counters_.stall_controller;

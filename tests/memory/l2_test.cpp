@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "l2/stall_time.hpp"
 #include "memory/rig.hpp"
 
 namespace gpumux::test {
@@ -197,6 +198,9 @@ TEST(L2Timing, StallsForReplyCreditsAreCounted) {
   EXPECT_GT(stalled, 700U);
   b.run(1100);
   EXPECT_EQ(b.counters().stall_network, stalled + 100);
+  // The sixth reply lacks credits before the queue behind it is full.
+  EXPECT_GT(b.counters().network_full_cycles, stalled + 100);
+  EXPECT_LT(b.counters().network_full_cycles, 1000U);
   b.partition.mailbox().credits_in.push_back({1105, 25, 0, 0});
   b.return_credits = true;
   b.run(1600);
@@ -214,6 +218,52 @@ TEST(L2Timing, AFullDramQueueIsCounted) {
   // The second miss is ready at 120; the queue's place is free after the last of the bursts at 132 135 138
   // 141.
   EXPECT_EQ(b.counters().stall_controller, 141U - 120);
+  EXPECT_EQ(b.counters().controller_full_cycles, 141U - 120) << "an L2 as fast as the core";
+  EXPECT_EQ(b.counters().network_full_cycles, 0U);
+}
+
+TEST(L2Timing, AFullDramQueueStallsAPartitionOnceACycle) {
+  // Both slices wait, at half the core's clock: each counts L2 cycles, the partition core cycles.
+  MachineConfig c = plain_config();
+  c.dram.queue = 1;
+  c.l2.slices_per_partition = 2;
+  c.clocks.l2 = c.clocks.core / 2;
+  Bench b(c);
+  for (std::uint64_t i = 0; i < 12; ++i) b.give(100, read(i, 15), static_cast<SmId>(i));
+  b.run(2000);
+  ASSERT_TRUE(b.partition.idle());
+  const arch::PartitionCounters counters = b.counters();
+  EXPECT_GT(counters.controller_full_cycles, counters.stall_controller) << "an L2 cycle is two core cycles";
+  EXPECT_LT(counters.controller_full_cycles, 2 * counters.stall_controller) << "and both wait at times";
+}
+
+TEST(StallTime, IsThatOfAllSlicesTogether) {
+  l2::StallTime time(3);
+  time.count(10);
+  EXPECT_EQ(time.cycles(), 0U);
+  time.begin(0, 12);  // ahead
+  time.begin(1, 20);
+  time.end(0, 15);
+  EXPECT_EQ(time.cycles(), 3U);
+  time.count(18);
+  EXPECT_EQ(time.cycles(), 3U) << "the other begins at 20";
+  time.begin(2, 22);
+  time.end(1, 24);
+  EXPECT_EQ(time.cycles(), 7U) << "20 to 23, once";
+  time.count(30);
+  EXPECT_EQ(time.cycles(), 13U) << "while it goes on";
+  time.count(27);
+  EXPECT_EQ(time.cycles(), 13U) << "a time that has passed";
+  time.set(2, 22, 31);
+  EXPECT_EQ(time.cycles(), 13U) << "nothing has changed";
+  time.set(2, 25, 31);  // another reply is first; what it waited before 31 was in the other's shadow
+  EXPECT_EQ(time.cycles(), 14U);
+  time.set(2, kNever, 33);
+  EXPECT_EQ(time.cycles(), 16U);
+  time.begin(0, 40);
+  time.end(0, 40);
+  time.count(50);
+  EXPECT_EQ(time.cycles(), 16U);
 }
 
 TEST(L2Timing, RequestsAreServedByTimeThenSm) {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "experiment/run.hpp"
 #include "policy/block_scheduler.hpp"
+#include "policy/concurrency_control.hpp"
 #include "policy/core_controls/descent.hpp"
 #include "policy/core_controls/estimation.hpp"
 #include "policy/memory_scheme.hpp"
@@ -406,7 +407,7 @@ TEST(Kernels, TakeFromTheirFirstBlockToTheirLast) {
 /// Of all levels of --policy each with each, once.
 TEST(Levels, EveryPairRuns) {
   using List = std::vector<std::string>;
-  List policies, warps, blocks, cores, memory;
+  List policies, warps, blocks, cores, concurrency, memory;
   for (const policy::PolicyInfo& info : policy::policies())
     if (!info.name.starts_with("test")) policies.push_back(info.name);
   for (const std::string& name : arch::warp_scheduler_names()) warps.push_back("warps=" + name);
@@ -417,9 +418,12 @@ TEST(Levels, EveryPairRuns) {
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())
     blocks.push_back(text("blocks", info));
   for (const policy::CoreControlInfo& info : policy::core_controls()) cores.push_back(text("cores", info));
+  for (const policy::ConcurrencyControlInfo& info : policy::concurrency_controls())
+    concurrency.push_back("concurrency=" + info.name +
+                          (info.name == "cm-bal" ? ":1/interval=128" : ":interval=128"));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     memory.push_back("memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));
-  const List* levels[] = {&policies, &warps, &blocks, &cores, &memory};
+  const List* levels[] = {&policies, &warps, &blocks, &cores, &concurrency, &memory};
   std::size_t ran = 0;
   for (std::size_t a = 0; a < std::size(levels); ++a)
     for (std::size_t b = a + 1; b < std::size(levels); ++b)

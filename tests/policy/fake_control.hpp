@@ -21,7 +21,7 @@ class FakeControl final : public Control {
   }
 
   /// The kernel's slot is its place in the order of arrival, and so is its application unless one is named.
-  KernelSlot arrive(Policy& policy, workload::BlockResources resources, std::uint64_t blocks,
+  KernelSlot arrive(Mechanism& policy, workload::BlockResources resources, std::uint64_t blocks,
                     std::optional<AppId> app = {}) {
     RunningKernel kernel;
     kernel.slot = static_cast<KernelSlot>(arrivals_);
@@ -36,7 +36,7 @@ class FakeControl final : public Control {
     policy.kernel_arrived(*this, kernels_.back());
     return kernels_.back().slot;
   }
-  void end(Policy& policy, KernelSlot slot) {
+  void end(Mechanism& policy, KernelSlot slot) {
     const RunningKernel ended = kernel(slot);
     std::erase_if(kernels_, [&](const RunningKernel& k) { return k.slot == slot; });
     std::erase(order, slot);
@@ -74,7 +74,10 @@ class FakeControl final : public Control {
   [[nodiscard]] const std::vector<RunningKernel>& kernels() const override { return kernels_; }
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override { return sm_of(index); }
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override { return sm_of(index); }
-  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId) const override { return partition_; }
+  [[nodiscard]] arch::PartitionCounters partition_counters(PartitionId partition) const override {
+    const auto found = partitions.find(partition);
+    return found == partitions.end() ? arch::PartitionCounters{} : found->second;
+  }
   [[nodiscard]] arch::KernelCounters app_counters(AppId app) const override {
     arch::KernelCounters counters;
     const auto found = app_instructions.find(app);
@@ -99,6 +102,9 @@ class FakeControl final : public Control {
   std::vector<std::pair<SmId, arch::ContextMove>> stopped;
   std::vector<std::pair<SmId, std::uint32_t>> dropped;
   Cycle alarm_at = kNever;
+  std::map<PartitionId, arch::PartitionCounters> partitions;
+  std::map<SmId, arch::SchedulerCounters> schedulers;
+  std::map<SmId, std::uint32_t> warp_limits;  // of all kernels; 0: none
 
  private:
   /// What it leaves out is as in arch/sm_control.hpp: probes read nothing, knobs do nothing.
@@ -112,6 +118,11 @@ class FakeControl final : public Control {
     [[nodiscard]] const arch::KernelCounters& counters(KernelSlot) const override {
       return of_.kernel_counters;
     }
+    [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
+      const auto found = of_.schedulers.find(id_);
+      return found == of_.schedulers.end() ? arch::SchedulerCounters{} : found->second;
+    }
+    void limit_all_warps(std::uint32_t warps) override { of_.warp_limits[id_] = warps; }
     void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {
       of_.limits_[{id_, kernel}] = blocks;
     }
@@ -160,7 +171,6 @@ class FakeControl final : public Control {
   std::vector<RunningKernel> kernels_;
   std::map<std::pair<SmId, KernelSlot>, std::uint32_t> limits_;
   std::uint64_t arrivals_ = 0;
-  arch::PartitionCounters partition_;
 };
 
 }  // namespace gpumux::policy

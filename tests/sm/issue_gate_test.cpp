@@ -359,6 +359,57 @@ TEST(IssueGate, ALimitOfTheWholeSmIsOfTheOldestWarpsOfAllKernels) {
   EXPECT_GT(held.issued(1), 0U) << "who is held by something else does not count";
 }
 
+TEST(IssueGate, ALimitOfTheWholeSmChangesWhileItRuns) {
+  // Four schedulers, two warps each of either kernel; each scheduler issues one instruction a cycle.
+  GateBench q(4000);
+  q.add(0, 0);
+  q.add(1, 0);
+  const auto rates = [&](std::uint32_t limit) {
+    q.bench.sm.limit_all_warps(limit);
+    q.run(20);  // what was ready has gone
+    const std::uint64_t before[] = {q.issued(0), q.issued(1)};
+    q.run(100);
+    return std::pair(q.issued(0) - before[0], q.issued(1) - before[1]);
+  };
+  // A scheduler whose one warp waits now and then for its next instructions issues a little less.
+  const auto expect_older = [&](std::uint32_t limit, std::uint32_t schedulers) {
+    const auto [older, younger] = rates(limit);
+    EXPECT_EQ(younger, 0U) << limit;
+    EXPECT_LE(older, 100U * schedulers) << limit;
+    EXPECT_GT(older, 90U * schedulers) << limit;
+  };
+  expect_older(1, 1);
+  expect_older(3, 3);
+  expect_older(8, 4);
+  const auto [older, younger] = rates(0);
+  EXPECT_GT(older + younger, 390U);
+  EXPECT_GT(younger, 150U) << "all may issue, in turn";
+  expect_older(8, 4);
+  expect_older(2, 2);
+}
+
+TEST(IssueGate, ALimitThatChangesIsTheSameInWindowsOfAnyLength) {
+  std::vector<Cycle> ends[3];
+  std::size_t which = 0;
+  for (const Cycle length : {1, 7, 10}) {
+    GateBench q(300, "gto");
+    const std::uint32_t pc = q.program.add(load(41));
+    for (std::uint32_t i = 0; i < 10; ++i) q.code.global(pc, 13 * i).run(i, 0xff);
+    q.add(0, 0);
+    q.add(1, 0);
+    for (const std::uint32_t limit : {16U, 5U, 1U, 2U, 11U, 0U}) {
+      q.bench.sm.limit_all_warps(limit);
+      q.run(210, length);
+    }
+    q.run(20'000, length);
+    for (const auto& end : q.bench.ended) ends[which].push_back(end.time);
+    ++which;
+  }
+  ASSERT_EQ(ends[0].size(), 2U);
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(ends[0], ends[2]);
+}
+
 TEST(IssueGate, WarpsBeyondTheLimitAreAdmittedWhereOthersWaitForThemAtABarrier) {
   GateBench q(0);
   const std::uint32_t barrier = q.program.add(control(isa::kBarrier));
@@ -372,6 +423,11 @@ TEST(IssueGate, WarpsBeyondTheLimitAreAdmittedWhereOthersWaitForThemAtABarrier) 
   q.run(20'000);
   EXPECT_EQ(q.bench.ended.size(), 1U);
   EXPECT_EQ(q.issued(0), 8U * 106);
+  q.bench.sm.limit_warps(0, 0);
+  q.bench.sm.limit_all_warps(1);
+  q.launch(0);
+  q.run(20'000);
+  EXPECT_EQ(q.bench.ended.size(), 2U) << "likewise a limit of the whole SM";
 }
 
 TEST(IssueGate, AllKindsOfBudgetsAreTheSameInWindowsOfAnyLength) {

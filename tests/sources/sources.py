@@ -66,9 +66,10 @@ def main():
         throttles = {"dyncta.cpp", "lcs.cpp", "perf_sat.cpp"}
         blocks = throttles | {"limit.cpp", "max.cpp"}
         cores = {"first.cpp", "onac.cpp", "seq_det.cpp"}
+        concurrency = {"cm_bal.cpp", "cm_cpu.cpp"}
         schemes = {"dmil.cpp", "mshr.cpp", "qbmi.cpp", "qbmi_dmil.cpp", "rbmi.cpp", "smil.cpp", "ucp.cpp"}
         expect("src/policy/mechanism.hpp", lambda old: old + code, policies | {"simulator"})
-        expect("src/policy/policy.hpp", lambda old: old + code, (policies - blocks - cores) | {"simulator"})
+        expect("src/policy/policy.hpp", lambda old: old + code, (policies - blocks - cores - concurrency) | {"simulator"})
         expect("src/policy/memory_scheme.cpp", lambda old: old + code, schemes | {"simulator"})
         expect("src/policy/memory_schemes/smil.cpp", lambda old: old + code, {"smil.cpp"})
         expect("src/policy/memory_schemes/settings.cpp", lambda old: old + code, schemes - {"mshr.cpp", "ucp.cpp"})
@@ -80,8 +81,10 @@ def main():
                lambda old: '#include "policy/block_scheduler.hpp"\nregister_block_scheduler({});\n', set())
         expect("src/policy/core_controls/estimation.cpp", lambda old: old + code, {"onac.cpp"})
         expect("src/policy/core_controls/detector.cpp", lambda old: old + code, {"onac.cpp", "seq_det.cpp"})
+        expect("src/policy/concurrency_controls/balanced_level.cpp", lambda old: old + code, {"cm_bal.cpp"})
+        expect("src/policy/concurrency_controls/congestion.cpp", lambda old: old + code, concurrency)
         expect("src/policy/level_arguments.cpp", lambda old: old + code,
-               {"dyncta.cpp", "lcs.cpp", "onac.cpp", "perf_sat.cpp", "seq_det.cpp"})
+               {"cm_bal.cpp", "cm_cpu.cpp", "dyncta.cpp", "lcs.cpp", "onac.cpp", "perf_sat.cpp", "seq_det.cpp"})
         expect("src/sm/lsu.cpp", lambda old: old + code, {"simulator"})
         expect("benchmarks/hotspot/hotspot.cpp", lambda old: old + code, {"hotspot"})
         expect("papers/dai18/table2.cpp", lambda old: old + code, set())  # shows what came of runs
