@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Measures what `gpumux list apps` calls the usual run: each built-in application alone at its default size on
-# dai18-maxwell, those of a paper whose machine we have on that one, one thread. Writes benchmarks/usual_runs.txt, which is
-# built into the program.
 # dai18-maxwell, those of chimera15 on chimera15-fermi30, those of wang17 on wang17-16sm, those of awatramani17
-# on awatramani17-m2090, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
+# and of kayiran14 on awatramani17-m2090, one thread. Writes benchmarks/usual_runs.txt, which is built into the program.
 # usage: benchmarks/measure.sh [GPUMUX]      the program, build/release/bin/gpumux when it is not named
 # Seconds are those of the processor, so other work on the host disturbs them little.
 set -euo pipefail
@@ -19,7 +17,7 @@ processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
     machine=dai18-maxwell
     case $app in
       chimera15/*) machine=chimera15-fermi30 ;;
-      awatramani17/*) machine=awatramani17-m2090 ;;
+      awatramani17/* | kayiran14/*) machine=awatramani17-m2090 ;;
       wang17/*) machine=wang17-16sm ;;
     esac
     TIMEFORMAT='%U'

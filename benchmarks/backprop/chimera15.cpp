@@ -1,6 +1,6 @@
-// chimera15/BP: both kernels of a training step, the forward one with the store over the weights that
-// Rodinia's has; weights are copied anew in between, as there. The errors of the hidden units are given, so
-// that nothing waits for the host.
+// chimera15/BP and kayiran14/bp: both kernels of a training step, the forward one with the store over the
+// weights that Rodinia's has; weights are copied anew in between, as there. The errors of the hidden units
+// are given, so that nothing waits for the host.
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
@@ -65,7 +65,7 @@ class Step final : public KernelProgram {
   std::vector<float> sums_, left_, new_weights_, new_changes_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Step>({
+const KernelApp kStep{
     .name = "chimera15/BP",
     .description = "Back Propagation, forward and update, as in Table 2 of chimera15",
     .params = {{"inputs", 131072, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}},
@@ -73,7 +73,11 @@ class Step final : public KernelProgram {
     .ptx_text = embedded::backprop_ptx,
     .kernels = {{"layerforward_over", {.registers_per_thread = 10, .shared_bytes = 1920}},
                 {"adjust_weights", {.registers_per_thread = 22}}},
-});
+};
+[[maybe_unused]] const bool registered = register_kernel_app<Step>(kStep);
+// As many inputs as Rodinia's own runs have.
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Step, struct Kayiran14>(
+    kStep.with("kayiran14/bp", "Back Propagation, forward and update, for kayiran14", {{"inputs", 65536}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::backprop

@@ -127,6 +127,9 @@ const KernelApp kHotspot{
 [[maybe_unused]] const bool registered_awatramani17 =
     register_kernel_app<Hotspot, struct Awatramani17>(kHotspot.with(
         "awatramani17/hotspot", "hotspot for awatramani17", {{"size", 1024}}, {.registers_per_thread = 36}));
+// The grid and steps of Rodinia's own runs.
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Hotspot, struct Kayiran14>(
+    kHotspot.with("kayiran14/hot", "hotspot for kayiran14", {{"size", 512}, {"steps", 2}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::hotspot

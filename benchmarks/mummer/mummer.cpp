@@ -105,6 +105,9 @@ const KernelApp kMummer{
               {{"reference", 1'000'000}, {"queries", 50'000}})
         .of({{"match_queries", {.registers_per_thread = 18}},
              {"print_matches", {.registers_per_thread = 24}}}));
+// Three blocks for each of 28 SMs, and a tree of some 6 MB.
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Mummer, struct Kayiran14>(
+    kMummer.with("kayiran14/mum", "MUMmerGPU for kayiran14", {{"reference", 100'000}, {"queries", 21504}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::mummer

@@ -88,6 +88,9 @@ const KernelApp kPathfinder{
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Pathfinder, struct Awatramani17>(
     kPathfinder.with("awatramani17/pathfinder", "pathfinder for awatramani17",
                      {{"columns", 884'736}, {"rows", 21}}, {.registers_per_thread = 16}));
+// The columns of Rodinia's own runs, and two launches instead of five.
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Pathfinder, struct Kayiran14>(
+    kPathfinder.with("kayiran14/path", "pathfinder for kayiran14", {{"columns", 100'000}, {"rows", 41}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::pathfinder

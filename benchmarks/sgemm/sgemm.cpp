@@ -114,6 +114,8 @@ bool add(const char* name, const char* description) {
 [[maybe_unused]] const bool registered = add<1024>(
     kName, "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)");
 [[maybe_unused]] const bool registered_wang17 = add<2048>("wang17/sgemm", "sgemm for wang17");
+// The rows of Parboil's medium input, and some 4 blocks for each place of 28 SMs.
+[[maybe_unused]] const bool registered_kayiran14 = add<1024>("kayiran14/mm", "sgemm for kayiran14");
 
 }  // namespace
 }  // namespace gpumux::benchmarks

@@ -159,6 +159,14 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "awatramani17/tp-k1:width=48,height=80",
                                      "awatramani17/tp-k2:width=48,height=80"};
 
+// kayiran14's.
+constexpr const char* kKayiran14Cases[] = {"kayiran14/bp:inputs=48",
+                                           "kayiran14/hot:size=21,steps=3",
+                                           "kayiran14/path:columns=300,rows=30",
+                                           "kayiran14/mm:m=128,n=48,k=16",
+                                           "kayiran14/blk:options=3000,blocks=7",
+                                           "kayiran14/mum:reference=300,queries=300,least=3"};
+
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(Functional, ResultsAreRightTwiceAndMemoryIsFreed) {
@@ -198,6 +206,9 @@ INSTANTIATE_TEST_SUITE_P(Wang17, Functional,
                          testing::Combine(testing::ValuesIn(kWang17Cases), testing::Values(0, 1)), case_name);
 INSTANTIATE_TEST_SUITE_P(Awatramani17, Functional,
                          testing::Combine(testing::ValuesIn(kAwatramani17Cases), testing::Values(0, 1)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Kayiran14, Functional,
+                         testing::Combine(testing::ValuesIn(kKayiran14Cases), testing::Values(0, 1)),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Sdk, Functional,
                          testing::Combine(testing::ValuesIn(kSdkCases), testing::Values(0, 1)), case_name);

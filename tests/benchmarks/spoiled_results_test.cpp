@@ -51,6 +51,13 @@ std::vector<const char*> apps_of_awatramani17() {
   return apps;
 }
 
+constexpr const char* kKayiran14[] = {"kayiran14/bp:inputs=512",
+                                      "kayiran14/hot:size=61",
+                                      "kayiran14/path:columns=300,rows=21",
+                                      "kayiran14/mm:m=128,n=32,k=16",
+                                      "kayiran14/blk:options=300,blocks=7",
+                                      "kayiran14/mum:reference=300,queries=40"};
+
 class SpoiledResults : public testing::TestWithParam<const char*> {};
 
 TEST_P(SpoiledResults, AreFound) {
@@ -75,6 +82,7 @@ TEST_P(SpoiledResults, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(Awatramani17, SpoiledResults, testing::ValuesIn(apps_of_awatramani17()),
                          test::app_test_name);
+INSTANTIATE_TEST_SUITE_P(Kayiran14, SpoiledResults, testing::ValuesIn(kKayiran14), test::app_test_name);
 
 }  // namespace
 }  // namespace gpumux

@@ -99,6 +99,14 @@ constexpr const char* kSdkSmall[] = {
     "transpose:width=64,height=48",    "histogram:bytes=20000,blocks=5", "dwt:bits=12",
     "montecarlo:options=4,paths=1000", "dct:width=64,height=32",         "mergesort:bits=12"};
 
+// Of kayiran14's Table II.
+constexpr const char* kKayiran14Small[] = {"kayiran14/bp:inputs=512",
+                                           "kayiran14/hot:size=61",
+                                           "kayiran14/path:columns=2000,rows=31",
+                                           "kayiran14/mm:m=128,n=64,k=16",
+                                           "kayiran14/blk:options=20000,blocks=40",
+                                           "kayiran14/mum:reference=3000,queries=300"};
+
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {
   experiment::RunSpec spec;
@@ -149,6 +157,13 @@ INSTANTIATE_TEST_SUITE_P(Chimera15, OnThreeMachines,
 
 INSTANTIATE_TEST_SUITE_P(Awatramani17, OnThreeMachines,
                          testing::Combine(testing::ValuesIn(kAwatramani17Small),
+                                          testing::Values("dai18-maxwell", "awatramani17-m2090", "v100")),
+                         [](const auto& param) {
+                           return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Kayiran14, OnThreeMachines,
+                         testing::Combine(testing::ValuesIn(kKayiran14Small),
                                           testing::Values("dai18-maxwell", "awatramani17-m2090", "v100")),
                          [](const auto& param) {
                            return plain(std::get<0>(param.param)) + "_on_" + plain(std::get<1>(param.param));
