@@ -115,7 +115,8 @@ struct SmLedger {
   Cycle head_start = 0;  // it could have come to the head
   Cycle head_until = 0;  // the one before was there until then
 
-  void left_head(Cycle until) {
+  // Calls, so that the load/store unit without a ledger saves no registers for them.
+  [[gnu::noinline]] void left_head(Cycle until) {
     charge_stall();
     const Cycle begin = std::max(head_start, head_until);
     head_until = std::max(begin, until);
@@ -144,7 +145,7 @@ struct SmLedger {
   }
   // `charged`: its whole time is. It could go when it was `ready` and the one before it through, and went at
   // `now`; those that are queued then have waited as long.
-  void request_sent(AppId app, bool charged, Cycle ready, Cycle now, Cycle until) {
+  [[gnu::noinline]] void request_sent(AppId app, bool charged, Cycle ready, Cycle now, Cycle until) {
     const Cycle able = std::max(ready, port_until);
     port_until = until;
     if (now > able)
@@ -153,7 +154,7 @@ struct SmLedger {
     requests.pass(app, ready, until,
                   {charged ? nullptr : pairs[app].data(), &arch::PairCounters::request_port_cycles});
   }
-  void reply_taken(AppId app, bool charged, Cycle arrived, Cycle until) {
+  [[gnu::noinline]] void reply_taken(AppId app, bool charged, Cycle arrived, Cycle until) {
     replies.pass(app, arrived, until,
                  {charged ? nullptr : pairs[app].data(), &arch::PairCounters::reply_port_cycles});
   }
