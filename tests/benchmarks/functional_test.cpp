@@ -160,12 +160,29 @@ constexpr const char* kSdkCases[] = {"convsep:width=128,height=64",
                                      "awatramani17/tp-k2:width=48,height=80"};
 
 // kayiran14's.
-constexpr const char* kKayiran14Cases[] = {"kayiran14/bp:inputs=48",
-                                           "kayiran14/hot:size=21,steps=3",
-                                           "kayiran14/path:columns=300,rows=30",
-                                           "kayiran14/mm:m=128,n=48,k=16",
-                                           "kayiran14/blk:options=3000,blocks=7",
-                                           "kayiran14/mum:reference=300,queries=300,least=3"};
+constexpr const char* kKayiran14Cases[] = {
+    "kayiran14/bp:inputs=48",
+    "kayiran14/hot:size=21,steps=3",
+    "kayiran14/path:columns=300,rows=30",
+    "kayiran14/mm:m=128,n=48,k=16",
+    "kayiran14/blk:options=3000,blocks=7",
+    "kayiran14/mum:reference=300,queries=300,least=3",
+    "kayiran14/bfs:bits=1,degree=1",
+    "kayiran14/bfs:bits=11,degree=7",
+    "kayiran14/sssp:bits=1,degree=1",
+    "kayiran14/sssp:bits=11,degree=7",
+    "kayiran14/mst:width=1,height=2",
+    "kayiran14/mst:width=61,height=37",
+    "kayiran14/sp:variables=3,clauses=1",
+    "kayiran14/sp:variables=3,clauses=40",
+    "kayiran14/sp:variables=120,clauses=500,decimations=6,iterations=30",
+    "kayiran14/pvc:lines=1,urls=1",
+    "kayiran14/pvc:lines=700,urls=50",
+    "kayiran14/pvc:lines=3000,urls=300,hash=3",
+    "kayiran14/pvr:lines=1",
+    "kayiran14/pvr:lines=3001,most=70",
+    "kayiran14/iix:pages=1,words=1",
+    "kayiran14/iix:pages=601,words=9,links=300,hash=4"};
 
 class Functional : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

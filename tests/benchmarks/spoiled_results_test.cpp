@@ -56,7 +56,14 @@ constexpr const char* kKayiran14[] = {"kayiran14/bp:inputs=512",
                                       "kayiran14/path:columns=300,rows=21",
                                       "kayiran14/mm:m=128,n=32,k=16",
                                       "kayiran14/blk:options=300,blocks=7",
-                                      "kayiran14/mum:reference=300,queries=40"};
+                                      "kayiran14/mum:reference=300,queries=40",
+                                      "kayiran14/bfs:bits=9",
+                                      "kayiran14/sssp:bits=9",
+                                      "kayiran14/mst:width=20,height=9",
+                                      "kayiran14/sp:variables=50,clauses=200",
+                                      "kayiran14/pvc:lines=300,urls=30",
+                                      "kayiran14/pvr:lines=300",
+                                      "kayiran14/iix:pages=90,urls=30"};
 
 class SpoiledResults : public testing::TestWithParam<const char*> {};
 

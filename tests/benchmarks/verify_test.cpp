@@ -105,7 +105,14 @@ constexpr const char* kKayiran14Small[] = {"kayiran14/bp:inputs=512",
                                            "kayiran14/path:columns=2000,rows=31",
                                            "kayiran14/mm:m=128,n=64,k=16",
                                            "kayiran14/blk:options=20000,blocks=40",
-                                           "kayiran14/mum:reference=3000,queries=300"};
+                                           "kayiran14/mum:reference=3000,queries=300",
+                                           "kayiran14/bfs:bits=12",
+                                           "kayiran14/sssp:bits=12",
+                                           "kayiran14/mst:width=70,height=33",
+                                           "kayiran14/sp:variables=700,clauses=2900",
+                                           "kayiran14/pvc:lines=3000,urls=300",
+                                           "kayiran14/pvr:lines=3000",
+                                           "kayiran14/iix:pages=900,urls=300"};
 
 experiment::RunSpec verified(const std::string& machine, const std::vector<std::string>& apps,
                              const char* policy) {

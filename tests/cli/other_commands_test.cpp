@@ -39,7 +39,7 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   }
   const json apps = json::parse(gpumux({"list", "apps", "--json"}).out)["apps"];
-  EXPECT_EQ(apps.size(), 125U);
+  EXPECT_EQ(apps.size(), 132U);
   for (const json& app : apps) {
     EXPECT_FALSE(app["kernels"].empty()) << app["name"];
     ASSERT_FALSE(app["usual_run"].is_null()) << app["name"] << ": run benchmarks/measure.sh";
