@@ -98,8 +98,9 @@ std::vector<std::string> mechanisms() {
       all.push_back("even,cores=" + info.name + (info.name == "first" ? ":2" : ":waves=1/warmup=0"));
   for (const policy::ConcurrencyControlInfo& info : policy::concurrency_controls())
     if (is_ours(info.file))
-      all.push_back("even,concurrency=" + info.name +
-                    (info.name == "cm-bal" ? ":1/high=0.02/low=0.01" : ":high=0.02/low=0.01"));
+      all.push_back(
+          "even,concurrency=" + info.name +
+          (info.name == "cm-bal" ? ":1/high=0.02/low=0.01/start=8" : ":high=0.02/low=0.01/start=8"));
   for (const policy::MemorySchemeInfo& info : policy::memory_schemes())
     if (is_ours(info.file))
       all.push_back("even,memory=" + info.name + (info.per_app.key.empty() ? "" : ",k0=3"));
