@@ -108,6 +108,12 @@ bool CpuRun::done() const {
                      [this](const Core& core) { return gpu_.cpu(core.index)->core().watched().has_value(); });
 }
 
+std::uint64_t CpuRun::requests() const {
+  std::uint64_t sum = 0;
+  for (const Core& core : cores_) sum += gpu_.cpu(core.index)->requests_sent();
+  return sum;
+}
+
 std::vector<CpuResult> CpuRun::results() const {
   std::vector<CpuResult> all;
   for (const Core& core : cores_) {

@@ -60,6 +60,8 @@ class CpuRun {
   void begin();
   /// Each core has executed all that count.
   [[nodiscard]] bool done() const;
+  /// Requests of all cores so far.
+  [[nodiscard]] std::uint64_t requests() const;
   /// What each has executed of it by now.
   [[nodiscard]] std::vector<CpuResult> results() const;
 

@@ -42,6 +42,14 @@ double sum_of(const std::vector<LostCycles>& lost, std::size_t victim) {
   return sum;
 }
 
+double cycles_of(const PlaceOf& of, const arch::PairCounters& pair, const RunResult& result) {
+  return static_cast<double>(pair.*of.waits) * (of.dram_clocks ? result.cycles_of_dram_clock : 1);
+}
+
+std::string culprit_name(const RunResult& result, std::size_t culprit) {
+  return culprit < result.apps.size() ? result.apps[culprit].app : "CPU cores";
+}
+
 double part(double of, double whole) { return whole <= 0 ? 0 : std::clamp(of / whole, 0.0, 1.0); }
 
 /// Of memory instructions' time, that which goes with their requests': all beyond the load/store unit, and of
@@ -83,13 +91,10 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     const double through_requests = part(time_of_requests(own, at_unit), instructions);
     const auto tags = static_cast<double>(own.tag_wait_cycles);
     const auto credits = static_cast<double>(own.credit_wait_cycles);
-    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
-      if (culprit == victim) continue;
-      const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
+    const auto add = [&](std::size_t culprit, const arch::PairCounters& pair) {
       for (std::size_t place = 0; place < std::size(kPlaces); ++place) {
         const PlaceOf& of = kPlaces[place];
-        double waits =
-            static_cast<double>(pair.*of.waits) * (of.dram_clocks ? result.cycles_of_dram_clock : 1);
+        double waits = cycles_of(of, pair, result);
         if (waits == 0) continue;
         // Buffers before L2 are full of what waits there.
         if (of.waits == &arch::PairCounters::l2_queue_cycles) waits += credits * part(waits, tags);
@@ -103,7 +108,10 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
         }
         lost.push_back({victim, culprit, place, share});
       }
-    }
+    };
+    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit)
+      if (culprit != victim) add(culprit, result.pairs[victim * result.ledger.size() + culprit]);
+    if (result.cpu_waits) add(result.ledger.size(), result.cpu_waits->of_app[victim]);
     // Alone, too, it would need as long as its busiest slice was busy for it.
     const double most =
         1 - part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
@@ -115,6 +123,20 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
   return lost;
 }
 
+std::vector<CpuWait> cpu_waits(const RunResult& result) {
+  std::vector<CpuWait> waits;
+  if (!result.cpu_waits || result.cpu_waits->requests == 0) return waits;
+  const auto requests = static_cast<double>(result.cpu_waits->requests);
+  const auto add = [&](std::size_t culprit, const arch::PairCounters& pair) {
+    for (std::size_t place = 0; place < std::size(kPlaces); ++place)
+      if (const double cycles = cycles_of(kPlaces[place], pair, result); cycles > 0)
+        waits.push_back({culprit, place, cycles / requests});
+  };
+  for (std::size_t app = 0; app < result.apps.size(); ++app) add(app, result.cpu_waits->for_app[app]);
+  add(result.apps.size(), result.cpu_waits->among);
+  return waits;
+}
+
 double lost_share(const std::vector<LostCycles>& lost, std::size_t victim) {
   return std::min(sum_of(lost, victim), 1.0);
 }
@@ -124,7 +146,7 @@ std::string ledger_lines(const RunResult& result) {
   const std::vector<LostCycles> lost = lost_cycles(result);
   std::string out;
   for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
-    for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
+    for (std::size_t culprit = 0; culprit <= result.ledger.size(); ++culprit) {
       std::vector<LostCycles> of_pair;
       double sum = 0;
       for (const LostCycles& entry : lost) {
@@ -136,7 +158,7 @@ std::string ledger_lines(const RunResult& result) {
       std::stable_sort(of_pair.begin(), of_pair.end(),
                        [](const LostCycles& a, const LostCycles& b) { return a.share > b.share; });
       out += fmt::format("{} lost {:.1f}% of its cycles to {}", result.apps[victim].app, 100 * sum,
-                         result.apps[culprit].app);
+                         culprit_name(result, culprit));
       std::string_view before = ": ";
       for (const LostCycles& entry : of_pair) {
         if (entry.share < kLeast) break;
@@ -145,6 +167,22 @@ std::string ledger_lines(const RunResult& result) {
       }
       out += "\n";
     }
+  }
+  constexpr double kLeastCycles = 0.05;
+  const std::vector<CpuWait> waits = cpu_waits(result);
+  for (std::size_t culprit = 0; culprit <= result.apps.size(); ++culprit) {
+    double sum = 0;
+    std::string places;
+    for (const CpuWait& wait : waits) {
+      if (wait.culprit != culprit) continue;
+      sum += wait.cycles;
+      if (wait.cycles >= kLeastCycles)
+        places += fmt::format("{}{:.1f} {}", places.empty() ? "" : ", ", wait.cycles,
+                              ledger_places()[wait.place].words);
+    }
+    if (sum < kLeastCycles) continue;
+    out += fmt::format("a request of a CPU core waited {:.1f} cycles for {}: {}\n", sum,
+                       culprit < result.apps.size() ? result.apps[culprit].app : "other CPU cores", places);
   }
   return out;
 }

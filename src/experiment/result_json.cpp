@@ -98,11 +98,20 @@ void add_table(ordered_json& document, const RunResult& result) {
 void add_ledger(ordered_json& document, const RunResult& result) {
   if (result.ledger.empty()) return;
   ordered_json& ledger = document["ledger"] = ordered_json::array();
+  const auto name = [&](std::size_t app) {
+    return app < result.apps.size() ? ordered_json(app) : ordered_json("cpu");
+  };
   for (const LostCycles& lost : lost_cycles(result))
     ledger.push_back({{"victim", lost.victim},
-                      {"culprit", lost.culprit},
+                      {"culprit", name(lost.culprit)},
                       {"place", ledger_places()[lost.place].name},
                       {"lost_share", lost.share}});
+  if (!result.cpu_waits) return;
+  document["cpu_ledger"] = ordered_json::array();
+  for (const CpuWait& wait : cpu_waits(result))
+    document["cpu_ledger"].push_back({{"culprit", name(wait.culprit)},
+                                      {"place", ledger_places()[wait.place].name},
+                                      {"cycles_per_request", wait.cycles}});
 }
 
 ordered_json requests_json(const RequestResult& requests) {

@@ -127,6 +127,15 @@ struct KernelResult {
   Cycle cycles = 0;                      // from first blocks of launches to the ends of their last
 };
 
+/// What CPU cores, taken together, and applications have waited for each other: of a ledger. Where packets
+/// meet in a mesh's routers it is not taken down.
+struct CpuWaits {
+  std::uint64_t requests = 0;               // of CPU cores, sent
+  std::vector<arch::PairCounters> of_app;   // an application's waits for CPU cores
+  std::vector<arch::PairCounters> for_app;  // CPU cores' waits for an application
+  arch::PairCounters among;                 // CPU cores' waits for other cores
+};
+
 struct RunResult {
   std::string machine;
   std::uint32_t sms = 0;  // of the machine
@@ -144,6 +153,7 @@ struct RunResult {
   std::vector<arch::PairCounters> pairs;         // as in arch::CounterTable
   double cycles_of_dram_clock = 1;               // core cycles
   std::vector<arch::LedgerAppCounters> ledger;   // likewise; empty: none was kept
+  std::optional<CpuWaits> cpu_waits;             // of a ledger with CPU cores
   std::vector<arch::CounterTable::OfSm> viewed;  // likewise, of RunSpec::viewed
   /// Counters that a result which an older program wrote does not have, as "scope.name": left out of all
   /// output.

@@ -196,6 +196,22 @@ machine::Parts::CpuTraces cpu_traces(const RunSpec& spec) {
   return traces;
 }
 
+CpuWaits cpu_waits(const machine::Gpu& gpu, const RunSpec& spec, std::uint64_t requests) {
+  CpuWaits waits{requests, {}, {}, {}};
+  for (std::size_t app = 0; app < spec.apps.size(); ++app) {
+    arch::PairCounters& of = waits.of_app.emplace_back();
+    arch::PairCounters& for_it = waits.for_app.emplace_back();
+    for (std::uint32_t i = 0; i < spec.cpus.size(); ++i) {
+      of.add(gpu.pair_counters(static_cast<AppId>(app), machine::cpu_app(i)));
+      for_it.add(gpu.pair_counters(machine::cpu_app(i), static_cast<AppId>(app)));
+    }
+  }
+  for (std::uint32_t i = 0; i < spec.cpus.size(); ++i)
+    for (std::uint32_t j = 0; j < spec.cpus.size(); ++j)
+      if (i != j) waits.among.add(gpu.pair_counters(machine::cpu_app(i), machine::cpu_app(j)));
+  return waits;
+}
+
 void check_apps(const RunSpec& spec) {
   if ((spec.apps.empty() && spec.cpus.empty()) || spec.apps.size() > kMaxApps) {
     throw UserError(
@@ -359,6 +375,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.cycles = gpu.now();
   result.begin = begin_cycle;
   result.cpus = cpus.results();
+  if (spec.ledger && !spec.cpus.empty()) result.cpu_waits = cpu_waits(gpu, spec, cpus.requests());
   result.apps = programs.results(gpu.now());
   fill_totals(result, spec, gpu);
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)

@@ -7,6 +7,7 @@
 #include "arch/config_file.hpp"
 #include "arch/placement.hpp"
 #include "base/error.hpp"
+#include "experiment/ledger.hpp"
 #include "experiment/run.hpp"
 #include "machine/cpu_node.hpp"
 #include "machine/mesh_network.hpp"
@@ -122,6 +123,30 @@ TEST(MeshMachine, ANetworkOfTheirOwnShieldsCpuCores) {
            static_cast<double>(result.cpus[0].counters.replies);
   };
   EXPECT_NE(latency({}), latency({"noc.cpu_vcs=2"}));
+}
+
+TEST(MeshMachine, ALedgerSaysWhatCpuCoresAndApplicationsCostEachOther) {
+  experiment::RunSpec spec = spec_of("kayiran14-hetero", {}, "mcf*4,-,milc*2");
+  spec.cpu_span = {2000, 20'000};
+  spec.apps = {experiment::builtin_app("dai18/bp")};
+  spec.instructions = 100'000;
+  const std::string expected = figures(experiment::simulate(spec));
+  spec.ledger = true;
+  const experiment::RunResult result = experiment::simulate(spec);
+  EXPECT_EQ(expected, figures(result)) << "it changes nothing";
+  double for_app = 0, for_others = 0, lost = 0;
+  for (const experiment::CpuWait& wait : experiment::cpu_waits(result))
+    (wait.culprit == 0 ? for_app : for_others) += wait.cycles;
+  for (const experiment::LostCycles& entry : experiment::lost_cycles(result))
+    if (entry.culprit == 1) lost += entry.share;
+  EXPECT_GT(for_app, for_others) << "28 SMs against six cores";
+  EXPECT_GT(for_others, 0);
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, 0.2);
+  spec.apps = {experiment::builtin_app("hotspot:size=128")};
+  spec.cpus = experiment::parse_cpus("mcf", spec.machine.cpus);
+  const experiment::RunResult one = experiment::simulate(spec);
+  EXPECT_EQ(one.cpu_waits->among.l2_queue_cycles, 0U) << "a core alone waits for no other";
 }
 
 TEST(Placement, ReadsRowsOfLetters) {
