@@ -172,8 +172,9 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
                              "executed them",
                              experiment::CpuSpan().instructions))
       ->check(not_empty);
-  app.add_option("--alpha", options.alpha, "importance of the GPU in the overall system speedup [0.5]")
-      ->check(CLI::Range(0.0, 1.0));
+  const CLI::Option* const alpha =
+      app.add_option("--alpha", options.alpha, "importance of the GPU in the overall system speedup [0.5]")
+          ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
 
   std::vector<std::string> value_options;
@@ -191,8 +192,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   options.series = whole_number("--series", series, 1);
   options.cpu_warm_up = whole_number("--cpu-warm-up", cpu_warm_up, 0);
   options.cpu_instructions = whole_number("--cpu-instructions", cpu_instructions, 1);
-  if (options.cpu.empty() && (options.cpu_warm_up || options.cpu_instructions))
-    throw UserError("--cpu-warm-up and --cpu-instructions are of CPU cores: give --cpu");
+  if (options.cpu.empty() && (options.cpu_warm_up || options.cpu_instructions || *alpha))
+    throw UserError("--cpu-warm-up, --cpu-instructions and --alpha are of CPU cores: give --cpu");
   if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }

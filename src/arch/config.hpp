@@ -152,7 +152,7 @@ struct NocConfig {
   std::uint32_t output_buffer_flits = 8;  // per destination port
   Topology topology = Topology::Crossbar;
   // Of a mesh, see docs/mesh.md. Cycles of the NoC.
-  std::string nodes;                  // rows of letters, from north to south: noc/placement.hpp
+  std::string nodes;                  // rows of letters, from north to south: arch/placement.hpp
   std::uint32_t vcs = 4;              // virtual channels per port
   std::uint32_t vc_flits = 4;         // buffer of each
   std::uint32_t router_cycles = 2;    // pipeline

@@ -231,6 +231,16 @@ void Checker::cpus() const {
           fmt::format("noc.cpu_vcs = {} of noc.vcs = {} has no whole part, of 8 bytes at least, of "
                       "noc.flit_size = {}",
                       noc.cpu_vcs, noc.vcs, noc.flit_bytes));
+  constexpr std::uint32_t kMostFlits = 63;  // MemRequest::flits
+  for (const std::uint32_t vcs : {noc.vcs - noc.cpu_vcs, noc.cpu_vcs}) {
+    if (noc.cpu_vcs == 0) break;
+    const std::uint32_t width = noc.flit_bytes / noc.vcs * vcs;
+    const std::uint32_t flits = (noc.header_bytes + kLineBytes + width - 1) / width;
+    require(flits <= kMostFlits, {"noc.cpu_vcs", "noc.vcs", "noc.flit_size", "noc.header_size"},
+            fmt::format("a packet of one line has {} flits of the {} bytes that noc.cpu_vcs = {} leaves; at "
+                        "most {}",
+                        flits, width, noc.cpu_vcs, kMostFlits));
+  }
   require(config_.l2.cpu_partitions < config_.l2.partitions, {"l2.cpu_partitions", "l2.partitions"},
           fmt::format("l2.cpu_partitions = {} leaves none of l2.partitions = {} to the SMs",
                       config_.l2.cpu_partitions, config_.l2.partitions));

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cpu/trace/applications.hpp"
 #include "cpu/trace/file_trace.hpp"
+#include "experiment/run.hpp"
 #include "machine/gpu.hpp"
 
 namespace gpumux::experiment {
@@ -82,10 +83,19 @@ std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores) {
   return all;
 }
 
+void CpuWaits::subtract(const CpuWaits& earlier) {
+  requests -= earlier.requests;
+  among.subtract(earlier.among);
+  for (std::size_t app = 0; app < of_app.size(); ++app) {
+    of_app[app].subtract(earlier.of_app[app]);
+    for_app[app].subtract(earlier.for_app[app]);
+  }
+}
+
 CpuRun::CpuRun(machine::Gpu& gpu, const std::vector<CpuProgram>& programs, const CpuSpan& span)
     : gpu_(gpu), span_(span) {
   for (std::uint32_t i = 0; i < programs.size(); ++i)
-    if (gpu.cpu(i) != nullptr) cores_.push_back({i, programs[i].name, {}, {}});
+    if (gpu.cpu(i) != nullptr) cores_.push_back({i, programs[i].name, {}, {}, 0, 0});
 }
 
 bool CpuRun::warm() const {
@@ -106,6 +116,20 @@ void CpuRun::begin() {
 bool CpuRun::done() const {
   return std::all_of(cores_.begin(), cores_.end(),
                      [this](const Core& core) { return gpu_.cpu(core.index)->core().watched().has_value(); });
+}
+
+void CpuRun::expect_progress() {
+  for (Core& core : cores_) {
+    const std::uint64_t executed = gpu_.cpu(core.index)->core().counters().instructions;
+    if (executed != core.seen_instructions) {
+      core.seen_instructions = executed;
+      core.seen = gpu_.now();
+    } else if (gpu_.now() - core.seen > gpu_.config().watchdog_cycles) {
+      throw SimulationFault(fmt::format(
+          "error: watchdog: CPU core {} ({}) has executed nothing since cycle {} (now {})\n{}", core.index,
+          core.program, core.seen, gpu_.now(), gpu_.cpu(core.index)->describe_waits()));
+    }
+  }
 }
 
 std::uint64_t CpuRun::requests() const {

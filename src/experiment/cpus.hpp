@@ -60,6 +60,8 @@ class CpuRun {
   void begin();
   /// Each core has executed all that count.
   [[nodiscard]] bool done() const;
+  /// Throws SimulationFault when a core has executed nothing for watchdog_cycles.
+  void expect_progress();
   /// Requests of all cores so far.
   [[nodiscard]] std::uint64_t requests() const;
   /// What each has executed of it by now.
@@ -71,6 +73,8 @@ class CpuRun {
     std::string program;
     cpu::Counters begin;
     arch::MemoryCounters memory_begin;
+    std::uint64_t seen_instructions = 0;  // by expect_progress()
+    Cycle seen = 0;                       // when it had executed more
   };
   machine::Gpu& gpu_;
   CpuSpan span_;

@@ -134,6 +134,8 @@ struct CpuWaits {
   std::vector<arch::PairCounters> of_app;   // an application's waits for CPU cores
   std::vector<arch::PairCounters> for_app;  // CPU cores' waits for an application
   arch::PairCounters among;                 // CPU cores' waits for other cores
+  /// `earlier`: of the same run.
+  void subtract(const CpuWaits& earlier);
 };
 
 struct RunResult {
@@ -144,8 +146,10 @@ struct RunResult {
   std::uint64_t seed = 0;
   double wall_seconds = 0;
   std::vector<AppResult> apps;
-  std::vector<CpuResult> cpus;        // of cores with a program
-  Cycle begin = 0;                    // when the applications did: after the CPU cores' warm-up
+  std::vector<CpuResult> cpus;  // of cores with a program
+  /// When the applications began: after the CPU cores' warm-up, which is in no counter. `cycles` count from
+  /// there.
+  Cycle begin = 0;
   std::vector<KernelResult> kernels;  // in the order of their first launches
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;

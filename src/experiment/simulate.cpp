@@ -85,7 +85,7 @@ class Programs {
         if (running_[i] && !killed_[i] && contexts_[i]->finished()) {
           AppResult& result = results_[i];
           if (++result.completions == 1) {
-            result.first_completion = now;
+            result.first_completion = now - origin_;
             if (instructions_ != 0 || measured_to_end_) counts_as_ended(i, now);
           }
           requests_[i].end(now - origin_);
@@ -168,19 +168,27 @@ class Programs {
   std::uint32_t had_its_time_ = 0;  // whose run has been killed, as bits
 };
 
-void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu) {
-  set_counters(result, gpu.counter_table(result.apps.size()));
+/// What had been counted when the applications began, after the CPU cores' warm-up.
+struct Begin {
+  Cycle cycle = 0;
+  arch::CounterTable counters;
+  std::uint64_t powered_sm_cycles = 0;
+};
+
+void fill_totals(RunResult& result, const RunSpec& spec, const machine::Gpu& gpu, const Begin& begin) {
+  arch::CounterTable table = gpu.counter_table(result.apps.size());
+  if (begin.cycle > 0) table.subtract(begin.counters);
+  set_counters(result, table);
   for (AppResult& app : result.apps)
-    if (!app.active_instructions) app.active_cycles = result.cycles - result.begin;
+    if (!app.active_instructions) app.active_cycles = result.cycles;
   const arch::MachineConfig& config = spec.machine;
   const double seconds = static_cast<double>(result.cycles) / (config.clocks.core * 1e6);
   double units = 0;
   for (const isa::Unit unit : {isa::Unit::Sp, isa::Unit::Int, isa::Unit::Dp, isa::Unit::Sfu}) {
     units += config.units[static_cast<std::size_t>(unit)].count;
   }
-  result.powered_sm_cycles = gpu.powered_sm_cycles();
-  result.energy =
-      energy(config, gpu.counter_table(result.apps.size()), result.cycles, result.powered_sm_cycles);
+  result.powered_sm_cycles = gpu.powered_sm_cycles() - begin.powered_sm_cycles;
+  result.energy = energy(config, table, result.cycles, result.powered_sm_cycles);
   if (result.cycles > 0) {
     result.dram_bandwidth_utilization =
         static_cast<double>(result.partitions.dram_bytes) / (config.dram_peak_bytes_per_second() * seconds);
@@ -217,11 +225,16 @@ void check_apps(const RunSpec& spec) {
     throw UserError(
         fmt::format("a run needs 1 to {} applications; {} were given", kMaxApps, spec.apps.size()));
   }
-  if (spec.cpus.size() > spec.machine.cpus || spec.apps.size() + spec.machine.cpus > kMaxApps) {
+  if (spec.cpus.size() > spec.machine.cpus || spec.apps.size() + spec.cpus.size() > kMaxApps) {
     throw UserError(
-        fmt::format("{} applications and {} CPU programs on a machine of {} CPU cores: applications and "
-                    "cores are {} at most",
+        fmt::format("{} applications and {} CPU programs on a machine of {} CPU cores: {} at most in all",
                     spec.apps.size(), spec.cpus.size(), spec.machine.cpus, kMaxApps));
+  }
+  if (!spec.cpus.empty() && spec.cycles != 0) {
+    throw UserError(fmt::format(
+        "cycles = {}: with CPU programs a run ends when each core has executed {} instructions and "
+        "each application has ended once; leave the limit out",
+        spec.cycles, spec.cpu_span.instructions));
   }
   policy::check_choice(spec.policy, spec.machine, spec.apps.size());
 }
@@ -317,6 +330,12 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                                           spec.ledger, spec.viewed};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
   std::vector<arch::Instance> instances = policy->instances(config, spec.apps.size());
+  if (!instances.empty() && !spec.cpus.empty()) {
+    throw UserError(
+        fmt::format("policy {} divides the memory partitions among applications, and CPU cores have "
+                    "none of them: leave CPU programs out",
+                    spec.policy.text));
+  }
   machine::Gpu gpu(config, std::move(policy),
                    {.threads = spec.threads,
                     .no_skip = spec.no_skip,
@@ -339,24 +358,28 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   };
   CpuRun cpus(gpu, spec.cpus, spec.cpu_span);
   while (!cpus.warm()) {
+    cpus.expect_progress();
     show_progress();
     gpu.advance(kNever, kNever, gpu.now() - gpu.now() % kCpuCheck + kCpuCheck);
   }
   cpus.begin();
-  const Cycle begin_cycle = gpu.now();
-  Programs programs(spec, gpu, begin_cycle);
+  const Begin at_begin{gpu.now(), gpu.counter_table(spec.apps.size()), gpu.powered_sm_cycles()};
+  CpuWaits waits_at_begin;
+  if (spec.ledger && !spec.cpus.empty()) waits_at_begin = cpu_waits(gpu, spec, cpus.requests());
+  Programs programs(spec, gpu, at_begin.cycle);
   struct DropWork {
     machine::Gpu& gpu;
     ~DropWork() { gpu.drop_work(); }
   } drop_work{gpu};
 
-  const Cycle limit = spec.cycles == 0 ? kNever : begin_cycle + spec.cycles;
+  const Cycle limit = spec.cycles == 0 ? kNever : at_begin.cycle + spec.cycles;
   const bool to_limit = spec.cycles != 0 && spec.instructions == 0;
   const auto pause = [&] {
     return spec.cpus.empty() ? gpu.now() + kProgressInterval : gpu.now() - gpu.now() % kCpuCheck + kCpuCheck;
   };
   for (;;) {
     const bool cpus_done = cpus.done();
+    cpus.expect_progress();
     if (!programs.pump(gpu.now(), to_limit || !cpus_done) || gpu.now() >= limit) break;
     // CPU cores were what it waited for.
     if (!spec.cpus.empty() && !to_limit && cpus_done && programs.not_ended() == 0) break;
@@ -372,12 +395,15 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.policy = spec.policy.text;
   result.seed = spec.seed;
   result.cycles_of_dram_clock = config.clocks.core / config.clocks.dram;
-  result.cycles = gpu.now();
-  result.begin = begin_cycle;
+  result.cycles = gpu.now() - at_begin.cycle;
+  result.begin = at_begin.cycle;
   result.cpus = cpus.results();
-  if (spec.ledger && !spec.cpus.empty()) result.cpu_waits = cpu_waits(gpu, spec, cpus.requests());
+  if (spec.ledger && !spec.cpus.empty()) {
+    result.cpu_waits = cpu_waits(gpu, spec, cpus.requests());
+    result.cpu_waits->subtract(waits_at_begin);
+  }
   result.apps = programs.results(gpu.now());
-  fill_totals(result, spec, gpu);
+  fill_totals(result, spec, gpu, at_begin);
   for (std::size_t i = 0; memory.on() && i < result.apps.size(); ++i)
     result.apps[i].memory = memory_report(gpu, static_cast<AppId>(i));
   gpu.end_run();

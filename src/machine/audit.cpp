@@ -69,7 +69,7 @@ void Gpu::check_drained() {
     for (std::uint32_t i = 0; i < parts_.partitions(); ++i) some = some || !parts_.partition(i).idle();
     for (std::uint32_t i = 0; i < parts_.cpus(); ++i)
       some = some || (parts_.cpu(i) != nullptr && parts_.cpu(i)->awaited() > 0);
-    some = some || parts_.awaited_on_the_way() > 0;
+    some = some || !parts_.network_drained();
     return some;
   };
   // The last credits go home after the last reply.
@@ -84,6 +84,9 @@ void Gpu::check_drained() {
   check_conservation();
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) parts_.sm(i).check_drained(true);
   for (std::uint32_t i = 0; i < parts_.partitions(); ++i) parts_.partition(i).check_drained();
+
+  for (std::uint32_t i = 0; i < parts_.cpus(); ++i)
+    if (parts_.cpu(i) != nullptr) parts_.cpu(i)->check_drained();
 
   arch::KernelCounters sms;
   for (unsigned app = 0; app < kMaxApps; ++app) sms.add(app_counters(static_cast<AppId>(app)));

@@ -107,6 +107,14 @@ void CpuNode::send(Cycle end) {
   }
 }
 
+void CpuNode::check_drained() const {
+  std::uint64_t places = credits_;
+  for (const arch::Credit& credit : mailbox_.credits_in) places += credit.flits;
+  if (awaited() == 0 && places == network_.cpu_request_credits) return;
+  throw InternalError(fmt::format("cpu {}: {} answers, or places in the network's queue, leaked: {} of {}",
+                                  id_, awaited(), places, network_.cpu_request_credits));
+}
+
 std::string CpuNode::describe_waits() const {
   std::string text;
   if (awaited() > 0) text += fmt::format("cpu {}: {} lines on their way\n", id_, awaited());

@@ -47,6 +47,8 @@ class CpuNode {
 
   // --- for conservation checks -----------------------------------------------------------------------
   [[nodiscard]] std::uint64_t requests_sent() const { return requests_sent_; }
+  /// Throws InternalError when an answer or a place in the queue at the router is missing.
+  void check_drained() const;
   /// Reads that have been sent and whose answers it has not taken,
   [[nodiscard]] std::uint64_t awaited() const { return reads_sent_ - replies_taken_; }
   [[nodiscard]] std::uint64_t replies_taken() const { return replies_taken_; }

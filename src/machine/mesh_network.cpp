@@ -98,6 +98,12 @@ std::uint64_t MeshNetwork::awaited() const {
   return sum;
 }
 
+bool MeshNetwork::drained() const {
+  const auto is_drained = [](const auto& lane) { return lane.drained(); };
+  return std::all_of(requests_.begin(), requests_.end(), is_drained) &&
+         std::all_of(replies_.begin(), replies_.end(), is_drained);
+}
+
 std::uint64_t MeshNetwork::progress() const {
   std::uint64_t sum = 0;
   for (const auto& lane : requests_) sum += lane.progress();

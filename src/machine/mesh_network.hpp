@@ -35,6 +35,7 @@ class MeshNetwork {
   [[nodiscard]] Cycle next() const;
   /// Requests that will be answered, and replies, on their way.
   [[nodiscard]] std::uint64_t awaited() const;
+  [[nodiscard]] bool drained() const;
   [[nodiscard]] std::uint64_t progress() const;
   [[nodiscard]] std::string describe() const;
 

@@ -14,13 +14,14 @@ constexpr Cycle kLongestRun = 1024;
 
 /// Where lines lie of GPU applications and of CPU cores, if each have partitions of their own.
 std::vector<arch::Instance> with_cpu_partitions(const arch::MachineConfig& config,
-                                                std::vector<arch::Instance> instances) {
+                                                std::vector<arch::Instance> instances, std::size_t cores) {
+  GPUMUX_CHECK(cores == 0 || instances.empty());  // lines of cores without an instance would be nowhere
   const std::uint32_t of_cpus = config.l2.cpu_partitions;
   if (of_cpus == 0) return instances;
   const std::uint32_t of_sms = config.l2.partitions - of_cpus;
   if (!instances.empty()) throw UserError("l2.cpu_partitions with a policy that divides the partitions, too");
   instances.assign(kMaxApps, {0, config.sms, 0, of_sms});
-  for (std::uint32_t i = 0; i < config.cpus; ++i) instances[cpu_app(i)] = {0, 0, of_sms, of_cpus};
+  for (std::uint32_t i = 0; i < cores; ++i) instances[cpu_app(i)] = {0, 0, of_sms, of_cpus};
   return instances;
 }
 
@@ -28,7 +29,7 @@ std::vector<arch::Instance> with_cpu_partitions(const arch::MachineConfig& confi
 
 Parts::Parts(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances,
              CpuTraces traces, unsigned threads, bool no_skip)
-    : map_(config, with_cpu_partitions(config, instances)),
+    : map_(config, with_cpu_partitions(config, instances, traces.size())),
       network_(config),
       windows_{network_.window},
       crew_(threads),
@@ -106,7 +107,9 @@ void Parts::run(const Span& span, Horizon& horizon) {
 /// With a mesh all parts go window by window, and know all that comes in it.
 void Parts::run_window(const Span& span, Horizon& horizon) {
   run_partitions(span.window, span.window, horizon);
-  run_sms(span, horizon);
+  do {
+    run_sms(span, horizon);
+  } while (*std::min_element(sm_time_.begin(), sm_time_.end()) < span.window);
   if (!cpus_.empty()) run_cpus(span.window);
   reached_ = *std::min_element(sm_time_.begin(), sm_time_.end());
   GPUMUX_DCHECK(reached_ == span.window);
@@ -253,8 +256,10 @@ std::string Parts::describe_network() const {
 std::uint64_t Parts::progress() const {
   std::uint64_t progress = 0;
   for (const auto& sm : sms_) progress += sm->progress();
+  // CPU cores move what is not the SMs' for ever.
+  if (std::any_of(cpus_.begin(), cpus_.end(), [](const auto& cpu) { return cpu != nullptr; }))
+    return progress;
   for (const auto& partition : partitions_) progress += partition->progress();
-  for (const auto& cpu : cpus_) progress += cpu ? cpu->progress() : 0;
   if (mesh_) progress += mesh_->progress();
   return progress;
 }

@@ -74,6 +74,8 @@ class Parts {
   }
   /// A mesh has these on their way: requests that will be answered, and replies.
   [[nodiscard]] std::uint64_t awaited_on_the_way() const { return mesh_ ? mesh_->awaited() : 0; }
+  /// No packet of a mesh is on its way.
+  [[nodiscard]] bool network_drained() const { return !mesh_ || mesh_->drained(); }
   [[nodiscard]] std::string describe_network() const;
 
   // --- between windows --------------------------------------------------------------------------------

@@ -58,11 +58,11 @@ class Fabric {
       free_ = messages_[handle].next_free;
     }
     messages_[handle].message = message;
-    mesh_.inject({.handle = handle,
-                  .source = static_cast<std::uint16_t>(from),
-                  .destination = static_cast<std::uint16_t>(to),
-                  .flits = flits},
-                 clock_.tick_at(message.time));
+    sent_.push_back({clock_.tick_at(message.time),
+                     {.handle = handle,
+                      .source = static_cast<std::uint16_t>(from),
+                      .destination = static_cast<std::uint16_t>(to),
+                      .flits = flits}});
     awaited_ += is_awaited(message) ? 1 : 0;
   }
   /// The receiver's space for so many flits is free again from `time` on.
@@ -73,6 +73,7 @@ class Fabric {
   /// Simulates what happens before `end`.
   void run(Cycle end) {
     const std::uint64_t until = clock_.tick_at(end);
+    inject(until);
     std::sort(releases_.begin(), releases_.end(),
               [](const Release& a, const Release& b) { return a.tick < b.tick; });
     std::size_t taken = 0;
@@ -89,10 +90,13 @@ class Fabric {
   [[nodiscard]] Cycle next() const {
     std::uint64_t tick = mesh_.next();
     for (const Release& release : releases_) tick = std::min(tick, release.tick);
+    for (const Mesh::Delivery& sent : sent_) tick = std::min(tick, sent.cycle);
     return tick == kNever ? kNever : clock_.to_core(tick);
   }
   /// Messages that no receiver has yet and for whose outcome somebody waits.
   [[nodiscard]] std::uint32_t awaited() const { return awaited_; }
+  /// Nothing is on its way, neither messages nor word of free space.
+  [[nodiscard]] bool drained() const { return mesh_.packets() == 0 && sent_.empty() && releases_.empty(); }
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::string describe() const { return mesh_.describe(); }
@@ -109,6 +113,16 @@ class Fabric {
     std::uint32_t flits;
   };
 
+  /// Those that come before `until`. Slices of a partition have a port each, and one queue: what one has sent
+  /// ahead is not in the way of what another sends sooner.
+  void inject(std::uint64_t until) {
+    std::stable_sort(sent_.begin(), sent_.end(),
+                     [](const Mesh::Delivery& a, const Mesh::Delivery& b) { return a.cycle < b.cycle; });
+    std::size_t injected = 0;
+    for (; injected < sent_.size() && sent_[injected].cycle < until; ++injected)
+      mesh_.inject(sent_[injected].packet, sent_[injected].cycle);
+    sent_.erase(sent_.begin(), sent_.begin() + static_cast<std::ptrdiff_t>(injected));
+  }
   void hand_over() {
     for (const Mesh::Delivery& left : mesh_.left()) {
       // As many as the sender has counted: a partition's queue is in flits of the SMs' lane.
@@ -137,6 +151,7 @@ class Fabric {
   std::vector<Held> messages_;  // by handle
   std::uint32_t free_ = kNone;
   std::vector<Release> releases_;
+  std::vector<Mesh::Delivery> sent_;  // not injected yet, with the tick at which they are in the queue
   std::uint32_t awaited_ = 0;
   std::uint64_t progress_ = 0;
 };

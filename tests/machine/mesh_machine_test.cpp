@@ -1,6 +1,7 @@
 // Machines whose network is a mesh, with CPU cores on it or without.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,10 @@ std::string outcome(const experiment::RunSpec& spec) {
 }
 
 TEST(MeshMachine, ThreadsSkippingAndSamplesDoNotChangeResults) {
-  for (const Settings& settings : {Settings{}, Settings{"noc.cpu_vcs=1"}, Settings{"l2.cpu_partitions=3"},
-                                   Settings{"clocks.noc_mhz=900"}}) {
+  for (const Settings& settings :
+       {Settings{}, Settings{"noc.cpu_vcs=1"}, Settings{"l2.cpu_partitions=3"},
+        Settings{"clocks.noc_mhz=900", "noc.latency=900"},  // windows beyond the longest run of an SM
+        Settings{"clocks.noc_mhz=2100", "l2.slices_per_partition=2", "l2.slice_size=512K"}}) {
     experiment::RunSpec spec = spec_of("kayiran14-hetero", settings, "H2", {"hotspot:size=128", "kmeans"});
     spec.instructions = 200'000;
     const std::string expected = outcome(spec);
@@ -105,24 +108,54 @@ TEST(MeshMachine, ACpuCoresLoadTakesTheWaysOfTheMesh) {
 
 TEST(MeshMachine, PartitionsOfCpuCoresServeTheseAlone) {
   experiment::RunSpec spec = spec_of("kayiran14-hetero", {"l2.cpu_partitions=7"}, "mcf*14");
-  const double narrow = experiment::simulate(spec).apps[0].ipc();
+  spec.ledger = true;
+  const experiment::RunResult narrow = experiment::simulate(spec);
+  ASSERT_TRUE(narrow.cpu_waits);
+  EXPECT_GT(narrow.cpus[0].memory_counters.l2_accesses, 0U);
+  for (const experiment::CpuWait& wait : experiment::cpu_waits(narrow))
+    EXPECT_EQ(wait.culprit, 1U) << "they meet other cores alone, at "
+                                << experiment::ledger_places()[wait.place].words;
+  for (const experiment::LostCycles& lost : experiment::lost_cycles(narrow)) EXPECT_NE(lost.culprit, 1U);
+  spec.machine.l2.cpu_partitions = 0;
+  const experiment::RunResult shared = experiment::simulate(spec);
+  const std::vector<experiment::CpuWait> waits = experiment::cpu_waits(shared);
+  EXPECT_TRUE(std::any_of(waits.begin(), waits.end(), [](const auto& wait) { return wait.culprit == 0; }));
   spec.machine.l2.cpu_partitions = 1;
-  const double wide = experiment::simulate(spec).apps[0].ipc();
-  EXPECT_LT(narrow * 1.5, wide) << "one controller for all SMs, and seven";
+  EXPECT_LT(narrow.apps[0].ipc() * 1.5, experiment::simulate(spec).apps[0].ipc())
+      << "one controller for all SMs, and seven";
 }
 
 TEST(MeshMachine, ANetworkOfTheirOwnShieldsCpuCores) {
-  // Little of the DRAM and much of the network is in use.
-  const Settings fast_memory = {"dram.fixed_latency=1", "l2.slice_size=4M"};
-  const auto latency = [&](Settings settings) {
-    settings.insert(settings.end(), fast_memory.begin(), fast_memory.end());
-    experiment::RunSpec spec = spec_of("kayiran14-hetero", settings, "omnetpp*2", {"wang17/lbm"});
-    spec.instructions = 2'000'000;
+  // Stores fill the request network, and the DRAM has time.
+  const auto latency = [](Settings settings) {
+    settings.insert(settings.end(),
+                    {"dram.fixed_latency=1", "l2.slice_size=4M", "noc.input_buffer_flits=32"});
+    experiment::RunSpec spec = spec_of("kayiran14-hetero", settings, "omnetpp*2", {"awatramani17/stream"});
     const experiment::RunResult result = experiment::simulate(spec);
     return static_cast<double>(result.cpus[0].counters.memory_latency) /
            static_cast<double>(result.cpus[0].counters.replies);
   };
-  EXPECT_NE(latency({}), latency({"noc.cpu_vcs=2"}));
+  EXPECT_LT(latency({"noc.cpu_vcs=2"}), latency({}));
+}
+
+TEST(MeshMachine, RefusesWhatDoesNotGoTogether) {
+  experiment::RunSpec spec = spec_of("kayiran14-hetero", {}, "mcf", {"hotspot:size=128", "kmeans"});
+  spec.policy = policy::parse_choice("mig");
+  EXPECT_THROW((void)experiment::simulate(spec), UserError) << "instances have all partitions";
+  spec.policy = policy::parse_choice("even");
+  spec.cycles = 1000;
+  EXPECT_THROW((void)experiment::simulate(spec), UserError) << "a limit beside the instructions of CPU cores";
+}
+
+TEST(MeshMachine, ACoreThatNothingReachesIsTold) {
+  experiment::RunSpec spec = spec_of("kayiran14-hetero", {"noc.latency=1000"}, "mcf");
+  spec.machine.watchdog_cycles = 1500;  // less than the way there and back
+  try {
+    (void)experiment::simulate(spec);
+    ADD_FAILURE();
+  } catch (const SimulationFault& fault) {
+    EXPECT_NE(std::string(fault.what()).find("CPU core 0 (mcf)"), std::string::npos) << fault.what();
+  }
 }
 
 TEST(MeshMachine, ALedgerSaysWhatCpuCoresAndApplicationsCostEachOther) {
