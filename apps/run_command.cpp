@@ -404,8 +404,8 @@ int run_command(Arguments args) {
   spec.cache_folder = experiment::default_cache_folder();
   if (!options.cpu.empty()) {
     if (spec.machine.cpus == 0)
-      throw UserError(fmt::format("--cpu {}: machine {} has no CPU cores; kayiran14-hetero has", options.cpu,
-                                  spec.machine.name));
+      throw UserError(
+          fmt::format("--cpu {}: machine {} has no CPU cores (cpus)", options.cpu, spec.machine.name));
     spec.cpus = experiment::parse_cpus(options.cpu, spec.machine.cpus);
     if (options.cpu_warm_up) spec.cpu_span.warm_up = *options.cpu_warm_up;
     if (options.cpu_instructions) spec.cpu_span.instructions = *options.cpu_instructions;
