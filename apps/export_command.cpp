@@ -1,4 +1,4 @@
-// gpumux export DB [FILE] --csv|--json
+// gpumux export DB [FILE] --csv [--cpus]|--json
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -66,10 +66,12 @@ int export_command(const Arguments& args) {
   std::string file;
   bool csv = false;
   bool json = false;
+  bool cpus = false;
   app.add_option("DB", db, "database of `gpumux sweep`")->required();
   app.add_option("FILE", file, "written at once when it is complete [standard output]");
   app.add_flag("--csv", csv, "one line per application of each run [when FILE ends in .csv]");
   app.add_flag("--json", json, "one object per run, with its whole result [when FILE ends in .json]");
+  app.add_flag("--cpus", cpus, "with CSV: one line per CPU core of each run that has a program instead");
   if (!parse(app, args)) return 0;
   if (!csv && !json) {  // as the file's name says
     csv = file.ends_with(".csv");
@@ -77,9 +79,10 @@ int export_command(const Arguments& args) {
   }
   if (csv == json)
     throw UserError("export needs one of --csv and --json, or a FILE that ends in .csv or .json");
+  if (cpus && !csv) throw UserError("--cpus chooses the lines of CSV; --json has CPU cores in each run");
   if (file != kStandardOutput) check_apart({file}, {db});
   database::Connection connection(db, database::Access::Read);
-  const auto write = csv ? database::export_csv : database::export_json;
+  const auto write = cpus ? database::export_cpus_csv : csv ? database::export_csv : database::export_json;
   if (file.empty() || file == kStandardOutput) {
     database::reading(db, [&] {
       write(connection, [](std::string_view text) {

@@ -261,7 +261,7 @@ std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
             [&](const std::string& name) { return progress.line(fmt::format("{} alone", name), 0); });
       }
       report.metrics.cpus = experiment::cpu_metrics(report.result.cpus, cpu_baselines);
-      report.metrics.alpha = options.alpha;
+      report.metrics.alpha = spec.alpha;
     }
     reports.push_back(std::move(report));
   }
@@ -409,7 +409,7 @@ int run_command(Arguments args) {
     spec.cpus = experiment::parse_cpus(options.cpu, spec.machine.cpus);
     if (options.cpu_warm_up) spec.cpu_span.warm_up = *options.cpu_warm_up;
     if (options.cpu_instructions) spec.cpu_span.instructions = *options.cpu_instructions;
-    if (!options.db.empty()) throw UserError("--db keeps no runs with CPU cores; leave --db or --cpu out");
+    spec.alpha = options.alpha;
   }
   spec.timeline = !options.timeline.empty();
   spec.series =

@@ -79,7 +79,7 @@ class StoredRuns {
       if (claim.baseline_failure) rethrow(*claim.baseline_failure);
       experiment::RunSpec spec = run.spec;
       const std::string name =
-          run.is_baseline ? fmt::format("alone: {}", spec.apps.front().text) : spec.policy.text;
+          run.is_baseline ? fmt::format("alone: {}", sweep::workload_text(spec)) : spec.policy.text;
       const std::function<void(Cycle)> show = progress_(name);
       spec.progress = [this, &show](Cycle now) {
         if (show) show(now);
@@ -152,9 +152,11 @@ std::vector<Report> stored_reports(
     specs.push_back(spec);
     specs.back().policy = policy;
     specs.back().policy.text = policy::canonical_text(policy);
+    specs.back().alpha = experiment::RunSpec().alpha;
   }
   std::vector<Report> reports;
   database::guarded(database, [&] { reports = reports_of(database, specs, set, progress); });
+  for (Report& report : reports) report.metrics.alpha = spec.alpha;
   return reports;
 }
 

@@ -67,8 +67,7 @@ std::string progress_text(const sweep::Progress& p) {
 
 /// "hotspot + kmeans under even on v100, l1.size=24K, seed 1".
 std::string run_text(const sweep::SweepRun& run) {
-  std::string text;
-  for (const experiment::AppSpec& app : run.spec.apps) text += (text.empty() ? "" : " + ") + app.text;
+  std::string text = sweep::workload_text(run.spec);
   text += fmt::format(" under {} on {}", run.spec.policy.text, run.spec.machine.name);
   for (const auto& [key, value] : run.overrides) text += fmt::format(", {}={}", key, value);
   return text + fmt::format(", seed {}", run.spec.seed);

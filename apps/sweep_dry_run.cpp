@@ -32,6 +32,7 @@ std::map<std::string, double> finished(const std::string& database) {
 /// Nothing when none is known.
 std::optional<double> usual_seconds(const experiment::RunSpec& spec) {
   std::optional<double> most;
+  if (!spec.cpus.empty()) return most;  // they may take as long
   for (const experiment::AppSpec& app : spec.apps) {
     const std::optional<UsualRun> usual = usual_run(app.name);
     if (!usual || usual->cycles == 0) continue;
@@ -77,7 +78,8 @@ std::string dry_run_text(const sweep::SweepPlan& plan, const std::string& databa
   if (done + unknown < all)
     text +=
         fmt::format(", about {} with {} at a time", duration(std::max(seconds / jobs, longest) * pace), jobs);
-  if (unknown > 0) text += fmt::format("; the time of {} is not known (traces, kernels of files)", unknown);
+  if (unknown > 0)
+    text += fmt::format("; the time of {} is not known (traces, kernels of files, CPU programs)", unknown);
   return text + "\n";
 }
 

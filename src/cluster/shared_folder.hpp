@@ -21,7 +21,7 @@ namespace gpumux::cluster {
 struct TaskRun {
   std::string name;              // see run_name()
   unsigned attempt = 1;          // how often it has been submitted, this time included
-  std::vector<double> isolated;  // IPC of each application's baseline; empty: it has none
+  std::vector<double> isolated;  // as database::Claim::isolated
 };
 
 /// What a job array is to do, in submissions/NAME.json. Tasks plan the sweep anew from its text, and find

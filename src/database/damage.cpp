@@ -40,9 +40,15 @@ std::optional<std::string> find_in(Connection& connection) {
         "SELECT 'the result of run ' || id || ' is no JSON' FROM runs WHERE state = 'done' AND (result IS "
         "NULL OR "
         "NOT json_valid(result)) LIMIT 1",
-        "SELECT 'run ' || r.id || ' has no applications' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM apps a "
-        "WHERE "
-        "a.run_id = r.id) LIMIT 1"}) {
+        // Since there are CPU cores, a run may have programs of these alone.
+        connection.value("PRAGMA user_version") < kCpuVersion
+            ? "SELECT 'run ' || r.id || ' has no applications' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM "
+              "apps "
+              "a WHERE a.run_id = r.id) LIMIT 1"
+            : "SELECT 'run ' || r.id || ' has no applications' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM "
+              "apps "
+              "a WHERE a.run_id = r.id) AND NOT EXISTS (SELECT 1 FROM cpus c WHERE c.run_id = r.id) LIMIT "
+              "1"}) {
     if (auto finding = row_finding(connection, query)) return finding;
   }
   return std::nullopt;

@@ -58,6 +58,18 @@ ordered_json apps_json(Statement& query, std::int64_t run) {
   return apps;
 }
 
+ordered_json cpus_json(Statement& query, std::int64_t run) {
+  ordered_json cpus = ordered_json::array();
+  query.bind(run);
+  while (query.step()) {
+    cpus.push_back({{"core", query.integer(0)},
+                    {"program", query.text(1)},
+                    {"identity", query.text(2)},
+                    {"isolated", query.is_null(3) ? ordered_json(nullptr) : ordered_json(query.text(3))}});
+  }
+  return cpus;
+}
+
 ordered_json counters_json(Statement& query, std::int64_t run) {
   ordered_json counters = {{"apps", ordered_json::array()}};
   query.bind(run);
@@ -100,11 +112,21 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
   return series;
 }
 
+// Of runs r: "l1.size=24K sms=2"; "mcf*7,omnetpp*7", or NULL without a CPU program.
+constexpr const char* kOverrides =
+    "(SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM overrides WHERE run_id = "
+    "r.id "
+    "ORDER BY position))";
+constexpr const char* kPrograms =
+    "(SELECT group_concat(program || '*' || cores, ',') FROM (SELECT program, count(*) AS cores FROM cpus "
+    "WHERE "
+    "run_id = r.id GROUP BY program ORDER BY min(core)))";
+
 }  // namespace
 
 void export_csv(Connection& connection, const Sink& sink) {
   const ReadTransaction snapshot(connection);
-  check_readable(connection);
+  const std::int64_t version = check_readable(connection);
   std::vector<std::string> cells = {"hash",
                                     "machine",
                                     "overrides",
@@ -117,9 +139,13 @@ void export_csv(Connection& connection, const Sink& sink) {
                                     "antt",
                                     "stp",
                                     "fairness",
+                                    "su_gpu",
+                                    "ws_cpu",
+                                    "oss",
                                     "gpu_energy_joules",
                                     "instructions_per_watt",
                                     "apps",
+                                    "cpus",
                                     "position",
                                     "app",
                                     "ipc",
@@ -139,28 +165,53 @@ void export_csv(Connection& connection, const Sink& sink) {
 
   Statement values = connection.prepare("SELECT counter_id, value FROM metrics WHERE run_id = ? AND app = ?");
   // The cells of a line up to the counters, in their order, then what finds those.
-  Statement rows = connection.prepare(
-      "SELECT r.hash, m.name, (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value "
-      "FROM overrides WHERE run_id = r.id ORDER BY position)), r.policy, r.seed, r.cycle_limit, r.state, "
-      "r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, json_extract(CASE WHEN json_valid(r.result) "
-      "THEN r.result END, '$.gpu.energy_joules'), "
-      "json_extract(CASE WHEN json_valid(r.result) THEN r.result END, '$.gpu.instructions_per_watt'), "
-      "(SELECT count(*) FROM apps WHERE run_id = r.id), "
-      "a.position, a.app, a.ipc, a.ipc_isolated, a.normalized_ipc, json_extract(CASE WHEN "
-      "json_valid(r.result) THEN r.result END, '$.apps[' || "
-      "a.position || '].energy_joules'), r.wall_seconds, r.error, r.id "
+  Statement rows = connection.prepare(fmt::format(
+      "SELECT r.hash, m.name, {}, r.policy, r.seed, r.cycle_limit, r.state, r.cycles, r.weighted_speedup, "
+      "r.antt, r.stp, r.fairness, {}, json_extract(CASE WHEN json_valid(r.result) THEN r.result END, "
+      "'$.gpu.energy_joules'), json_extract(CASE WHEN json_valid(r.result) THEN r.result END, "
+      "'$.gpu.instructions_per_watt'), (SELECT count(*) FROM apps WHERE run_id = r.id), {}, a.position, "
+      "a.app, "
+      "a.ipc, a.ipc_isolated, a.normalized_ipc, json_extract(CASE WHEN json_valid(r.result) THEN r.result "
+      "END, "
+      "'$.apps[' || a.position || '].energy_joules'), r.wall_seconds, r.error, r.id, a.position "
       "FROM runs r JOIN machines m ON m.id = r.machine_id JOIN apps a ON a.run_id = r.id "
-      "ORDER BY r.id, a.position");
+      "ORDER BY r.id, a.position",
+      kOverrides, version >= kCpuVersion ? "r.su_gpu, r.ws_cpu, r.oss" : "NULL, NULL, NULL",
+      version >= kCpuVersion ? kPrograms : "NULL"));
   while (rows.step()) {
     for (std::size_t i = 0; i < first_counter; ++i) cells[i] = cell(rows, static_cast<int>(i));
     for (std::size_t i = first_counter; i < cells.size(); ++i) cells[i].clear();
-    values.bind(rows.integer(static_cast<int>(first_counter))).bind(rows.integer(15));
+    values.bind(rows.integer(static_cast<int>(first_counter)))
+        .bind(rows.integer(static_cast<int>(first_counter) + 1));
     while (values.step()) {
       const auto column = columns.find(values.integer(0));
       if (column == columns.end())
         throw ContentError(fmt::format("there is no counter {}", values.integer(0)));
       cells[column->second] = fmt::format("{}", values.integer(1));
     }
+    sink(fmt::format("{}\n", fmt::join(cells, ",")));
+  }
+}
+
+void export_cpus_csv(Connection& connection, const Sink& sink) {
+  const ReadTransaction snapshot(connection);
+  const std::int64_t version = check_readable(connection);
+  sink(
+      "hash,machine,overrides,policy,seed,cycle_limit,state,su_gpu,ws_cpu,oss,apps,core,program,ipc,"
+      "ipc_isolated,normalized_ipc,instructions,cycles,l2_mpki,memory_latency\n");
+  if (version < kCpuVersion) return;
+  Statement rows = connection.prepare(fmt::format(
+      "SELECT r.hash, m.name, {}, r.policy, r.seed, r.cycle_limit, r.state, r.su_gpu, r.ws_cpu, r.oss, "
+      "(SELECT "
+      "group_concat(app, ' + ') FROM (SELECT app FROM apps WHERE run_id = r.id ORDER BY position)), c.core, "
+      "c.program, c.ipc, c.ipc_isolated, c.normalized_ipc, c.instructions, c.cycles, c.l2_mpki, "
+      "c.memory_latency FROM runs r JOIN machines m ON m.id = r.machine_id JOIN cpus c ON c.run_id = r.id "
+      "ORDER BY r.id, c.core",
+      kOverrides));
+  constexpr int kColumns = 20;
+  while (rows.step()) {
+    std::vector<std::string> cells;
+    for (int i = 0; i < kColumns; ++i) cells.push_back(cell(rows, i));
     sink(fmt::format("{}\n", fmt::join(cells, ",")));
   }
 }
@@ -177,7 +228,12 @@ void export_json(Connection& connection, const Sink& sink) {
   Statement counters = connection.prepare(
       "SELECT m.app, c.scope, c.name, m.value FROM metrics m JOIN counters c ON c.id = m.counter_id "
       "WHERE m.run_id = ? ORDER BY m.app, m.counter_id");
-  std::optional<Statement> series, pairs, pair_series;
+  std::optional<Statement> series, pairs, pair_series, cpus;
+  if (version >= kCpuVersion)
+    cpus = connection.prepare(
+        "SELECT c.core, c.program, c.identity, i.hash FROM cpus c LEFT JOIN runs i ON i.id = "
+        "c.isolated_run_id "
+        "WHERE c.run_id = ? ORDER BY c.core");
   if (version >= kPairVersion) {
     const auto of_pairs = [&](const char* table, const char* column) {
       return connection.prepare(fmt::format(
@@ -209,6 +265,9 @@ void export_json(Connection& connection, const Sink& sink) {
     run["cycle_limit"] = optional_json(rows.optional_integer(6));
     run["program"] = rows.text(7);
     run["apps"] = apps_json(apps, id);
+    if (cpus) {
+      if (ordered_json programs = cpus_json(*cpus, id); !programs.empty()) run["cpus"] = std::move(programs);
+    }
     if (rows.text(2) == "failed") {
       run["exit_code"] = rows.integer(8);
       run["error"] = rows.text(9);

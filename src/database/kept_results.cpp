@@ -85,12 +85,16 @@ void ResultStore::keep_result(RunId run, const ResultRow& result) {
   connection_
       .prepare(
           "UPDATE runs SET state = 'done', cycles = ?, weighted_speedup = ?, antt = ?, stp = ?, "
-          "fairness = ?, result = ?, exit_code = 0, wall_seconds = ?, finished_at = ? WHERE id = ?")
+          "fairness = ?, su_gpu = ?, ws_cpu = ?, oss = ?, result = ?, exit_code = 0, wall_seconds = ?, "
+          "finished_at = ? WHERE id = ?")
       .bind(signed_value(result.cycles))
       .bind(result.weighted_speedup)
       .bind(result.antt)
       .bind(result.stp)
       .bind(result.fairness)
+      .bind(result.su_gpu)
+      .bind(result.ws_cpu)
+      .bind(result.oss)
       .bind(result.document)
       .bind(result.wall_seconds)
       .bind(utc_now())
@@ -110,6 +114,22 @@ void ResultStore::keep_result(RunId run, const ResultRow& result) {
         .bind(static_cast<std::int64_t>(i))
         .run();
   }
+  Statement of_cpu = connection_.prepare(
+      "UPDATE cpus SET ipc = ?, ipc_isolated = ?, normalized_ipc = ?, instructions = ?, cycles = ?, l2_mpki "
+      "= "
+      "?, memory_latency = ? WHERE run_id = ? AND core = ?");
+  for (const ResultRow::Cpu& cpu : result.cpus) {
+    of_cpu.bind(cpu.ipc)
+        .bind(cpu.ipc_isolated)
+        .bind(cpu.normalized_ipc)
+        .bind(signed_value(cpu.instructions))
+        .bind(signed_value(cpu.cycles))
+        .bind(cpu.l2_mpki)
+        .bind(cpu.memory_latency)
+        .bind(run)
+        .bind(std::int64_t{cpu.core})
+        .run();
+  }
   Statement add = connection_.prepare("INSERT INTO metrics VALUES (?, ?, ?, ?)");
   Statement add_pair = connection_.prepare("INSERT INTO pair_metrics VALUES (?, ?, ?, ?, ?)");
   for (const CounterRow& counter : result.counters) {
@@ -124,7 +144,9 @@ std::optional<ResultRow> ResultStore::result(std::size_t index) {
   ResultRow row;
   // What a run left stays as it is, but for a series, which one statement reads.
   Statement run = connection_.prepare(
-      "SELECT r.id, r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, r.result, r.wall_seconds "
+      "SELECT r.id, r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, r.result, r.wall_seconds, "
+      "r.su_gpu, "
+      "r.ws_cpu, r.oss "
       "FROM temp.plan p JOIN runs r ON r.id = p.run_id WHERE p.position = ? AND r.state = 'done'");
   if (!run.bind(signed_value(index)).step()) return std::nullopt;
   const RunId id = run.integer(0);
@@ -135,12 +157,26 @@ std::optional<ResultRow> ResultStore::result(std::size_t index) {
   row.fairness = run.optional_real(5);
   row.document = run.text(6);
   row.wall_seconds = run.real(7);
+  row.su_gpu = run.optional_real(8);
+  row.ws_cpu = run.optional_real(9);
+  row.oss = run.optional_real(10);
   Statement apps = connection_.prepare(
       "SELECT ipc, ipc_isolated, normalized_ipc, completions FROM apps WHERE run_id = ? ORDER BY position");
   apps.bind(id);
   while (apps.step()) {
     row.apps.push_back({apps.real(0), apps.optional_real(1), apps.optional_real(2),
                         static_cast<std::uint64_t>(apps.integer(3))});
+  }
+  Statement cpus = connection_.prepare(
+      "SELECT core, ipc, ipc_isolated, normalized_ipc, instructions, cycles, l2_mpki, memory_latency FROM "
+      "cpus "
+      "WHERE run_id = ? ORDER BY core");
+  cpus.bind(id);
+  while (cpus.step()) {
+    row.cpus.push_back({static_cast<std::uint32_t>(cpus.integer(0)), cpus.real(1), cpus.optional_real(2),
+                        cpus.optional_real(3), static_cast<std::uint64_t>(cpus.integer(4)),
+                        static_cast<std::uint64_t>(cpus.integer(5)), cpus.optional_real(6),
+                        cpus.optional_real(7)});
   }
   const auto counter = [](const Statement& query) {
     CounterRow counter_row{query.text(0), query.integer(1), query.text(2), 0, query.text(3), query.text(4)};

@@ -70,7 +70,9 @@ class ResultStore::Planner {
         add_override_(connection.prepare("INSERT INTO overrides VALUES (?, ?, ?, ?)")),
         add_app_(connection.prepare(
             "INSERT INTO apps (run_id, position, app, identity, seed, isolated_run_id) VALUES "
-            "(?, ?, ?, ?, ?, ?)")) {}
+            "(?, ?, ?, ?, ?, ?)")),
+        add_cpu_(connection.prepare(
+            "INSERT INTO cpus (run_id, core, program, identity, isolated_run_id) VALUES (?, ?, ?, ?, ?)")) {}
 
   /// The run's id, which is new when the database did not have it.
   RunId add(const PlannedRow& run) {
@@ -118,25 +120,33 @@ class ResultStore::Planner {
     }
     for (std::size_t i = 0; i < run.apps.size(); ++i) {
       const PlannedRow::App& app = run.apps[i];
-      std::optional<std::int64_t> isolated;
-      if (!app.isolated_hash.empty()) {
-        const auto baseline = runs_.find(app.isolated_hash);
-        GPUMUX_CHECK(baseline != runs_.end());
-        isolated = baseline->second;
-      }
       add_app_.bind(id)
           .bind(static_cast<std::int64_t>(i))
           .bind(app.app)
           .bind(app.identity)
           .bind(signed_value(app.seed))
-          .bind(isolated)
+          .bind(baseline(app.isolated_hash))
+          .run();
+    }
+    for (const PlannedRow::Cpu& cpu : run.cpus) {
+      add_cpu_.bind(id)
+          .bind(std::int64_t{cpu.core})
+          .bind(cpu.program)
+          .bind(cpu.identity)
+          .bind(baseline(cpu.isolated_hash))
           .run();
     }
     return id;
   }
+  [[nodiscard]] std::optional<std::int64_t> baseline(const std::string& hash) const {
+    if (hash.empty()) return std::nullopt;
+    const auto planned = runs_.find(hash);
+    GPUMUX_CHECK(planned != runs_.end());
+    return planned->second;
+  }
 
   Connection& connection_;
-  Statement find_run_, add_machine_, find_machine_, add_run_, add_override_, add_app_;
+  Statement find_run_, add_machine_, find_machine_, add_run_, add_override_, add_app_, add_cpu_;
   std::unordered_map<std::string, RunId> runs_;
   std::unordered_map<std::string, std::int64_t> machines_;
 };
@@ -218,7 +228,11 @@ class ResultStore::Inspector {
   Inspector(Connection& connection, const Claimant& self)
       : query_(connection.prepare(fmt::format(
             "SELECT {}, c.host, c.pid, c.started, c.heartbeat, EXISTS (SELECT 1 FROM apps a "
-            "JOIN runs b ON b.id = a.isolated_run_id WHERE a.run_id = r.id AND b.state = 'pending') "
+            "JOIN runs b ON b.id = a.isolated_run_id WHERE a.run_id = r.id AND b.state = 'pending') OR "
+            "EXISTS "
+            "(SELECT 1 FROM cpus p JOIN runs b ON b.id = p.isolated_run_id WHERE p.run_id = r.id AND b.state "
+            "= "
+            "'pending') "
             "FROM runs r JOIN temp.plan p ON p.run_id = r.id LEFT JOIN claims c ON c.run_id = r.id "
             "WHERE r.id = ?",
             open_condition()))),
@@ -305,9 +319,11 @@ Claim ResultStore::take(const OpenRun& run, std::int64_t now) {
       .bind(now)
       .run();
   Statement baselines = connection_.prepare(
-      "SELECT a.app, b.state, b.error, i.ipc, b.exit_code FROM apps a JOIN runs b ON b.id = "
-      "a.isolated_run_id "
-      "JOIN apps i ON i.run_id = b.id WHERE a.run_id = ? ORDER BY a.position");
+      "SELECT a.app, b.state, b.error, i.ipc, b.exit_code, 0 AS kind, a.position AS at FROM apps a JOIN runs "
+      "b "
+      "ON b.id = a.isolated_run_id JOIN apps i ON i.run_id = b.id WHERE a.run_id = ?1 UNION ALL SELECT "
+      "a.program, b.state, b.error, i.ipc, b.exit_code, 1, a.core FROM cpus a JOIN runs b ON b.id = "
+      "a.isolated_run_id JOIN cpus i ON i.run_id = b.id WHERE a.run_id = ?1 ORDER BY kind, at");
   baselines.bind(claim.id);
   while (baselines.step()) {
     if (baselines.text(1) == "failed" && !claim.baseline_failure) {

@@ -37,6 +37,13 @@ struct PlannedRow {
   std::uint64_t cycle_limit = 0;  // 0: until every application has ended once
   std::string program;
   std::vector<App> apps;
+  struct Cpu {
+    std::uint32_t core = 0;
+    std::string program;
+    std::string identity;
+    std::string isolated_hash;  // as an application's
+  };
+  std::vector<Cpu> cpus;     // cores with a program
   bool is_baseline = false;  // wanted by other runs alone
   /// Wanted beside the result, and no part of the hash: a run that ended without them is done again for them.
   std::uint64_t series_interval = 0;  // core cycles; 0: no series
@@ -76,8 +83,17 @@ struct ResultRow {
   };
   std::uint64_t cycles = 0;
   std::optional<double> weighted_speedup, antt, stp, fairness;
-  std::string document;  // of `gpumux run --json`, without wall_seconds
+  std::optional<double> su_gpu, ws_cpu, oss;  // of runs with CPU cores
+  std::string document;                       // of `gpumux run --json`, without wall_seconds
   std::vector<App> apps;
+  struct Cpu {
+    std::uint32_t core = 0;
+    double ipc = 0;
+    std::optional<double> ipc_isolated, normalized_ipc;
+    std::uint64_t instructions = 0, cycles = 0;  // that count; CPU cycles
+    std::optional<double> l2_mpki, memory_latency;
+  };
+  std::vector<Cpu> cpus;
   std::vector<CounterRow> counters;
   double wall_seconds = 0;
   std::uint64_t series_interval = 0;  // core cycles; 0: no series
@@ -99,8 +115,9 @@ struct Counts {
 /// A run that is this process's to do.
 struct Claim {
   RunId id = 0;
-  std::size_t index = 0;         // in the plan
-  std::vector<double> isolated;  // IPC of each application's baseline; empty: it has none
+  std::size_t index = 0;  // in the plan
+  /// IPC of each application's baseline, then of each CPU core's with a program; empty: it has none.
+  std::vector<double> isolated;
   /// Of the first baseline that failed: its exit code, and an error that says so.
   std::optional<FailureRow> baseline_failure;
 };

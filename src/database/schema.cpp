@@ -146,7 +146,31 @@ CREATE TABLE pair_series (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// CPU cores with a program, and kayiran14's metrics of runs with such (experiment::Metrics).
+constexpr const char* kVersion4 = R"sql(
+CREATE TABLE cpus (
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  core INTEGER NOT NULL,
+  program TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  isolated_run_id INTEGER REFERENCES runs (id),
+  ipc REAL,
+  ipc_isolated REAL,
+  normalized_ipc REAL,
+  instructions INTEGER,
+  cycles INTEGER,
+  l2_mpki REAL,
+  memory_latency REAL,
+  PRIMARY KEY (run_id, core)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cpus_isolated ON cpus (isolated_run_id);
+
+ALTER TABLE runs ADD COLUMN su_gpu REAL;
+ALTER TABLE runs ADD COLUMN ws_cpu REAL;
+ALTER TABLE runs ADD COLUMN oss REAL;
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 struct Header {
   std::int64_t application_id;

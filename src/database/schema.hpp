@@ -11,11 +11,13 @@
 namespace gpumux::database {
 
 /// PRAGMA user_version of the databases that this program writes.
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 /// The first version with series and timelines.
 inline constexpr int kSeriesVersion = 2;
 /// The first version with counters of pairs of applications.
 inline constexpr int kPairVersion = 3;
+/// The first version with CPU cores, and with the metrics of runs that have some.
+inline constexpr int kCpuVersion = 4;
 /// PRAGMA application_id: "gpmx".
 inline constexpr int kApplicationId = 0x67706d78;
 

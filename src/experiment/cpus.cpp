@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -17,10 +18,12 @@ namespace gpumux::experiment {
 
 namespace {
 
-CpuProgram file_program(const std::string& path) {
+CpuProgram file_program(const std::string& name, const std::string& folder) {
+  const bool moved = !folder.empty() && !name.starts_with('/');
+  const std::string path = moved ? (std::filesystem::path(folder) / name).string() : name;
   ContentHash hash;
   hash.add(read_file(path));
-  return {path, "file " + hash.hex(), [path](std::uint64_t /*seed*/, std::uint32_t /*core*/) {
+  return {name, "file " + hash.hex(), [path](std::uint64_t /*seed*/, std::uint32_t /*core*/) {
             return std::unique_ptr<cpu::TraceSource>(std::make_unique<cpu::FileTrace>(path));
           }};
 }
@@ -33,9 +36,9 @@ CpuProgram application(const cpu::CpuApplication& application) {
 }
 
 /// Of one item of the list: one program, or a mix's.
-std::vector<CpuProgram> programs_of(const std::string& item) {
+std::vector<CpuProgram> programs_of(const std::string& item, const std::string& folder) {
   if (item == "-") return {CpuProgram{}};
-  if (item.find_first_of("./") != std::string::npos) return {file_program(item)};
+  if (item.find_first_of("./") != std::string::npos) return {file_program(item, folder)};
   for (const cpu::CpuMix& mix : cpu::cpu_mixes()) {
     if (mix.name != item) continue;
     std::vector<CpuProgram> all;
@@ -50,13 +53,13 @@ std::vector<CpuProgram> programs_of(const std::string& item) {
     mixes += fmt::format("{}{}", mixes.empty() ? "" : ", ", mix.name);
   for (const cpu::CpuApplication& known : cpu::cpu_applications())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
-  throw UserError(fmt::format("--cpu: '{}' is no mix ({}), no application ({}) and no path of a trace", item,
-                              mixes, names));
+  throw UserError(fmt::format("CPU program '{}' is no mix ({}), no application ({}) and no path of a trace",
+                              item, mixes, names));
 }
 
 }  // namespace
 
-std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores) {
+std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores, const std::string& folder) {
   std::vector<CpuProgram> all;
   for (const std::string& part : split(text, ',')) {
     std::string item = part;
@@ -64,22 +67,22 @@ std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores) {
     if (const std::size_t star = part.rfind('*'); star != std::string::npos) {
       const std::optional<std::uint64_t> count = parse_count(part.substr(star + 1));
       if (!count || *count == 0)
-        throw UserError(fmt::format("--cpu: '{}' must end in a number of cores, such as mcf*14", part));
+        throw UserError(fmt::format("CPU program '{}' must end in a number of cores, such as mcf*14", part));
       times = *count;
       item = part.substr(0, star);
     }
-    std::vector<CpuProgram> programs = programs_of(item);
+    std::vector<CpuProgram> programs = programs_of(item, folder);
     const bool is_mix = programs.size() > 1;
     if (is_mix && all.size() < cores)
       programs.resize(std::min<std::size_t>(programs.size(), cores - all.size()));
     if (times > cores || all.size() + programs.size() * times > cores) {
       throw UserError(
-          fmt::format("--cpu {}: more programs than the machine's CPU cores, cpus = {}", text, cores));
+          fmt::format("CPU programs '{}': more than the machine's CPU cores, cpus = {}", text, cores));
     }
     for (std::uint64_t i = 0; i < times; ++i) all.insert(all.end(), programs.begin(), programs.end());
   }
   if (std::all_of(all.begin(), all.end(), [](const CpuProgram& one) { return one.name.empty(); }))
-    throw UserError(fmt::format("--cpu {}: no core has a program", text));
+    throw UserError(fmt::format("CPU programs '{}': no core has one", text));
   return all;
 }
 
@@ -90,6 +93,23 @@ void CpuWaits::subtract(const CpuWaits& earlier) {
     of_app[app].subtract(earlier.of_app[app]);
     for_app[app].subtract(earlier.for_app[app]);
   }
+}
+
+std::vector<std::uint32_t> cores_with_program(const std::vector<CpuProgram>& cpus) {
+  std::vector<std::uint32_t> cores;
+  for (std::uint32_t i = 0; i < cpus.size(); ++i)
+    if (cpus[i].create) cores.push_back(i);
+  return cores;
+}
+
+std::optional<double> CpuResult::l2_mpki() const {
+  if (counters.instructions == 0) return std::nullopt;
+  return 1000 * static_cast<double>(counters.l2_misses) / static_cast<double>(counters.instructions);
+}
+
+std::optional<double> CpuResult::memory_latency() const {
+  if (counters.replies == 0) return std::nullopt;
+  return static_cast<double>(counters.memory_latency) / static_cast<double>(counters.replies);
 }
 
 CpuRun::CpuRun(machine::Gpu& gpu, const std::vector<CpuProgram>& programs, const CpuSpan& span)
@@ -155,6 +175,7 @@ std::vector<CpuResult> CpuRun::results() const {
 CpuMetrics cpu_metrics(const std::vector<CpuResult>& shared, const std::vector<double>& alone) {
   GPUMUX_CHECK(shared.size() == alone.size());
   CpuMetrics metrics;
+  metrics.alone = alone;
   for (std::size_t i = 0; i < shared.size(); ++i) {
     const double normalized = alone[i] > 0 ? shared[i].ipc() / alone[i] : 0;
     metrics.normalized_ipc.push_back(normalized);

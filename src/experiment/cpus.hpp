@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,12 @@ struct CpuProgram {
 
 /// Programs by core, as users write them: separated by commas, each a mix of kayiran14's Table IV (H2, for as
 /// many cores as are left), an application of its Table III (mcf), a ChampSim trace (a path with a '.' or
-/// '/'), or - for none; NAME*N for N cores. Throws UserError for what is unknown, and for more than `cores`.
-[[nodiscard]] std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores);
+/// '/'), or - for none; NAME*N for N cores. Relative paths are relative to `folder`. Throws UserError for
+/// what is unknown, and for more than `cores`.
+[[nodiscard]] std::vector<CpuProgram> parse_cpus(std::string_view text, std::uint32_t cores,
+                                                 const std::string& folder = "");
+/// Cores with a program, rising: those of which there are results.
+[[nodiscard]] std::vector<std::uint32_t> cores_with_program(const std::vector<CpuProgram>& cpus);
 
 /// How long CPU cores are simulated (kayiran14, section 5).
 struct CpuSpan {
@@ -48,6 +53,10 @@ struct CpuResult {
                ? 0
                : static_cast<double>(counters.instructions) / static_cast<double>(counters.cycles);
   }
+  /// Misses of its L2 per thousand instructions; nothing before the first.
+  [[nodiscard]] std::optional<double> l2_mpki() const;
+  /// Mean CPU cycles from a read request to its reply; nothing before the first.
+  [[nodiscard]] std::optional<double> memory_latency() const;
 };
 
 /// Those of a run, in their phases: warm-up until the slowest has come so far, then measurement until the
@@ -83,6 +92,7 @@ class CpuRun {
 
 /// kayiran14, section 5. `alone` are IPCs of the same programs alone on their cores, as CpuResult.
 struct CpuMetrics {
+  std::vector<double> alone;           // as given
   std::vector<double> normalized_ipc;  // by core with a program
   double weighted_speedup = 0;         // WS_CPU: their sum
 };

@@ -218,6 +218,7 @@ std::vector<double> isolated_ipcs(const RunSpec& spec, const std::string& cache_
 RunSpec isolated_cpu_run(const RunSpec& spec, std::size_t core) {
   RunSpec isolated = spec;
   isolated.apps.clear();
+  isolated.alpha = 0.5;
   isolated.cpus.assign(core + 1, {});
   isolated.cpus[core] = spec.cpus[core];
   isolated.policy = policy::parse_choice(kPolicy);
@@ -235,9 +236,8 @@ std::vector<double> isolated_cpu_ipcs(const RunSpec& spec, const std::string& ca
                                       const ProgressOf& progress) {
   std::vector<double> ipcs;
   std::map<std::string, double> known;  // by identity
-  for (std::size_t core = 0; core < spec.cpus.size(); ++core) {
+  for (const std::uint32_t core : cores_with_program(spec.cpus)) {
     const CpuProgram& program = spec.cpus[core];
-    if (!program.create) continue;
     const auto [found, missing] = known.try_emplace(program.identity, 0.0);
     if (missing) {
       RunSpec isolated = isolated_cpu_run(spec, core);

@@ -197,6 +197,31 @@ void add_energy(ordered_json& document, const RunResult& result) {
   document["metrics"]["instructions_per_watt"] = optional_json(energy.instructions_per_watt());
 }
 
+/// Counters of a CPU core that stand in its entry's `counters`, beside instructions and cycles.
+template <typename Counters, typename Do>
+void for_each_cpu_counter(Counters& of, const Do& with) {
+#define GPUMUX_FIELD(field) with(#field, of.field)
+  GPUMUX_FIELD(loads);
+  GPUMUX_FIELD(stores);
+  GPUMUX_FIELD(branches);
+  GPUMUX_FIELD(mispredictions);
+  GPUMUX_FIELD(forwarded_loads);
+  GPUMUX_FIELD(l1_accesses);
+  GPUMUX_FIELD(l1_misses);
+  GPUMUX_FIELD(l1_merges);
+  GPUMUX_FIELD(l2_misses);
+  GPUMUX_FIELD(l1_writebacks);
+  GPUMUX_FIELD(l2_writebacks);
+  GPUMUX_FIELD(stalled_by_load);
+  GPUMUX_FIELD(stalled_by_mshrs);
+  GPUMUX_FIELD(stalled_by_outbox);
+  GPUMUX_FIELD(stalled_by_rest);
+  GPUMUX_FIELD(stalled_by_branches);
+  GPUMUX_FIELD(replies);
+  GPUMUX_FIELD(memory_latency);
+#undef GPUMUX_FIELD
+}
+
 /// By core, and where the applications begin.
 void add_cpus(ordered_json& document, const RunResult& result, const Metrics& metrics) {
   document["begin_cycle"] = result.begin;
@@ -204,32 +229,16 @@ void add_cpus(ordered_json& document, const RunResult& result, const Metrics& me
   for (std::size_t i = 0; i < result.cpus.size(); ++i) {
     const CpuResult& cpu = result.cpus[i];
     const cpu::Counters& c = cpu.counters;
-    const auto instructions = static_cast<double>(c.instructions);
     ordered_json entry = {{"core", cpu.core}, {"program", cpu.program}, {"ipc", cpu.ipc()}};
+    entry["ipc_isolated"] = metrics.cpus ? ordered_json(metrics.cpus->alone[i]) : ordered_json(nullptr);
     entry["normalized_ipc"] =
         metrics.cpus ? ordered_json(metrics.cpus->normalized_ipc[i]) : ordered_json(nullptr);
     entry["instructions"] = c.instructions;
     entry["cycles"] = c.cycles;
-    entry["l2_mpki"] = share(1000 * static_cast<double>(c.l2_misses), instructions);
-    entry["memory_latency"] = share(static_cast<double>(c.memory_latency), static_cast<double>(c.replies));
-    entry["counters"] = {{"loads", c.loads},
-                         {"stores", c.stores},
-                         {"branches", c.branches},
-                         {"mispredictions", c.mispredictions},
-                         {"forwarded_loads", c.forwarded_loads},
-                         {"l1_accesses", c.l1_accesses},
-                         {"l1_misses", c.l1_misses},
-                         {"l1_merges", c.l1_merges},
-                         {"l2_misses", c.l2_misses},
-                         {"l1_writebacks", c.l1_writebacks},
-                         {"l2_writebacks", c.l2_writebacks},
-                         {"stalled_by_load", c.stalled_by_load},
-                         {"stalled_by_mshrs", c.stalled_by_mshrs},
-                         {"stalled_by_outbox", c.stalled_by_outbox},
-                         {"stalled_by_rest", c.stalled_by_rest},
-                         {"stalled_by_branches", c.stalled_by_branches},
-                         {"replies", c.replies},
-                         {"memory_latency", c.memory_latency}};
+    entry["l2_mpki"] = optional_json(cpu.l2_mpki());
+    entry["memory_latency"] = optional_json(cpu.memory_latency());
+    entry["counters"] = ordered_json::object();
+    for_each_cpu_counter(c, [&](const char* name, std::uint64_t value) { entry["counters"][name] = value; });
 #define GPUMUX_FIELD(field, unit, description) entry["memory"][#field] = cpu.memory_counters.field;
     GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
@@ -257,6 +266,27 @@ void read_kernels(const ordered_json& app_entry, AppId app, std::vector<KernelRe
     kernel.block_cycles = all("mean_block_cycles");
     kernel.block_instructions = all("mean_block_instructions");
     if (entry.contains("idempotent")) kernel.idempotent = entry["idempotent"].get<bool>();
+  }
+}
+
+void read_cpus(const ordered_json& document, RunResult& to, std::vector<double>& alone) {
+  if (!document.contains("cpus")) return;
+  to.begin = document.at("begin_cycle").get<Cycle>();
+  for (const ordered_json& entry : document["cpus"]) {
+    CpuResult& cpu = to.cpus.emplace_back();
+    cpu.core = entry.at("core").get<std::uint32_t>();
+    cpu.program = entry.at("program").get<std::string>();
+    cpu.counters.instructions = entry.at("instructions").get<std::uint64_t>();
+    cpu.counters.cycles = entry.at("cycles").get<std::uint64_t>();
+    const ordered_json& counters = entry.at("counters");
+    for_each_cpu_counter(cpu.counters, [&](const char* name, std::uint64_t& value) {
+      value = counters.at(name).get<std::uint64_t>();
+    });
+#define GPUMUX_FIELD(field, unit, description) \
+  cpu.memory_counters.field = entry.at("memory").at(#field).get<std::uint64_t>();
+    GPUMUX_MEMORY_COUNTERS(GPUMUX_FIELD)
+#undef GPUMUX_FIELD
+    if (!entry.at("ipc_isolated").is_null()) alone.push_back(entry["ipc_isolated"].get<double>());
   }
 }
 
@@ -333,9 +363,10 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   if (!result.cpus.empty()) add_cpus(document, result, metrics);
 
   ordered_json gpu;
-  gpu["ipc"] = result.cycles == 0 ? 0.0
-                                  : static_cast<double>(result.gpu.useful_instructions()) /
-                                        static_cast<double>(result.cycles);
+  const Cycle since_begin = result.cycles - result.begin;
+  gpu["ipc"] = since_begin == 0
+                   ? 0.0
+                   : static_cast<double>(result.gpu.useful_instructions()) / static_cast<double>(since_begin);
   gpu["ipc_per_sm"] = share(gpu["ipc"].get<double>(), result.sms);
   gpu["completions"] = completions;
   add_counters(gpu, result.gpu, sm_cycles);

@@ -18,6 +18,8 @@ void read_kernels(const nlohmann::ordered_json& app_entry, AppId app, std::vecto
 /// What an application's entry says of its requests and its goal, if it does.
 void read_requests(const nlohmann::ordered_json& app_entry, AppResult& to);
 void read_goal(const nlohmann::ordered_json& app_entry, double core_mhz, AppResult& to);
+/// `cpus` and where the applications begin; `alone` gets the IPCs of its baselines, if it had such.
+void read_cpus(const nlohmann::ordered_json& document, RunResult& to, std::vector<double>& alone);
 /// The text of a result file: indented, with a line end.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
 [[nodiscard]] nlohmann::ordered_json optional_json(const std::optional<double>& value);

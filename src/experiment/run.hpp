@@ -55,6 +55,7 @@ struct RunSpec {
   std::vector<AppSpec> apps;
   std::vector<CpuProgram> cpus;  // by core of the machine; may be the only ones of simulate_under()
   CpuSpan cpu_span;
+  double alpha = 0.5;  // Metrics::alpha of its result: no cycle depends on it
   policy::PolicyChoice policy;
   std::uint64_t seed = 1;
   Cycle cycles = 0;  // 0: until the last application has ended once; otherwise they restart until then

@@ -28,6 +28,8 @@ struct Filter {
   std::vector<std::string> apps;  // per = "app": names of those that count; else: the workload has them all
   std::vector<std::string> workload;  // sorted: exactly these together
   std::vector<std::string> goals;     // of the sweep
+  std::vector<std::string> cpus;      // programs of CPU cores, as the sweep says them
+  std::vector<std::string> programs;  // per = "cpu": those whose cores count
   std::vector<std::string> first;     // first applications of the workloads that count
   std::vector<std::uint64_t> seeds;
   std::optional<std::uint64_t> size;                    // applications that run together
@@ -39,7 +41,7 @@ struct Filter {
 
 /// Other values for some of what describes a run.
 struct Against {
-  std::optional<std::string> policy, machine;
+  std::optional<std::string> policy, machine, cpus;
   std::optional<std::uint64_t> seed;
   std::map<std::string, std::string> set;
 };
@@ -61,8 +63,9 @@ enum class Reduce {
   Knee,             // of the first over the second: see knee() in reduce.cpp
   Saturation        // likewise: see saturation() there
 };
-/// What a sample is: a run, an application of it, or an interval of the application's series.
-enum class Per { Run, App, Interval };
+/// What a sample is: a run, an application of it, an interval of the application's series, or a CPU core of
+/// the run that has a program.
+enum class Per { Run, App, Interval, Cpu };
 
 /// Quantities that differ in a value alone are rows and columns of one table.
 struct Cell {

@@ -8,6 +8,7 @@
 #include "arch/config_file_fields.hpp"
 #include "base/located.hpp"
 #include "base/text.hpp"
+#include "experiment/cpus.hpp"
 #include "policy/policy.hpp"
 #include "sweep/sweep_table.hpp"
 
@@ -73,6 +74,14 @@ void note_names(const sweep::SweepFile& file, SweepNames& names, Experiment& out
   }
   for (const sweep::SweepApp& app : file.apps) add_once(names.apps, app.name);
   for (const auto& goals : file.goals) add_once(names.goals, goals.value);
+  for (const auto& cpus : file.cpus) {
+    add_once(names.cpus, cpus.value);
+    if (cpus.value == sweep::kNoCpus) continue;
+    constexpr std::uint32_t kAnyCores = 1024;  // how many there are is the machine's matter
+    for (const experiment::CpuProgram& program :
+         located(cpus.where, [&] { return experiment::parse_cpus(cpus.value, kAnyCores, file.folder); }))
+      if (program.create) add_once(names.programs, program.name);
+  }
   for (const sweep::MachineSetting& setting : file.settings) {
     std::vector<std::string>& values = names.set[canonical_key(setting.key)];
     for (const auto& value : setting.values) add_once(values, value.value);

@@ -16,6 +16,8 @@ namespace gpumux::reproduce {
 struct SweepNames {
   std::vector<std::string> policies;  // canonical texts
   std::vector<std::string> machines, apps, goals;
+  std::vector<std::string> cpus;                              // as the sweep says them
+  std::vector<std::string> programs;                          // of CPU cores in them
   std::map<std::string, std::vector<std::string>> set;        // values by canonical_key()
   std::map<std::string, std::vector<std::string>> variables;  // of templates of policies: values by name
   bool series = false;                                        // kept in some scale

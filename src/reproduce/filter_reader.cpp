@@ -23,8 +23,8 @@ class FilterReader {
     Filter filter;
     for (const auto& [key, value] : *node.as_table()) {
       toml_.check_key(key,
-                      {"policy", "machine", "class", "app", "first", "workload", "goal", "seed", "size",
-                       "set", "variables", "isolated"},
+                      {"policy", "machine", "class", "app", "first", "workload", "goal", "cpus", "program",
+                       "seed", "size", "set", "variables", "isolated"},
                       "key of 'where'");
       if (key == "policy") filter.policies = policies(value);
       if (key == "machine") filter.machines = known_texts(value, "machine", "machine", names_.machines);
@@ -32,12 +32,14 @@ class FilterReader {
       if (key == "app") filter.apps = known_texts(value, "app", "application", names_.apps);
       if (key == "first") filter.first = known_texts(value, "first", "application", names_.apps);
       if (key == "goal") filter.goals = known_texts(value, "goal", "goal", names_.goals);
+      if (key == "cpus") filter.cpus = known_texts(value, "cpus", "list of CPU programs", names_.cpus);
+      if (key == "program") filter.programs = known_texts(value, "program", "CPU program", names_.programs);
       if (key == "workload") {
         filter.workload = workload(value);
         std::sort(filter.workload.begin(), filter.workload.end());
       }
       if (key == "seed") filter.seeds = {toml_.whole(value, "seed", 0)};
-      if (key == "size") filter.size = toml_.whole(value, "size", 1);
+      if (key == "size") filter.size = toml_.whole(value, "size", 0);
       if (key == "set") {
         settings(value, "", [&](const std::string& name, std::vector<std::string> list, const toml::node&) {
           filter.set[name] = std::move(list);
@@ -61,10 +63,12 @@ class FilterReader {
       return list.front();
     };
     for (const auto& [key, value] : *node.as_table()) {
-      toml_.check_key(key, {"policy", "machine", "seed", "set"}, "key of 'against'");
+      toml_.check_key(key, {"policy", "machine", "cpus", "seed", "set"}, "key of 'against'");
       if (key == "policy") against.policy = one(policies(value), value);
       if (key == "machine")
         against.machine = one(known_texts(value, "machine", "machine", names_.machines), value);
+      if (key == "cpus")
+        against.cpus = one(known_texts(value, "cpus", "list of CPU programs", names_.cpus), value);
       if (key == "seed") against.seed = toml_.whole(value, "seed", 0);
       if (key == "set") {
         settings(value, "",

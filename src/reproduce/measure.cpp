@@ -19,9 +19,7 @@ namespace {
 
 /// "hotspot + kmeans under even".
 std::string run_text(const sweep::SweepRun& run) {
-  std::vector<std::string> apps;
-  for (const experiment::AppSpec& app : run.spec.apps) apps.push_back(app.text);
-  std::string text = fmt::format("{} under {}", fmt::join(apps, " + "), run.spec.policy.text);
+  std::string text = fmt::format("{} under {}", sweep::workload_text(run.spec), run.spec.policy.text);
   for (const auto& [key, value] : run.overrides) text += fmt::format(", {}={}", key, value);
   return text;
 }
@@ -38,11 +36,12 @@ bool allows(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// A run, an application of it, or an interval of that.
+/// A run, an application of it, an interval of that, or a CPU core of the run.
 struct Sample {
   std::size_t run;
   std::optional<std::size_t> app;
-  std::optional<Span> span;  // of its cycles; none: all
+  std::optional<Span> span;        // of its cycles; none: all
+  std::optional<std::size_t> cpu;  // among the cores with a program
 };
 
 /// What does not depend on runs.
@@ -65,8 +64,11 @@ class Measurer {
     GPUMUX_CHECK(records.size() == plan.runs.size());
     for (std::size_t i = 0; i < plan.runs.size(); ++i) {
       for (const std::size_t baseline : plan.runs[i].baselines) isolated_[baseline] = true;
+      for (const std::size_t baseline : plan.runs[i].cpu_baselines) isolated_[baseline] = true;
       // Alone under the policy of baselines, a run is one.
-      if (plan.runs[i].spec.apps.size() == 1 && plan.runs[i].spec.policy.name == "leftover")
+      const experiment::RunSpec& spec = plan.runs[i].spec;
+      if (spec.apps.size() + experiment::cores_with_program(spec.cpus).size() == 1 &&
+          spec.policy.name == "leftover")
         isolated_[i] = true;
       by_key_.emplace(key(i, {}), i);
     }
@@ -141,7 +143,7 @@ class Measurer {
       key += fmt::format("{}={}\n", name, found == change.set.end() ? value : found->second);
     }
     for (const std::string& name : run.names) key += name + "\n";
-    key += run.goals;
+    key += fmt::format("{}\n{}", run.goals, change.cpus.value_or(run.cpus));
     return key;
   }
 
@@ -198,6 +200,9 @@ class Measurer {
     const Filter& filter = quantity.filter;
     const sweep::SweepRun& run = plan_.runs[index];
     if (filter.isolated ? !isolated_[index] : run.is_baseline) return false;
+    // A CPU program alone is the baseline of its cores, and of nothing else.
+    if (filter.isolated && run.spec.apps.empty() && quantity.per != Per::Cpu) return false;
+    if (!allows(filter.cpus, run.cpus)) return false;
     if (!allows(filter.policies, run.spec.policy.text) || !allows(filter.seeds, run.spec.seed)) return false;
     if (!allows(filter.machines, run.spec.machine.name)) return false;
     for (const auto& [name, values] : filter.variables) {
@@ -205,11 +210,13 @@ class Measurer {
       if (!value || !allows(values, *value)) return false;
     }
     if (filter.size && *filter.size != run.spec.apps.size()) return false;
-    if (!allows(filter.goals, run.goals) || !allows(filter.first, run.names.front())) return false;
+    if (!allows(filter.goals, run.goals) || !allows(filter.first, run.names.empty() ? "" : run.names.front()))
+      return false;
     std::vector<std::string> apps = run.names;
     std::sort(apps.begin(), apps.end());
     if (!filter.workload.empty() && filter.workload != apps) return false;
-    if (quantity.per == Per::Run && !has_all(apps, filter.apps)) return false;
+    const bool picks_apps = quantity.per == Per::App || quantity.per == Per::Interval;
+    if (!picks_apps && !has_all(apps, filter.apps)) return false;
     for (const auto& wanted : filter.set) {
       const bool same = std::any_of(run.overrides.begin(), run.overrides.end(), [&](const auto& change) {
         return change.first == wanted.first && allows(wanted.second, change.second);
@@ -235,10 +242,12 @@ class Measurer {
         if (!out.why.empty()) return {{}, out.why, ""};
         continue;
       }
-      if (quantity.per == Per::Run) out.list.push_back({i, std::nullopt, quantity.window});
-      for (std::size_t app = 0; quantity.per != Per::Run && app < plan_.runs[i].spec.apps.size(); ++app) {
+      if (quantity.per == Per::Run) out.list.push_back({i, std::nullopt, quantity.window, std::nullopt});
+      if (quantity.per == Per::Cpu) add_cpus(quantity, i, out.list);
+      const bool of_apps = quantity.per == Per::App || quantity.per == Per::Interval;
+      for (std::size_t app = 0; of_apps && app < plan_.runs[i].spec.apps.size(); ++app) {
         if (!allows(quantity.filter.apps, plan_.runs[i].names[app])) continue;
-        if (quantity.per == Per::App) out.list.push_back({i, app, quantity.window});
+        if (quantity.per == Per::App) out.list.push_back({i, app, quantity.window, std::nullopt});
         if (quantity.per != Per::Interval) continue;
         if (out.why = add_intervals(quantity, i, app, out.list); !out.why.empty()) return {{}, out.why, ""};
         ends[i] = end_of(records_[i]);
@@ -246,6 +255,15 @@ class Measurer {
     }
     if (quantity.window && !ends.empty()) compare_with_ends(*quantity.window, ends, out);
     return out;
+  }
+  void add_cpus(const Quantity& quantity, std::size_t run, std::vector<Sample>& list) const {
+    const std::vector<experiment::CpuProgram>& cpus = plan_.runs[run].spec.cpus;
+    std::size_t index = 0;
+    for (const std::uint32_t core : experiment::cores_with_program(cpus)) {
+      if (allows(quantity.filter.programs, cpus[core].name))
+        list.push_back({run, std::nullopt, std::nullopt, index});
+      ++index;
+    }
   }
   /// Why there are none that can be known, or nothing.
   [[nodiscard]] std::string add_intervals(const Quantity& quantity, std::size_t run, std::size_t app,
@@ -258,7 +276,8 @@ class Measurer {
     if (const Value cycles = value_within(record, app, "cycles", all); !cycles.number) {
       return fmt::format("{}: {}", run_text(plan_.runs[run]), cycles.why);
     }
-    for (const Span& span : intervals(record, quantity.window)) list.push_back({run, app, span});
+    for (const Span& span : intervals(record, quantity.window))
+      list.push_back({run, app, span, std::nullopt});
     return "";
   }
   /// Says what the window has of runs that end before it does.
@@ -290,6 +309,7 @@ class Measurer {
     Value value = expression.evaluate([&](const std::string& name) {
       if (name.starts_with(kVariablePrefix))
         return variable_value(sample.run, name.substr(kVariablePrefix.size()));
+      if (sample.cpu) return value_of_cpu(record, *sample.cpu, name);
       return sample.span ? value_within(record, sample.app, name, *sample.span)
                          : value_of(record, sample.app, name);
     });
@@ -305,7 +325,7 @@ class Measurer {
       return Value::none(
           fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
     }
-    Value base = at(expression, {other->second, sample.app, sample.span});
+    Value base = at(expression, {other->second, sample.app, sample.span, sample.cpu});
     if (!base.number) return base;
     if (quantity.compare != Compare::Difference && *base.number == 0) {
       return Value::undefined(

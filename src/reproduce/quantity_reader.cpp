@@ -93,8 +93,11 @@ void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
     }
     return static_cast<int>(found - choices.begin());
   };
-  if (table.contains("per")) q.per = static_cast<Per>(choice("per", {"run", "app", "interval"}));
-  if (const toml::node* node = table.get("window")) q.window = window(*node);
+  if (table.contains("per")) q.per = static_cast<Per>(choice("per", {"run", "app", "interval", "cpu"}));
+  if (const toml::node* node = table.get("window")) {
+    if (q.per == Per::Cpu) toml_.fail(*node, "CPU cores have no series, so 'window' is not theirs");
+    q.window = window(*node);
+  }
   if (q.per == Per::Interval && !names_.series) {
     toml_.fail(*table.get("per"), "the sweep keeps no series: give it series = 1000");
   }
@@ -111,6 +114,8 @@ void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
     q.of = {of_runs(of, q)};
   }
   if (const toml::node* node = table.get("where")) q.filter = read_filter(reader_, names_, *node);
+  if (!q.filter.programs.empty() && q.per != Per::Cpu)
+    toml_.fail(*table.get("where"), "'program' picks CPU cores: it goes with per = \"cpu\"");
   if (table.contains("compare") && !table.contains("against")) {
     toml_.fail(*table.get("compare"), "'compare' needs 'against'");
   }
@@ -119,24 +124,27 @@ void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
       toml_.fail(*node, "'against' needs 'compare': ratio, percent or difference");
     q.against = read_against(reader_, names_, *node);
     q.compare = static_cast<Compare>(choice("compare", kCompare));
+    if (q.against->cpus && q.per == Per::Cpu)
+      toml_.fail(*node, "a CPU core has no other programs to be compared against; make two quantities");
     if (q.filter.isolated) toml_.fail(*node, "isolated runs have nothing to be compared against");
   }
 }
 
 Expression QuantityReader::of_runs(const toml::node& node, const Quantity& q) const {
   Expression expression(reader_.text(node, "of"), reader_.place(node));
-  const bool per_app = q.per != Per::Run;
+  const bool per_app = q.per == Per::App || q.per == Per::Interval;
   const bool over_time = q.per == Per::Interval || q.window;
-  const std::vector<std::string>& known = over_time ? series_names(per_app) : sample_names(per_app);
+  const std::vector<std::string>& known = over_time ? series_names(per_app) : sample_names(q.per);
   for (const std::string& name : expression.names()) {
     if (name.starts_with(kVariablePrefix) && names_.variables.contains(name.substr(kVariablePrefix.size()))) {
       continue;
     }
     if (name.starts_with(kResultPrefix) && !over_time) continue;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      toml_.fail(node, unknown_choice(over_time ? "counter of a series"
-                                      : per_app ? "counter of an application"
-                                                : "counter of a run",
+      toml_.fail(node, unknown_choice(over_time           ? "counter of a series"
+                                      : per_app           ? "counter of an application"
+                                      : q.per == Per::Cpu ? "counter of a CPU core"
+                                                          : "counter of a run",
                                       name, known));
     }
   }

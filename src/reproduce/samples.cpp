@@ -8,6 +8,7 @@
 #include "arch/counter_table.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "experiment/result_json.hpp"
 
 namespace gpumux::reproduce {
 namespace {
@@ -45,7 +46,12 @@ std::vector<std::string> run_names() {
                                     "dram_bandwidth_utilization",
                                     "energy_joules",
                                     "average_watts",
-                                    "instructions_per_watt"};
+                                    "instructions_per_watt",
+                                    "begin_cycle",
+                                    "su_gpu",
+                                    "ws_cpu",
+                                    "oss",
+                                    "oss_alpha"};
   add_run_counters(names);
   return names;
 }
@@ -55,6 +61,29 @@ std::vector<std::string> app_names() {
       "cycles",         "sms",         "position",         "ipc",           "ipc_isolated",
       "normalized_ipc", "completions", "first_completion", "active_cycles", "energy_joules"};
   for (std::string& name : app_counters()) names.push_back(std::move(name));
+  return names;
+}
+
+/// Calls with("ipc", value), with("l1_misses", value), with("memory.l2_misses", value), ... for all that an
+/// entry of a result's `cpus` has but the program's name.
+template <typename Do>
+void for_each_cpu_number(const json& entry, const Do& with) {
+  for (const auto& [key, value] : entry.items()) {
+    if (!value.is_object()) {
+      if (key != "program") with(key, value);
+      continue;
+    }
+    for (const auto& [name, inner] : value.items()) with(key == "counters" ? name : key + "." + name, inner);
+  }
+}
+
+/// Those of a result that has such a core.
+std::vector<std::string> cpu_names() {
+  experiment::RunResult result;
+  result.cpus.emplace_back();
+  std::vector<std::string> names;
+  for_each_cpu_number(json(experiment::result_document(result, {}, {}).at("cpus").at(0)),
+                      [&](const std::string& name, const json&) { names.push_back(name); });
   return names;
 }
 
@@ -72,6 +101,14 @@ void take_document(RunRecord& record) {
   }
   if (gpu.contains("average_watts")) record.run["average_watts"] = number(gpu["average_watts"]);
   for (const auto& [name, value] : document.at("metrics").items()) record.run[name] = number(value);
+  record.run["begin_cycle"] = document.value("begin_cycle", 0.0);
+  if (document.contains("cpus")) {
+    for (const json& entry : document["cpus"]) {
+      RunRecord::Numbers& numbers = record.cpus.emplace_back();
+      for_each_cpu_number(entry,
+                          [&](const std::string& name, const json& value) { numbers[name] = number(value); });
+    }
+  }
   const json& apps = document.at("apps");
   record.run["applications"] = static_cast<double>(apps.size());
   for (std::size_t i = 0; i < apps.size(); ++i) {
@@ -113,11 +150,13 @@ void take_series(RunRecord& record, database::Statement& query, std::int64_t run
   }
 }
 
-/// Follows result.a.b; a number is an index in a list, from 0.
-Value document_value(const RunRecord& record, std::optional<std::size_t> app, const std::string& name) {
+/// Follows result.a.b from an entry of the list `part` on, or from the whole; a number is an index in a list,
+/// from 0.
+Value document_value(const RunRecord& record, const char* part, std::optional<std::size_t> entry,
+                     const std::string& name) {
   const json document = json::parse(record.document);
   const json* at = &document;
-  if (app) at = &document.at("apps").at(*app);
+  if (entry) at = &document.at(part).at(*entry);
   for (const std::string& key : split(std::string_view(name).substr(kResultPrefix.size()), '.')) {
     const std::optional<std::uint64_t> index = at->is_array() ? parse_uint(key) : std::nullopt;
     if (index && *index < at->size()) {
@@ -136,14 +175,24 @@ Value document_value(const RunRecord& record, std::optional<std::size_t> app, co
 
 }  // namespace
 
-const std::vector<std::string>& sample_names(bool per_app) {
+const std::vector<std::string>& sample_names(Per per) {
   static const std::vector<std::string> run = run_names();
   static const std::vector<std::string> app = app_names();
-  return per_app ? app : run;
+  static const std::vector<std::string> cpu = cpu_names();
+  return per == Per::Run ? run : per == Per::Cpu ? cpu : app;
+}
+
+Value value_of_cpu(const RunRecord& record, std::size_t cpu, const std::string& name) {
+  if (cpu >= record.cpus.size()) return Value::none("the run has fewer CPU cores with a program");
+  if (name.starts_with(kResultPrefix)) return document_value(record, "cpus", cpu, name);
+  const auto found = record.cpus[cpu].find(name);
+  if (found == record.cpus[cpu].end()) return Value::none(fmt::format("the results have no {}", name));
+  if (!found->second) return Value::none(fmt::format("{} is undefined: nothing was counted for it", name));
+  return {*found->second, ""};
 }
 
 Value value_of(const RunRecord& record, std::optional<std::size_t> app, const std::string& name) {
-  if (name.starts_with(kResultPrefix)) return document_value(record, app, name);
+  if (name.starts_with(kResultPrefix)) return document_value(record, "apps", app, name);
   const RunRecord::Numbers& numbers = app ? record.apps.at(*app) : record.run;
   const auto found = numbers.find(name);
   if (found == numbers.end()) return Value::none(fmt::format("the results have no {}", name));

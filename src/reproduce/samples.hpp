@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "database/sqlite.hpp"
+#include "reproduce/experiment.hpp"
 #include "reproduce/expression.hpp"
 #include "sweep/expand.hpp"
 
@@ -22,8 +23,9 @@ inline constexpr std::string_view kResultPrefix = "result.";
 
 /// The names of a run's numbers: cycles, sms (of its machine), its metrics, the counters of the whole GPU,
 /// and those of "schedulers." and "partitions."; or those of an application in it: cycles, sms, ipc, ..., its
-/// counters.
-[[nodiscard]] const std::vector<std::string>& sample_names(bool per_app);
+/// counters; or those of a CPU core in it: what its entry in the result has, with "memory." before what it
+/// did in the partitions.
+[[nodiscard]] const std::vector<std::string>& sample_names(Per per);
 
 /// Names that begin with it are values in the template that the run's policy comes from: policy.k0. "inf" is
 /// infinite.
@@ -39,7 +41,8 @@ struct RunRecord {
   std::string error;  // first line
   Numbers run;
   std::vector<Numbers> apps;
-  std::string document;  // gpumux.result/1
+  std::vector<Numbers> cpus;  // cores with a program
+  std::string document;       // gpumux.result/1
 
   /// What each interval of the series added, by name; empty: no series.
   using Series = std::unordered_map<std::string, std::vector<double>>;
@@ -61,6 +64,8 @@ using Span = std::pair<std::uint64_t, std::uint64_t>;
 /// The value of `name` for the run, or for its application `app`. The run is done.
 [[nodiscard]] Value value_of(const RunRecord& record, std::optional<std::size_t> app,
                              const std::string& name);
+/// The same for `cpu`, its how manieth CPU core with a program.
+[[nodiscard]] Value value_of_cpu(const RunRecord& record, std::size_t cpu, const std::string& name);
 
 /// One record per run of the plan, in its order, with series where the sweep keeps them; runs that the
 /// database does not have are pending. Throws UserError when it cannot be read.

@@ -164,34 +164,59 @@ void give_goals(const Placed<std::string>& goals, experiment::RunSpec& spec) {
     located(goals.where, [&] { spec.apps[i].give_goal(*experiment::parse_goal(list[i])); });
 }
 
+/// Of the machine's CPU cores, by the sweep's `cpus`.
+std::vector<std::vector<experiment::CpuProgram>> cpu_programs(const SweepFile& file,
+                                                              const arch::MachineConfig& machine) {
+  std::vector<std::vector<experiment::CpuProgram>> all;
+  for (const Placed<std::string>& text : file.cpus) {
+    std::vector<experiment::CpuProgram>& programs = all.emplace_back();
+    if (text.value == kNoCpus) continue;
+    if (machine.cpus == 0)
+      throw UserError(text.where, fmt::format("'{}': machine {} has no CPU cores; kayiran14-hetero has",
+                                              text.value, machine.name));
+    located(text.where, [&] { programs = experiment::parse_cpus(text.value, machine.cpus, file.folder); });
+  }
+  return all;
+}
+
+/// What a sweep calls what runs, where it is not as in the specification.
+struct Labels {
+  std::vector<std::string> names;
+  std::string goals;
+  std::string cpus = kNoCpus;
+};
+
 /// Collects runs, each once, baselines before all others.
 class Collector {
  public:
-  /// Without `names`, those that the specification has.
-  void add(Machine& machine, const experiment::RunSpec& spec, std::vector<std::string> names = {},
-           const std::string& goals = {}) {
+  /// Without names, those that the specification has.
+  void add(Machine& machine, const experiment::RunSpec& spec, Labels labels = {}) {
     SweepRun run = prepared(machine, spec);
-    if (!names.empty()) run.names = std::move(names);
-    run.goals = goals;
+    if (!labels.names.empty()) run.names = std::move(labels.names);
+    run.goals = std::move(labels.goals);
+    run.cpus = std::move(labels.cpus);
     const auto [known, is_new] = wanted_.try_emplace(run.hash, runs_.size());
     if (!is_new) {
       ++duplicates_;
       return;
     }
-    std::vector<std::size_t> baselines;
-    if (spec.apps.size() > 1) {
+    const std::vector<std::uint32_t> cores = experiment::cores_with_program(spec.cpus);
+    if (spec.apps.size() + cores.size() > 1) {
       for (std::size_t i = 0; i < spec.apps.size(); ++i) {
         experiment::RunSpec isolated = experiment::isolated_run(spec, i);
         isolated.apps.front().text = run.names[i];
         SweepRun alone = prepared(machine, isolated);
-        alone.is_baseline = true;
         alone.spec.series = spec.series;
-        const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
-        if (missing) alone_.push_back(std::move(alone));
-        baselines.push_back(found->second);
+        run.baselines.push_back(add_baseline(std::move(alone)));
+      }
+      std::map<std::string, std::size_t> by_program;  // by identity: equal programs are taken as one
+      for (const std::uint32_t core : cores) {
+        const auto [index, missing] = by_program.try_emplace(spec.cpus[core].identity, 0);
+        if (missing)
+          index->second = add_baseline(prepared(machine, experiment::isolated_cpu_run(spec, core)));
+        run.cpu_baselines.push_back(index->second);
       }
     }
-    run.baselines = std::move(baselines);
     runs_.push_back(std::move(run));
   }
 
@@ -203,14 +228,24 @@ class Collector {
       if (baseline == baselines_.end()) {
         plan.runs.push_back(std::move(run));
       } else {  // the sweep asks for it by itself, too
-        plan.runs[baseline->second].is_baseline = false;
-        plan.runs[baseline->second].spec.timeline = run.spec.timeline;
+        SweepRun& planned = plan.runs[baseline->second];
+        planned.is_baseline = false;
+        planned.spec.timeline = run.spec.timeline;
+        planned.spec.series = run.spec.series;
+        planned.cpus = run.cpus;
       }
     }
     return plan;
   }
 
  private:
+  /// Its index in alone_.
+  std::size_t add_baseline(SweepRun alone) {
+    alone.is_baseline = true;
+    const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
+    if (missing) alone_.push_back(std::move(alone));
+    return found->second;
+  }
   static SweepRun prepared(Machine& machine, const experiment::RunSpec& spec) {
     SweepRun run;
     run.spec = spec;
@@ -219,6 +254,7 @@ class Collector {
     run.machine_hash = hash;
     run.hash = run_hash(spec, hash, simulator_sources());
     run.overrides = machine.overrides;
+    run.cpus = kNoCpus;
     for (const experiment::AppSpec& app : spec.apps) run.names.push_back(app.text);
     return run;
   }
@@ -231,6 +267,29 @@ class Collector {
 };
 
 }  // namespace
+
+std::string workload_text(const experiment::RunSpec& spec) {
+  std::string text;
+  for (const experiment::AppSpec& app : spec.apps) text += (text.empty() ? "" : " + ") + app.text;
+  const std::vector<std::uint32_t> cores = experiment::cores_with_program(spec.cpus);
+  if (cores.empty()) return text;
+  if (text.empty() && cores.size() == 1)
+    return fmt::format("CPU program {} on core {}", spec.cpus[cores[0]].name, cores[0]);
+  std::vector<std::pair<std::string, std::size_t>> programs;  // and their numbers of cores
+  for (const std::uint32_t core : cores) {
+    const std::string& name = spec.cpus[core].name;
+    const auto known =
+        std::find_if(programs.begin(), programs.end(), [&](const auto& one) { return one.first == name; });
+    if (known == programs.end())
+      programs.emplace_back(name, 1);
+    else
+      ++known->second;
+  }
+  text += text.empty() ? "CPU programs " : " beside CPU programs ";
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    text += fmt::format("{}{}*{}", i == 0 ? "" : ",", programs[i].first, programs[i].second);
+  return text;
+}
 
 SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
                     const std::vector<std::pair<std::string, std::string>>& overrides) {
@@ -246,7 +305,8 @@ SweepPlan expand(SweepFile file) {
   const std::vector<Workload> workloads = choose_workloads(file);
   double runs = static_cast<double>(workloads.size()) * static_cast<double>(file.machines.size()) *
                 static_cast<double>(file.policies.size()) * static_cast<double>(file.seeds.size()) *
-                static_cast<double>(std::max<std::size_t>(file.goals.size(), 1));
+                static_cast<double>(std::max<std::size_t>(file.goals.size(), 1)) *
+                static_cast<double>(file.cpus.size());
   for (const MachineSetting& setting : file.settings) runs *= static_cast<double>(setting.values.size());
   if (runs > static_cast<double>(kMaxRuns)) {
     throw UserError({file.path}, fmt::format("has {:.0f} runs; at most {} fit a sweep", runs, kMaxRuns));
@@ -262,29 +322,42 @@ SweepPlan expand(SweepFile file) {
 
   Collector collector;
   for (Machine& machine : machines) {
+    const std::vector<std::vector<experiment::CpuProgram>> cpus = cpu_programs(file, machine.config);
+    experiment::RunSpec common;
+    common.machine = machine.config;
+    common.cycles = file.cycles;
+    common.instructions = file.instructions;
+    common.series = file.series;
+    common.timeline = file.timeline;
+    common.alpha = file.alpha;
+    if (file.cpu_warm_up) common.cpu_span.warm_up = *file.cpu_warm_up;
+    if (file.cpu_instructions) common.cpu_span.instructions = *file.cpu_instructions;
+    if (file.view_sms)
+      located(file.view_sms->where,
+              [&] { common.viewed = experiment::parse_sms(file.view_sms->value, machine.config.sms); });
+    common.device_output = false;
     for (const Workload& workload : workloads) {
-      for (std::size_t p = 0; p < policies.size(); ++p) {
-        const policy::PolicyChoice& policy = policies[p];
-        located(file.policies[p].where,
-                [&] { policy::check_choice(policy, machine.config, workload.size()); });
-        for (const SeedAndGoals& each : seeds_and_goals(file)) {
-          experiment::RunSpec spec;
-          std::vector<std::string> names;
-          for (const std::size_t i : workload) names.push_back(apps[i].text);
-          spec.machine = machine.config;
-          for (const std::size_t i : workload) spec.apps.push_back(apps[i]);
-          spec.policy = policy;
-          spec.seed = each.seed;
-          if (each.goals != nullptr) give_goals(*each.goals, spec);
-          spec.cycles = file.cycles;
-          spec.instructions = file.instructions;
-          spec.series = file.series;
-          spec.timeline = file.timeline;
-          if (file.view_sms)
-            located(file.view_sms->where,
-                    [&] { spec.viewed = experiment::parse_sms(file.view_sms->value, machine.config.sms); });
-          spec.device_output = false;
-          collector.add(machine, spec, names, each.goals == nullptr ? "" : each.goals->value);
+      // Without an application there is nothing to share.
+      const std::size_t policy_count = workload.empty() ? 1 : policies.size();
+      for (std::size_t p = 0; p < policy_count; ++p) {
+        experiment::RunSpec spec = common;
+        spec.policy = workload.empty() ? policy::parse_choice(experiment::kDefaultPolicy) : policies[p];
+        if (!workload.empty())
+          located(file.policies[p].where,
+                  [&] { policy::check_choice(spec.policy, machine.config, workload.size()); });
+        Labels labels;
+        for (const std::size_t i : workload) labels.names.push_back(apps[i].text);
+        for (std::size_t c = 0; c < cpus.size(); ++c) {
+          spec.cpus = cpus[c];
+          labels.cpus = file.cpus[c].value;
+          for (const SeedAndGoals& each : seeds_and_goals(file)) {
+            spec.apps.clear();
+            for (const std::size_t i : workload) spec.apps.push_back(apps[i]);
+            spec.seed = each.seed;
+            if (each.goals != nullptr) give_goals(*each.goals, spec);
+            labels.goals = each.goals == nullptr ? "" : each.goals->value;
+            collector.add(machine, spec, labels);
+          }
         }
       }
     }

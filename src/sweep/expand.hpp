@@ -17,12 +17,17 @@ struct SweepRun {
   experiment::RunSpec spec;
   std::string machine_hash;
   std::vector<std::pair<std::string, std::string>> overrides;  // of the machine: key, value
-  std::vector<std::size_t>
-      baselines;                   // index in the plan of each application's isolated run; empty: runs alone
-  bool is_baseline = false;        // wanted by other runs alone
-  std::vector<std::string> names;  // of its applications in the sweep
-  std::string goals;               // that the sweep has given them, as it says them
+  /// Index in the plan of each application's isolated run; empty: what runs is alone, or no application does.
+  std::vector<std::size_t> baselines;
+  std::vector<std::size_t> cpu_baselines;  // likewise of each CPU core with a program
+  bool is_baseline = false;                // wanted by other runs alone
+  std::vector<std::string> names;          // of its applications in the sweep
+  std::string goals;                       // that the sweep has given them, as it says them
+  std::string cpus;                        // programs of CPU cores as the sweep says them, or kNoCpus
 };
+
+/// What runs, for messages: "hotspot + kmeans beside CPU programs mcf*14", "CPU program mcf on core 0".
+[[nodiscard]] std::string workload_text(const experiment::RunSpec& spec);
 
 struct SweepPlan {
   SweepFile file;

@@ -96,6 +96,12 @@ std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
       row.apps.push_back({app.text, app.identity, run.spec.seed,
                           run.baselines.empty() ? "" : plan.runs[run.baselines[i]].hash});
     }
+    const std::vector<std::uint32_t> cores = experiment::cores_with_program(run.spec.cpus);
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+      const experiment::CpuProgram& program = run.spec.cpus[cores[i]];
+      row.cpus.push_back({cores[i], program.name, program.identity,
+                          run.cpu_baselines.empty() ? "" : plan.runs[run.cpu_baselines[i]].hash});
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -107,10 +113,20 @@ std::string perform(const experiment::RunSpec& spec, const std::vector<double>& 
   const experiment::RunResult result = experiment::simulate(cached);
   std::vector<double> shared;
   for (const experiment::AppResult& app : result.apps) shared.push_back(app.ipc());
-  const std::vector<double>& baselines = isolated.empty() ? shared : isolated;
-  GPUMUX_CHECK(baselines.size() == shared.size() && (!isolated.empty() || shared.size() == 1));
-  ordered_json document =
-      experiment::result_document(result, baselines, experiment::metrics(shared, baselines));
+  std::vector<double> alone = isolated;
+  if (alone.empty()) {  // of one alone, itself
+    GPUMUX_CHECK(shared.size() + result.cpus.size() == 1);
+    alone = shared;
+    for (const experiment::CpuResult& cpu : result.cpus) alone.push_back(cpu.ipc());
+  }
+  GPUMUX_CHECK(alone.size() == shared.size() + result.cpus.size());
+  const auto first_cpu = alone.begin() + static_cast<std::ptrdiff_t>(shared.size());
+  const std::vector<double> cpus_alone(first_cpu, alone.end());
+  alone.erase(first_cpu, alone.end());
+  experiment::Metrics metrics = experiment::metrics(shared, alone);
+  if (!result.cpus.empty()) metrics.cpus = experiment::cpu_metrics(result.cpus, cpus_alone);
+  metrics.alpha = spec.alpha;
+  ordered_json document = experiment::result_document(result, alone, metrics);
   document.erase("wall_seconds");
   ordered_json counters = ordered_json::array();
   for (const experiment::CounterValue& c : experiment::counters(result)) counters.push_back(counter_json(c));
@@ -144,6 +160,18 @@ database::ResultRow read_result(std::string_view text) {
     row.antt = optional(metrics.at("antt"));
     row.stp = optional(metrics.at("stp"));
     row.fairness = optional(metrics.at("fairness"));
+    if (metrics.contains("oss")) {
+      row.su_gpu = optional(metrics.at("su_gpu"));
+      row.ws_cpu = optional(metrics.at("ws_cpu"));
+      row.oss = optional(metrics.at("oss"));
+      for (const ordered_json& cpu : document.at("cpus")) {
+        row.cpus.push_back({cpu.at("core").get<std::uint32_t>(), cpu.at("ipc").get<double>(),
+                            optional(cpu.at("ipc_isolated")), optional(cpu.at("normalized_ipc")),
+                            cpu.at("instructions").get<std::uint64_t>(),
+                            cpu.at("cycles").get<std::uint64_t>(), optional(cpu.at("l2_mpki")),
+                            optional(cpu.at("memory_latency"))});
+      }
+    }
     row.document = dump_json(document);
     for (const ordered_json& app : document.at("apps")) {
       row.apps.push_back({app.at("ipc").get<double>(), optional(app.at("ipc_isolated")),
@@ -221,6 +249,10 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
     experiment::read_kernels(entry, static_cast<AppId>(i), result.kernels);
   }
   run.metrics = experiment::metrics(shared, run.isolated);
+  std::vector<double> cpus_alone;
+  experiment::read_cpus(document, result, cpus_alone);
+  if (!result.cpus.empty()) run.metrics.cpus = experiment::cpu_metrics(result.cpus, cpus_alone);
+  run.metrics.alpha = spec.alpha;
 
   if (row.series_interval == 0) return run;
   Counters<std::vector<std::uint64_t>> series;

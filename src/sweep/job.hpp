@@ -14,8 +14,9 @@ namespace gpumux::sweep {
 /// What the database plans for each run of the plan, in the same order.
 [[nodiscard]] std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan);
 
-/// Simulates; `isolated` are the IPCs of the applications' baselines, empty for an application alone, which
-/// is its own. The result as text for read_result(). Throws what simulate() throws.
+/// Simulates; `isolated` are the IPCs of the baselines, of applications and then of CPU cores with a program;
+/// empty for one of either alone, which is its own. The result as text for read_result(). Throws what
+/// simulate() throws.
 [[nodiscard]] std::string perform(const experiment::RunSpec& spec, const std::vector<double>& isolated);
 
 /// Throws InternalError when the text is not perform()'s.

@@ -64,6 +64,18 @@ std::string run_hash(const experiment::RunSpec& spec, std::string_view machine, 
     if (const std::string& beside = app.arrivals.beside_text; !beside.empty())
       hash.add(fmt::format("beside {}", beside));
   }
+  const std::vector<std::uint32_t> cores = experiment::cores_with_program(spec.cpus);
+  if (!cores.empty()) {
+    hash.add("cpus");
+    hash.add(cores.size());
+    for (const std::uint32_t core : cores) {
+      hash.add(std::uint64_t{core});
+      hash.add(spec.cpus[core].identity);
+    }
+    hash.add(spec.cpu_span.warm_up);
+    hash.add(spec.cpu_span.instructions);
+    if (spec.alpha != 0.5) hash.add(fmt::format("alpha {}", spec.alpha));
+  }
   return hash.hex();
 }
 

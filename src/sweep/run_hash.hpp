@@ -14,8 +14,9 @@ namespace gpumux::sweep {
 [[nodiscard]] std::string machine_hash(const arch::MachineConfig& machine);
 
 /// Of a run: `machine` (the hash of spec.machine under the policy's warp scheduler, see
-/// experiment::effective_machine), the applications and the policy with the content of their files, seed,
-/// cycles, and `sources`, the simulator's. Host threads, checks and names that label results do not count.
+/// experiment::effective_machine), the applications, CPU programs and the policy with the content of their
+/// files, seed, cycles, and `sources`, the simulator's. Host threads, checks and names that label results do
+/// not count.
 [[nodiscard]] std::string run_hash(const experiment::RunSpec& spec, std::string_view machine,
                                    std::string_view sources);
 

@@ -38,6 +38,7 @@ class Reader {
       if (sweep.timeline && sweep.series == 0) sweep.series = experiment::kDefaultSeries;
     }
     if (const toml::node* node = find("view_sms")) sweep.view_sms = placed_text(*node, "view_sms");
+    cpus(sweep);
     if (const toml::node* node = find("set")) {
       if (!node->is_table())
         toml_.fail(*node, "'set' must be a table: [set] with l1.size = [\"24K\", \"48K\"]");
@@ -72,6 +73,34 @@ class Reader {
   }
 
  private:
+  void cpus(SweepFile& sweep) const {
+    if (const toml::node* node = find("cpus")) {
+      std::set<std::string> seen;
+      for (const toml::node* part : elements(*node, "cpus")) {
+        std::string text = toml_.text(*part, "cpus");
+        if (text.empty()) text = kNoCpus;
+        once(seen, text, *part);
+        sweep.cpus.push_back({std::move(text), toml_.place(part->source())});
+      }
+    } else {
+      sweep.cpus = {{kNoCpus, {toml_.file()}}};
+    }
+    const bool none = sweep.cpus.size() == 1 && sweep.cpus.front().value == kNoCpus;
+    for (const char* key : {"cpu_warm_up", "cpu_instructions", "alpha"}) {
+      if (const toml::node* node = find(key); node != nullptr && none)
+        toml_.fail(*node, fmt::format("'{}' is of CPU programs: add cpus = [\"H2\", ...]", key));
+    }
+    if (const toml::node* node = find("cpu_warm_up"))
+      sweep.cpu_warm_up = toml_.whole(*node, "cpu_warm_up", 0);
+    if (const toml::node* node = find("cpu_instructions"))
+      sweep.cpu_instructions = toml_.whole(*node, "cpu_instructions", 1);
+    if (const toml::node* node = find("alpha")) {
+      const std::optional<double> alpha = node->value<double>();
+      if (!node->is_number() || !(*alpha >= 0 && *alpha <= 1))
+        toml_.fail(*node, "'alpha' must be a number from 0 to 1");
+      sweep.alpha = *alpha;
+    }
+  }
   [[nodiscard]] const toml::node* find(const char* key) const {
     const auto found = values_.find(key);
     return found == values_.end() ? nullptr : found->second;
@@ -247,7 +276,11 @@ class Reader {
     if (!node.is_array()) toml_.fail(node, fmt::format("'{}' must be a list of lists of applications", key));
     std::vector<Placed<Workload>> list;
     for (const toml::node& part : *node.as_array()) {
-      if (!part.is_array() || part.as_array()->empty()) {
+      const bool alone = part.is_array() && part.as_array()->empty() && key == std::string_view("workloads");
+      if (alone && std::any_of(sweep.cpus.begin(), sweep.cpus.end(),
+                               [](const auto& cpus) { return cpus.value == kNoCpus; }))
+        toml_.fail(part, "has no application, and 'cpus' has none: nothing would run");
+      if (!part.is_array() || (part.as_array()->empty() && !alone)) {
         toml_.fail(part, fmt::format("each of '{}' must be a list of applications: [\"hotspot\", ...]", key));
       }
       Placed<Workload> workload{{}, toml_.place(part.source())};
@@ -270,9 +303,10 @@ class Reader {
   const Values& values_;
 };
 
-const std::vector<std::string> kKeys = {"machines",     "set",    "policies", "seeds",     "cycles",
-                                        "instructions", "apps",   "combine",  "workloads", "exclude",
-                                        "goals",        "series", "timeline", "view_sms"};
+const std::vector<std::string> kKeys = {
+    "machines", "set",         "policies",         "seeds", "cycles", "instructions", "apps",
+    "combine",  "workloads",   "exclude",          "goals", "series", "timeline",     "view_sms",
+    "cpus",     "cpu_warm_up", "cpu_instructions", "alpha"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

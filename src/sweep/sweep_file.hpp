@@ -37,7 +37,10 @@ struct MachineSetting {
   std::vector<Placed<std::string>> values;
 };
 
-/// Indices into the apps: applications that run together.
+/// Of SweepFile::cpus.
+inline constexpr const char* kNoCpus = "none";
+
+/// Indices into the apps: applications that run together. Empty: the CPU programs alone.
 using Workload = std::vector<std::size_t>;
 
 /// The file as read for one scale; names of applications resolved, nothing else checked against what exists.
@@ -61,6 +64,10 @@ struct SweepFile {
   bool ordered_pairs = false;        // every pair in both orders, too
   std::vector<Workload> workloads;
   std::vector<Placed<Workload>> exclude;
+  /// Programs of the machine's CPU cores (experiment::parse_cpus()), one text at a time; "none": of no core.
+  std::vector<Placed<std::string>> cpus;
+  std::optional<std::uint64_t> cpu_warm_up, cpu_instructions;  // of experiment::CpuSpan
+  double alpha = 0.5;                                          // of experiment::Metrics
   std::vector<Placed<std::string>> goals;  // of a workload's first applications: "80%", "25%/25%"
 };
 

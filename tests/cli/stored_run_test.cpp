@@ -187,5 +187,32 @@ TEST_F(StoredRun, WhatCannotBe) {
                "none/r.sqlite: error: cannot be made: there is no folder none");
 }
 
+TEST_F(StoredRun, CpuCoresAreKept) {
+  const auto args = [](const Args& more) {
+    Args all = {"run",          "add",           "--machine", "kayiran14-small3x3", "--cpu",
+                "mcf,-,povray", "--cpu-warm-up", "500",       "--cpu-instructions", "2000"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  expect_good(args({"--json", "plain.json"}));
+  expect_good(args({"--json", "first.json", "--db", "r.sqlite"}));
+  const json plain = document("plain.json");
+  EXPECT_EQ(document("first.json"), plain);
+  EXPECT_EQ(number("SELECT count(*) FROM runs WHERE state = 'done'"), 4);  // add, mcf and povray alone
+  EXPECT_EQ(number("SELECT count(*) FROM cpus WHERE isolated_run_id IS NOT NULL"), 2);
+  EXPECT_GT(plain.at("metrics").at("ws_cpu"), 0.0);
+  EXPECT_LT(plain.at("cpus").at(0).at("normalized_ipc"), 1.01);
+  const Outcome again = gpumux(args({"--json", "second.json", "--db", "r.sqlite"}));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("leftover: from r.sqlite, not simulated again\n"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("CPU weighted speedup"), std::string::npos) << again.out;
+  EXPECT_EQ(document("second.json"), plain);
+  // Another weight is another figure of the same run.
+  const Outcome weighed = gpumux(args({"--alpha", "1", "--json", "third.json", "--db", "r.sqlite"}));
+  EXPECT_NE(weighed.out.find("not simulated again"), std::string::npos) << weighed.out;
+  EXPECT_EQ(document("third.json").at("metrics").at("oss"), plain.at("metrics").at("su_gpu"));
+  EXPECT_EQ(number("SELECT count(*) FROM runs"), 4);
+}
+
 }  // namespace
 }  // namespace gpumux::test

@@ -307,5 +307,34 @@ TEST_F(Sweep, TheSweepsOfTheRepositoryAreGood) {
   }
 }
 
+TEST_F(Sweep, CpuProgramsFromTheFileToTheExport) {
+  write_file_atomically(path("s.toml"),
+                        "machines = \"kayiran14-small3x3\"\napps = [\"add\"]\nworkloads = [[\"add\"], []]\n"
+                        "cpus = [\"mcf*2\"]\ncpu_warm_up = 500\ncpu_instructions = 2000\nalpha = 0.25\n");
+  const Outcome swept = gpumux({"sweep", "s.toml", "--db", "r.sqlite", "--jobs", "2", "--quiet"});
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const Outcome cpus = gpumux({"export", "r.sqlite", "--csv", "--cpus"});
+  EXPECT_EQ(cpus.code, 0) << cpus.err;
+  EXPECT_EQ(lines(cpus.out), 1U + 1 + 2 + 2) << cpus.out;  // mcf alone; beside add, and without it
+  EXPECT_NE(cpus.out.find(",done,,"), std::string::npos) << cpus.out;
+  const Outcome csv = gpumux({"export", "r.sqlite", "--csv"});
+  EXPECT_EQ(lines(csv.out), 1U + 1 + 1) << csv.out;
+  EXPECT_NE(csv.out.find(",mcf*2,0,add,"), std::string::npos) << csv.out;
+  const nlohmann::json all = nlohmann::json::parse(gpumux({"export", "r.sqlite", "--json"}).out)["runs"];
+  ASSERT_EQ(all.size(), 4U);
+  const nlohmann::json& beside = all[2];
+  EXPECT_EQ(beside["cpus"][1]["program"], "mcf");
+  EXPECT_EQ(beside["cpus"][1]["isolated"], all[1]["hash"]);
+  const nlohmann::json& metrics = beside["result"]["metrics"];
+  EXPECT_EQ(metrics["oss_alpha"], 0.25);
+  EXPECT_DOUBLE_EQ(metrics["oss"].get<double>(),
+                   0.75 * metrics["ws_cpu"].get<double>() + 0.25 * metrics["su_gpu"].get<double>());
+  EXPECT_TRUE(all[3]["result"]["metrics"]["su_gpu"].is_null()) << "no application";
+  EXPECT_GT(all[3]["result"]["metrics"]["ws_cpu"], metrics["ws_cpu"]) << "nothing beside them";
+  const Outcome wrong = gpumux({"export", "r.sqlite", "--json", "--cpus"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err, "error: --cpus chooses the lines of CSV; --json has CPU cores in each run\n");
+}
+
 }  // namespace
 }  // namespace gpumux::test

@@ -248,5 +248,62 @@ TEST_F(Results, AFullDatabaseIsOneErrorAndLosesNothing) {
   EXPECT_EQ(text("SELECT group_concat(hash || state) FROM runs"), "run0done");
 }
 
+// A run waits for its CPU programs' baselines as for its applications', and gets their IPC behind these.
+TEST_F(Results, CpuCoresHaveBaselinesAndAreKept) {
+  PlannedRow alone = run("cpu");
+  alone.apps.clear();
+  alone.cpus = {{2, "mcf", "generated mcf", ""}};
+  PlannedRow shared = run("shared", "app");
+  shared.cpus = {{0, "-x", "x", "cpu"}, {2, "mcf", "generated mcf", "cpu"}};
+  ResultStore store(db());
+  store.plan(sweep(), {run("app"), alone, shared}, false);
+  const std::optional<Claim> app = store.claim();
+  const std::optional<Claim> cpu = store.claim();
+  ASSERT_TRUE(app && cpu);
+  ASSERT_TRUE(store.finish(app->id, result(4.0)));
+  EXPECT_FALSE(store.claim()) << "its CPU baseline has not ended";
+  ResultRow of_cpu = result(0);
+  of_cpu.apps.clear();
+  of_cpu.cpus = {{2, 0.25, 0.25, 1.0, 2000, 8000, 40.5, std::nullopt}};
+  of_cpu.ws_cpu = 1;
+  ASSERT_TRUE(store.finish(cpu->id, of_cpu));
+  const std::optional<Claim> last = store.claim();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->isolated, (std::vector<double>{4.0, 0.25, 0.25}));
+  ResultRow row = result(2.0);
+  row.cpus = {{0, 0.5, 0.25, 2.0, 2000, 4000, 1.5, 300.0}, {2, 0.125, 0.25, 0.5, 2000, 16000, 40.5, 700.0}};
+  row.su_gpu = 0.5;
+  row.ws_cpu = 2.5;
+  row.oss = 1.5;
+  ASSERT_TRUE(store.finish(last->id, row));
+  const std::optional<ResultRow> kept = store.result(2);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->su_gpu, 0.5);
+  EXPECT_EQ(kept->ws_cpu, 2.5);
+  EXPECT_EQ(kept->oss, 1.5);
+  ASSERT_EQ(kept->cpus.size(), 2U);
+  EXPECT_EQ(kept->cpus[1].core, 2U);
+  EXPECT_EQ(kept->cpus[1].normalized_ipc, 0.5);
+  EXPECT_EQ(kept->cpus[1].cycles, 16000U);
+  EXPECT_EQ(kept->cpus[0].memory_latency, 300.0);
+  EXPECT_EQ(store.result(1)->cpus[0].memory_latency, std::nullopt);
+  EXPECT_EQ(text("SELECT group_concat(program || normalized_ipc) FROM cpus WHERE run_id = 3"),
+            "-x2.0,mcf0.5");
+}
+
+TEST_F(Results, ACpuBaselineThatFailsFailsItsRuns) {
+  PlannedRow alone = run("cpu");
+  alone.apps.clear();
+  alone.cpus = {{0, "mcf", "generated mcf", ""}};
+  PlannedRow shared = run("shared");
+  shared.cpus = {{0, "mcf", "generated mcf", "cpu"}};
+  ResultStore store(db());
+  store.plan(sweep(), {alone, shared}, false);
+  ASSERT_TRUE(store.fail(store.claim()->id, {3, "error: trap"}));
+  const std::optional<Claim> last = store.claim();
+  ASSERT_TRUE(last && last->baseline_failure);
+  EXPECT_EQ(last->baseline_failure->error, "error: its isolated baseline failed: mcf: error: trap");
+}
+
 }  // namespace
 }  // namespace gpumux::database

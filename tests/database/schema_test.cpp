@@ -105,7 +105,7 @@ TEST_F(Schema, AnOlderDatabaseIsReadOnlyAfterItsMigration) {
 TEST_F(Schema, ANewerDatabaseIsRefused) {
   { ResultStore store(db()); }
   execute("PRAGMA user_version = 7");
-  expect_refused("has schema version 7; this gpumux knows up to 3: use a newer gpumux");
+  expect_refused("has schema version 7; this gpumux knows up to 4: use a newer gpumux");
 }
 
 TEST_F(Schema, AVersionThatItsTablesAreNotOfIsDamage) {
@@ -218,6 +218,35 @@ TEST_F(Schema, ADamagedDatabaseIsOneError) {
   write_file_atomically(db(), bytes);
   EXPECT_NE(open_error(db()).find("is damaged"), std::string::npos) << open_error(db());
   EXPECT_NE(export_error(db()).find("is damaged"), std::string::npos) << export_error(db());
+}
+
+TEST_F(Schema, ADatabaseFromBeforeCpuCoresIsReadAndMigrated) {
+  {
+    Connection connection(db(), Access::Create);
+    migrate(connection, migrations().first(kCpuVersion - 1));
+    connection.execute(
+        "INSERT INTO machines VALUES (1, 'm', 'machine', ''); INSERT INTO runs (id, hash, machine_id, "
+        "policy, seed, "
+        "program) VALUES (1, 'a', 1, 'even', 1, 'p'); INSERT INTO apps (run_id, position, app, identity, "
+        "seed) "
+        "VALUES (1, 0, 'app', 'app', 1)");
+  }
+  const auto exported = [&](auto write) {
+    Connection connection(db(), Access::Read);
+    std::string text;
+    write(connection, [&](std::string_view part) { text += part; });
+    return text;
+  };
+  const std::string before = exported(export_csv);
+  EXPECT_NE(before.find("\na,machine,,even,1,"), std::string::npos) << before;
+  EXPECT_EQ(exported(export_cpus_csv).find('\n'), exported(export_cpus_csv).size() - 1)
+      << "no line but the first";
+  EXPECT_EQ(exported(export_json).find("\"cpus\""), std::string::npos);
+  EXPECT_EQ(number("PRAGMA user_version"), kCpuVersion - 1) << "a reader changes nothing";
+  { ResultStore store(db()); }
+  EXPECT_EQ(number("PRAGMA user_version"), kSchemaVersion);
+  EXPECT_EQ(exported(export_csv), before);
+  EXPECT_EQ(number("SELECT count(*) FROM cpus"), 0);
 }
 
 }  // namespace

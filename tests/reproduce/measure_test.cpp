@@ -658,13 +658,124 @@ TEST_F(Measure, RealRunsThroughTheDatabase) {
   expect("of = \"l1_accesses\"\nper = \"app\"\n" + where + "reduce = \"sum\"", accesses);
   // Every name that an experiment may use is there.
   for (const bool per_app : {false, true}) {
-    for (const std::string& name : sample_names(per_app)) {
+    for (const std::string& name : sample_names(per_app ? Per::App : Per::Run)) {
+      if (name == "su_gpu" || name == "ws_cpu" || name.starts_with("oss"))
+        continue;  // of runs with CPU cores
       const std::string why =
           value("of = \"" + name + "\"\n" + (per_app ? "per = \"app\"\n" : "") + where + "reduce = \"sum\"")
               .why;
       EXPECT_EQ(why.find("the results have no"), std::string::npos) << why;
     }
   }
+}
+
+// CPU cores: their samples, and the metrics of runs that have some.
+TEST(MeasureCpus, QuantitiesOfCpuCoresAndOfWhatTheyShare) {
+  const std::string sweep = R"(title = "t"
+[sweep]
+machines = "kayiran14-small3x3"
+apps = ["add"]
+workloads = [["add"], []]
+cpus = ["none", "mcf*2", "povray,-,mcf"]
+cpu_warm_up = 500
+cpu_instructions = 2000
+[sweep.scales.quick]
+)";
+  // No application and no CPU program cannot be.
+  const auto read = [&](std::string text) { return parse_experiment(text, "e.toml", "x/e", sources()); };
+  EXPECT_THROW((void)read(sweep), UserError);
+  std::string good = sweep;
+  good.replace(good.find("\"none\", "), 8, "");
+  const auto quantity = [](const std::string& name, const std::string& text) {
+    return "[[quantity]]\nname = \"" + name + "\"\n" + text + "\n";
+  };
+  const std::string cpu = "per = \"cpu\"\nof = ";
+  std::string all =
+      good +
+      quantity("ipc",
+               cpu + "\"ipc\"\nreduce = \"mean\"\nwhere = {program = \"mcf\", cpus = \"mcf*2\", size = 1}") +
+      quantity("without",
+               cpu + "\"ipc\"\nreduce = \"mean\"\nwhere = {program = \"mcf\", cpus = \"mcf*2\", size = 0}") +
+      quantity("alone", cpu + "\"ipc\"\nreduce = \"only\"\nwhere = {program = \"povray\", isolated = true}") +
+      quantity("povray",
+               cpu + "\"ipc_isolated\"\nreduce = \"only\"\nwhere = {program = \"povray\", app = \"add\"}") +
+      quantity("cores", cpu + "\"core + 1\"\nreduce = \"sum\"\nwhere = {size = 1}") +
+      quantity("oss", "of = \"oss\"\nreduce = \"only\"\nwhere = {cpus = \"mcf*2\", size = 1}") +
+      quantity(
+          "parts",
+          "of = \"0.5 * su_gpu + 0.5 * ws_cpu\"\nreduce = \"only\"\nwhere = {cpus = \"mcf*2\", size = 1}") +
+      quantity("change",
+               "of = \"partitions.stall_controller + ipc\"\nreduce = \"only\"\nwhere = {cpus = \"mcf*2\", "
+               "size = 1}\n"
+               "against = {cpus = \"povray,-,mcf\"}\ncompare = \"difference\"") +
+      quantity("alpha", "of = \"oss_alpha\"\nreduce = \"min\"") +
+      quantity("isolated", "of = \"cycles\"\nreduce = \"count\"\nwhere = {isolated = true}");
+  const std::vector<std::string>& names = sample_names(Per::Cpu);
+  for (const char* name :
+       {"core", "ipc", "normalized_ipc", "l2_mpki", "memory_latency", "l1_misses", "memory.l2_accesses"})
+    EXPECT_TRUE(std::find(names.begin(), names.end(), name) != names.end()) << name;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all += quantity(fmt::format("name{}", i),
+                    cpu + "\"" + names[i] + "\"\nreduce = \"mean\"\nwhere = {size = 1}");
+  const Experiment e = read(all);
+  const sweep::SweepPlan plan = sweep::expand(*e.find_scale("quick"));
+  const test::TemporaryFolder folder;
+  const std::string db = folder.path() + "/m.sqlite";
+  {
+    database::ResultStore store(db);
+    store.plan({"x/e", "quick", "e.toml", ""}, sweep::planned_rows(plan), false);
+    sweep::RunnerOptions options;
+    options.jobs = 2;
+    ASSERT_EQ(sweep::work_off(store, plan, options).counts.failed, 0U);
+  }
+  database::Connection connection(db, database::Access::Read);
+  const ExperimentResult result = measure(e, plan, read_records(connection, plan));
+  const auto value = [&](const std::string& name) {
+    for (const MeasuredQuantity& q : result.quantities) {
+      if (q.name != name) continue;
+      EXPECT_TRUE(q.value.number) << name << ": " << q.value.why;
+      return q.value.number.value_or(-1);
+    }
+    ADD_FAILURE() << name;
+    return -1.0;
+  };
+  const auto find = [&](bool app, const std::string& cpus) -> const experiment::RunSpec& {
+    return std::find_if(plan.runs.begin(), plan.runs.end(),
+                        [&](const sweep::SweepRun& run) {
+                          return !run.is_baseline && run.spec.apps.empty() != app && run.cpus == cpus;
+                        })
+        ->spec;
+  };
+  const experiment::RunResult beside = experiment::simulate(find(true, "mcf*2"));
+  EXPECT_DOUBLE_EQ(value("ipc"), (beside.cpus[0].ipc() + beside.cpus[1].ipc()) / 2);
+  const experiment::RunResult without = experiment::simulate(find(false, "mcf*2"));
+  EXPECT_DOUBLE_EQ(value("without"), (without.cpus[0].ipc() + without.cpus[1].ipc()) / 2);
+  EXPECT_NE(value("ipc"), value("without"));
+  const double povray = experiment::isolated_cpu_ipcs(find(true, "povray,-,mcf"), "")[0];
+  EXPECT_DOUBLE_EQ(value("alone"), povray);
+  EXPECT_DOUBLE_EQ(value("povray"), povray);
+  EXPECT_DOUBLE_EQ(value("cores"), 1 + 2 + 1 + 3);
+  EXPECT_DOUBLE_EQ(value("oss"), value("parts"));
+  EXPECT_NE(value("change"), 0.0);
+  EXPECT_DOUBLE_EQ(value("alpha"), 0.5);
+  EXPECT_DOUBLE_EQ(value("isolated"), 1) << "add alone: the baseline of an application";
+  for (std::size_t i = 0; i < names.size(); ++i) (void)value(fmt::format("name{}", i));
+  // What cannot be said.
+  const auto refused = [&](const std::string& text, const char* why) {
+    try {
+      (void)read(good + quantity("q", text));
+      ADD_FAILURE() << text;
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused("of = \"cycles\"\nreduce = \"mean\"\nwhere = {program = \"mcf\"}", "goes with per = \"cpu\"");
+  refused(cpu + "\"ipc\"\nreduce = \"mean\"\nwhere = {program = \"milc\"}", "CPU program of the sweep");
+  refused(cpu + "\"ipc\"\nreduce = \"mean\"\nwhere = {cpus = \"H2\"}", "list of CPU programs of the sweep");
+  refused(cpu + "\"ipc\"\nreduce = \"mean\"\nwindow = [0, 1000]", "CPU cores have no series");
+  refused(cpu + "\"su_gpu\"\nreduce = \"mean\"", "counter of a CPU core");
+  refused(cpu + "\"ipc\"\nreduce = \"mean\"\nagainst = {cpus = \"mcf*2\"}\ncompare = \"ratio\"",
+          "has no other programs");
 }
 
 }  // namespace

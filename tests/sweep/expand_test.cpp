@@ -293,5 +293,79 @@ TEST(RunHash, GoalsAndPrioritiesBelongToARunAndToNoBaseline) {
   EXPECT_EQ(alone("hotspot:deadline=20us,goal=50%"), alone("hotspot:deadline=20us"));
 }
 
+/// On a machine of 3 CPU cores.
+const std::string kCpus =
+    "machines = \"kayiran14-small3x3\"\napps = [\"add\", \"bfs\"]\ncpu_warm_up = 500\ncpu_instructions = "
+    "2000\n";
+
+TEST(CpuPrograms, AreAnAxisWithBaselinesOfTheirOwn) {
+  const SweepPlan p = plan(kCpus + "combine = \"alone\"\ncpus = [\"none\", \"mcf*2,povray\", \"-,mcf\"]\n");
+  // add and bfs alone are runs and baselines at once; mcf on core 0, povray on core 2, mcf on core 1.
+  ASSERT_EQ(p.runs.size(), 2U * 3 + 3);
+  Texts baselines;
+  for (const SweepRun& run : p.runs)
+    if (run.is_baseline) baselines.push_back(workload_text(run.spec));
+  EXPECT_EQ(baselines, (Texts{"CPU program mcf on core 0", "CPU program povray on core 2",
+                              "CPU program mcf on core 1"}));
+  const auto found = std::find_if(p.runs.begin(), p.runs.end(),
+                                  [](const SweepRun& run) { return run.cpus == "mcf*2,povray"; });
+  ASSERT_NE(found, p.runs.end());
+  EXPECT_EQ(workload_text(found->spec), "add beside CPU programs mcf*2,povray*1");
+  EXPECT_EQ(found->spec.cpu_span.warm_up, 500U);
+  EXPECT_EQ(found->spec.cpu_span.instructions, 2000U);
+  ASSERT_EQ(found->baselines.size(), 1U);
+  EXPECT_EQ(workload_text(p.runs[found->baselines[0]].spec), "add");
+  EXPECT_EQ(p.runs[found->baselines[0]].cpus, "none");
+  ASSERT_EQ(found->cpu_baselines.size(), 3U);
+  EXPECT_EQ(found->cpu_baselines[0], found->cpu_baselines[1]) << "equal programs are taken as one";
+  EXPECT_NE(found->cpu_baselines[0], found->cpu_baselines[2]);
+}
+
+TEST(CpuPrograms, RunWithoutAnApplicationOncePerSeed) {
+  const SweepPlan p =
+      plan(kCpus +
+           "workloads = [[], [\"add\"]]\ncpus = [\"mcf*2\", \"povray\"]\npolicies = [\"even\", "
+           "\"spatial\"]\nseeds = [1, 2]\ncycles = 3000\n");
+  Texts without;
+  for (const SweepRun& run : p.runs)
+    if (!run.is_baseline && run.spec.apps.empty())
+      without.push_back(workload_text(run.spec) + " " + run.spec.policy.text);
+  const Texts once = {"CPU programs mcf*2 leftover", "CPU program povray on core 0 leftover"};
+  Texts expected = {once[0], once[0], once[1], once[1]};
+  EXPECT_EQ(without, expected);
+  for (const SweepRun& run : p.runs) {
+    if (run.spec.apps.empty() && run.cpus == "mcf*2") {
+      EXPECT_EQ(run.cpu_baselines.size(), 2U);
+    }
+    if (run.spec.apps.empty() && run.cpus == "povray") {
+      EXPECT_TRUE(run.cpu_baselines.empty()) << "its own";
+    }
+  }
+}
+
+TEST(RunHash, CpuProgramsTheirCoresAndTheirSpanCount) {
+  std::set<std::string> hashes;
+  std::size_t made = 0;
+  const auto add = [&](const std::string& more) {
+    const SweepPlan p =
+        plan("machines = \"kayiran14-small3x3\"\napps = [\"add\"]\ncombine = \"alone\"\n" + more);
+    hashes.insert(p.runs.back().hash);
+    EXPECT_EQ(hashes.size(), ++made) << more;
+  };
+  add("");
+  add("cpus = \"mcf\"\n");
+  add("cpus = \"milc\"\n");
+  add("cpus = \"-,mcf\"\n");
+  add("cpus = \"mcf*2\"\n");
+  add("cpus = \"mcf\"\ncpu_warm_up = 0\n");
+  add("cpus = \"mcf\"\ncpu_instructions = 5\n");
+  add("cpus = \"mcf\"\nalpha = 0.25\n");
+  for (const char* same : {"cpus = \"mcf,-\"\n", "cpus = \"mcf\"\nalpha = 0.5\ncpu_warm_up = 100000\n"}) {
+    const SweepPlan p = plan("machines = \"kayiran14-small3x3\"\napps = [\"add\"]\ncombine = \"alone\"\n" +
+                             std::string(same));
+    EXPECT_TRUE(hashes.contains(p.runs.back().hash)) << same;
+  }
+}
+
 }  // namespace
 }  // namespace gpumux::sweep

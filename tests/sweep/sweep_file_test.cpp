@@ -1,6 +1,7 @@
 // Sweep files that are wrong: one line that says where and what.
 #include "sweep/sweep_file.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -98,7 +99,7 @@ TEST(SweepFile, Workloads) {
   starts(kApps + "combine = \"trios\"\n", "s.toml: error: has no run: there are fewer applications");
   starts(kApps + "workloads = []\n", "s.toml: error: says not what runs together");
   starts(kApps + "workloads = [\"add\"]\n", "s.toml:2:14: error: each of 'workloads' must be a list");
-  starts(kApps + "workloads = [[]]\n", "s.toml:2:14: error: each of 'workloads' must be a list");
+  starts(kApps + "workloads = [[]]\n", "s.toml:2:14: error: has no application, and 'cpus' has none");
   starts(kApps + "workloads = [[\"ad\"]]\n", "s.toml:2:15: error: unknown application 'ad'; known: add, bfs");
   std::string many;
   for (int i = 0; i < 17; ++i) many += "\"add\",";
@@ -172,6 +173,28 @@ TEST(SweepFile, TooManyRuns) {
   for (int i = 0; i < 400; ++i) seeds += std::to_string(i) + ",";
   starts(kGood + "seeds = [" + seeds + "]\n[set]\nsms = [" + seeds.substr(2) + "]\n",
          "s.toml: error: has 159600 runs; at most 100000 fit a sweep");
+}
+
+TEST(SweepFile, CpuPrograms) {
+  const std::string hetero = kGood + "machines = \"kayiran14-small3x3\"\n";
+  EXPECT_EQ(message(hetero + "cpus = [\"mcf\", \"\"]\nalpha = 1\n"), "");
+  starts(kGood + "cpus = [\"none\", \"mcf\"]\n",
+         "s.toml:3:17: error: 'mcf': machine dai18-maxwell has no CPU cores; kayiran14-hetero has");
+  starts(hetero + "cpus = [\"\", \"none\"]\n", "s.toml:4:13: error: 'none' is given twice");
+  starts(hetero + "cpus = \"mfc\"\n", "s.toml:4:8: error: CPU program 'mfc' is no mix (");
+  starts(hetero + "cpus = \"mcf*4\"\n",
+         "s.toml:4:8: error: CPU programs 'mcf*4': more than the machine's CPU cores, cpus = 3");
+  starts(hetero + "cpus = 3\n", "s.toml:4:8: error: 'cpus' must be a text");
+  for (const char* key : {"cpu_warm_up", "cpu_instructions", "alpha"})
+    starts(hetero + key + " = 1\n", fmt::format("s.toml:4:{}: error: '{}' is of CPU programs: add cpus =",
+                                                std::string(key).size() + 4, key));
+  starts(hetero + "cpus = \"mcf\"\nalpha = 1.5\n", "s.toml:5:9: error: 'alpha' must be a number from 0 to 1");
+  starts(hetero + "cpus = \"mcf\"\nalpha = \"x\"\n",
+         "s.toml:5:9: error: 'alpha' must be a number from 0 to 1");
+  starts(hetero + "cpus = \"mcf\"\ncpu_instructions = 0\n",
+         "s.toml:5:20: error: 'cpu_instructions' must be a whole number of at least 1");
+  starts(hetero + "workloads = [[]]\n",
+         "s.toml:4:14: error: has no application, and 'cpus' has none: nothing would run");
 }
 
 }  // namespace
