@@ -69,7 +69,8 @@ constexpr std::string_view kArrays = "array:";
 /// simulates.
 py::tuple run(const py::list& apps, const std::string& machine, const std::vector<std::string>& set,
               const std::string& policy, std::uint64_t cycles, std::uint64_t seed, unsigned threads,
-              bool baseline, bool verify, std::uint64_t series, bool timeline) {
+              bool baseline, bool verify, std::uint64_t series, bool timeline, const std::string& cpu,
+              std::uint64_t cpu_warm_up, std::uint64_t cpu_instructions, double alpha) {
   std::vector<experiment::AppArguments> list;
   for (const py::handle app : apps) list.push_back(arguments(app.cast<py::dict>()));
   std::string document;
@@ -98,6 +99,14 @@ py::tuple run(const py::list& apps, const std::string& machine, const std::vecto
     spec.series = series;
     spec.timeline = timeline;
     spec.device_output = false;
+    if (!cpu.empty()) {
+      if (spec.machine.cpus == 0)
+        throw UserError(
+            fmt::format("cpu '{}': machine {} has no CPU cores; kayiran14-hetero has", cpu, machine));
+      spec.cpus = experiment::parse_cpus(cpu, spec.machine.cpus);
+      spec.cpu_span = {cpu_warm_up, cpu_instructions};
+      spec.alpha = alpha;
+    }
     spec.cache_folder = experiment::default_cache_folder();
     spec.progress = [](Cycle) {  // now and then: has the user pressed Ctrl-C?
       const py::gil_scoped_acquire acquire;
@@ -109,9 +118,14 @@ py::tuple run(const py::list& apps, const std::string& machine, const std::vecto
     std::vector<double> isolated;
     experiment::Metrics metrics;
     if (baseline) {
-      isolated =
-          shared.size() == 1 ? shared : experiment::isolated_ipcs(spec, experiment::default_cache_folder());
+      isolated = shared.size() == 1 && spec.cpus.empty()
+                     ? shared
+                     : experiment::isolated_ipcs(spec, experiment::default_cache_folder());
       metrics = experiment::metrics(shared, isolated);
+      if (!spec.cpus.empty())
+        metrics.cpus = experiment::cpu_metrics(
+            result.cpus, experiment::isolated_cpu_ipcs(spec, experiment::default_cache_folder()));
+      metrics.alpha = spec.alpha;
     }
     document = experiment::result_json(result, isolated, metrics);
     if (timeline) trace = experiment::timeline_json(result, spec.machine.clocks.core);
@@ -148,9 +162,12 @@ PYBIND11_MODULE(_core, module) {
   (void)error;
   module.def("run", &python::run, py::arg("apps"), py::arg("machine"), py::arg("set"), py::arg("policy"),
              py::arg("cycles"), py::arg("seed"), py::arg("threads"), py::arg("baseline"), py::arg("verify"),
-             py::arg("series"), py::arg("timeline"));
+             py::arg("series"), py::arg("timeline"), py::arg("cpu"), py::arg("cpu_warm_up"),
+             py::arg("cpu_instructions"), py::arg("alpha"));
   module.def("export_csv",
              [](const std::string& path) { return python::exported(path, database::export_csv); });
+  module.def("export_cpus_csv",
+             [](const std::string& path) { return python::exported(path, database::export_cpus_csv); });
   module.def("export_json",
              [](const std::string& path) { return python::exported(path, database::export_json); });
   module.def("machines", &arch::machine_names);

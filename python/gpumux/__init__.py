@@ -55,6 +55,14 @@ class Result(dict):
         return pandas.DataFrame(rows)
 
 
+    def cpus(self):
+        """A pandas DataFrame with a row per CPU core with a program: what it executed, IPC, counters."""
+        import pandas
+
+        if "cpus" not in self:
+            raise Error("this run has no CPU programs; give cpu=\"H2\" or another list to run()")
+        return pandas.DataFrame([_flat(entry) for entry in self["cpus"]])
+
     def pairs(self):
         """A pandas DataFrame with a row per pair of applications: what the culprit did to the victim (positions)."""
         import pandas
@@ -94,7 +102,7 @@ def _series_frame(series, scope, names, **columns):
 
 
 def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None, seed=1, threads=1, baseline=True,
-        verify=False, series=None, timeline=False):
+        verify=False, series=None, timeline=False, cpu=None, cpu_warm_up=100_000, cpu_instructions=500_000, alpha=0.5):
     """Simulates applications that share a GPU, and gives back a Result.
 
     apps      one application or a list of them. Each is a text as `gpumux run` takes it ("hotspot:size=256",
@@ -115,6 +123,10 @@ def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None,
     verify    check the results of every completed run
     series    core cycles of an interval in which all counters are sampled: Result.series()
     timeline  Result.timeline is a Chrome trace of kernels, blocks and (with series) counters
+    cpu       programs of the machine's CPU cores, as `gpumux run --cpu` takes them ("H2", "mcf*14"): Result.cpus()
+    cpu_warm_up       instructions of the slowest of them before the applications begin
+    cpu_instructions  of each of them that count from there on
+    alpha     importance of the GPU in the overall system speedup, metrics["oss"]: 0 to 1
 
     Raises Error (a ValueError) for wrong input, SimulationFault when a simulated program is at fault. Other Python threads
     run meanwhile; Ctrl-C ends it with KeyboardInterrupt.
@@ -124,7 +136,9 @@ def run(apps, machine="dai18-maxwell", policy="leftover", cycles=None, set=None,
         apps=[app.fields for app in many], machine=_given.text("machine", machine), set=_given.settings({} if set is None else set),
         policy=_given.text("policy", policy), cycles=0 if cycles is None else _given.whole("cycles", cycles, 1), seed=_given.whole("seed", seed, 0),
         threads=_given.whole("threads", threads, 1, 256), baseline=_given.flag("baseline", baseline), verify=_given.flag("verify", verify),
-        series=0 if series is None else _given.whole("series", series, 1), timeline=_given.flag("timeline", timeline))
+        series=0 if series is None else _given.whole("series", series, 1), timeline=_given.flag("timeline", timeline),
+        cpu="" if cpu is None else _given.text("cpu", cpu), cpu_warm_up=_given.whole("cpu_warm_up", cpu_warm_up, 0),
+        cpu_instructions=_given.whole("cpu_instructions", cpu_instructions, 1), alpha=_given.share("alpha", alpha))
     for app, (complete, contents) in zip((app for app in many if app.is_program), outputs):
         if complete:
             app.fill(contents)
@@ -142,6 +156,7 @@ def load(path, rows="apps"):
     rows="apps"   a row per application of each run, with its metrics and counters
     rows="runs"   a row per run, with those of the whole GPU, its schedulers and memory partitions
     rows="pairs"  a row per run and pair of its applications: what the culprit did to the victim (positions)
+    rows="cpus"   a row per CPU core of each run that has a program: IPC, alone and here
     rows="series" a row per interval of each application of each run that has a series
 
     Changed keys of the machine are columns such as "set.l1.size". Runs that failed or are pending have no numbers.
@@ -150,17 +165,15 @@ def load(path, rows="apps"):
 
     path = _given.text("path", path)
     if rows == "apps":
-        types = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "app", "error")}
+        types = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "cpus", "app", "error")}
         # An application may be called "NA"; what is empty is missing.
         frame = pandas.read_csv(io.StringIO(_core.export_csv(path)), dtype=types, keep_default_na=False,
                                 na_values=[""], float_precision="round_trip")
-        overrides = [dict(part.split("=", 1) for part in re.split(r" (?=[A-Za-z_][\w.]*=)", value)) if isinstance(value, str) else {}
-                     for value in frame.pop("overrides")]
-        keys = list(dict.fromkeys(key for changed in overrides for key in changed))
-        for offset, key in enumerate(keys):
-            frame.insert(frame.columns.get_loc("machine") + 1 + offset, "set." + key,
-                         [changed.get(key) for changed in overrides])
-        return frame
+        return _with_settings(frame)
+    if rows == "cpus":
+        types = {name: str for name in ("hash", "machine", "overrides", "policy", "state", "apps", "program")}
+        return _with_settings(pandas.read_csv(io.StringIO(_core.export_cpus_csv(path)), dtype=types, keep_default_na=False,
+                                              na_values=[""], float_precision="round_trip"))
     if rows == "runs":
         return pandas.DataFrame([_run_row(entry) for entry in json.loads(_core.export_json(path))["runs"]])
     if rows == "pairs":
@@ -180,7 +193,17 @@ def load(path, rows="apps"):
         if not frames:
             raise Error(f"{path}: no run has a series; `series = 1000` in a sweep's file keeps them")
         return pandas.concat(frames, ignore_index=True)
-    raise Error(f"rows is 'apps', 'runs', 'pairs' or 'series', not {rows!r}")
+    raise Error(f"rows is 'apps', 'runs', 'pairs', 'cpus' or 'series', not {rows!r}")
+
+
+def _with_settings(frame):
+    """With a column for each changed key of the machine instead of `overrides`."""
+    overrides = [dict(part.split("=", 1) for part in re.split(r" (?=[A-Za-z_][\w.]*=)", value)) if isinstance(value, str) else {}
+                 for value in frame.pop("overrides")]
+    keys = list(dict.fromkeys(key for changed in overrides for key in changed))
+    for offset, key in enumerate(keys):
+        frame.insert(frame.columns.get_loc("machine") + 1 + offset, "set." + key, [changed.get(key) for changed in overrides])
+    return frame
 
 
 def _run_row(entry):

@@ -181,6 +181,14 @@ def whole(name, value, low, high=2**60):
     return number
 
 
+def share(name, value):
+    """A number from 0 to 1."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+    if not good:
+        raise Error(f"{name} must be a number from 0 to 1, not {_shown(value)}")
+    return float(value)
+
+
 def _index(value):
     """None when it is no whole number."""
     try:

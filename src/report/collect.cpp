@@ -59,6 +59,7 @@ class Collector {
     runs();
     results();
     apps();
+    cpus();
     counters();
     stall_shares();
     sweeps();
@@ -271,6 +272,28 @@ class Collector {
     core_["apps"] = app_count_;
     core_["app_columns"] = std::move(list);
     core_["app_names"] = names.json();
+  }
+
+  /// A row per CPU core with a program.
+  void cpus() {
+    ordered_json rows = ordered_json::array();
+    Dictionary programs;
+    if (has_table("cpus")) {
+      Statement query = connection_.prepare(
+          "SELECT run_id, core, program, ipc, ipc_isolated, normalized_ipc, l2_mpki, memory_latency FROM "
+          "cpus "
+          "ORDER BY run_id, core");
+      while (query.step()) {
+        ordered_json row = {run_rows_.at(query.integer(0)), query.integer(1), programs.index(query.text(2))};
+        for (int column = 3; column < 8; ++column) {
+          const std::optional<double> value = query.optional_real(column);
+          row.push_back(value ? ordered_json(*value) : ordered_json(nullptr));
+        }
+        rows.push_back(std::move(row));
+      }
+    }
+    core_["cpu_programs"] = programs.json();
+    blocks_.add("cpus", rows);
   }
 
   void counters() {

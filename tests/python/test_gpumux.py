@@ -200,6 +200,30 @@ class Run(Folder):
                      "--timeline", "t.json", "--quiet")
         self.assertEqual(result.timeline, json.loads((self.folder / "t.json").read_text()))
 
+    def test_cpu_cores_beside_the_gpu(self):
+        given = {"machine": "kayiran14-small3x3", "cpu": "mcf,-,povray", "cpu_warm_up": 500, "cpu_instructions": 2000, "alpha": 0.25}
+        result = gpumux.run("add", **given)
+        file = self.folder / "cpus.json"
+        self.program("run", "add", "--machine", "kayiran14-small3x3", "--cpu", "mcf,-,povray", "--cpu-warm-up", "500",
+                "--cpu-instructions", "2000", "--alpha", "0.25", "--json", file)
+        expected = json.loads(file.read_text())
+        for each in (result, expected):
+            del each["wall_seconds"]
+        self.assertEqual(result, expected)
+        self.assertAlmostEqual(result["metrics"]["oss"], 0.75 * result["metrics"]["ws_cpu"] + 0.25 * result["metrics"]["su_gpu"])
+        self.assertEqual(list(result.cpus()["program"]), ["mcf", "povray"])
+        db = self.folder / "cpus.sqlite"
+        self.program("run", "add", "--machine", "kayiran14-small3x3", "--cpu", "mcf,-,povray", "--cpu-warm-up", "500",
+                "--cpu-instructions", "2000", "--db", db)
+        rows = gpumux.load(db, rows="cpus")
+        self.assertEqual(list(rows[rows["apps"] == "add"]["ipc"]), list(result.cpus()["ipc"]))
+        for wrong, why in [({"machine": "v100"}, "v100 has no CPU cores"), ({"cpu": "mfc"}, "'mfc' is no mix"),
+                           ({"alpha": 2}, "alpha must be a number from 0 to 1, not 2")]:
+            with self.subTest(why), self.assertRaisesRegex(gpumux.Error, why):
+                gpumux.run("add", **{**given, **wrong})
+        with self.assertRaisesRegex(gpumux.Error, "has no CPU programs"):
+            gpumux.run("add", cycles=500).cpus()
+
     def test_a_program_at_fault_is_another_error(self):
         kernel = {"app": KERNEL, "grid": 64, "block": 64, "args": ["zero:f32[1]", "zero:f32[1]", "f32:2", "u32:999999"]}
         with self.assertRaises(gpumux.SimulationFault):

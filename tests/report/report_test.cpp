@@ -317,5 +317,30 @@ TEST_F(Report, ReproductionsAreCheckedWithTheirPlace) {
   EXPECT_THROW((void)html({folder_ + "/none.json"}), UserError);
 }
 
+TEST_F(Report, CpuCoresHaveRows) {
+  {
+    database::ResultStore store(db());
+    database::PlannedRow row = named("c");
+    row.cpus = {{1, "mcf", "m", ""}, {3, "</b>", "x", ""}, {4, "mcf", "m", ""}};
+    store.plan(sweep(), {named("a"), row}, false);
+    finish(store, {1});
+    const auto claim = store.claim();
+    ASSERT_TRUE(claim);
+    database::ResultRow done;
+    done.cycles = 1000;
+    done.document = R"({"gpu":{"ipc":2},"metrics":{"su_gpu":0.5,"ws_cpu":1.5,"oss":1,"oss_alpha":0.5}})";
+    done.apps = {{1.5, 2.0, 0.75, 1}};
+    done.cpus = {{1, 0.25, 0.5, 0.5, 2000, 8000, 40.5, 900.0}, {3, 1, 1, 1, 2000, 2000, 0.0, std::nullopt}};
+    ASSERT_TRUE(store.finish(claim->id, done));
+  }
+  const Blocks all = blocks();
+  const json core = block(all, "core");
+  EXPECT_EQ(core["cpu_programs"], (json{"mcf", "</b>"}));
+  EXPECT_EQ(block(all, "cpus"), json::parse("[[1,1,0,0.25,0.5,0.5,40.5,900.0],[1,3,1,1.0,1.0,1.0,0.0,null],"
+                                            "[1,4,0,null,null,null,null,null]]"));
+  EXPECT_EQ(core["extras"], (json{"energy_joules", "ipc", "oss", "oss_alpha", "su_gpu", "ws_cpu"}));
+  EXPECT_NE(html().find("function cpusTable"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpumux::report

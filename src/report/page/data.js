@@ -47,7 +47,20 @@ const policyOf = (run) => core.policies[runColumn('policy')[run]];
 const machineOf = (run) => core.machines[runColumn('machine')[run]];
 const overridesOf = (run) => core.overrides[runColumn('overrides')[run]];
 const overridesText = (run) => overridesOf(run).map(([key, value]) => `${key}=${value}`).join(' ');
-const workloadText = (run) => appRows(run).map(appName).join(' + ');
+/** CPU cores of a run with a program: {core, program, ipc, isolated, normalized, mpki, latency}, null where not known. */
+const cpusOfRun = (() => {
+  const byRun = new Map();
+  for (const [run, at, program, ipc, isolated, normalized, mpki, latency] of block('cpus') ?? []) {
+    if (!byRun.has(run)) byRun.set(run, []);
+    byRun.get(run).push({core: at, program: core.cpu_programs[program], ipc, isolated, normalized, mpki, latency});
+  }
+  return (run) => byRun.get(run) ?? [];
+})();
+/** Cores by program, in their order. */
+const cpuProgramsOf = (run) => [...cpusOfRun(run).reduce((groups, cpu) => groups.set(cpu.program, [...(groups.get(cpu.program) ?? []), cpu]), new Map())];
+/** "mcf*7, omnetpp*7"; empty without a CPU program. */
+const cpusText = memo((run) => cpuProgramsOf(run).map(([program, cores]) => `${program}*${cores.length}`).join(', '));
+const workloadText = (run) => [appRows(run).map(appName).join(' + '), cpusText(run)].filter((part) => part).join(' beside ');
 
 // --- classes ------------------------------------------------------------------------------------------------
 
@@ -78,7 +91,7 @@ const policyParts = memo((policy) => {
 });
 
 /** Does this run compare policies, or is it the baseline of runs that do? */
-const isShared = (run) => appCount(run) > 1;
+const isShared = (run) => appCount(run) > 1 || (appCount(run) === 1 && cpusOfRun(run).length > 0);
 const hasShared = (() => {
   for (let run = 0; run < core.runs; ++run) if (isShared(run)) return true;
   return false;
@@ -115,7 +128,7 @@ const machineVariant = (() => {
 
 /** What two runs share that differ in their policy alone. */
 const workloadKey = memo((run) => [machineVariant[run], runColumn('seed')[run],
-                                   runColumn('cycle_limit')[run], ...appRows(run).map((row) => appColumn('app')[row])].join('|'));
+                                   runColumn('cycle_limit')[run], cpusText(run), ...appRows(run).map((row) => appColumn('app')[row])].join('|'));
 
 // --- dimensions: what runs differ in ------------------------------------------------------------------------
 
@@ -137,6 +150,7 @@ const dimensions = (() => {
     {id: 'count', label: 'Applications per run', of: (run) => String(appCount(run))},
     {id: 'workload', label: 'Workload', of: workloadText},
   ];
+  if ((block('cpus') ?? []).length) list.push({id: 'cpus', label: 'CPU programs', of: (run) => cpusText(run) || 'none'});
   const keys = [...new Set(core.overrides.flatMap((set) => set.map(([key]) => key)))];
   for (const key of keys) {
     const values = core.overrides.map((set) => set.find(([name]) => name === key)?.[1] ?? null);

@@ -17,6 +17,15 @@ function schedulerTotal(run) {
 }
 const words = (name) => capital(name.replace(/_/g, ' ')).replace(/\b(dram|alu|ipc|l1|l2|lsu|mshr|sm|gpu|cpu)\b/gi, (letters) => letters.toUpperCase());
 
+/** Of a run's document, beside columns and counters. */
+function extraValue(name, run) {
+  const at = core.extras.indexOf(name);
+  return at < 0 ? null : block(`extra-${at}`)[run];
+}
+/** Those of runs with CPU cores. */
+const kCpuMetrics = {su_gpu: ['GPU speedup', 1, 'mean of normalized IPC'], ws_cpu: ['CPU weighted speedup', 1, 'sum of normalized IPC'],
+                     oss: ['Overall system speedup', 1, ''], oss_alpha: ['Importance of the GPU in it', 0, '']};
+
 const runMetrics = (() => {
   const column = (name) => (run) => runColumn(name)[run];
   const share = (id, label, of, better = 0) => ({id, label, unit: '', better, of, share: true});
@@ -26,7 +35,7 @@ const runMetrics = (() => {
     {id: 'fairness', label: 'Fairness', unit: 'smallest / largest normalized IPC', better: 1, of: column('fairness')},
     {id: 'stp', label: 'System throughput', unit: 'sum of normalized IPC', better: 1, of: column('stp')},
     {id: 'ipc', label: 'IPC of the GPU', brief: 'IPC', unit: 'thread instructions / core cycle', better: 1,
-     of: (run) => ratio(counterValue('gpu.thread_instructions', run) - (counterValue('gpu.discarded_thread_instructions', run) ?? 0), runColumn('cycles')[run])},
+     of: (run) => (cpusOfRun(run).length ? extraValue('ipc', run) : ratio(counterValue('gpu.thread_instructions', run) - (counterValue('gpu.discarded_thread_instructions', run) ?? 0), runColumn('cycles')[run]))},
     share('l1_miss_rate', 'L1 miss rate', (run) => ratio(counterValue('gpu.l1_misses', run), counterValue('gpu.l1_accesses', run)), -1),
     share('l2_miss_rate', 'L2 miss rate', (run) => ratio(counterValue('partitions.l2_misses', run), counterValue('partitions.l2_accesses', run)), -1),
     {...share('lsu_stall_share', 'Load/store unit stalled, share of SM cycles', (run) => ratio(counterValue('gpu.lsu_stall_cycles', run), smCycles(run)), -1), brief: 'LSU stalled'},
@@ -38,7 +47,8 @@ const runMetrics = (() => {
   core.extras.forEach((name, i) => {
     if (name === 'ipc') return;
     const is_share = name.endsWith('_utilization');
-    list.push({id: `extra.${name}`, label: words(name.replace(/^policy\./, '')), whole: name === 'completions', unit: name.endsWith('_joules') ? 'J' : '', better: 0, share: is_share,
+    const [label, better, unit] = kCpuMetrics[name] ?? [words(name.replace(/^policy\./, '')), 0, name.endsWith('_joules') ? 'J' : ''];
+    list.push({id: `extra.${name}`, label, whole: name === 'completions', unit, better, share: is_share,
                of: (run) => block(`extra-${i}`)[run]});
   });
   for (const counter of schedulerStates) {

@@ -13,15 +13,16 @@ function runPage(id) {
   const metric = (name) => { const m = metricNamed(runMetrics, name); const v = m.of(run); return isNumber(v) ? fact(m.label, metricText(m, v)) : null; };
   return [
     el('h1', {}, workloadText(run)),
-    el('p', {class: 'lead'}, `Run ${runId(run)}: ${appCount(run) > 1 ? `under ${policyOf(run)}` : `alone under ${policyOf(run)}`} on ${machine.name}${overridesOf(run).length ? ` with ${overridesText(run)}` : ''}.`),
+    el('p', {class: 'lead'}, `Run ${runId(run)}: ${isShared(run) ? `under ${policyOf(run)}` : `alone under ${policyOf(run)}`} on ${machine.name}${overridesOf(run).length ? ` with ${overridesText(run)}` : ''}.`),
     failure ? el('div', {}, el('p', {class: 'bad'}, `Failed with exit code ${failure.exit_code}:`), el('pre', {tabindex: 0}, failure.error)) : null,
     el('dl', {class: 'facts'}, fact('State', core.states[state[run]]), fact('Class', workloadClass(run)), metric('weighted_speedup'), metric('antt'), metric('fairness'), metric('ipc'),
        core.extras.filter((name) => name !== 'ipc').map((name) => metric(`extra.${name}`)), metric('cycles'), fact('Seed', String(runColumn('seed')[run])), fact('Hash', el('code', {}, block('hashes')[run]))),
-    appsOfRun(run), ledgerOfRun(run), siblings(run), viewsOfSms(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
+    appsOfRun(run), cpusTable(run), ledgerOfRun(run), siblings(run), viewsOfSms(run), seriesOfRun(run), timelineOfRun(run), countersOfRun(run), source(`${machine.name} as a machine file`, () => block('machines')[runColumn('machine')[run]]),
   ];
 }
 
 function appsOfRun(run) {
+  if (!appCount(run)) return null;
   const columns = [{label: 'Application', value: appName, cell: (row) => (appColumn('isolated')[row] === run ? appName(row) : runLink(appColumn('isolated')[row], appName(row)))},
                    {label: 'Class', value: appClass}, ...appMetrics.filter((metric) => !metric.counter).map((metric) => metricColumn(metric)),
                    {label: 'Completions', number: true, value: (row) => appColumn('completions')[row]}];
@@ -36,7 +37,7 @@ function siblings(run) {
   const others = [];
   for (let other = 0; other < core.runs; ++other) if (state[other] === kDone && workloadKey(other) === key) others.push(other);
   others.sort((a, b) => policyRank(policyOf(a)) - policyRank(policyOf(b)));
-  const alone = appCount(run) > 1 ? appRows(run).map((row) => appColumn('isolated')[row]).filter((other) => other !== run && state[other] === kDone) : [];
+  const alone = isShared(run) ? appRows(run).map((row) => appColumn('isolated')[row]).filter((other) => other !== run && state[other] === kDone) : [];
   const rows = [...others.map((other) => ({run: other, label: policyOf(other)})), ...alone.map((other) => ({run: other, label: `${workloadText(other)} alone`}))];
   const parts = schedulerStates.map((counter, i) => ({counter, label: words(counter.name), name: counter.name, i}));
   const node = figure({
