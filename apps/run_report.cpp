@@ -238,9 +238,8 @@ std::string run_text(const Report& report, const View& view) {
   out +=
       partition_line(r) + preemption_line(r) + request_lines(r) + goal_lines(r) + experiment::ledger_lines(r);
   const arch::PartitionCounters& p = r.partitions;
-  const double ipc = r.cycles == r.begin ? 0.0
-                                         : static_cast<double>(r.gpu.thread_instructions) /
-                                               static_cast<double>(r.cycles - r.begin);
+  const double ipc =
+      r.cycles == 0 ? 0.0 : static_cast<double>(r.gpu.thread_instructions) / static_cast<double>(r.cycles);
   out += fmt::format(
       "GPU: IPC {:.2f} ({:.2f} per SM), ALUs {:.1f}% busy, DRAM bandwidth {:.1f}% used, L2 misses {}, row "
       "hits {}\n",

@@ -363,10 +363,9 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   if (!result.cpus.empty()) add_cpus(document, result, metrics);
 
   ordered_json gpu;
-  const Cycle since_begin = result.cycles - result.begin;
-  gpu["ipc"] = since_begin == 0
-                   ? 0.0
-                   : static_cast<double>(result.gpu.useful_instructions()) / static_cast<double>(since_begin);
+  gpu["ipc"] = result.cycles == 0 ? 0.0
+                                  : static_cast<double>(result.gpu.useful_instructions()) /
+                                        static_cast<double>(result.cycles);
   gpu["ipc_per_sm"] = share(gpu["ipc"].get<double>(), result.sms);
   gpu["completions"] = completions;
   add_counters(gpu, result.gpu, sm_cycles);
