@@ -73,7 +73,8 @@ void for_each_cpu_number(const json& entry, const Do& with) {
       if (key != "program") with(key, value);
       continue;
     }
-    for (const auto& [name, inner] : value.items()) with(key == "counters" ? name : key + "." + name, inner);
+    for (const auto& [name, inner] : value.items())
+      with(key == "counters" ? name : fmt::format("{}.{}", key, name), inner);
   }
 }
 

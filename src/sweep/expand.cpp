@@ -172,8 +172,8 @@ std::vector<std::vector<experiment::CpuProgram>> cpu_programs(const SweepFile& f
     std::vector<experiment::CpuProgram>& programs = all.emplace_back();
     if (text.value == kNoCpus) continue;
     if (machine.cpus == 0)
-      throw UserError(text.where, fmt::format("'{}': machine {} has no CPU cores; kayiran14-hetero has",
-                                              text.value, machine.name));
+      throw UserError(text.where,
+                      fmt::format("'{}': machine {} has no CPU cores (cpus)", text.value, machine.name));
     located(text.where, [&] { programs = experiment::parse_cpus(text.value, machine.cpus, file.folder); });
   }
   return all;

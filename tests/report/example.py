@@ -128,7 +128,7 @@ def multiply(path, runs):
         shift = k * most
         db.execute(f"INSERT INTO runs SELECT id + {shift}, hash || '-{k}', state, machine_id, policy, seed + {k}, cycle_limit, program, cycles, "
                    f"weighted_speedup * (1 + (id * 7 + {k} * 13) % 50 * 0.002), antt, stp, fairness, result, exit_code, error, wall_seconds, "
-                   f"finished_at FROM runs WHERE id <= {most} AND id + {shift} <= {runs}")
+                   f"finished_at, su_gpu, ws_cpu, oss FROM runs WHERE id <= {most} AND id + {shift} <= {runs}")
         for name, values in [("apps", "position, app, identity, seed, isolated_run_id"), ("overrides", "position, key, value"), ("metrics", "app, counter_id, value")]:
             shifted = values.replace("isolated_run_id", f"isolated_run_id + {shift}")
             db.execute(f"INSERT INTO {name} (run_id, {values}{', ipc, ipc_isolated, normalized_ipc, completions' if name == 'apps' else ''}) SELECT run_id + {shift}, "
