@@ -267,7 +267,7 @@ TEST_F(Sweep, AnExportThatFailsLeavesNoFile) {
   database::Connection(path("a.sqlite"), database::Access::Write).execute("PRAGMA user_version = 99");
   write_file_atomically(path("a.csv"), "earlier");
   expect_error({"export", "a.sqlite", "a.csv", "--csv"},
-               "a.sqlite: error: has schema version 99; this gpumux knows up to 3: use a newer gpumux");
+               "a.sqlite: error: has schema version 99; this gpumux knows up to 4: use a newer gpumux");
   EXPECT_EQ(read_file(path("a.csv")), "earlier");
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
