@@ -141,7 +141,9 @@ TEST_F(DamagedDatabase, FewerCountersThanTodayAreAbsent) {
 }
 
 TEST_F(DamagedDatabase, ADatabaseOfTheFirstVersionIsRead) {
-  lay_after("DROP TABLE series; DROP TABLE timelines; PRAGMA user_version = 1");
+  lay_after(
+      "DROP TABLE series; DROP TABLE timelines; DROP TABLE cpus; ALTER TABLE runs DROP COLUMN su_gpu; "
+      "ALTER TABLE runs DROP COLUMN ws_cpu; ALTER TABLE runs DROP COLUMN oss; PRAGMA user_version = 1");
   EXPECT_EQ(gpumux({"export", "b.sqlite", "o.csv"}).code, 0);
   ASSERT_EQ(gpumux({"export", "b.sqlite", "o.json"}).code, 0);
   EXPECT_FALSE(nlohmann::json::parse(read_file(path("o.json")))["runs"][0]["result"].contains("series"));
