@@ -176,8 +176,11 @@ class Slice {
     if (!tags_.line(way).present()) return;
     ++s_.of_pair[tags_.app(way)][culprit].l2_evictions;
     if (ledger_) [[unlikely]]
-      ledger_->shadow.evicted(tags_.app(way), tags_.set(way), tags_.slice_line(way), culprit);
+      ledger_->shadow.evicted(tags_.app(way), tags_.set(way), tags_.slice_line(way), culprit,
+                              [this, way] { return other_holder(way); });
   }
+  /// Of the other applications, the one that holds most ways of this one's set.
+  [[nodiscard]] AppId other_holder(std::uint32_t way);
   void evict(std::uint32_t way, AppId culprit);
   void queue_miss(std::uint64_t slice_line, dram::Request request);
   void stall_head(std::uint64_t tick, Outcome cause) {

@@ -22,6 +22,14 @@ bool Slice::note_fetch(const Request& request) const {
          ShadowTags::kNobody;
 }
 
+AppId Slice::other_holder(std::uint32_t way) {
+  ledger::Holders holders;
+  const std::uint32_t first = tags_.first_way(tags_.set(way));
+  for (std::uint32_t other = first; other < first + tags_.ways(); ++other)
+    if (tags_.line(other).present()) holders.add(tags_.app(other));
+  return holders.most_beside(tags_.app(way));
+}
+
 void Slice::note_stall(Cycle now, Outcome cause) {
   SliceLedger& ledger = *ledger_;
   const SliceLedger::Counts* holders = cause == Outcome::NoMissQueue ? &ledger.queued

@@ -113,6 +113,7 @@ class Tags {
     return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
   }
   [[nodiscard]] std::uint32_t set(std::uint32_t way) const { return way / stride_; }
+  [[nodiscard]] std::uint32_t first_way(std::uint32_t set) const { return set * stride_; }
   [[nodiscard]] std::uint32_t sets() const { return static_cast<std::uint32_t>(stamps_.size() / stride_); }
   [[nodiscard]] std::uint32_t ways() const { return ways_; }
   [[nodiscard]] AppId app(std::uint32_t way) const { return lines_[way].owner & (kBit32 - 1U); }

@@ -40,12 +40,4 @@ void ShadowTags::drop(AppId app, std::uint32_t set, std::uint64_t line, std::uin
       ~(std::uint64_t{sectors} << kSectorShift);
 }
 
-void ShadowTags::evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit) {
-  const std::uint64_t* const found = find(victim, set, line);
-  if (found == nullptr) return;  // it would be gone anyway
-  constexpr std::uint64_t kRest = kLine | kPresent | std::uint64_t{0xf} << kSectorShift;
-  std::uint64_t& way = tags_[victim][static_cast<std::size_t>(found - tags_[victim].data())];
-  way = (way & kRest) | std::uint64_t{victim == culprit ? kNobody : culprit} << kEvictorShift;
-}
-
 }  // namespace gpumux::ledger

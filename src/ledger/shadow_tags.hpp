@@ -12,6 +12,26 @@
 
 namespace gpumux::ledger {
 
+/// Who holds the ways of a set.
+class Holders {
+ public:
+  void add(AppId app) { ++ways_[app]; }
+  /// Who holds most of them beside this one, of equals the first; kMaxApps: nobody.
+  [[nodiscard]] AppId most_beside(AppId app) const {
+    std::uint32_t most = 0;
+    AppId holder = kMaxApps;
+    for (AppId other = 0; other < kMaxApps; ++other) {
+      if (other == app || ways_[other] <= most) continue;
+      most = ways_[other];
+      holder = other;
+    }
+    return holder;
+  }
+
+ private:
+  std::array<std::uint32_t, kMaxApps> ways_{};
+};
+
 /// Of a cache with LRU replacement and the same sets and ways for each application that comes. A line takes
 /// its place when it is accessed, not when its data has come. Lines are
 /// told apart by their low 48 bits.
@@ -29,8 +49,8 @@ class ShadowTags {
 
   /// All of these sectors would be here.
   [[nodiscard]] bool has(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
-  /// They would be, and this is who evicted the line last; kNobody: they would not, or it was the application
-  /// itself.
+  /// They would be, and this is whose fault it was that the line went last; kNobody: they would not, or
+  /// nobody's.
   [[nodiscard]] AppId evictor(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors) const;
   /// They are accessed; returns what evictor() would have said before.
   AppId use(AppId app, std::uint32_t set, std::uint64_t line, std::uint8_t sectors);
@@ -41,8 +61,17 @@ class ShadowTags {
       prefetch_lines(first, first + ways_);
     }
   }
-  /// A line of `victim` has made place for one of `culprit`.
-  void evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit);
+  /// A line of `victim` has made place for one of `culprit`. Where that is the victim itself, the line would
+  /// be here but for those that hold ways of the set: `holder()` is the one of them that holds most.
+  template <class Holder>
+  void evicted(AppId victim, std::uint32_t set, std::uint64_t line, AppId culprit, const Holder& holder) {
+    const std::uint64_t* const found = find(victim, set, line);
+    if (found == nullptr) return;  // it would be gone anyway
+    if (culprit == victim) culprit = holder();
+    constexpr std::uint64_t kRest = kLine | kPresent | std::uint64_t{0xf} << kSectorShift;
+    std::uint64_t& way = tags_[victim][static_cast<std::size_t>(found - tags_[victim].data())];
+    way = (way & kRest) | std::uint64_t{culprit} << kEvictorShift;
+  }
 
  private:
   /// Line, sectors and evictor as one word; 0: empty. Of a set, the last used comes first.

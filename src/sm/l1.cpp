@@ -164,6 +164,14 @@ void L1::shrink(Set& set, std::uint32_t most) {
   }
 }
 
+AppId L1::other_holder(const Set& set, AppId app) const {
+  ledger::Holders holders;
+  for (const Order& order : {set.read, set.written})
+    for (std::uint16_t index = order.oldest; index != kNone; index = lines_[index].newer)
+      holders.add(owner_[index]);
+  return holders.most_beside(app);
+}
+
 inline bool L1::make_room(Set& set, AppId app) {
   if (divides_ways_) [[unlikely]]
     return make_room_in_share(set, app);

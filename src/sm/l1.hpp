@@ -262,11 +262,13 @@ class L1 {
   [[nodiscard]] std::uint16_t victim(const Set& set, AppId app);
   [[nodiscard]] bool lacks_way(Set& set, AppId app);
   [[nodiscard]] bool make_room_in_share(Set& set, AppId app);
+  /// Who holds most lines of the set beside this one.
+  [[nodiscard]] AppId other_holder(const Set& set, AppId app) const;
   /// The line makes place for one of the application.
   void displace(std::uint16_t index, Set& set, AppId app) {
     if (shadow_ != nullptr) [[unlikely]]
       shadow_->evicted(owner_[index], static_cast<std::uint32_t>(&set - sets_of_lines_.data()),
-                       lines_[index].line, app);
+                       lines_[index].line, app, [&] { return other_holder(set, app); });
     if (locality_ != nullptr) [[unlikely]]
       locality_->evicted(index, lines_[index].line);
     drop(index, set);

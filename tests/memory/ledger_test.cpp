@@ -165,18 +165,31 @@ TEST(ShadowTags, AreEachOnesOwn) {
 
 TEST(ShadowTags, RememberWhoEvicted) {
   ShadowTags tags(2, 2);
+  AppId holder = ShadowTags::kNobody;
+  const auto held = [&holder] { return holder; };
   tags.use(0, 1, 7, 1);
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody);
-  tags.evicted(0, 1, 7, 3);
+  tags.evicted(0, 1, 7, 3, held);
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3);
   EXPECT_EQ(tags.evictor(0, 1, 7, 3), ShadowTags::kNobody) << "the second sector has not been here";
   EXPECT_EQ(tags.evictor(1, 1, 7, 1), ShadowTags::kNobody);
   EXPECT_EQ(tags.use(0, 1, 7, 1), 3);
   EXPECT_EQ(tags.evictor(0, 1, 7, 1), 3) << "who waits for its data waits for the same reason";
-  tags.evicted(0, 1, 7, 0);
-  EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody);
-  tags.evicted(0, 1, 9, 3);
+  tags.evicted(0, 1, 7, 0, held);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), ShadowTags::kNobody) << "nobody else was in the set";
+  holder = 5;
+  tags.evicted(0, 1, 7, 0, held);
+  EXPECT_EQ(tags.evictor(0, 1, 7, 1), 5) << "who held the way that the line lacked";
+  tags.evicted(0, 1, 9, 3, held);
   EXPECT_EQ(tags.evictor(0, 1, 9, 1), ShadowTags::kNobody) << "it would not be here";
+}
+
+TEST(ShadowTags, WhoHoldsMostWaysBesideTheVictim) {
+  ledger::Holders holders;
+  for (const AppId app : {2, 2, 2, 1, 4, 4, 3, 3}) holders.add(app);
+  EXPECT_EQ(holders.most_beside(2), 3) << "as many as 4 has: the first";
+  EXPECT_EQ(holders.most_beside(3), 2);
+  EXPECT_EQ(ledger::Holders().most_beside(0), ShadowTags::kNobody);
 }
 
 // --- DRAM
@@ -319,6 +332,25 @@ TEST(SliceLedger, ALineThatAnotherHasEvictedIsItsFault) {
   EXPECT_GT(q.pair(1, 0).l2_line_cycles, 0U);
   EXPECT_EQ(q.pair(1, 0).dram_bank_clocks, 0U) << "its time is charged once";
   EXPECT_EQ(q.pair(0, 1).l2_extra_misses, 0U);
+}
+
+/// Four lines in turn fill a set. One of another costs not one of them, but each: every miss evicts the next
+/// one.
+TEST(SliceLedger, LinesThatItHasEvictedForLackOfTheWayThatAnotherHoldsAreThatOnesFault) {
+  arch::MachineConfig config = plain_config();
+  config.l2.slice_bytes = 4 * 128;
+  config.l2.ways = 4;
+  Slices q(config);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(200 * line, 1, line);
+  q.read(1000, 0, 9);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(2000 + 200 * line, 1, line);
+  q.run(4000);
+  EXPECT_EQ(q.pair(1, 0).l2_evictions, 1U);
+  EXPECT_EQ(q.pair(1, 1).l2_evictions, 3U) << "and the fourth took the way of the other";
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 4U);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(4000 + 200 * line, 1, line);
+  q.run(6000);
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 4U) << "all are back";
 }
 
 TEST(SliceLedger, ALineThatItWouldHaveEvictedItselfIsItsOwnFault) {

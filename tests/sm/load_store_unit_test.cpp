@@ -447,6 +447,12 @@ TEST(LoadStoreUnitLedger, ALineThatAnotherHasEvictedIsItsFault) {
   for (std::uint64_t line = 2; line < 6; ++line) get(line, 1);
   get(1, 1);
   EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 1U) << "it has evicted that line itself";
+  // 3, 4, 5, 1 are there, and one of the other's costs each of them.
+  get(106, 0);
+  for (const std::uint64_t line : {3, 4, 5, 1}) get(line, 1);
+  EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 5U);
+  for (const std::uint64_t line : {3, 4, 5, 1}) get(line, 1);
+  EXPECT_EQ(ledger.pairs[1][0].l1_extra_misses, 5U);
 }
 
 TEST(LoadStoreUnitLedger, AStallIsOfWhoHoldsTheMshrs) {
