@@ -107,6 +107,7 @@ class Ring {
   explicit Ring(std::uint32_t capacity) : items_(capacity), capacity_(capacity) {}
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] std::uint32_t size() const { return count_; }
+  [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
   [[nodiscard]] T& front() { return items_[head_]; }
   [[nodiscard]] const T& front() const { return items_[head_]; }
   /// The n-th from the front, n < size().

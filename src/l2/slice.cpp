@@ -366,7 +366,7 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
     if (!miss_room(entries)) return Outcome::NoMissQueue;
     mshr = mshrs_.take(request.slice_line, request.app);
     if (ledger_) [[unlikely]]
-      note_held(ledger_->registers, request.app, true);
+      note_register(mshr, request);
     Mshr& entry = mshrs_[mshr];
     entry.set = request.set;
     entry.kernel = request.kernel;
@@ -385,20 +385,23 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   }
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
-    queue_miss(request.slice_line, {.token = index_ << 16U | mshr,
-                                    .sectors = sectors,
-                                    .app = request.app,
-                                    .kernel = request.kernel,
-                                    .charged = request.charged != 0 || (ledger_ && note_fetch(request))});
+    const AppId due_to = ledger_ ? fetched_for(request) : request.app;
+    queue_miss(request.slice_line,
+               {.token = index_ << 16U | mshr,
+                .sectors = sectors,
+                .app = request.app,
+                .kernel = request.kernel,
+                .charged = request.charged != 0 || due_to != request.app},
+               due_to);
   }
   return Outcome::Done;
 }
 
-void Slice::queue_miss(std::uint64_t slice_line, dram::Request request) {
+void Slice::queue_miss(std::uint64_t slice_line, dram::Request request, AppId due_to) {
   request.local_line = s_.map.local_line(slice_line, index_, request.app);
   misses_.push(request);
   if (ledger_) [[unlikely]]
-    note_held(ledger_->queued, request.app, true);
+    note_queued(due_to);
 }
 
 void Slice::evict(std::uint32_t way, AppId culprit) {
@@ -407,7 +410,7 @@ void Slice::evict(std::uint32_t way, AppId culprit) {
   if (line.dirty == 0) return;
   const AppId app = tags_.app(way);
   s_.of_app[app].l2_writebacks += units(line.dirty);
-  queue_miss(tags_.slice_line(way), {.sectors = line.dirty, .write = true, .app = app, .charged = true});
+  queue_miss(tags_.slice_line(way), {.sectors = line.dirty, .write = true, .app = app, .charged = true}, app);
 }
 
 inline bool Slice::send_miss(std::uint64_t tick) {
@@ -423,7 +426,7 @@ inline bool Slice::send_miss(std::uint64_t tick) {
   s_.channel.push(misses_.front(), static_cast<dram::Tick>(s_.dram_clock.tick_at(next_core_ + 1)));
   s_.last_to_dram = index_;
   if (ledger_) [[unlikely]]
-    note_held(ledger_->queued, misses_.front().app, false);
+    note_sent();
   misses_.pop();
   miss_free_ = tick + 1;
   return true;
@@ -524,7 +527,7 @@ void Slice::queue_victims() {
     victims_.erase(victims_.begin());
     s_.of_app[victim.app].l2_writebacks += units(victim.dirty);
     queue_miss(victim.slice_line,
-               {.sectors = victim.dirty, .write = true, .app = victim.app, .charged = true});
+               {.sectors = victim.dirty, .write = true, .app = victim.app, .charged = true}, victim.app);
     --mshrs_[victim.mshr].victims;
     retire_if_done(victim.mshr);
   }
@@ -534,7 +537,7 @@ inline void Slice::retire_if_done(std::uint16_t mshr) {
   const Mshr& entry = mshrs_[mshr];
   if (entry.pending != 0 || entry.undrained != 0 || entry.victims != 0) return;
   if (ledger_) [[unlikely]]
-    note_held(ledger_->registers, entry.app, false);
+    note_held(ledger_->registers, ledger_->register_due_to[mshr], false);
   mshrs_.release(mshr);
   head_blocked_ = false;
 }

@@ -182,7 +182,8 @@ class Slice {
   /// Of the other applications, the one that holds most ways of this one's set.
   [[nodiscard]] AppId other_holder(std::uint32_t way);
   void evict(std::uint32_t way, AppId culprit);
-  void queue_miss(std::uint64_t slice_line, dram::Request request);
+  /// `due_to`: by whose fault, as the ledger has it.
+  void queue_miss(std::uint64_t slice_line, dram::Request request, AppId due_to);
   void stall_head(std::uint64_t tick, Outcome cause) {
     stall(reservation_, tick);
     if (ledger_) [[unlikely]]
@@ -191,7 +192,11 @@ class Slice {
   // slice_ledger.cpp: before the head's access, when it stalls, when it is through, when its data has come; a
   // reply that goes.
   void note_head(RequestIndex index);
-  [[nodiscard]] bool note_fetch(const Request& request) const;  // its line would be here, but for another
+  /// Who has to do with a fetch: another, but for whom its line would be here, or its own application.
+  [[nodiscard]] AppId fetched_for(const Request& request) const;
+  void note_register(std::uint16_t mshr, const Request& request);  // is taken for it
+  void note_queued(AppId due_to);                                  // a miss
+  void note_sent();                                                // the first of these
   void note_stall(Cycle now, Outcome cause);
   void note_held(SliceLedger::Counts& places, AppId app, bool taken);
   void end_stall(Cycle now);

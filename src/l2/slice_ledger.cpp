@@ -9,7 +9,9 @@ namespace gpumux::l2 {
 
 using ledger::ShadowTags;
 
-void Slice::keep_ledger() { ledger_ = std::make_unique<SliceLedger>(tags_.sets(), tags_.ways()); }
+void Slice::keep_ledger() {
+  ledger_ = std::make_unique<SliceLedger>(tags_.sets(), tags_.ways(), mshrs_.count(), misses_.capacity());
+}
 
 void Slice::note_head(RequestIndex index) {
   SliceLedger& ledger = *ledger_;
@@ -17,9 +19,27 @@ void Slice::note_head(RequestIndex index) {
   ledger.misses = s_.of_app[ledger.head.app].l2_misses;
 }
 
-bool Slice::note_fetch(const Request& request) const {
-  return ledger_->shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors)) !=
-         ShadowTags::kNobody;
+AppId Slice::fetched_for(const Request& request) const {
+  if (request.charged != 0) return request.app;
+  const AppId other =
+      ledger_->shadow.evictor(request.app, request.set, request.slice_line, whole(request.sectors));
+  return other == ShadowTags::kNobody ? request.app : other;
+}
+
+void Slice::note_register(std::uint16_t mshr, const Request& request) {
+  SliceLedger& ledger = *ledger_;
+  ledger.register_due_to[mshr] = fetched_for(request);
+  note_held(ledger.registers, ledger.register_due_to[mshr], true);
+}
+
+void Slice::note_queued(AppId due_to) {
+  ledger_->queued_due_to.push(due_to);
+  note_held(ledger_->queued, due_to, true);
+}
+
+void Slice::note_sent() {
+  note_held(ledger_->queued, ledger_->queued_due_to.front(), false);
+  ledger_->queued_due_to.pop();
 }
 
 AppId Slice::other_holder(std::uint32_t way) {
@@ -72,17 +92,19 @@ void Slice::note_access(RequestIndex index) {
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
   end_stall(next_core_);
   const Cycle until = s_.l2_clock.to_core(tag_free_);
-  const auto passed =
-      ledger.tags.pass(head.app, arrived, until,
-                       {head.charged == 0 ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles});
-  ledger.tag_waits[head.app] += passed.waited;
   std::uint64_t of_others = 0;  // of its service
+  AppId by = head.app;          // whose part is most of that
   for (std::uint32_t app = 0; app < ledger.apps && ledger.some_held; ++app) {
     if (app == head.app) continue;
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
     of_others += cycles;
+    if (by == head.app || ledger.held[app] > ledger.held[by]) by = static_cast<AppId>(app);
     if (head.charged == 0) pairs[app].l2_entry_cycles += cycles;
   }
+  const auto passed = ledger.tags.pass(
+      head.app, arrived, until,
+      {head.charged == 0 ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles}, of_others, by);
+  ledger.tag_waits[head.app] += passed.waited;
   ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
   if (std::exchange(ledger.some_held, false)) ledger.held.fill(0);
   AppId displaced_by = ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));

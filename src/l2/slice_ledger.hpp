@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/types.hpp"
@@ -15,7 +16,8 @@
 namespace gpumux::l2 {
 
 struct SliceLedger {
-  SliceLedger(std::uint32_t sets, std::uint32_t ways) : shadow(sets, ways) {}
+  SliceLedger(std::uint32_t sets, std::uint32_t ways, std::uint32_t mshrs, std::uint32_t queue)
+      : shadow(sets, ways), register_due_to(mshrs), queued_due_to(queue) {}
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* ledger, std::size_t bytes) noexcept { huge_page_free(ledger, bytes); }
 
@@ -27,8 +29,11 @@ struct SliceLedger {
   static constexpr std::uint64_t kPartsOfCycle = 1024;
   using Counts = std::array<std::uint32_t, kMaxApps>;
   std::uint32_t apps = 0;  // those below have held any of these
-  Counts registers{};      // MSHRs in use
-  Counts queued{};         // entries of the miss queue
+  // Things that are held, by whose fault: who evicted a line that would be here has to do with its fetch.
+  Counts registers{};  // MSHRs in use
+  Counts queued{};     // entries of the miss queue
+  std::vector<AppId> register_due_to;
+  Ring<AppId> queued_due_to;
 
   // Of the request at the head, before its access:
   Request head;

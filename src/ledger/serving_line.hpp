@@ -32,13 +32,18 @@ class alignas(64) ServingLine {
   /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
   /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
   /// application alone, each of its own for as long, is due to those that were served since it came, by their
-  /// parts, or, where these were all its own, to who had delayed them: added to `due`.
-  [[gnu::always_inline]] Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due) {
+  /// parts, or, where these were all its own, to who had delayed them: added to `due`. Of its service a part
+  /// may have been `of_others`, most of it `by` one: that part counts as service of that one.
+  [[gnu::always_inline]] Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due,
+                                     std::uint64_t of_others = 0, AppId by = 0) {
     const std::uint64_t begin = std::max(arrived, until_);
     const std::uint64_t alone = std::max(arrived, of_[app].alone_until);
     const Passed passed{begin - arrived, std::max(until, begin) - begin};
-    of_[app].alone_until = alone + passed.served;
+    of_others = std::min(of_others, passed.served);
+    of_[app].alone_until = alone + passed.served - of_others;
     if (begin > alone) delayed(app, arrived, begin, alone, due);
+    if (of_others != 0) [[unlikely]]
+      of_[app].culprit = by;
     if (until > begin) enter(app, begin, until);
     return passed;
   }
