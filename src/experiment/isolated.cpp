@@ -151,7 +151,9 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
   isolated.apps = {spec.apps[index].aside()};
   isolated.cpus.clear();
-  const std::string& warps = spec.policy.warps;
+  // Beside CPU cores a limit of warps is a scheme of the sharing, as DYNCTA is (kayiran14, section 5).
+  const bool limits = !spec.cpus.empty() && spec.policy.warps.starts_with("swl");
+  const std::string warps = limits ? "" : spec.policy.warps;
   isolated.policy =
       policy::parse_choice(warps.empty() ? kPolicy : fmt::format("{},warps={}", kPolicy, warps));
   isolated.verify = false;

@@ -112,9 +112,13 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit)
       if (culprit != victim) add(culprit, result.pairs[victim * result.ledger.size() + culprit]);
     if (result.cpu_waits) add(result.ledger.size(), result.cpu_waits->of_app[victim]);
-    // Alone, too, it would need as long as its busiest slice was busy for it.
-    const double most =
-        1 - part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
+    // Alone, too, it would need as long as its busiest slice was busy for it, and as the heads of its
+    // load/store units were without stalls.
+    const double slice =
+        part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
+    const double head =
+        static_cast<double>(own.lsu_head_cycles) - static_cast<double>(own.lsu_head_stall_cycles);
+    const double most = 1 - std::max(slice, part(head, resident / result.schedulers_per_sm));
     const double sum = sum_of(lost, victim);
     if (sum > most)
       for (LostCycles& entry : lost)

@@ -155,8 +155,9 @@ struct RunResult {
   arch::KernelCounters gpu;
   arch::SchedulerCounters schedulers;
   arch::PartitionCounters partitions;
-  std::vector<arch::PairCounters> pairs;         // as in arch::CounterTable
-  double cycles_of_dram_clock = 1;               // core cycles
+  std::vector<arch::PairCounters> pairs;  // as in arch::CounterTable
+  double cycles_of_dram_clock = 1;        // core cycles
+  std::uint32_t schedulers_per_sm = 1;
   std::vector<arch::LedgerAppCounters> ledger;   // likewise; empty: none was kept
   std::optional<CpuWaits> cpu_waits;             // of a ledger with CPU cores
   std::vector<arch::CounterTable::OfSm> viewed;  // likewise, of RunSpec::viewed

@@ -395,6 +395,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   result.policy = spec.policy.text;
   result.seed = spec.seed;
   result.cycles_of_dram_clock = config.clocks.core / config.clocks.dram;
+  result.schedulers_per_sm = config.sm.schedulers;
   result.cycles = gpu.now() - at_begin.cycle;
   result.begin = at_begin.cycle;
   result.cpus = cpus.results();

@@ -386,13 +386,14 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
     const AppId due_to = ledger_ ? fetched_for(request) : request.app;
-    queue_miss(request.slice_line,
-               {.token = index_ << 16U | mshr,
-                .sectors = sectors,
-                .app = request.app,
-                .kernel = request.kernel,
-                .charged = request.charged != 0 || due_to != request.app},
-               due_to);
+    queue_miss(
+        request.slice_line,
+        {.token = index_ << 16U | mshr,
+         .sectors = sectors,
+         .app = request.app,
+         .kernel = request.kernel,
+         .charged = request.charged != 0 || due_to != request.app || request.kind == RequestKind::Write},
+        due_to);
   }
   return Outcome::Done;
 }
@@ -624,7 +625,7 @@ void Slice::reply(RequestIndex index, std::uint64_t tick) {
   answer.kind = request.kind;
   answer.sectors = sectors & kAllSectors;
   answer.flits = s_.network.flits(bytes);
-  const Asker asker{request.app, request.charged != 0};
+  const Asker asker{request.app, request.charged != 0 || request.kind == RequestKind::Write};
   s_.pool.release(index);
   GPUMUX_DCHECK(s_.owed > 0);
   --s_.owed;

@@ -146,7 +146,7 @@ class Slice {
   /// Whose request a reply answers.
   struct Asker {
     AppId app;
-    bool charged;  // its whole time is in the ledger already
+    bool charged;  // its whole time is in the ledger already, or nobody waits for it
   };
   /// Counts the cycles from start() to stop().
   struct Stall {

@@ -89,6 +89,7 @@ void Slice::note_access(RequestIndex index) {
   SliceLedger& ledger = *ledger_;
   const Request& head = ledger.head;
   auto& pairs = s_.of_pair[head.app];
+  const bool waited_for = head.charged == 0 && head.kind != RequestKind::Write;
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
   end_stall(next_core_);
   const Cycle until = s_.l2_clock.to_core(tag_free_);
@@ -99,12 +100,12 @@ void Slice::note_access(RequestIndex index) {
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
     of_others += cycles;
     if (by == head.app || ledger.held[app] > ledger.held[by]) by = static_cast<AppId>(app);
-    if (head.charged == 0) pairs[app].l2_entry_cycles += cycles;
+    if (waited_for) pairs[app].l2_entry_cycles += cycles;
   }
   const auto passed = ledger.tags.pass(
-      head.app, arrived, until,
-      {head.charged == 0 ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles}, of_others, by);
-  ledger.tag_waits[head.app] += passed.waited;
+      head.app, arrived, until, {waited_for ? pairs.data() : nullptr, &arch::PairCounters::l2_queue_cycles},
+      of_others, by);
+  if (head.kind != RequestKind::Write) ledger.tag_waits[head.app] += passed.waited;
   ledger.busy.add(head.app, until, passed.served - std::min(of_others, passed.served));
   if (std::exchange(ledger.some_held, false)) ledger.held.fill(0);
   AppId displaced_by = ledger.shadow.use(head.app, head.set, head.slice_line, whole(head.sectors));

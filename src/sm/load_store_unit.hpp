@@ -199,8 +199,10 @@ class LoadStoreUnit {
   void queue_miss(std::uint32_t request, const MemoryOp& op, Cycle now) {
     last_miss_[op.kernel] = now;
     shares_.queued(op.app);
-    if (ledger_ != nullptr) [[unlikely]]
+    if (ledger_ != nullptr) [[unlikely]] {
       ++ledger_->queued[op.app];
+      if (network_.request(request).waited_for()) ++ledger_->queued_reads[op.app];
+    }
     network_.queue_miss(request);
   }
   void next_op(Cycle now);

@@ -378,9 +378,12 @@ void LoadStoreUnit<Listener>::send(Cycle now) {
     const Request* const sent = network_.send(now);
     if (sent == nullptr) return;
     if (ledger_ != nullptr) [[unlikely]] {
-      ledger_->request_sent(sent->app, sent->displaced_by != SmLedger::kNobody, sent->queued + 1, now,
-                            network_.port_free());
-      if (sent->purpose <= Purpose::TextureFill) --ledger_->queued[sent->app];
+      const bool counts = sent->displaced_by == SmLedger::kNobody && sent->waited_for();
+      ledger_->request_sent(sent->app, counts, sent->queued + 1, now, network_.port_free());
+      if (sent->purpose <= Purpose::TextureFill) {
+        --ledger_->queued[sent->app];
+        if (sent->waited_for()) --ledger_->queued_reads[sent->app];
+      }
     }
     if (shares_.sent(*sent)) retry(now);
     if (full && network_.room()) retry(now);
@@ -438,7 +441,8 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   network_.return_credits(message, request, now);
   count(request.kernel).reply_flits += message.flits;
   if (ledger_ != nullptr) [[unlikely]]
-    ledger_->reply_taken(request.app, request.displaced_by != SmLedger::kNobody, message.time, now + 1);
+    ledger_->reply_taken(request.app, request.displaced_by == SmLedger::kNobody && request.waited_for(),
+                         message.time, now + 1);
 
   // A read may be answered in parts; sectors that nobody asked for are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
@@ -448,7 +452,7 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
   if (read && message.sectors != 0) sectors &= static_cast<std::uint8_t>(message.sectors);
   request.sectors &= static_cast<std::uint8_t>(~sectors);
   const bool last = !read || request.sectors == 0;
-  if (last && ledger_ != nullptr) [[unlikely]] {
+  if (last && ledger_ != nullptr && request.waited_for()) [[unlikely]] {
     const Cycle cycles = now - std::min(request.queued, now);
     ledger_->apps[request.app].request_cycles += cycles;
     if (request.displaced_by != SmLedger::kNobody)

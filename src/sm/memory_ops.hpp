@@ -62,6 +62,10 @@ struct Request {
   std::uint8_t data_bytes = 0;
   std::uint8_t flits = 1;         // of the packet
   AppId displaced_by = kMaxApps;  // with a ledger: the line would be in L1, but for this application
+  /// An instruction or warp does.
+  [[nodiscard]] bool waited_for() const {
+    return purpose != Purpose::Store && purpose != Purpose::ContextSave;
+  }
 };
 static_assert(sizeof(Request) == 32);
 

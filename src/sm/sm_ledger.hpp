@@ -108,8 +108,9 @@ struct SmLedger {
   ledger::ServingLine heads;
   ledger::ServingLine requests;
   ledger::ServingLine replies;
-  std::array<std::uint32_t, kMaxApps> queued{};  // places of the miss queue
-  Cycle port_until = 0;                          // the last packet is through
+  std::array<std::uint32_t, kMaxApps> queued{};        // places of the miss queue
+  std::array<std::uint32_t, kMaxApps> queued_reads{};  // of these, not by stores
+  Cycle port_until = 0;                                // the last packet is through
   // Of the instruction at the head:
   AppId head_app = 0;
   Cycle head_start = 0;  // it could have come to the head
@@ -143,20 +144,21 @@ struct SmLedger {
         pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
-  // `charged`: its whole time is. It could go when it was `ready` and the one before it through, and went at
-  // `now`; those that are queued then have waited as long.
-  [[gnu::noinline]] void request_sent(AppId app, bool charged, Cycle ready, Cycle now, Cycle until) {
+  // `counts`: somebody waits for it, and not all of its time is charged. It could go when it was `ready` and
+  // the one before it through, and went at `now`; those that are queued then have waited as long.
+  [[gnu::noinline]] void request_sent(AppId app, bool counts, Cycle ready, Cycle now, Cycle until) {
     const Cycle able = std::max(ready, port_until);
     port_until = until;
     if (now > able)
-      for_apps(here, [&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued[waits]; });
+      for_apps(here,
+               [&](AppId waits) { apps[waits].credit_wait_cycles += (now - able) * queued_reads[waits]; });
     requests.closed_until(now);
     requests.pass(app, ready, until,
-                  {charged ? nullptr : pairs[app].data(), &arch::PairCounters::request_port_cycles});
+                  {counts ? pairs[app].data() : nullptr, &arch::PairCounters::request_port_cycles});
   }
-  [[gnu::noinline]] void reply_taken(AppId app, bool charged, Cycle arrived, Cycle until) {
+  [[gnu::noinline]] void reply_taken(AppId app, bool counts, Cycle arrived, Cycle until) {
     replies.pass(app, arrived, until,
-                 {charged ? nullptr : pairs[app].data(), &arch::PairCounters::reply_port_cycles});
+                 {counts ? pairs[app].data() : nullptr, &arch::PairCounters::reply_port_cycles});
   }
 
  private:

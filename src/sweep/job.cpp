@@ -207,6 +207,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.cycles = row.cycles;
   result.seed = spec.seed;
   result.cycles_of_dram_clock = spec.machine.clocks.core / spec.machine.clocks.dram;
+  result.schedulers_per_sm = spec.machine.sm.schedulers;
   result.wall_seconds = row.wall_seconds;
   std::vector<double> shared;
   for (std::size_t i = 0; i < spec.apps.size(); ++i) {

@@ -172,6 +172,11 @@ TEST(Ledger, TheEstimateByHand) {
   EXPECT_DOUBLE_EQ(share(0), 0.1 * 0.11 / 0.275);
   own.busiest_slice_cycles = 500;
   EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.275);
+  own.lsu_head_cycles = 50 + 450;  // 450 without stalls, in 500 cycles of an SM of two schedulers
+  result.schedulers_per_sm = 2;
+  EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.1);
+  result.schedulers_per_sm = 1;
+  own.lsu_head_cycles = 100;
   pair.issue_cycles = 1000;  // whole, and 0.175 beside it
   EXPECT_DOUBLE_EQ(lost_share(lost_cycles(result), 0), 0.5);
 }

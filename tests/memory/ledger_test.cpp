@@ -186,7 +186,7 @@ TEST(ShadowTags, RememberWhoEvicted) {
 
 TEST(ShadowTags, WhoHoldsMostWaysBesideTheVictim) {
   ledger::Holders holders;
-  for (const AppId app : {2, 2, 2, 1, 4, 4, 3, 3}) holders.add(app);
+  for (const AppId app : std::array<AppId, 8>{2, 2, 2, 1, 4, 4, 3, 3}) holders.add(app);
   EXPECT_EQ(holders.most_beside(2), 3) << "as many as 4 has: the first";
   EXPECT_EQ(holders.most_beside(3), 2);
   EXPECT_EQ(ledger::Holders().most_beside(0), ShadowTags::kNobody);
