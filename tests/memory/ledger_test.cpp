@@ -66,6 +66,18 @@ TEST(ServingLine, AWaitThatOneAloneHasTooIsNotCharged) {
   EXPECT_EQ(q.waits, Waits({0, 8, 0, 0}));
 }
 
+TEST(ServingLine, WhatItsServiceWaitedForOthersDelaysItsNextForThem) {
+  Line q;
+  std::array<PairCounters, kMaxApps> none{};
+  // 10, of which 8 are due to 3; alone, the next one would begin at 2, and the one after it at 4.
+  q.line.pass(0, 0, 10, {none.data(), &PairCounters::lsu_cycles}, 8, 3);
+  EXPECT_EQ(none[3].lsu_cycles, 0U) << "where it waited itself, others count";
+  q.pass(0, 0, 12);
+  EXPECT_EQ(q.waits, Waits({0, 0, 0, 8}));
+  q.pass(0, 0, 13);
+  EXPECT_EQ(q.waits, Waits({0, 0, 0, 8}));
+}
+
 TEST(Busiest, IsTheMostOfEachWindow) {
   constexpr Cycle kWindow = ledger::BusyWindows::kWindow;
   ledger::BusyWindows one, other;
@@ -275,8 +287,11 @@ struct Slices {
       : config(c), map(c.l2), network(c), partition(c, 0, map) {
     partition.keep_ledger();
   }
-  void read(Cycle at, AppId app, std::uint64_t line, std::uint8_t sectors = 15) {
+  void write(Cycle at, AppId app, std::uint64_t line) { read(at, app, line, 15, RequestKind::Write); }
+  void read(Cycle at, AppId app, std::uint64_t line, std::uint8_t sectors = 15,
+            RequestKind kind = RequestKind::Read) {
     MemRequest r;
+    r.kind = kind;
     r.line = (std::uint64_t{app} + 1U) << kAppLineShift | line;
     r.app = app;
     r.sectors = sectors;
@@ -387,6 +402,49 @@ TEST(SliceLedger, RegistersAreHeldByPart) {
   ledger::Busiest busiest;
   q.partition.add_busy_windows(1, busiest);
   EXPECT_EQ(busiest.cycles(), stall - stall * 3 / 4 + 2);
+}
+
+TEST(SliceLedger, WhatAnExtraMissHoldsIsItsCulprits) {
+  arch::MachineConfig config = plain_config();
+  config.l2.slice_bytes = 4 * 128;  // one set of four lines
+  config.l2.ways = 4;
+  config.l2.mshr_entries = 1;
+  config.dram.fixed_latency = 500;
+  Slices q(config);
+  for (std::uint64_t line = 0; line < 4; ++line) q.read(1000 * line, 1, line);
+  q.read(5000, 0, 9);
+  q.run(7000);
+  q.read(7000, 1, 0);  // 0 has evicted it
+  q.run(7010);
+  q.read(7010, 1, 20);  // the only MSHR is taken
+  q.run(9000);
+  EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 1U);
+  const std::uint64_t stall = q.pair(1, 0).l2_entry_cycles;
+  EXPECT_GT(stall, 400U);
+  q.read(9000, 1, 21);  // which nobody has evicted
+  q.run(9010);
+  q.read(9010, 1, 22);
+  q.run(11000);
+  EXPECT_EQ(q.pair(1, 0).l2_entry_cycles, stall);
+}
+
+TEST(SliceLedger, NobodyWaitsForAWrite) {
+  Slices reads, writes;
+  for (std::uint64_t line = 0; line < 5; ++line) {
+    reads.read(100, 0, line);
+    writes.read(100, 0, line);
+  }
+  reads.read(100, 1, 9);
+  writes.write(100, 1, 9);
+  reads.run(1000);
+  writes.run(1000);
+  EXPECT_GT(reads.pair(1, 0).l2_queue_cycles, 0U);
+  EXPECT_EQ(writes.pair(1, 0).l2_queue_cycles, 0U);
+  // But those behind it wait for it.
+  writes.write(2000, 1, 10);
+  writes.read(2000, 0, 0);
+  writes.run(3000);
+  EXPECT_EQ(writes.pair(0, 1).l2_queue_cycles, 1U);
 }
 
 TEST(SliceLedger, AFullMissQueueIsDueToThoseInIt) {

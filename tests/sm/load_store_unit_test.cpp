@@ -424,6 +424,22 @@ TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
   EXPECT_EQ(ledger.apps[1].request_cycles, 49U);  // from 2
 }
 
+TEST(LoadStoreUnitLedger, NobodyWaitsForAStore) {
+  Unit at;
+  SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
+  at.unit.keep_ledger(&ledger);
+  at.load_line(1, 0);
+  at.issue(at.store_inst, Where::Global, {Transaction::make(9, 0xf, 32)}, 0, 1, 0, 1);
+  at.run(20);
+  ASSERT_EQ(at.mailbox.out.size(), 2U);
+  at.answer(0, 50);
+  at.answer(1, 50);
+  at.run(60);
+  EXPECT_EQ(ledger.apps[0].request_cycles, 49U);
+  EXPECT_EQ(ledger.apps[1].request_cycles, 0U);
+  EXPECT_EQ(ledger.pairs[1][0].reply_port_cycles, 0U);
+}
+
 TEST(LoadStoreUnitLedger, ALineThatAnotherHasEvictedIsItsFault) {
   arch::MachineConfig config = plain_machine();
   config.l1.bytes = 4 * 128;  // one set of four lines

@@ -9,6 +9,7 @@
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "experiment/cpus.hpp"
 #include "experiment/sources.hpp"
 #include "sweep/run_hash.hpp"
 #include "temporary_folder.hpp"
@@ -262,6 +263,24 @@ TEST(RunHash, AChangedFileChangesOnlyWhatDependsOnIt) {
   write_file_atomically(folder + "/k.ptx", ptx);
   write_file_atomically(folder + "/x.txt", "1\n3\n");
   EXPECT_EQ(common(first, now()), 3U);
+}
+
+/// kayiran14's schemes are compared by the same speedups; elsewhere the warp scheduler is a part of the
+/// machine.
+TEST(RunHash, BesideCpuCoresALimitOfWarpsHasNoBaselineOfItsOwn) {
+  const auto alone = [](const std::string& choice, bool cpus) {
+    experiment::RunSpec spec;
+    spec.machine = arch::load_machine("kayiran14-hetero");
+    spec.apps.push_back(experiment::builtin_app("hotspot"));
+    spec.policy = policy::parse_choice(choice);
+    if (cpus) spec.cpus = experiment::parse_cpus("mcf", 14);
+    const experiment::RunSpec isolated = experiment::isolated_run(spec, 0);
+    return run_hash(isolated, machine_hash(experiment::effective_machine(isolated)), "");
+  };
+  EXPECT_EQ(alone("swl:4", true), alone("none", true));
+  EXPECT_EQ(alone("dyncta", true), alone("none", true));
+  EXPECT_NE(alone("warps=lrr", true), alone("none", true));
+  EXPECT_NE(alone("swl:4", false), alone("leftover", false));
 }
 
 TEST(RunHash, GoalsAndPrioritiesBelongToARunAndToNoBaseline) {
