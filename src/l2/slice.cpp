@@ -348,6 +348,7 @@ void Slice::used(std::uint32_t way, std::uint16_t mshr) {
 
 Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uint16_t& mshr,
                             std::uint8_t sectors) {
+  AppId due_to = request.app;
   if (mshr == kNoMshr) {
     if (!miss_room(1)) {
       // An acknowledged write may find the output queue full next time, which counts as another stall.
@@ -365,8 +366,10 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
     if (mshrs_.full()) return Outcome::NoMshr;
     if (!miss_room(entries)) return Outcome::NoMissQueue;
     mshr = mshrs_.take(request.slice_line, request.app);
-    if (ledger_) [[unlikely]]
-      note_register(mshr, request);
+    if (ledger_) [[unlikely]] {
+      due_to = fetched_for(request);
+      note_register(mshr, due_to);
+    }
     Mshr& entry = mshrs_[mshr];
     entry.set = request.set;
     entry.kernel = request.kernel;
@@ -380,12 +383,13 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
       tags_.pin(way);
       entry.way = way;
     }
-  } else if (sectors != 0 && !miss_room(1)) {
-    return Outcome::NoMissQueue;
+  } else if (sectors != 0) {
+    if (!miss_room(1)) return Outcome::NoMissQueue;
+    if (ledger_) [[unlikely]]
+      due_to = fetched_for(request);
   }
   if (sectors != 0) {
     mshrs_[mshr].pending |= sectors;
-    const AppId due_to = ledger_ ? fetched_for(request) : request.app;
     queue_miss(
         request.slice_line,
         {.token = index_ << 16U | mshr,

@@ -194,9 +194,9 @@ class Slice {
   void note_head(RequestIndex index);
   /// Who has to do with a fetch: another, but for whom its line would be here, or its own application.
   [[nodiscard]] AppId fetched_for(const Request& request) const;
-  void note_register(std::uint16_t mshr, const Request& request);  // is taken for it
-  void note_queued(AppId due_to);                                  // a miss
-  void note_sent();                                                // the first of these
+  void note_register(std::uint16_t mshr, AppId due_to);  // is taken
+  void note_queued(AppId due_to);                        // a miss
+  void note_sent();                                      // the first of these
   void note_stall(Cycle now, Outcome cause);
   void note_held(SliceLedger::Counts& places, AppId app, bool taken);
   void end_stall(Cycle now);

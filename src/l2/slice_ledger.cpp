@@ -26,10 +26,9 @@ AppId Slice::fetched_for(const Request& request) const {
   return other == ShadowTags::kNobody ? request.app : other;
 }
 
-void Slice::note_register(std::uint16_t mshr, const Request& request) {
-  SliceLedger& ledger = *ledger_;
-  ledger.register_due_to[mshr] = fetched_for(request);
-  note_held(ledger.registers, ledger.register_due_to[mshr], true);
+void Slice::note_register(std::uint16_t mshr, AppId due_to) {
+  ledger_->register_due_to[mshr] = due_to;
+  note_held(ledger_->registers, due_to, true);
 }
 
 void Slice::note_queued(AppId due_to) {
