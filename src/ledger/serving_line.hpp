@@ -33,7 +33,7 @@ class alignas(64) ServingLine {
   /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
   /// application alone, each of its own for as long, is due to those that were served since it came, by their
   /// parts, or, where these were all its own, to who had delayed them: added to `due`. Of its service a part
-  /// may have been `of_others`, most of it `by` one: that part counts as service of that one.
+  /// may have been a wait for others, most of it for `by`: alone, the place is that much sooner free for it.
   [[gnu::always_inline]] Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due,
                                      std::uint64_t of_others = 0, AppId by = 0) {
     const std::uint64_t begin = std::max(arrived, until_);
