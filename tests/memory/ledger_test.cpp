@@ -414,16 +414,16 @@ TEST(SliceLedger, WhatAnExtraMissHoldsIsItsCulprits) {
   for (std::uint64_t line = 0; line < 4; ++line) q.read(1000 * line, 1, line);
   q.read(5000, 0, 9);
   q.run(7000);
-  q.read(7000, 1, 0);  // 0 has evicted it
-  q.run(7010);
-  q.read(7010, 1, 20);  // the only MSHR is taken
+  q.read(7100, 1, 0);  // 0 has evicted it
+  q.run(7150);
+  q.read(7200, 1, 20);  // the only MSHR is taken
   q.run(9000);
   EXPECT_EQ(q.pair(1, 0).l2_extra_misses, 1U);
   const std::uint64_t stall = q.pair(1, 0).l2_entry_cycles;
   EXPECT_GT(stall, 400U);
-  q.read(9000, 1, 21);  // which nobody has evicted
-  q.run(9010);
-  q.read(9010, 1, 22);
+  q.read(9100, 1, 21);  // which nobody has evicted
+  q.run(9150);
+  q.read(9200, 1, 22);
   q.run(11000);
   EXPECT_EQ(q.pair(1, 0).l2_entry_cycles, stall);
 }
