@@ -35,20 +35,29 @@ std::vector<std::uint32_t> convert(const std::string& instruction, const std::ve
 }
 
 /// The nearest number of an fp8 format, found among all; the even one of two; the largest beyond it.
-std::uint32_t nearest(double x, const FloatFormat& format, bool relu) {
-  if (std::isnan(x)) return 0x7f;
-  const std::uint32_t sign = std::signbit(x) ? 0x80 : 0;
-  if (relu && sign != 0) return 0;
-  const std::uint32_t largest = format.finite_top ? 0x7e : 0x7b;
-  const double magnitude = std::abs(x);
-  std::uint32_t best = largest;
-  for (std::uint32_t code = 0; code <= largest; ++code) {
-    const double distance = std::abs(format.value(code) - magnitude);
-    const double least = std::abs(format.value(best) - magnitude);
-    if (distance < least || (distance == least && code % 2 == 0 && std::isfinite(magnitude))) best = code;
+class Nearest {
+ public:
+  explicit Nearest(const FloatFormat& format) {
+    for (std::uint32_t code = 0; code <= (format.finite_top ? 0x7eU : 0x7bU); ++code)
+      values_.push_back(format.value(code));
   }
-  return sign | best;
-}
+  std::uint32_t operator()(double x, bool relu) const {
+    if (std::isnan(x)) return 0x7f;
+    const std::uint32_t sign = std::signbit(x) ? 0x80 : 0;
+    if (relu && sign != 0) return 0;
+    const double magnitude = std::min(std::abs(x), values_.back());
+    std::size_t best = 0;
+    for (std::size_t code = 1; code < values_.size(); ++code) {
+      const double distance = std::abs(values_[code] - magnitude);
+      const double least = std::abs(values_[best] - magnitude);
+      if (distance < least || (distance == least && code % 2 == 0)) best = code;
+    }
+    return sign | static_cast<std::uint32_t>(best);
+  }
+
+ private:
+  std::vector<double> values_;
+};
 
 std::vector<std::uint32_t> singles() {
   std::vector<std::uint32_t> values = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00001, 0xffc00000,
@@ -71,19 +80,20 @@ TEST(NarrowConvert, SinglesAndHalvesToFp8) {
   std::vector<std::uint32_t> halves, zeros(65536, 0);
   for (std::uint32_t x = 0; x < 65536; ++x) halves.push_back(x | ((x * 40503U) & 0xffffU) << 16U);
   for (const auto& [name, format] : {std::pair{"e4m3x2", &kE4M3Format}, {"e5m2x2", &kE5M2Format}}) {
+    const Nearest nearest(*format);
     for (const bool relu : {false, true}) {
       const std::string op = std::string("cvt.rn.satfinite") + (relu ? ".relu." : ".") + name;
       const auto both = convert(op + ".f32 %h0, %f0, %f1", a, b, true);
       for (std::size_t i = 0; i < a.size(); ++i) {
         const double upper = std::bit_cast<float>(a[i]);
         const double lower = std::bit_cast<float>(b[i]);
-        ASSERT_EQ(both[i], nearest(upper, *format, relu) << 8U | nearest(lower, *format, relu))
+        ASSERT_EQ(both[i], nearest(upper, relu) << 8U | nearest(lower, relu))
             << op << std::hex << ' ' << a[i] << ' ' << b[i];
       }
       const auto pairs = convert(op + ".f16x2 %h0, %r0", halves, zeros, true);
       for (std::size_t i = 0; i < halves.size(); i += 3) {
-        ASSERT_EQ(pairs[i], nearest(kF16.value(halves[i] >> 16U), *format, relu) << 8U |
-                                nearest(kF16.value(halves[i] & 0xffffU), *format, relu))
+        ASSERT_EQ(pairs[i], nearest(kF16.value(halves[i] >> 16U), relu) << 8U |
+                                nearest(kF16.value(halves[i] & 0xffffU), relu))
             << op << std::hex << ' ' << halves[i];
       }
     }
