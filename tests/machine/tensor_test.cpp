@@ -228,7 +228,7 @@ TEST(Tensor, MachinesWithoutTheUnitsRefuseMatrixProducts) {
 TEST(Tensor, ProductsThatTakeTooLongAreRefused) {
   EXPECT_THROW(arch::load_machine("v100", {"unit.tensor.multiply_adds=64", "latency.tensor=[2, 200]"}),
                UserError);
-  EXPECT_NO_THROW(arch::load_machine("v100", {"unit.tensor.multiply_adds=512", "latency.tensor=[2, 200]"}));
+  EXPECT_NO_THROW(arch::load_machine("v100", {"unit.tensor.multiply_adds=4096", "latency.tensor=[2, 100]"}));
 }
 
 }  // namespace
