@@ -2,6 +2,7 @@
 // Latencies and bandwidths are in cycles of the clock that the comment names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -252,6 +253,7 @@ struct MachineConfig {
   ClocksConfig clocks;
   SmConfig sm;
   std::array<UnitConfig, isa::kUnits> units;                // by isa::Unit
+  std::uint32_t tensor_multiply_adds = 256;                 // of f16, that one pass of a tensor unit does
   std::array<LatencyConfig, isa::kLatencyClasses> latency;  // by isa::LatencyClass
   SharedMemoryConfig shared;
   InstructionCacheConfig icache;
@@ -276,6 +278,10 @@ struct MachineConfig {
       unit = own.on;
     }
     return unit;
+  }
+  /// Passes of a tensor unit, each of its initiation interval, that an instruction takes.
+  [[nodiscard]] std::uint32_t tensor_passes(const isa::StaticInst& inst) const {
+    return std::max(1U, (inst.multiply_adds + tensor_multiply_adds - 1) / tensor_multiply_adds);
   }
   /// Peak DRAM bandwidth in bytes per second.
   [[nodiscard]] double dram_peak_bytes_per_second() const {

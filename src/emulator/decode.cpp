@@ -47,6 +47,9 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch: return index == 0 || wide;
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix: return index == 0;
+    case Opcode::MovMatrix: return false;
     case Opcode::Match: return index == 0 && wide;
     case Opcode::Tex:
     case Opcode::Txq: return index == 0;
@@ -192,7 +195,8 @@ class Decoder {
       case Operand::Kind::Reg32: {
         const bool address =
             index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
-                           inst.op == Opcode::Red || inst.op == Opcode::Prefetch);
+                           inst.op == Opcode::Red || inst.op == Opcode::Prefetch ||
+                           inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix);
         if (wide && !address && inst.op != Opcode::Cvta)
           unsupported(inst, "a 32-bit register where 64 bits are read");
         return {registers_ + operand.reg * kRowBytes, 0};
@@ -254,7 +258,12 @@ class Decoder {
       }
     }
     preds = 0;
-    for (std::size_t i = 0; i < inst.src.size(); ++i) {
+    if (inst.op == Opcode::Mma) {
+      op.offset = static_cast<std::int64_t>(program_.matrices.size());
+      MatrixOperands& operands = program_.matrices.emplace_back();
+      for (std::size_t i = 0; i < inst.src.size(); ++i) operands[i] = source(inst, i);
+    }
+    for (std::size_t i = 0; i < std::min(inst.src.size(), op.src.size()); ++i) {
       const bool is_pred = inst.src[i].kind == Operand::Kind::Pred || is_pred_immediate(inst, i);
       if (is_pred && preds < 2) {
         op.pred_src[preds++] = pred_source(inst.src[i]);
@@ -272,7 +281,7 @@ class Decoder {
     constexpr Select kPlain[] = {&select_integer,          &select_bits,    &select_float,   &select_half,
                                  &select_special_function, &select_compare, &select_convert, &select_move,
                                  &select_warp_op,          &select_memory,  &select_atomic,  &select_service,
-                                 &select_texture};
+                                 &select_texture,          &select_matrix};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;

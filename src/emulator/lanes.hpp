@@ -182,6 +182,7 @@ LaneMask compare2(const Warp& warp, const Op& op) {
 [[nodiscard]] Handler select_atomic(const isa::Instruction& inst);
 [[nodiscard]] Handler select_control(const isa::Instruction& inst);
 [[nodiscard]] Handler select_texture(const isa::Instruction& inst);
+[[nodiscard]] Handler select_matrix(const isa::Instruction& inst);
 [[nodiscard]] Handler select_service(const isa::Instruction& inst);
 
 }  // namespace gpumux::emulator

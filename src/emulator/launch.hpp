@@ -1,6 +1,7 @@
 // A decoded kernel and one launch of it: what all its blocks share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,12 +45,16 @@ struct SpecialRow {
   std::uint32_t offset = 0;
 };
 
+/// The sources of an Mma, which are more than an Op holds.
+using MatrixOperands = std::array<Source, std::tuple_size_v<decltype(isa::Instruction::src)>>;
+
 /// A kernel in executable form. Immutable after decode().
 struct Program {
   const KernelInfo* kernel = nullptr;
   std::vector<Op> ops;
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
+  std::vector<MatrixOperands> matrices;  // of an Mma that has this place as its Op::offset
   std::uint32_t constant_bytes = 0;
   std::uint32_t register_bytes = 0;       // of a warp's window
   std::uint32_t specials_from = 0;        // rows of special registers, up to zeroed_from

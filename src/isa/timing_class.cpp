@@ -7,8 +7,12 @@
 //    double unit; integer to integer ones are plain ALU work;
 //  - approximate reciprocal, roots, sine, cosine, logarithm, exponential and tanh: special function
 //    unit; what is left unexpanded of the exact division and roots uses that unit with the row of division;
-//  - shuffles, matches and warp reductions share a crossbar whose rate and latency are nearest to those of
-//    the special function unit; votes are ALU work.
+//  - shuffles, matches, warp reductions and transposed matrices share a crossbar whose rate and latency are
+//    nearest to those of the special function unit; votes are ALU work.
+//
+// A matrix product takes the tensor unit as long as its multiply-adds take. How they compare with those of
+// f16 is the same on all parts that have them (NVIDIA's white papers on Turing, A100 and H100): 8-bit types
+// twice as fast, 4-bit ones four times, single bits sixteen times, tf32 half as fast, f64 a sixteenth.
 #include <algorithm>
 
 #include "isa/timing_class.hpp"
@@ -88,7 +92,9 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::CvtPack2: return kSfu;
     case Opcode::Shfl:
     case Opcode::Match:
+    case Opcode::MovMatrix:
     case Opcode::Redux: return kSfu;
+    case Opcode::Mma: return {Unit::Tensor, LatencyClass::Tensor};
     case Opcode::Pack:
     case Opcode::Unpack:
     case Opcode::CvtaTo:
@@ -122,6 +128,8 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Red:
     case Opcode::Notify:
     case Opcode::Tex:
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix:
     case Opcode::Prefetch: return kMemory;
     case Opcode::Bar:
     case Opcode::BarWarp:
@@ -145,7 +153,9 @@ unsigned memory_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
     case Opcode::Tex:
+    case Opcode::LdMatrix:
     case Opcode::Prefetch: flags |= kLoad; break;
+    case Opcode::StMatrix:
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;
     case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
@@ -165,6 +175,25 @@ unsigned memory_flags(const Instruction& inst) {
       inst.cache == CacheOp::CG || inst.cache == CacheOp::CV || inst.is_volatile || inst.acquire_release;
   if (bypasses) flags |= kBypassL1;
   return flags;
+}
+
+unsigned multiply_adds(const MatrixShape& m) {
+  const unsigned all = m.quads ? 8U * 8 * 4 * 4 : m.rows * 8U * m.depth;
+  switch (m.a) {
+    case MatrixType::None: return 0;
+    case MatrixType::F16:
+    case MatrixType::BF16: return all;
+    case MatrixType::TF32: return all * 2;
+    case MatrixType::F64: return all * 16;
+    case MatrixType::S8:
+    case MatrixType::U8:
+    case MatrixType::E4M3:
+    case MatrixType::E5M2: return all / 2;
+    case MatrixType::S4:
+    case MatrixType::U4: return all / 4;
+    case MatrixType::B1: return all / 16;
+  }
+  return all;
 }
 
 unsigned control_flags(const Instruction& inst) {
@@ -282,6 +311,11 @@ StaticInst classify(const Instruction& inst) {
     // Counts are threads, but warps arrive as a whole.
     result.barrier_warps = static_cast<std::uint8_t>(
         std::min<std::uint64_t>(255, (inst.src[1].imm + kWarpSize - 1) / kWarpSize));
+  }
+  if (inst.op == Opcode::Mma) {
+    const unsigned halves = inst.matrix.quads && inst.type == Type::F32 ? 2 : 1;
+    result.multiply_adds = static_cast<std::uint16_t>(multiply_adds(inst.matrix) / halves);
+    GPUMUX_CHECK(result.multiply_adds <= kMostMultiplyAdds);
   }
   SlotList slots(result);
   for (const Operand& operand : inst.dst) slots.write(operand);

@@ -38,6 +38,8 @@ class Combiner {
         switch (inst.op) {
           case Opcode::Ld:
           case Opcode::St:
+          case Opcode::LdMatrix:
+          case Opcode::StMatrix:
           case Opcode::Atom:
           case Opcode::Red:
           case Opcode::Prefetch: fold_address(inst); break;

@@ -208,6 +208,10 @@ class Provenance {
       case Opcode::Div:
       case Opcode::Rem:
       case Opcode::Bfe: return set;
+      // Elements of matrices have 32 bits at most, or are floats.
+      case Opcode::LdMatrix:
+      case Opcode::MovMatrix:
+      case Opcode::Mma: return set;
       default: break;
     }
     if (isa::is_float(inst.type)) return set;

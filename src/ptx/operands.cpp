@@ -16,6 +16,7 @@ bool defines(const Instruction& inst, const Operand& reg) {
 bool has_side_effect(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::St:
+    case Opcode::StMatrix:
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch:
@@ -42,7 +43,10 @@ bool has_side_effect(const Instruction& inst) {
 bool is_pure(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
+    case Opcode::LdMatrix:
     case Opcode::Tex:
+    case Opcode::MovMatrix:
+    case Opcode::Mma:
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Match:

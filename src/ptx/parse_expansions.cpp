@@ -2,53 +2,14 @@
 #include <algorithm>
 
 #include "ptx/parser.hpp"
+#include "ptx/sequence.hpp"
 
 namespace gpumux::ptx {
 namespace {
 
-using isa::Compare;
-
 Operand value(std::uint32_t bits) { return Operand::immediate(bits); }
 
 }  // namespace
-
-/// Emits instructions under the guard and at the place of one statement.
-class Parser::Sequence {
- public:
-  Sequence(Parser& parser, const Statement& s) : parser_(parser), statement_(s) {}
-
-  Operand emit(Opcode op, Type type, Operand dst, std::initializer_list<Operand> sources) {
-    Instruction inst;
-    inst.op = op;
-    inst.type = type;
-    inst.guard = statement_.inst.guard;
-    inst.line = statement_.inst.line;
-    inst.column = statement_.inst.column;
-    inst.dst[0] = dst;
-    std::copy(sources.begin(), sources.end(), inst.src.begin());
-    parser_.emit(inst);
-    return dst;
-  }
-  Operand op(Opcode opcode, Type type, Operand a, Operand b = {}) {
-    return emit(opcode, type, word(), {a, b});
-  }
-  Operand select(Operand a, Operand b, Operand p) { return emit(Opcode::Selp, Type::B32, word(), {a, b, p}); }
-  void compare_into(Operand p, Compare how, Type type, Operand a, Operand b) {
-    emit(Opcode::Setp, type, p, {a, b});
-    parser_.function_->code.back().compare = how;
-  }
-  Operand compare(Compare how, Type type, Operand a, Operand b) {
-    const Operand p = Operand::pred(parser_.new_register(Type::Pred));
-    compare_into(p, how, type, a, b);
-    return p;
-  }
-
- private:
-  Operand word() { return Operand::reg32(parser_.new_register(Type::B32)); }
-
-  Parser& parser_;
-  const Statement& statement_;
-};
 
 void Parser::op_fns(Statement& s) {
   // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.

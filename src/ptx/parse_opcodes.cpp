@@ -44,6 +44,11 @@ struct OpcodeTable {
                                                            {"tex", &P::op_tex},
                                                            {"tld4", &P::op_tex},
                                                            {"txq", &P::op_txq},
+                                                           {"mma", &P::op_mma},
+                                                           {"wmma", &P::op_wmma},
+                                                           {"movmatrix", &P::op_move_matrix},
+                                                           {"ldmatrix", &P::op_ldmatrix},
+                                                           {"stmatrix", &P::op_stmatrix},
                                                            {"shfl", &P::op_shfl},
                                                            {"vote", &P::op_vote},
                                                            {"match", &P::op_match},
@@ -93,13 +98,8 @@ constexpr Unsupported kUnsupported[] = {{"istypep", "types of opaque variables"}
                                         {"sust", "surfaces"},
                                         {"sured", "surfaces"},
                                         {"suq", "surfaces"},
-                                        {"wmma", "matrix instructions"},
-                                        {"mma", "matrix instructions"},
-                                        {"ldmatrix", "matrix instructions"},
-                                        {"stmatrix", "matrix instructions"},
-                                        {"movmatrix", "matrix instructions"},
-                                        {"wgmma", "matrix instructions"},
-                                        {"tcgen05", "matrix instructions"},
+                                        {"wgmma", "warpgroup matrix instructions"},
+                                        {"tcgen05", "tensor memory instructions"},
                                         {"cp", "asynchronous copies"},
                                         {"mbarrier", "asynchronous barriers"},
                                         {"tensormap", "tensor maps"},
@@ -159,14 +159,17 @@ const std::vector<std::string>& known_modifiers() {
       "mask shared::cluster launch_dependents wait u16x2 s16x2 relu "
       "1d 2d 3d a1d a2d base level grad r g b a width height depth array_size channel_data_type "
       "channel_order "
-      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
+      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2 "
+      "load store mma c d row col popc satfinite trans m8n8 x1 x2 x4 s4 u4 b1 tf32 e4m3 e5m2 e4m3x2 e5m2x2 "
+      "m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256 "
+      "m16n16k16 m32n8k16 m8n32k16 m16n16k8",
       ' ');
   return kKnown;
 }
 
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "satfinite xorsign abs rs L2::cache_hint scaled pack s4 u4 b4x16 tex surf tensor "
+      "xorsign abs rs L2::cache_hint scaled pack b4x16 tex surf tensor "
       "num_mipmap_levels num_samples force_unnormalized_coords",
       ' ');
   return kKnown;
@@ -178,11 +181,14 @@ struct FeatureModifiers {
   std::string_view what;
 };
 constexpr FeatureModifiers kFeatureModifiers[] = {
-    {"e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 e5m2x4", "fp8 (8-bit floating point)"},
+    {"e4m3x4 e5m2x4", "converting four values to fp8"},
+    {"sp sp::ordered_metadata", "multiplying sparse matrices"},
+    {"block_scale kind::f8f6f4 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 e3m2 e2m3 e2m1",
+     "multiplying block-scaled matrices and floats of 4 and 6 bits"},
+    {"m16n16 m8n16 b8x16.b6x16_p32 b8x16.b4x16_p64", "moving matrices of 8-bit elements"},
     {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
     {"cube acube", "reading cube maps"},
     {"2dms a2dms", "reading multi-sample textures"},
-    {"tf32", "the type tf32"},
     {"b128 b1024", "access to 128 bits and more as one value"},
     {"f32x2", "arithmetic on pairs of f32"},
 };

@@ -106,6 +106,12 @@ struct Statement {
   Instruction inst;
 };
 
+/// One of the products that a matrix instruction becomes.
+struct MatrixProduct {
+  Instruction inst;
+  bool partial = false;  // the next takes its sums on, in registers that are nobody else's
+};
+
 /// What a name means inside a scope.
 struct Variable {
   enum class Kind : std::uint8_t { Register, Slot, KernelParam, Symbol, Function, Prototype, BranchTable };
@@ -287,6 +293,20 @@ class Parser {
   void texture_coordinates(Statement& s, const Arg& arg, Type type);
   void level_operands(Statement& s, std::size_t first, bool gradients, Type type);
   void parse_texture_reference();
+  // parse_matrix.cpp
+  void op_mma(Statement& s);
+  void op_wmma(Statement& s);
+  void op_move_matrix(Statement& s);
+  void op_ldmatrix(Statement& s);
+  void op_stmatrix(Statement& s);
+  void op_cvt_narrow(Statement& s);
+  void aligned(Statement& s);
+  std::vector<std::string_view> take_matrix_types(Statement& s);
+  std::vector<Operand> fragment(const Statement& s, const Arg& arg, Type type, std::size_t registers,
+                                bool result);
+  void emit_products(const Statement& s, std::vector<MatrixProduct>& products);
+  void wmma_move(Statement& s, std::string_view which);
+  void wmma_product(Statement& s);
   // parse_control.cpp
   void op_shfl(Statement& s);
   void op_vote(Statement& s);

@@ -54,6 +54,10 @@ bool may_be_copied(const Instruction& inst) {
     case Opcode::Vote:
     case Opcode::Match:
     case Opcode::Redux:
+    case Opcode::MovMatrix:
+    case Opcode::Mma:
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix:
     case Opcode::Activemask:
     case Opcode::Call:
     case Opcode::Syscall:

@@ -119,6 +119,8 @@ class Context final : public Host {
   [[nodiscard]] const Event& event(EventId id) const;
   emulator::LoadedModule& module(std::uint32_t id);
   /// Throws UserError when no SM of the machine can hold a block.
+  /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
+  void check_tensor_units(const emulator::KernelInfo& kernel) const;
   void check_fits(const workload::KernelSource& kernel) const;
 
   AppId app_;

@@ -105,7 +105,11 @@ Cycle Sm::State::next_event(Cycle from) const {
     stage.memory_issued(index);
     issue_memory(warp, slot, inst, record, now, delay);
   } else {
-    if (inst.unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
+    if (inst.unit <= Unit::Sfu) {
+      counter.alu_issue_cycles += inst.occupied;
+    } else if (inst.unit == Unit::Tensor) {
+      counter.tensor_passes += lanes * inst.access_bytes;
+    }
     if (inst.num_dst > 0) stage.write_back(slot, inst, now + delay + inst.latency);
   }
   if (warp.next >= warp.few_left || (inst.flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0)

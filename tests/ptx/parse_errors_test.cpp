@@ -60,9 +60,6 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"cvt.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.rn.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.rn.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.f32.f64 %f1, %fd1;", "a.ptx:12:1: error: 'cvt.f32.f64' needs .rn, .rz, .rm or .rp"},
-      {"cvt.rn.tf32.f32 %r1, %f1;", "a.ptx:12:7: error: 'cvt.rn.tf32.f32': the type tf32 is not supported"},
-      {"cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;",
-       "a.ptx:12:17: error: 'cvt.rn.satfinite.e4m3x2.f32': fp8 (8-bit floating point) is not supported"},
       {"mov.u32 %r1, %envreg2;",
        "a.ptx:12:14: error: '%envreg2': grid-wide synchronisation (this_grid() of cooperative groups) is not "
        "supported"},
@@ -200,12 +197,6 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"txq.width.b32 %r1, %rd1;", "a.ptx:12:20: error: expected a texture in [ ]"},
       {"suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];",
        "a.ptx:12:1: error: 'suld.b.1d.b32.trap': surfaces are not supported"},
-      {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1], %r1;",
-       "a.ptx:12:1: error: 'wmma.load.a.sync.aligned.row.m16n16k16.global.f16': matrix instructions are not "
-       "supported"},
-      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 %f1, %r1, %r1, %f1;",
-       "a.ptx:12:1: error: 'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32': matrix instructions are not "
-       "supported"},
       {"cp.async.ca.shared.global [%r1], [%rd1], 16;",
        "a.ptx:12:1: error: 'cp.async.ca.shared.global': asynchronous copies are not supported"},
       {"vadd.u32.u32.u32 %r1, %r2, %r3, %r1;",
