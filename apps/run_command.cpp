@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "experiment/bundle_app.hpp"
 #include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/result_json.hpp"
@@ -33,7 +34,8 @@ namespace {
 
 constexpr const char* kFooter = R"(
 APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), a trace (an
-Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), or a kernel of a PTX file,
+Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), a bundle (a recorded CUDA program,
+FILE.gmx; FILE.gmx:host_time=1 lets the time pass that the host computed), or a kernel of a PTX file,
 file.ptx:kernel, followed by its own options:
   --grid X[,Y[,Z]]     blocks
   --block X[,Y[,Z]]    threads of a block
@@ -427,6 +429,7 @@ int run_command(Arguments args) {
     const auto add = [&](const std::string& text) {
       std::string file = text;
       if (std::string path, kernel; experiment::split_kernel(text, path, kernel)) file = path;
+      if (const std::string bundle = experiment::bundle_path(text); !bundle.empty()) file = bundle;
       if (file.find('/') == std::string::npos && file.find('.') == std::string::npos) return;  // built in
       inputs.push_back(
           folder.empty() || file.starts_with('/') ? file : (std::filesystem::path(folder) / file).string());

@@ -186,6 +186,7 @@ void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
   MemHeader header;
   header.where = MemHeader::Where::Global;
   header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
+  as_cached(warp, words, header.transactions);
   warp.buffer->keep(header);
 }
 
@@ -199,6 +200,7 @@ void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
     const Transaction line{words[i]};
     words[i] = Transaction::make(line.line(), line.sectors(), line.lanes(), rounds.of_line(line.line())).word;
   }
+  as_cached(warp, words, header.transactions);
   warp.buffer->keep(header);
 }
 

@@ -68,6 +68,37 @@ std::string initial_bytes(const ModuleData& data, const Symbol& symbol) {
   return bytes;
 }
 
+/// Takes variables out of a list of places by name, of equal names the first first.
+class Places {
+ public:
+  explicit Places(std::span<const workload::PlacedVariable> places) : left_(places.begin(), places.end()) {}
+  /// Where it is to lie; 0: anywhere. Throws UserError when it has another size.
+  Address take(const isa::Module& module, const Symbol& symbol, std::uint64_t bytes) {
+    const auto found = std::find_if(left_.begin(), left_.end(),
+                                    [&](const auto& place) { return place.name == symbol.name; });
+    if (found == left_.end()) return 0;
+    if (found->bytes != bytes) {
+      throw UserError({module.file}, fmt::format("its variable {} has {} bytes, and {} are placed at 0x{:x}",
+                                                 symbol.name, bytes, found->bytes, found->address));
+    }
+    const Address address = found->address;
+    left_.erase(found);
+    return address;
+  }
+  /// Throws UserError unless all were taken.
+  void check_empty(const isa::Module& module) const {
+    if (left_.empty()) return;
+    throw UserError({module.file},
+                    fmt::format("it has no variable {} of {} bytes to be placed at 0x{:x}",
+                                left_.front().name, left_.front().bytes, left_.front().address));
+  }
+
+ private:
+  std::vector<workload::PlacedVariable> left_;
+};
+
+std::uint64_t allocated_bytes(const Symbol& symbol) { return std::max<std::uint64_t>(symbol.bytes, 1); }
+
 class KernelLaunch final : public workload::KernelSource {
  public:
   explicit KernelLaunch(std::shared_ptr<LaunchData> data) : data_(std::move(data)) {}
@@ -153,7 +184,7 @@ struct LoadedModule::Impl {
 };
 
 LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory,
-                           AppId app, PrintSink* sink)
+                           AppId app, PrintSink* sink, std::span<const workload::PlacedVariable> places)
     : impl_(std::make_unique<Impl>()) {
   impl_->data = std::make_shared<ModuleData>();
   impl_->pool = std::make_shared<BlockPool>();
@@ -165,11 +196,18 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   const isa::Module& module = data.compiled->module;
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
+  Places left(places);
   // Addresses first: initial values may point at symbols that follow.
   for (const Symbol& symbol : module.symbols) {
     Address address = symbol.address;
     if (symbol.kind == Symbol::Kind::Global) {
-      address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
+      const std::uint64_t bytes = allocated_bytes(symbol);
+      address = left.take(module, symbol, bytes);
+      if (address == 0) {
+        address = memory.allocate(bytes);
+      } else {
+        memory.allocate_at(address, bytes);
+      }
       if (!symbol.in_function) memory.name(address, fmt::format("the variable {}", symbol.name));
     }
     if (symbol.kind == Symbol::Kind::Const && data.const_bank.size() < symbol.address + symbol.bytes) {
@@ -177,6 +215,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
     }
     data.symbol_address.push_back(address);
   }
+  left.check_empty(module);
   data.const_address = memory.place_constants(data.const_bank.size());
   for (const auto& [name, info] : data.compiled->kernels) {
     data.code_address.emplace(&info, memory.place_code(info.code.code.size() * kInstructionBytes));
@@ -214,6 +253,17 @@ Address LoadedModule::global_address(const std::string& symbol) const {
     }
   }
   return 0;
+}
+
+std::vector<workload::PlacedVariable> LoadedModule::variables() const {
+  const isa::Module& module = impl_->data->compiled->module;
+  std::vector<workload::PlacedVariable> found;
+  for (std::size_t i = 0; i < module.symbols.size(); ++i) {
+    const Symbol& symbol = module.symbols[i];
+    if (symbol.kind != Symbol::Kind::Global) continue;
+    found.push_back({symbol.name, impl_->data->symbol_address[i], allocated_bytes(symbol)});
+  }
+  return found;
 }
 
 void LoadedModule::write_const(const std::string& name, std::uint64_t offset,

@@ -14,6 +14,7 @@
 #include "isa/instruction.hpp"
 #include "isa/timing_class.hpp"
 #include "ptx/compile.hpp"
+#include "workload/address_space.hpp"
 #include "workload/device_memory.hpp"
 #include "workload/stream.hpp"
 
@@ -66,8 +67,10 @@ struct LaunchConfig {
 /// A module loaded into an application's memory: .global symbols allocated and initialised.
 class LoadedModule {
  public:
+  /// `places`: where variables are to lie, each with the size that it has; those that are not named lie
+  /// anywhere. Throws UserError when the module has none of that name and size, or when something lies there.
   LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
-               PrintSink* sink);
+               PrintSink* sink, std::span<const workload::PlacedVariable> places = {});
   ~LoadedModule();
   /// nullptr when there is none.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
@@ -75,6 +78,8 @@ class LoadedModule {
   /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
   /// (.const: write_const).
   [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
+  /// All .global variables, in the module's order.
+  [[nodiscard]] std::vector<workload::PlacedVariable> variables() const;
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
   /// A launch for the machine. `metadata` says what a block takes of an SM; the code stays as it is. Throws
   /// UserError when the parameters' size differs from the kernel's, InternalError when the metadata have less

@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/host.hpp"
+#include "workload/address_space.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::runtime {
@@ -28,6 +30,8 @@ class Application {
   virtual Task run(Host& host, bool verify) = 0;
   /// By kernel: what a block counts for on an SM where a paper's table says so.
   [[nodiscard]] virtual std::map<std::string, workload::BlockMetadata> block_metadata() const { return {}; }
+  /// Where its addresses are to lie; usually its program sees them where the caches do.
+  [[nodiscard]] virtual std::optional<workload::AddressSpace> address_space() const { return std::nullopt; }
 };
 
 struct AppParamInfo {

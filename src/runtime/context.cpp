@@ -25,11 +25,14 @@ void Context::start() {
   program_ = Task();  // ends the old coroutine frame before the memory that it may name
   modules_.clear();
   module_files_.clear();
-  memory_ = std::make_unique<workload::DeviceMemory>(app_, name_);
+  const std::optional<workload::AddressSpace> space = application_->address_space();
+  memory_ = space ? std::make_unique<workload::DeviceMemory>(app_, name_, *space)
+                  : std::make_unique<workload::DeviceMemory>(app_, name_);
   streams_.clear();
   streams_.emplace_back();
   events_.clear();
   waiting_.reset();
+  host_until_ = 0;
   program_ = application_->run(*this, verify_);
   running_ = true;
 }
@@ -115,7 +118,7 @@ void Context::perform(Copy& copy) {
   switch (copy.kind) {
     case Copy::Kind::In:
       memory_->write(copy.to, copy.host_from);
-      device_.copied_to_device(app_, copy.to, copy.bytes);
+      device_.copied_to_device(app_, memory_->cached(copy.to), copy.bytes);
       break;
     case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
     case Copy::Kind::UnseenIn: device_.copied_to_device(app_, copy.to, copy.bytes); break;
@@ -151,6 +154,7 @@ Cycle Context::next_event() const {
   for (const Stream& s : streams_) {
     if (s.copy_until != 0) next = std::min(next, s.copy_until);
   }
+  if (waiting_ && waiting_->first == WaitFor::What::HostTime) next = std::min(next, host_until_);
   return next;
 }
 
@@ -176,17 +180,24 @@ emulator::LoadedModule& Context::module(std::uint32_t id) {
   return *modules_[id];
 }
 
-std::uint32_t Context::load_module(std::string_view ptx_text, const std::string& file) {
+std::uint32_t Context::load_module_at(std::string_view ptx_text, const std::string& file,
+                                      std::span<const workload::PlacedVariable> places) {
   ptx::CompileOptions options;
   options.level = device_.config().code;
   options.notices = device_.wants_notices();
   modules_.push_back(std::make_unique<emulator::LoadedModule>(
-      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_));
+      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_, places));
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }
 
+std::vector<workload::PlacedVariable> Context::variables(std::uint32_t module_id) {
+  return module(module_id).variables();
+}
+
 Address Context::malloc_bytes(std::uint64_t bytes) { return memory_->allocate(bytes); }
+
+void Context::malloc_at(Address address, std::uint64_t bytes) { memory_->allocate_at(address, bytes); }
 
 void Context::name_buffer(Address buffer, const std::string& name) { memory_->name(buffer, name); }
 
@@ -248,6 +259,8 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
   stream(id).queue.emplace_back(std::move(copy));
 }
 
+void Context::host_write(Address to, std::span<const std::byte> from) { memory_->write(to, from); }
+
 Address Context::symbol_address(std::uint32_t module_id, const std::string& symbol) {
   return module(module_id).global_address(symbol);
 }
@@ -279,7 +292,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   std::unique_ptr<workload::KernelSource> source = loaded.launch(
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
   check_tensor_units(*info);
-  check_fits(*source);
+  check_fits(*source, spec.cooperative);
   stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
 }
 
@@ -296,7 +309,7 @@ void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {
       name_, kernel.code.name, product->line, config.name));
 }
 
-void Context::check_fits(const workload::KernelSource& kernel) const {
+void Context::check_fits(const workload::KernelSource& kernel, bool cooperative) const {
   const workload::BlockResources need = kernel.resources();
   const arch::SmConfig& sm = device_.config().sm;
   const arch::Occupancy occupancy =
@@ -309,6 +322,14 @@ void Context::check_fits(const workload::KernelSource& kernel) const {
                     name_, kernel.name(), device_.config().name, need.threads, need.registers_per_thread,
                     need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
+  const std::uint64_t room = std::uint64_t{occupancy.blocks} * device_.config().sms;
+  if (cooperative && kernel.blocks() > room) {
+    throw UserError(fmt::format(
+        "app {}: kernel {}: a cooperative launch of {} blocks; {} has room for {} at a time, {} on "
+        "each of {} SMs (limited by {})",
+        name_, kernel.name(), kernel.blocks(), device_.config().name, room, occupancy.blocks,
+        device_.config().sms, occupancy.limited_by));
+  }
 }
 
 void Context::launch_source(const KernelMaker& make, StreamId on) {
@@ -320,7 +341,7 @@ void Context::launch_source(const KernelMaker& make, StreamId on) {
 void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId on) {
   Copy copy;
   copy.kind = to_device ? Copy::Kind::UnseenIn : Copy::Kind::UnseenOut;
-  copy.to = memory_->base() + offset;
+  copy.to = memory_->cached(memory_->base()) + offset;
   copy.bytes = bytes;
   stream(on).queue.emplace_back(std::move(copy));
 }
@@ -361,10 +382,16 @@ bool Context::is_idle(WaitFor::What what, std::uint32_t id) const {
       const Event& waited = event(id);
       return waited.done(waited.completed.size());
     }
+    case WaitFor::What::HostTime: return device_.now() >= host_until_;
   }
   return true;
 }
 
 void Context::wait_until_idle(WaitFor::What what, std::uint32_t id) { waiting_ = {what, id}; }
+
+void Context::host_time_begins(std::uint64_t ns) {
+  const double cycles = static_cast<double>(ns) * 1e-9 * device_.config().clocks.core * 1e6;
+  host_until_ = device_.now() + static_cast<Cycle>(std::ceil(cycles));
+}
 
 }  // namespace gpumux::runtime

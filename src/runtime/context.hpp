@@ -35,15 +35,22 @@ class Context final : public Host {
   void pump();
   /// True when the host program has ended and all its work is done.
   [[nodiscard]] bool finished() const;
-  /// The next cycle at which pump() can do more without a kernel's end (timed copies); kNever: none.
+  /// The next cycle at which pump() can do more without a kernel's end (timed copies, the host's own time);
+  /// kNever: none.
   [[nodiscard]] Cycle next_event() const;
   void kernel_ended(StreamId stream);
   [[nodiscard]] AppId app() const { return app_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // Host
-  std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override;
+  std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override {
+    return load_module_at(ptx_text, file, {});
+  }
+  std::uint32_t load_module_at(std::string_view ptx_text, const std::string& file,
+                               std::span<const workload::PlacedVariable> places) override;
+  [[nodiscard]] std::vector<workload::PlacedVariable> variables(std::uint32_t module) override;
   Address malloc_bytes(std::uint64_t bytes) override;
+  void malloc_at(Address address, std::uint64_t bytes) override;
   using Host::free;
   void name_buffer(Address buffer, const std::string& name) override;
   void free(Address address) override;
@@ -53,6 +60,7 @@ class Context final : public Host {
   void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) override;
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, StreamId stream) override;
+  void host_write(Address to, std::span<const std::byte> from) override;
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
@@ -69,6 +77,7 @@ class Context final : public Host {
  protected:
   [[nodiscard]] bool is_idle(WaitFor::What what, std::uint32_t id) const override;
   void wait_until_idle(WaitFor::What what, std::uint32_t id) override;
+  void host_time_begins(std::uint64_t ns) override;
 
  private:
   struct Copy {
@@ -118,10 +127,11 @@ class Context final : public Host {
   [[nodiscard]] Stream& stream(StreamId id);
   [[nodiscard]] const Event& event(EventId id) const;
   emulator::LoadedModule& module(std::uint32_t id);
-  /// Throws UserError when no SM of the machine can hold a block.
   /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
   void check_tensor_units(const emulator::KernelInfo& kernel) const;
-  void check_fits(const workload::KernelSource& kernel) const;
+  /// Throws UserError when no SM of the machine can hold a block, or all of them not as many as a cooperative
+  /// launch has.
+  void check_fits(const workload::KernelSource& kernel, bool cooperative = false) const;
 
   AppId app_;
   std::string name_;
@@ -137,6 +147,7 @@ class Context final : public Host {
   std::vector<Event> events_;
   Task program_;
   bool running_ = false;
+  Cycle host_until_ = 0;  // the host computes until then
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
 };
 
