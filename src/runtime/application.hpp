@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/program.hpp"
 #include "runtime/host.hpp"
 #include "workload/stream.hpp"
 
@@ -28,6 +29,11 @@ class Application {
   virtual Task run(Host& host, bool verify) = 0;
   /// By kernel: what a block counts for on an SM where a paper's table says so.
   [[nodiscard]] virtual std::map<std::string, workload::BlockMetadata> block_metadata() const { return {}; }
+  /// The file of the next run's device memory (workload/device_memory.hpp), for applications that share it
+  /// with another process; asked for once per run, before it. It stays the application's.
+  [[nodiscard]] virtual int memory_file() { return workload::DeviceMemory::kNoFile; }
+  /// Takes what its kernels print in place of standard output; nullptr: nobody does.
+  [[nodiscard]] virtual emulator::PrintSink* print_sink() { return nullptr; }
 };
 
 struct AppParamInfo {

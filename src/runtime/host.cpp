@@ -12,6 +12,20 @@ void Host::copy_unseen(bool, std::uint64_t, std::uint64_t, StreamId) {
   throw InternalError("this host copies bytes alone");
 }
 
+void Host::copy_pinned_to_device(Address, Address, std::uint64_t, StreamId) {
+  throw InternalError("this host has no memory that it shares");
+}
+
+const arch::MachineConfig& Host::machine() const { throw InternalError("this host has no machine"); }
+
+workload::DeviceMemory& Host::memory() { throw InternalError("this host does not show its memory"); }
+
+emulator::LoadedModule& Host::module(std::uint32_t) {
+  throw InternalError("this host does not show its modules");
+}
+
+std::uint64_t Host::ended_operations() const { throw InternalError("this host does not count"); }
+
 workload::TextureTable& Host::textures() { throw InternalError("this host has no textures"); }
 
 workload::TextureArray Host::create_array(const workload::ArrayShape& shape) {

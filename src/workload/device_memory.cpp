@@ -43,14 +43,15 @@ std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(AppId app, std::string owner)
+DeviceMemory::DeviceMemory(AppId app, std::string owner, int file)
     : base_(first_line_of(app) * kLineBytes),
       owner_(std::move(owner)),
       host_(nullptr),
+      shared_(file != kNoFile),
       top_(base_ + kFirstOffset) {
-  const auto reserve = [this] {
-    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                0);
+  const auto reserve = [&] {
+    const int backing = shared_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, backing | MAP_NORESERVE, file, 0);
   };
   void* range = reserve();
   while (range == MAP_FAILED && reserved_ > kLeastReserved) {
@@ -143,7 +144,7 @@ void DeviceMemory::free(Address address) {
   if (found->second >= kReturnBytes) {
     const Address first = align_up(address, 4096);
     const Address last = (address + found->second) / 4096 * 4096;
-    if (last > first) madvise(host(first), last - first, MADV_DONTNEED);
+    if (last > first) return_pages(first, last - first);
   }
   allocated_ -= found->second;
   note_freed(address, found->second);
@@ -151,6 +152,11 @@ void DeviceMemory::free(Address address) {
   names_.erase(address);
   hot_begin_ = 1;
   hot_end_ = 0;
+}
+
+void DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
+  // Pages of a file stay in it when they are not needed here alone.
+  madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 void DeviceMemory::note_freed(Address address, std::uint64_t bytes) {
@@ -191,7 +197,7 @@ std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
 }
 
 void DeviceMemory::free_all() {
-  if (top_ > base_) madvise(host_, align_up(top_ - base_, 4096), MADV_DONTNEED);
+  if (top_ > base_) return_pages(base_, align_up(top_ - base_, 4096));
   allocations_.clear();
   names_.clear();
   heap_.clear();

@@ -24,6 +24,7 @@ class DeviceMemory {
   /// Of addresses, 64 GiB; where the system gives less, the largest power of two down to 256 MiB.
   static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;
   static constexpr std::uint32_t kAllocationAlign = 256;
+  static constexpr int kNoFile = -1;
   /// Generic-address windows (CUDA's layout in spirit): outside every application's range.
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
   static constexpr Address kLocalWindow = Address{0x7f} << 40U;
@@ -49,8 +50,9 @@ class DeviceMemory {
   Address place_local(std::uint64_t block_bytes);
 
   /// `owner`: the application's name, for messages; may be empty. Throws UserError when no addresses are to
-  /// be had.
-  explicit DeviceMemory(AppId app, std::string owner = {});
+  /// be had. `file`: of kReservedBytes zero bytes, without pages yet (a memfd), which backs the addresses
+  /// from base() on, so that another process can map them, too; kNoFile: memory of this process alone.
+  explicit DeviceMemory(AppId app, std::string owner = {}, int file = kNoFile);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -88,6 +90,8 @@ class DeviceMemory {
   [[nodiscard]] std::string describe(Address address) const;
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
   [[nodiscard]] Address base() const { return base_; }
+  /// Bytes from base() on in which allocations lie.
+  [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
   /// The texture objects over it.
   [[nodiscard]] TextureTable& textures() { return textures_; }
@@ -96,6 +100,8 @@ class DeviceMemory {
  private:
   [[noreturn]] void fail_full(std::uint64_t wanted) const;
   void note_freed(Address address, std::uint64_t bytes);
+  /// Whole pages from `first` on go back to the host; they read as zero then.
+  void return_pages(Address first, std::uint64_t bytes);
   [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
   bool valid_slow(Address address, std::uint64_t bytes) const;
   /// "error: app NAME: " or "error: ".
@@ -103,6 +109,7 @@ class DeviceMemory {
   Address base_;
   std::string owner_;
   std::byte* host_;
+  bool shared_;  // backed by a file
   std::uint64_t reserved_ = kReservedBytes;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
   std::map<Address, std::string> names_;          // of some of them
