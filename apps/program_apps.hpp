@@ -1,4 +1,5 @@
-// CUDA programs among the applications of `run`: gpumux run [OPTIONS] -- PROGRAM [ARGUMENT...].
+// CUDA programs among the applications of `run`: gpumux run [OPTIONS] [--app 'PROGRAM ARGUMENT...']... or
+// gpumux run [OPTIONS] -- PROGRAM [ARGUMENT...].
 #pragma once
 
 #include <memory>
@@ -11,19 +12,17 @@
 
 namespace gpumux::cli {
 
-/// Takes what follows a `--` out of `args`, and the `--`: a program and its arguments; nothing: there is no
-/// `--`. Throws UserError for a `--` that nothing follows.
-[[nodiscard]] std::vector<std::string> take_program(Arguments& args);
-
 struct ProgramApp {
   experiment::AppSpec spec;
   std::shared_ptr<const program::Program> program;
 };
-/// Throws UserError when there is no such program.
-[[nodiscard]] ProgramApp program_app(const std::vector<std::string>& command);
 
-/// After the run: says on standard error what a user would wonder about, and returns the exit code of the
-/// program.
-int report_program(const ProgramApp& app);
+/// Takes each --app with its text, which a shell reads, and what follows a `--` out of `args`; in this order.
+/// Throws UserError for those without a program, and when there is no such program.
+[[nodiscard]] std::vector<ProgramApp> take_programs(Arguments& args);
+
+/// After the run: says on standard error what a user would wonder about, and returns the first exit code of a
+/// program that is not 0.
+int report_programs(const std::vector<ProgramApp>& programs);
 
 }  // namespace gpumux::cli

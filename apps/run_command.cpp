@@ -52,7 +52,8 @@ file.ptx:kernel, followed by its own options:
 The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpumux inspect file.ptx` lists them.
 
 After -- comes a CUDA program with its arguments, compiled with nvcc -cudart shared: it runs, and its kernels are
-simulated, beside the APPs that are given before. gpumux ends with its exit code.
+simulated, beside the APPs that are given before. --app 'PROGRAM ARGUMENTS' is the same for several of them. gpumux
+ends with the first exit code of theirs that is not 0.
 
 With --cycles applications restart until the limit; without it they do until each has ended once, or has executed
 --instructions. Several --policy
@@ -96,8 +97,8 @@ std::optional<std::uint64_t> whole_number(const char* option, const std::string&
   return value;
 }
 
-/// False when help was shown. `has_program`: there is one beside the APPs.
-bool read_options(Arguments args, bool has_program, Options& options,
+/// False when help was shown. `has_programs`: there are some beside the APPs.
+bool read_options(Arguments args, bool has_programs, Options& options,
                   std::vector<experiment::AppArguments>& apps) {
   CLI::App app("Simulates applications that share a GPU.", "gpumux run");
   app.footer(kFooter);
@@ -110,6 +111,9 @@ bool read_options(Arguments args, bool has_program, Options& options,
   std::string cpu_instructions;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
+  std::vector<std::string> programs;  // for the help alone; take_programs() has them by then
+  app.add_option("--app", programs,
+                 "a CUDA program with its arguments, as a shell reads them; may be repeated");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option = app.add_option(
@@ -199,7 +203,7 @@ bool read_options(Arguments args, bool has_program, Options& options,
   options.cpu_instructions = whole_number("--cpu-instructions", cpu_instructions, 1);
   if (options.cpu.empty() && (options.cpu_warm_up || options.cpu_instructions || *alpha))
     throw UserError("--cpu-warm-up, --cpu-instructions and --alpha are of CPU cores: give --cpu");
-  if (apps.empty() && !has_program)
+  if (apps.empty() && !has_programs)
     throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }
@@ -387,8 +391,8 @@ void check_database(const Options& options, const experiment::Applications& apps
 int run_command(Arguments args) {
   Options options;
   std::vector<experiment::AppArguments> app_arguments;
-  const std::vector<std::string> command = take_program(args);
-  if (!read_options(std::move(args), !command.empty(), options, app_arguments)) return 0;
+  const std::vector<ProgramApp> programs = take_programs(args);
+  if (!read_options(std::move(args), !programs.empty(), options, app_arguments)) return 0;
   std::string folder;
   std::string workload_file;
   if (!app_arguments.empty() && app_arguments.front().app.ends_with(".toml")) {
@@ -409,11 +413,9 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
-  std::optional<ProgramApp> program;
-  if (!command.empty()) {
-    program = program_app(command);
-    check_program(*program, options);
-    spec.apps.push_back(program->spec);
+  for (const ProgramApp& program : programs) {
+    check_program(program, options);
+    spec.apps.push_back(program.spec);
   }
   for (const policy::PolicyChoice& choice : policies)
     policy::check_choice(choice, spec.machine, spec.apps.size());
@@ -466,7 +468,7 @@ int run_command(Arguments args) {
 
   const arch::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
-  const int exit_code = program ? report_program(*program) : 0;
+  const int exit_code = report_programs(programs);
   write_results(options, reports, machine, apps);
   if (!options.quiet && to_standard_output == 0) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
