@@ -12,18 +12,18 @@
 namespace gpumux::program {
 namespace {
 
-struct Run {
+struct Served {
   Outcome outcome;
   std::uint64_t instructions = 0;
 };
 
-Run run(const std::string& name, const std::string& machine = "rtx2060") {
+Served run(const std::string& name, const std::string& machine = "rtx2060") {
   Program of;
   of.command = {GPUMUX_CALLS, name};
   of.name = "calls";
   of.libraries = GPUMUX_CUDART_FOLDER;
   const auto shared = std::make_shared<const Program>(std::move(of));
-  Run result;
+  Served result;
   result.instructions =
       run_functionally(make_application(shared, true), shared->name, arch::load_machine(machine));
   result.outcome = *shared->outcome;
@@ -32,7 +32,7 @@ Run run(const std::string& name, const std::string& machine = "rtx2060") {
 
 void expect_fine(const std::string& name, std::uint64_t launches, const std::string& machine = "rtx2060") {
   SCOPED_TRACE(name);
-  const Run of = run(name, machine);
+  const Served of = run(name, machine);
   EXPECT_TRUE(of.outcome.ended);
   EXPECT_TRUE(of.outcome.connected);
   EXPECT_EQ(of.outcome.exit_code, 0);
@@ -58,7 +58,7 @@ TEST(Functional, PtxOfEachPackingOnAnyMachine) {
 }
 
 TEST(Functional, Repeats) {
-  const Run first = run("add");
+  const Served first = run("add");
   // 10,000 threads: 312 whole warps and a half one that add; the last 7 find that there is nothing to do.
   EXPECT_GT(first.instructions, 313 * 8U);
   EXPECT_EQ(run("add").instructions, first.instructions);
