@@ -468,6 +468,8 @@ void add_memory(Fields& f) {
        "data copied to the device lies in L2, from kernel_launch_latency after the copy");
   size(f, "runtime.heap_size", GPUMUX_MEMBER(runtime.heap_bytes), 0, 0xf000'0000U,
        "for malloc in the kernels of one application (cudaLimitMallocHeapSize)");
+  count(f, "runtime.compute_capability", GPUMUX_MEMBER(runtime.compute_capability), 20, 129, "",
+        "that CUDA programs are told, 75 of 7.5; of a program's PTX, that of the highest one up to it runs");
   limit(f, "runtime.max_warp_instructions", GPUMUX_MEMBER(runtime.max_warp_instructions), "warp instructions",
         "of one warp, then its kernel counts as endless; 0: none, nor are loops searched that repeat "
         "themselves");

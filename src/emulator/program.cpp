@@ -234,6 +234,8 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
 
 LoadedModule::~LoadedModule() = default;
 
+const CompiledModule& LoadedModule::compiled() const { return *impl_->data->compiled; }
+
 const KernelInfo* LoadedModule::find(const std::string& kernel) const {
   const auto found = impl_->data->compiled->kernels.find(kernel);
   return found == impl_->data->compiled->kernels.end() ? nullptr : &found->second;
@@ -266,21 +268,38 @@ std::vector<workload::PlacedVariable> LoadedModule::variables() const {
   return found;
 }
 
-void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
-                               std::span<const std::byte> bytes) {
+char* LoadedModule::const_bytes(const std::string& name, std::uint64_t offset, std::uint64_t bytes) const {
   ModuleData& data = *impl_->data;
   for (const Symbol& symbol : data.compiled->module.symbols) {
     if (symbol.kind != Symbol::Kind::Const || symbol.name != name) continue;
-    if (offset > symbol.bytes || bytes.size() > symbol.bytes - offset) {
+    if (offset > symbol.bytes || bytes > symbol.bytes - offset) {
       throw SimulationFault(
           fmt::format("error: {}: copy of {} bytes at offset {} of the constant {} of {} bytes",
-                      data.app_name, bytes.size(), offset, name, symbol.bytes));
+                      data.app_name, bytes, offset, name, symbol.bytes));
     }
-    if (!bytes.empty())
-      std::memcpy(data.const_bank.data() + symbol.address + offset, bytes.data(), bytes.size());
-    return;
+    return data.const_bank.data() + symbol.address + offset;
   }
   throw UserError(fmt::format("{}: no constant symbol '{}'", data.compiled->module.file, name));
+}
+
+void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
+                               std::span<const std::byte> bytes) {
+  char* const to = const_bytes(name, offset, bytes.size());
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void LoadedModule::read_const(const std::string& name, std::uint64_t offset,
+                              std::span<std::byte> bytes) const {
+  const char* const from = const_bytes(name, offset, bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+}
+
+std::uint64_t LoadedModule::symbol_bytes(const std::string& name) const {
+  for (const Symbol& symbol : impl_->data->compiled->module.symbols) {
+    const bool lasts = symbol.kind == Symbol::Kind::Global || symbol.kind == Symbol::Kind::Const;
+    if (lasts && symbol.name == name) return symbol.bytes;
+  }
+  return 0;
 }
 
 std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& kernel, LaunchConfig config,

@@ -75,12 +75,17 @@ class LoadedModule {
   /// nullptr when there is none.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
+  [[nodiscard]] const CompiledModule& compiled() const;
   /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
   /// (.const: write_const).
   [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
   /// All .global variables, in the module's order.
   [[nodiscard]] std::vector<workload::PlacedVariable> variables() const;
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// What a constant holds. Throws as write_const() does.
+  void read_const(const std::string& symbol, std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Bytes of a .global or .const symbol; 0: there is none of this name.
+  [[nodiscard]] std::uint64_t symbol_bytes(const std::string& symbol) const;
   /// A launch for the machine. `metadata` says what a block takes of an SM; the code stays as it is. Throws
   /// UserError when the parameters' size differs from the kernel's, InternalError when the metadata have less
   /// shared memory than the kernel uses.
@@ -89,6 +94,8 @@ class LoadedModule {
 
  private:
   friend class Block;
+  /// Where the bytes of a constant begin in the module's bank.
+  [[nodiscard]] char* const_bytes(const std::string& symbol, std::uint64_t offset, std::uint64_t bytes) const;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -16,7 +16,7 @@ Context::Context(AppId app, std::string name, std::unique_ptr<Application> appli
       application_(std::move(application)),
       device_(device),
       verify_(verify),
-      sink_(sink),
+      sink_(application_->print_sink() != nullptr ? application_->print_sink() : sink),
       metadata_(application_->block_metadata()) {}
 
 Context::~Context() = default;
@@ -27,12 +27,13 @@ void Context::start() {
   module_files_.clear();
   const std::optional<workload::AddressSpace> space = application_->address_space();
   memory_ = space ? std::make_unique<workload::DeviceMemory>(app_, name_, *space)
-                  : std::make_unique<workload::DeviceMemory>(app_, name_);
+                  : std::make_unique<workload::DeviceMemory>(app_, name_, application_->memory_file());
   streams_.clear();
   streams_.emplace_back();
   events_.clear();
   waiting_.reset();
   host_until_ = 0;
+  ended_operations_ = 0;
   program_ = application_->run(*this, verify_);
   running_ = true;
 }
@@ -93,6 +94,9 @@ bool Context::pump_stream(StreamId id) {
     } else if (Launch* launch = std::get_if<Launch>(&head)) {
       s.kernel_running = true;
       device_.submit(*this, id, std::move(launch->kernel));
+      s.queue.pop_front();  // it ends at kernel_ended()
+      moved = true;
+      continue;
     } else if (const Record* record = std::get_if<Record>(&head)) {
       Event& recorded = events_[record->event];
       recorded.completed[record->recording] = true;
@@ -101,6 +105,7 @@ bool Context::pump_stream(StreamId id) {
       if (!events_[wait->event].done(wait->recording)) return moved;
     }
     streams_[id].queue.pop_front();
+    ++ended_operations_;
     moved = true;
   }
 }
@@ -123,12 +128,11 @@ void Context::perform(Copy& copy) {
     case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
     case Copy::Kind::UnseenIn: device_.copied_to_device(app_, copy.to, copy.bytes); break;
     case Copy::Kind::UnseenOut: break;
-    case Copy::Kind::OnDevice: {
-      std::vector<std::byte> bytes(copy.bytes);
-      memory_->read(copy.from, bytes);
-      memory_->write(copy.to, bytes);
+    case Copy::Kind::OnDevice: move_on_device(copy); break;
+    case Copy::Kind::PinnedIn:
+      move_on_device(copy);
+      device_.copied_to_device(app_, copy.to, copy.bytes);
       break;
-    }
     case Copy::Kind::ToArray: {
       memory_->textures().check(copy.array.shape);
       std::vector<std::byte> texels(copy.array.texel_bytes());
@@ -149,6 +153,12 @@ void Context::perform(Copy& copy) {
   }
 }
 
+void Context::move_on_device(const Copy& copy) {
+  std::vector<std::byte> bytes(copy.bytes);
+  memory_->read(copy.from, bytes);
+  memory_->write(copy.to, bytes);
+}
+
 Cycle Context::next_event() const {
   Cycle next = kNever;
   for (const Stream& s : streams_) {
@@ -158,7 +168,10 @@ Cycle Context::next_event() const {
   return next;
 }
 
-void Context::kernel_ended(StreamId id) { stream(id).kernel_running = false; }
+void Context::kernel_ended(StreamId id) {
+  stream(id).kernel_running = false;
+  ++ended_operations_;
+}
 
 const Context::Stream& Context::stream(StreamId id) const {
   if (id >= streams_.size()) throw UserError(fmt::format("app {}: stream {} does not exist", name_, id));
@@ -287,7 +300,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.parameters = std::move(parameters);
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
-  config.heap_bytes = device_.config().runtime.heap_bytes;
+  config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
   const auto metadata = metadata_.find(kernel);
   std::unique_ptr<workload::KernelSource> source = loaded.launch(
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
@@ -346,6 +359,15 @@ void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t by
   stream(on).queue.emplace_back(std::move(copy));
 }
 
+void Context::copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId on) {
+  Copy copy;
+  copy.kind = Copy::Kind::PinnedIn;
+  copy.to = to;
+  copy.from = from;
+  copy.bytes = bytes;
+  stream(on).queue.emplace_back(std::move(copy));
+}
+
 StreamId Context::create_stream() {
   streams_.emplace_back();
   return static_cast<StreamId>(streams_.size() - 1);
@@ -383,6 +405,9 @@ bool Context::is_idle(WaitFor::What what, std::uint32_t id) const {
       return waited.done(waited.completed.size());
     }
     case WaitFor::What::HostTime: return device_.now() >= host_until_;
+    case WaitFor::What::Operation:
+      return id != static_cast<std::uint32_t>(ended_operations_) ||
+             std::all_of(streams_.begin(), streams_.end(), stream_idle);
   }
   return true;
 }

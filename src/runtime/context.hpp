@@ -66,6 +66,11 @@ class Context final : public Host {
                   std::string parameters) override;
   void launch_source(const KernelMaker& make, StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
+  void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream) override;
+  [[nodiscard]] const arch::MachineConfig& machine() const override { return device_.config(); }
+  [[nodiscard]] workload::DeviceMemory& memory() override { return *memory_; }
+  [[nodiscard]] emulator::LoadedModule& module(std::uint32_t id) override;
+  [[nodiscard]] std::uint64_t ended_operations() const override { return ended_operations_; }
   [[nodiscard]] workload::TextureTable& textures() override { return memory_->textures(); }
   void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream) override;
   StreamId create_stream() override;
@@ -86,7 +91,17 @@ class Context final : public Host {
     std::uint64_t bytes = 0;
     std::byte* host_to = nullptr;
     std::vector<std::byte> host_from;
-    enum class Kind : std::uint8_t { In, Out, OnDevice, ToArray, Fill, Symbol, UnseenIn, UnseenOut };
+    enum class Kind : std::uint8_t {
+      In,
+      Out,
+      OnDevice,
+      ToArray,
+      Fill,
+      Symbol,
+      UnseenIn,
+      UnseenOut,
+      PinnedIn
+    };
     Kind kind = Kind::In;
     workload::TextureArray array;  // ToArray
     std::uint8_t value = 0;
@@ -121,12 +136,12 @@ class Context final : public Host {
   void move_on();
   bool pump_stream(StreamId id);
   void perform(Copy& copy);
+  void move_on_device(const Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
   /// Throw UserError for a stream or event that was not created.
   [[nodiscard]] const Stream& stream(StreamId id) const;
   [[nodiscard]] Stream& stream(StreamId id);
   [[nodiscard]] const Event& event(EventId id) const;
-  emulator::LoadedModule& module(std::uint32_t id);
   /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
   void check_tensor_units(const emulator::KernelInfo& kernel) const;
   /// Throws UserError when no SM of the machine can hold a block, or all of them not as many as a cooperative
@@ -149,6 +164,7 @@ class Context final : public Host {
   bool running_ = false;
   Cycle host_until_ = 0;  // the host computes until then
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
+  std::uint64_t ended_operations_ = 0;
 };
 
 }  // namespace gpumux::runtime

@@ -28,6 +28,19 @@ void Host::host_write(Address, std::span<const std::byte>) {
 }
 
 void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
+void Host::copy_pinned_to_device(Address, Address, std::uint64_t, StreamId) {
+  throw InternalError("this host has no memory that it shares");
+}
+
+const arch::MachineConfig& Host::machine() const { throw InternalError("this host has no machine"); }
+
+workload::DeviceMemory& Host::memory() { throw InternalError("this host does not show its memory"); }
+
+emulator::LoadedModule& Host::module(std::uint32_t) {
+  throw InternalError("this host does not show its modules");
+}
+
+std::uint64_t Host::ended_operations() const { throw InternalError("this host does not count"); }
 
 workload::TextureTable& Host::textures() { throw InternalError("this host has no textures"); }
 

@@ -20,6 +20,14 @@
 #include "workload/address_space.hpp"
 #include "workload/texture.hpp"
 
+namespace gpumux::arch {
+struct MachineConfig;
+}  // namespace gpumux::arch
+
+namespace gpumux::emulator {
+class LoadedModule;
+}  // namespace gpumux::emulator
+
 namespace gpumux::workload {
 class DeviceMemory;
 class KernelSource;
@@ -85,6 +93,7 @@ struct LaunchSpec {
   std::uint32_t shared_bytes = 0;  // dynamic
   StreamId stream = 0;
   bool cooperative = false;  // all blocks are to be resident at once, so that they may wait for each other
+  std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
 };
 
 /// Makes a launch of something that is no PTX module, for the application that owns `memory`, on a machine
@@ -136,6 +145,19 @@ class Host {
   /// first is relative to the application's range of addresses.
   virtual void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream);
 
+  /// A host copy of bytes that lie in the application's memory, as those of pinned host memory do for a
+  /// program in a process of its own: unlike copy_to_device(), it takes them when its turn in the stream
+  /// comes.
+  virtual void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream);
+
+  // For hosts of programs whose calls are known as they run alone. InternalError on a host that has none.
+  [[nodiscard]] virtual const arch::MachineConfig& machine() const;
+  [[nodiscard]] virtual workload::DeviceMemory& memory();
+  /// Of load_module().
+  [[nodiscard]] virtual emulator::LoadedModule& module(std::uint32_t id);
+  /// Kernels, copies and other work of its streams that have ended since the run began.
+  [[nodiscard]] virtual std::uint64_t ended_operations() const;
+
   /// The application's texture objects.
   [[nodiscard]] virtual workload::TextureTable& textures();
   /// Device memory for an array. Throws SimulationFault for shapes that no array has.
@@ -174,7 +196,7 @@ class Host {
   [[nodiscard]] virtual Cycle event_cycle(EventId event) const = 0;
 
   struct WaitFor {
-    enum class What : std::uint8_t { Device, Stream, Event, HostTime };
+    enum class What : std::uint8_t { Device, Stream, Event, HostTime, Operation };
     Host* host;
     What what;
     std::uint32_t id;
@@ -192,6 +214,10 @@ class Host {
   [[nodiscard]] WaitFor host_time(std::uint64_t ns) {
     host_time_begins(ns);
     return {this, WaitFor::What::HostTime, 0};
+  }
+  /// Until any one of its operations has ended, or none is left.
+  [[nodiscard]] WaitFor next_operation() {
+    return {this, WaitFor::What::Operation, static_cast<std::uint32_t>(ended_operations())};
   }
 
   // Typed conveniences.

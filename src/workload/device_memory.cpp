@@ -43,8 +43,15 @@ std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(AppId app, std::string owner)
-    : DeviceMemory(app, std::move(owner), {first_line_of(app) * kLineBytes, 0}) {}
+DeviceMemory::DeviceMemory(AppId app, std::string owner, int file)
+    : base_(first_line_of(app) * kLineBytes),
+      cached_base_(base_),
+      owner_(std::move(owner)),
+      shared_(file != kNoFile),
+      first_(base_ + kFirstOffset),
+      top_(base_ + kFirstOffset) {
+  reserve(file);
+}
 
 DeviceMemory::DeviceMemory(AppId app, std::string owner, const AddressSpace& space)
     : base_(space.base),
@@ -53,13 +60,13 @@ DeviceMemory::DeviceMemory(AppId app, std::string owner, const AddressSpace& spa
       first_(std::max(base_ + kFirstOffset, align_up(space.placed_end, kAllocationAlign))),
       top_(base_ + kFirstOffset) {
   GPUMUX_CHECK(base_ != 0 && base_ % (Address{1} << kAppShift) == 0);
-  reserve();
+  reserve(kNoFile);
 }
 
-void DeviceMemory::reserve() {
-  const auto map = [this] {
-    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                0);
+void DeviceMemory::reserve(int file) {
+  const int backing = shared_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  const auto map = [&] {
+    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, backing | MAP_NORESERVE, file, 0);
   };
   void* range = map();
   while (range == MAP_FAILED && reserved_ > kLeastReserved) {
@@ -178,7 +185,7 @@ void DeviceMemory::free(Address address) {
   if (found->second >= kReturnBytes) {
     const Address first = align_up(address, 4096);
     const Address last = (address + found->second) / 4096 * 4096;
-    if (last > first) madvise(host(first), last - first, MADV_DONTNEED);
+    if (last > first) return_pages(first, last - first);
   }
   allocated_ -= found->second;
   note_freed(address, found->second);
@@ -186,6 +193,11 @@ void DeviceMemory::free(Address address) {
   names_.erase(address);
   hot_begin_ = 1;
   hot_end_ = 0;
+}
+
+void DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
+  // Pages of a file stay in it when they are not needed here alone.
+  madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 void DeviceMemory::note_freed(Address address, std::uint64_t bytes) {
@@ -226,7 +238,7 @@ std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
 }
 
 void DeviceMemory::free_all() {
-  if (top_ > base_) madvise(host_, align_up(top_ - base_, 4096), MADV_DONTNEED);
+  if (top_ > base_) return_pages(base_, align_up(top_ - base_, 4096));
   allocations_.clear();
   names_.clear();
   heap_.clear();

@@ -26,6 +26,7 @@ class DeviceMemory {
   /// Of addresses, 64 GiB; where the system gives less, the largest power of two down to 256 MiB.
   static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;
   static constexpr std::uint32_t kAllocationAlign = 256;
+  static constexpr int kNoFile = -1;
   /// Generic-address windows (CUDA's layout in spirit): outside every application's range.
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
   static constexpr Address kLocalWindow = Address{0x7f} << 40U;
@@ -51,8 +52,9 @@ class DeviceMemory {
   Address place_local(std::uint64_t block_bytes);
 
   /// `owner`: the application's name, for messages; may be empty. Throws UserError when no addresses are to
-  /// be had.
-  explicit DeviceMemory(AppId app, std::string owner = {});
+  /// be had. `file`: of kReservedBytes zero bytes, without pages yet (a memfd), which backs the addresses
+  /// from base() on, so that another process can map them, too; kNoFile: memory of this process alone.
+  explicit DeviceMemory(AppId app, std::string owner = {}, int file = kNoFile);
   /// The same with these addresses for the program.
   DeviceMemory(AppId app, std::string owner, const AddressSpace& space);
   ~DeviceMemory();
@@ -98,6 +100,8 @@ class DeviceMemory {
   [[nodiscard]] Address base() const { return base_; }
   /// Where caches see an address of the program.
   [[nodiscard]] Address cached(Address address) const { return address + (cached_base_ - base_); }
+  /// Bytes from base() on in which allocations lie.
+  [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
   /// The texture objects over it.
   [[nodiscard]] TextureTable& textures() { return textures_; }
@@ -105,10 +109,12 @@ class DeviceMemory {
 
  private:
   [[noreturn]] void fail_full(std::uint64_t wanted) const;
-  void reserve();
+  void reserve(int file);
   /// What both ways to allocate do once the place is known.
   void take(Address start, std::uint64_t bytes);
   void note_freed(Address address, std::uint64_t bytes);
+  /// Whole pages from `first` on go back to the host; they read as zero then.
+  void return_pages(Address first, std::uint64_t bytes);
   [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
   bool valid_slow(Address address, std::uint64_t bytes) const;
   /// "error: app NAME: " or "error: ".
@@ -117,6 +123,7 @@ class DeviceMemory {
   Address cached_base_;
   std::string owner_;
   std::byte* host_ = nullptr;
+  bool shared_ = false;  // backed by a file
   std::uint64_t reserved_ = kReservedBytes;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
   std::map<Address, std::string> names_;          // of some of them
