@@ -40,7 +40,9 @@ class Combiner {
           case Opcode::St:
           case Opcode::Atom:
           case Opcode::Red:
-          case Opcode::Prefetch: fold_address(inst); break;
+          case Opcode::Prefetch:
+          case Opcode::CpAsync:
+          case Opcode::Mbarrier: fold_address(inst); break;
           case Opcode::Add: fold_add(inst); break;
           case Opcode::Shl: fold_shift(inst); break;
           default: break;

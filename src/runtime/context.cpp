@@ -272,6 +272,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.block = spec.block;
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
+  config.cooperative = spec.cooperative;
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = device_.config().runtime.heap_bytes;
@@ -279,6 +280,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   std::unique_ptr<workload::KernelSource> source = loaded.launch(
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
   check_fits(*source);
+  if (spec.cooperative) check_all_fit(*source);
   stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
 }
 
@@ -295,6 +297,20 @@ void Context::check_fits(const workload::KernelSource& kernel) const {
                     name_, kernel.name(), device_.config().name, need.threads, need.registers_per_thread,
                     need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
+}
+
+void Context::check_all_fit(const workload::KernelSource& kernel) const {
+  const workload::BlockResources need = kernel.resources();
+  const arch::MachineConfig& machine = device_.config();
+  const arch::Occupancy occupancy =
+      arch::occupancy(machine.sm, need.threads, need.registers_per_thread, need.shared_bytes);
+  const std::uint64_t most = std::uint64_t{occupancy.blocks} * machine.sms;
+  if (kernel.blocks() <= most) return;
+  throw UserError(fmt::format(
+      "app {}: kernel {}: too many blocks in cooperative launch: {}, which wait for each other, where "
+      "{} holds {} ({} on each of {} SMs, limited by {})",
+      name_, kernel.name(), kernel.blocks(), machine.name, most, occupancy.blocks, machine.sms,
+      occupancy.limited_by));
 }
 
 void Context::launch_source(const KernelMaker& make, StreamId on) {

@@ -120,6 +120,8 @@ class Context final : public Host {
   emulator::LoadedModule& module(std::uint32_t id);
   /// Throws UserError when no SM of the machine can hold a block.
   void check_fits(const workload::KernelSource& kernel) const;
+  /// Or not all its blocks at a time.
+  void check_all_fit(const workload::KernelSource& kernel) const;
 
   AppId app_;
   std::string name_;

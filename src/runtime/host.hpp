@@ -83,6 +83,7 @@ struct LaunchSpec {
   Dim3 block;
   std::uint32_t shared_bytes = 0;  // dynamic
   StreamId stream = 0;
+  bool cooperative = false;  // its blocks may wait for each other: cudaLaunchCooperativeKernel
 };
 
 /// Makes a launch of something that is no PTX module, for the application that owns `memory`, on a machine
@@ -114,7 +115,7 @@ class Host {
   /// Where a .global variable of the module lies; 0: it has none of this name.
   [[nodiscard]] virtual Address symbol_address(std::uint32_t module, const std::string& symbol) = 0;
   /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
-  /// or a block that no SM of the machine can hold.
+  /// a block that no SM of the machine can hold, or more blocks of a cooperative launch than all of them.
   virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                           std::string parameters) = 0;
   /// A launch whose instructions are known already. Throws UserError when no SM of the machine can hold a
