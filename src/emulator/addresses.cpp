@@ -145,6 +145,11 @@ void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMa
   finish(addresses, lanes);
 }
 
+void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
+  std::memcpy(addresses.at, warp.src<u64>(op, which), sizeof(addresses.at));
+  finish(addresses, lanes);
+}
+
 void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                   AccessKind kind) {
   const workload::DeviceMemory& memory = warp.block->memory();

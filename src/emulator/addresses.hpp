@@ -17,6 +17,8 @@ struct Addresses {
 };
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);
+/// Those that the 64-bit source `which` holds.
+void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes);
 
 enum class AccessKind : std::uint8_t { Read, Write, Atomic };
 

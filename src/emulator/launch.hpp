@@ -27,6 +27,14 @@ struct ModuleData {
   std::string app_name;                               // for messages: "app NAME", or the module file's stem
   Address const_address = 0;                          // where const_bank lies for the constant caches
   std::map<const KernelInfo*, Address> code_address;  // looked up only
+  Address workspaces = 0;                             // of cooperative launches, in turn; 0: none yet
+};
+
+/// What a cooperative launch's blocks synchronise by, as the code that nvcc makes of cooperative groups has it:
+/// two words of which the second counts arrivals. A launch leaves it fit for the next.
+struct GridWorkspace {
+  static constexpr std::uint32_t kBytes = 32;  // apart from each other in memory sectors
+  static constexpr std::uint32_t kTurns = 32;  // launches at a time; no machine holds so many
 };
 
 /// A 32-lane row (or pair of rows) of one value that a launch fills in.
@@ -81,6 +89,7 @@ struct LaunchData {
   Address code_address = 0;
   workload::BlockResources resources;  // that a block takes of its SM
   std::uint64_t grid_id = 0;
+  Address workspace = 0;                // of a cooperative launch: GridWorkspace; 0: it is none
   std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
   std::unique_ptr<std::byte[]> constant_storage;
   std::byte* constants = nullptr;  // 64-byte aligned rows

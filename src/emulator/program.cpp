@@ -358,6 +358,14 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->parameter_address = memory.place_constants(data->config.parameters.size());
   data->code_address = impl_->data->code_address.at(&kernel);
   data->grid_id = ++impl_->launches;
+  if (data->config.cooperative) {
+    Address& all = impl_->data->workspaces;
+    if (all == 0) {
+      all = memory.allocate(std::uint64_t{GridWorkspace::kTurns} * GridWorkspace::kBytes);
+      memory.name(all, "what cooperative launches synchronise by");
+    }
+    data->workspace = all + data->grid_id % GridWorkspace::kTurns * GridWorkspace::kBytes;
+  }
   fill_special_rows(*data);
   constexpr std::size_t kAlign = 64;
   data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);

@@ -117,6 +117,22 @@ const char* suffix(BarMode mode) {
   return "";
 }
 
+const char* suffix(MbarrierMode mode) {
+  switch (mode) {
+    case MbarrierMode::None: return "";
+    case MbarrierMode::Init: return ".init";
+    case MbarrierMode::Inval: return ".inval";
+    case MbarrierMode::Arrive: return ".arrive";
+    case MbarrierMode::ArriveDrop: return ".arrive_drop";
+    case MbarrierMode::ArriveCopies: return ".arrive_copies";
+    case MbarrierMode::ExpectTx: return ".expect_tx";
+    case MbarrierMode::CompleteTx: return ".complete_tx";
+    case MbarrierMode::TestWait: return ".test_wait";
+    case MbarrierMode::TryWait: return ".try_wait";
+  }
+  return "";
+}
+
 const char* suffix(TestpMode mode) {
   switch (mode) {
     case TestpMode::None: return "";
@@ -158,7 +174,8 @@ const char* name(Service service) {
 
 bool is_memory(Opcode op) {
   return op == Opcode::Ld || op == Opcode::St || op == Opcode::Atom || op == Opcode::Red ||
-         op == Opcode::Prefetch || op == Opcode::LdMatrix || op == Opcode::StMatrix;
+         op == Opcode::Prefetch || op == Opcode::LdMatrix || op == Opcode::StMatrix ||
+         op == Opcode::CpAsync || op == Opcode::Mbarrier;
 }
 
 /// "m16n8k16.row.col", with the types that PTX has in this place.
@@ -218,6 +235,13 @@ std::string opcode_text(const Instruction& inst) {
   text += suffix(inst.vote);
   text += suffix(inst.match);
   text += suffix(inst.bar);
+  text += suffix(inst.mbarrier);
+  if (inst.op == Opcode::Mbarrier) {
+    if ((inst.shift & kMbarrierExpectTx) != 0) text += ".expect_tx";
+    if ((inst.shift & kMbarrierNoComplete) != 0) text += ".noComplete";
+    if ((inst.shift & kMbarrierNoinc) != 0) text += ".noinc";
+    if ((inst.shift & kMbarrierParity) != 0) text += ".parity";
+  }
   text += suffix(inst.testp);
   text += suffix(inst.cache);
   text += suffix(inst.compare);
@@ -310,6 +334,7 @@ std::string to_text(const Module& module, const Function& function, const Instru
   } else {
     for (std::size_t i = 0; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
   }
+  if (inst.op == Opcode::CpAsyncWait) add(fmt::format("{}", inst.offset));
   if (inst.op == Opcode::Lop3 || inst.op == Opcode::Lea) add(fmt::format("{:#x}", inst.shift));
   if (inst.op == Opcode::Prmt && inst.shift != 0) add(fmt::format("mode {}", inst.shift));
   if (inst.op == Opcode::Bra) add(target_text(function, inst.target));

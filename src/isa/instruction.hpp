@@ -123,10 +123,18 @@ enum class Opcode : std::uint8_t {
              // names
              // row l % 8 of matrix l / 8 by its address; each lane gets two elements of each matrix
   StMatrix,  // the way back; src[1..] are the matrices
-  Tex,       // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
-  Txq,       // d = what `query` asks about texture src[0]
-  Notify,    // made by the back end alone: a store of one word by the warp to the SM's own address
-             // (ptx/idempotence.hpp)
+  Tex,              // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
+  Txq,              // d = what `query` asks about texture src[0]
+  CpAsync,          // copies from global memory, address src[1], to shared memory, address src[0] + offset;
+                    // src[2]: bytes that are read, what is left of the width is 0; src[3]: a predicate that
+                    // holds where nothing is read
+  CpAsyncCommit,    // the warp's copies so far that are in no group become one
+  CpAsyncWait,      // until all but the `offset` youngest groups are complete
+  Mbarrier,         // what `mbarrier` names, on the barrier object at the address src[0] of shared memory;
+                    // src[1]: count, bytes, state or parity; `shift`: MbarrierForm
+  MbarrierPending,  // d = arrivals that were missing in the state src[0]
+  Notify,           // made by the back end alone: a store of one word by the warp to the SM's own address
+                    // (ptx/idempotence.hpp)
   // Communication inside a warp
   Shfl,
   Vote,
@@ -191,6 +199,26 @@ enum class ShflMode : std::uint8_t { None, Up, Down, Bfly, Idx };
 enum class VoteMode : std::uint8_t { None, All, Any, Uni, Ballot };
 enum class MatchMode : std::uint8_t { None, Any, All };
 enum class BarMode : std::uint8_t { None, Sync, Arrive, RedPopc, RedAnd, RedOr };
+/// Of Mbarrier. ArriveCopies is cp.async.mbarrier.arrive: an arrival once the thread's copies are complete.
+enum class MbarrierMode : std::uint8_t {
+  None,
+  Init,
+  Inval,
+  Arrive,
+  ArriveDrop,
+  ArriveCopies,
+  ExpectTx,
+  CompleteTx,
+  TestWait,
+  TryWait
+};
+/// Bits of `shift` of a Mbarrier.
+enum MbarrierForm : std::uint8_t {
+  kMbarrierExpectTx = 1,    // Arrive, ArriveDrop: src[1] bytes are expected first, and one arrives
+  kMbarrierNoComplete = 2,  // Arrive, ArriveDrop: the phase must not end by it
+  kMbarrierNoinc = 4,       // ArriveCopies: the arrival is one of those that the barrier counts
+  kMbarrierParity = 8       // TestWait, TryWait: src[1] is the parity of a phase
+};
 enum class TestpMode : std::uint8_t { None, Finite, Infinite, Number, NotANumber, Normal, Subnormal };
 /// How far a load may be cached; the timing model reads it (cg, cv, volatile and acquire skip L1).
 enum class CacheOp : std::uint8_t { None, CA, CG, CS, LU, CV, WB, WT, NC };
@@ -227,7 +255,10 @@ enum class Special : std::uint16_t {
   GlobalTimerLo,
   GlobalTimerHi,
   DynamicSmemSize,
-  TotalSmemSize
+  TotalSmemSize,
+  EnvReg1,  // upper and lower half of the address of what a cooperative launch's blocks synchronise by; 0:
+            // the
+  EnvReg2   // launch is none
 };
 [[nodiscard]] const char* name(Special special);
 
@@ -350,17 +381,18 @@ struct Instruction {
   VoteMode vote = VoteMode::None;
   MatchMode match = MatchMode::None;
   BarMode bar = BarMode::None;
+  MbarrierMode mbarrier = MbarrierMode::None;
   TestpMode testp = TestpMode::None;
   CacheOp cache = CacheOp::None;
   Service service = Service::None;
   TextureGeometry geometry = TextureGeometry::None;  // Tex
   TextureQuery query = TextureQuery::None;           // Txq
   bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
-  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported);
+  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4;
                             // Pack, Unpack: number of parts (2, 4); LdMatrix, StMatrix: matrices (1, 2, 4)
   std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
                            // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
-                           // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system)
+                           // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system); Mbarrier: MbarrierForm
   bool approx = false;
   bool full = false;  // div.full
   bool ftz = false;
@@ -380,7 +412,7 @@ struct Instruction {
   Operand guard;  // None, or a predicate
   std::array<Operand, 4> dst;
   std::array<Operand, 10> src;
-  std::int64_t offset = 0;               // added to a memory address; Bar: unused
+  std::int64_t offset = 0;               // added to a memory address; CpAsyncWait: groups that may be open
   std::uint32_t target = kNoTarget;      // Label, Bra: label id in virtual code, pc in final code
   std::uint32_t reconverge = kNoTarget;  // final code: pc of the immediate post-dominator
   std::uint32_t call = kNoTarget;        // Call: index into Function::calls; BrxIdx: into branch_tables
@@ -505,6 +537,9 @@ struct Module {
   /// was inlined; the PTX's alone where it says no more. File names without folders.
   [[nodiscard]] std::string place(std::uint32_t ptx_line) const;
 };
+
+/// The code reads the special register.
+[[nodiscard]] bool reads(const Function& function, Special special);
 
 /// Text of one instruction in the disassembly's syntax.
 [[nodiscard]] std::string to_text(const Module& module, const Function& function, const Instruction& inst);

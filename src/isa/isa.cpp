@@ -140,6 +140,11 @@ const char* name(Opcode opcode) {
     case Opcode::Prefetch: return "prefetch";
     case Opcode::LdMatrix: return "ldmatrix";
     case Opcode::StMatrix: return "stmatrix";
+    case Opcode::CpAsync: return "cp.async";
+    case Opcode::CpAsyncCommit: return "cp.async.commit_group";
+    case Opcode::CpAsyncWait: return "cp.async.wait_group";
+    case Opcode::Mbarrier: return "mbarrier";
+    case Opcode::MbarrierPending: return "mbarrier.pending_count";
     case Opcode::Notify: return "notify";
     case Opcode::Shfl: return "shfl";
     case Opcode::Vote: return "vote";
@@ -299,6 +304,8 @@ const char* name(Special special) {
     case Special::GlobalTimerHi: return "%globaltimer_hi";
     case Special::DynamicSmemSize: return "%dynamic_smem_size";
     case Special::TotalSmemSize: return "%total_smem_size";
+    case Special::EnvReg1: return "%envreg1";
+    case Special::EnvReg2: return "%envreg2";
   }
   return "%?";
 }
@@ -307,6 +314,13 @@ const Function* Module::find(const std::string& function_name) const {
   const auto found = std::find_if(functions.begin(), functions.end(),
                                   [&](const Function& f) { return f.name == function_name; });
   return found == functions.end() ? nullptr : &*found;
+}
+
+bool reads(const Function& function, Special special) {
+  const Operand wanted = Operand::special(special);
+  return std::any_of(function.code.begin(), function.code.end(), [&](const Instruction& inst) {
+    return std::find(inst.src.begin(), inst.src.end(), wanted) != inst.src.end();
+  });
 }
 
 std::string Module::place(std::uint32_t ptx_line) const {

@@ -119,6 +119,7 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Brev:
     case Opcode::Bfe:
     case Opcode::Bfi:
+    case Opcode::MbarrierPending:
     case Opcode::Vote:
     case Opcode::Txq:  // the answer lies beside the launch's parameters
     case Opcode::Activemask: return kInt;
@@ -130,11 +131,15 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Tex:
     case Opcode::LdMatrix:
     case Opcode::StMatrix:
+    case Opcode::CpAsync:
+    case Opcode::Mbarrier:
     case Opcode::Prefetch: return kMemory;
     case Opcode::Bar:
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
     case Opcode::Label:
     case Opcode::Bra:
     case Opcode::BrxIdx:
@@ -158,6 +163,13 @@ unsigned memory_flags(const Instruction& inst) {
     case Opcode::StMatrix:
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;
+    // Of the two spaces that it accesses, the one that others wait for.
+    case Opcode::CpAsync: return kLoad | kAsync | (inst.cache == CacheOp::CG ? unsigned{kBypassL1} : 0U);
+    case Opcode::Mbarrier: {
+      const bool waits = inst.mbarrier == MbarrierMode::TestWait || inst.mbarrier == MbarrierMode::TryWait;
+      const unsigned arrives = kAtomic | (inst.dst[0] ? kLoad : kStore);
+      return kShared | kAsync | (waits ? unsigned{kLoad} : arrives);
+    }
     case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
     case Opcode::Red: flags |= kAtomic | kStore; break;
     default: return 0;
@@ -201,6 +213,8 @@ unsigned control_flags(const Instruction& inst) {
     case Opcode::Bar: return inst.bar == BarMode::Arrive ? kBarrier | kArrive : kBarrier;
     // A fence for the block alone costs nothing: its warps see each other's accesses in issue order.
     case Opcode::Membar: return inst.shift == 0 ? 0U : unsigned{kFence};
+    case Opcode::CpAsyncCommit: return kAsync;
+    case Opcode::CpAsyncWait: return kAsync | kFence;
     case Opcode::Bra:
     case Opcode::BrxIdx:
     case Opcode::Call:
@@ -307,6 +321,8 @@ StaticInst classify(const Instruction& inst) {
   if (inst.op == Opcode::Bar && inst.src[0].kind == Operand::Kind::Imm) {
     result.barrier = static_cast<std::uint8_t>(inst.src[0].imm);
   }
+  if (inst.op == Opcode::CpAsyncWait)
+    result.barrier = static_cast<std::uint8_t>(std::min<std::int64_t>(255, inst.offset));
   if (inst.op == Opcode::Bar && inst.src[1].kind == Operand::Kind::Imm) {
     // Counts are threads, but warps arrive as a whole.
     result.barrier_warps = static_cast<std::uint8_t>(

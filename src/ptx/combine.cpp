@@ -42,7 +42,9 @@ class Combiner {
           case Opcode::StMatrix:
           case Opcode::Atom:
           case Opcode::Red:
-          case Opcode::Prefetch: fold_address(inst); break;
+          case Opcode::Prefetch:
+          case Opcode::CpAsync:
+          case Opcode::Mbarrier: fold_address(inst); break;
           case Opcode::Add: fold_add(inst); break;
           case Opcode::Shl: fold_shift(inst); break;
           default: break;

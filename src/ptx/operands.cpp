@@ -20,6 +20,10 @@ bool has_side_effect(const Instruction& inst) {
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch:
+    case Opcode::CpAsync:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Notify:
     case Opcode::Bar:
     case Opcode::BarWarp:

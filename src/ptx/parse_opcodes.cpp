@@ -53,10 +53,11 @@ struct OpcodeTable {
                                                            {"vote", &P::op_vote},
                                                            {"match", &P::op_match},
                                                            {"redux", &P::op_redux},
+                                                           {"cp", &P::op_cp},
+                                                           {"mbarrier", &P::op_mbarrier},
+                                                           {"createpolicy", &P::op_createpolicy},
                                                            {"fns", &P::op_fns},
                                                            {"bmsk", &P::op_bmsk},
-                                                           {"vabsdiff2", &P::op_vabsdiff},
-                                                           {"vabsdiff4", &P::op_vabsdiff},
                                                            {"szext", &P::op_szext},
                                                            {"elect", &P::op_elect},
                                                            {"griddepcontrol", &P::op_simple},
@@ -80,6 +81,11 @@ struct OpcodeTable {
             "cnot", "shl", "shr", "popc", "clz",  "brev", "bfe", "bfi", "selp", "copysign"}) {
         table[name] = &P::op_table;
       }
+      for (const char* name : {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset"})
+        table[name] = &P::op_video;
+      for (const char* name : {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2", "vset2", "vadd4",
+                               "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"})
+        table[name] = &P::op_video_simd;
       return table;
     }();
     return kTable;
@@ -93,51 +99,29 @@ struct Unsupported {
   std::string_view opcode;
   std::string_view what;
 };
-constexpr Unsupported kUnsupported[] = {{"istypep", "types of opaque variables"},
-                                        {"suld", "surfaces"},
-                                        {"sust", "surfaces"},
-                                        {"sured", "surfaces"},
-                                        {"suq", "surfaces"},
-                                        {"wgmma", "warpgroup matrix instructions"},
-                                        {"tcgen05", "tensor memory instructions"},
-                                        {"cp", "asynchronous copies"},
-                                        {"mbarrier", "asynchronous barriers"},
-                                        {"tensormap", "tensor maps"},
-                                        {"multimem", "multi-GPU memory"},
-                                        {"mapa", "thread block clusters"},
-                                        {"getctarank", "thread block clusters"},
-                                        {"clusterlaunchcontrol", "thread block clusters"},
+constexpr Unsupported kUnsupported[] = {
+    {"istypep", "types of opaque variables"},
+    {"suld", "surfaces"},
+    {"sust", "surfaces"},
+    {"sured", "surfaces"},
+    {"suq", "surfaces"},
+    {"wgmma", "warpgroup matrix instructions"},
+    {"tcgen05", "tensor memory instructions"},
+    {"tensormap", "tensor maps"},
+    {"multimem", "multi-GPU memory"},
+    {"mapa", "thread block clusters"},
+    {"getctarank", "thread block clusters"},
+    {"clusterlaunchcontrol", "thread block clusters"},
 
-                                        {"createpolicy", "cache eviction policies"},
-                                        {"applypriority", "cache eviction policies"},
-                                        {"discard", "cache eviction policies"},
-                                        {"setmaxnreg", "register reallocation"},
+    {"applypriority", "cache eviction policies"},
+    {"discard", "cache eviction policies"},
+    {"setmaxnreg", "register reallocation"},
 
-                                        {"alloca", "stack allocation"},
-                                        {"stacksave", "stack allocation"},
-                                        {"stackrestore", "stack allocation"},
-
-                                        {"vadd", "video instructions"},
-                                        {"vsub", "video instructions"},
-                                        {"vabsdiff", "video instructions"},
-                                        {"vmin", "video instructions"},
-                                        {"vmax", "video instructions"},
-                                        {"vshl", "video instructions"},
-                                        {"vshr", "video instructions"},
-                                        {"vmad", "video instructions"},
-                                        {"vset", "video instructions"},
-                                        {"vadd2", "video instructions"},
-                                        {"vsub2", "video instructions"},
-                                        {"vavrg2", "video instructions"},
-                                        {"vmin2", "video instructions"},
-                                        {"vmax2", "video instructions"},
-                                        {"vset2", "video instructions"},
-                                        {"vadd4", "video instructions"},
-                                        {"vsub4", "video instructions"},
-                                        {"vavrg4", "video instructions"},
-                                        {"vmin4", "video instructions"},
-                                        {"vmax4", "video instructions"},
-                                        {"vset4", "video instructions"}};
+    {"alloca", "stack allocation"},
+    {"stacksave", "stack allocation"},
+    {"stackrestore", "stack allocation"},
+    {"vmad", "multiplying video instructions"},
+};
 
 /// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
 const std::vector<std::string>& known_modifiers() {
@@ -156,7 +140,10 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster launch_dependents wait u16x2 s16x2 relu "
+      "mask shared::cluster launch_dependents wait u16x2 s16x2 f32x2 relu "
+      "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop expect_tx complete_tx "
+      "noComplete "
+      "test_wait try_wait parity pending_count L2::cache_hint range fractional cvt L2::evict_unchanged "
       "1d 2d 3d a1d a2d base level grad r g b a width height depth array_size channel_data_type "
       "channel_order "
       "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2 "
@@ -169,7 +156,7 @@ const std::vector<std::string>& known_modifiers() {
 
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "xorsign abs rs L2::cache_hint scaled pack b4x16 tex surf tensor "
+      "xorsign abs rs scaled pack b4x16 tex surf tensor "
       "num_mipmap_levels num_samples force_unnormalized_coords",
       ' ');
   return kKnown;
@@ -190,7 +177,8 @@ constexpr FeatureModifiers kFeatureModifiers[] = {
     {"cube acube", "reading cube maps"},
     {"2dms a2dms", "reading multi-sample textures"},
     {"b128 b1024", "access to 128 bits and more as one value"},
-    {"f32x2", "arithmetic on pairs of f32"},
+    {"bulk", "copying in bulk (sm_90)"},
+    {"mbarrier::complete_tx::bytes", "copying in bulk (sm_90)"},
 };
 
 std::string_view feature_of(std::string_view modifier) {
@@ -307,11 +295,14 @@ void Parser::parse_instruction() {
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }
   const auto& items = s.modifiers.items();
-  const bool packed = std::any_of(items.begin(), items.end(), [](const Modifiers::Item& item) {
-    return item.token.text == "u16x2" || item.token.text == "s16x2";
-  });
-  if (packed) {
+  const auto has = [&items](std::string_view type) {
+    return std::any_of(items.begin(), items.end(),
+                       [type](const Modifiers::Item& item) { return item.token.text == type; });
+  };
+  if (has("u16x2") || has("s16x2")) {
     op_packed_integers(s);
+  } else if (has("f32x2")) {
+    op_packed_singles(s);
   } else {
     (this->*handler)(s);
   }

@@ -278,6 +278,9 @@ class Parser {
   void op_atom(Statement& s);
   void atom_vector(Statement& s, unsigned elements);
   void op_prefetch(Statement& s);
+  void check_vector(const Statement& s, int vector);
+  [[nodiscard]] static bool is_wide_vector(const Instruction& inst);
+  void load_wide(Statement& s);
   Space take_space(Statement& s);
   void take_cache_hints(Statement& s);
   void take_order(Statement& s);
@@ -312,13 +315,25 @@ class Parser {
   void op_vote(Statement& s);
   void op_match(Statement& s);
   void op_redux(Statement& s);
+  // parse_video.cpp
+  void op_video(Statement& s);
+  void op_video_simd(Statement& s);
+  Operand video_source(const Arg& arg, Type type);
+  // parse_async.cpp
+  void op_cp(Statement& s);
+  void copy_async(Statement& s);
+  void op_mbarrier(Statement& s);
+  void mbarrier_space(Statement& s);
+  void op_createpolicy(Statement& s);
+  /// The operand behind the others that .L2::cache_hint asks for.
+  void take_cache_policy(Statement& s);
   // parse_expansions.cpp
   void op_fns(Statement& s);
   void op_bmsk(Statement& s);
   void op_szext(Statement& s);
   void op_elect(Statement& s);
   void op_packed_integers(Statement& s);
-  void op_vabsdiff(Statement& s);
+  void op_packed_singles(Statement& s);
   void clamp_to_zero(const Statement& s);
   void op_bar(Statement& s);
   void op_membar(Statement& s);

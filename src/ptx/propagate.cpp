@@ -256,7 +256,7 @@ void fold(Instruction& inst) {
 bool is_memory(const Instruction& inst) {
   return inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
          inst.op == Opcode::Red || inst.op == Opcode::Prefetch || inst.op == Opcode::LdMatrix ||
-         inst.op == Opcode::StMatrix;
+         inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier;
 }
 
 /// Launch dimensions lie in the constant bank of the hardware as parameters do.

@@ -63,6 +63,10 @@ bool is_wall(const Instruction& inst) {
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsync:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Call:
     case Opcode::Ret:
     case Opcode::Exit:

@@ -37,6 +37,12 @@ class Parser::Sequence {
   Operand op(Opcode opcode, Type type, Operand a, Operand b = {}, Operand c = {}) {
     return emit(opcode, type, word(), {a, b, c});
   }
+  Operand op3(Opcode opcode, Type type, Operand a, Operand b, Operand c) {
+    return emit(opcode, type, word(), {a, b, c});
+  }
+  Operand op4(Opcode opcode, Type type, Operand a, Operand b, Operand c, Operand d) {
+    return emit(opcode, type, word(), {a, b, c, d});
+  }
   Operand select(Operand a, Operand b, Operand p) { return emit(Opcode::Selp, Type::B32, word(), {a, b, p}); }
   void compare_into(Operand p, Compare how, Type type, Operand a, Operand b) {
     emit(Opcode::Setp, type, p, {a, b});

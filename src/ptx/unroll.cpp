@@ -50,6 +50,9 @@ bool may_be_copied(const Instruction& inst) {
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Match:

@@ -298,6 +298,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.block = spec.block;
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
+  config.cooperative = spec.cooperative;
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
