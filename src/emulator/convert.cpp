@@ -412,12 +412,14 @@ u32 to_fp8(u32 bits, const Format& from, bool e4m3, bool relu) {
   if (value.kind == Exact::Kind::Infinity) return sign | largest;
   value.negative = false;
   // Without an end of the exponents, so that what is too large is told by its bits.
-  const Format open{e4m3 ? kE4M3.precision : kE5M2.precision, e4m3 ? kE4M3.min_exponent : kE5M2.min_exponent, 1023};
+  const Format open{e4m3 ? kE4M3.precision : kE5M2.precision, e4m3 ? kE4M3.min_exponent : kE5M2.min_exponent,
+                    1023};
   return sign | static_cast<u32>(std::min<u64>(encode(value, open, Rounding::RN), largest));
 }
 
 u32 fp8_to_half(u32 bits, bool e4m3, bool relu) {
-  const MatrixElement element = e4m3 ? matrix_element(bits, kE4M3, 10, true) : matrix_element(bits, kE5M2, 10);
+  const MatrixElement element =
+      e4m3 ? matrix_element(bits, kE4M3, 10, true) : matrix_element(bits, kE5M2, 10);
   if (element.kind == MatrixElement::Kind::NotANumber) return kNan16;
   if ((bits & 0x80U) != 0 && relu) return 0;
   const u32 sign = (bits & 0x80U) << 8U;

@@ -203,10 +203,10 @@ class Decoder {
       case Operand::Kind::None: return constant(ConstantRow::From::Immediate, 0, true);
       case Operand::Kind::Reg32: {
         const bool address =
-            index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
-                           inst.op == Opcode::Red || inst.op == Opcode::Prefetch ||
-                           inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix ||
-                           inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier);
+            index == 0 &&
+            (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
+             inst.op == Opcode::Red || inst.op == Opcode::Prefetch || inst.op == Opcode::LdMatrix ||
+             inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier);
         if (wide && !address && inst.op != Opcode::Cvta)
           unsupported(inst, "a 32-bit register where 64 bits are read");
         return {registers_ + operand.reg * kRowBytes, 0};
@@ -289,10 +289,10 @@ class Decoder {
     op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
     using Select = Handler (*)(const Instruction&);
     constexpr Select kPlain[] = {
-        &select_integer, &select_bits,    &select_float,   &select_half,       &select_special_function,
-        &select_compare, &select_convert, &select_move,    &select_warp_op,    &select_memory,
-        &select_atomic,  &select_service, &select_texture, &select_async_copy, &select_mbarrier,
-        &select_matrix};
+        &select_integer,          &select_bits,       &select_float,    &select_half,
+        &select_special_function, &select_compare,    &select_convert,  &select_move,
+        &select_warp_op,          &select_memory,     &select_atomic,   &select_service,
+        &select_texture,          &select_async_copy, &select_mbarrier, &select_matrix};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;

@@ -30,8 +30,8 @@ struct ModuleData {
   Address workspaces = 0;                             // of cooperative launches, in turn; 0: none yet
 };
 
-/// What a cooperative launch's blocks synchronise by, as the code that nvcc makes of cooperative groups has it:
-/// two words of which the second counts arrivals. A launch leaves it fit for the next.
+/// What a cooperative launch's blocks synchronise by, as the code that nvcc makes of cooperative groups has
+/// it: two words of which the second counts arrivals. A launch leaves it fit for the next.
 struct GridWorkspace {
   static constexpr std::uint32_t kBytes = 32;  // apart from each other in memory sectors
   static constexpr std::uint32_t kTurns = 32;  // launches at a time; no machine holds so many

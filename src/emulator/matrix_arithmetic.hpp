@@ -68,7 +68,8 @@ inline MatrixElement matrix_element(u32 bits, const Format& format, i32 fraction
 // e4m3's largest exponent, 8, holds numbers: as a format with infinities it would end at 7.
 inline constexpr Format kE4M3{4, -6, 7};
 inline constexpr Format kE5M2{3, -14, 15};
-inline constexpr Format kTensorFloat{11, -126, 127};  // tf32 without the 13 bits of its register that are unused
+inline constexpr Format kTensorFloat{11, -126,
+                                     127};  // tf32 without the 13 bits of its register that are unused
 
 /// How sums of one kind of factors are made: see above.
 struct SumRule {

@@ -57,7 +57,7 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
-  std::string parameters;  // the constant bank: param_bytes bytes laid out by Function::params
+  std::string parameters;    // the constant bank: param_bytes bytes laid out by Function::params
   bool cooperative = false;  // its blocks may synchronise with each other; all have to be resident at once
   std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
   std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32

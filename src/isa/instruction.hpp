@@ -119,19 +119,19 @@ enum class Opcode : std::uint8_t {
   Atom,
   Red,
   Prefetch,
-  LdMatrix,  // `vector` 8x8 matrices of 16-bit elements from shared memory, of which lane l < 8 * vector
-             // names
-             // row l % 8 of matrix l / 8 by its address; each lane gets two elements of each matrix
-  StMatrix,  // the way back; src[1..] are the matrices
-  Tex,              // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
-  Txq,              // d = what `query` asks about texture src[0]
-  CpAsync,          // copies from global memory, address src[1], to shared memory, address src[0] + offset;
-                    // src[2]: bytes that are read, what is left of the width is 0; src[3]: a predicate that
-                    // holds where nothing is read
-  CpAsyncCommit,    // the warp's copies so far that are in no group become one
-  CpAsyncWait,      // until all but the `offset` youngest groups are complete
-  Mbarrier,         // what `mbarrier` names, on the barrier object at the address src[0] of shared memory;
-                    // src[1]: count, bytes, state or parity; `shift`: MbarrierForm
+  LdMatrix,       // `vector` 8x8 matrices of 16-bit elements from shared memory, of which lane l < 8 * vector
+                  // names
+                  // row l % 8 of matrix l / 8 by its address; each lane gets two elements of each matrix
+  StMatrix,       // the way back; src[1..] are the matrices
+  Tex,            // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
+  Txq,            // d = what `query` asks about texture src[0]
+  CpAsync,        // copies from global memory, address src[1], to shared memory, address src[0] + offset;
+                  // src[2]: bytes that are read, what is left of the width is 0; src[3]: a predicate that
+                  // holds where nothing is read
+  CpAsyncCommit,  // the warp's copies so far that are in no group become one
+  CpAsyncWait,    // until all but the `offset` youngest groups are complete
+  Mbarrier,       // what `mbarrier` names, on the barrier object at the address src[0] of shared memory;
+                  // src[1]: count, bytes, state or parity; `shift`: MbarrierForm
   MbarrierPending,  // d = arrivals that were missing in the state src[0]
   Notify,           // made by the back end alone: a store of one word by the warp to the SM's own address
                     // (ptx/idempotence.hpp)
@@ -388,11 +388,12 @@ struct Instruction {
   TextureGeometry geometry = TextureGeometry::None;  // Tex
   TextureQuery query = TextureQuery::None;           // Txq
   bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
-  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4;
+  std::uint8_t vector = 1;                           // elements moved by Ld/St: 1, 2, 4;
                             // Pack, Unpack: number of parts (2, 4); LdMatrix, StMatrix: matrices (1, 2, 4)
-  std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
-                           // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
-                           // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system); Mbarrier: MbarrierForm
+  std::uint8_t shift =
+      0;  // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
+          // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
+          // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system); Mbarrier: MbarrierForm
   bool approx = false;
   bool full = false;  // div.full
   bool ftz = false;

@@ -313,14 +313,14 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
 void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {
   const arch::MachineConfig& config = device_.config();
   if (config.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0) return;
-  const auto product = std::find_if(kernel.code.code.begin(), kernel.code.code.end(), [](const auto& inst) {
-    return inst.op == isa::Opcode::Mma;
-  });
+  const auto product = std::find_if(kernel.code.code.begin(), kernel.code.code.end(),
+                                    [](const auto& inst) { return inst.op == isa::Opcode::Mma; });
   if (product == kernel.code.code.end()) return;
-  throw UserError(fmt::format(
-      "app {}: kernel {}: it multiplies matrices (line {} of its PTX), and {} has no tensor units (unit.tensor.count "
-      "is 0); v100, rtx2060, a100-measured and h100-measured have",
-      name_, kernel.code.name, product->line, config.name));
+  throw UserError(
+      fmt::format("app {}: kernel {}: it multiplies matrices (line {} of its PTX), and {} has no tensor "
+                  "units (unit.tensor.count "
+                  "is 0); v100, rtx2060, a100-measured and h100-measured have",
+                  name_, kernel.code.name, product->line, config.name));
 }
 
 void Context::check_fits(const workload::KernelSource& kernel, bool cooperative) const {
