@@ -29,5 +29,7 @@ cat <<'TEXT'
 - **3G1C beside dedicated controllers** (Figure 5): with 1G7C and 4G4C cores of omnetpp gain from 3G1C up to 75%, where the paper finds the shared network best: nothing else competes with
   them there, and DRAM is not short of bandwidth.
 - **Fewer CPU cores** (section 4): 8 instead of 14 change the GPU by 2.5 to 4.6%, the paper says 2 to 3.
+- **GPU cores in a tile**: what CM-BAL1 gains grows with their number (8, 15 and 20% on the GPU), as more of them fill the network more; the paper finds little difference.
+- **iix alone** is fastest with four warps, not with one or two: its 56 blocks leave two for an SM, of eight warps each.
 - **LLC accesses** are counted per cycle, not per workload: runs end with the slowest core, so that a faster GPU does more.
 TEXT
