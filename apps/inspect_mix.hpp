@@ -27,5 +27,7 @@ namespace gpumux::cli {
 void print_mix_launch_occupancy(const nlohmann::ordered_json& kernel);
 /// `inspect` of a trace. Throws UserError.
 void inspect_trace(const std::string& path, const arch::MachineConfig& machine, bool disassemble, bool json);
+/// `inspect` of a bundle. Throws UserError.
+void inspect_bundle(const std::string& path, const arch::MachineConfig& machine, bool disassemble, bool json);
 
 }  // namespace gpumux::cli

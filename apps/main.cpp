@@ -28,6 +28,7 @@ constexpr const char* kUsage =
     R"(gpumux simulates how GPU kernels behave when they share a GPU.
 
   gpumux run APP...              simulate applications together (or WORKLOAD.toml)
+  gpumux run -- PROGRAM...       run a CUDA program, its kernels simulated
   gpumux list WHAT [NAME]        machines, policies, apps or experiments; a machine --toml
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels

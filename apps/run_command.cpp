@@ -1,4 +1,4 @@
-// gpumux run APP... | WORKLOAD.toml
+// gpumux run APP... | WORKLOAD.toml | -- PROGRAM [ARGUMENT...]
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "experiment/bundle_app.hpp"
 #include "experiment/cache.hpp"
 #include "experiment/make_app.hpp"
 #include "experiment/result_json.hpp"
@@ -23,6 +24,7 @@
 #include "experiment/workload_file.hpp"
 #include "machine_option.hpp"
 #include "paper_columns.hpp"
+#include "program_apps.hpp"
 #include "run_progress.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
@@ -33,7 +35,8 @@ namespace {
 
 constexpr const char* kFooter = R"(
 APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), a trace (an
-Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), or a kernel of a PTX file,
+Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), a bundle (a recorded CUDA program,
+FILE.gmx; FILE.gmx:host_time=1 lets the time pass that the host computed), or a kernel of a PTX file,
 file.ptx:kernel, followed by its own options:
   --grid X[,Y[,Z]]     blocks
   --block X[,Y[,Z]]    threads of a block
@@ -49,6 +52,10 @@ file.ptx:kernel, followed by its own options:
     Files are raw bytes; those that end in .txt hold one number per line.
   --symbol NAME=ARG    the content of a __constant__ or __device__ variable; ARG as above
 The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpumux inspect file.ptx` lists them.
+
+After -- comes a CUDA program with its arguments, compiled with nvcc -cudart shared: it runs, and its kernels are
+simulated, beside the APPs that are given before. --app 'PROGRAM ARGUMENTS' is the same for several of them. gpumux
+ends with the first exit code of theirs that is not 0.
 
 With --cycles applications restart until the limit; without it they do until each has ended once, or has executed
 --instructions. Several --policy
@@ -92,8 +99,9 @@ std::optional<std::uint64_t> whole_number(const char* option, const std::string&
   return value;
 }
 
-/// False when help was shown.
-bool read_options(Arguments args, Options& options, std::vector<experiment::AppArguments>& apps) {
+/// False when help was shown. `has_programs`: there are some beside the APPs.
+bool read_options(Arguments args, bool has_programs, Options& options,
+                  std::vector<experiment::AppArguments>& apps) {
   CLI::App app("Simulates applications that share a GPU.", "gpumux run");
   app.footer(kFooter);
   std::string machine;
@@ -105,6 +113,9 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   std::string cpu_instructions;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
+  std::vector<std::string> programs;  // for the help alone; take_programs() has them by then
+  app.add_option("--app", programs,
+                 "a CUDA program with its arguments, as a shell reads them; may be repeated");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option = app.add_option(
@@ -194,7 +205,8 @@ bool read_options(Arguments args, Options& options, std::vector<experiment::AppA
   options.cpu_instructions = whole_number("--cpu-instructions", cpu_instructions, 1);
   if (options.cpu.empty() && (options.cpu_warm_up || options.cpu_instructions || *alpha))
     throw UserError("--cpu-warm-up, --cpu-instructions and --alpha are of CPU cores: give --cpu");
-  if (apps.empty()) throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
+  if (apps.empty() && !has_programs)
+    throw UserError("run needs at least one APP, such as hotspot (see gpumux list apps)");
   return true;
 }
 
@@ -347,6 +359,20 @@ void write_results(const Options& options, const std::vector<Report>& reports,
   files.write();
 }
 
+/// What a run of a CUDA program cannot do. It may write to the terminal at any time, where progress would be.
+void check_program(const ProgramApp& app, Options& options) {
+  const std::string& name = app.spec.name;
+  if (options.verify)
+    throw UserError(
+        fmt::format("{}: --verify has nothing to check: what a program computes it checks itself", name));
+  if (!options.db.empty())
+    throw UserError(
+        fmt::format("{}: a database keeps runs whose input is known, which that of a program is not: leave "
+                    "--db out",
+                    name));
+  if (options.progress == ProgressMode::Auto) options.progress = ProgressMode::Off;
+}
+
 /// What a run that comes from a database cannot do.
 void check_database(const Options& options, const experiment::Applications& apps) {
   if (options.verify)
@@ -367,10 +393,11 @@ void check_database(const Options& options, const experiment::Applications& apps
 int run_command(Arguments args) {
   Options options;
   std::vector<experiment::AppArguments> app_arguments;
-  if (!read_options(std::move(args), options, app_arguments)) return 0;
+  const std::vector<ProgramApp> programs = take_programs(args);
+  if (!read_options(std::move(args), !programs.empty(), options, app_arguments)) return 0;
   std::string folder;
   std::string workload_file;
-  if (app_arguments.front().app.ends_with(".toml")) {
+  if (!app_arguments.empty() && app_arguments.front().app.ends_with(".toml")) {
     if (app_arguments.size() != 1)
       throw UserError("a workload file names all its applications; give it alone");
     workload_file = app_arguments.front().app;
@@ -388,6 +415,10 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
+  for (const ProgramApp& program : programs) {
+    check_program(program, options);
+    spec.apps.push_back(program.spec);
+  }
   for (const policy::PolicyChoice& choice : policies)
     policy::check_choice(choice, spec.machine, spec.apps.size());
   spec.seed = options.seed.value_or(1);
@@ -427,6 +458,7 @@ int run_command(Arguments args) {
     const auto add = [&](const std::string& text) {
       std::string file = text;
       if (std::string path, kernel; experiment::split_kernel(text, path, kernel)) file = path;
+      if (const std::string bundle = experiment::bundle_path(text); !bundle.empty()) file = bundle;
       if (file.find('/') == std::string::npos && file.find('.') == std::string::npos) return;  // built in
       inputs.push_back(
           folder.empty() || file.starts_with('/') ? file : (std::filesystem::path(folder) / file).string());
@@ -439,6 +471,7 @@ int run_command(Arguments args) {
 
   const arch::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
+  const int exit_code = report_programs(programs);
   write_results(options, reports, machine, apps);
   if (!options.quiet && to_standard_output == 0) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
@@ -451,7 +484,7 @@ int run_command(Arguments args) {
                  stdout);
     }
   }
-  return 0;
+  return exit_code;
 }
 
 }  // namespace gpumux::cli

@@ -2,6 +2,7 @@
 // Latencies and bandwidths are in cycles of the clock that the comment names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -238,6 +239,7 @@ struct RuntimeConfig {
   std::uint64_t max_warp_instructions =
       20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
   std::uint32_t heap_bytes = 8U << 20U;   // for malloc in the kernels of one application
+  std::uint32_t compute_capability = 75;  // that CUDA programs are told: 75 of 7.5. No cycle depends on it
   Cycle max_kernel_cycles = 200'000'000;  // core cycles of one kernel, then it counts as endless; 0: none
 };
 
@@ -252,6 +254,7 @@ struct MachineConfig {
   ClocksConfig clocks;
   SmConfig sm;
   std::array<UnitConfig, isa::kUnits> units;                // by isa::Unit
+  std::uint32_t tensor_multiply_adds = 256;                 // of f16, that one pass of a tensor unit does
   std::array<LatencyConfig, isa::kLatencyClasses> latency;  // by isa::LatencyClass
   SharedMemoryConfig shared;
   InstructionCacheConfig icache;
@@ -276,6 +279,10 @@ struct MachineConfig {
       unit = own.on;
     }
     return unit;
+  }
+  /// Passes of a tensor unit, each of its initiation interval, that an instruction takes.
+  [[nodiscard]] std::uint32_t tensor_passes(const isa::StaticInst& inst) const {
+    return std::max(1U, (inst.multiply_adds + tensor_multiply_adds - 1) / tensor_multiply_adds);
   }
   /// Peak DRAM bandwidth in bytes per second.
   [[nodiscard]] double dram_peak_bytes_per_second() const {

@@ -402,6 +402,8 @@ std::string acting_toml(const MachineConfig& config) {
   MachineConfig acting = config;
   for (std::string* label : {&acting.name, &acting.description, &acting.source, &acting.variant_of})
     label->clear();
+  // Only a live program asks for it, and its runs are not kept.
+  acting.runtime.compute_capability = RuntimeConfig().compute_capability;
   return to_toml(acting);
 }
 

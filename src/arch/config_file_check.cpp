@@ -75,6 +75,23 @@ void Checker::sm() const {
   std::uint64_t occupied = kWarpSize;
   for (const LatencyConfig& latency : config_.latency)
     occupied = std::max<std::uint64_t>(occupied, latency.initiation);
+  if (config_.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0) {
+    const LatencyConfig& tensor = config_.latency[static_cast<std::size_t>(isa::LatencyClass::Tensor)];
+    isa::StaticInst longest;
+    longest.multiply_adds = isa::kMostMultiplyAdds;
+    const std::uint64_t busy =
+        std::uint64_t{config_.tensor_passes(longest)} *
+        std::max(tensor.initiation,
+                 kWarpSize / config_.units[static_cast<std::size_t>(isa::Unit::Tensor)].lanes);
+    constexpr std::uint64_t kMostBusy = 8192;  // of what sm/scoreboard.hpp can say
+    require(
+        busy <= kMostBusy, {"unit.tensor.multiply_adds", "latency.tensor"},
+        fmt::format(
+            "unit.tensor.multiply_adds = {} and an initiation interval of {}: a matrix product could take "
+            "{} cycles; at most {}",
+            config_.tensor_multiply_adds, tensor.initiation, busy, kMostBusy));
+    occupied = std::max(occupied, busy);
+  }
   const std::uint64_t ahead = occupied * sm.schedulers * (sm.collectors_per_scheduler + isa::kUnits);
   constexpr std::uint64_t kMostAhead =
       6144;  // with the longest latency, half of what sm/scoreboard.hpp can say

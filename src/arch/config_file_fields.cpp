@@ -205,6 +205,13 @@ void add_units(Fields& f) {
         f, prefix + "scheduler_private",
         [u](MachineConfig& c) -> bool& { return c.units[u].scheduler_private; },
         "each scheduler owns count / schedulers of them");
+    if (static_cast<isa::Unit>(u) == isa::Unit::Tensor) {
+      count(f, prefix + "multiply_adds", GPUMUX_MEMBER(tensor_multiply_adds), 64, isa::kMostMultiplyAdds,
+            "multiply-adds",
+            "of f16, that a warp's instruction does in one initiation interval; matrix products of PTX take "
+            "as many intervals as their multiply-adds need, those of bf16 alike, tf32 twice, f64 16 times, "
+            "fp8 and 8-bit integers half, 4-bit ones a quarter, bits a sixteenth of it");
+    }
   }
   for (std::size_t l = 0; l < isa::kLatencyClasses; ++l) {
     f.push_back(
@@ -461,6 +468,8 @@ void add_memory(Fields& f) {
        "data copied to the device lies in L2, from kernel_launch_latency after the copy");
   size(f, "runtime.heap_size", GPUMUX_MEMBER(runtime.heap_bytes), 0, 0xf000'0000U,
        "for malloc in the kernels of one application (cudaLimitMallocHeapSize)");
+  count(f, "runtime.compute_capability", GPUMUX_MEMBER(runtime.compute_capability), 20, 129, "",
+        "that CUDA programs are told, 75 of 7.5; of a program's PTX, that of the highest one up to it runs");
   limit(f, "runtime.max_warp_instructions", GPUMUX_MEMBER(runtime.max_warp_instructions), "warp instructions",
         "of one warp, then its kernel counts as endless; 0: none, nor are loops searched that repeat "
         "themselves");

@@ -36,6 +36,7 @@ namespace gpumux::arch {
   X(memory_thread_instructions, "thread instructions", "by the load/store unit")                          \
   X(control_thread_instructions, "thread instructions", "by no unit: branches, barriers, exits")          \
   X(uniform_thread_instructions, "thread instructions", "by the uniform datapath")                        \
+  X(tensor_passes, "thread instructions", "by tensor units, each as often as it passes through them")     \
   X(register_reads, "warp registers", "32-bit registers of a warp, read as operands")                     \
   X(register_writes, "warp registers", "32-bit registers of a warp, written by instructions")             \
   X(discarded_thread_instructions, "thread instructions",                                                 \

@@ -145,6 +145,11 @@ void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMa
   finish(addresses, lanes);
 }
 
+void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
+  std::memcpy(addresses.at, warp.src<u64>(op, which), sizeof(addresses.at));
+  finish(addresses, lanes);
+}
+
 void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                   AccessKind kind) {
   const workload::DeviceMemory& memory = warp.block->memory();
@@ -186,6 +191,7 @@ void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
   MemHeader header;
   header.where = MemHeader::Where::Global;
   header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
+  as_cached(warp, words, header.transactions);
   warp.buffer->keep(header);
 }
 
@@ -199,6 +205,7 @@ void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
     const Transaction line{words[i]};
     words[i] = Transaction::make(line.line(), line.sectors(), line.lanes(), rounds.of_line(line.line())).word;
   }
+  as_cached(warp, words, header.transactions);
   warp.buffer->keep(header);
 }
 

@@ -17,6 +17,8 @@ struct Addresses {
 };
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);
+/// Those that the 64-bit source `which` holds.
+void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes);
 
 enum class AccessKind : std::uint8_t { Read, Write, Atomic };
 
@@ -31,6 +33,13 @@ void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes,
 /// that touches it.
 void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
+/// Turns lines of the program's addresses into those that caches see.
+inline void as_cached(const Warp& warp, u64* words, u32 count) {
+  const u64 distance = warp.block->memory().cached(0);
+  if (distance == 0) return;
+  for (u32 i = 0; i < count; ++i)
+    words[i] += (distance / kLineBytes) << workload::Transaction::kLineShift;  // modulo 2^64
+}
 /// The same for local memory: word w of a warp's 32 lanes is one line.
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 /// Shared memory: `atomic` lanes on the same bank are serialised even on the same word.

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "emulator/addresses.hpp"
+#include "emulator/execute.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -70,6 +71,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
   std::byte* rows = storage.registers.get() + (kRowAlign - first % kRowAlign) % kRowAlign;
   storage.preds.assign(std::size_t{count} * program.num_preds, 0);
   storage.shared.assign(launch_->shared_bytes, std::byte{0});
+  storage.mbarriers.clear();
   storage.local.assign(std::size_t{count} * launch_->local_words * kWarpSize, 0);
   if (storage.warps.size() < count) storage.warps.resize(count);
   if (storage.buffers.size() < count) storage.buffers.resize(count);
@@ -90,6 +92,8 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     warp.paths.clear();
     warp.executed = 0;
     warp.watch_at = kFirstWatch;
+    warp.split = false;
+    warp.spin = SpinWatch{};
     warp.buffer = &storage.buffers[w];
     warp.buffer->clear();
     std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
@@ -261,6 +265,8 @@ std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std
     case isa::Special::LanemaskGt: return ~(own | (own - 1));
     case isa::Special::DynamicSmemSize: return launch.config.dynamic_shared_bytes;
     case isa::Special::TotalSmemSize: return launch.shared_bytes;
+    case isa::Special::EnvReg1: return static_cast<std::uint32_t>(launch.workspace >> 32U);
+    case isa::Special::EnvReg2: return static_cast<std::uint32_t>(launch.workspace);
     default: return 0;
   }
 }
@@ -352,11 +358,16 @@ void Block::run(Warp& warp, std::uint32_t limit) {
       if (warp.executed >= most) report_endless(warp);
       return most - warp.executed;
     };
-    if (warp.executed >= warp.watch_at) {
+    if (warp.executed >= warp.watch_at && !warp.split) {
       watch_for_repetition(warp, static_cast<std::uint32_t>(std::min<std::uint64_t>(kWatched, left())));
       if (warp.status != WarpStatus::Running) return;
     }
     limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, left()));
+  }
+  if (!warp.paths.empty()) {
+    if (warp.executed >= warp.spin.look_at && yield_if_spinning(warp, limit)) return;
+    if (warp.status != WarpStatus::Running) return;
+    if (warp.split) return run_split(warp, limit);
   }
   execute(warp, limit, [](const Op&, std::uint32_t, LaneMask) { return true; });
 }
@@ -383,54 +394,6 @@ void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
     return depends_on_warp_alone(op);
   });
   warp.watch_at = 2 * warp.executed;
-}
-
-template <class Go>
-void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
-  RecordBuffer& buffer = *warp.buffer;
-  buffer.make_room(streams_[warp.index], limit);
-  const Op* const ops = launch_->program->ops.data();
-  workload::ExecRecord* const first = buffer.record_end();
-  workload::ExecRecord* out = first;
-  workload::ExecRecord* const end = out + limit;
-  std::uint32_t pc = warp.pc;
-  std::uint64_t executed = warp.executed;
-  LaneMask active = warp.active;
-  std::uint32_t reconverge = warp.reconverge;
-  while (out != end) {
-    const Op& op = ops[pc];
-    if (!go(op, pc, active)) break;
-    const LaneMask lanes = active & warp.pred(op.guard);
-    *out++ = {pc, lanes};
-    warp.executed = ++executed;
-    warp.pc = pc;
-    if (op.kind == OpKind::Control) {
-      op.run(warp, op, lanes);
-      if (warp.status != WarpStatus::Running) break;
-      pc = warp.pc;
-      active = warp.active;
-      reconverge = warp.reconverge;
-      continue;
-    }
-    if (lanes != 0) {
-      op.run(warp, op, lanes);
-    } else if (op.kind == OpKind::Memory) {
-      buffer.room(0);
-      buffer.keep(workload::MemHeader{});
-    }
-    if (++pc == reconverge) {
-      warp.pc = pc;
-      warp.settle();
-      if (warp.status != WarpStatus::Running) break;
-      pc = warp.pc;
-      active = warp.active;
-      reconverge = warp.reconverge;
-    }
-  }
-  if (warp.status == WarpStatus::Running) warp.pc = pc;
-  buffer.records_added(static_cast<std::uint32_t>(out - first));
-  buffer.publish(streams_[warp.index]);
-  streams_[warp.index].finished = warp.status == WarpStatus::Done;
 }
 
 void Block::refill(std::uint32_t index, std::uint32_t wanted) {

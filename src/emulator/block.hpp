@@ -10,6 +10,7 @@
 
 #include "base/huge_pages.hpp"
 #include "emulator/launch.hpp"
+#include "emulator/mbarrier.hpp"
 #include "emulator/record_buffer.hpp"
 #include "emulator/warp.hpp"
 #include "workload/stream.hpp"
@@ -25,6 +26,7 @@ struct BlockStorage {
   std::vector<std::uint32_t> local;  // [warp][word][lane]
   HugePageVector<Warp> warps;
   HugePageVector<RecordBuffer> buffers;
+  MbarrierTotals mbarriers;
 };
 
 /// Storage of ended blocks. Belongs to one loaded module, so one thread uses it at a time.
@@ -59,6 +61,7 @@ class Block final : public workload::BlockStream {
   [[nodiscard]] const ModuleData& module() const { return *launch_->module; }
   [[nodiscard]] workload::DeviceMemory& memory() const { return *launch_->module->memory; }
   [[nodiscard]] std::byte* shared() { return storage_->shared.data(); }
+  [[nodiscard]] MbarrierTotals& mbarriers() { return storage_->mbarriers; }
   [[nodiscard]] std::uint32_t* local(std::uint32_t warp) {
     return storage_->local.data() + std::size_t{warp} * launch_->local_words * kWarpSize;
   }
@@ -81,6 +84,9 @@ class Block final : public workload::BlockStream {
   /// The warp arrives at a barrier; opens it when it was the last.
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
               bool waits);
+  /// The running path has come to an instruction at which lanes of `wanted` meet that it lacks: it takes
+  /// those in that wait here, or waits while others run. True: it may execute the instruction.
+  bool meet(Warp& warp, LaneMask wanted);
   /// A warp has ended: barriers of the whole block no longer wait for it.
   void warp_done(Warp& warp);
 
@@ -93,6 +99,11 @@ class Block final : public workload::BlockStream {
   /// Executes up to `limit` instructions and throws SimulationFault when they prove that the warp never ends.
   void watch_for_repetition(Warp& warp, std::uint32_t limit);
   void try_open(std::uint32_t barrier);
+  // --- independent_threads.cpp ------------------------------------------------------------------
+  /// Lets another path run where the running one waits in a loop for what others have to do. True: one does.
+  bool yield_if_spinning(Warp& warp, std::uint32_t limit);
+  /// Executes up to `limit` instructions of a warp with `split` set.
+  void run_split(Warp& warp, std::uint32_t limit);
   void let_others_run(const Warp& stuck);
   /// "0x10000001000 (the variable lock)" of the memory that a running warp looks at again and again; "":
   /// none.

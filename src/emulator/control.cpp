@@ -137,7 +137,10 @@ void exit_lanes(Warp& warp, const Op&, LaneMask lanes) {
 void ret(Warp& warp, const Op& op, LaneMask lanes) {
   // The lanes leave every path of the called function.
   auto path = warp.paths.rbegin();
-  for (; path != warp.paths.rend() && !path->caller; ++path) path->lanes &= ~lanes;
+  const auto called_it = [lanes](const PathEntry& entry) {
+    return entry.caller && (entry.lanes & lanes) != 0;
+  };
+  for (; path != warp.paths.rend() && !called_it(*path); ++path) path->lanes &= ~lanes;
   if (path == warp.paths.rend()) {  // the kernel itself
     exit_lanes(warp, op, lanes);
     return;
@@ -179,6 +182,17 @@ void barrier(Warp& warp, const Op& op, LaneMask lanes) {
   warp.block->arrive(warp, id, count, op, lanes, inst.bar != BarMode::Arrive);
 }
 
+/// Lanes wait here for those that their masks name, which on other paths have yet to come.
+void warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
+  if (lanes != warp.alive && lanes != 0 && !warp.paths.empty()) {
+    const auto* masks = warp.src<u32>(op, 0);
+    LaneMask wanted = 0;
+    for (u32 i = 0; i < kWarpSize; ++i) wanted |= ((lanes >> i) & 1U) != 0 ? masks[i] : 0;
+    if (!warp.block->meet(warp, wanted)) return;
+  }
+  if (++warp.pc == warp.reconverge) warp.settle();
+}
+
 }  // namespace
 
 Handler select_control(const Instruction& inst) {
@@ -190,6 +204,7 @@ Handler select_control(const Instruction& inst) {
     case Opcode::Exit: return &exit_lanes;
     case Opcode::Trap: return &trap;
     case Opcode::Bar: return &barrier;
+    case Opcode::BarWarp: return &warp_barrier;
     default: return nullptr;
   }
 }

@@ -8,6 +8,7 @@
 #include "emulator/float_math.hpp"
 #include "emulator/half.hpp"
 #include "emulator/lanes.hpp"
+#include "emulator/matrix_arithmetic.hpp"
 #include "emulator/rounding.hpp"
 
 namespace gpumux::emulator {
@@ -387,9 +388,89 @@ void pack2(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
+// tf32 and fp8, lane by lane. PTX: NaN gives 0x7fffffff and 0x7f; fp8 always saturates to its largest number.
+
+/// An f32 value with 10 bits of fraction.
+u32 to_tensor_float(u32 bits, const Instruction& inst) {
+  const Exact value = decompose(bits, kSingle);
+  if (value.kind == Exact::Kind::NotANumber) return kNan32;
+  if (inst.relu && value.negative) return 0;
+  constexpr u32 kLargest = 0x7f7f'e000U;
+  const u32 sign = value.negative ? 0x8000'0000U : 0;
+  u32 magnitude = kTensorFloat.infinity() << 13U;
+  if (value.kind == Exact::Kind::Finite)
+    magnitude = static_cast<u32>(encode(value, kTensorFloat, inst.rounding) << 13U) & 0x7fff'ffffU;
+  return sign | (inst.sat ? std::min(magnitude, kLargest) : magnitude);
+}
+
+u32 to_fp8(u32 bits, const Format& from, bool e4m3, bool relu) {
+  Exact value = decompose(bits, from);
+  if (value.kind == Exact::Kind::NotANumber) return 0x7fU;
+  if (relu && value.negative) return 0;
+  const u32 sign = value.negative ? 0x80U : 0;
+  const u32 largest = e4m3 ? 0x7eU : 0x7bU;
+  if (value.kind == Exact::Kind::Infinity) return sign | largest;
+  value.negative = false;
+  // Without an end of the exponents, so that what is too large is told by its bits.
+  const Format open{e4m3 ? kE4M3.precision : kE5M2.precision, e4m3 ? kE4M3.min_exponent : kE5M2.min_exponent,
+                    1023};
+  return sign | static_cast<u32>(std::min<u64>(encode(value, open, Rounding::RN), largest));
+}
+
+u32 fp8_to_half(u32 bits, bool e4m3, bool relu) {
+  const MatrixElement element =
+      e4m3 ? matrix_element(bits, kE4M3, 10, true) : matrix_element(bits, kE5M2, 10);
+  if (element.kind == MatrixElement::Kind::NotANumber) return kNan16;
+  if ((bits & 0x80U) != 0 && relu) return 0;
+  const u32 sign = (bits & 0x80U) << 8U;
+  if (element.kind == MatrixElement::Kind::Infinity) return sign | 0x7c00U;
+  Exact value;
+  value.mantissa = static_cast<u64>(std::abs(element.significand));
+  value.exponent = element.exponent - 10;
+  return sign | static_cast<u32>(encode(value, kHalf, Rounding::RN));
+}
+
+void tensor_float(Warp& warp, const Op& op, LaneMask lanes) {
+  const u32* a = warp.src<u32>(op, 0);
+  alignas(64) u32 result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) result[i] = to_tensor_float(a[i], *op.inst);
+  merge(warp.dst<u32>(op), result, lanes);
+}
+
+void pack_fp8(Warp& warp, const Op& op, LaneMask lanes) {
+  const bool e4m3 = op.inst->type == Type::E4M3x2;
+  const bool pair = op.inst->type2 == Type::F16x2;
+  const u32* a = warp.src<u32>(op, 0);
+  const u32* b = warp.src<u32>(op, pair ? 0 : 1);
+  alignas(64) u32 result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    const u32 upper = pair ? a[i] >> 16U : a[i];
+    const u32 lower = pair ? a[i] & 0xffffU : b[i];
+    const Format& from = pair ? kHalf : kSingle;
+    result[i] = to_fp8(upper, from, e4m3, op.inst->relu) << 8U | to_fp8(lower, from, e4m3, op.inst->relu);
+  }
+  merge(warp.dst<u32>(op), result, lanes);
+}
+
+void unpack_fp8(Warp& warp, const Op& op, LaneMask lanes) {
+  const bool e4m3 = op.inst->type2 == Type::E4M3x2;
+  const u32* a = warp.src<u32>(op, 0);
+  alignas(64) u32 result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    result[i] = fp8_to_half((a[i] >> 8U) & 0xffU, e4m3, op.inst->relu) << 16U |
+                fp8_to_half(a[i] & 0xffU, e4m3, op.inst->relu);
+  }
+  merge(warp.dst<u32>(op), result, lanes);
+}
+
+bool is_fp8(Type type) { return type == Type::E4M3x2 || type == Type::E5M2x2; }
+
 }  // namespace
 
 Handler select_convert(const Instruction& inst) {
+  if (inst.op == Opcode::Cvt && inst.type == Type::TF32) return &tensor_float;
+  if (inst.op == Opcode::Cvt && is_fp8(inst.type)) return &pack_fp8;
+  if (inst.op == Opcode::Cvt && is_fp8(inst.type2)) return &unpack_fp8;
   if (inst.op == Opcode::Cvt) return select_cvt(inst);
   if (inst.op == Opcode::CvtPack2) return &pack2;
   return nullptr;

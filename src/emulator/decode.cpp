@@ -47,6 +47,16 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch: return index == 0 || wide;
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix: return index == 0;
+    case Opcode::MovMatrix: return false;
+    case Opcode::CpAsync: return index < 2;
+    case Opcode::Mbarrier: {
+      const bool waits =
+          inst.mbarrier == isa::MbarrierMode::TestWait || inst.mbarrier == isa::MbarrierMode::TryWait;
+      return index == 0 || (index == 1 && waits && (inst.shift & isa::kMbarrierParity) == 0);
+    }
+    case Opcode::MbarrierPending: return true;
     case Opcode::Match: return index == 0 && wide;
     case Opcode::Tex:
     case Opcode::Txq: return index == 0;
@@ -82,6 +92,7 @@ bool is_pred_immediate(const Instruction& inst, std::size_t index) {
     case Opcode::Set: return index == 2;
     case Opcode::Vote: return index == 0;
     case Opcode::Bar: return index == 2 && inst.bar >= isa::BarMode::RedPopc;
+    case Opcode::CpAsync: return index == 3;
     default: return false;
   }
 }
@@ -95,6 +106,7 @@ bool reaches_others(const Instruction& inst) {
       return inst.is_volatile || inst.acquire_release || inst.relaxed || inst.cache == isa::CacheOp::CG ||
              inst.cache == isa::CacheOp::CV;
     case Opcode::Red: return inst.acquire_release;
+    case Opcode::Mbarrier: return true;
     case Opcode::Atom:  // what it returns
     case Opcode::Membar: return true;
     case Opcode::Syscall: return inst.service != isa::Service::AssertFail;
@@ -191,8 +203,10 @@ class Decoder {
       case Operand::Kind::None: return constant(ConstantRow::From::Immediate, 0, true);
       case Operand::Kind::Reg32: {
         const bool address =
-            index == 0 && (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
-                           inst.op == Opcode::Red || inst.op == Opcode::Prefetch);
+            index == 0 &&
+            (inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
+             inst.op == Opcode::Red || inst.op == Opcode::Prefetch || inst.op == Opcode::LdMatrix ||
+             inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier);
         if (wide && !address && inst.op != Opcode::Cvta)
           unsupported(inst, "a 32-bit register where 64 bits are read");
         return {registers_ + operand.reg * kRowBytes, 0};
@@ -254,7 +268,12 @@ class Decoder {
       }
     }
     preds = 0;
-    for (std::size_t i = 0; i < inst.src.size(); ++i) {
+    if (inst.op == Opcode::Mma) {
+      op.offset = static_cast<std::int64_t>(program_.matrices.size());
+      MatrixOperands& operands = program_.matrices.emplace_back();
+      for (std::size_t i = 0; i < inst.src.size(); ++i) operands[i] = source(inst, i);
+    }
+    for (std::size_t i = 0; i < std::min(inst.src.size(), op.src.size()); ++i) {
       const bool is_pred = inst.src[i].kind == Operand::Kind::Pred || is_pred_immediate(inst, i);
       if (is_pred && preds < 2) {
         op.pred_src[preds++] = pred_source(inst.src[i]);
@@ -269,10 +288,11 @@ class Decoder {
     }
     op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
     using Select = Handler (*)(const Instruction&);
-    constexpr Select kPlain[] = {&select_integer,          &select_bits,    &select_float,   &select_half,
-                                 &select_special_function, &select_compare, &select_convert, &select_move,
-                                 &select_warp_op,          &select_memory,  &select_atomic,  &select_service,
-                                 &select_texture};
+    constexpr Select kPlain[] = {
+        &select_integer,          &select_bits,       &select_float,    &select_half,
+        &select_special_function, &select_compare,    &select_convert,  &select_move,
+        &select_warp_op,          &select_memory,     &select_atomic,   &select_service,
+        &select_texture,          &select_async_copy, &select_mbarrier, &select_matrix};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;

@@ -181,7 +181,10 @@ LaneMask compare2(const Warp& warp, const Op& op) {
 [[nodiscard]] Handler select_memory(const isa::Instruction& inst);
 [[nodiscard]] Handler select_atomic(const isa::Instruction& inst);
 [[nodiscard]] Handler select_control(const isa::Instruction& inst);
+[[nodiscard]] Handler select_async_copy(const isa::Instruction& inst);
+[[nodiscard]] Handler select_mbarrier(const isa::Instruction& inst);
 [[nodiscard]] Handler select_texture(const isa::Instruction& inst);
+[[nodiscard]] Handler select_matrix(const isa::Instruction& inst);
 [[nodiscard]] Handler select_service(const isa::Instruction& inst);
 
 }  // namespace gpumux::emulator

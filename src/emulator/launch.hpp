@@ -1,6 +1,7 @@
 // A decoded kernel and one launch of it: what all its blocks share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,14 @@ struct ModuleData {
   std::string app_name;                               // for messages: "app NAME", or the module file's stem
   Address const_address = 0;                          // where const_bank lies for the constant caches
   std::map<const KernelInfo*, Address> code_address;  // looked up only
+  Address workspaces = 0;                             // of cooperative launches, in turn; 0: none yet
+};
+
+/// What a cooperative launch's blocks synchronise by, as the code that nvcc makes of cooperative groups has
+/// it: two words of which the second counts arrivals. A launch leaves it fit for the next.
+struct GridWorkspace {
+  static constexpr std::uint32_t kBytes = 32;  // apart from each other in memory sectors
+  static constexpr std::uint32_t kTurns = 32;  // launches at a time; no machine holds so many
 };
 
 /// A 32-lane row (or pair of rows) of one value that a launch fills in.
@@ -44,12 +53,16 @@ struct SpecialRow {
   std::uint32_t offset = 0;
 };
 
+/// The sources of an Mma, which are more than an Op holds.
+using MatrixOperands = std::array<Source, std::tuple_size_v<decltype(isa::Instruction::src)>>;
+
 /// A kernel in executable form. Immutable after decode().
 struct Program {
   const KernelInfo* kernel = nullptr;
   std::vector<Op> ops;
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
+  std::vector<MatrixOperands> matrices;  // of an Mma that has this place as its Op::offset
   std::uint32_t constant_bytes = 0;
   std::uint32_t register_bytes = 0;       // of a warp's window
   std::uint32_t specials_from = 0;        // rows of special registers, up to zeroed_from
@@ -76,6 +89,7 @@ struct LaunchData {
   Address code_address = 0;
   workload::BlockResources resources;  // that a block takes of its SM
   std::uint64_t grid_id = 0;
+  Address workspace = 0;                // of a cooperative launch: GridWorkspace; 0: it is none
   std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
   std::unique_ptr<std::byte[]> constant_storage;
   std::byte* constants = nullptr;  // 64-byte aligned rows

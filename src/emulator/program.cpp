@@ -68,6 +68,37 @@ std::string initial_bytes(const ModuleData& data, const Symbol& symbol) {
   return bytes;
 }
 
+/// Takes variables out of a list of places by name, of equal names the first first.
+class Places {
+ public:
+  explicit Places(std::span<const workload::PlacedVariable> places) : left_(places.begin(), places.end()) {}
+  /// Where it is to lie; 0: anywhere. Throws UserError when it has another size.
+  Address take(const isa::Module& module, const Symbol& symbol, std::uint64_t bytes) {
+    const auto found = std::find_if(left_.begin(), left_.end(),
+                                    [&](const auto& place) { return place.name == symbol.name; });
+    if (found == left_.end()) return 0;
+    if (found->bytes != bytes) {
+      throw UserError({module.file}, fmt::format("its variable {} has {} bytes, and {} are placed at 0x{:x}",
+                                                 symbol.name, bytes, found->bytes, found->address));
+    }
+    const Address address = found->address;
+    left_.erase(found);
+    return address;
+  }
+  /// Throws UserError unless all were taken.
+  void check_empty(const isa::Module& module) const {
+    if (left_.empty()) return;
+    throw UserError({module.file},
+                    fmt::format("it has no variable {} of {} bytes to be placed at 0x{:x}",
+                                left_.front().name, left_.front().bytes, left_.front().address));
+  }
+
+ private:
+  std::vector<workload::PlacedVariable> left_;
+};
+
+std::uint64_t allocated_bytes(const Symbol& symbol) { return std::max<std::uint64_t>(symbol.bytes, 1); }
+
 class KernelLaunch final : public workload::KernelSource {
  public:
   explicit KernelLaunch(std::shared_ptr<LaunchData> data) : data_(std::move(data)) {}
@@ -153,7 +184,7 @@ struct LoadedModule::Impl {
 };
 
 LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory,
-                           AppId app, PrintSink* sink)
+                           AppId app, PrintSink* sink, std::span<const workload::PlacedVariable> places)
     : impl_(std::make_unique<Impl>()) {
   impl_->data = std::make_shared<ModuleData>();
   impl_->pool = std::make_shared<BlockPool>();
@@ -165,11 +196,18 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   const isa::Module& module = data.compiled->module;
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
+  Places left(places);
   // Addresses first: initial values may point at symbols that follow.
   for (const Symbol& symbol : module.symbols) {
     Address address = symbol.address;
     if (symbol.kind == Symbol::Kind::Global) {
-      address = memory.allocate(std::max<std::uint64_t>(symbol.bytes, 1));
+      const std::uint64_t bytes = allocated_bytes(symbol);
+      address = left.take(module, symbol, bytes);
+      if (address == 0) {
+        address = memory.allocate(bytes);
+      } else {
+        memory.allocate_at(address, bytes);
+      }
       if (!symbol.in_function) memory.name(address, fmt::format("the variable {}", symbol.name));
     }
     if (symbol.kind == Symbol::Kind::Const && data.const_bank.size() < symbol.address + symbol.bytes) {
@@ -177,6 +215,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
     }
     data.symbol_address.push_back(address);
   }
+  left.check_empty(module);
   data.const_address = memory.place_constants(data.const_bank.size());
   for (const auto& [name, info] : data.compiled->kernels) {
     data.code_address.emplace(&info, memory.place_code(info.code.code.size() * kInstructionBytes));
@@ -194,6 +233,8 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
 }
 
 LoadedModule::~LoadedModule() = default;
+
+const CompiledModule& LoadedModule::compiled() const { return *impl_->data->compiled; }
 
 const KernelInfo* LoadedModule::find(const std::string& kernel) const {
   const auto found = impl_->data->compiled->kernels.find(kernel);
@@ -216,21 +257,49 @@ Address LoadedModule::global_address(const std::string& symbol) const {
   return 0;
 }
 
-void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
-                               std::span<const std::byte> bytes) {
+std::vector<workload::PlacedVariable> LoadedModule::variables() const {
+  const isa::Module& module = impl_->data->compiled->module;
+  std::vector<workload::PlacedVariable> found;
+  for (std::size_t i = 0; i < module.symbols.size(); ++i) {
+    const Symbol& symbol = module.symbols[i];
+    if (symbol.kind != Symbol::Kind::Global) continue;
+    found.push_back({symbol.name, impl_->data->symbol_address[i], allocated_bytes(symbol)});
+  }
+  return found;
+}
+
+char* LoadedModule::const_bytes(const std::string& name, std::uint64_t offset, std::uint64_t bytes) const {
   ModuleData& data = *impl_->data;
   for (const Symbol& symbol : data.compiled->module.symbols) {
     if (symbol.kind != Symbol::Kind::Const || symbol.name != name) continue;
-    if (offset > symbol.bytes || bytes.size() > symbol.bytes - offset) {
+    if (offset > symbol.bytes || bytes > symbol.bytes - offset) {
       throw SimulationFault(
           fmt::format("error: {}: copy of {} bytes at offset {} of the constant {} of {} bytes",
-                      data.app_name, bytes.size(), offset, name, symbol.bytes));
+                      data.app_name, bytes, offset, name, symbol.bytes));
     }
-    if (!bytes.empty())
-      std::memcpy(data.const_bank.data() + symbol.address + offset, bytes.data(), bytes.size());
-    return;
+    return data.const_bank.data() + symbol.address + offset;
   }
   throw UserError(fmt::format("{}: no constant symbol '{}'", data.compiled->module.file, name));
+}
+
+void LoadedModule::write_const(const std::string& name, std::uint64_t offset,
+                               std::span<const std::byte> bytes) {
+  char* const to = const_bytes(name, offset, bytes.size());
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void LoadedModule::read_const(const std::string& name, std::uint64_t offset,
+                              std::span<std::byte> bytes) const {
+  const char* const from = const_bytes(name, offset, bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+}
+
+std::uint64_t LoadedModule::symbol_bytes(const std::string& name) const {
+  for (const Symbol& symbol : impl_->data->compiled->module.symbols) {
+    const bool lasts = symbol.kind == Symbol::Kind::Global || symbol.kind == Symbol::Kind::Const;
+    if (lasts && symbol.name == name) return symbol.bytes;
+  }
+  return 0;
 }
 
 std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& kernel, LaunchConfig config,
@@ -289,6 +358,14 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   data->parameter_address = memory.place_constants(data->config.parameters.size());
   data->code_address = impl_->data->code_address.at(&kernel);
   data->grid_id = ++impl_->launches;
+  if (data->config.cooperative) {
+    Address& all = impl_->data->workspaces;
+    if (all == 0) {
+      all = memory.allocate(std::uint64_t{GridWorkspace::kTurns} * GridWorkspace::kBytes);
+      memory.name(all, "what cooperative launches synchronise by");
+    }
+    data->workspace = all + data->grid_id % GridWorkspace::kTurns * GridWorkspace::kBytes;
+  }
   fill_special_rows(*data);
   constexpr std::size_t kAlign = 64;
   data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);

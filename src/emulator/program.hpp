@@ -14,6 +14,7 @@
 #include "isa/instruction.hpp"
 #include "isa/timing_class.hpp"
 #include "ptx/compile.hpp"
+#include "workload/address_space.hpp"
 #include "workload/device_memory.hpp"
 #include "workload/stream.hpp"
 
@@ -56,7 +57,8 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
-  std::string parameters;  // the constant bank: param_bytes bytes laid out by Function::params
+  std::string parameters;    // the constant bank: param_bytes bytes laid out by Function::params
+  bool cooperative = false;  // its blocks may synchronise with each other; all have to be resident at once
   std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
   std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32
   std::uint64_t heap_bytes = std::uint64_t{8}
@@ -66,16 +68,25 @@ struct LaunchConfig {
 /// A module loaded into an application's memory: .global symbols allocated and initialised.
 class LoadedModule {
  public:
+  /// `places`: where variables are to lie, each with the size that it has; those that are not named lie
+  /// anywhere. Throws UserError when the module has none of that name and size, or when something lies there.
   LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
-               PrintSink* sink);
+               PrintSink* sink, std::span<const workload::PlacedVariable> places = {});
   ~LoadedModule();
   /// nullptr when there is none.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
+  [[nodiscard]] const CompiledModule& compiled() const;
   /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
   /// (.const: write_const).
   [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
+  /// All .global variables, in the module's order.
+  [[nodiscard]] std::vector<workload::PlacedVariable> variables() const;
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// What a constant holds. Throws as write_const() does.
+  void read_const(const std::string& symbol, std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Bytes of a .global or .const symbol; 0: there is none of this name.
+  [[nodiscard]] std::uint64_t symbol_bytes(const std::string& symbol) const;
   /// A launch for the machine. `metadata` says what a block takes of an SM; the code stays as it is. Throws
   /// UserError when the parameters' size differs from the kernel's, InternalError when the metadata have less
   /// shared memory than the kernel uses.
@@ -84,6 +95,8 @@ class LoadedModule {
 
  private:
   friend class Block;
+  /// Where the bytes of a constant begin in the module's bank.
+  [[nodiscard]] char* const_bytes(const std::string& symbol, std::uint64_t offset, std::uint64_t bytes) const;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

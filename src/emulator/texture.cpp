@@ -113,7 +113,8 @@ void fetch(Warp& warp, const Op& op, LaneMask lanes) {
   const u32 axes = isa::coordinates(inst.geometry) - (layered ? 1U : 0U);
   const workload::DeviceMemory& memory = warp.block->memory();
   Textures textures(warp, op);
-  TexelLines lines(warp.buffer->room(TexelLines::kMost) + 1);
+  u64* words = warp.buffer->room(TexelLines::kMost) + 1;
+  TexelLines lines(words);
   alignas(64) u32 value[4][kWarpSize];
   TextureFetch at;
   at.integers = inst.type2 != Type::F32;
@@ -136,6 +137,7 @@ void fetch(Warp& warp, const Op& op, LaneMask lanes) {
   MemHeader header;
   header.where = MemHeader::Where::Texture;
   header.transactions = static_cast<u16>(lines.count());
+  as_cached(warp, words, lines.count());
   warp.buffer->keep(header);
 }
 

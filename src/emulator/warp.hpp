@@ -18,10 +18,21 @@ struct PathEntry {
   std::uint32_t pc = 0;
   std::uint32_t reconverge = isa::kNoTarget;  // where this path itself ends
   LaneMask lanes = 0;
-  bool caller = false;  // the paths above, up to the next caller, are a called function's
+  bool caller = false;   // the paths above, up to the next caller of these lanes, are a called function's
+  bool at_sync = false;  // at `pc` it waits for lanes that run elsewhere
 };
 
-enum class WarpStatus : std::uint8_t { Running, AtBarrier, Done };
+/// Switched: another path runs on, and whoever runs the warp has to look at it anew.
+enum class WarpStatus : std::uint8_t { Running, AtBarrier, Switched, Done };
+
+/// When a warp whose lanes have diverged was last seen to wait for memory (independent_threads.cpp).
+struct SpinWatch {
+  std::uint64_t look_at = 0;  // of Warp::executed: when to look next
+  std::uint64_t gap = 0;      // instructions until then
+  std::uint64_t since = 0;    // it has been seen to spin in the loop `reads` since then; 0: it has not
+  std::uint64_t reads = 0;    // hash of what it read there
+  bool yielded = false;       // lanes of this warp have waited for each other before
+};
 
 struct Warp {
   // Used by every instruction.
@@ -36,8 +47,10 @@ struct Warp {
   LaneMask alive = 0;       // lanes that have not exited
 
   std::vector<PathEntry> paths;  // below the running path, bottom first
-  std::uint64_t executed = 0;    // warp instructions
-  std::uint64_t watch_at = 0;    // of `executed`: when to look next whether the warp repeats itself
+  bool split = false;            // lanes may have gone on beyond where others were to meet them
+  SpinWatch spin;
+  std::uint64_t executed = 0;  // warp instructions
+  std::uint64_t watch_at = 0;  // of `executed`: when to look next whether the warp repeats itself
   RecordBuffer* buffer = nullptr;
 
   // At a barrier: which one, and where bar.red puts its result.
@@ -47,6 +60,8 @@ struct Warp {
 
   /// Goes on with a waiting path when the running one has ended: no lane left, or reconvergence.
   void settle();
+  /// Lanes of paths[path] that no path above it has.
+  [[nodiscard]] LaneMask own_lanes(std::size_t path) const;
 
   template <class T>
   [[nodiscard]] T* dst(const Op& op, unsigned which = 0) {

@@ -1,8 +1,7 @@
 // Communication inside a warp, and the instructions that only take a slot.
 //
-// Only the lanes of the running path take part: lanes that member masks name but that run elsewhere are
-// left out, which is where lanes of one warp that meet from different paths would differ from hardware with
-// independent thread scheduling.
+// Only the lanes of the running path take part. Lanes that member masks name but that run elsewhere are
+// waited for where lanes have gone on without each other (independent_threads.cpp), and left out otherwise.
 #include "emulator/lanes.hpp"
 
 namespace gpumux::emulator {
@@ -166,7 +165,6 @@ Handler select_warp_op(const Instruction& inst) {
     case Opcode::Activemask:
       return [](Warp& warp, const Op& op, LaneMask lanes) { broadcast(warp, op, lanes, lanes); };
     // Memory is coherent and a path runs in order; the timing model gives these their meaning.
-    case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
     case Opcode::Nop: return &nothing;

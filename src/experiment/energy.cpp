@@ -17,7 +17,7 @@ DynamicEnergy dynamic_energy(const arch::EnergyConfig& each, const arch::KernelC
   out.int_units = joules(sms.int_thread_instructions, each.int_);
   out.dp_units = joules(sms.dp_thread_instructions, each.dp);
   out.sfu_units = joules(sms.sfu_thread_instructions, each.sfu);
-  out.tensor_units = joules(sms.tensor_thread_instructions, each.tensor);
+  out.tensor_units = joules(sms.tensor_passes, each.tensor);
   out.uniform_units = joules(sms.uniform_thread_instructions, each.uniform);
   out.register_file =
       joules(sms.register_reads, each.register_read) + joules(sms.register_writes, each.register_write);

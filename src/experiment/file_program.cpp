@@ -186,6 +186,9 @@ class Reader {
     compiled.kernels.at(launch.kernel).check();
     const isa::Function& function = compiled.kernels.at(launch.kernel).code;
     launch.spec = read_launch(spec);
+    // What asks for the grid's barrier would trap without.
+    launch.spec.cooperative =
+        isa::reads(function, isa::Special::EnvReg1) || isa::reads(function, isa::Special::EnvReg2);
     launch.param_bytes = function.param_bytes;
     if (spec.args.size() != function.params.size()) {
       throw UserError(fmt::format("{}: the kernel has {} parameters; {} --arg {} given", spec.text,

@@ -174,6 +174,7 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
 }
 
 Alone run_alone(const RunSpec& spec, const std::string& cache_folder) {
+  if (!cache_folder.empty() && !spec.apps.empty() && spec.apps.front().live) return run_alone(spec, "");
   const std::string key = cache_folder.empty() ? "" : cache_key(spec);
   const std::string path = cache_path(cache_folder, kIsolatedKind, key);
   if (!cache_folder.empty()) {

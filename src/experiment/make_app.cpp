@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/located.hpp"
 #include "base/text.hpp"
+#include "experiment/bundle_app.hpp"
 #include "trace/application.hpp"
 
 namespace gpumux::experiment {
@@ -43,7 +44,7 @@ FileKernelSpec kernel_spec(const std::string& text, const KernelOptions& options
 
 /// Names are shown in tables.
 void check_name(const AppArguments& a) {
-  const bool is_file = a.app.find(".ptx") != std::string::npos;
+  const bool is_file = a.app.find(".ptx") != std::string::npos || !bundle_path(a.app).empty();
   if (is_file || runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr) {
     throw UserError(fmt::format("'app' of an application with launches is a name for results, and '{}' is {}",
                                 a.app, is_file ? "a file" : "built in"));
@@ -93,8 +94,9 @@ void add_plain_app(const AppArguments& a, const std::string& folder, bool verify
   const std::string trace_path = in_folder(a.app, folder);
   // A folder may have the name of an application (PAPER/NAME); ./NAME is then the folder.
   const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
-  const bool is_trace = !builtin && trace::is_trace(trace_path);
-  if (!builtin && !is_trace) refuse_other_files(a.app);
+  const bool is_bundle = !builtin && !bundle_path(a.app).empty();
+  const bool is_trace = !builtin && !is_bundle && trace::is_trace(trace_path);
+  if (!builtin && !is_bundle && !is_trace) refuse_other_files(a.app);
   for (const auto& [option, given] : {std::pair{"--grid", !a.grid.empty()},
                                       {"--block", !a.block.empty()},
                                       {"--shared", !a.shared.empty()},
@@ -103,9 +105,16 @@ void add_plain_app(const AppArguments& a, const std::string& folder, bool verify
     if (!given) continue;
     if (is_trace)
       throw UserError(fmt::format("{} is for kernels of PTX files; {} is a trace", option, a.app));
+    if (is_bundle)
+      throw UserError(fmt::format("{} is for kernels of PTX files; {} is a bundle, and has its own launches",
+                                  option, a.app));
     throw UserError(
         fmt::format("{} is for kernels of PTX files; {} is built in and has settings: {}:KEY=VALUE", option,
                     a.app, a.app.substr(0, a.app.find(':'))));
+  }
+  if (is_bundle) {
+    apps.specs.push_back(bundle_app(a.app, folder, verify));
+    return;
   }
   if (is_trace) {
     if (verify) {

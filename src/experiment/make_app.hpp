@@ -1,5 +1,5 @@
-// Applications of any kind from what the command line or a file says: built in, a trace, or a kernel of a PTX
-// file.
+// Applications of any kind from what the command line or a file says: built in, a bundle, a trace, or a
+// kernel of a PTX file.
 #pragma once
 
 #include <memory>

@@ -172,7 +172,7 @@ void write_point(const std::string& path, const std::string& key, const RunSpec&
 }
 
 Point point_of(const RunSpec& alone, std::uint32_t cap, const std::string& cache_folder) {
-  if (cache_folder.empty()) return simulate_point(alone, cap);
+  if (cache_folder.empty() || alone.apps.front().live) return simulate_point(alone, cap);
   const std::string key = point_key(alone, cap);
   const std::string path = cache_path(cache_folder, kProfileKind, key);
   if (std::optional<Point> known = read_point(path, key)) {

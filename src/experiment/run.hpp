@@ -31,6 +31,7 @@ struct AppSpec {
   using Create = std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)>;
   Create create;
   ArrivalSpec arrivals;  // when its runs are asked for
+  bool live = false;     // what else determines its behaviour cannot be known: no run of it is kept
   /// For runs beside the one that was asked for, whose output files nobody wants. Empty: as create.
   Create create_aside;
   [[nodiscard]] AppSpec aside() const;

@@ -117,6 +117,22 @@ const char* suffix(BarMode mode) {
   return "";
 }
 
+const char* suffix(MbarrierMode mode) {
+  switch (mode) {
+    case MbarrierMode::None: return "";
+    case MbarrierMode::Init: return ".init";
+    case MbarrierMode::Inval: return ".inval";
+    case MbarrierMode::Arrive: return ".arrive";
+    case MbarrierMode::ArriveDrop: return ".arrive_drop";
+    case MbarrierMode::ArriveCopies: return ".arrive_copies";
+    case MbarrierMode::ExpectTx: return ".expect_tx";
+    case MbarrierMode::CompleteTx: return ".complete_tx";
+    case MbarrierMode::TestWait: return ".test_wait";
+    case MbarrierMode::TryWait: return ".try_wait";
+  }
+  return "";
+}
+
 const char* suffix(TestpMode mode) {
   switch (mode) {
     case TestpMode::None: return "";
@@ -158,7 +174,19 @@ const char* name(Service service) {
 
 bool is_memory(Opcode op) {
   return op == Opcode::Ld || op == Opcode::St || op == Opcode::Atom || op == Opcode::Red ||
-         op == Opcode::Prefetch;
+         op == Opcode::Prefetch || op == Opcode::LdMatrix || op == Opcode::StMatrix ||
+         op == Opcode::CpAsync || op == Opcode::Mbarrier;
+}
+
+/// "m16n8k16.row.col", with the types that PTX has in this place.
+std::string matrix_text(const Instruction& inst) {
+  const MatrixShape& m = inst.matrix;
+  std::string text =
+      fmt::format(".m{}n8k{}.{}.{}.{}.{}.{}.{}", m.rows, m.depth, m.a_columns ? "col" : "row",
+                  m.b_rows ? "row" : "col", name(inst.type), name(m.a), name(m.b), name(inst.type2));
+  if (m.a == MatrixType::B1) text += ".popc";
+  if (m.quads && inst.type == Type::F32) text += m.half != 0 ? ".upper" : ".lower";
+  return text;
 }
 
 std::string operand_text(const Module& module, const Function& function, const Operand& operand, Type type) {
@@ -199,11 +227,21 @@ std::string opcode_text(const Instruction& inst) {
   if (inst.gather) text = fmt::format("tld4.{}", "rgba"[inst.shift & 3U]);
   if (inst.geometry != TextureGeometry::None) text += fmt::format(".{}", name(inst.geometry));
   if (inst.query != TextureQuery::None) text += fmt::format(".{}", name(inst.query));
+  if (inst.op == Opcode::Mma) text += matrix_text(inst);
+  if (inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix)
+    return text + fmt::format(".x{}{}.b16", inst.vector, inst.transpose ? ".trans" : "");
   text += suffix(inst.atomic);
   text += suffix(inst.shfl);
   text += suffix(inst.vote);
   text += suffix(inst.match);
   text += suffix(inst.bar);
+  text += suffix(inst.mbarrier);
+  if (inst.op == Opcode::Mbarrier) {
+    if ((inst.shift & kMbarrierExpectTx) != 0) text += ".expect_tx";
+    if ((inst.shift & kMbarrierNoComplete) != 0) text += ".noComplete";
+    if ((inst.shift & kMbarrierNoinc) != 0) text += ".noinc";
+    if ((inst.shift & kMbarrierParity) != 0) text += ".parity";
+  }
   text += suffix(inst.testp);
   text += suffix(inst.cache);
   text += suffix(inst.compare);
@@ -224,6 +262,8 @@ std::string opcode_text(const Instruction& inst) {
   if (inst.carry_out) text += ".cc";
   if (inst.uniform) text += ".uni";
   if (inst.wide) text += ".wide";
+  if (inst.relu) text += ".relu";
+  if (inst.op == Opcode::Mma) return text;
   if (inst.vector > 1) text += fmt::format(".v{}", inst.vector);
   if (inst.type != Type::None && inst.op != Opcode::Bra) text += fmt::format(".{}", name(inst.type));
   if (inst.type2 != Type::None) text += fmt::format(".{}", name(inst.type2));
@@ -258,6 +298,21 @@ std::string to_text(const Module& module, const Function& function, const Instru
   for (std::size_t i = 0; i < inst.src.size(); ++i) {
     if (inst.src[i]) last_src = i + 1;
   }
+  if (inst.op == Opcode::Mma) {
+    const auto group = [&](const auto& operands, std::size_t first, std::size_t count) {
+      std::string parts;
+      for (std::size_t i = first; i < first + count; ++i)
+        parts += (parts.empty() ? "" : ", ") + operand_text(module, function, operands[i], Type::B32);
+      add("{" + parts + "}");
+    };
+    const std::size_t a = a_registers(inst.matrix);
+    const std::size_t b = b_registers(inst.matrix);
+    group(inst.dst, 0, c_registers(inst.matrix, inst.type));
+    group(inst.src, 0, a);
+    group(inst.src, a, b);
+    group(inst.src, a + b, c_registers(inst.matrix, inst.type2));
+    return text;
+  }
   for (std::size_t i = 0; i < last_dst; ++i) add(operand_text(module, function, inst.dst[i], inst.type));
   const Type source_type = inst.type2 != Type::None && inst.op == Opcode::Cvt ? inst.type2 : inst.type;
   if (is_memory(inst.op)) {
@@ -279,6 +334,7 @@ std::string to_text(const Module& module, const Function& function, const Instru
   } else {
     for (std::size_t i = 0; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
   }
+  if (inst.op == Opcode::CpAsyncWait) add(fmt::format("{}", inst.offset));
   if (inst.op == Opcode::Lop3 || inst.op == Opcode::Lea) add(fmt::format("{:#x}", inst.shift));
   if (inst.op == Opcode::Prmt && inst.shift != 0) add(fmt::format("mode {}", inst.shift));
   if (inst.op == Opcode::Bra) add(target_text(function, inst.target));

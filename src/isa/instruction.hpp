@@ -33,13 +33,16 @@ enum class Type : std::uint8_t {
   F16x2,
   BF16,
   BF16x2,
+  TF32,    // f32 with 10 bits of fraction, in a 32-bit register whose other bits are zero
+  E4M3x2,  // two fp8 values with 4 bits of exponent and 3 of fraction, in 16 bits
+  E5M2x2,
   F32,
   F64
 };
 /// Width in bits of one value (Pred: 1, f16x2: 32).
 [[nodiscard]] unsigned width_bits(Type type);
 [[nodiscard]] inline unsigned width_bytes(Type type) { return (width_bits(type) + 7) / 8; }
-[[nodiscard]] bool is_float(Type type);   // f16, f16x2, bf16, bf16x2, f32, f64
+[[nodiscard]] bool is_float(Type type);   // f16 and all behind it
 [[nodiscard]] bool is_signed(Type type);  // s8..s64
 [[nodiscard]] const char* name(Type type);
 
@@ -116,16 +119,30 @@ enum class Opcode : std::uint8_t {
   Atom,
   Red,
   Prefetch,
-  Tex,     // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
-  Txq,     // d = what `query` asks about texture src[0]
-  Notify,  // made by the back end alone: a store of one word by the warp to the SM's own address
-           // (ptx/idempotence.hpp)
+  LdMatrix,       // `vector` 8x8 matrices of 16-bit elements from shared memory, of which lane l < 8 * vector
+                  // names
+                  // row l % 8 of matrix l / 8 by its address; each lane gets two elements of each matrix
+  StMatrix,       // the way back; src[1..] are the matrices
+  Tex,            // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
+  Txq,            // d = what `query` asks about texture src[0]
+  CpAsync,        // copies from global memory, address src[1], to shared memory, address src[0] + offset;
+                  // src[2]: bytes that are read, what is left of the width is 0; src[3]: a predicate that
+                  // holds where nothing is read
+  CpAsyncCommit,  // the warp's copies so far that are in no group become one
+  CpAsyncWait,    // until all but the `offset` youngest groups are complete
+  Mbarrier,       // what `mbarrier` names, on the barrier object at the address src[0] of shared memory;
+                  // src[1]: count, bytes, state or parity; `shift`: MbarrierForm
+  MbarrierPending,  // d = arrivals that were missing in the state src[0]
+  Notify,           // made by the back end alone: a store of one word by the warp to the SM's own address
+                    // (ptx/idempotence.hpp)
   // Communication inside a warp
   Shfl,
   Vote,
   Match,
   Activemask,
   Redux,
+  MovMatrix,  // d = the 8x8 matrix of 16-bit elements in `a` of all lanes, transposed
+  Mma,        // d = A * B + C on matrices that all lanes hold together: `matrix` says which
   // Order and time
   Bar,
   BarWarp,
@@ -175,13 +192,33 @@ enum class Compare : std::uint8_t {
 
 enum class BoolOp : std::uint8_t { None, And, Or, Xor };
 
-/// Of Atom and Red (and Redux, Bar.red).
+/// Of Atom and Red (and Redux, Bar.red; Mma of B1: how bits are multiplied).
 enum class AtomicOp : std::uint8_t { None, Add, Min, Max, Inc, Dec, Exch, Cas, And, Or, Xor };
 
 enum class ShflMode : std::uint8_t { None, Up, Down, Bfly, Idx };
 enum class VoteMode : std::uint8_t { None, All, Any, Uni, Ballot };
 enum class MatchMode : std::uint8_t { None, Any, All };
 enum class BarMode : std::uint8_t { None, Sync, Arrive, RedPopc, RedAnd, RedOr };
+/// Of Mbarrier. ArriveCopies is cp.async.mbarrier.arrive: an arrival once the thread's copies are complete.
+enum class MbarrierMode : std::uint8_t {
+  None,
+  Init,
+  Inval,
+  Arrive,
+  ArriveDrop,
+  ArriveCopies,
+  ExpectTx,
+  CompleteTx,
+  TestWait,
+  TryWait
+};
+/// Bits of `shift` of a Mbarrier.
+enum MbarrierForm : std::uint8_t {
+  kMbarrierExpectTx = 1,    // Arrive, ArriveDrop: src[1] bytes are expected first, and one arrives
+  kMbarrierNoComplete = 2,  // Arrive, ArriveDrop: the phase must not end by it
+  kMbarrierNoinc = 4,       // ArriveCopies: the arrival is one of those that the barrier counts
+  kMbarrierParity = 8       // TestWait, TryWait: src[1] is the parity of a phase
+};
 enum class TestpMode : std::uint8_t { None, Finite, Infinite, Number, NotANumber, Normal, Subnormal };
 /// How far a load may be cached; the timing model reads it (cg, cv, volatile and acquire skip L1).
 enum class CacheOp : std::uint8_t { None, CA, CG, CS, LU, CV, WB, WT, NC };
@@ -218,7 +255,10 @@ enum class Special : std::uint16_t {
   GlobalTimerLo,
   GlobalTimerHi,
   DynamicSmemSize,
-  TotalSmemSize
+  TotalSmemSize,
+  EnvReg1,  // upper and lower half of the address of what a cooperative launch's blocks synchronise by; 0:
+            // the
+  EnvReg2   // launch is none
 };
 [[nodiscard]] const char* name(Special special);
 
@@ -253,6 +293,42 @@ enum class TextureQuery : std::uint8_t {
   }
   return 0;
 }
+
+/// Elements of the factors of a matrix product.
+enum class MatrixType : std::uint8_t { None, F16, BF16, TF32, F64, S8, U8, S4, U4, B1, E4M3, E5M2 };
+[[nodiscard]] const char* name(MatrixType type);
+[[nodiscard]] unsigned width_bits(MatrixType type);  // of an element as it lies in a register: TF32 32
+
+/// Of Mma: D = A * B + C, where A has `rows` x `depth` and B `depth` x 8 elements. D has the instruction's
+/// type and C type2: F16 (pairs in 32-bit registers), F32, S32 or F64.
+///
+/// An instruction holds a register for each fragment of an operand, at most 4 of D, 4 of A, 2 of B and 4 of C
+/// (in src, in this order): as many as the tensor instructions of the hardware from Turing on. What PTX
+/// describes with more becomes several of these (ptx/parse_matrix.cpp), as it does there; so the scoreboard,
+/// the register allocator and the operand collector need to know of no ranges.
+///
+/// Fragments (PTX ISA, "Matrix Fragments for mma"): with e elements in a register, g = lane / 4, t = lane %
+/// 4, element j of register r of A is A[g + 8 (r % 2)][4 e (r / 2) + e t + j] where `rows` is 16, and A[g][4
+/// e r + e t + j] where it is 8; of B it is B[4 e r + e t + j][g]; of C and D, whose element i is the i-th of
+/// a lane, C[g + 8 (i / 2)][2 t + i % 2].
+struct MatrixShape {
+  std::uint8_t rows = 0;    // 8 or 16
+  std::uint16_t depth = 0;  // 4 to 256
+  MatrixType a = MatrixType::None;
+  MatrixType b = MatrixType::None;
+  // Volta's m8n8k4 on f16: four products of 8x8x4 at once, each by the lanes 4 q to 4 q + 3 and those 16
+  // behind them, with layouts of their own (PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16").
+  bool quads = false;
+  bool a_columns = false;  // quads: A in the layout of .col
+  bool b_rows = false;     // quads: B in the layout of .row
+  std::uint8_t half = 0;   // quads, D of F32: the columns whose bit 2 is this
+  [[nodiscard]] explicit operator bool() const { return rows != 0; }
+  friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
+};
+/// Registers of A, B, and of C or D in a type, that an Mma of this shape takes.
+[[nodiscard]] unsigned a_registers(const MatrixShape& shape);
+[[nodiscard]] unsigned b_registers(const MatrixShape& shape);
+[[nodiscard]] unsigned c_registers(const MatrixShape& shape, Type type);
 
 struct Operand {
   enum class Kind : std::uint8_t {
@@ -305,17 +381,19 @@ struct Instruction {
   VoteMode vote = VoteMode::None;
   MatchMode match = MatchMode::None;
   BarMode bar = BarMode::None;
+  MbarrierMode mbarrier = MbarrierMode::None;
   TestpMode testp = TestpMode::None;
   CacheOp cache = CacheOp::None;
   Service service = Service::None;
   TextureGeometry geometry = TextureGeometry::None;  // Tex
   TextureQuery query = TextureQuery::None;           // Txq
   bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
-  std::uint8_t vector = 1;  // elements moved by Ld/St: 1, 2, 4 (8 for 256-bit forms: not supported);
-                            // Pack, Unpack: number of parts (2, 4)
-  std::uint8_t shift = 0;   // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
-                           // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
-                           // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system)
+  std::uint8_t vector = 1;                           // elements moved by Ld/St: 1, 2, 4;
+                            // Pack, Unpack: number of parts (2, 4); LdMatrix, StMatrix: matrices (1, 2, 4)
+  std::uint8_t shift =
+      0;  // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
+          // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
+          // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system); Mbarrier: MbarrierForm
   bool approx = false;
   bool full = false;  // div.full
   bool ftz = false;
@@ -327,12 +405,15 @@ struct Instruction {
   bool relaxed = false;          // ld.relaxed, st.relaxed: others may wait for it
   bool carry_in = false;
   bool carry_out = false;
-  bool nan = false;  // min.NaN / max.NaN
+  bool nan = false;        // min.NaN / max.NaN
+  bool transpose = false;  // LdMatrix, StMatrix
+  bool relu = false;       // Cvt from and to fp8: negative values become 0
+  MatrixShape matrix;      // Mma
 
   Operand guard;  // None, or a predicate
   std::array<Operand, 4> dst;
-  std::array<Operand, 5> src;
-  std::int64_t offset = 0;               // added to a memory address; Bar: unused
+  std::array<Operand, 10> src;
+  std::int64_t offset = 0;               // added to a memory address; CpAsyncWait: groups that may be open
   std::uint32_t target = kNoTarget;      // Label, Bra: label id in virtual code, pc in final code
   std::uint32_t reconverge = kNoTarget;  // final code: pc of the immediate post-dominator
   std::uint32_t call = kNoTarget;        // Call: index into Function::calls; BrxIdx: into branch_tables
@@ -457,6 +538,9 @@ struct Module {
   /// was inlined; the PTX's alone where it says no more. File names without folders.
   [[nodiscard]] std::string place(std::uint32_t ptx_line) const;
 };
+
+/// The code reads the special register.
+[[nodiscard]] bool reads(const Function& function, Special special);
 
 /// Text of one instruction in the disassembly's syntax.
 [[nodiscard]] std::string to_text(const Module& module, const Function& function, const Instruction& inst);

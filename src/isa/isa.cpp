@@ -16,12 +16,15 @@ unsigned width_bits(Type type) {
     case Type::U16:
     case Type::S16:
     case Type::F16:
-    case Type::BF16: return 16;
+    case Type::BF16:
+    case Type::E4M3x2:
+    case Type::E5M2x2: return 16;
     case Type::B32:
     case Type::U32:
     case Type::S32:
     case Type::F16x2:
     case Type::BF16x2:
+    case Type::TF32:
     case Type::F32: return 32;
     case Type::B64:
     case Type::U64:
@@ -57,6 +60,9 @@ const char* name(Type type) {
     case Type::F16x2: return "f16x2";
     case Type::BF16: return "bf16";
     case Type::BF16x2: return "bf16x2";
+    case Type::TF32: return "tf32";
+    case Type::E4M3x2: return "e4m3x2";
+    case Type::E5M2x2: return "e5m2x2";
     case Type::F32: return "f32";
     case Type::F64: return "f64";
   }
@@ -132,12 +138,21 @@ const char* name(Opcode opcode) {
     case Opcode::Atom: return "atom";
     case Opcode::Red: return "red";
     case Opcode::Prefetch: return "prefetch";
+    case Opcode::LdMatrix: return "ldmatrix";
+    case Opcode::StMatrix: return "stmatrix";
+    case Opcode::CpAsync: return "cp.async";
+    case Opcode::CpAsyncCommit: return "cp.async.commit_group";
+    case Opcode::CpAsyncWait: return "cp.async.wait_group";
+    case Opcode::Mbarrier: return "mbarrier";
+    case Opcode::MbarrierPending: return "mbarrier.pending_count";
     case Opcode::Notify: return "notify";
     case Opcode::Shfl: return "shfl";
     case Opcode::Vote: return "vote";
     case Opcode::Match: return "match";
     case Opcode::Activemask: return "activemask";
     case Opcode::Redux: return "redux";
+    case Opcode::MovMatrix: return "movmatrix";
+    case Opcode::Mma: return "mma";
     case Opcode::Bar: return "bar";
     case Opcode::BarWarp: return "bar.warp";
     case Opcode::Membar: return "membar";
@@ -153,6 +168,65 @@ const char* name(Opcode opcode) {
     case Opcode::Syscall: return "syscall";
   }
   return "?";
+}
+
+const char* name(MatrixType type) {
+  switch (type) {
+    case MatrixType::None: return "none";
+    case MatrixType::F16: return "f16";
+    case MatrixType::BF16: return "bf16";
+    case MatrixType::TF32: return "tf32";
+    case MatrixType::F64: return "f64";
+    case MatrixType::S8: return "s8";
+    case MatrixType::U8: return "u8";
+    case MatrixType::S4: return "s4";
+    case MatrixType::U4: return "u4";
+    case MatrixType::B1: return "b1";
+    case MatrixType::E4M3: return "e4m3";
+    case MatrixType::E5M2: return "e5m2";
+  }
+  return "?";
+}
+
+unsigned width_bits(MatrixType type) {
+  switch (type) {
+    case MatrixType::None: return 0;
+    case MatrixType::F16:
+    case MatrixType::BF16: return 16;
+    case MatrixType::TF32: return 32;
+    case MatrixType::F64: return 64;
+    case MatrixType::S8:
+    case MatrixType::U8:
+    case MatrixType::E4M3:
+    case MatrixType::E5M2: return 8;
+    case MatrixType::S4:
+    case MatrixType::U4: return 4;
+    case MatrixType::B1: return 1;
+  }
+  return 0;
+}
+
+namespace {
+
+/// Elements that 32 lanes hold in one register each.
+unsigned in_registers(MatrixType type) {
+  return kWarpSize * (type == MatrixType::F64 ? 1 : 32 / width_bits(type));
+}
+
+}  // namespace
+
+unsigned a_registers(const MatrixShape& shape) {
+  return shape.quads ? 2 : shape.rows * unsigned{shape.depth} / in_registers(shape.a);
+}
+
+unsigned b_registers(const MatrixShape& shape) {
+  return shape.quads ? 2 : 8 * unsigned{shape.depth} / in_registers(shape.b);
+}
+
+unsigned c_registers(const MatrixShape& shape, Type type) {
+  if (shape.quads) return 4;
+  const unsigned elements = shape.rows / 4U;  // of a lane
+  return type == Type::F16 ? elements / 2 : elements;
 }
 
 const char* name(Space space) {
@@ -230,6 +304,8 @@ const char* name(Special special) {
     case Special::GlobalTimerHi: return "%globaltimer_hi";
     case Special::DynamicSmemSize: return "%dynamic_smem_size";
     case Special::TotalSmemSize: return "%total_smem_size";
+    case Special::EnvReg1: return "%envreg1";
+    case Special::EnvReg2: return "%envreg2";
   }
   return "%?";
 }
@@ -238,6 +314,13 @@ const Function* Module::find(const std::string& function_name) const {
   const auto found = std::find_if(functions.begin(), functions.end(),
                                   [&](const Function& f) { return f.name == function_name; });
   return found == functions.end() ? nullptr : &*found;
+}
+
+bool reads(const Function& function, Special special) {
+  const Operand wanted = Operand::special(special);
+  return std::any_of(function.code.begin(), function.code.end(), [&](const Instruction& inst) {
+    return std::find(inst.src.begin(), inst.src.end(), wanted) != inst.src.end();
+  });
 }
 
 std::string Module::place(std::uint32_t ptx_line) const {

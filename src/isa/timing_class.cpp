@@ -7,8 +7,12 @@
 //    double unit; integer to integer ones are plain ALU work;
 //  - approximate reciprocal, roots, sine, cosine, logarithm, exponential and tanh: special function
 //    unit; what is left unexpanded of the exact division and roots uses that unit with the row of division;
-//  - shuffles, matches and warp reductions share a crossbar whose rate and latency are nearest to those of
-//    the special function unit; votes are ALU work.
+//  - shuffles, matches, warp reductions and transposed matrices share a crossbar whose rate and latency are
+//    nearest to those of the special function unit; votes are ALU work.
+//
+// A matrix product takes the tensor unit as long as its multiply-adds take. How they compare with those of
+// f16 is the same on all parts that have them (NVIDIA's white papers on Turing, A100 and H100): 8-bit types
+// twice as fast, 4-bit ones four times, single bits sixteen times, tf32 half as fast, f64 a sixteenth.
 #include <algorithm>
 
 #include "isa/timing_class.hpp"
@@ -88,7 +92,9 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::CvtPack2: return kSfu;
     case Opcode::Shfl:
     case Opcode::Match:
+    case Opcode::MovMatrix:
     case Opcode::Redux: return kSfu;
+    case Opcode::Mma: return {Unit::Tensor, LatencyClass::Tensor};
     case Opcode::Pack:
     case Opcode::Unpack:
     case Opcode::CvtaTo:
@@ -113,6 +119,7 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Brev:
     case Opcode::Bfe:
     case Opcode::Bfi:
+    case Opcode::MbarrierPending:
     case Opcode::Vote:
     case Opcode::Txq:  // the answer lies beside the launch's parameters
     case Opcode::Activemask: return kInt;
@@ -122,11 +129,17 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Red:
     case Opcode::Notify:
     case Opcode::Tex:
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix:
+    case Opcode::CpAsync:
+    case Opcode::Mbarrier:
     case Opcode::Prefetch: return kMemory;
     case Opcode::Bar:
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
     case Opcode::Label:
     case Opcode::Bra:
     case Opcode::BrxIdx:
@@ -145,9 +158,18 @@ unsigned memory_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
     case Opcode::Tex:
+    case Opcode::LdMatrix:
     case Opcode::Prefetch: flags |= kLoad; break;
+    case Opcode::StMatrix:
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;
+    // Of the two spaces that it accesses, the one that others wait for.
+    case Opcode::CpAsync: return kLoad | kAsync | (inst.cache == CacheOp::CG ? unsigned{kBypassL1} : 0U);
+    case Opcode::Mbarrier: {
+      const bool waits = inst.mbarrier == MbarrierMode::TestWait || inst.mbarrier == MbarrierMode::TryWait;
+      const unsigned arrives = kAtomic | (inst.dst[0] ? kLoad : kStore);
+      return kShared | kAsync | (waits ? unsigned{kLoad} : arrives);
+    }
     case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
     case Opcode::Red: flags |= kAtomic | kStore; break;
     default: return 0;
@@ -167,11 +189,32 @@ unsigned memory_flags(const Instruction& inst) {
   return flags;
 }
 
+unsigned multiply_adds(const MatrixShape& m) {
+  const unsigned all = m.quads ? 8U * 8 * 4 * 4 : m.rows * 8U * m.depth;
+  switch (m.a) {
+    case MatrixType::None: return 0;
+    case MatrixType::F16:
+    case MatrixType::BF16: return all;
+    case MatrixType::TF32: return all * 2;
+    case MatrixType::F64: return all * 16;
+    case MatrixType::S8:
+    case MatrixType::U8:
+    case MatrixType::E4M3:
+    case MatrixType::E5M2: return all / 2;
+    case MatrixType::S4:
+    case MatrixType::U4: return all / 4;
+    case MatrixType::B1: return all / 16;
+  }
+  return all;
+}
+
 unsigned control_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Bar: return inst.bar == BarMode::Arrive ? kBarrier | kArrive : kBarrier;
     // A fence for the block alone costs nothing: its warps see each other's accesses in issue order.
     case Opcode::Membar: return inst.shift == 0 ? 0U : unsigned{kFence};
+    case Opcode::CpAsyncCommit: return kAsync;
+    case Opcode::CpAsyncWait: return kAsync | kFence;
     case Opcode::Bra:
     case Opcode::BrxIdx:
     case Opcode::Call:
@@ -278,10 +321,17 @@ StaticInst classify(const Instruction& inst) {
   if (inst.op == Opcode::Bar && inst.src[0].kind == Operand::Kind::Imm) {
     result.barrier = static_cast<std::uint8_t>(inst.src[0].imm);
   }
+  if (inst.op == Opcode::CpAsyncWait)
+    result.barrier = static_cast<std::uint8_t>(std::min<std::int64_t>(255, inst.offset));
   if (inst.op == Opcode::Bar && inst.src[1].kind == Operand::Kind::Imm) {
     // Counts are threads, but warps arrive as a whole.
     result.barrier_warps = static_cast<std::uint8_t>(
         std::min<std::uint64_t>(255, (inst.src[1].imm + kWarpSize - 1) / kWarpSize));
+  }
+  if (inst.op == Opcode::Mma) {
+    const unsigned halves = inst.matrix.quads && inst.type == Type::F32 ? 2 : 1;
+    result.multiply_adds = static_cast<std::uint16_t>(multiply_adds(inst.matrix) / halves);
+    GPUMUX_CHECK(result.multiply_adds <= kMostMultiplyAdds);
   }
   SlotList slots(result);
   for (const Operand& operand : inst.dst) slots.write(operand);

@@ -62,9 +62,12 @@ enum InstFlag : std::uint16_t {
   kConstant = 512,       // goes to the constant cache
   kGenericSpace = 1024,  // the dynamic record says which space
   kLocalSpace = 2048,
-  kArrive = 4096,  // bar.arrive: does not wait
-  kNotice = 8192,  // tells the SM that the block may not begin anew (Opcode::Notify)
-  kLeader = 16384  // a basic block begins here, since a branch leads to it
+  kArrive = 4096,   // bar.arrive: does not wait
+  kNotice = 8192,   // tells the SM that the block may not begin anew (Opcode::Notify)
+  kLeader = 16384,  // a basic block begins here, since a branch leads to it
+  kAsync = 32768    // by what else it is: a load that writes shared memory instead of registers; with
+                    // kShared: an access to an mbarrier; control: its copies so far become a group, or,
+                    // with kFence, all but the `barrier` youngest groups have to be complete
 };
 
 /// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.
@@ -75,17 +78,21 @@ struct StaticInst {
   Unit unit = Unit::Sp;
   LatencyClass latency_class = LatencyClass::IntAdd;
   std::uint16_t flags = 0;
-  std::uint8_t num_dst = 0;        // slots written
-  std::uint8_t num_src = 0;        // slots read (guard and address included), without those also written
-  std::uint8_t num_operands = 0;   // register operands read from the register file (bank reads per lane)
-  std::uint8_t access_bytes = 0;   // memory: bytes per lane (all vector elements)
-  std::uint8_t barrier = 0;        // kBarrier: barrier number
-  std::uint8_t barrier_warps = 0;  // kBarrier: warps that it waits for; 0: all of the block
+  std::uint8_t num_dst = 0;         // slots written
+  std::uint8_t num_src = 0;         // slots read (guard and address included), without those also written
+  std::uint8_t num_operands = 0;    // register operands read from the register file (bank reads per lane)
+  std::uint8_t access_bytes = 0;    // memory: bytes per lane (all vector elements)
+  std::uint8_t barrier = 0;         // kBarrier: barrier number; kAsync and kFence: groups that may be open
+  std::uint8_t barrier_warps = 0;   // kBarrier: warps that it waits for; 0: all of the block
+  std::uint16_t multiply_adds = 0;  // tensor unit: as long as so many of f16; 0: as one of its passes
   std::array<std::uint16_t, 20> slot{};  // first num_dst written, then num_src read
 };
 
 /// The table that the machine reads, parallel to `code` of a final, physical function.
 [[nodiscard]] std::vector<StaticInst> make_static_table(const Function& function);
 [[nodiscard]] StaticInst classify(const Instruction& inst);
+
+/// The most that StaticInst::multiply_adds is: m8n8k4 of f64.
+inline constexpr unsigned kMostMultiplyAdds = 4096;
 
 }  // namespace gpumux::isa

@@ -44,6 +44,8 @@ struct Interference {
 /// Rows of registers of different widths overlap in part, and results of these instructions may be
 /// written before all sources are read: keep destinations apart from sources.
 bool needs_apart(const Instruction& inst) {
+  // Reads all before it writes, as the hardware does, whose accumulators stay where they are.
+  if (inst.op == Opcode::Mma) return false;
   unsigned results = 0;
   bool narrow = false;
   bool wide = false;
@@ -56,8 +58,8 @@ bool needs_apart(const Instruction& inst) {
     results += operand.kind != Operand::Kind::Pred ? 1 : 0;
   });
   for_each_use(inst, look);
-  return results > 1 || (narrow && wide) || inst.op == Opcode::Shfl || inst.op == Opcode::Match ||
-         inst.op == Opcode::Redux || inst.op == Opcode::Atom;
+  return results > 1 || (narrow && wide) || inst.op == Opcode::Shfl || inst.op == Opcode::MovMatrix ||
+         inst.op == Opcode::Match || inst.op == Opcode::Redux || inst.op == Opcode::Atom;
 }
 
 Interference build_interference(const FlowGraph& graph, const RegisterSpace& space, const Liveness& live) {

@@ -38,9 +38,13 @@ class Combiner {
         switch (inst.op) {
           case Opcode::Ld:
           case Opcode::St:
+          case Opcode::LdMatrix:
+          case Opcode::StMatrix:
           case Opcode::Atom:
           case Opcode::Red:
-          case Opcode::Prefetch: fold_address(inst); break;
+          case Opcode::Prefetch:
+          case Opcode::CpAsync:
+          case Opcode::Mbarrier: fold_address(inst); break;
           case Opcode::Add: fold_add(inst); break;
           case Opcode::Shl: fold_shift(inst); break;
           default: break;

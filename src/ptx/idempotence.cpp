@@ -116,11 +116,13 @@ class Provenance {
     }
   }
 
-  /// Of the memory that a Ld, St, Atom or Red accesses: its global part; empty when it has none.
+  /// Of the memory that a Ld, St, Atom or Red accesses, or a CpAsync reads: its global part; empty when it
+  /// has none.
   [[nodiscard]] BitSet accessed(const Instruction& inst) const {
     BitSet global(bases_.count());
-    if (inst.space != Space::Global && inst.space != Space::Generic) return global;
-    const BitSet from = of(inst, 0);
+    const bool copies = inst.op == Opcode::CpAsync;
+    if (!copies && inst.space != Space::Global && inst.space != Space::Generic) return global;
+    const BitSet from = of(inst, copies ? 1 : 0);
     bool known = false;
     from.for_each([&](std::uint32_t base) {
       known = true;
@@ -208,6 +210,10 @@ class Provenance {
       case Opcode::Div:
       case Opcode::Rem:
       case Opcode::Bfe: return set;
+      // Elements of matrices have 32 bits at most, or are floats.
+      case Opcode::LdMatrix:
+      case Opcode::MovMatrix:
+      case Opcode::Mma: return set;
       default: break;
     }
     if (isa::is_float(inst.type)) return set;
@@ -308,7 +314,7 @@ void mark_hazards(const Module& module, std::span<const AnalysedCode> code) {
   FirstRead any;
   walk([&](const Function&, const Provenance& from, const Instruction& inst, std::uint32_t least,
            std::uint32_t) {
-    if (inst.op != Opcode::Ld && inst.op != Opcode::Prefetch) return;
+    if (inst.op != Opcode::Ld && inst.op != Opcode::Prefetch && inst.op != Opcode::CpAsync) return;
     from.accessed(inst).for_each([&](std::uint32_t base) {
       reads[base].see(least, inst.line);
       any.see(least, inst.line);

@@ -16,9 +16,14 @@ bool defines(const Instruction& inst, const Operand& reg) {
 bool has_side_effect(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::St:
+    case Opcode::StMatrix:
     case Opcode::Atom:
     case Opcode::Red:
     case Opcode::Prefetch:
+    case Opcode::CpAsync:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Notify:
     case Opcode::Bar:
     case Opcode::BarWarp:
@@ -42,7 +47,10 @@ bool has_side_effect(const Instruction& inst) {
 bool is_pure(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
+    case Opcode::LdMatrix:
     case Opcode::Tex:
+    case Opcode::MovMatrix:
+    case Opcode::Mma:
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Match:

@@ -2,53 +2,14 @@
 #include <algorithm>
 
 #include "ptx/parser.hpp"
+#include "ptx/sequence.hpp"
 
 namespace gpumux::ptx {
 namespace {
 
-using isa::Compare;
-
 Operand value(std::uint32_t bits) { return Operand::immediate(bits); }
 
 }  // namespace
-
-/// Emits instructions under the guard and at the place of one statement.
-class Parser::Sequence {
- public:
-  Sequence(Parser& parser, const Statement& s) : parser_(parser), statement_(s) {}
-
-  Operand emit(Opcode op, Type type, Operand dst, std::initializer_list<Operand> sources) {
-    Instruction inst;
-    inst.op = op;
-    inst.type = type;
-    inst.guard = statement_.inst.guard;
-    inst.line = statement_.inst.line;
-    inst.column = statement_.inst.column;
-    inst.dst[0] = dst;
-    std::copy(sources.begin(), sources.end(), inst.src.begin());
-    parser_.emit(inst);
-    return dst;
-  }
-  Operand op(Opcode opcode, Type type, Operand a, Operand b = {}) {
-    return emit(opcode, type, word(), {a, b});
-  }
-  Operand select(Operand a, Operand b, Operand p) { return emit(Opcode::Selp, Type::B32, word(), {a, b, p}); }
-  void compare_into(Operand p, Compare how, Type type, Operand a, Operand b) {
-    emit(Opcode::Setp, type, p, {a, b});
-    parser_.function_->code.back().compare = how;
-  }
-  Operand compare(Compare how, Type type, Operand a, Operand b) {
-    const Operand p = Operand::pred(parser_.new_register(Type::Pred));
-    compare_into(p, how, type, a, b);
-    return p;
-  }
-
- private:
-  Operand word() { return Operand::reg32(parser_.new_register(Type::B32)); }
-
-  Parser& parser_;
-  const Statement& statement_;
-};
 
 void Parser::op_fns(Statement& s) {
   // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
@@ -182,41 +143,43 @@ void Parser::op_packed_integers(Statement& s) {
   function_->code.back().vector = 2;
 }
 
-void Parser::op_vabsdiff(Statement& s) {
-  // |a - b| of each byte or half word; .add sums them onto c, otherwise they replace c's parts.
-  const unsigned parts = s.opcode.text.ends_with('4') ? 4 : 2;
-  const unsigned width = 32 / parts;
-  constexpr TypeSet kTypes{Type::U32, Type::S32};
-  Type types[3];
-  for (Type& type : types) type = want_type(s, kTypes);
-  const bool sum = s.modifiers.take("add");
+void Parser::op_packed_singles(Statement& s) {
+  // Two f32 operations on a 64-bit register (sm_100): taken apart, done one by one, packed.
+  s.modifiers.take("f32x2");
+  const std::string_view name = s.opcode.text;
+  const bool fused = name == "fma";
+  if (!fused && name != "add" && name != "sub" && name != "mul")
+    fail(s.opcode, fmt::format("'{}': pairs of f32 go with add, sub, mul and fma", opcode_text(s)));
+  const isa::Rounding rounding = take_rounding(s);
+  if (fused && rounding == isa::Rounding::None)
+    fail(s.opcode, fmt::format("'{}' needs a rounding such as .rn", opcode_text(s)));
+  const bool flushes = s.modifiers.take("ftz");
   finish_modifiers(s);
-  if (types[1] != types[2])
-    fail(s.opcode, fmt::format("'{}': both sources have one type here", opcode_text(s)));
-  want_args(s, 4, 4);
-  const Operand result = destination(s.args[0], Type::B32);
-  const Operand a = source(s.args[1], Type::B32);
-  const Operand b = source(s.args[2], Type::B32);
-  const Operand c = source(s.args[3], Type::B32);
+  const std::size_t sources = fused ? 3 : 2;
+  want_args(s, sources + 1, sources + 1);
+  const Operand result = destination(s.args[0], Type::B64);
   Sequence seq(*this, s);
-  Operand total = sum ? c : value(0);
-  for (unsigned i = 0; i < parts; ++i) {
-    const auto extract = [&](Operand from) {
-      const Operand part = Operand::reg32(new_register(Type::B32));
-      return seq.emit(Opcode::Bfe, types[1], part, {from, value(i * width), value(width)});
-    };
-    const Operand x = extract(a);
-    const Operand y = extract(b);
-    const Operand next = Operand::reg32(new_register(Type::B32));
-    if (sum) {
-      total = seq.emit(Opcode::Sad, types[1], next, {x, y, total});
-    } else {
-      const Operand difference = Operand::reg32(new_register(Type::B32));
-      seq.emit(Opcode::Sad, types[1], difference, {x, y, value(0)});
-      total = seq.emit(Opcode::Bfi, Type::B32, next, {difference, total, value(i * width), value(width)});
-    }
+  Operand part[3][2];  // operand, half
+  for (std::size_t i = 0; i < sources; ++i) {
+    const Operand whole = source(s.args[i + 1], Type::B64);
+    for (Operand& half : part[i]) half = Operand::reg32(new_register(Type::F32));
+    seq.emit(Opcode::Unpack, Type::B64, part[i][0], {whole});
+    function_->code.back().dst[1] = part[i][1];
+    function_->code.back().vector = 2;
   }
-  seq.emit(Opcode::Mov, Type::B32, result, {total});
+  const Opcode op = fused           ? Opcode::Fma
+                    : name == "add" ? Opcode::Add
+                    : name == "sub" ? Opcode::Sub
+                                    : Opcode::Mul;
+  for (int half = 0; half < 2; ++half) {
+    const Operand sum = Operand::reg32(new_register(Type::F32));
+    seq.emit(op, Type::F32, sum, {part[0][half], part[1][half], part[2][half]});
+    function_->code.back().rounding = rounding;
+    function_->code.back().ftz = flushes;
+    part[0][half] = sum;
+  }
+  seq.emit(Opcode::Pack, Type::B64, result, {part[0][0], part[0][1]});
+  function_->code.back().vector = 2;
 }
 
 }  // namespace gpumux::ptx

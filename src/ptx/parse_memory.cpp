@@ -58,6 +58,7 @@ void Parser::take_cache_hints(Statement& s) {
                            "L2::64B", "L2::128B", "L2::256B", "unified"}) {
     s.modifiers.take(hint);
   }
+  take_cache_policy(s);
 }
 
 void Parser::param_address(Statement& s, const Arg& arg, const Arg& base) {
@@ -144,9 +145,42 @@ std::vector<Arg> Parser::vector_elements(Statement& s, const Arg& arg) {
 namespace {
 
 constexpr TypeSet kMemoryTypes = TypeSet{Type::B8} | kBits | kInt8 | kIntegers | kSingles | kDoubles;
+constexpr unsigned kMostAtOnce = 16;  // bytes of one access of a thread
 constexpr std::pair<std::string_view, int> kVectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
 
 }  // namespace
+
+bool Parser::is_wide_vector(const Instruction& inst) {
+  return inst.vector * isa::width_bytes(inst.type) > kMostAtOnce;
+}
+
+void Parser::check_vector(const Statement& s, int vector) {
+  const Instruction& inst = s.inst;
+  const unsigned bits = static_cast<unsigned>(vector) * isa::width_bits(inst.type);
+  const bool eight = vector == 8 && isa::width_bits(inst.type) != 32;
+  if (bits <= 128 && !eight) return;
+  if (bits != 256 || eight)
+    fail(s.opcode, fmt::format("'{}' moves a vector that does not exist", opcode_text(s)));
+  if (inst.space != Space::Global)
+    fail(s.opcode, fmt::format("'{}': vectors of 256 bits go with .global", opcode_text(s)));
+}
+
+/// A load of 256 bits: half at a time, that which replaces the address last.
+void Parser::load_wide(Statement& s) {
+  const std::vector<Arg> results = vector_elements(s, s.args[0]);
+  const std::size_t half = results.size() / 2;
+  Instruction parts[2] = {s.inst, s.inst};
+  bool replaces_address = false;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Operand result = destination(results[i], s.inst.type, true);
+    parts[i / half].dst[i % half] = result;
+    replaces_address = replaces_address || (i < half && result && result == s.inst.src[0]);
+  }
+  for (Instruction& part : parts) part.vector = static_cast<std::uint8_t>(half);
+  parts[1].offset += kMostAtOnce;
+  emit(parts[replaces_address ? 1 : 0]);
+  emit(parts[replaces_address ? 0 : 1]);
+}
 
 void Parser::op_ld(Statement& s) {
   Instruction& inst = s.inst;
@@ -157,15 +191,12 @@ void Parser::op_ld(Statement& s) {
   take_order(s);
   const int vector = s.modifiers.take_from(kVectors, 1);
   inst.type = want_type(s, kMemoryTypes);
-  if (vector * static_cast<int>(isa::width_bytes(inst.type)) > 16 &&
-      vector * isa::width_bits(inst.type) != 256) {
-    fail(s.opcode, fmt::format("'{}' loads more than 32 bytes", opcode_text(s)));
-  }
-  if (vector == 8) fail(s.opcode, fmt::format("'{}': vectors of 8 are not supported", opcode_text(s)));
+  check_vector(s, vector);
   inst.vector = static_cast<std::uint8_t>(vector);
   finish_modifiers(s);
   want_args(s, 2, 2);
   address(s, s.args[1]);
+  if (is_wide_vector(inst)) return load_wide(s);
   const std::vector<Arg> results = vector_elements(s, s.args[0]);
   for (std::size_t i = 0; i < results.size(); ++i) inst.dst[i] = destination(results[i], inst.type, true);
   emit(inst);
@@ -180,17 +211,22 @@ void Parser::op_st(Statement& s) {
   take_order(s);
   const int vector = s.modifiers.take_from(kVectors, 1);
   inst.type = want_type(s, kMemoryTypes);
-  if (vector == 8) fail(s.opcode, fmt::format("'{}': vectors of 8 are not supported", opcode_text(s)));
+  check_vector(s, vector);
   inst.vector = static_cast<std::uint8_t>(vector);
   finish_modifiers(s);
   want_args(s, 2, 2);
   address(s, s.args[0]);
   const std::vector<Arg> values = vector_elements(s, s.args[1]);
+  // Of 256 bits, half at a time: the emulator and the machine access 128 bits at most.
+  const std::size_t at_once = is_wide_vector(inst) ? values.size() / 2 : values.size();
+  inst.vector = static_cast<std::uint8_t>(at_once);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].kind == Arg::Kind::Sink) fail(values[i].at, "a value that is stored is not '_'");
-    inst.src[i + 1] = source(values[i], inst.type, true);
+    inst.src[i % at_once + 1] = source(values[i], inst.type, true);
+    if ((i + 1) % at_once != 0) continue;
+    emit(inst);
+    inst.offset += kMostAtOnce;
   }
-  emit(inst);
 }
 
 void Parser::op_atom(Statement& s) {
@@ -219,6 +255,7 @@ void Parser::op_atom(Statement& s) {
   if (!inst.acquire_release) s.modifiers.take("relaxed");
   take_scope(s);
   s.modifiers.take("noftz");
+  take_cache_policy(s);
   constexpr TypeSet kWordsAndLongs{Type::U32, Type::S32, Type::U64, Type::S64};
   TypeSet types{Type::B32, Type::B64};
   switch (inst.atomic) {

@@ -63,6 +63,10 @@ void Parser::op_mov(Statement& s) {
 }
 
 void Parser::op_cvt(Statement& s) {
+  for (const Modifiers::Item& item : s.modifiers.items()) {
+    if (item.token.text == "tf32" || item.token.text == "e4m3x2" || item.token.text == "e5m2x2")
+      return op_cvt_narrow(s);
+  }
   if (s.args.size() == 3) return op_cvt_pack(s);
   static constexpr std::pair<std::string_view, Rounding> kRoundings[] = {
       {"rn", Rounding::RN},   {"rz", Rounding::RZ},   {"rm", Rounding::RM},

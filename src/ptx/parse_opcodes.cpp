@@ -44,14 +44,20 @@ struct OpcodeTable {
                                                            {"tex", &P::op_tex},
                                                            {"tld4", &P::op_tex},
                                                            {"txq", &P::op_txq},
+                                                           {"mma", &P::op_mma},
+                                                           {"wmma", &P::op_wmma},
+                                                           {"movmatrix", &P::op_move_matrix},
+                                                           {"ldmatrix", &P::op_ldmatrix},
+                                                           {"stmatrix", &P::op_stmatrix},
                                                            {"shfl", &P::op_shfl},
                                                            {"vote", &P::op_vote},
                                                            {"match", &P::op_match},
                                                            {"redux", &P::op_redux},
+                                                           {"cp", &P::op_cp},
+                                                           {"mbarrier", &P::op_mbarrier},
+                                                           {"createpolicy", &P::op_createpolicy},
                                                            {"fns", &P::op_fns},
                                                            {"bmsk", &P::op_bmsk},
-                                                           {"vabsdiff2", &P::op_vabsdiff},
-                                                           {"vabsdiff4", &P::op_vabsdiff},
                                                            {"szext", &P::op_szext},
                                                            {"elect", &P::op_elect},
                                                            {"griddepcontrol", &P::op_simple},
@@ -75,6 +81,11 @@ struct OpcodeTable {
             "cnot", "shl", "shr", "popc", "clz",  "brev", "bfe", "bfi", "selp", "copysign"}) {
         table[name] = &P::op_table;
       }
+      for (const char* name : {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset"})
+        table[name] = &P::op_video;
+      for (const char* name : {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2", "vset2", "vadd4",
+                               "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"})
+        table[name] = &P::op_video_simd;
       return table;
     }();
     return kTable;
@@ -88,56 +99,29 @@ struct Unsupported {
   std::string_view opcode;
   std::string_view what;
 };
-constexpr Unsupported kUnsupported[] = {{"istypep", "types of opaque variables"},
-                                        {"suld", "surfaces"},
-                                        {"sust", "surfaces"},
-                                        {"sured", "surfaces"},
-                                        {"suq", "surfaces"},
-                                        {"wmma", "matrix instructions"},
-                                        {"mma", "matrix instructions"},
-                                        {"ldmatrix", "matrix instructions"},
-                                        {"stmatrix", "matrix instructions"},
-                                        {"movmatrix", "matrix instructions"},
-                                        {"wgmma", "matrix instructions"},
-                                        {"tcgen05", "matrix instructions"},
-                                        {"cp", "asynchronous copies"},
-                                        {"mbarrier", "asynchronous barriers"},
-                                        {"tensormap", "tensor maps"},
-                                        {"multimem", "multi-GPU memory"},
-                                        {"mapa", "thread block clusters"},
-                                        {"getctarank", "thread block clusters"},
-                                        {"clusterlaunchcontrol", "thread block clusters"},
+constexpr Unsupported kUnsupported[] = {
+    {"istypep", "types of opaque variables"},
+    {"suld", "surfaces"},
+    {"sust", "surfaces"},
+    {"sured", "surfaces"},
+    {"suq", "surfaces"},
+    {"wgmma", "warpgroup matrix instructions"},
+    {"tcgen05", "tensor memory instructions"},
+    {"tensormap", "tensor maps"},
+    {"multimem", "multi-GPU memory"},
+    {"mapa", "thread block clusters"},
+    {"getctarank", "thread block clusters"},
+    {"clusterlaunchcontrol", "thread block clusters"},
 
-                                        {"createpolicy", "cache eviction policies"},
-                                        {"applypriority", "cache eviction policies"},
-                                        {"discard", "cache eviction policies"},
-                                        {"setmaxnreg", "register reallocation"},
+    {"applypriority", "cache eviction policies"},
+    {"discard", "cache eviction policies"},
+    {"setmaxnreg", "register reallocation"},
 
-                                        {"alloca", "stack allocation"},
-                                        {"stacksave", "stack allocation"},
-                                        {"stackrestore", "stack allocation"},
-
-                                        {"vadd", "video instructions"},
-                                        {"vsub", "video instructions"},
-                                        {"vabsdiff", "video instructions"},
-                                        {"vmin", "video instructions"},
-                                        {"vmax", "video instructions"},
-                                        {"vshl", "video instructions"},
-                                        {"vshr", "video instructions"},
-                                        {"vmad", "video instructions"},
-                                        {"vset", "video instructions"},
-                                        {"vadd2", "video instructions"},
-                                        {"vsub2", "video instructions"},
-                                        {"vavrg2", "video instructions"},
-                                        {"vmin2", "video instructions"},
-                                        {"vmax2", "video instructions"},
-                                        {"vset2", "video instructions"},
-                                        {"vadd4", "video instructions"},
-                                        {"vsub4", "video instructions"},
-                                        {"vavrg4", "video instructions"},
-                                        {"vmin4", "video instructions"},
-                                        {"vmax4", "video instructions"},
-                                        {"vset4", "video instructions"}};
+    {"alloca", "stack allocation"},
+    {"stacksave", "stack allocation"},
+    {"stackrestore", "stack allocation"},
+    {"vmad", "multiplying video instructions"},
+};
 
 /// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
 const std::vector<std::string>& known_modifiers() {
@@ -156,17 +140,23 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster launch_dependents wait u16x2 s16x2 relu "
+      "mask shared::cluster launch_dependents wait u16x2 s16x2 f32x2 relu "
+      "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop expect_tx complete_tx "
+      "noComplete "
+      "test_wait try_wait parity pending_count L2::cache_hint range fractional cvt L2::evict_unchanged "
       "1d 2d 3d a1d a2d base level grad r g b a width height depth array_size channel_data_type "
       "channel_order "
-      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
+      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2 "
+      "load store mma c d row col popc satfinite trans m8n8 x1 x2 x4 s4 u4 b1 tf32 e4m3 e5m2 e4m3x2 e5m2x2 "
+      "m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256 "
+      "m16n16k16 m32n8k16 m8n32k16 m16n16k8",
       ' ');
   return kKnown;
 }
 
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "satfinite xorsign abs rs L2::cache_hint scaled pack s4 u4 b4x16 tex surf tensor "
+      "xorsign abs rs scaled pack b4x16 tex surf tensor "
       "num_mipmap_levels num_samples force_unnormalized_coords",
       ' ');
   return kKnown;
@@ -178,13 +168,17 @@ struct FeatureModifiers {
   std::string_view what;
 };
 constexpr FeatureModifiers kFeatureModifiers[] = {
-    {"e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 e5m2x4", "fp8 (8-bit floating point)"},
+    {"e4m3x4 e5m2x4", "converting four values to fp8"},
+    {"sp sp::ordered_metadata", "multiplying sparse matrices"},
+    {"block_scale kind::f8f6f4 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4 e3m2 e2m3 e2m1",
+     "multiplying block-scaled matrices and floats of 4 and 6 bits"},
+    {"m16n16 m8n16 b8x16.b6x16_p32 b8x16.b4x16_p64", "moving matrices of 8-bit elements"},
     {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
     {"cube acube", "reading cube maps"},
     {"2dms a2dms", "reading multi-sample textures"},
-    {"tf32", "the type tf32"},
     {"b128 b1024", "access to 128 bits and more as one value"},
-    {"f32x2", "arithmetic on pairs of f32"},
+    {"bulk", "copying in bulk (sm_90)"},
+    {"mbarrier::complete_tx::bytes", "copying in bulk (sm_90)"},
 };
 
 std::string_view feature_of(std::string_view modifier) {
@@ -301,11 +295,14 @@ void Parser::parse_instruction() {
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }
   const auto& items = s.modifiers.items();
-  const bool packed = std::any_of(items.begin(), items.end(), [](const Modifiers::Item& item) {
-    return item.token.text == "u16x2" || item.token.text == "s16x2";
-  });
-  if (packed) {
+  const auto has = [&items](std::string_view type) {
+    return std::any_of(items.begin(), items.end(),
+                       [type](const Modifiers::Item& item) { return item.token.text == type; });
+  };
+  if (has("u16x2") || has("s16x2")) {
     op_packed_integers(s);
+  } else if (has("f32x2")) {
+    op_packed_singles(s);
   } else {
     (this->*handler)(s);
   }

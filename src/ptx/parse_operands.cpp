@@ -264,6 +264,8 @@ constexpr SpecialName kSpecials[] = {
     {"%globaltimer_hi", Special::GlobalTimerHi, 32},
     {"%dynamic_smem_size", Special::DynamicSmemSize, 32},
     {"%total_smem_size", Special::TotalSmemSize, 32},
+    {"%envreg1", Special::EnvReg1, 32},
+    {"%envreg2", Special::EnvReg2, 32},
 };
 
 }  // namespace
@@ -287,7 +289,7 @@ Operand Parser::special_register(const Arg& arg, Type type) {
     std::string_view name;
   };
   static constexpr Feature kFeatures[] = {
-      {"%envreg", "grid-wide synchronisation (this_grid() of cooperative groups)"},
+      {"%envreg", "a register of the driver's other than %envreg1 and %envreg2"},
       {"%cluster", "thread block clusters"},
       {"%nclusterid", "thread block clusters"},
       {"%is_explicit_cluster", "thread block clusters"},
@@ -298,7 +300,7 @@ Operand Parser::special_register(const Arg& arg, Type type) {
   for (const Feature& feature : kFeatures) {
     if (!full.starts_with(feature.prefix)) continue;
     fail(arg.at, fmt::format("'{}': {} {} not supported", full, feature.name,
-                             feature.name.ends_with('s') && feature.prefix != "%envreg" ? "are" : "is"));
+                             feature.name.ends_with('s') ? "are" : "is"));
   }
   std::vector<std::string> known;
   for (const SpecialName& entry : kSpecials) known.emplace_back(entry.name);

@@ -106,6 +106,12 @@ struct Statement {
   Instruction inst;
 };
 
+/// One of the products that a matrix instruction becomes.
+struct MatrixProduct {
+  Instruction inst;
+  bool partial = false;  // the next takes its sums on, in registers that are nobody else's
+};
+
 /// What a name means inside a scope.
 struct Variable {
   enum class Kind : std::uint8_t { Register, Slot, KernelParam, Symbol, Function, Prototype, BranchTable };
@@ -272,6 +278,9 @@ class Parser {
   void op_atom(Statement& s);
   void atom_vector(Statement& s, unsigned elements);
   void op_prefetch(Statement& s);
+  void check_vector(const Statement& s, int vector);
+  [[nodiscard]] static bool is_wide_vector(const Instruction& inst);
+  void load_wide(Statement& s);
   Space take_space(Statement& s);
   void take_cache_hints(Statement& s);
   void take_order(Statement& s);
@@ -287,18 +296,44 @@ class Parser {
   void texture_coordinates(Statement& s, const Arg& arg, Type type);
   void level_operands(Statement& s, std::size_t first, bool gradients, Type type);
   void parse_texture_reference();
+  // parse_matrix.cpp
+  void op_mma(Statement& s);
+  void op_wmma(Statement& s);
+  void op_move_matrix(Statement& s);
+  void op_ldmatrix(Statement& s);
+  void op_stmatrix(Statement& s);
+  void op_cvt_narrow(Statement& s);
+  void aligned(Statement& s);
+  std::vector<std::string_view> take_matrix_types(Statement& s);
+  std::vector<Operand> fragment(const Statement& s, const Arg& arg, Type type, std::size_t registers,
+                                bool result);
+  void emit_products(const Statement& s, std::vector<MatrixProduct>& products);
+  void wmma_move(Statement& s, std::string_view which);
+  void wmma_product(Statement& s);
   // parse_control.cpp
   void op_shfl(Statement& s);
   void op_vote(Statement& s);
   void op_match(Statement& s);
   void op_redux(Statement& s);
+  // parse_video.cpp
+  void op_video(Statement& s);
+  void op_video_simd(Statement& s);
+  Operand video_source(const Arg& arg, Type type);
+  // parse_async.cpp
+  void op_cp(Statement& s);
+  void copy_async(Statement& s);
+  void op_mbarrier(Statement& s);
+  void mbarrier_space(Statement& s);
+  void op_createpolicy(Statement& s);
+  /// The operand behind the others that .L2::cache_hint asks for.
+  void take_cache_policy(Statement& s);
   // parse_expansions.cpp
   void op_fns(Statement& s);
   void op_bmsk(Statement& s);
   void op_szext(Statement& s);
   void op_elect(Statement& s);
   void op_packed_integers(Statement& s);
-  void op_vabsdiff(Statement& s);
+  void op_packed_singles(Statement& s);
   void clamp_to_zero(const Statement& s);
   void op_bar(Statement& s);
   void op_membar(Statement& s);

@@ -255,7 +255,8 @@ void fold(Instruction& inst) {
 
 bool is_memory(const Instruction& inst) {
   return inst.op == Opcode::Ld || inst.op == Opcode::St || inst.op == Opcode::Atom ||
-         inst.op == Opcode::Red || inst.op == Opcode::Prefetch;
+         inst.op == Opcode::Red || inst.op == Opcode::Prefetch || inst.op == Opcode::LdMatrix ||
+         inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier;
 }
 
 /// Launch dimensions lie in the constant bank of the hardware as parameters do.
@@ -276,7 +277,9 @@ bool can_take(const Instruction& inst, std::size_t index, const Operand& value, 
     case Operand::Kind::Imm:
       if (inst.op == Opcode::Tex || inst.op == Opcode::Txq) return false;
       if (is_memory(inst) && index == 0) return inst.space != Space::Global && inst.space != Space::Generic;
-      if (inst.op == Opcode::St || inst.op == Opcode::Pack) return value.imm == 0;
+      if (inst.op == Opcode::St || inst.op == Opcode::Pack || inst.op == Opcode::StMatrix ||
+          inst.op == Opcode::Mma)
+        return value.imm == 0;  // the register that is always 0
       return source_width(inst, index) == width;
     case Operand::Kind::Symbol:
       if (is_memory(inst)) return index == 0 && inst.space != Space::Generic;

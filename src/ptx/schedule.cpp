@@ -28,7 +28,10 @@ unsigned latency(const Instruction& inst) {
         case Space::Param: return 12;
         default: return 200;
       }
+    case Opcode::LdMatrix: return 24;
     case Opcode::Tex: return 200;
+    case Opcode::Mma: return 24;  // 20 cycles and more on every part
+    case Opcode::MovMatrix:
     case Opcode::Shfl:
     case Opcode::Match: return 20;
     case Opcode::Div:
@@ -39,10 +42,13 @@ unsigned latency(const Instruction& inst) {
   }
 }
 
-bool is_load(const Instruction& inst) { return inst.op == Opcode::Ld || inst.op == Opcode::Tex; }
+bool is_load(const Instruction& inst) {
+  return inst.op == Opcode::Ld || inst.op == Opcode::Tex || inst.op == Opcode::LdMatrix;
+}
 
 bool is_access(const Instruction& inst) {
-  return is_load(inst) || inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red;
+  return is_load(inst) || inst.op == Opcode::St || inst.op == Opcode::StMatrix || inst.op == Opcode::Atom ||
+         inst.op == Opcode::Red;
 }
 
 bool writes_memory(const Instruction& inst) { return is_access(inst) && !is_load(inst); }
@@ -57,6 +63,10 @@ bool is_wall(const Instruction& inst) {
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsync:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Call:
     case Opcode::Ret:
     case Opcode::Exit:
@@ -104,7 +114,11 @@ bool must_keep_order(const Instruction& first, const Instruction& second, bool s
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
   };
   if (read_only(first) || read_only(second)) return false;
-  if (same_base && first.target == second.target) {
+  // Lanes access what the addresses of others name.
+  const auto is_matrix = [](const Instruction& inst) {
+    return inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix;
+  };
+  if (same_base && first.target == second.target && !is_matrix(first) && !is_matrix(second)) {
     const std::int64_t first_end = first.offset + first.vector * isa::width_bytes(first.type);
     const std::int64_t second_end = second.offset + second.vector * isa::width_bytes(second.type);
     if (first_end <= second.offset || second_end <= first.offset) return false;
@@ -265,7 +279,7 @@ class BlockScheduler {
 
   /// The few distinct registers that one instruction reads.
   struct BitSetSmall {
-    std::array<std::uint32_t, 6> items{};
+    std::array<std::uint32_t, std::tuple_size_v<decltype(Instruction::src)> + 1> items{};
     std::size_t count = 0;
     bool add(std::uint32_t reg) {
       for (std::size_t i = 0; i < count; ++i) {

@@ -50,10 +50,17 @@ bool may_be_copied(const Instruction& inst) {
     case Opcode::BarWarp:
     case Opcode::Membar:
     case Opcode::Nanosleep:
+    case Opcode::CpAsyncCommit:
+    case Opcode::CpAsyncWait:
+    case Opcode::Mbarrier:
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Match:
     case Opcode::Redux:
+    case Opcode::MovMatrix:
+    case Opcode::Mma:
+    case Opcode::LdMatrix:
+    case Opcode::StMatrix:
     case Opcode::Activemask:
     case Opcode::Call:
     case Opcode::Syscall:

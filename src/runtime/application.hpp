@@ -5,11 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "emulator/program.hpp"
 #include "runtime/host.hpp"
+#include "workload/address_space.hpp"
 #include "workload/stream.hpp"
 
 namespace gpumux::runtime {
@@ -28,6 +31,13 @@ class Application {
   virtual Task run(Host& host, bool verify) = 0;
   /// By kernel: what a block counts for on an SM where a paper's table says so.
   [[nodiscard]] virtual std::map<std::string, workload::BlockMetadata> block_metadata() const { return {}; }
+  /// Where its addresses are to lie; usually its program sees them where the caches do.
+  [[nodiscard]] virtual std::optional<workload::AddressSpace> address_space() const { return std::nullopt; }
+  /// The file of the next run's device memory (workload/device_memory.hpp), for applications that share it
+  /// with another process; asked for once per run, before it. It stays the application's.
+  [[nodiscard]] virtual int memory_file() { return workload::DeviceMemory::kNoFile; }
+  /// Takes what its kernels print in place of standard output; nullptr: nobody does.
+  [[nodiscard]] virtual emulator::PrintSink* print_sink() { return nullptr; }
 };
 
 struct AppParamInfo {

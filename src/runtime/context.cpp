@@ -16,7 +16,7 @@ Context::Context(AppId app, std::string name, std::unique_ptr<Application> appli
       application_(std::move(application)),
       device_(device),
       verify_(verify),
-      sink_(sink),
+      sink_(application_->print_sink() != nullptr ? application_->print_sink() : sink),
       metadata_(application_->block_metadata()) {}
 
 Context::~Context() = default;
@@ -25,11 +25,15 @@ void Context::start() {
   program_ = Task();  // ends the old coroutine frame before the memory that it may name
   modules_.clear();
   module_files_.clear();
-  memory_ = std::make_unique<workload::DeviceMemory>(app_, name_);
+  const std::optional<workload::AddressSpace> space = application_->address_space();
+  memory_ = space ? std::make_unique<workload::DeviceMemory>(app_, name_, *space)
+                  : std::make_unique<workload::DeviceMemory>(app_, name_, application_->memory_file());
   streams_.clear();
   streams_.emplace_back();
   events_.clear();
   waiting_.reset();
+  host_until_ = 0;
+  ended_operations_ = 0;
   program_ = application_->run(*this, verify_);
   running_ = true;
 }
@@ -90,6 +94,9 @@ bool Context::pump_stream(StreamId id) {
     } else if (Launch* launch = std::get_if<Launch>(&head)) {
       s.kernel_running = true;
       device_.submit(*this, id, std::move(launch->kernel));
+      s.queue.pop_front();  // it ends at kernel_ended()
+      moved = true;
+      continue;
     } else if (const Record* record = std::get_if<Record>(&head)) {
       Event& recorded = events_[record->event];
       recorded.completed[record->recording] = true;
@@ -98,6 +105,7 @@ bool Context::pump_stream(StreamId id) {
       if (!events_[wait->event].done(wait->recording)) return moved;
     }
     streams_[id].queue.pop_front();
+    ++ended_operations_;
     moved = true;
   }
 }
@@ -115,17 +123,16 @@ void Context::perform(Copy& copy) {
   switch (copy.kind) {
     case Copy::Kind::In:
       memory_->write(copy.to, copy.host_from);
-      device_.copied_to_device(app_, copy.to, copy.bytes);
+      device_.copied_to_device(app_, memory_->cached(copy.to), copy.bytes);
       break;
     case Copy::Kind::Out: memory_->read(copy.from, std::span(copy.host_to, copy.bytes)); break;
     case Copy::Kind::UnseenIn: device_.copied_to_device(app_, copy.to, copy.bytes); break;
     case Copy::Kind::UnseenOut: break;
-    case Copy::Kind::OnDevice: {
-      std::vector<std::byte> bytes(copy.bytes);
-      memory_->read(copy.from, bytes);
-      memory_->write(copy.to, bytes);
+    case Copy::Kind::OnDevice: move_on_device(copy); break;
+    case Copy::Kind::PinnedIn:
+      move_on_device(copy);
+      device_.copied_to_device(app_, copy.to, copy.bytes);
       break;
-    }
     case Copy::Kind::ToArray: {
       memory_->textures().check(copy.array.shape);
       std::vector<std::byte> texels(copy.array.texel_bytes());
@@ -146,15 +153,25 @@ void Context::perform(Copy& copy) {
   }
 }
 
+void Context::move_on_device(const Copy& copy) {
+  std::vector<std::byte> bytes(copy.bytes);
+  memory_->read(copy.from, bytes);
+  memory_->write(copy.to, bytes);
+}
+
 Cycle Context::next_event() const {
   Cycle next = kNever;
   for (const Stream& s : streams_) {
     if (s.copy_until != 0) next = std::min(next, s.copy_until);
   }
+  if (waiting_ && waiting_->first == WaitFor::What::HostTime) next = std::min(next, host_until_);
   return next;
 }
 
-void Context::kernel_ended(StreamId id) { stream(id).kernel_running = false; }
+void Context::kernel_ended(StreamId id) {
+  stream(id).kernel_running = false;
+  ++ended_operations_;
+}
 
 const Context::Stream& Context::stream(StreamId id) const {
   if (id >= streams_.size()) throw UserError(fmt::format("app {}: stream {} does not exist", name_, id));
@@ -176,17 +193,24 @@ emulator::LoadedModule& Context::module(std::uint32_t id) {
   return *modules_[id];
 }
 
-std::uint32_t Context::load_module(std::string_view ptx_text, const std::string& file) {
+std::uint32_t Context::load_module_at(std::string_view ptx_text, const std::string& file,
+                                      std::span<const workload::PlacedVariable> places) {
   ptx::CompileOptions options;
   options.level = device_.config().code;
   options.notices = device_.wants_notices();
   modules_.push_back(std::make_unique<emulator::LoadedModule>(
-      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_));
+      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_, places));
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }
 
+std::vector<workload::PlacedVariable> Context::variables(std::uint32_t module_id) {
+  return module(module_id).variables();
+}
+
 Address Context::malloc_bytes(std::uint64_t bytes) { return memory_->allocate(bytes); }
+
+void Context::malloc_at(Address address, std::uint64_t bytes) { memory_->allocate_at(address, bytes); }
 
 void Context::name_buffer(Address buffer, const std::string& name) { memory_->name(buffer, name); }
 
@@ -248,6 +272,8 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
   stream(id).queue.emplace_back(std::move(copy));
 }
 
+void Context::host_write(Address to, std::span<const std::byte> from) { memory_->write(to, from); }
+
 Address Context::symbol_address(std::uint32_t module_id, const std::string& symbol) {
   return module(module_id).global_address(symbol);
 }
@@ -272,17 +298,32 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.block = spec.block;
   config.dynamic_shared_bytes = spec.shared_bytes;
   config.parameters = std::move(parameters);
+  config.cooperative = spec.cooperative;
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
-  config.heap_bytes = device_.config().runtime.heap_bytes;
+  config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
   const auto metadata = metadata_.find(kernel);
   std::unique_ptr<workload::KernelSource> source = loaded.launch(
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
-  check_fits(*source);
+  check_tensor_units(*info);
+  check_fits(*source, spec.cooperative);
   stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
 }
 
-void Context::check_fits(const workload::KernelSource& kernel) const {
+void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {
+  const arch::MachineConfig& config = device_.config();
+  if (config.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0) return;
+  const auto product = std::find_if(kernel.code.code.begin(), kernel.code.code.end(),
+                                    [](const auto& inst) { return inst.op == isa::Opcode::Mma; });
+  if (product == kernel.code.code.end()) return;
+  throw UserError(
+      fmt::format("app {}: kernel {}: it multiplies matrices (line {} of its PTX), and {} has no tensor "
+                  "units (unit.tensor.count "
+                  "is 0); v100, rtx2060, a100-measured and h100-measured have",
+                  name_, kernel.code.name, product->line, config.name));
+}
+
+void Context::check_fits(const workload::KernelSource& kernel, bool cooperative) const {
   const workload::BlockResources need = kernel.resources();
   const arch::SmConfig& sm = device_.config().sm;
   const arch::Occupancy occupancy =
@@ -295,6 +336,14 @@ void Context::check_fits(const workload::KernelSource& kernel) const {
                     name_, kernel.name(), device_.config().name, need.threads, need.registers_per_thread,
                     need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
+  const std::uint64_t room = std::uint64_t{occupancy.blocks} * device_.config().sms;
+  if (cooperative && kernel.blocks() > room) {
+    throw UserError(fmt::format(
+        "app {}: kernel {}: a cooperative launch of {} blocks; {} has room for {} at a time, {} on "
+        "each of {} SMs (limited by {})",
+        name_, kernel.name(), kernel.blocks(), device_.config().name, room, occupancy.blocks,
+        device_.config().sms, occupancy.limited_by));
+  }
 }
 
 void Context::launch_source(const KernelMaker& make, StreamId on) {
@@ -306,7 +355,16 @@ void Context::launch_source(const KernelMaker& make, StreamId on) {
 void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId on) {
   Copy copy;
   copy.kind = to_device ? Copy::Kind::UnseenIn : Copy::Kind::UnseenOut;
-  copy.to = memory_->base() + offset;
+  copy.to = memory_->cached(memory_->base()) + offset;
+  copy.bytes = bytes;
+  stream(on).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId on) {
+  Copy copy;
+  copy.kind = Copy::Kind::PinnedIn;
+  copy.to = to;
+  copy.from = from;
   copy.bytes = bytes;
   stream(on).queue.emplace_back(std::move(copy));
 }
@@ -347,10 +405,19 @@ bool Context::is_idle(WaitFor::What what, std::uint32_t id) const {
       const Event& waited = event(id);
       return waited.done(waited.completed.size());
     }
+    case WaitFor::What::HostTime: return device_.now() >= host_until_;
+    case WaitFor::What::Operation:
+      return id != static_cast<std::uint32_t>(ended_operations_) ||
+             std::all_of(streams_.begin(), streams_.end(), stream_idle);
   }
   return true;
 }
 
 void Context::wait_until_idle(WaitFor::What what, std::uint32_t id) { waiting_ = {what, id}; }
+
+void Context::host_time_begins(std::uint64_t ns) {
+  const double cycles = static_cast<double>(ns) * 1e-9 * device_.config().clocks.core * 1e6;
+  host_until_ = device_.now() + static_cast<Cycle>(std::ceil(cycles));
+}
 
 }  // namespace gpumux::runtime

@@ -35,15 +35,22 @@ class Context final : public Host {
   void pump();
   /// True when the host program has ended and all its work is done.
   [[nodiscard]] bool finished() const;
-  /// The next cycle at which pump() can do more without a kernel's end (timed copies); kNever: none.
+  /// The next cycle at which pump() can do more without a kernel's end (timed copies, the host's own time);
+  /// kNever: none.
   [[nodiscard]] Cycle next_event() const;
   void kernel_ended(StreamId stream);
   [[nodiscard]] AppId app() const { return app_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // Host
-  std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override;
+  std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override {
+    return load_module_at(ptx_text, file, {});
+  }
+  std::uint32_t load_module_at(std::string_view ptx_text, const std::string& file,
+                               std::span<const workload::PlacedVariable> places) override;
+  [[nodiscard]] std::vector<workload::PlacedVariable> variables(std::uint32_t module) override;
   Address malloc_bytes(std::uint64_t bytes) override;
+  void malloc_at(Address address, std::uint64_t bytes) override;
   using Host::free;
   void name_buffer(Address buffer, const std::string& name) override;
   void free(Address address) override;
@@ -53,11 +60,17 @@ class Context final : public Host {
   void fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId stream) override;
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, StreamId stream) override;
+  void host_write(Address to, std::span<const std::byte> from) override;
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
   void launch_source(const KernelMaker& make, StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
+  void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream) override;
+  [[nodiscard]] const arch::MachineConfig& machine() const override { return device_.config(); }
+  [[nodiscard]] workload::DeviceMemory& memory() override { return *memory_; }
+  [[nodiscard]] emulator::LoadedModule& module(std::uint32_t id) override;
+  [[nodiscard]] std::uint64_t ended_operations() const override { return ended_operations_; }
   [[nodiscard]] workload::TextureTable& textures() override { return memory_->textures(); }
   void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream) override;
   StreamId create_stream() override;
@@ -69,6 +82,7 @@ class Context final : public Host {
  protected:
   [[nodiscard]] bool is_idle(WaitFor::What what, std::uint32_t id) const override;
   void wait_until_idle(WaitFor::What what, std::uint32_t id) override;
+  void host_time_begins(std::uint64_t ns) override;
 
  private:
   struct Copy {
@@ -77,7 +91,17 @@ class Context final : public Host {
     std::uint64_t bytes = 0;
     std::byte* host_to = nullptr;
     std::vector<std::byte> host_from;
-    enum class Kind : std::uint8_t { In, Out, OnDevice, ToArray, Fill, Symbol, UnseenIn, UnseenOut };
+    enum class Kind : std::uint8_t {
+      In,
+      Out,
+      OnDevice,
+      ToArray,
+      Fill,
+      Symbol,
+      UnseenIn,
+      UnseenOut,
+      PinnedIn
+    };
     Kind kind = Kind::In;
     workload::TextureArray array;  // ToArray
     std::uint8_t value = 0;
@@ -112,14 +136,17 @@ class Context final : public Host {
   void move_on();
   bool pump_stream(StreamId id);
   void perform(Copy& copy);
+  void move_on_device(const Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
   /// Throw UserError for a stream or event that was not created.
   [[nodiscard]] const Stream& stream(StreamId id) const;
   [[nodiscard]] Stream& stream(StreamId id);
   [[nodiscard]] const Event& event(EventId id) const;
-  emulator::LoadedModule& module(std::uint32_t id);
-  /// Throws UserError when no SM of the machine can hold a block.
-  void check_fits(const workload::KernelSource& kernel) const;
+  /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
+  void check_tensor_units(const emulator::KernelInfo& kernel) const;
+  /// Throws UserError when no SM of the machine can hold a block, or all of them not as many as a cooperative
+  /// launch has.
+  void check_fits(const workload::KernelSource& kernel, bool cooperative = false) const;
 
   AppId app_;
   std::string name_;
@@ -135,7 +162,9 @@ class Context final : public Host {
   std::vector<Event> events_;
   Task program_;
   bool running_ = false;
+  Cycle host_until_ = 0;  // the host computes until then
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
+  std::uint64_t ended_operations_ = 0;
 };
 
 }  // namespace gpumux::runtime

@@ -12,6 +12,36 @@ void Host::copy_unseen(bool, std::uint64_t, std::uint64_t, StreamId) {
   throw InternalError("this host copies bytes alone");
 }
 
+std::uint32_t Host::load_module_at(std::string_view, const std::string&,
+                                   std::span<const workload::PlacedVariable>) {
+  throw InternalError("this host chooses addresses itself");
+}
+
+std::vector<workload::PlacedVariable> Host::variables(std::uint32_t) {
+  throw InternalError("this host does not list variables");
+}
+
+void Host::malloc_at(Address, std::uint64_t) { throw InternalError("this host chooses addresses itself"); }
+
+void Host::host_write(Address, std::span<const std::byte>) {
+  throw InternalError("this host shares no memory with the device");
+}
+
+void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
+void Host::copy_pinned_to_device(Address, Address, std::uint64_t, StreamId) {
+  throw InternalError("this host has no memory that it shares");
+}
+
+const arch::MachineConfig& Host::machine() const { throw InternalError("this host has no machine"); }
+
+workload::DeviceMemory& Host::memory() { throw InternalError("this host does not show its memory"); }
+
+emulator::LoadedModule& Host::module(std::uint32_t) {
+  throw InternalError("this host does not show its modules");
+}
+
+std::uint64_t Host::ended_operations() const { throw InternalError("this host does not count"); }
+
 workload::TextureTable& Host::textures() { throw InternalError("this host has no textures"); }
 
 workload::TextureArray Host::create_array(const workload::ArrayShape& shape) {

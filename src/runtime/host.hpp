@@ -17,7 +17,16 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "workload/address_space.hpp"
 #include "workload/texture.hpp"
+
+namespace gpumux::arch {
+struct MachineConfig;
+}  // namespace gpumux::arch
+
+namespace gpumux::emulator {
+class LoadedModule;
+}  // namespace gpumux::emulator
 
 namespace gpumux::workload {
 class DeviceMemory;
@@ -83,6 +92,8 @@ struct LaunchSpec {
   Dim3 block;
   std::uint32_t shared_bytes = 0;  // dynamic
   StreamId stream = 0;
+  bool cooperative = false;  // all blocks are to be resident at once, so that they may wait for each other
+  std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
 };
 
 /// Makes a launch of something that is no PTX module, for the application that owns `memory`, on a machine
@@ -98,8 +109,15 @@ class Host {
 
   /// Loads PTX (the text of a benchmark's .ptx file); returns a handle for launch().
   virtual std::uint32_t load_module(std::string_view ptx_text, const std::string& file) = 0;
+  /// The same with places for its variables (emulator::LoadedModule).
+  virtual std::uint32_t load_module_at(std::string_view ptx_text, const std::string& file,
+                                       std::span<const workload::PlacedVariable> places);
+  /// Its .global variables, in its order.
+  [[nodiscard]] virtual std::vector<workload::PlacedVariable> variables(std::uint32_t module);
 
   virtual Address malloc_bytes(std::uint64_t bytes) = 0;
+  /// The same at an address of Application::address_space(). Throws UserError when it is not free.
+  virtual void malloc_at(Address address, std::uint64_t bytes);
   virtual void free(Address address) = 0;
   /// What messages about wrong accesses call a buffer, such as "--arg 1 (x.bin)".
   virtual void name_buffer(Address /*buffer*/, const std::string& /*name*/) {}
@@ -113,8 +131,11 @@ class Host {
                               std::span<const std::byte> from, StreamId stream) = 0;
   /// Where a .global variable of the module lies; 0: it has none of this name.
   [[nodiscard]] virtual Address symbol_address(std::uint32_t module, const std::string& symbol) = 0;
+  /// What the host writes to memory that it shares with the device: at once, in no stream, over no link.
+  virtual void host_write(Address to, std::span<const std::byte> from);
   /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
-  /// or a block that no SM of the machine can hold.
+  /// a block that no SM of the machine can hold, or a cooperative launch of more blocks than all of them
+  /// can.
   virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                           std::string parameters) = 0;
   /// A launch whose instructions are known already. Throws UserError when no SM of the machine can hold a
@@ -123,6 +144,19 @@ class Host {
   /// A host copy of which only place and size matter: no bytes are moved, nothing needs to be allocated. The
   /// first is relative to the application's range of addresses.
   virtual void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream);
+
+  /// A host copy of bytes that lie in the application's memory, as those of pinned host memory do for a
+  /// program in a process of its own: unlike copy_to_device(), it takes them when its turn in the stream
+  /// comes.
+  virtual void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream);
+
+  // For hosts of programs whose calls are known as they run alone. InternalError on a host that has none.
+  [[nodiscard]] virtual const arch::MachineConfig& machine() const;
+  [[nodiscard]] virtual workload::DeviceMemory& memory();
+  /// Of load_module().
+  [[nodiscard]] virtual emulator::LoadedModule& module(std::uint32_t id);
+  /// Kernels, copies and other work of its streams that have ended since the run began.
+  [[nodiscard]] virtual std::uint64_t ended_operations() const;
 
   /// The application's texture objects.
   [[nodiscard]] virtual workload::TextureTable& textures();
@@ -140,9 +174,14 @@ class Host {
   /// CUDA refuses.
   TextureObject create_texture(const workload::TextureResource& resource,
                                const workload::TextureSettings& settings = {}) {
-    return {textures().create(resource, settings)};
+    const TextureObject texture{textures().create(resource, settings)};
+    texture_created(resource, settings, texture);
+    return texture;
   }
-  void destroy_texture(TextureObject texture) { textures().destroy(texture.handle); }
+  void destroy_texture(TextureObject texture) {
+    textures().destroy(texture.handle);
+    texture_destroyed(texture);
+  }
   /// Binds a texture reference (.texref) of a module, in stream order.
   void bind_texture(std::uint32_t module, const std::string& reference, TextureObject texture,
                     StreamId stream = 0) {
@@ -157,17 +196,29 @@ class Host {
   [[nodiscard]] virtual Cycle event_cycle(EventId event) const = 0;
 
   struct WaitFor {
-    enum class What : std::uint8_t { Device, Stream, Event };
+    enum class What : std::uint8_t { Device, Stream, Event, HostTime, Operation };
     Host* host;
     What what;
     std::uint32_t id;
-    [[nodiscard]] bool await_ready() const { return host->is_idle(what, id); }
+    [[nodiscard]] bool await_ready() const {
+      host->wait_begins(what, id);
+      return host->is_idle(what, id);
+    }
     void await_suspend(std::coroutine_handle<>) const { host->wait_until_idle(what, id); }
-    void await_resume() const {}
+    void await_resume() const { host->wait_ends(what, id); }
   };
   [[nodiscard]] WaitFor synchronize() { return {this, WaitFor::What::Device, 0}; }
   [[nodiscard]] WaitFor synchronize(StreamId stream) { return {this, WaitFor::What::Stream, stream}; }
   [[nodiscard]] WaitFor synchronize_event(EventId event) { return {this, WaitFor::What::Event, event}; }
+  /// The host computes for so long.
+  [[nodiscard]] WaitFor host_time(std::uint64_t ns) {
+    host_time_begins(ns);
+    return {this, WaitFor::What::HostTime, 0};
+  }
+  /// Until any one of its operations has ended, or none is left.
+  [[nodiscard]] WaitFor next_operation() {
+    return {this, WaitFor::What::Operation, static_cast<std::uint32_t>(ended_operations())};
+  }
 
   // Typed conveniences.
   template <typename T>
@@ -201,6 +252,13 @@ class Host {
  protected:
   [[nodiscard]] virtual bool is_idle(WaitFor::What what, std::uint32_t id) const = 0;
   virtual void wait_until_idle(WaitFor::What what, std::uint32_t id) = 0;
+  virtual void host_time_begins(std::uint64_t ns);
+  /// For hosts that look on.
+  virtual void wait_begins(WaitFor::What /*what*/, std::uint32_t /*id*/) {}
+  virtual void wait_ends(WaitFor::What /*what*/, std::uint32_t /*id*/) {}
+  virtual void texture_created(const workload::TextureResource& /*resource*/,
+                               const workload::TextureSettings& /*settings*/, TextureObject /*texture*/) {}
+  virtual void texture_destroyed(TextureObject /*texture*/) {}
 
  private:
   template <typename T>

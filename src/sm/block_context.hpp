@@ -17,6 +17,13 @@ struct Barrier {
 };
 using Barriers = std::array<Barrier, 16>;
 
+/// Arrivals at an mbarrier of a block since it began (workload::MbarrierWord).
+struct MbarrierArrivals {
+  std::uint32_t address = 0;  // in shared memory
+  std::uint64_t count = 0;
+  Cycle latest = 0;  // the last of them
+};
+
 /// How a block has left its SM.
 enum class Left : std::uint8_t {
   Ended,    // all its warps have exited
@@ -32,9 +39,12 @@ struct BlockContext {
     bool alive = true;   // has not exited
     bool waits = false;  // at the barrier of this number
     std::uint8_t barrier = 0;
+    std::uint32_t mbarrier = 0;  // it waits for `arrivals` at the mbarrier of this address; 0: it does not
+    std::uint64_t arrivals = 0;
   };
   std::vector<WarpState> warps;  // by index within the block
   Barriers barriers{};
+  std::vector<MbarrierArrivals> mbarriers;
   std::uint64_t instructions = 0;  // that it has issued so far
   bool notified = false;           // among them a notice that it may not begin anew
   Cycle cycles = 0;                // that it has been on SMs

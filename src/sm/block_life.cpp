@@ -57,7 +57,8 @@ void Sm::State::look_at_leaving(Block& block, Cycle now) {
     for (const std::uint16_t slot : block.warps) {
       const Warp& warp = table.warp(slot);
       at = std::max(at, warp.memory_until);
-      if (warp.sync == Sync::Released) at = std::max(at, warp.sync_until);
+      if (warp.sync == Sync::Released || (warp.sync == Sync::Async && warp.sync_until != kNever))
+        at = std::max(at, warp.sync_until);
     }
   }
   table.leaves_at(block, at);
@@ -103,7 +104,10 @@ void Sm::State::hand_over(Block& block, Cycle now) {
   }
   FinishedBlock gone{block.kernel, block.residency, block.finish_at, std::move(block.stream),
                      block.leaves, nullptr};
-  if (block.leaves == Left::Stopped) gone.context = std::make_unique<BlockContext>(table.context_of(block));
+  if (block.leaves == Left::Stopped) {
+    gone.context = std::make_unique<BlockContext>(table.context_of(block));
+    copies_leave(block, *gone.context);
+  }
   finished.push_back(std::move(gone));
 }
 

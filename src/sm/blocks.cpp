@@ -17,7 +17,8 @@ Sm::State::State(const arch::MachineConfig& machine_config, SmId sm_id,
       front(config, table),
       memory(id, config.sm.schedulers),
       stage(config, table, memory),
-      lsu(config, id, partition_map, sm_mailbox, counters.data(), *this) {
+      lsu(config, id, partition_map, sm_mailbox, counters.data(), *this),
+      copies(static_cast<std::uint32_t>(table.warps().size())) {
   if (config.l1.unified_bytes > 0) choose_carveout(0);
   gate.limit_all_warps(config.sm.warp_limit);
   if (config.ccws.on) begin_locality();
@@ -70,6 +71,7 @@ void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
   if (locality) [[unlikely]]
     for (const std::uint16_t warp : block.warps) locality->came(warp, table.warp(warp).generation);
   if (view) view->launched(block, table, config.sm.schedulers, start);
+  copies_came(block, context);
   front.launched(block);
   stage.launched(block, gate.open(slot) && block.may_issue(), start);
   hold_yielding(start);

@@ -105,11 +105,15 @@ Cycle Sm::State::next_event(Cycle from) const {
     stage.memory_issued(index);
     issue_memory(warp, slot, inst, record, now, delay);
   } else {
-    if (inst.unit <= Unit::Sfu) counter.alu_issue_cycles += inst.occupied;
+    if (inst.unit <= Unit::Sfu) {
+      counter.alu_issue_cycles += inst.occupied;
+    } else if (inst.unit == Unit::Tensor) {
+      counter.tensor_passes += lanes * inst.access_bytes;
+    }
     if (inst.num_dst > 0) stage.write_back(slot, inst, now + delay + inst.latency);
   }
-  if (warp.next >= warp.few_left || (inst.flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0)
-      [[unlikely]] {
+  constexpr unsigned kRare = unsigned{InstFlag::kBarrier} | InstFlag::kFence | InstFlag::kAsync;
+  if (warp.next >= warp.few_left || (inst.flags & kRare) != 0) [[unlikely]] {
     // Predicated off, a barrier or fence is a slot and no more.
     after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
     return;
@@ -147,7 +151,7 @@ void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
   stop = std::min(stop, run_to);
 }
 
-/// What issue leaves out: the end of the records, or few left, barriers and fences.
+/// What issue leaves out: the end of the records, or few left, barriers, fences, groups of copies.
 void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
   Warp& warp = table.warp(slot);
   if (!warp.finished && warp.next >= warp.few_left) ask_for_records(warp, now);
@@ -161,7 +165,9 @@ void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const Timed
   } else {
     front.issued(warp, now);
   }
-  if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
+  if ((flags & InstFlag::kAsync) != 0) {
+    if (inst.unit != Unit::Memory) control_copies(warp, slot, inst, now);
+  } else if ((flags & (InstFlag::kBarrier | InstFlag::kFence)) != 0) {
     if ((flags & InstFlag::kBarrier) != 0) {
       arrive(slot, inst, now);
     } else {

@@ -162,7 +162,7 @@ void IssueStage::place(std::uint32_t slot, Cycle now, Cycle earliest) {
   Cycle wake = kNever;
   Wait wait = Wait::Sync;
   if (warp.sync != Sync::None) [[unlikely]] {
-    if (warp.sync == Sync::Released) wake = warp.sync_until;
+    if (warp.sync == Sync::Released || warp.sync == Sync::Async) wake = warp.sync_until;
     if (warp.sync == Sync::Fence && warp.memory_out == 0) wake = warp.memory_until;
     if (wake <= earliest) warp.sync = Sync::None;
   }

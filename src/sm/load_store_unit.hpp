@@ -82,9 +82,9 @@ class LoadStoreUnit {
   }
   /// The warp has issued a memory instruction that accesses something; `words`: its transactions. It comes to
   /// the head `delay` + config.sm.operand_latency (1 at least) cycles after `now` at the earliest.
-  void issue(const Warp& warp, std::uint32_t slot, AppId app, const TimedInst& inst,
-             const workload::ExecRecord& record, workload::MemHeader header, const std::uint64_t* words,
-             Cycle now, std::uint32_t delay);
+  MemoryOp& issue(const Warp& warp, std::uint32_t slot, AppId app, const TimedInst& inst,
+                  const workload::ExecRecord& record, workload::MemHeader header, const std::uint64_t* words,
+                  Cycle now, std::uint32_t delay);
   /// Requests an instruction cache line by its 128-byte line and sectors; it leaves after `at` at the
   /// earliest.
   void fetch(std::uint64_t line, std::uint8_t sectors, arch::KernelSlot kernel, AppId app, Cycle at) {

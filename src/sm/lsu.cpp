@@ -32,6 +32,17 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
       memory.passed(app);
     }
   }
+  if ((inst.flags & isa::InstFlag::kAsync) != 0) [[unlikely]] {
+    if ((inst.flags & isa::InstFlag::kShared) != 0) {
+      for (std::uint32_t i = 0; i < header.transactions; ++i)
+        access_mbarrier(warp, slot, workload::MbarrierWord{words[i]}, now);
+      lsu.issue(warp, slot, app, inst, record, header, words, now, delay);
+    } else {
+      const std::uint32_t epoch = copies.issued(slot);
+      lsu.issue(warp, slot, app, inst, record, header, words, now, delay).epoch = epoch;
+    }
+    return;
+  }
   if ((inst.flags & isa::InstFlag::kNotice) != 0) [[unlikely]] {
     // The SM puts its own number in front of the address (chimera15 section 3.4).
     const std::uint64_t own = words[0] + (std::uint64_t{id} << workload::Transaction::kLineShift);
@@ -59,6 +70,8 @@ void Sm::State::performed(const MemoryOp& op, Cycle ready, Cycle now) {
     if (op.inst->num_dst > 0) {
       ready += config.sm.writeback_latency;
       stage.load_done(op.warp, *op.inst, ready);
+    } else if (AsyncCopies::is_copy(op.inst->flags)) [[unlikely]] {
+      copy_arrived(op, ready, now);
     }
     if (warp.alive) {
       if (warp.sync == Sync::Fence ? warp.memory_out == 0 : warp.wait == Wait::Memory && warp.wake == kNever)

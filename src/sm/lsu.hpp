@@ -11,10 +11,10 @@
 namespace gpumux::sm {
 
 template <typename Listener>
-inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot, AppId app,
-                                           const TimedInst& inst, const workload::ExecRecord& record,
-                                           workload::MemHeader header, const std::uint64_t* words, Cycle now,
-                                           std::uint32_t delay) {
+inline MemoryOp& LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot, AppId app,
+                                                const TimedInst& inst, const workload::ExecRecord& record,
+                                                workload::MemHeader header, const std::uint64_t* words,
+                                                Cycle now, std::uint32_t delay) {
   const std::uint32_t index = ops_.take_stale();
   MemoryOp& op = ops_[index];  // field by field: the host is slow to copy what it has just put together
   op.inst = &inst;
@@ -45,6 +45,7 @@ inline void LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t slot,
   ++issues_;
   queue_.push(index);
   if (current_ == kNil && queue_.size() == 1) next_ = std::max(op.start, busy_until_);
+  return op;
 }
 
 template <typename Listener>

@@ -23,6 +23,7 @@ struct MemoryOp {
   std::uint32_t remaining = 0;  // transactions not performed
   std::uint32_t pc = 0;
   std::uint32_t generation = 0;  // of the warp
+  std::uint32_t epoch = 0;       // of a copy to shared memory: AsyncCopies
   std::uint16_t warp = 0;
   std::uint16_t transactions = 0;
   std::uint16_t passes = 0;

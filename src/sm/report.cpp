@@ -83,6 +83,8 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
         reason = "release of its barrier";
       } else if (warp.sync == Sync::Fence) {
         reason = fmt::format("its fence ({} memory instructions under way)", warp.memory_out);
+      } else if (warp.sync == Sync::Async) {
+        reason = copies.describe_wait(slot, warp.block);
       } else if (warp.starved) {
         reason = "more records of its stream";
       } else {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/huge_pages.hpp"
+#include "sm/async_copies.hpp"
 #include "sm/block_table.hpp"
 #include "sm/front_end.hpp"
 #include "sm/issue_gate.hpp"
@@ -138,6 +139,16 @@ struct Sm::State {
   /// Which warps may issue loads from `now` on.
   void choose_loads(Cycle now);
 
+  // --- async_copies.cpp -------------------------------------------------------------------------
+  /// A group of copies ends, or is waited for.
+  void control_copies(Warp& warp, std::uint32_t slot, const TimedInst& inst, Cycle now);
+  void access_mbarrier(Warp& warp, std::uint32_t slot, workload::MbarrierWord word, Cycle now);
+  void copy_arrived(const MemoryOp& op, Cycle ready, Cycle now);
+  /// What the block's warps wait for may have happened.
+  void end_waits(const Block& block, Cycle now);
+  void copies_came(const Block& block, const BlockContext* context);
+  void copies_leave(const Block& block, BlockContext& context) const;
+
   // --- triggers.cpp -----------------------------------------------------------------------------
   void run_triggers(Cycle now);
   void fire(const arch::Trigger& trigger, Cycle cycle);
@@ -198,6 +209,7 @@ struct Sm::State {
   LoadStoreUnit<State> lsu;
   IssueGate gate;
   Triggers triggers;
+  AsyncCopies copies;
 
   std::array<KernelContext, arch::kMaxKernelSlots> kernels{};
   std::array<arch::WarpSamples, arch::kMaxKernelSlots> warp_samples{};

@@ -15,12 +15,24 @@ std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                    config.latency[static_cast<std::size_t>(latency_class)].initiation, 1U});
 }
 
+namespace {
+
+/// Core cycles by which the passes of a matrix product behind the first delay its result.
+std::uint32_t further_passes(const arch::MachineConfig& config, const isa::StaticInst& inst) {
+  return inst.unit == isa::Unit::Tensor
+             ? (config.tensor_passes(inst) - 1) * unit_cycles(config, inst.unit, inst.latency_class)
+             : 0;
+}
+
+}  // namespace
+
 std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
                                         const std::vector<isa::StaticInst>& table) {
   std::vector<std::uint32_t> cycles;
   cycles.reserve(table.size());
   for (const isa::StaticInst& inst : table) {
-    const std::uint32_t latency = config.latency[static_cast<std::size_t>(inst.latency_class)].latency;
+    const std::uint32_t latency =
+        config.latency[static_cast<std::size_t>(inst.latency_class)].latency + further_passes(config, inst);
     const bool loads = (inst.flags & isa::kLoad) != 0 && (inst.flags & (isa::kShared | isa::kConstant)) == 0;
     if (isa::is_arithmetic(inst.unit)) {
       cycles.push_back(std::max(latency, 1U));
@@ -81,13 +93,15 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
       from.latency_class = isa::LatencyClass::Uniform;
     inst.latency = static_cast<std::uint16_t>(
         std::max(1U, config.latency[static_cast<std::size_t>(from.latency_class)].latency) +
-        config.sm.operand_latency + config.sm.writeback_latency);
-    inst.occupied = static_cast<std::uint16_t>(unit_cycles(config, from.unit, from.latency_class));
+        further_passes(config, from) + config.sm.operand_latency + config.sm.writeback_latency);
+    inst.occupied = static_cast<std::uint16_t>(unit_cycles(config, from.unit, from.latency_class) +
+                                               further_passes(config, from));
     inst.flags = from.flags;
     inst.unit = config.serving(from.unit);
     inst.num_dst = from.num_dst;
     inst.num_slots = static_cast<std::uint8_t>(from.num_dst + from.num_src);
-    inst.access_bytes = from.access_bytes;
+    inst.access_bytes = inst.unit == isa::Unit::Tensor ? static_cast<std::uint8_t>(config.tensor_passes(from))
+                                                       : from.access_bytes;
     inst.barrier = from.barrier;
     inst.barrier_warps = from.barrier_warps;
     for (unsigned i = 0; i < inst.num_slots; ++i) {

@@ -22,12 +22,12 @@ struct alignas(64) TimedInst {
   std::uint16_t flags = 0;         // isa::InstFlag
   isa::Unit unit = isa::Unit::Sp;  // the kind that executes it: MachineConfig::serving()
   std::uint8_t num_dst = 0;
-  std::uint8_t num_slots = 0;   // written and read
-  std::uint8_t first_read = 0;  // registers collected as operands: the slots from this one on,
-  std::uint8_t num_reads = 0;   // so many
-  std::uint8_t most_reads = 0;  // of them in one register bank
-  std::uint8_t num_writes = 0;  // registers written, the last slots before num_dst
-  std::uint8_t access_bytes = 0;
+  std::uint8_t num_slots = 0;     // written and read
+  std::uint8_t first_read = 0;    // registers collected as operands: the slots from this one on,
+  std::uint8_t num_reads = 0;     // so many
+  std::uint8_t most_reads = 0;    // of them in one register bank
+  std::uint8_t num_writes = 0;    // registers written, the last slots before num_dst
+  std::uint8_t access_bytes = 0;  // of memory instructions; of the tensor units': passes
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;
   /// First num_dst written, then read, with those collected side by side. Registers keep their numbers,
@@ -64,7 +64,7 @@ class TimingTable {
 [[nodiscard]] std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
                                                       const std::vector<isa::StaticInst>& table);
 
-/// Core cycles for which an instruction of a latency class holds a unit.
+/// Core cycles for which one pass of an instruction of a latency class holds a unit.
 [[nodiscard]] std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
                                         isa::LatencyClass latency_class);
 

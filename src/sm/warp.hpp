@@ -15,11 +15,12 @@ enum class Wait : std::uint8_t {
   Memory,   // a register that memory writes
   Alu,      // a register that arithmetic writes
   Fetch,    // instruction fetch, or the stream has run dry
-  Sync      // barrier or fence
+  Sync      // barrier, fence, copies to shared memory or an mbarrier
 };
 inline constexpr unsigned kWaits = 5;
 
-enum class Sync : std::uint8_t { None, Barrier, Released, Fence };
+/// Async: the warp waits until sync_until, which is kNever as long as AsyncCopies does not know it.
+enum class Sync : std::uint8_t { None, Barrier, Released, Fence, Async };
 
 /// Two cache lines of the host. The first is all that arithmetic touches.
 struct alignas(64) Warp {
@@ -53,7 +54,7 @@ struct alignas(64) Warp {
   alignas(64) const std::uint64_t* mem_next = nullptr;
   const workload::ExecRecord* end = nullptr;
   Cycle starved_at = 0;          // its last issue
-  Cycle sync_until = 0;          // barrier release
+  Cycle sync_until = 0;          // barrier release, or end of a wait for copies
   Cycle memory_until = 0;        // latest return of memory instructions so far, for fences
   std::uint32_t memory_out = 0;  // memory instructions issued and not performed
   std::uint32_t generation = 0;  // tells warps apart that used the slot one after the other

@@ -1,15 +1,8 @@
 #include "trace/output.hpp"
 
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/files.hpp"
 #include "trace/bytes.hpp"
 
 namespace gpumux::trace {
@@ -23,40 +16,8 @@ void Output::finish(std::uint64_t index_offset) {
   close(header);
 }
 
-FileOutput::FileOutput(std::string path) : path_(std::move(path)) {
-  const std::optional<std::string> target = replaceable(path_);
-  if (!target) throw UserError({path_}, "is a device or a pipe; the name of a file was expected");
-  target_ = *target;
-  temporary_.emplace(fmt::format("{}.tmp.{}", target_, ::getpid()));
-  file_ = std::fopen(temporary_->path().c_str(), "wb");
-  if (file_ == nullptr) fail();
-  write(std::string(kHeaderBytes, '\0'));
-}
-
-FileOutput::~FileOutput() {
-  if (file_ == nullptr) return;
-  (void)std::fclose(file_);
-  (void)std::remove(temporary_->path().c_str());
-}
-
-void FileOutput::write(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
-}
-
-void FileOutput::close(std::string_view header) {
-  if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
-  write(header);
-  std::FILE* file = std::exchange(file_, nullptr);
-  if (std::fclose(file) != 0 || std::rename(temporary_->path().c_str(), target_.c_str()) != 0) {
-    const int reason = errno;
-    (void)std::remove(temporary_->path().c_str());
-    errno = reason;
-    fail();
-  }
-}
-
-void FileOutput::fail() const {
-  throw UserError({path_}, fmt::format("cannot be written ({})", std::strerror(errno)));
+FileOutput::FileOutput(std::string path) : file_(std::move(path)) {
+  file_.write(std::string(kHeaderBytes, '\0'));
 }
 
 }  // namespace gpumux::trace

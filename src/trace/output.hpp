@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "base/temporary_file.hpp"
+#include "base/growing_file.hpp"
 #include "trace/format.hpp"
 
 namespace gpumux::trace {
@@ -47,18 +46,11 @@ class MemoryOutput final : public Output {
 class FileOutput final : public Output {
  public:
   explicit FileOutput(std::string path);
-  ~FileOutput() override;
-  FileOutput(const FileOutput&) = delete;
-  FileOutput& operator=(const FileOutput&) = delete;
 
  private:
-  void write(std::string_view bytes) override;
-  void close(std::string_view header) override;
-  [[noreturn]] void fail() const;
-  std::string path_;
-  std::string target_;  // of the rename
-  std::optional<TemporaryName> temporary_;
-  std::FILE* file_ = nullptr;
+  void write(std::string_view bytes) override { file_.write(bytes); }
+  void close(std::string_view header) override { file_.complete(header); }
+  GrowingFile file_;
 };
 
 }  // namespace gpumux::trace

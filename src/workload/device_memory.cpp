@@ -43,19 +43,35 @@ std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(AppId app, std::string owner)
+DeviceMemory::DeviceMemory(AppId app, std::string owner, int file)
     : base_(first_line_of(app) * kLineBytes),
+      cached_base_(base_),
       owner_(std::move(owner)),
-      host_(nullptr),
+      shared_(file != kNoFile),
+      first_(base_ + kFirstOffset),
       top_(base_ + kFirstOffset) {
-  const auto reserve = [this] {
-    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                0);
+  reserve(file);
+}
+
+DeviceMemory::DeviceMemory(AppId app, std::string owner, const AddressSpace& space)
+    : base_(space.base),
+      cached_base_(first_line_of(app) * kLineBytes),
+      owner_(std::move(owner)),
+      first_(std::max(base_ + kFirstOffset, align_up(space.placed_end, kAllocationAlign))),
+      top_(base_ + kFirstOffset) {
+  GPUMUX_CHECK(base_ != 0 && base_ % (Address{1} << kAppShift) == 0);
+  reserve(kNoFile);
+}
+
+void DeviceMemory::reserve(int file) {
+  const int backing = shared_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  const auto map = [&] {
+    return mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, backing | MAP_NORESERVE, file, 0);
   };
-  void* range = reserve();
+  void* range = map();
   while (range == MAP_FAILED && reserved_ > kLeastReserved) {
     reserved_ /= 2;
-    range = reserve();
+    range = map();
   }
   if (range == MAP_FAILED) {
     throw UserError(
@@ -101,13 +117,14 @@ void DeviceMemory::fail_full(std::uint64_t wanted) const {
 Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   const Address end_of_range = base_ + reserved_;
-  if (bytes > reserved_ - kFirstOffset - 2 * kGap) {
+  if (first_ + kGap > end_of_range || bytes > reserved_ - kFirstOffset - 2 * kGap) {
     fail_full(bytes);
   }
   // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
-  Address candidate = base_ + kFirstOffset;
+  Address candidate = first_;
   bool found = false;
   for (const auto& [start, size] : allocations_) {
+    if (start + size + kGap <= first_) continue;
     if (candidate + bytes + kGap <= start) {
       found = true;
       break;
@@ -117,19 +134,44 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (!found && candidate + bytes + kGap > end_of_range) {
     fail_full(bytes);
   }
-  if (candidate < top_) {  // used before: its bytes may be stale
-    const Address stale_end = candidate + bytes < top_ ? candidate + bytes : top_;
-    std::memset(host(candidate), 0, stale_end - candidate);
-  }
-  freed_.erase(freed_.lower_bound(candidate), freed_.lower_bound(candidate + bytes));
-  if (bytes <= kMostHuge) {
-    const Address first = candidate / 4096 * 4096;
-    madvise(host(first), align_up(candidate + bytes, 4096) - first, MADV_HUGEPAGE);
-  }
-  allocations_.emplace(candidate, bytes);
-  allocated_ += bytes;
-  if (candidate + bytes > top_) top_ = candidate + bytes;
+  take(candidate, bytes);
   return candidate;
+}
+
+void DeviceMemory::allocate_at(Address address, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  if (address < base_ + kFirstOffset || bytes > reserved_ || address - base_ > reserved_ - bytes) {
+    if (address >= base_ + kFirstOffset && reserved_ < kReservedBytes) fail_full(bytes);
+    throw UserError(
+        fmt::format("{}an allocation of {} bytes at 0x{:x} lies outside of device memory, 0x{:x} to 0x{:x}",
+                    owner_.empty() ? "" : fmt::format("app {}: ", owner_), bytes, address,
+                    base_ + kFirstOffset, base_ + reserved_));
+  }
+  const auto after = allocations_.lower_bound(address + bytes);
+  if (after != allocations_.begin()) {
+    const auto& [start, size] = *std::prev(after);
+    if (start + size > address) {
+      throw UserError(fmt::format("{}an allocation of {} bytes at 0x{:x} lies where {} does",
+                                  owner_.empty() ? "" : fmt::format("app {}: ", owner_), bytes, address,
+                                  text_of(start, size)));
+    }
+  }
+  take(address, bytes);
+}
+
+void DeviceMemory::take(Address start, std::uint64_t bytes) {
+  if (start < top_) {  // used before: its bytes may be stale
+    const Address stale_end = start + bytes < top_ ? start + bytes : top_;
+    std::memset(host(start), 0, stale_end - start);
+  }
+  freed_.erase(freed_.lower_bound(start), freed_.lower_bound(start + bytes));
+  if (bytes <= kMostHuge) {
+    const Address first = start / 4096 * 4096;
+    madvise(host(first), align_up(start + bytes, 4096) - first, MADV_HUGEPAGE);
+  }
+  allocations_.emplace(start, bytes);
+  allocated_ += bytes;
+  if (start + bytes > top_) top_ = start + bytes;
 }
 
 void DeviceMemory::free(Address address) {
@@ -143,7 +185,7 @@ void DeviceMemory::free(Address address) {
   if (found->second >= kReturnBytes) {
     const Address first = align_up(address, 4096);
     const Address last = (address + found->second) / 4096 * 4096;
-    if (last > first) madvise(host(first), last - first, MADV_DONTNEED);
+    if (last > first) return_pages(first, last - first);
   }
   allocated_ -= found->second;
   note_freed(address, found->second);
@@ -151,6 +193,11 @@ void DeviceMemory::free(Address address) {
   names_.erase(address);
   hot_begin_ = 1;
   hot_end_ = 0;
+}
+
+void DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
+  // Pages of a file stay in it when they are not needed here alone.
+  madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 void DeviceMemory::note_freed(Address address, std::uint64_t bytes) {
@@ -191,7 +238,7 @@ std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
 }
 
 void DeviceMemory::free_all() {
-  if (top_ > base_) madvise(host_, align_up(top_ - base_, 4096), MADV_DONTNEED);
+  if (top_ > base_) return_pages(base_, align_up(top_ - base_, 4096));
   allocations_.clear();
   names_.clear();
   heap_.clear();

@@ -9,13 +9,15 @@
 #include <string>
 
 #include "base/types.hpp"
+#include "workload/address_space.hpp"
 #include "workload/texture.hpp"
 
 namespace gpumux::workload {
 
-/// Device addresses of application i lie in [(i + 1) << kAppShift, (i + 2) << kAppShift) (base/types.hpp).
-/// Translation is one addition: the range is backed by one lazily committed reservation of host memory (by 2
-/// MB in allocations of up to 256 MB, where the host has huge pages).
+/// Device addresses of application i lie in [(i + 1) << kAppShift, (i + 2) << kAppShift) (base/types.hpp),
+/// for caches always, and for its program unless it was given another AddressSpace. Translation is one
+/// addition: the range is backed by one lazily committed reservation of host memory (by 2 MB in allocations
+/// of up to 256 MB, where the host has huge pages).
 ///
 /// Invariants: allocations do not overlap; bytes outside them are never read or written by a kernel
 /// (checked()). Not thread-safe: one application is emulated by one thread at a time.
@@ -24,18 +26,19 @@ class DeviceMemory {
   /// Of addresses, 64 GiB; where the system gives less, the largest power of two down to 256 MiB.
   static constexpr std::uint64_t kReservedBytes = std::uint64_t{1} << 36U;
   static constexpr std::uint32_t kAllocationAlign = 256;
+  static constexpr int kNoFile = -1;
   /// Generic-address windows (CUDA's layout in spirit): outside every application's range.
   static constexpr Address kSharedWindow = Address{0x7e} << 40U;
   static constexpr Address kLocalWindow = Address{0x7f} << 40U;
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24U;
   /// What the caches alone see of an application besides its allocations and notices lies in the upper three
   /// quarters of its 2^40 addresses: constant banks and parameters, local memory of resident blocks, code.
-  [[nodiscard]] Address constant_backing() const { return base_ + kBackingBytes; }
-  [[nodiscard]] Address local_backing() const { return base_ + 2 * kBackingBytes; }
-  [[nodiscard]] Address code_backing() const { return base_ + 3 * kBackingBytes; }
+  [[nodiscard]] Address constant_backing() const { return cached_base_ + kBackingBytes; }
+  [[nodiscard]] Address local_backing() const { return cached_base_ + 2 * kBackingBytes; }
+  [[nodiscard]] Address code_backing() const { return cached_base_ + 3 * kBackingBytes; }
   /// Where SM s reports that a block of the application may not begin anew: the line s behind this. It lies
   /// beyond every allocation.
-  [[nodiscard]] Address notice_address() const { return base_ + kBackingBytes / 2; }
+  [[nodiscard]] Address notice_address() const { return cached_base_ + kBackingBytes / 2; }
   /// Bytes of each of the three.
   static constexpr std::uint64_t kBackingBytes = std::uint64_t{1} << 38U;
 
@@ -49,8 +52,11 @@ class DeviceMemory {
   Address place_local(std::uint64_t block_bytes);
 
   /// `owner`: the application's name, for messages; may be empty. Throws UserError when no addresses are to
-  /// be had.
-  explicit DeviceMemory(AppId app, std::string owner = {});
+  /// be had. `file`: of kReservedBytes zero bytes, without pages yet (a memfd), which backs the addresses
+  /// from base() on, so that another process can map them, too; kNoFile: memory of this process alone.
+  explicit DeviceMemory(AppId app, std::string owner = {}, int file = kNoFile);
+  /// The same with these addresses for the program.
+  DeviceMemory(AppId app, std::string owner, const AddressSpace& space);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -58,6 +64,9 @@ class DeviceMemory {
   /// A new allocation (zero bytes allocate nothing and give 0), 256-byte aligned, its bytes zero.
   /// Throws SimulationFault when the reservation is exhausted.
   Address allocate(std::uint64_t bytes);
+  /// The same at this address, which need not be aligned. Throws UserError when it is not in the range, or
+  /// when something lies there.
+  void allocate_at(Address address, std::uint64_t bytes);
   /// Frees what allocate() gave. Throws SimulationFault for any other address but 0.
   void free(Address address);
   void free_all();
@@ -87,7 +96,12 @@ class DeviceMemory {
   /// bytes into a block of 64 bytes at 0x... that was freed": for error messages.
   [[nodiscard]] std::string describe(Address address) const;
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_; }
+  /// The first address of the program's range.
   [[nodiscard]] Address base() const { return base_; }
+  /// Where caches see an address of the program.
+  [[nodiscard]] Address cached(Address address) const { return address + (cached_base_ - base_); }
+  /// Bytes from base() on in which allocations lie.
+  [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_; }
   [[nodiscard]] const std::string& owner() const { return owner_; }
   /// The texture objects over it.
   [[nodiscard]] TextureTable& textures() { return textures_; }
@@ -95,14 +109,21 @@ class DeviceMemory {
 
  private:
   [[noreturn]] void fail_full(std::uint64_t wanted) const;
+  void reserve(int file);
+  /// What both ways to allocate do once the place is known.
+  void take(Address start, std::uint64_t bytes);
   void note_freed(Address address, std::uint64_t bytes);
+  /// Whole pages from `first` on go back to the host; they read as zero then.
+  void return_pages(Address first, std::uint64_t bytes);
   [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
   bool valid_slow(Address address, std::uint64_t bytes) const;
   /// "error: app NAME: " or "error: ".
   [[nodiscard]] std::string error() const;
   Address base_;
+  Address cached_base_;
   std::string owner_;
-  std::byte* host_;
+  std::byte* host_ = nullptr;
+  bool shared_ = false;  // backed by a file
   std::uint64_t reserved_ = kReservedBytes;
   std::map<Address, std::uint64_t> allocations_;  // start -> bytes
   std::map<Address, std::string> names_;          // of some of them
@@ -111,7 +132,8 @@ class DeviceMemory {
   std::map<Address, std::uint64_t> freed_;  // start -> bytes, of the last ones, where nothing lives since
   std::deque<Address> freed_order_;
   std::uint64_t allocated_ = 0;
-  Address top_;  // first address never allocated
+  Address first_;  // of allocations whose place is free
+  Address top_;    // first address never allocated
   std::uint64_t constants_placed_ = 0;
   std::uint64_t code_placed_ = 0;
   std::uint64_t local_placed_ = 0;

@@ -28,7 +28,7 @@ struct MemHeader {
   [[nodiscard]] static constexpr bool beyond_sm(Where where) {
     return where == Where::Global || where == Where::Local || where == Where::Texture;
   }
-  std::uint16_t transactions = 0;   // line accesses after coalescing (0 for shared)
+  std::uint16_t transactions = 0;   // line accesses after coalescing; shared: MbarrierWords, or 0
   std::uint16_t shared_passes = 0;  // shared: serialised passes (1 = conflict-free); constant: distinct words
   Where where = Where::None;
   std::uint8_t unused0 = 0;
@@ -58,6 +58,29 @@ struct Transaction {
                           std::uint32_t rounds = 0) {
     return {(line << kLineShift) + (std::uint64_t{rounds} << kRoundsShift) +
             ((std::uint64_t{lanes} << 4U) | sectors)};
+  }
+};
+
+/// What an access to one mbarrier of the block means for time: arrivals are counted from the begin of the
+/// block, those of all its phases together. A wait that has found its phase complete says how many arrivals
+/// there were when it was; that many have to have happened in time as well before the warp goes on. One that
+/// has not says nothing. bits 0-19 the address in shared memory / 8, bits 20-21 the kind, bits 22-63 a
+/// number.
+struct MbarrierWord {
+  enum class Kind : std::uint8_t {
+    Arrivals,        // now, so many
+    CopiesArrivals,  // so many, when the warp's copies to shared memory so far are performed
+    Wait             // until there have been so many
+  };
+  static constexpr unsigned kKindShift = 20;
+  static constexpr unsigned kNumberShift = 22;
+  std::uint64_t word;
+  [[nodiscard]] std::uint32_t address() const { return (word & ((1U << kKindShift) - 1)) * 8; }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>((word >> kKindShift) & 3U); }
+  [[nodiscard]] std::uint64_t number() const { return word >> kNumberShift; }
+  static MbarrierWord make(std::uint32_t address, Kind kind, std::uint64_t number) {
+    return {(number << kNumberShift) | (std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift) |
+            (address / 8)};
   }
 };
 

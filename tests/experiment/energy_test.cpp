@@ -51,7 +51,7 @@ TEST(Energy, OneEventAddsItsCoefficientAlone) {
       {&KernelCounters::int_thread_instructions, each.int_},
       {&KernelCounters::dp_thread_instructions, each.dp},
       {&KernelCounters::sfu_thread_instructions, each.sfu},
-      {&KernelCounters::tensor_thread_instructions, each.tensor},
+      {&KernelCounters::tensor_passes, each.tensor},
       {&KernelCounters::uniform_thread_instructions, each.uniform},
       {&KernelCounters::memory_thread_instructions, 0},
       {&KernelCounters::control_thread_instructions, 0},

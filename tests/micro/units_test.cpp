@@ -122,6 +122,51 @@ TEST_P(Units, OccupiedUnitCyclesAreCounted) {
   }
 }
 
+TEST_P(Units, MatrixProductsTakeAsManyPassesAsTheirMultiplyAddsNeed) {
+  const std::uint32_t each = config_.tensor_multiply_adds;
+  const Cycle pass = occupied(Unit::Tensor, LatencyClass::Tensor);
+  const bool own_units = config_.serving(Unit::Tensor) == Unit::Tensor;
+  const std::pair<std::uint32_t, std::uint32_t> cases[] = {{0, 1},        {1, 1},        {each, 1},
+                                                           {each + 1, 2}, {2 * each, 2}, {4 * each, 4}};
+  for (const auto& [multiply_adds, passes] : cases) {
+    SCOPED_TRACE(multiply_adds);
+    if (multiply_adds > isa::kMostMultiplyAdds) continue;
+    constexpr std::uint32_t kLength = 4;
+    Program program;
+    for (std::uint32_t i = 0; i < kLength; ++i) {
+      isa::StaticInst product = inst(Unit::Tensor, LatencyClass::Tensor, {1}, {1});
+      product.multiply_adds = static_cast<std::uint16_t>(multiply_adds);
+      program.add(product);
+    }
+    for (std::uint16_t i = 0; i < kLength; ++i) {  // and apart from each other
+      isa::StaticInst product =
+          inst(Unit::Tensor, LatencyClass::Tensor, {static_cast<std::uint16_t>(2 + i)}, {});
+      product.multiply_adds = static_cast<std::uint16_t>(multiply_adds);
+      program.add(product);
+    }
+    WarpCode chain;
+    for (std::uint32_t i = 0; i < kLength; ++i) chain.run(i);
+    const Cycle distance = std::max<Cycle>(
+        {row(LatencyClass::Tensor).latency + (passes - 1) * pass, passes * pass, config_.sm.issue_interval});
+    EXPECT_EQ(time_of(config_, program, {chain}), kFirstIssue + (kLength - 1) * distance);
+    WarpCode apart;
+    for (std::uint32_t i = 0; i < kLength; ++i) apart.run(kLength + i);
+    const arch::UnitConfig& u = unit(Unit::Tensor);
+    std::vector<Cycle> free(u.scheduler_private ? u.count / config_.sm.schedulers : u.count, 0);
+    Cycle issue = kFirstIssue - config_.sm.issue_interval;
+    for (std::uint32_t i = 0; i < kLength; ++i) {
+      const auto next = std::min_element(free.begin(), free.end());
+      issue = std::max(issue + config_.sm.issue_interval, *next);
+      *next = issue + passes * pass;
+    }
+    EXPECT_EQ(time_of(config_, program, {apart}), issue);
+    Bench bench(config_);
+    bench.start(program, {chain});
+    bench.finish();
+    EXPECT_EQ(bench.counters().tensor_passes, own_units ? kLength * kWarpSize * passes : 0U);
+  }
+}
+
 // Operands in one bank are read one per cycle, and their collector is held until the last read.
 TEST_P(Units, OperandsOfOneBankTakeTheirTurns) {
   const auto banks = static_cast<std::uint16_t>(config_.sm.register_banks / config_.sm.schedulers);

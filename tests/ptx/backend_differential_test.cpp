@@ -52,7 +52,8 @@ std::optional<Dim3> fixed_shape(const std::string& kernel) {
       {"haar_levels", {128, 1, 1}},     {"price_options", {256, 1, 1}},
       {"dct_8x8", {8, 4, 2}},           {"merge_sort_tile", {512, 1, 1}},
       {"sample_ranks", {256, 1, 1}},    {"merge_ranks", {256, 1, 1}},
-      {"merge_intervals", {128, 1, 1}}};
+      {"merge_intervals", {128, 1, 1}}, {"gemm_wmma", {128, 1, 1}},
+      {"gemm_mma", {128, 1, 1}},        {"gemm_tf32", {32, 1, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }

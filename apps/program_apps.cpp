@@ -1,0 +1,98 @@
+#include "program_apps.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.hpp"
+#include "program/process.hpp"
+#include "terminal.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+/// `name`: by which results and messages call it; `text`: as typed.
+ProgramApp program_app(std::vector<std::string> command, const std::string& name, const std::string& text) {
+  program::Program of;
+  of.command = std::move(command);
+  of.name = name;
+  of.libraries = program::library_folder();
+  ProgramApp app;
+  app.program = std::make_shared<const program::Program>(std::move(of));
+  experiment::AppSpec& spec = app.spec;
+  spec.name = name;
+  spec.text = text;
+  spec.identity = "program";
+  for (const std::string& word : app.program->command) spec.identity += '\0' + word;
+  spec.live = true;
+  spec.create = [of = app.program](std::uint64_t) { return program::make_application(of, true); };
+  spec.create_aside = [of = app.program](std::uint64_t) { return program::make_application(of, false); };
+  return app;
+}
+
+std::string file_name(const std::string& program) {
+  return std::filesystem::path(program).filename().string();
+}
+
+/// Of a command of a shell: its first word says what it is called.
+ProgramApp shell_app(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos)
+    throw UserError("--app needs a CUDA program with its arguments: --app './program 1 2'");
+  const std::string word = text.substr(first, text.find(' ', first) - first);
+  return program_app({"/bin/sh", "-c", text}, file_name(word), text);
+}
+
+int report_program(const ProgramApp& app) {
+  const program::Outcome& outcome = *app.program->outcome;
+  const std::string& name = app.program->name;
+  if (!outcome.ended) {
+    say(fmt::format("note: {} had not ended when the simulation did, and was stopped\n", name));
+  } else if (!outcome.connected) {
+    say(fmt::format("note: {} made no CUDA call of a shared run time: compile it with nvcc -cudart shared\n",
+                    name));
+  } else if (outcome.launches == 0) {
+    say(fmt::format("note: {} launched no kernel\n", name));
+  }
+  return outcome.exit_code;
+}
+
+}  // namespace
+
+std::vector<ProgramApp> take_programs(Arguments& args) {
+  const auto dashes = std::find(args.begin(), args.end(), "--");
+  const std::vector<std::string> last(dashes, args.end());
+  args.erase(dashes, args.end());
+  std::vector<ProgramApp> programs;
+  constexpr std::string_view kOption = "--app";
+  Arguments rest;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == kOption) {
+      programs.push_back(shell_app(i + 1 < args.size() ? args[++i] : ""));
+    } else if (args[i].starts_with(std::string(kOption) + "=")) {
+      programs.push_back(shell_app(args[i].substr(kOption.size() + 1)));
+    } else {
+      rest.push_back(args[i]);
+    }
+  }
+  args = std::move(rest);
+  if (last.empty()) return programs;
+  if (last.size() == 1 || last[1].empty())
+    throw UserError("a CUDA program is needed after --, with its arguments: gpumux run -- ./program 1 2");
+  const std::string name = file_name(program::find_program(last[1]));
+  std::string text = name;
+  for (std::size_t i = 2; i < last.size(); ++i) text += " " + last[i];
+  programs.push_back(program_app({last.begin() + 1, last.end()}, name, text));
+  return programs;
+}
+
+int report_programs(const std::vector<ProgramApp>& programs) {
+  int code = 0;
+  for (const ProgramApp& app : programs)
+    if (const int of_program = report_program(app); code == 0) code = of_program;
+  return code;
+}
+
+}  // namespace gpumux::cli

@@ -1,0 +1,28 @@
+// CUDA programs among the applications of `run`: gpumux run [OPTIONS] [--app 'PROGRAM ARGUMENT...']... or
+// gpumux run [OPTIONS] -- PROGRAM [ARGUMENT...].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "experiment/run.hpp"
+#include "program/application.hpp"
+
+namespace gpumux::cli {
+
+struct ProgramApp {
+  experiment::AppSpec spec;
+  std::shared_ptr<const program::Program> program;
+};
+
+/// Takes each --app with its text, which a shell reads, and what follows a `--` out of `args`; in this order.
+/// Throws UserError for those without a program, and when there is no such program.
+[[nodiscard]] std::vector<ProgramApp> take_programs(Arguments& args);
+
+/// After the run: says on standard error what a user would wonder about, and returns the first exit code of a
+/// program that is not 0.
+int report_programs(const std::vector<ProgramApp>& programs);
+
+}  // namespace gpumux::cli

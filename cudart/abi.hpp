@@ -1,0 +1,93 @@
+// Types of CUDA's run-time interface, as its documentation gives them, by their layout on x86-64 Linux.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpumux::cudart {
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+using StreamHandle = void*;  // cudaStream_t
+using EventHandle = void*;   // cudaEvent_t
+
+/// cudaStreamLegacy and cudaStreamPerThread.
+inline constexpr std::uintptr_t kLegacyStream = 1;
+inline constexpr std::uintptr_t kPerThreadStream = 2;
+
+/// cudaMemcpyKind.
+enum class MemcpyKind : int { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice, Default };
+
+/// cudaFuncAttributes, 144 bytes in CUDA 13, of which older ones have the first 52.
+struct FunctionAttributes {
+  std::size_t shared_bytes;
+  std::size_t constant_bytes;
+  std::size_t local_bytes;
+  int max_threads;
+  int registers;
+  int ptx_version;
+  int binary_version;
+  int caches_global;
+  int max_dynamic_shared_bytes;
+  int preferred_shared_carveout;
+};
+
+/// cudaFuncAttribute.
+inline constexpr int kMaxDynamicSharedSize = 8;
+inline constexpr int kPreferredCarveout = 9;
+
+/// cudaPointerAttributes; the end is CUDA 13's.
+struct PointerAttributes {
+  int type;  // 0 host memory of no concern to CUDA, 1 pinned, 2 device, 3 managed
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+};
+
+/// cudaLaunchConfig_t.
+struct LaunchConfig {
+  Dim3 grid;
+  Dim3 block;
+  std::size_t shared_bytes;
+  StreamHandle stream;
+  const struct LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+struct LaunchAttribute {
+  int id;
+  int unused;
+  unsigned char value[64];
+};
+inline constexpr int kAttributeCooperative = 2;
+
+struct Extent {
+  std::size_t width, height, depth;
+};
+struct Position {
+  std::size_t x, y, z;
+};
+struct PitchedPointer {
+  void* pointer;
+  std::size_t pitch;
+  std::size_t width, height;  // logical, of an allocation
+};
+/// cudaMemcpy3DParms.
+struct Copy3D {
+  void* from_array;
+  Position from_at;
+  PitchedPointer from;
+  void* to_array;
+  Position to_at;
+  PitchedPointer to;
+  Extent extent;
+  MemcpyKind kind;
+};
+
+/// cudaUUID_t
+struct Uuid {
+  char bytes[16];
+};
+
+}  // namespace gpumux::cudart

@@ -1,0 +1,291 @@
+// The simulated machine as CUDA's only device, number 0.
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+#include "abi.hpp"
+#include "device.hpp"
+#include "session.hpp"
+#include "version.hpp"
+
+namespace gpumux::cudart {
+namespace {
+
+constexpr int kMostThreads = 1024;  // of a block
+constexpr int kMostGridX = 0x7fff'ffff;
+constexpr int kMostGridYZ = 65535;
+constexpr int kMostBlockZ = 64;
+constexpr int kWarp = 32;
+constexpr int kTextureAlignment = 512;
+constexpr int kTexturePitch = 32;
+
+/// Writes the members of a structure one after the other, each where the compiler would put it.
+class MemberWriter {
+ public:
+  explicit MemberWriter(std::span<std::byte> to) : to_(to) {}
+  template <class T>
+  void put(const T& value) {
+    at_ = (at_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    std::memcpy(to_.data() + at_, &value, sizeof(T));
+    at_ += sizeof(T);
+  }
+  void put_int(std::uint64_t value) { put(static_cast<int>(value)); }
+  void put_size(std::uint64_t value) { put(static_cast<std::size_t>(value)); }
+  void put_zeros(int count) {
+    for (int i = 0; i < count; ++i) put(0);
+  }
+
+ private:
+  std::span<std::byte> to_;
+  std::size_t at_ = 0;
+};
+
+/// cudaDeviceProp: 1008 bytes in CUDA 13, 1032 in CUDA 12, which has some members more. 0 is what is not
+/// there, or has no limit of its own here, such as surfaces.
+constexpr std::size_t kPropertyBytes = kMajor >= 13 ? 1008 : 1032;
+constexpr bool kOld = kMajor < 13;
+
+void describe(std::span<std::byte> to) {
+  const program::DeviceDescription& of = Session::get().device();
+  MemberWriter write(to);
+  write.put(of.name);
+  write.put(std::array<char, 16>{'g', 'p', 'u', 'm', 'u', 'x'});  // uuid
+  write.put(std::array<char, 8>{});                               // luid
+  write.put_int(0);                                               // its node mask
+  write.put_size(of.total_memory);
+  write.put_size(of.shared_bytes_per_block);
+  write.put_int(of.registers_per_sm);  // of a block
+  write.put_int(kWarp);
+  write.put_size(0x7fff'ffff);  // longest pitch
+  write.put_int(kMostThreads);
+  write.put(std::array<int, 3>{kMostThreads, kMostThreads, kMostBlockZ});
+  write.put(std::array<int, 3>{kMostGridX, kMostGridYZ, kMostGridYZ});
+  const auto khz = [](double mhz) { return static_cast<std::uint64_t>(mhz * 1e3); };
+  if (kOld) write.put_int(khz(of.core_mhz));
+  write.put_size(of.constant_bytes);
+  write.put_int(of.capability / 10);
+  write.put_int(of.capability % 10);
+  write.put_size(kTextureAlignment);
+  write.put_size(kTexturePitch);
+  if (kOld) write.put_int(1);  // copies overlap kernels
+  write.put_int(of.sms);
+  if (kOld) write.put_int(0);  // no limit on run time
+  write.put_int(0);            // integrated
+  write.put_int(1);            // maps host memory
+  if (kOld) write.put_int(0);  // compute mode
+  write.put_int(131072);       // textures: 1D
+  write.put_int(0);            // mipmapped
+  if (kOld) write.put_int(1U << 28U);
+  write.put(std::array<int, 2>{131072, 65536});
+  write.put_zeros(2);  // mipmapped
+  write.put(std::array<int, 3>{131072, 65000, 2097120});
+  write.put_zeros(2);  // gather
+  write.put(std::array<int, 3>{16384, 16384, 16384});
+  write.put_zeros(3 + 1);  // alternate 3D, cube maps
+  write.put(std::array<int, 2>{32768, 2048});
+  write.put(std::array<int, 3>{32768, 32768, 2048});
+  write.put_zeros(2);                          // layered cube maps
+  write.put_zeros(1 + 2 + 3 + 2 + 3 + 1 + 2);  // surfaces
+  write.put_size(kTextureAlignment);
+  write.put_int(1);    // concurrent kernels
+  write.put_int(0);    // ECC
+  write.put_zeros(3);  // PCI bus, device, domain
+  write.put_int(0);    // TCC driver
+  write.put_int(2);    // copy engines
+  write.put_int(1);    // unified addressing
+  if (kOld) write.put_int(khz(of.dram_mhz));
+  write.put_int(of.dram_bus_bits);
+  write.put_int(of.l2_bytes);
+  write.put_int(0);  // persisting L2
+  write.put_int(of.max_threads_per_sm);
+  write.put_int(0);  // stream priorities
+  write.put_int(of.l1_caches_global);
+  write.put_int(1);  // L1 caches local memory
+  write.put_size(of.shared_bytes_per_sm);
+  write.put_int(of.registers_per_sm);
+  write.put_int(1);    // managed memory
+  write.put_zeros(2);  // boards of several GPUs
+  write.put_int(0);    // native atomics on host memory
+  if (kOld) write.put_int(of.sp_lanes_per_dp_lane);
+  write.put_int(0);  // pageable memory access
+  write.put_int(1);  // concurrent managed access
+  write.put_int(0);  // compute preemption
+  write.put_int(0);  // host pointers of registered memory
+  write.put_int(1);  // cooperative launch
+  if (kOld) write.put_int(0);
+  write.put_size(of.shared_bytes_most);
+  write.put_zeros(1);  // page tables of the host
+  write.put_zeros(1);  // direct access of managed memory from the host
+  write.put_int(of.max_blocks_per_sm);
+}
+
+/// cudaDevAttr of those that have a value here; the others are 0.
+int attribute_value(int attribute) {
+  const program::DeviceDescription& of = Session::get().device();
+  const auto number = [](std::uint64_t value) { return static_cast<int>(value); };
+  switch (attribute) {
+    case 1: return kMostThreads;
+    case 2:
+    case 3: return kMostThreads;
+    case 4: return kMostBlockZ;
+    case 5: return kMostGridX;
+    case 6:
+    case 7: return kMostGridYZ;
+    case 8: return number(of.shared_bytes_per_block);
+    case 9: return number(of.constant_bytes);
+    case 10: return kWarp;
+    case 11: return 0x7fff'ffff;
+    case 12: return number(of.registers_per_sm);
+    case 13: return static_cast<int>(of.core_mhz * 1e3);
+    case 14: return kTextureAlignment;
+    case 15: return 1;  // copies overlap kernels
+    case 16: return number(of.sms);
+    case 19: return 1;  // maps host memory
+    case 30: return kTextureAlignment;
+    case 31: return 1;  // concurrent kernels
+    case 36: return static_cast<int>(of.dram_mhz * 1e3);
+    case 37: return number(of.dram_bus_bits);
+    case 38: return number(of.l2_bytes);
+    case 39: return number(of.max_threads_per_sm);
+    case 40: return 2;  // copy engines
+    case 41: return 1;  // unified addressing
+    case 51: return kTexturePitch;
+    case 75: return number(of.capability / 10);
+    case 76: return number(of.capability % 10);
+    case 79: return number(of.l1_caches_global);
+    case 80: return 1;
+    case 81: return number(of.shared_bytes_per_sm);
+    case 82: return number(of.registers_per_sm);
+    case 83: return 1;  // managed memory
+    case 87: return number(of.sp_lanes_per_dp_lane);
+    case 89: return 1;  // concurrent managed access
+    case 95: return 1;  // cooperative launch
+    case 97: return number(of.shared_bytes_most);
+    case 106: return number(of.max_blocks_per_sm);
+    default: return 0;
+  }
+}
+
+Error connected() {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  return session.connect();
+}
+
+/// Of a call for one device: there is number 0 alone.
+Error of_device(int device) {
+  const Error error = connected();
+  if (error != Error::Success) return error;
+  return device == 0 ? Error::Success : Error::InvalidDevice;
+}
+
+Error get_properties(void* properties, int device) {
+  if (properties == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = of_device(device); error != Error::Success) return returned(error);
+  std::memset(properties, 0, kPropertyBytes);
+  describe({static_cast<std::byte*>(properties), kPropertyBytes});
+  return Error::Success;
+}
+
+}  // namespace
+
+std::array<std::size_t, 3>& limits() {
+  // What CUDA's documentation gives as defaults, but for the heap, which is the machine's.
+  static std::array<std::size_t, 3> all = {1024, 1U << 20U,
+                                           static_cast<std::size_t>(Session::get().device().heap_bytes)};
+  return all;
+}
+
+GPUMUX_CUDART_API Error cudaGetDeviceCount(int* count) {
+  const Error error = connected();
+  *count = error == Error::Success ? 1 : 0;
+  return returned(error);
+}
+GPUMUX_CUDART_API Error cudaGetDevice(int* device) {
+  *device = 0;
+  return returned(connected());
+}
+GPUMUX_CUDART_API Error cudaSetDevice(int device) { return returned(of_device(device)); }
+GPUMUX_CUDART_API Error cudaInitDevice(int device, unsigned, unsigned) { return returned(of_device(device)); }
+GPUMUX_CUDART_API Error cudaChooseDevice(int* device, const void*) {
+  *device = 0;
+  return returned(connected());
+}
+GPUMUX_CUDART_API Error cudaSetValidDevices(int* devices, int count) {
+  for (int i = 0; i < count; ++i)
+    if (devices[i] != 0) return returned(Error::InvalidDevice);
+  return returned(connected());
+}
+// Flags say how the host waits, which costs no simulated time.
+GPUMUX_CUDART_API Error cudaSetDeviceFlags(unsigned) { return returned(connected()); }
+GPUMUX_CUDART_API Error cudaGetDeviceFlags(unsigned* flags) {
+  *flags = 0;
+  return returned(connected());
+}
+#if GPUMUX_CUDART_MAJOR >= 13
+GPUMUX_CUDART_API Error cudaGetDeviceProperties(void* properties, int device) {
+  return get_properties(properties, device);
+}
+#else
+GPUMUX_CUDART_API Error cudaGetDeviceProperties_v2(void* properties, int device) {
+  return get_properties(properties, device);
+}
+#endif
+GPUMUX_CUDART_API Error cudaDeviceGetAttribute(int* value, int attribute, int device) {
+  if (value == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = of_device(device); error != Error::Success) return returned(error);
+  *value = attribute_value(attribute);
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
+  return returned(of_device(device));
+}
+GPUMUX_CUDART_API Error cudaDeviceCanAccessPeer(int* can, int device, int) {
+  *can = 0;
+  return returned(of_device(device));
+}
+GPUMUX_CUDART_API Error cudaDriverGetVersion(int* version) {
+  *version = kRuntimeVersion;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaRuntimeGetVersion(int* version) {
+  *version = kRuntimeVersion;
+  return Error::Success;
+}
+// The division of L1 and shared memory is the machine's matter (docs/machines.md).
+GPUMUX_CUDART_API Error cudaDeviceSetCacheConfig(int) { return returned(connected()); }
+GPUMUX_CUDART_API Error cudaDeviceGetCacheConfig(int* config) {
+  *config = 0;
+  return returned(connected());
+}
+GPUMUX_CUDART_API Error cudaDeviceSetSharedMemConfig(int) { return returned(connected()); }
+
+GPUMUX_CUDART_API Error cudaDeviceReset() {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  return returned(session.call(Call::WaitForDevice, program::Nothing{}));
+}
+
+// cudaLimit: 0 the stack of a thread and 1 the buffer of printf, of which there is as much as is needed; 2
+// the heap of malloc in kernels.
+GPUMUX_CUDART_API Error cudaDeviceSetLimit(int limit, std::size_t value) {
+  if (const Error error = connected(); error != Error::Success) return returned(error);
+  if (limit < 0 || limit > 2) return returned(not_supported("cudaDeviceSetLimit of this limit"));
+  limits()[static_cast<std::size_t>(limit)] = value;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaDeviceGetLimit(std::size_t* value, int limit) {
+  if (const Error error = connected(); error != Error::Success) return returned(error);
+  if (limit < 0 || limit > 2) return returned(not_supported("cudaDeviceGetLimit of this limit"));
+  *value = limits()[static_cast<std::size_t>(limit)];
+  return Error::Success;
+}
+
+// A profiler would begin and end here.
+GPUMUX_CUDART_API Error cudaProfilerStart() { return Error::Success; }
+GPUMUX_CUDART_API Error cudaProfilerStop() { return Error::Success; }
+
+}  // namespace gpumux::cudart

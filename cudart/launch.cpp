@@ -1,0 +1,188 @@
+// Launches: the configuration that <<<>>> leaves for the stub that nvcc makes of each kernel, and the calls
+// that name everything themselves.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+#include "modules.hpp"
+#include "streams.hpp"
+
+namespace gpumux::cudart {
+namespace {
+
+struct Configuration {
+  Dim3 grid;
+  Dim3 block;
+  std::size_t shared_bytes;
+  StreamHandle stream;
+};
+thread_local std::vector<Configuration> configurations;
+
+Error launch(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
+             bool per_thread) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  Error error = Error::Success;
+  const Kernel* const kernel = find_kernel(function, error);
+  if (kernel == nullptr) return returned(error);
+  const std::uint32_t usual = session.device().shared_bytes_per_block;
+  const std::uint32_t limit = kernel->dynamic_shared_limit != 0 ? kernel->dynamic_shared_limit : usual;
+  if (configuration.shared_bytes > limit) return returned(Error::InvalidValue);
+  std::string parameters(kernel->description.parameter_bytes, '\0');
+  for (std::size_t i = 0; i < kernel->parameters.size(); ++i) {
+    const program::KernelParameter& parameter = kernel->parameters[i];
+    std::memcpy(parameters.data() + parameter.offset, arguments[i], parameter.bytes);
+  }
+  const auto extent = [](const Dim3& of) { return program::Extent{of.x, of.y, of.z}; };
+  const program::LaunchArguments of{extent(configuration.grid),
+                                    extent(configuration.block),
+                                    kernel->description.kernel,
+                                    static_cast<std::uint32_t>(configuration.shared_bytes),
+                                    stream_number(configuration.stream, per_thread),
+                                    cooperative ? 1U : 0U,
+                                    limits()[kHeapLimit]};
+  return returned(session.call(Call::Launch, of, bytes_of(parameters)));
+}
+
+Error launch(const LaunchConfig* config, const void* function, void** arguments, bool per_thread) {
+  if (config == nullptr) return returned(Error::InvalidValue);
+  bool cooperative = false;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    const LaunchAttribute& attribute = config->attributes[i];
+    int value = 0;
+    std::memcpy(&value, attribute.value, sizeof(value));
+    if (attribute.id == kAttributeCooperative) {
+      cooperative = value != 0;
+    } else if (attribute.id != 0) {  // 0: to be ignored
+      return returned(not_supported("cudaLaunchKernelExC with attributes other than cooperative launch"));
+    }
+  }
+  return launch(function, {config->grid, config->block, config->shared_bytes, config->stream}, arguments,
+                cooperative, per_thread);
+}
+
+}  // namespace
+
+GPUMUX_CUDART_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t shared_bytes,
+                                                       StreamHandle stream) {
+  configurations.push_back({grid, block, shared_bytes, stream});
+  return 0;
+}
+
+GPUMUX_CUDART_API Error __cudaPopCallConfiguration(Dim3* grid, Dim3* block, std::size_t* shared_bytes,
+                                                   StreamHandle* stream) {
+  if (configurations.empty()) return returned(Error::MissingConfiguration);
+  const Configuration& top = configurations.back();
+  *grid = top.grid;
+  *block = top.block;
+  *shared_bytes = top.shared_bytes;
+  *stream = top.stream;
+  configurations.pop_back();
+  return Error::Success;
+}
+
+GPUMUX_CUDART_API Error __cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void** arguments,
+                                           std::size_t shared_bytes, StreamHandle stream) {
+  return launch(kernel, {grid, block, shared_bytes, stream}, arguments, false, false);
+}
+GPUMUX_CUDART_API Error __cudaLaunchKernel_ptsz(const void* kernel, Dim3 grid, Dim3 block, void** arguments,
+                                                std::size_t shared_bytes, StreamHandle stream) {
+  return launch(kernel, {grid, block, shared_bytes, stream}, arguments, false, true);
+}
+GPUMUX_CUDART_API Error cudaLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** arguments,
+                                         std::size_t shared_bytes, StreamHandle stream) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments, false, false);
+}
+GPUMUX_CUDART_API Error cudaLaunchKernel_ptsz(const void* function, Dim3 grid, Dim3 block, void** arguments,
+                                              std::size_t shared_bytes, StreamHandle stream) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments, false, true);
+}
+GPUMUX_CUDART_API Error cudaLaunchCooperativeKernel(const void* function, Dim3 grid, Dim3 block,
+                                                    void** arguments, std::size_t shared_bytes,
+                                                    StreamHandle stream) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments, true, false);
+}
+GPUMUX_CUDART_API Error cudaLaunchCooperativeKernel_ptsz(const void* function, Dim3 grid, Dim3 block,
+                                                         void** arguments, std::size_t shared_bytes,
+                                                         StreamHandle stream) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments, true, true);
+}
+GPUMUX_CUDART_API Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function,
+                                            void** arguments) {
+  return launch(config, function, arguments, false);
+}
+GPUMUX_CUDART_API Error cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function,
+                                                 void** arguments) {
+  return launch(config, function, arguments, true);
+}
+
+GPUMUX_CUDART_API Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function) {
+  const std::scoped_lock lock(Session::get().lock());
+  Error error = Error::Success;
+  const Kernel* const kernel = find_kernel(function, error);
+  if (kernel == nullptr) return returned(error);
+  const program::KernelDescription& of = kernel->description;
+  const program::DeviceDescription& device = Session::get().device();
+  *attributes = {};
+  attributes->shared_bytes = of.shared_bytes;
+  attributes->constant_bytes = of.constant_bytes;
+  attributes->local_bytes = of.local_bytes;
+  attributes->max_threads = static_cast<int>(of.max_threads);
+  attributes->registers = static_cast<int>(of.registers);
+  attributes->ptx_version = static_cast<int>(of.ptx_version);
+  attributes->binary_version = static_cast<int>(device.capability);
+  const std::uint32_t limit =
+      kernel->dynamic_shared_limit != 0 ? kernel->dynamic_shared_limit : device.shared_bytes_per_block;
+  attributes->max_dynamic_shared_bytes = static_cast<int>(limit);
+  return Error::Success;
+}
+
+GPUMUX_CUDART_API Error cudaFuncSetAttribute(const void* function, int attribute, int value) {
+  const std::scoped_lock lock(Session::get().lock());
+  Error error = Error::Success;
+  Kernel* const kernel = find_kernel(function, error);
+  if (kernel == nullptr) return returned(error);
+  // The machine's own rule divides L1 and shared memory; the carve-out is a hint that CUDA need not follow
+  // either.
+  if (attribute == kPreferredCarveout) return Error::Success;
+  if (attribute != kMaxDynamicSharedSize) return returned(not_supported("cudaFuncSetAttribute of clusters"));
+  const std::uint32_t most = Session::get().device().shared_bytes_most;
+  if (value < 0 || static_cast<std::uint32_t>(value) + kernel->description.shared_bytes > most)
+    return returned(Error::InvalidValue);
+  kernel->dynamic_shared_limit = static_cast<std::uint32_t>(value);
+  return Error::Success;
+}
+
+// Hints on how L1 and shared memory are divided and on the banks' width; see above.
+GPUMUX_CUDART_API Error cudaFuncSetCacheConfig(const void* function, int) {
+  const std::scoped_lock lock(Session::get().lock());
+  Error error = Error::Success;
+  static_cast<void>(find_kernel(function, error));
+  return returned(error);
+}
+GPUMUX_CUDART_API Error cudaFuncSetSharedMemConfig(const void* function, int config) {
+  return cudaFuncSetCacheConfig(function, config);
+}
+
+GPUMUX_CUDART_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                                      int threads, std::size_t shared_bytes) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  Error error = Error::Success;
+  const Kernel* const kernel = find_kernel(function, error);
+  if (kernel == nullptr) return returned(error);
+  if (blocks == nullptr || threads <= 0) return returned(Error::InvalidValue);
+  const program::ActiveBlocksArguments arguments{kernel->description.kernel,
+                                                 static_cast<std::uint32_t>(threads), shared_bytes};
+  program::ActiveBlocksResult result{};
+  error = session.call(Call::ActiveBlocks, arguments, &result);
+  *blocks = static_cast<int>(result.blocks);
+  return returned(error);
+}
+GPUMUX_CUDART_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int threads, std::size_t shared_bytes, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared_bytes);
+}
+
+}  // namespace gpumux::cudart

@@ -1,0 +1,531 @@
+// Allocations, copies and fills. What the device and this process both see lies at the same addresses for
+// both; bytes of any other host memory pass through the staging buffer.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "modules.hpp"
+#include "streams.hpp"
+#include "version.hpp"
+
+namespace gpumux::cudart {
+namespace {
+
+using program::Direction;
+using program::MemoryKind;
+
+struct Allocation {
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::Device;
+  unsigned flags = 0;  // of cudaHostAlloc
+};
+using Allocations = std::map<std::uintptr_t, Allocation>;  // by first address
+Allocations& allocations() {
+  static auto* const all = new Allocations;
+  return *all;
+}
+
+/// The allocation that a pointer points into; nullptr: none.
+const Allocations::value_type* allocation_of(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const Allocations& all = allocations();
+  const auto after = all.upper_bound(address);
+  if (after == all.begin()) return nullptr;
+  const auto& before = *std::prev(after);
+  return address - before.first < before.second.bytes ? &before : nullptr;
+}
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+Error allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (pointer == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  *pointer = nullptr;
+  if (bytes == 0) return Error::Success;
+  program::AllocateResult result{};
+  const Error error = session.call(Call::Allocate, program::AllocateArguments{bytes, kind}, &result);
+  if (error != Error::Success) return returned(error);
+  *pointer = reinterpret_cast<void*>(result.address);
+  allocations()[result.address] = {bytes, kind, flags};
+  return Error::Success;
+}
+
+Error release(void* pointer, bool host) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (pointer == nullptr) return Error::Success;
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  const auto found = allocations().find(address_of(pointer));
+  if (found == allocations().end() || (found->second.kind == MemoryKind::Pinned) != host)
+    return returned(Error::InvalidValue);
+  allocations().erase(found);
+  return returned(session.call(Call::Free, program::FreeArguments{address_of(pointer), 0}));
+}
+
+Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  if (allocations().erase(address_of(pointer)) == 0) return returned(Error::InvalidValue);
+  const program::FreeArguments arguments{address_of(pointer), stream_number(stream, per_thread)};
+  return returned(session.call(Call::FreeInStream, arguments));
+}
+
+/// Rows of the host's memory or the device's.
+struct Rows {
+  std::size_t bytes;  // of each
+  std::size_t count;
+};
+
+void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
+               Rows rows) {
+  for (std::size_t row = 0; row < rows.count; ++row)
+    std::memcpy(to + row * to_pitch, from + row * from_pitch, rows.bytes);
+}
+
+/// One copy, whose host side is staged in pieces if the device does not see it.
+class Copy {
+ public:
+  Copy(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch, Rows rows,
+       std::uint32_t stream, bool blocking)
+      : to_(to),
+        from_(from),
+        to_pitch_(to_pitch),
+        from_pitch_(from_pitch),
+        rows_(rows),
+        stream_(stream),
+        blocking_(blocking) {}
+
+  Error perform(MemcpyKind kind) {
+    const Session& session = Session::get();
+    const bool to_shared = session.is_shared(to_);
+    const bool from_shared = session.is_shared(from_);
+    if (kind == MemcpyKind::Default) kind = inferred(to_shared, from_shared);
+    switch (kind) {
+      case MemcpyKind::HostToHost: return on_host();
+      case MemcpyKind::HostToDevice:
+        if (!to_shared) return Error::InvalidValue;
+        return from_shared ? transfer(Direction::ToDevice) : in_pieces(Direction::ToDevice);
+      case MemcpyKind::DeviceToHost:
+        if (!from_shared) return Error::InvalidValue;
+        return to_shared ? transfer(Direction::FromDevice) : in_pieces(Direction::FromDevice);
+      case MemcpyKind::DeviceToDevice:
+        return to_shared && from_shared ? transfer(Direction::OnDevice) : Error::InvalidValue;
+      case MemcpyKind::Default: break;
+    }
+    return Error::InvalidMemcpyDirection;
+  }
+
+ private:
+  [[nodiscard]] MemcpyKind inferred(bool to_shared, bool from_shared) const {
+    const auto pinned = [](const void* pointer) {
+      const auto* const found = allocation_of(pointer);
+      return found != nullptr && found->second.kind == MemoryKind::Pinned;
+    };
+    const bool to_host = !to_shared || pinned(to_);
+    const bool from_host = !from_shared || pinned(from_);
+    if (to_host) return from_host ? MemcpyKind::HostToHost : MemcpyKind::DeviceToHost;
+    return from_host ? MemcpyKind::HostToDevice : MemcpyKind::DeviceToDevice;
+  }
+
+  Error on_host() {
+    const Error error = Session::get().call(Call::WaitForStream, program::StreamNumber{stream_});
+    if (error == Error::Success) move_rows(to_, to_pitch_, from_, from_pitch_, rows_);
+    return error;
+  }
+
+  Error transfer(Direction direction) {
+    const program::TransferArguments arguments{
+        address_of(to_), address_of(from_), rows_.bytes, rows_.count,         to_pitch_,
+        from_pitch_,     direction,         stream_,     blocking_ ? 1U : 0U, 0};
+    return Session::get().call(Call::Transfer, arguments);
+  }
+
+  /// A piece of whole rows, or of a part of one.
+  Error in_pieces(Direction direction) {
+    constexpr std::size_t kMost = program::kStagingBytes;
+    if (rows_.bytes <= kMost) {
+      const std::size_t at_once = kMost / rows_.bytes;
+      for (std::size_t row = 0; row < rows_.count; row += at_once) {
+        const Rows piece{rows_.bytes, std::min(at_once, rows_.count - row)};
+        const Error error = staged(direction, row, 0, piece);
+        if (error != Error::Success) return error;
+      }
+      return Error::Success;
+    }
+    for (std::size_t row = 0; row < rows_.count; ++row) {
+      for (std::size_t at = 0; at < rows_.bytes; at += kMost) {
+        const Error error = staged(direction, row, at, {std::min(kMost, rows_.bytes - at), 1});
+        if (error != Error::Success) return error;
+      }
+    }
+    return Error::Success;
+  }
+
+  Error staged(Direction direction, std::size_t row, std::size_t at, Rows piece) {
+    std::byte* const staging = Session::get().staging();
+    std::byte* const to = to_ + row * to_pitch_ + at;
+    const std::byte* const from = from_ + row * from_pitch_ + at;
+    const bool in = direction == Direction::ToDevice;
+    if (in) move_rows(staging, piece.bytes, from, from_pitch_, piece);
+    // What comes from the device is not where the program expects it before it has left the buffer.
+    const bool blocking = blocking_ || !in;
+    const program::TransferArguments arguments{in ? address_of(to) : 0,
+                                               in ? 0 : address_of(from),
+                                               piece.bytes,
+                                               piece.count,
+                                               in ? to_pitch_ : piece.bytes,
+                                               in ? piece.bytes : from_pitch_,
+                                               direction,
+                                               stream_,
+                                               blocking ? 1U : 0U,
+                                               1};
+    const Error error = Session::get().call(Call::Transfer, arguments);
+    if (error == Error::Success && !in) move_rows(to, to_pitch_, staging, piece.bytes, piece);
+    return error;
+  }
+
+  std::byte* to_;
+  const std::byte* from_;
+  std::size_t to_pitch_, from_pitch_;
+  Rows rows_;
+  std::uint32_t stream_;
+  bool blocking_;
+};
+
+struct Where {
+  StreamHandle stream;
+  bool per_thread;
+  bool blocking;
+};
+
+Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
+                MemcpyKind kind, Where where) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  if (rows.bytes == 0 || rows.count == 0) return Error::Success;
+  if (to == nullptr || from == nullptr) return returned(Error::InvalidValue);
+  Copy copy(static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, rows,
+            stream_number(where.stream, where.per_thread), where.blocking);
+  return returned(copy.perform(kind));
+}
+
+Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where) {
+  return copy_rows(to, bytes, from, bytes, {bytes, 1}, kind, where);
+}
+
+constexpr int kInvalidPitch = 12;
+Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+              std::size_t height, MemcpyKind kind, Where where) {
+  if (width > to_pitch || width > from_pitch) return returned(static_cast<Error>(kInvalidPitch));
+  return copy_rows(to, to_pitch, from, from_pitch, {width, height}, kind, where);
+}
+
+Error copy_3d(const Copy3D* of, Where where) {
+  if (of == nullptr) return returned(Error::InvalidValue);
+  if (of->from_array != nullptr || of->to_array != nullptr)
+    return returned(not_supported("cudaMemcpy3D from or to arrays"));
+  const auto first = [](const PitchedPointer& pointer, const Position& at) {
+    return static_cast<std::byte*>(pointer.pointer) + (at.z * pointer.height + at.y) * pointer.pitch + at.x;
+  };
+  for (std::size_t slice = 0; slice < of->extent.depth; ++slice) {
+    const Error error = copy_2d(first(of->to, of->to_at) + slice * of->to.height * of->to.pitch, of->to.pitch,
+                                first(of->from, of->from_at) + slice * of->from.height * of->from.pitch,
+                                of->from.pitch, of->extent.width, of->extent.height, of->kind, where);
+    if (error != Error::Success) return error;
+  }
+  return Error::Success;
+}
+
+Error fill(void* to, std::size_t pitch, int value, Rows rows, Where where) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  if (rows.bytes == 0 || rows.count == 0) return Error::Success;
+  const auto* const allocation = allocation_of(to);
+  const std::uint32_t stream = stream_number(where.stream, where.per_thread);
+  const program::FillArguments arguments{
+      address_of(to), rows.bytes, rows.count, pitch, static_cast<std::uint32_t>(value) & 0xffU, stream};
+  Error error = session.call(Call::Fill, arguments);
+  // As documented: what the host sees, too, is filled when the call returns.
+  const bool seen = allocation != nullptr && allocation->second.kind != MemoryKind::Device;
+  if (error == Error::Success && where.blocking && seen)
+    error = session.call(Call::WaitForStream, program::StreamNumber{stream});
+  return returned(error);
+}
+
+/// Copies between a variable and memory; those of constants pass through this process.
+Error copy_symbol(bool to_symbol, const void* symbol, std::byte* memory, std::size_t bytes,
+                  std::size_t offset, MemcpyKind kind, Where where) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  Error error = Error::Success;
+  const Variable* const variable = find_variable(symbol, error);
+  if (variable == nullptr) return returned(error);
+  const program::VariableDescription& of = variable->description;
+  if (offset > of.bytes || bytes > of.bytes - offset) return returned(Error::InvalidValue);
+  if (of.address != 0) {
+    void* const place = reinterpret_cast<void*>(of.address + offset);
+    return to_symbol ? copy(place, memory, bytes, kind, where) : copy(memory, place, bytes, kind, where);
+  }
+  const std::uint32_t stream = stream_number(where.stream, where.per_thread);
+  const bool on_device = session.is_shared(memory);
+  if (to_symbol) {
+    std::string content(bytes, '\0');
+    if (on_device) {
+      error = copy(content.data(), memory, bytes, MemcpyKind::DeviceToHost,
+                   {where.stream, where.per_thread, true});
+      if (error != Error::Success) return error;
+    } else {
+      std::memcpy(content.data(), memory, bytes);
+    }
+    const program::WriteConstantArguments arguments{offset, of.variable, stream, where.blocking ? 1U : 0U};
+    return returned(session.call(Call::WriteConstant, arguments, bytes_of(content)));
+  }
+  std::string content;
+  error = session.call(Call::ReadConstant, program::ReadConstantArguments{offset, bytes, of.variable, stream},
+                       {}, &content);
+  if (error != Error::Success) return returned(error);
+  if (on_device) return copy(memory, content.data(), bytes, MemcpyKind::HostToDevice, where);
+  std::memcpy(memory, content.data(), content.size());
+  return Error::Success;
+}
+
+/// Rows of cudaMallocPitch begin at multiples of this.
+constexpr std::size_t kPitchAlignment = 512;
+std::size_t pitch_of(std::size_t width) {
+  return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
+
+constexpr Where kBlocking{nullptr, false, true};
+constexpr Where kBlockingPerThread{nullptr, true, true};
+Where in(StreamHandle stream) { return {stream, false, false}; }
+Where in_per_thread(StreamHandle stream) { return {stream, true, false}; }
+
+/// Memory that the program has registered: its copies go as those of any other memory.
+std::map<const void*, std::size_t>& registered() {
+  static auto* const all = new std::map<const void*, std::size_t>;
+  return *all;
+}
+
+}  // namespace
+
+GPUMUX_CUDART_API Error cudaMalloc(void** pointer, std::size_t bytes) {
+  return allocate(pointer, bytes, MemoryKind::Device);
+}
+GPUMUX_CUDART_API Error cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
+                                        std::size_t height) {
+  *pitch = pitch_of(width);
+  return allocate(pointer, *pitch * height, MemoryKind::Device);
+}
+GPUMUX_CUDART_API Error cudaMalloc3D(PitchedPointer* pointer, Extent extent) {
+  pointer->pitch = pitch_of(extent.width);
+  pointer->width = extent.width;
+  pointer->height = extent.height;
+  return allocate(&pointer->pointer, pointer->pitch * extent.height * extent.depth, MemoryKind::Device);
+}
+GPUMUX_CUDART_API Error cudaMallocHost(void** pointer, std::size_t bytes) {
+  return allocate(pointer, bytes, MemoryKind::Pinned);
+}
+GPUMUX_CUDART_API Error cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return allocate(pointer, bytes, MemoryKind::Pinned, flags);
+}
+GPUMUX_CUDART_API Error cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  if (bytes == 0 || (flags != 1 && flags != 2)) return returned(Error::InvalidValue);
+  return allocate(pointer, bytes, MemoryKind::Managed);
+}
+GPUMUX_CUDART_API Error cudaMallocAsync(void** pointer, std::size_t bytes, StreamHandle) {
+  return allocate(pointer, bytes, MemoryKind::Device);
+}
+GPUMUX_CUDART_API Error cudaMallocAsync_ptsz(void** pointer, std::size_t bytes, StreamHandle) {
+  return allocate(pointer, bytes, MemoryKind::Device);
+}
+GPUMUX_CUDART_API Error cudaFree(void* pointer) { return release(pointer, false); }
+GPUMUX_CUDART_API Error cudaFreeHost(void* pointer) { return release(pointer, true); }
+GPUMUX_CUDART_API Error cudaFreeAsync(void* pointer, StreamHandle stream) {
+  return release_in_stream(pointer, stream, false);
+}
+GPUMUX_CUDART_API Error cudaFreeAsync_ptsz(void* pointer, StreamHandle stream) {
+  return release_in_stream(pointer, stream, true);
+}
+
+GPUMUX_CUDART_API Error cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (registered().contains(host))
+    return returned(not_supported("cudaHostGetDevicePointer of memory from cudaHostRegister"));
+  if (allocation_of(host) == nullptr) return returned(Error::InvalidValue);
+  *device = host;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaHostGetFlags(unsigned* flags, void* host) {
+  const std::scoped_lock lock(Session::get().lock());
+  const auto* const found = allocation_of(host);
+  if (found == nullptr || found->second.kind != MemoryKind::Pinned) return returned(Error::InvalidValue);
+  *flags = found->second.flags;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  constexpr int kAlready = 712;
+  const std::scoped_lock lock(Session::get().lock());
+  if (pointer == nullptr || bytes == 0) return returned(Error::InvalidValue);
+  if (!registered().emplace(pointer, bytes).second) return returned(static_cast<Error>(kAlready));
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaHostUnregister(void* pointer) {
+  constexpr int kNotRegistered = 713;
+  const std::scoped_lock lock(Session::get().lock());
+  return returned(registered().erase(pointer) == 1 ? Error::Success : static_cast<Error>(kNotRegistered));
+}
+
+GPUMUX_CUDART_API Error cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
+  const std::scoped_lock lock(Session::get().lock());
+  constexpr int kTypes[] = {2, 1, 3};  // by MemoryKind
+  *attributes = {};
+  const auto* const found = allocation_of(pointer);
+  if (found == nullptr) {
+    attributes->host_pointer = const_cast<void*>(pointer);
+    attributes->device = -2;  // cudaInvalidDeviceId
+    return Error::Success;
+  }
+  attributes->type = kTypes[static_cast<std::size_t>(found->second.kind)];
+  attributes->device_pointer = const_cast<void*>(pointer);
+  if (found->second.kind != MemoryKind::Device) attributes->host_pointer = const_cast<void*>(pointer);
+  return Error::Success;
+}
+
+GPUMUX_CUDART_API Error cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  program::MemoryInfoResult result{};
+  const Error error = session.call(Call::MemoryInfo, program::Nothing{}, &result);
+  *free = result.free;
+  *total = result.total;
+  return returned(error);
+}
+
+GPUMUX_CUDART_API Error cudaMemcpy(void* to, const void* from, std::size_t bytes, MemcpyKind kind) {
+  return copy(to, from, bytes, kind, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemcpy_ptds(void* to, const void* from, std::size_t bytes, MemcpyKind kind) {
+  return copy(to, from, bytes, kind, kBlockingPerThread);
+}
+GPUMUX_CUDART_API Error cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, MemcpyKind kind,
+                                        StreamHandle stream) {
+  return copy(to, from, bytes, kind, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpyAsync_ptsz(void* to, const void* from, std::size_t bytes, MemcpyKind kind,
+                                             StreamHandle stream) {
+  return copy(to, from, bytes, kind, in_per_thread(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
+  return copy(to, from, bytes, MemcpyKind::DeviceToDevice, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                            StreamHandle stream) {
+  return copy(to, from, bytes, MemcpyKind::DeviceToDevice, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                                     std::size_t width, std::size_t height, MemcpyKind kind) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemcpy2D_ptds(void* to, std::size_t to_pitch, const void* from,
+                                          std::size_t from_pitch, std::size_t width, std::size_t height,
+                                          MemcpyKind kind) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, kBlockingPerThread);
+}
+GPUMUX_CUDART_API Error cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                                          std::size_t from_pitch, std::size_t width, std::size_t height,
+                                          MemcpyKind kind, StreamHandle stream) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpy2DAsync_ptsz(void* to, std::size_t to_pitch, const void* from,
+                                               std::size_t from_pitch, std::size_t width, std::size_t height,
+                                               MemcpyKind kind, StreamHandle stream) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, in_per_thread(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpy3D(const Copy3D* of) { return copy_3d(of, kBlocking); }
+GPUMUX_CUDART_API Error cudaMemcpy3D_ptds(const Copy3D* of) { return copy_3d(of, kBlockingPerThread); }
+GPUMUX_CUDART_API Error cudaMemcpy3DAsync(const Copy3D* of, StreamHandle stream) {
+  return copy_3d(of, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpy3DAsync_ptsz(const Copy3D* of, StreamHandle stream) {
+  return copy_3d(of, in_per_thread(stream));
+}
+
+GPUMUX_CUDART_API Error cudaMemset(void* to, int value, std::size_t bytes) {
+  return fill(to, bytes, value, {bytes, 1}, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemset_ptds(void* to, int value, std::size_t bytes) {
+  return fill(to, bytes, value, {bytes, 1}, kBlockingPerThread);
+}
+GPUMUX_CUDART_API Error cudaMemsetAsync(void* to, int value, std::size_t bytes, StreamHandle stream) {
+  return fill(to, bytes, value, {bytes, 1}, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemsetAsync_ptsz(void* to, int value, std::size_t bytes, StreamHandle stream) {
+  return fill(to, bytes, value, {bytes, 1}, in_per_thread(stream));
+}
+GPUMUX_CUDART_API Error cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
+                                     std::size_t height) {
+  return fill(to, pitch, value, {width, height}, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                                          std::size_t height, StreamHandle stream) {
+  return fill(to, pitch, value, {width, height}, in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemset3D(PitchedPointer to, int value, Extent extent) {
+  for (std::size_t slice = 0; slice < extent.depth; ++slice) {
+    std::byte* const first = static_cast<std::byte*>(to.pointer) + slice * to.height * to.pitch;
+    const Error error = fill(first, to.pitch, value, {extent.width, extent.height}, kBlocking);
+    if (error != Error::Success) return error;
+  }
+  return Error::Success;
+}
+
+GPUMUX_CUDART_API Error cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                                           std::size_t offset, MemcpyKind kind) {
+  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
+                     kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemcpyToSymbol_ptds(const void* symbol, const void* from, std::size_t bytes,
+                                                std::size_t offset, MemcpyKind kind) {
+  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
+                     kBlockingPerThread);
+}
+GPUMUX_CUDART_API Error cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes,
+                                                std::size_t offset, MemcpyKind kind, StreamHandle stream) {
+  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
+                     in(stream));
+}
+GPUMUX_CUDART_API Error cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes,
+                                             std::size_t offset, MemcpyKind kind) {
+  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, kBlocking);
+}
+GPUMUX_CUDART_API Error cudaMemcpyFromSymbol_ptds(void* to, const void* symbol, std::size_t bytes,
+                                                  std::size_t offset, MemcpyKind kind) {
+  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, kBlockingPerThread);
+}
+GPUMUX_CUDART_API Error cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
+                                                  std::size_t offset, MemcpyKind kind, StreamHandle stream) {
+  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, in(stream));
+}
+
+// Managed memory is the device's from the start, and costs neither side a migration: hints change nothing.
+// Their other arguments, which differ among versions, are not looked at.
+GPUMUX_CUDART_API Error cudaMemPrefetchAsync(const void* pointer, std::size_t) {
+  return returned(Session::get().is_shared(pointer) ? Error::Success : Error::InvalidValue);
+}
+GPUMUX_CUDART_API Error cudaMemPrefetchAsync_ptsz(const void* pointer, std::size_t bytes) {
+  return cudaMemPrefetchAsync(pointer, bytes);
+}
+GPUMUX_CUDART_API Error cudaMemAdvise(const void* pointer, std::size_t bytes) {
+  return cudaMemPrefetchAsync(pointer, bytes);
+}
+GPUMUX_CUDART_API Error cudaStreamAttachMemAsync(StreamHandle, void* pointer, std::size_t bytes, unsigned) {
+  return cudaMemPrefetchAsync(pointer, bytes);
+}
+
+}  // namespace gpumux::cudart

@@ -1,0 +1,119 @@
+#include "session.hpp"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "version.hpp"
+
+namespace gpumux::cudart {
+namespace {
+
+constexpr const char* kHow = "run the program as `gpumux run -- PROGRAM ARGUMENTS`";
+
+int number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return -1;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  return *end == '\0' && value >= 0 && value < (1 << 20) ? static_cast<int>(value) : -1;
+}
+
+}  // namespace
+
+Session& Session::get() {
+  static Session* const session = new Session;
+  return *session;
+}
+
+Error Session::lose(const char* why) {
+  std::fprintf(stderr, "gpumux: CUDA calls of this process fail: %s\n", why);
+  connected_ = false;
+  return Error::NoDevice;
+}
+
+Error Session::connect() {
+  if (!tried_) {
+    tried_ = true;
+    return hello();
+  }
+  if (!connected_) return Error::NoDevice;
+  // A child has its parent's socket, whose answers are its parent's.
+  if (process_ != getpid()) return Error::InitializationError;
+  return Error::Success;
+}
+
+Error Session::hello() {
+  socket_ = number_in(program::kSocketVariable);
+  const int memory = number_in(program::kMemoryVariable);
+  if (socket_ < 0 || memory < 0) return lose(kHow);
+  process_ = getpid();
+  connected_ = true;
+  const program::HelloArguments arguments{program::kProtocolVersion, kRuntimeVersion, process_};
+  const Error error = call(Call::Hello, arguments, &device_);
+  if (error == Error::NotSupported)
+    return lose("another process of the program uses the simulated GPU; one can");
+  if (error != Error::Success) return lose("gpumux is of another version than this library");
+  void* const at = reinterpret_cast<void*>(device_.memory_base);
+  const int access = PROT_READ | PROT_WRITE;
+  void* const mapped =
+      mmap(at, device_.memory_bytes, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory, 0);
+  if (mapped != at)
+    return lose("the addresses of device memory are in use here, or a limit on memory is too low");
+  void* const staging = mmap(nullptr, program::kStagingBytes, access, MAP_SHARED | MAP_NORESERVE, memory,
+                             static_cast<off_t>(program::kDeviceBytes));
+  if (staging == MAP_FAILED) return lose("a limit on memory is too low");
+  staging_ = static_cast<std::byte*>(staging);
+  return Error::Success;
+}
+
+bool Session::send(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool Session::receive(void* to, std::size_t bytes) {
+  char* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(socket_, next, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    next += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+Error Session::exchange(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
+                        std::span<std::byte> result, std::string* answered) {
+  const program::RequestHead head{which, static_cast<std::uint32_t>(arguments.size()), tail.size()};
+  if (!send(std::as_bytes(std::span(&head, 1))) || !send(arguments) || !send(tail))
+    return lose("gpumux has ended");
+  program::AnswerHead answer{};
+  if (!receive(&answer, sizeof(answer))) return lose("gpumux has ended");
+  if (answer.result_bytes != 0 && answer.result_bytes != result.size())
+    return lose("gpumux is of another version than this library");
+  if (answer.result_bytes != 0 && !receive(result.data(), result.size())) return lose("gpumux has ended");
+  std::string text(answer.printed_bytes, '\0');
+  if (!receive(text.data(), text.size())) return lose("gpumux has ended");
+  // As the driver does, in between what the program itself prints.
+  if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
+  text.assign(answer.tail_bytes, '\0');
+  if (!receive(text.data(), text.size())) return lose("gpumux has ended");
+  if (answered != nullptr) *answered = std::move(text);
+  return answer.error;
+}
+
+}  // namespace gpumux::cudart

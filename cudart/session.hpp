@@ -1,0 +1,84 @@
+// The library's side of the conversation with gpumux (src/program/protocol.hpp): one per process, made by the
+// first call that needs the simulated GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "program/protocol.hpp"
+
+/// What a program can call. The names are NVIDIA's; the versions of the symbols come from versions.map.
+#define GPUMUX_CUDART_API extern "C" __attribute__((visibility("default")))
+
+namespace gpumux::cudart {
+
+using program::Call;
+using program::Error;
+
+class Session {
+ public:
+  /// Never destroyed: programs call the run time from destructors of their own static objects.
+  static Session& get();
+
+  /// Held by a thread from its first request of an API call to its last.
+  [[nodiscard]] std::recursive_mutex& lock() { return lock_; }
+  /// Success when the simulated GPU answers; says once on standard error why it does not.
+  Error connect();
+  /// The machine; after connect() has succeeded.
+  [[nodiscard]] const program::DeviceDescription& device() const { return device_; }
+  [[nodiscard]] std::byte* staging() const { return staging_; }
+  /// Of memory that the device sees, too.
+  [[nodiscard]] bool is_shared(const void* pointer) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    return connected_ && address - device_.memory_base < device_.memory_bytes;
+  }
+
+  /// One request and its answer. `tail` goes with it; what comes with the answer is in `answered`, or
+  /// dropped.
+  template <class Arguments, class Result>
+  Error call(Call which, const Arguments& arguments, Result* result, std::span<const std::byte> tail = {},
+             std::string* answered = nullptr) {
+    static_assert(std::is_trivially_copyable_v<Arguments> && std::is_trivially_copyable_v<Result>);
+    return exchange(which, std::as_bytes(std::span(&arguments, 1)), tail,
+                    std::as_writable_bytes(std::span(result, 1)), answered);
+  }
+  template <class Arguments>
+  Error call(Call which, const Arguments& arguments, std::span<const std::byte> tail = {},
+             std::string* answered = nullptr) {
+    static_assert(std::is_trivially_copyable_v<Arguments>);
+    return exchange(which, std::as_bytes(std::span(&arguments, 1)), tail, {}, answered);
+  }
+
+ private:
+  Session() = default;
+  Error exchange(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
+                 std::span<std::byte> result, std::string* answered);
+  Error hello();
+  Error lose(const char* why);
+  bool send(std::span<const std::byte> bytes);
+  bool receive(void* to, std::size_t bytes);
+
+  std::recursive_mutex lock_;
+  bool tried_ = false;
+  bool connected_ = false;
+  int socket_ = -1;
+  std::int64_t process_ = 0;
+  program::DeviceDescription device_{};
+  std::byte* staging_ = nullptr;
+};
+
+/// Bytes of a text, as the tail of a request.
+[[nodiscard]] inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// What an API call returns: remembered as the thread's last error when it is one.
+Error returned(Error error);
+/// Says once per process that the program has called what is not there, and returns cudaErrorNotSupported.
+Error not_supported(const char* what);
+
+}  // namespace gpumux::cudart

@@ -1,0 +1,168 @@
+#include "streams.hpp"
+
+namespace gpumux::cudart {
+namespace {
+
+/// Handles are no pointers; programs cannot tell. Those of streams begin above the two special ones.
+constexpr std::uintptr_t kFirstHandle = 0x1000;
+constexpr unsigned kHandleShift = 4;
+
+void* handle_of(std::uint32_t number) {
+  return reinterpret_cast<void*>(kFirstHandle + (std::uintptr_t{number} << kHandleShift));
+}
+/// A number that nobody has for what is no handle.
+std::uint32_t number_of(const void* handle) {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value < kFirstHandle || value % (1U << kHandleShift) != 0) return ~0U;
+  return static_cast<std::uint32_t>((value - kFirstHandle) >> kHandleShift);
+}
+
+template <class Arguments>
+Error simple(Call call, const Arguments& arguments) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  return returned(session.call(call, arguments));
+}
+
+Error create_stream(StreamHandle* stream, unsigned flags) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (stream == nullptr || flags > 1) return returned(Error::InvalidValue);
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  program::StreamNumber made{};
+  const Error error = session.call(Call::CreateStream, program::CreateStreamArguments{flags}, &made);
+  *stream = handle_of(made.stream);
+  return returned(error);
+}
+
+constexpr unsigned kEventFlags = 7;  // blocking sync, no timing, interprocess
+Error create_event(EventHandle* event, unsigned flags) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (event == nullptr || flags > kEventFlags) return returned(Error::InvalidValue);
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  program::EventNumber made{};
+  const Error error = session.call(Call::CreateEvent, program::Nothing{}, &made);
+  *event = handle_of(made.event);
+  return returned(error);
+}
+
+Error record(EventHandle event, StreamHandle stream, bool per_thread) {
+  return simple(Call::RecordEvent,
+                program::EventInStream{number_of(event), stream_number(stream, per_thread)});
+}
+Error wait_for_event(StreamHandle stream, EventHandle event, bool per_thread) {
+  return simple(Call::StreamWaitsForEvent,
+                program::EventInStream{number_of(event), stream_number(stream, per_thread)});
+}
+Error synchronize(StreamHandle stream, bool per_thread) {
+  return simple(Call::WaitForStream, program::StreamNumber{stream_number(stream, per_thread)});
+}
+Error query(StreamHandle stream, bool per_thread) {
+  return simple(Call::QueryStream, program::StreamNumber{stream_number(stream, per_thread)});
+}
+
+}  // namespace
+
+std::uint32_t stream_number(StreamHandle stream, bool per_thread) {
+  const auto value = reinterpret_cast<std::uintptr_t>(stream);
+  if (value == kLegacyStream || (value == 0 && !per_thread)) return 0;
+  if (value != 0 && value != kPerThreadStream) return number_of(stream);
+  thread_local StreamHandle own = nullptr;
+  if (own == nullptr && create_stream(&own, 0) != Error::Success) return ~0U;
+  return number_of(own);
+}
+
+GPUMUX_CUDART_API Error cudaStreamCreate(StreamHandle* stream) { return create_stream(stream, 0); }
+GPUMUX_CUDART_API Error cudaStreamCreateWithFlags(StreamHandle* stream, unsigned flags) {
+  return create_stream(stream, flags);
+}
+// cudaDeviceGetStreamPriorityRange says that there is one priority; others are taken as the nearest there is.
+GPUMUX_CUDART_API Error cudaStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
+  return create_stream(stream, flags);
+}
+GPUMUX_CUDART_API Error cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = 0;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaStreamGetPriority(StreamHandle, int* priority) {
+  *priority = 0;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaStreamDestroy(StreamHandle stream) {
+  return simple(Call::DestroyStream, program::StreamNumber{number_of(stream)});
+}
+GPUMUX_CUDART_API Error cudaStreamSynchronize(StreamHandle stream) { return synchronize(stream, false); }
+GPUMUX_CUDART_API Error cudaStreamSynchronize_ptsz(StreamHandle stream) { return synchronize(stream, true); }
+GPUMUX_CUDART_API Error cudaStreamQuery(StreamHandle stream) { return query(stream, false); }
+GPUMUX_CUDART_API Error cudaStreamQuery_ptsz(StreamHandle stream) { return query(stream, true); }
+GPUMUX_CUDART_API Error cudaStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
+  return wait_for_event(stream, event, false);
+}
+GPUMUX_CUDART_API Error cudaStreamWaitEvent_ptsz(StreamHandle stream, EventHandle event, unsigned) {
+  return wait_for_event(stream, event, true);
+}
+
+GPUMUX_CUDART_API Error cudaEventCreate(EventHandle* event) { return create_event(event, 0); }
+GPUMUX_CUDART_API Error cudaEventCreateWithFlags(EventHandle* event, unsigned flags) {
+  return create_event(event, flags);
+}
+GPUMUX_CUDART_API Error cudaEventDestroy(EventHandle event) {
+  return simple(Call::DestroyEvent, program::EventNumber{number_of(event)});
+}
+GPUMUX_CUDART_API Error cudaEventRecord(EventHandle event, StreamHandle stream) {
+  return record(event, stream, false);
+}
+GPUMUX_CUDART_API Error cudaEventRecord_ptsz(EventHandle event, StreamHandle stream) {
+  return record(event, stream, true);
+}
+GPUMUX_CUDART_API Error cudaEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned) {
+  return record(event, stream, false);
+}
+GPUMUX_CUDART_API Error cudaEventRecordWithFlags_ptsz(EventHandle event, StreamHandle stream, unsigned) {
+  return record(event, stream, true);
+}
+GPUMUX_CUDART_API Error cudaEventSynchronize(EventHandle event) {
+  return simple(Call::WaitForEvent, program::EventNumber{number_of(event)});
+}
+GPUMUX_CUDART_API Error cudaEventQuery(EventHandle event) {
+  return simple(Call::QueryEvent, program::EventNumber{number_of(event)});
+}
+GPUMUX_CUDART_API Error cudaEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (milliseconds == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  program::ElapsedTimeResult elapsed{};
+  const program::ElapsedTimeArguments arguments{number_of(begin), number_of(end)};
+  const Error error = session.call(Call::ElapsedTime, arguments, &elapsed);
+  if (error == Error::Success) *milliseconds = static_cast<float>(elapsed.milliseconds);
+  return returned(error);
+}
+
+// Host functions run in the calling thread when the stream has come to them: a program that waits in one for
+// what the caller does afterwards would wait for ever.
+GPUMUX_CUDART_API Error cudaLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data) {
+  const Error error = synchronize(stream, false);
+  if (error == Error::Success) function(data);
+  return error;
+}
+GPUMUX_CUDART_API Error cudaLaunchHostFunc_ptsz(StreamHandle stream, void (*function)(void*), void* data) {
+  const Error error = synchronize(stream, true);
+  if (error == Error::Success) function(data);
+  return error;
+}
+GPUMUX_CUDART_API Error cudaStreamAddCallback(StreamHandle stream,
+                                              void (*function)(StreamHandle, Error, void*), void* data,
+                                              unsigned) {
+  const Error error = synchronize(stream, false);
+  if (error == Error::Success) function(stream, error, data);
+  return error;
+}
+
+GPUMUX_CUDART_API Error cudaDeviceSynchronize() { return simple(Call::WaitForDevice, program::Nothing{}); }
+GPUMUX_CUDART_API Error cudaThreadSynchronize() { return simple(Call::WaitForDevice, program::Nothing{}); }
+
+}  // namespace gpumux::cudart

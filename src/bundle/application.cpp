@@ -1,0 +1,126 @@
+#include "bundle/application.hpp"
+
+#include <cmath>
+#include <map>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "bundle/writer.hpp"
+
+namespace gpumux::bundle {
+namespace {
+
+/// Does what a record says, but for waiting.
+class Replay {
+ public:
+  Replay(const Bundle& bundle, runtime::Host& host, bool verify)
+      : bundle_(bundle), host_(host), verify_(verify) {}
+
+  void perform(const Record& record) {
+    std::visit([&](const auto& r) { perform_one(r); }, record);
+  }
+
+ private:
+  /// What came of a copy from the device, until its Result.
+  struct Arrived {
+    CopyFromDevice copy;
+    std::string bytes;
+  };
+
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+  }
+
+  void perform_one(const LoadModule& r) {
+    (void)host_.load_module_at(bundle_.content(r.ptx), fmt::format("{}:{}", bundle_.name(), r.name),
+                               r.variables);
+  }
+  void perform_one(const Allocate& r) { host_.malloc_at(r.address, r.bytes); }
+  void perform_one(const Free& r) { host_.free(r.address); }
+  void perform_one(const CopyToDevice& r) {
+    host_.copy_to_device(r.to, bytes_of(bundle_.content(r.from)), r.stream);
+  }
+  void perform_one(const CopyFromDevice& r) {
+    if (verify_) {
+      Arrived& arrived = arrived_[copies_];
+      arrived = {r, std::string(r.bytes, '\0')};
+      host_.copy_from_device(std::as_writable_bytes(std::span(arrived.bytes)), r.from, r.stream);
+    } else {  // takes as long, and nobody looks at the bytes
+      host_.copy_unseen(false, 0, r.bytes, r.stream);
+    }
+    ++copies_;
+  }
+  void perform_one(const CopyOnDevice& r) { host_.copy_on_device(r.to, r.from, r.bytes, r.stream); }
+  void perform_one(const CopyToArray& r) { host_.copy_on_device_to_array(r.to, r.from, r.stream); }
+  void perform_one(const Fill& r) { host_.fill(r.to, r.value, r.bytes, r.stream); }
+  void perform_one(const CopyToSymbol& r) {
+    host_.copy_to_symbol(r.module, r.symbol, r.offset, bytes_of(bundle_.content(r.from)), r.stream);
+  }
+  void perform_one(const HostWrite& r) { host_.host_write(r.to, bytes_of(bundle_.content(r.from))); }
+  void perform_one(const CreateTexture& r) {
+    const std::uint64_t handle = host_.create_texture(r.resource, r.settings).handle;
+    if (handle == r.handle) return;
+    throw UserError(
+        {bundle_.name()},
+        fmt::format("texture 0x{:x} of the recorded program is 0x{:x} here; record the program again "
+                    "with this version",
+                    r.handle, handle));
+  }
+  void perform_one(const DestroyTexture& r) { host_.destroy_texture({r.handle}); }
+  void perform_one(const Launch& r) {
+    host_.launch_raw(r.module, r.kernel, {r.grid, r.block, r.shared_bytes, r.stream, r.cooperative},
+                     r.parameters);
+  }
+  void perform_one(const CreateStream&) { (void)host_.create_stream(); }
+  void perform_one(const CreateEvent&) { (void)host_.create_event(); }
+  void perform_one(const RecordEvent& r) { host_.record_event(r.event, r.stream); }
+  void perform_one(const StreamWaitEvent& r) { host_.stream_wait_event(r.stream, r.event); }
+  void perform_one(const Synchronize&) {}
+  void perform_one(const HostTime&) {}
+  void perform_one(const Result& r) {
+    if (!verify_) return;
+    const auto found = arrived_.find(r.copy);
+    GPUMUX_CHECK(found != arrived_.end());
+    const CopyFromDevice& copy = found->second.copy;
+    if (digest(bytes_of(found->second.bytes)) != r.digest) {
+      throw SimulationFault(
+          fmt::format("error: copy {} from the device, {} bytes at 0x{:x}, brought other bytes than when the "
+                      "program was recorded",
+                      r.copy + 1, copy.bytes, copy.from));
+    }
+    arrived_.erase(found);
+  }
+
+  const Bundle& bundle_;
+  runtime::Host& host_;
+  bool verify_;
+  std::uint64_t copies_ = 0;
+  std::map<std::uint64_t, Arrived> arrived_;  // elements stay where they are
+};
+
+}  // namespace
+
+runtime::Task BundleApplication::run(runtime::Host& host, bool verify) {
+  Reader reader(bundle_);
+  Replay replay(*bundle_, host, verify);
+  Record record;
+  while (reader.next(record)) {
+    replay.perform(record);
+    if (const auto* wait = std::get_if<Synchronize>(&record)) {
+      switch (wait->what) {
+        case Synchronize::What::Device: co_await host.synchronize(); break;
+        case Synchronize::What::Stream: co_await host.synchronize(wait->id); break;
+        case Synchronize::What::Event: co_await host.synchronize_event(wait->id); break;
+      }
+    } else if (const auto* computed = std::get_if<HostTime>(&record); computed != nullptr && host_time_ > 0) {
+      co_await host.host_time(
+          static_cast<std::uint64_t>(std::llround(host_time_ * static_cast<double>(computed->ns))));
+    }
+  }
+  co_await host.synchronize();  // what is still copied from the device goes to `replay`
+}
+
+}  // namespace gpumux::bundle

@@ -1,0 +1,191 @@
+#include "bundle/checker.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "bundle/coding.hpp"
+#include "workload/device_memory.hpp"
+
+namespace gpumux::bundle {
+namespace {
+
+[[noreturn]] void fail(std::string what) { throw Corrupt{std::move(what), 0}; }
+
+void check_name(const std::string& name, const char* what) {
+  if (name.empty() || !is_one_line(name))
+    fail(fmt::format("the name of a {} is empty, or not on one line", what));
+}
+
+void check_exists(std::uint64_t id, std::uint64_t count, const char* what) {
+  if (id < count) return;
+  fail(count == 0 ? fmt::format("{} {} does not exist; there is none", what, id)
+                  : fmt::format("{} {} does not exist; the last is {}", what, id, count - 1));
+}
+
+void check_room(std::uint64_t count, std::uint64_t most, const char* what) {
+  if (count >= most) fail(fmt::format("there are more than {} {}", most, what));
+}
+
+}  // namespace
+
+void Checker::check(const Record& record) {
+  std::visit([&](const auto& r) { check_one(r); }, record);
+}
+
+void Checker::place(Address address, Allocation allocation) {
+  check_room(allocations_.size(), kMostAllocations, "allocations at a time");
+  if (allocation.bytes == 0) fail(fmt::format("an allocation at 0x{:x} has no bytes", address));
+  if (address - base_ > kMostAddresses || allocation.bytes > kMostAddresses - (address - base_))
+    fail(fmt::format("an allocation of {} bytes at 0x{:x} ends behind 0x{:x}", allocation.bytes, address,
+                     base_ + kMostAddresses));
+  const auto after = allocations_.lower_bound(address + allocation.bytes);
+  if (after != allocations_.begin()) {
+    const auto& [start, other] = *std::prev(after);
+    if (start + other.bytes > address)
+      fail(fmt::format("an allocation of {} bytes at 0x{:x} lies where one of {} bytes at 0x{:x} does",
+                       allocation.bytes, address, other.bytes, start));
+  }
+  allocations_.emplace(address, allocation);
+  placed_end_ = std::max(placed_end_, address + allocation.bytes);
+}
+
+void Checker::check_range(Address address, std::uint64_t bytes) const {
+  if (bytes == 0) fail("a copy has no bytes");
+  const auto after = allocations_.upper_bound(address);
+  if (after != allocations_.begin()) {
+    const auto& [start, allocation] = *std::prev(after);
+    if (address - start < allocation.bytes && bytes <= allocation.bytes - (address - start)) return;
+  }
+  fail(fmt::format("{} bytes at 0x{:x} do not lie in one allocation", bytes, address));
+}
+
+void Checker::check_stream(std::uint64_t stream) const { check_exists(stream, streams_, "stream"); }
+void Checker::check_event(std::uint64_t event) const { check_exists(event, events_, "event"); }
+void Checker::check_module(std::uint64_t module) const { check_exists(module, modules_, "module"); }
+
+void Checker::check_one(const LoadModule& r) {
+  check_room(modules_, kMostModules, "modules");
+  check_name(r.name, "module");
+  if (r.ptx.bytes == 0) fail(fmt::format("module {} has no PTX", r.name));
+  ptx_bytes_ += r.ptx.bytes;
+  if (ptx_bytes_ > kMostPtx) fail(fmt::format("its modules have more than {} bytes of PTX", kMostPtx));
+  for (const workload::PlacedVariable& variable : r.variables) {
+    check_name(variable.name, "variable");
+    place(variable.address, {variable.bytes, true});
+  }
+  ++modules_;
+}
+
+void Checker::check_one(const Allocate& r) {
+  if (r.address % workload::DeviceMemory::kAllocationAlign != 0)
+    fail(fmt::format("an allocation lies at 0x{:x}, which is no multiple of {}", r.address,
+                     workload::DeviceMemory::kAllocationAlign));
+  place(r.address, {r.bytes, false});
+}
+
+void Checker::check_one(const Free& r) {
+  const auto found = allocations_.find(r.address);
+  if (found == allocations_.end() || found->second.variable)
+    fail(fmt::format("0x{:x} is freed, where no allocation begins", r.address));
+  allocations_.erase(found);
+}
+
+void Checker::check_one(const CopyToDevice& r) {
+  check_range(r.to, r.from.bytes);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const CopyFromDevice& r) {
+  check_range(r.from, r.bytes);
+  check_stream(r.stream);
+  under_way_.emplace(copies_++, r.stream);
+}
+
+void Checker::check_one(const CopyOnDevice& r) {
+  check_range(r.to, r.bytes);
+  check_range(r.from, r.bytes);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const CopyToArray& r) {
+  // Shapes that no array has, and how much they need, are known where it is performed.
+  check_range(r.to.address, 1);
+  check_range(r.from, 1);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const Fill& r) {
+  check_range(r.to, r.bytes);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const CopyToSymbol& r) {
+  check_module(r.module);
+  check_name(r.symbol, "variable");
+  if (r.from.bytes == 0) fail("a copy has no bytes");
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const HostWrite& r) { check_range(r.to, r.from.bytes); }
+
+void Checker::check_one(const CreateTexture& r) {
+  check_range(r.resource.array.address, 1);
+  if (!textures_.insert(r.handle).second) fail(fmt::format("texture 0x{:x} is made twice", r.handle));
+}
+
+void Checker::check_one(const DestroyTexture& r) {
+  if (textures_.erase(r.handle) == 0) fail(fmt::format("texture 0x{:x} does not exist", r.handle));
+}
+
+void Checker::check_one(const Launch& r) {
+  check_module(r.module);
+  check_name(r.kernel, "kernel");
+  if (r.grid.count() == 0 || r.block.count() == 0)
+    fail(fmt::format("a launch of {} has an empty grid or block", r.kernel));
+  if (r.block.count() > 1024)
+    fail(fmt::format("a launch of {} has blocks of {} threads; at most 1024 are possible", r.kernel,
+                     r.block.count()));
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const CreateStream&) {
+  check_room(streams_, kMostStreams, "streams");
+  ++streams_;
+}
+
+void Checker::check_one(const CreateEvent&) {
+  check_room(events_, kMostEvents, "events");
+  ++events_;
+}
+
+void Checker::check_one(const RecordEvent& r) {
+  check_event(r.event);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const StreamWaitEvent& r) {
+  check_event(r.event);
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const Synchronize& r) {
+  if (r.what == Synchronize::What::Event) return check_event(r.id);
+  const bool all = r.what == Synchronize::What::Device;
+  if (all && r.id != 0) fail(fmt::format("device {} is waited for; there is only 0", r.id));
+  if (!all) check_stream(r.id);
+  std::erase_if(under_way_, [&](const auto& copy) {
+    if (!all && copy.second != r.id) return false;
+    arrived_.insert(copy.first);
+    return true;
+  });
+}
+
+void Checker::check_one(const Result& r) {
+  check_exists(r.copy, copies_, "copy from the device");
+  if (arrived_.erase(r.copy) == 0)
+    fail(fmt::format("copy {} from the device has a result, and {}", r.copy,
+                     under_way_.contains(r.copy) ? "was not waited for" : "has one already"));
+}
+
+}  // namespace gpumux::bundle

@@ -1,0 +1,67 @@
+// What a sequence of records must be like: each call names what is there when it is made.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "bundle/records.hpp"
+
+namespace gpumux::bundle {
+
+/// Used while a bundle is written, so that none appears that cannot be read, and once when it is opened.
+class Checker {
+ public:
+  explicit Checker(Address base) : base_(base), placed_end_(base) {}
+  /// Throws Corrupt, which says what is wrong.
+  void check(const Record& record);
+  /// Behind the last byte that was ever allocated.
+  [[nodiscard]] Address placed_end() const { return placed_end_; }
+  [[nodiscard]] std::uint64_t streams() const { return streams_; }
+
+ private:
+  struct Allocation {
+    std::uint64_t bytes = 0;
+    bool variable = false;  // of a module, never freed
+  };
+  void check_one(const LoadModule& r);
+  void check_one(const Allocate& r);
+  void check_one(const Free& r);
+  void check_one(const CopyToDevice& r);
+  void check_one(const CopyFromDevice& r);
+  void check_one(const CopyOnDevice& r);
+  void check_one(const CopyToArray& r);
+  void check_one(const Fill& r);
+  void check_one(const CopyToSymbol& r);
+  void check_one(const HostWrite& r);
+  void check_one(const CreateTexture& r);
+  void check_one(const DestroyTexture& r);
+  void check_one(const Launch& r);
+  void check_one(const CreateStream& r);
+  void check_one(const CreateEvent& r);
+  void check_one(const RecordEvent& r);
+  void check_one(const StreamWaitEvent& r);
+  void check_one(const Synchronize& r);
+  void check_one(const HostTime&) {}
+  void check_one(const Result& r);
+
+  void place(Address address, Allocation allocation);
+  void check_range(Address address, std::uint64_t bytes) const;
+  void check_stream(std::uint64_t stream) const;
+  void check_event(std::uint64_t event) const;
+  void check_module(std::uint64_t module) const;
+
+  Address base_;
+  Address placed_end_;
+  std::map<Address, Allocation> allocations_;
+  std::set<std::uint64_t> textures_;
+  std::uint64_t modules_ = 0;
+  std::uint64_t ptx_bytes_ = 0;
+  std::uint64_t streams_ = 1;
+  std::uint64_t events_ = 0;
+  std::uint64_t copies_ = 0;  // from the device
+  std::map<std::uint64_t, runtime::StreamId>
+      under_way_;                    // of these, those that were not waited for: their streams
+  std::set<std::uint64_t> arrived_;  // that were, and have no result yet
+};
+
+}  // namespace gpumux::bundle

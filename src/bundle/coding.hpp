@@ -1,0 +1,299 @@
+// Records as bytes: one description of each kind's fields, for writing and for reading. docs/bundles.md.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "bundle/records.hpp"
+
+namespace gpumux::bundle {
+
+/// A bundle that cannot be what was written, or a record that cannot be written. Whoever knows the file makes
+/// a UserError of it.
+struct Corrupt {
+  std::string what;
+  std::uint64_t at = 0;  // byte of what was being read
+};
+
+inline void put_number(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>(value | 0x80U));
+  out.push_back(static_cast<char>(value));
+}
+template <class Word>
+void put_word(std::string& out, Word value) {
+  for (std::size_t i = 0; i < sizeof(Word); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+/// Reads within bounds; throws Corrupt that says at which byte.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
+  [[nodiscard]] std::uint64_t position() const { return at_; }
+  [[nodiscard]] bool done() const { return at_ == bytes_.size(); }
+  [[nodiscard]] std::uint64_t left() const { return bytes_.size() - at_; }
+  [[noreturn]] void fail(std::string what) const { throw Corrupt{std::move(what), at_}; }
+  [[noreturn]] static void fail_at(std::uint64_t at, std::string what) { throw Corrupt{std::move(what), at}; }
+
+  std::uint8_t byte() {
+    if (done()) fail("it ends in the middle of a number");
+    return static_cast<std::uint8_t>(bytes_[at_++]);
+  }
+  /// At most `most`; `what` is in the message.
+  std::uint64_t number(std::uint64_t most, const char* what) {
+    const std::uint64_t begin = at_;
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const std::uint8_t part = byte();
+      const std::uint64_t bits = part & 0x7fU;
+      if (shift == 63 && bits > 1) fail_at(begin, "a number has more than 64 bits");
+      value |= bits << shift;
+      if (part < 0x80) {
+        if (part == 0 && shift != 0) fail_at(begin, "a number has more bytes than it needs");
+        break;
+      }
+      if (shift == 63) fail_at(begin, "a number has more than 64 bits");
+    }
+    if (value > most) fail_at(begin, fmt::format("{} is {}; at most {} is possible", what, value, most));
+    return value;
+  }
+  template <class Word>
+  Word word() {
+    Word value = 0;
+    for (std::size_t i = 0; i < sizeof(Word); ++i) value |= static_cast<Word>(Word{byte()} << (8 * i));
+    return value;
+  }
+  std::string_view take(std::uint64_t count, const char* what) {
+    if (count > left()) fail(fmt::format("{} has {} bytes, and {} are left", what, count, left()));
+    const std::string_view taken = bytes_.substr(at_, count);
+    at_ += count;
+    return taken;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::uint64_t at_ = 0;
+};
+
+/// Both ends agree on what comes usually next.
+struct CodingState {
+  Address base = 0;              // addresses are relative to it
+  std::uint32_t next_piece = 0;  // behind the last that was named
+};
+
+inline constexpr std::uint64_t pieces_of(std::uint64_t bytes) {
+  return (bytes + kPieceBytes - 1) / kPieceBytes;
+}
+
+class Encoder {
+ public:
+  Encoder(CodingState& state, std::string& out) : state_(state), out_(out) {}
+  template <class Number>
+  void number(const Number& value, std::uint64_t most, const char* what) {
+    if (value > most) throw Corrupt{fmt::format("{} is {}; at most {} is possible", what, value, most)};
+    put_number(out_, value);
+  }
+  void address(const Address& value) { number(value - state_.base, kMostAddresses - 1, "an address"); }
+  void text(const std::string& value, std::uint64_t most, const char* what) {
+    number(value.size(), most, what);
+    out_ += value;
+  }
+  void content(const Content& value, std::uint64_t most) {
+    number(value.bytes, most, "the size of a content");
+    for (const std::uint32_t piece : value.pieces) {
+      const auto difference = static_cast<std::int64_t>(piece) - static_cast<std::int64_t>(state_.next_piece);
+      put_number(out_, (static_cast<std::uint64_t>(difference) << 1U) ^
+                           static_cast<std::uint64_t>(difference >> 63U));
+      state_.next_piece = piece + 1;
+    }
+  }
+  template <class Value>
+  void one_of(const Value& value, std::uint8_t most, const char* what) {
+    number(static_cast<std::uint8_t>(value), most, what);
+  }
+  void word(const std::uint64_t& value) { put_word(out_, value); }
+  void word(const float& value) { put_word(out_, std::bit_cast<std::uint32_t>(value)); }
+  template <class List, class Each>
+  void list(const List& values, std::uint64_t most, const char* what, const Each& each) {
+    number(values.size(), most, what);
+    for (const auto& value : values) each(value);
+  }
+
+ private:
+  CodingState& state_;
+  std::string& out_;
+};
+
+class Decoder {
+ public:
+  /// `pieces`: that the file has.
+  Decoder(CodingState& state, Bytes& in, std::uint64_t pieces) : state_(state), in_(in), pieces_(pieces) {}
+  template <class Number>
+  void number(Number& value, std::uint64_t most, const char* what) {
+    value = static_cast<Number>(in_.number(most, what));
+  }
+  void address(Address& value) { value = state_.base + in_.number(kMostAddresses - 1, "an address"); }
+  void text(std::string& value, std::uint64_t most, const char* what) {
+    value = in_.take(in_.number(most, what), what);
+  }
+  void content(Content& value, std::uint64_t most) {
+    const std::uint64_t begin = in_.position();
+    value.bytes = in_.number(most, "the size of a content");
+    const std::uint64_t count = pieces_of(value.bytes);
+    if (count > in_.left())  // each takes a byte at least
+      Bytes::fail_at(begin,
+                     fmt::format("a content of {} bytes has {} pieces, and {} bytes are left to name them",
+                                 value.bytes, count, in_.left()));
+    value.pieces.resize(count);
+    for (std::uint32_t& piece : value.pieces) {
+      const std::uint64_t at = in_.position();
+      const std::uint64_t code = in_.number(~std::uint64_t{0}, "a piece");
+      const std::uint64_t number = state_.next_piece + ((code >> 1U) ^ (std::uint64_t{0} - (code & 1U)));
+      if (number >= pieces_)
+        Bytes::fail_at(at, fmt::format("piece {} does not exist; the file has {}", number, pieces_));
+      piece = static_cast<std::uint32_t>(number);
+      state_.next_piece = piece + 1;
+    }
+  }
+  template <class Value>
+  void one_of(Value& value, std::uint8_t most, const char* what) {
+    value = static_cast<Value>(in_.number(most, what));
+  }
+  void word(std::uint64_t& value) { value = in_.word<std::uint64_t>(); }
+  void word(float& value) { value = std::bit_cast<float>(in_.word<std::uint32_t>()); }
+  template <class List, class Each>
+  void list(List& values, std::uint64_t most, const char* what, const Each& each) {
+    const std::uint64_t count = in_.number(most, what);
+    if (count > in_.left()) in_.fail(fmt::format("{} is {}, and {} bytes are left", what, count, in_.left()));
+    values.resize(count);
+    for (auto& value : values) each(value);
+  }
+
+ private:
+  CodingState& state_;
+  Bytes& in_;
+  std::uint64_t pieces_;
+};
+
+// The fields of each kind of record, in their order.
+
+inline constexpr std::uint64_t kAnyId = 0xffff'ffffU;  // whether it exists is checked beside the others
+
+template <class Coder, class R>
+void fields_of_dim(Coder& c, R& d, std::uint64_t most_x, std::uint64_t most_y, std::uint64_t most_z,
+                   const char* what) {
+  c.number(d.x, most_x, what);
+  c.number(d.y, most_y, what);
+  c.number(d.z, most_z, what);
+}
+template <class Coder, class R>
+void fields_of_array(Coder& c, R& array) {
+  c.address(array.address);
+  c.one_of(array.shape.format.kind, 2, "a kind of channel");
+  c.number(array.shape.format.bits, 32, "the bits of a channel");
+  c.number(array.shape.format.channels, 4, "the number of channels");
+  c.number(array.shape.width, kAnyId, "a width");
+  c.number(array.shape.height, kAnyId, "a height");
+  c.number(array.shape.depth, kAnyId, "a depth");
+  c.number(array.shape.layers, kAnyId, "a number of layers");
+}
+
+/// `Is<R, T>`: R is T, const or not.
+template <class R, class T>
+inline constexpr bool kIs = std::is_same_v<std::remove_const_t<R>, T>;
+
+template <class Coder, class R>
+void fields(Coder& c, R& r) {
+  if constexpr (kIs<R, LoadModule>) {
+    c.text(r.name, kMostName, "the name of a module");
+    c.content(r.ptx, kMostPtx);
+    c.list(r.variables, kMostVariables, "the number of variables", [&](auto& v) {
+      c.text(v.name, kMostName, "the name of a variable");
+      c.address(v.address);
+      c.number(v.bytes, kMostAddresses, "the size of a variable");
+    });
+  } else if constexpr (kIs<R, Allocate>) {
+    c.address(r.address);
+    c.number(r.bytes, kMostAddresses, "the size of an allocation");
+  } else if constexpr (kIs<R, Free>) {
+    c.address(r.address);
+  } else if constexpr (kIs<R, CopyToDevice>) {
+    c.address(r.to);
+    c.content(r.from, kMostAddresses);
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyFromDevice>) {
+    c.address(r.from);
+    c.number(r.bytes, kMostAddresses, "the size of a copy");
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyOnDevice>) {
+    c.address(r.to);
+    c.address(r.from);
+    c.number(r.bytes, kMostAddresses, "the size of a copy");
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyToArray>) {
+    fields_of_array(c, r.to);
+    c.address(r.from);
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, Fill>) {
+    c.address(r.to);
+    c.number(r.value, 255, "the value of a fill");
+    c.number(r.bytes, kMostAddresses, "the size of a fill");
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyToSymbol>) {
+    c.number(r.module, kAnyId, "a module");
+    c.text(r.symbol, kMostName, "the name of a variable");
+    c.number(r.offset, kMostAddresses, "an offset");
+    c.content(r.from, kMostAddresses);
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, HostWrite>) {
+    c.address(r.to);
+    c.content(r.from, kMostAddresses);
+  } else if constexpr (kIs<R, CreateTexture>) {
+    c.one_of(r.resource.kind, 2, "a kind of texture");
+    fields_of_array(c, r.resource.array);
+    c.number(r.resource.pitch_bytes, kMostAddresses, "a pitch");
+    for (auto& mode : r.settings.address) c.one_of(mode, 3, "an address mode");
+    c.one_of(r.settings.filter, 1, "a filter mode");
+    c.one_of(r.settings.read, 1, "a read mode");
+    c.one_of(r.settings.normalized, 1, "whether coordinates are normalized");
+    for (auto& value : r.settings.border) c.word(value);
+    c.word(r.handle);
+  } else if constexpr (kIs<R, DestroyTexture>) {
+    c.word(r.handle);
+  } else if constexpr (kIs<R, Launch>) {
+    c.number(r.module, kAnyId, "a module");
+    c.text(r.kernel, kMostName, "the name of a kernel");
+    fields_of_dim(c, r.grid, 0x7fff'ffffU, 65535, 65535, "an extent of a grid");
+    fields_of_dim(c, r.block, 1024, 1024, 64, "an extent of a block");
+    c.number(r.shared_bytes, kMostShared, "dynamic shared memory");
+    c.one_of(r.cooperative, 1, "whether a launch is cooperative");
+    c.text(r.parameters, kMostParameters, "the size of the parameters");
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, RecordEvent> || kIs<R, StreamWaitEvent>) {
+    c.number(r.event, kAnyId, "an event");
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, Synchronize>) {
+    c.one_of(r.what, 2, "what is waited for");
+    c.number(r.id, kAnyId, "a stream or event");
+  } else if constexpr (kIs<R, HostTime>) {
+    c.number(r.ns, kMostHostTime, "a time");
+  } else if constexpr (kIs<R, Result>) {
+    c.number(r.copy, ~std::uint64_t{0}, "a copy");
+    c.word(r.digest.low);
+    c.word(r.digest.high);
+  } else {
+    static_assert(kIs<R, CreateStream> || kIs<R, CreateEvent>);
+  }
+}
+
+/// Appends the record. Throws Corrupt for what no bundle can hold.
+void encode(CodingState& state, const Record& record, std::string& out);
+/// The next record. Throws Corrupt.
+[[nodiscard]] Record decode(CodingState& state, Bytes& in, std::uint64_t pieces);
+
+}  // namespace gpumux::bundle

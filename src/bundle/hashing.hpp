@@ -1,0 +1,28 @@
+// XXH3 of contents and files, from Debian's libxxhash.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "bundle/records.hpp"
+
+namespace gpumux::bundle {
+
+[[nodiscard]] Digest digest(std::string_view bytes);
+[[nodiscard]] std::uint64_t short_digest(std::string_view bytes);
+
+/// The same of bytes that come one after the other.
+class RunningDigest {
+ public:
+  RunningDigest();
+  ~RunningDigest();
+  RunningDigest(const RunningDigest&) = delete;
+  RunningDigest& operator=(const RunningDigest&) = delete;
+  void add(std::string_view bytes);
+  [[nodiscard]] Digest value() const;
+
+ private:
+  void* state_;
+};
+
+}  // namespace gpumux::bundle

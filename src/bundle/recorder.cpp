@@ -1,0 +1,191 @@
+#include "bundle/recorder.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace gpumux::bundle {
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+Synchronize::What recorded(runtime::Host::WaitFor::What what) {
+  switch (what) {
+    case runtime::Host::WaitFor::What::Stream: return Synchronize::What::Stream;
+    case runtime::Host::WaitFor::What::Event: return Synchronize::What::Event;
+    default: return Synchronize::What::Device;
+  }
+}
+
+class Recorded final : public runtime::Application {
+ public:
+  Recorded(std::unique_ptr<runtime::Application> application, Writer& writer)
+      : application_(std::move(application)), writer_(writer) {}
+  runtime::Task run(runtime::Host& host, bool verify) override {
+    if (++runs_ > 1) return application_->run(host, verify);
+    host_ = std::make_unique<RecordingHost>(host, writer_);
+    return application_->run(*host_, verify);
+  }
+  [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
+    return application_->block_metadata();
+  }
+  [[nodiscard]] std::optional<workload::AddressSpace> address_space() const override {
+    return application_->address_space();
+  }
+
+ private:
+  std::unique_ptr<RecordingHost> host_;  // outlives the program that runs on it
+  std::unique_ptr<runtime::Application> application_;
+  Writer& writer_;
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace
+
+// The host in front comes first: what it refuses is not recorded.
+
+std::uint32_t RecordingHost::load_module_at(std::string_view ptx_text, const std::string& file,
+                                            std::span<const workload::PlacedVariable> places) {
+  const std::uint32_t module = host_.load_module_at(ptx_text, file, places);
+  writer_.add(LoadModule{file, writer_.keep(bytes_of(ptx_text)), host_.variables(module)});
+  return module;
+}
+
+Address RecordingHost::malloc_bytes(std::uint64_t bytes) {
+  const Address address = host_.malloc_bytes(bytes);
+  if (bytes != 0) writer_.add(Allocate{address, bytes});
+  return address;
+}
+
+void RecordingHost::malloc_at(Address address, std::uint64_t bytes) {
+  host_.malloc_at(address, bytes);
+  if (bytes != 0) writer_.add(Allocate{address, bytes});
+}
+
+void RecordingHost::free(Address address) {
+  host_.free(address);
+  if (address != 0) writer_.add(Free{address});
+}
+
+void RecordingHost::copy_to_device(Address to, std::span<const std::byte> from, runtime::StreamId stream) {
+  host_.copy_to_device(to, from, stream);
+  if (!from.empty()) writer_.add(CopyToDevice{to, writer_.keep(from), stream});
+}
+
+void RecordingHost::copy_from_device(std::span<std::byte> to, Address from, runtime::StreamId stream) {
+  host_.copy_from_device(to, from, stream);
+  if (to.empty()) return;
+  writer_.add(CopyFromDevice{from, to.size(), stream});
+  outstanding_.push_back({copies_++, stream, to});
+}
+
+void RecordingHost::copy_on_device(Address to, Address from, std::uint64_t bytes, runtime::StreamId stream) {
+  host_.copy_on_device(to, from, bytes, stream);
+  if (bytes != 0) writer_.add(CopyOnDevice{to, from, bytes, stream});
+}
+
+void RecordingHost::copy_on_device_to_array(const workload::TextureArray& array, Address from,
+                                            runtime::StreamId stream) {
+  host_.copy_on_device_to_array(array, from, stream);
+  writer_.add(CopyToArray{array, from, stream});
+}
+
+void RecordingHost::fill(Address to, std::uint8_t value, std::uint64_t bytes, runtime::StreamId stream) {
+  host_.fill(to, value, bytes, stream);
+  if (bytes != 0) writer_.add(Fill{to, value, bytes, stream});
+}
+
+void RecordingHost::copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
+                                   std::span<const std::byte> from, runtime::StreamId stream) {
+  host_.copy_to_symbol(module, symbol, offset, from, stream);
+  if (!from.empty()) writer_.add(CopyToSymbol{module, symbol, offset, writer_.keep(from), stream});
+}
+
+void RecordingHost::host_write(Address to, std::span<const std::byte> from) {
+  host_.host_write(to, from);
+  if (!from.empty()) writer_.add(HostWrite{to, writer_.keep(from)});
+}
+
+void RecordingHost::launch_raw(std::uint32_t module, const std::string& kernel,
+                               const runtime::LaunchSpec& spec, std::string parameters) {
+  Launch launch{module,           kernel,     spec.grid,  spec.block, spec.shared_bytes,
+                spec.cooperative, parameters, spec.stream};
+  host_.launch_raw(module, kernel, spec, std::move(parameters));
+  writer_.add(launch);
+}
+
+void RecordingHost::launch_source(const runtime::KernelMaker&, runtime::StreamId) {
+  throw UserError("a bundle holds launches of PTX kernels; a trace has none");
+}
+
+void RecordingHost::copy_unseen(bool, std::uint64_t, std::uint64_t, runtime::StreamId) {
+  throw UserError("a bundle holds copies with their contents; a trace has none");
+}
+
+void RecordingHost::texture_created(const workload::TextureResource& resource,
+                                    const workload::TextureSettings& settings,
+                                    runtime::TextureObject texture) {
+  writer_.add(CreateTexture{resource, settings, texture.handle});
+}
+
+void RecordingHost::texture_destroyed(runtime::TextureObject texture) {
+  writer_.add(DestroyTexture{texture.handle});
+}
+
+runtime::StreamId RecordingHost::create_stream() {
+  writer_.add(CreateStream{});
+  return host_.create_stream();
+}
+
+runtime::EventId RecordingHost::create_event() {
+  writer_.add(CreateEvent{});
+  return host_.create_event();
+}
+
+void RecordingHost::record_event(runtime::EventId event, runtime::StreamId stream) {
+  host_.record_event(event, stream);
+  writer_.add(RecordEvent{event, stream});
+}
+
+void RecordingHost::stream_wait_event(runtime::StreamId stream, runtime::EventId event) {
+  host_.stream_wait_event(stream, event);
+  writer_.add(StreamWaitEvent{stream, event});
+}
+
+void RecordingHost::host_time_begins(std::uint64_t ns) {
+  (void)host_.host_time(ns);  // is_idle() asks when it is over
+  writer_.add(HostTime{ns});
+}
+
+void RecordingHost::wait_begins(WaitFor::What what, std::uint32_t id) {
+  if (what == WaitFor::What::HostTime) return;  // it was added when it began
+  writer_.add(Synchronize{recorded(what), id});
+}
+
+bool RecordingHost::is_idle(WaitFor::What what, std::uint32_t id) const {
+  return WaitFor{&host_, what, id}.await_ready();
+}
+
+void RecordingHost::wait_until_idle(WaitFor::What what, std::uint32_t id) {
+  WaitFor{&host_, what, id}.await_suspend({});
+}
+
+void RecordingHost::wait_ends(WaitFor::What what, std::uint32_t id) {
+  WaitFor{&host_, what, id}.await_resume();
+  // Of what was waited for; an event does not say which copies came before it.
+  const auto known = [&](const Outstanding& copy) {
+    return what == WaitFor::What::Device || (what == WaitFor::What::Stream && copy.stream == id);
+  };
+  for (const Outstanding& copy : outstanding_)
+    if (known(copy)) writer_.add(Result{copy.copy, digest(copy.to)});
+  std::erase_if(outstanding_, known);
+}
+
+std::unique_ptr<runtime::Application> record(std::unique_ptr<runtime::Application> application,
+                                             Writer& writer) {
+  return std::make_unique<Recorded>(std::move(application), writer);
+}
+
+}  // namespace gpumux::bundle

@@ -1,0 +1,214 @@
+#include "bundle/writer.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/growing_file.hpp"
+#include "bundle/checker.hpp"
+#include "bundle/coding.hpp"
+#include "bundle/format.hpp"
+#include "bundle/hashing.hpp"
+
+namespace gpumux::bundle {
+namespace {
+
+constexpr unsigned kMostThreads = 4;
+/// Pieces that are hashed and compressed together: 16 MiB, and as much again for what comes out.
+constexpr std::size_t kBatch = 64;
+constexpr int kLevel = 1;  // of zstd: a disk is slower than it
+
+struct HashOfDigest {
+  std::size_t operator()(const Digest& d) const { return d.low; }
+};
+
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// zstd with a context that is used again.
+class Compressor {
+ public:
+  Compressor() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {
+    if (context_ == nullptr) throw std::bad_alloc();
+  }
+  /// False: it would not be smaller.
+  bool pack(std::string_view raw, std::string& packed) {
+    packed.resize(ZSTD_compressBound(raw.size()));
+    const std::size_t size =
+        ZSTD_compressCCtx(context_.get(), packed.data(), packed.size(), raw.data(), raw.size(), kLevel);
+    if (ZSTD_isError(size) != 0) throw InternalError(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+    packed.resize(size);
+    return size < raw.size();
+  }
+
+ private:
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
+};
+
+/// work(worker, i) for all i below `count`, on up to kMostThreads workers.
+void in_parallel(std::size_t count, const std::function<void(unsigned, std::size_t)>& work) {
+  const unsigned threads = std::min(
+      {static_cast<unsigned>(count), kMostThreads, std::max(1U, std::thread::hardware_concurrency())});
+  std::atomic<std::size_t> next{0};
+  std::array<std::exception_ptr, kMostThreads> errors;
+  const auto run = [&](unsigned worker) {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(worker, i);
+    } catch (...) {
+      errors[worker] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (unsigned worker = 1; worker < threads; ++worker) others.emplace_back(run, worker);
+    } catch (const std::system_error&) {  // the system has no more: fewer do it
+    }
+    run(0);
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+struct Writer::Impl {
+  Impl(std::string path_, Address base)
+      : path(std::move(path_)), file(path), checker(base), coding{base, 0}, base_(base) {
+    file.write(std::string(kHeaderBytes, '\0'));
+  }
+
+  void append(std::string_view bytes) {
+    sum.add(bytes);
+    position += bytes.size();
+    file.write(bytes);
+  }
+  void chunk(std::string_view raw, const std::string* smaller, std::uint64_t kind) {
+    const std::string_view stored = smaller != nullptr ? std::string_view(*smaller) : raw;
+    put_number(index, raw.size() << 2U | kind | (smaller != nullptr ? kPacked : 0));
+    if (smaller != nullptr) put_number(index, stored.size());
+    ++chunks;
+    append(stored);
+  }
+  /// A batch of pieces: numbers of known ones, and new ones into the file in their order.
+  void keep(std::span<const std::string_view> raw, std::vector<std::uint32_t>& numbers) {
+    std::vector<Digest> digests(raw.size());
+    in_parallel(raw.size(), [&](unsigned, std::size_t i) { digests[i] = bundle::digest(raw[i]); });
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const auto [at, is_new] = known.try_emplace(digests[i], pieces);
+      numbers.push_back(at->second);
+      if (!is_new) continue;
+      if (pieces == ~std::uint32_t{0}) throw UserError({path}, "cannot hold more: it has 2^32 pieces");
+      ++pieces;
+      fresh.push_back(i);
+    }
+    std::vector<char> smaller(fresh.size());
+    if (packed.size() < fresh.size()) packed.resize(fresh.size());
+    in_parallel(fresh.size(), [&](unsigned worker, std::size_t i) {
+      smaller[i] = static_cast<char>(compressors[worker].pack(raw[fresh[i]], packed[i]));
+    });
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      chunk(raw[fresh[i]], smaller[i] != 0 ? &packed[i] : nullptr, 0);
+  }
+  void flush_records() {
+    if (records.empty()) return;
+    record_bytes += records.size();
+    if (record_bytes > kMostRecordBytes)
+      throw UserError({path}, fmt::format("cannot hold more: its records have more than {} bytes; record a "
+                                          "shorter run of the program",
+                                          kMostRecordBytes));
+    if (packed.empty()) packed.resize(1);
+    const bool smaller = compressors[0].pack(records, packed[0]);
+    chunk(records, smaller ? &packed[0] : nullptr, kRecords);
+    records.clear();
+  }
+
+  std::string path;
+  GrowingFile file;
+  Checker checker;
+  CodingState coding;
+  Address base_;
+  RunningDigest sum;
+  std::uint64_t position = kHeaderBytes;
+  std::unordered_map<Digest, std::uint32_t, HashOfDigest> known;
+  std::uint32_t pieces = 0;
+  std::array<Compressor, kMostThreads> compressors;
+  std::vector<std::string> packed;  // buffers, used again
+  std::string records;              // that are not in the file yet
+  std::uint64_t record_bytes = 0;
+  std::uint64_t record_count = 0;
+  std::string index;  // of chunks
+  std::uint64_t chunks = 0;
+};
+
+Digest digest(std::span<const std::byte> bytes) { return digest(text(bytes)); }
+
+Writer::Writer(std::string path, Address base) {
+  GPUMUX_CHECK(base != 0 && base % (Address{1} << kAppShift) == 0);
+  impl_ = std::make_unique<Impl>(std::move(path), base);
+}
+
+Writer::~Writer() = default;
+
+Content Writer::keep(std::span<const std::byte> bytes) {
+  Content content{bytes.size(), {}};
+  content.pieces.reserve(pieces_of(bytes.size()));
+  std::vector<std::string_view> batch;
+  while (!bytes.empty()) {
+    batch.clear();
+    for (; !bytes.empty() && batch.size() < kBatch; bytes = bytes.subspan(batch.back().size()))
+      batch.push_back(text(bytes.first(std::min<std::size_t>(bytes.size(), kPieceBytes))));
+    impl_->keep(batch, content.pieces);
+  }
+  return content;
+}
+
+void Writer::add(const Record& record) {
+  const std::size_t begin = impl_->records.size();
+  try {
+    impl_->checker.check(record);
+    encode(impl_->coding, record, impl_->records);
+    if (impl_->records.size() > kMostChunk)
+      throw Corrupt{fmt::format("a record of {} bytes; at most {} are possible",
+                                impl_->records.size() - begin, kMostChunk - kRecordsBytes)};
+  } catch (const Corrupt& corrupt) {
+    impl_->records.resize(begin);
+    throw UserError({impl_->path}, fmt::format("cannot hold what the program does: {}", corrupt.what));
+  }
+  ++impl_->record_count;
+  if (impl_->records.size() >= kRecordsBytes) impl_->flush_records();
+}
+
+void Writer::finish() {
+  Impl& w = *impl_;
+  w.flush_records();
+  const std::uint64_t index_offset = w.position;
+  std::string index;
+  put_number(index, w.base_ >> kAppShift);
+  put_number(index, w.record_count);
+  put_number(index, w.chunks);
+  w.append(index);
+  w.append(w.index);
+  std::string header(kMagic);
+  put_word(header, w.position);
+  const Digest sum = w.sum.value();
+  put_word(header, sum.low);
+  put_word(header, sum.high);
+  put_word(header, index_offset);
+  put_word(header, short_digest(header));
+  GPUMUX_CHECK(header.size() == kHeaderBytes);
+  w.file.complete(header);
+}
+
+}  // namespace gpumux::bundle

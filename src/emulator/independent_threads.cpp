@@ -1,0 +1,272 @@
+// Lanes of one warp that wait for each other, as Volta and later let them (NVIDIA, "Tesla V100 GPU
+// architecture", 2017, "Independent thread scheduling"). Paths of a warp run one after the other and meet
+// where the branch that parted them is post-dominated; so a lane that spins until one beyond that point acts
+// would do so for ever. A. ElTantawy and T. M. Aamodt ("MIMD synchronization on SIMT architectures", MICRO
+// 2016) let the warp leave such a loop for the lanes that wait; so does this file, without their analysis at
+// compile time: a loop counts as spinning when it reads the same memory again and again, finds the same there
+// and writes nothing. docs/independent-threads.md.
+#include <algorithm>
+#include <bit>
+
+#include "emulator/addresses.hpp"
+#include "emulator/execute.hpp"
+
+namespace gpumux::emulator {
+
+LaneMask Warp::own_lanes(std::size_t path) const {
+  LaneMask above = active;
+  for (std::size_t i = paths.size(); --i > path;) above |= paths[i].lanes;
+  return paths[path].lanes & alive & ~above;
+}
+
+namespace {
+
+using isa::MbarrierMode;
+using isa::Opcode;
+using isa::Space;
+
+/// Instructions after which a diverged warp is first looked at, and at most from one look to the next.
+constexpr std::uint64_t kFirstLook = 512;
+constexpr std::uint64_t kLongestGap = 8192;
+/// A look ends after so many instructions: the longest loop that is recognised is a third of it.
+constexpr std::uint32_t kLook = 384;
+constexpr std::uint32_t kRounds = 3;
+/// Instructions that a loop has to spin before its warp first goes on with other lanes: what is waited for
+/// comes from another warp nearly always, and then the lanes had better stay together. Where it was once
+/// another lane of the warp, the next time no longer than kImpatience.
+constexpr std::uint64_t kPatience = 4096;
+constexpr std::uint64_t kImpatience = 64;
+
+constexpr std::size_t kNobody = ~std::size_t{0};
+
+/// The lowest path with lanes that could run: those that have waited longest, since paths that are left lie
+/// on top.
+std::size_t next_path(const Warp& warp) {
+  for (std::size_t i = 0; i < warp.paths.size(); ++i)
+    if (!warp.paths[i].at_sync && warp.own_lanes(i) != 0) return i;
+  return kNobody;
+}
+
+/// Goes on with the path's own lanes, up to where they would have met the others; those run then.
+void switch_to(Warp& warp, std::size_t index, bool at_sync) {
+  const PathEntry next = warp.paths[index];
+  const LaneMask lanes = warp.own_lanes(index);
+  warp.paths[index].lanes &= ~lanes;
+  if ((warp.paths[index].lanes & warp.alive) == 0)
+    warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(index));
+  warp.paths.push_back({warp.pc, warp.reconverge, warp.active, false, at_sync});
+  warp.pc = next.pc;
+  warp.reconverge = next.reconverge;
+  warp.active = lanes;
+  warp.split = true;
+  if (warp.pc == warp.reconverge) warp.settle();
+}
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15ULL)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 29U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 32U);
+}
+
+enum class Effect : std::uint8_t { None, Reads, Writes };
+
+/// Of an instruction on what other lanes can see.
+Effect effect_of(const isa::Instruction& inst) {
+  const bool own = inst.space == Space::Local || inst.space == Space::Const || inst.space == Space::Param;
+  switch (inst.op) {
+    case Opcode::Ld: return own ? Effect::None : Effect::Reads;
+    case Opcode::St: return own ? Effect::None : Effect::Writes;
+    // One that changes something finds it changed the next time.
+    case Opcode::Atom: return inst.dst[0] ? Effect::Reads : Effect::Writes;
+    case Opcode::Mbarrier:
+      return inst.mbarrier == MbarrierMode::TestWait || inst.mbarrier == MbarrierMode::TryWait
+                 ? Effect::Reads
+                 : Effect::Writes;
+    case Opcode::Red:
+    case Opcode::CpAsync:
+    case Opcode::Bar:
+    case Opcode::Exit:
+    case Opcode::Syscall: return Effect::Writes;
+    default: return Effect::None;
+  }
+}
+
+/// What a warp reads on its way round a loop.
+class Rounds {
+ public:
+  explicit Rounds(const Warp& warp)
+      : warp_(warp), pc_(warp.pc), active_(warp.active), depth_(warp.paths.size()) {}
+
+  /// Before an instruction. False: enough is known.
+  bool see(const Op& op, std::uint32_t pc, LaneMask active, bool first) {
+    if (read_ != nullptr) {
+      hash_ += results(*read_, lanes_);
+      read_ = nullptr;
+    }
+    if (!first && pc == pc_ && active == active_ && warp_.paths.size() == depth_) {
+      if (reads_ == 0 || (rounds_ > 0 && hash_ != last_)) return false;
+      last_ = hash_;
+      hash_ = reads_ = 0;
+      if (++rounds_ == kRounds) return false;
+    }
+    const LaneMask lanes = active & warp_.pred(op.guard);
+    if (lanes == 0) return true;
+    const Effect effect = effect_of(*op.inst);
+    if (effect == Effect::Writes) return false;
+    if (effect == Effect::Reads) {
+      ++reads_;
+      Addresses addresses;
+      make_addresses(addresses, warp_, op, lanes);
+      std::uint64_t where = mix(pc, lanes);
+      for (LaneMask rest = lanes; rest != 0; rest &= rest - 1)
+        where = mix(where, addresses.at[std::countr_zero(rest)]);
+      hash_ += where;
+      read_ = &op;
+      lanes_ = lanes;
+    }
+    return true;
+  }
+  [[nodiscard]] bool spins() const { return rounds_ == kRounds; }
+  [[nodiscard]] std::uint64_t reads() const { return last_; }
+
+ private:
+  [[nodiscard]] std::uint64_t results(const Op& op, LaneMask lanes) const {
+    std::uint64_t hash = 0;
+    for (std::size_t d = 0; d < op.dst.size(); ++d) {
+      const isa::Operand& operand = op.inst->dst[d];
+      if (operand.kind == isa::Operand::Kind::Pred) hash = mix(hash, warp_.preds[op.pred_dst[0]] & lanes);
+      if (operand.kind != isa::Operand::Kind::Reg32 && operand.kind != isa::Operand::Kind::Reg64) continue;
+      const std::byte* row = warp_.base[0] + op.dst[d];
+      const bool wide = operand.kind == isa::Operand::Kind::Reg64;
+      for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+        std::uint64_t value = 0;
+        std::memcpy(&value, row + lane * (wide ? 8 : 4), wide ? 8 : 4);
+        hash = mix(hash, value);
+      }
+    }
+    return hash;
+  }
+
+  const Warp& warp_;
+  std::uint32_t pc_;
+  LaneMask active_;
+  std::size_t depth_;
+  const Op* read_ = nullptr;
+  LaneMask lanes_ = 0;
+  std::uint64_t hash_ = 0;  // of this round: a sum, so that it does not matter where the round begins
+  std::uint64_t last_ = 0;
+  std::uint64_t reads_ = 0;
+  std::uint32_t rounds_ = 0;
+};
+
+/// Of an instruction at which lanes meet: those that it wants, or none.
+LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes) {
+  unsigned which = 1;
+  switch (op.inst->op) {
+    case Opcode::Bar: return kAllLanes;
+    case Opcode::BarWarp: which = 0; break;
+    case Opcode::Shfl: which = 3; break;
+    case Opcode::Vote:
+    case Opcode::Match:
+    case Opcode::Redux: break;
+    default: return 0;
+  }
+  if (!op.inst->src[which]) return 0;  // the forms without .sync
+  const auto* masks = warp.src<u32>(op, which);
+  LaneMask wanted = 0;
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) wanted |= masks[std::countr_zero(rest)];
+  return wanted;
+}
+
+}  // namespace
+
+bool Block::yield_if_spinning(Warp& warp, std::uint32_t limit) {
+  SpinWatch& spin = warp.spin;
+  const auto look_later = [&](std::uint64_t gap) {
+    spin.gap = std::clamp(gap, kImpatience, kLongestGap);
+    spin.look_at = warp.executed + spin.gap;
+    return false;
+  };
+  if (warp.executed < kFirstLook && !spin.yielded) return look_later(kFirstLook - warp.executed);
+  constexpr std::uint32_t kVolta = 70;
+  if (module().compiled->module.sm < kVolta || next_path(warp) == kNobody) return look_later(kLongestGap);
+  Rounds rounds(warp);
+  const std::uint64_t first = warp.executed;
+  execute(warp, std::min(limit, kLook), [&](const Op& op, std::uint32_t pc, LaneMask active) {
+    return rounds.see(op, pc, active, warp.executed == first) &&
+           (!warp.split || (lanes_that_meet(warp, op, active) & warp.alive & ~active) == 0);
+  });
+  if (!rounds.spins()) {
+    spin.since = 0;
+    return look_later(2 * spin.gap);
+  }
+  if (spin.since == 0 || spin.reads != rounds.reads()) {
+    spin.since = warp.executed;
+    spin.reads = rounds.reads();
+  }
+  if (warp.executed - spin.since < (spin.yielded ? kImpatience : kPatience)) return look_later(kImpatience);
+  const std::size_t next = next_path(warp);
+  if (next == kNobody) return look_later(kLongestGap);
+  switch_to(warp, next, false);
+  spin.yielded = true;
+  spin.since = 0;
+  look_later(kImpatience);
+  return true;
+}
+
+void Block::run_split(Warp& warp, std::uint32_t limit) {
+  if (warp.paths.empty()) {
+    warp.split = false;
+    return;
+  }
+  LaneMask wanted = 0;
+  bool stopped = false;
+  execute(warp, limit, [&](const Op& op, std::uint32_t, LaneMask active) {
+    const LaneMask lanes = active & warp.pred(op.guard);
+    if (lanes == 0 || op.inst->op == Opcode::BarWarp) return true;  // which looks itself
+    wanted = lanes_that_meet(warp, op, lanes);
+    stopped = (wanted & warp.alive & ~active) != 0;
+    return !stopped;
+  });
+  if (stopped && meet(warp, wanted))
+    execute(warp, 1, [](const Op&, std::uint32_t, LaneMask) { return true; });
+  if (warp.status == WarpStatus::Switched) warp.status = WarpStatus::Running;
+}
+
+bool Block::meet(Warp& warp, LaneMask wanted) {
+  constexpr std::uint32_t kVolta = 70;
+  const auto missing = [&] { return wanted & warp.alive & ~warp.active; };
+  if (missing() == 0 || module().compiled->module.sm < kVolta) return true;
+  // Those that wait at the same instruction, to meet the others at the same one then, go on together.
+  for (std::size_t i = warp.paths.size(); i-- > 0;) {
+    const PathEntry& path = warp.paths[i];
+    if (!path.at_sync || path.pc != warp.pc || path.reconverge != warp.reconverge) continue;
+    warp.active |= path.lanes & warp.alive;
+    warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (missing() == 0) return true;
+  const auto& ops = launch_->program->ops;
+  if (ops[warp.pc].inst->op == Opcode::BarWarp) {
+    LaneMask arrived = 0;
+    const auto waits_too = [&](const PathEntry& path) {
+      return path.at_sync && ops[path.pc].inst->op == Opcode::BarWarp;
+    };
+    for (const PathEntry& path : warp.paths) arrived |= waits_too(path) ? path.lanes : 0;
+    if ((missing() & ~arrived) == 0) {  // from several branches: each goes on behind its own
+      for (PathEntry& path : warp.paths) {
+        if (!waits_too(path)) continue;
+        path.at_sync = false;
+        ++path.pc;
+      }
+      return true;
+    }
+  }
+  const std::size_t next = next_path(warp);
+  if (next == kNobody) return true;  // nobody will come: as it would be with lanes that have exited
+  switch_to(warp, next, true);
+  warp.status = WarpStatus::Switched;
+  return false;
+}
+
+}  // namespace gpumux::emulator

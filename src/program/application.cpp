@@ -1,0 +1,81 @@
+#include "program/application.hpp"
+
+#include <sys/wait.h>
+
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "program/process.hpp"
+#include "program/server.hpp"
+
+namespace gpumux::program {
+namespace {
+
+class ProgramApplication final : public runtime::Application {
+ public:
+  ProgramApplication(std::shared_ptr<const Program> program, bool heard)
+      : program_(std::move(program)), heard_(heard) {}
+
+  [[nodiscard]] int memory_file() override {
+    memory_ = std::make_unique<MemoryFile>();  // zeros, as a device that nobody has used
+    return memory_->descriptor();
+  }
+  [[nodiscard]] emulator::PrintSink* print_sink() override { return &printed_; }
+
+  runtime::Task run(runtime::Host& host, bool /*verify*/) override {
+    const Program& of = *program_;
+    const bool heard = heard_ && !std::exchange(of.outcome->begun, true);
+    static_cast<void>(printed_.take());
+    Process process(of.command, of.libraries, *memory_, !heard);
+    Server server(of.name, host, process, *memory_, printed_);
+    while (server.receive()) {
+      server.perform();
+      if (server.wait()) co_await *server.wait();
+      server.answer();
+    }
+    co_await host.synchronize();
+    const int status = process.wait();
+    if (WIFSIGNALED(status)) {
+      throw SimulationFault(fmt::format("error: app {}: signal {} ({}) ended the program", of.name,
+                                        WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+    }
+    if (heard) {
+      of.outcome->ended = true;
+      of.outcome->exit_code = WEXITSTATUS(status);
+      of.outcome->connected = server.connected();
+      of.outcome->launches = server.launches();
+    }
+  }
+
+ private:
+  std::shared_ptr<const Program> program_;
+  bool heard_;
+  std::unique_ptr<MemoryFile> memory_;
+  PrintedText printed_;
+};
+
+}  // namespace
+
+std::string library_folder() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = (program / "../lib/gpumux/cudart").lexically_normal();
+  if (!fs::exists(folder / "libcudart.so.13", error)) {
+    throw UserError({(folder / "libcudart.so.13").string()},
+                    "does not exist: CUDA programs need it, which is built and installed with gpumux");
+  }
+  return folder.string();
+}
+
+std::unique_ptr<runtime::Application> make_application(std::shared_ptr<const Program> program, bool heard) {
+  return std::make_unique<ProgramApplication>(std::move(program), heard);
+}
+
+}  // namespace gpumux::program

@@ -1,0 +1,54 @@
+#include "program/functional.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "emulator/program.hpp"
+#include "runtime/context.hpp"
+#include "runtime/device.hpp"
+
+namespace gpumux::program {
+namespace {
+
+class UntimedDevice final : public runtime::Device {
+ public:
+  explicit UntimedDevice(const arch::MachineConfig& machine) : machine_(machine) {}
+  [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
+  [[nodiscard]] Cycle now() const override { return now_; }
+  void submit(runtime::Context& context, std::uint32_t stream,
+              std::unique_ptr<workload::KernelSource> kernel) override {
+    const std::uint64_t executed = emulator::run_functionally(*kernel);
+    now_ += executed;
+    instructions_ += executed;
+    context.kernel_ended(stream);
+  }
+  void kill(runtime::Context&) override {}  // nothing is under way between two calls
+  void copied_to_device(AppId, Address, std::uint64_t) override {}
+  void move_to(Cycle cycle) { now_ = cycle; }
+  [[nodiscard]] std::uint64_t instructions() const { return instructions_; }
+
+ private:
+  const arch::MachineConfig& machine_;
+  Cycle now_ = 0;
+  std::uint64_t instructions_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t run_functionally(std::unique_ptr<runtime::Application> application, const std::string& name,
+                               const arch::MachineConfig& machine) {
+  UntimedDevice device(machine);
+  runtime::Context context(AppId{0}, name, std::move(application), device, false, nullptr);
+  context.start();
+  while (true) {
+    context.pump();
+    if (context.finished()) return device.instructions();
+    if (context.next_event() == kNever)
+      throw UserError(fmt::format("app {}: it waits for what nothing brings about", name));
+    device.move_to(context.next_event());
+  }
+}
+
+}  // namespace gpumux::program

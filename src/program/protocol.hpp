@@ -1,0 +1,262 @@
+// What the run-time library in a CUDA program's process (cudart/) and gpumux say to each other over a socket:
+// a request, its answer, one at a time. Both are of one build, on one machine, so that records go as they lie
+// in memory. This header knows nothing of the rest of either side.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace gpumux::program {
+
+/// Of both sides, in Hello: records of another build have other sizes.
+inline constexpr std::uint32_t kProtocolVersion = 1;
+/// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
+inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
+inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
+/// Of that file: device memory, and behind it the staging buffer, through which the bytes of copies from and
+/// to memory pass that the program alone has.
+inline constexpr std::uint64_t kDeviceBytes = std::uint64_t{1} << 36U;
+inline constexpr std::uint64_t kStagingBytes = std::uint64_t{1} << 26U;
+
+/// The errors of CUDA's run time that this side of it knows, with their numbers (cudaError_t).
+enum class Error : std::int32_t {
+  Success = 0,
+  InvalidValue = 1,
+  MemoryAllocation = 2,
+  InitializationError = 3,
+  InvalidConfiguration = 9,
+  InvalidSymbol = 13,
+  InvalidMemcpyDirection = 21,
+  MissingConfiguration = 52,
+  InvalidDeviceFunction = 98,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidKernelImage = 200,
+  NoKernelImageForDevice = 209,
+  InvalidResourceHandle = 400,
+  SymbolNotFound = 500,
+  NotReady = 600,
+  LaunchOutOfResources = 701,
+  CooperativeLaunchTooLarge = 720,
+  NotSupported = 801,
+  Unknown = 999,
+};
+
+enum class Call : std::uint32_t {
+  Hello,
+  LoadModule,
+  FindKernel,
+  FindVariable,
+  Allocate,
+  Free,
+  FreeInStream,
+  Transfer,
+  Fill,
+  WriteConstant,
+  ReadConstant,
+  Launch,
+  ActiveBlocks,
+  CreateStream,
+  DestroyStream,
+  QueryStream,
+  WaitForStream,
+  StreamWaitsForEvent,
+  CreateEvent,
+  DestroyEvent,
+  RecordEvent,
+  QueryEvent,
+  WaitForEvent,
+  ElapsedTime,
+  WaitForDevice,
+  MemoryInfo,
+};
+
+/// In front of each request: then its arguments, then `tail` bytes.
+struct RequestHead {
+  Call call;
+  std::uint32_t argument_bytes;
+  std::uint64_t tail_bytes;
+};
+/// In front of each answer: then its result, then what kernels have printed, then `tail` bytes.
+struct AnswerHead {
+  Error error;
+  std::uint32_t result_bytes;
+  std::uint64_t printed_bytes;
+  std::uint64_t tail_bytes;
+};
+
+/// No request or answer is longer: more is a fault of who sends it.
+inline constexpr std::uint64_t kMostTailBytes = std::uint64_t{1} << 32U;
+
+struct Nothing {};
+
+struct HelloArguments {
+  std::uint32_t protocol;
+  std::uint32_t runtime_version;  // 13000
+  std::int64_t process;
+};
+/// The simulated machine as a device, and where its memory lies. Bytes, MHz, bits.
+struct DeviceDescription {
+  std::uint64_t memory_base;
+  std::uint64_t memory_bytes;
+  std::array<char, 256> name;
+  std::uint64_t total_memory;
+  std::uint64_t constant_bytes;
+  double core_mhz;
+  double dram_mhz;
+  std::uint32_t dram_bus_bits;
+  std::uint32_t l2_bytes;
+  std::uint32_t sms;
+  std::uint32_t max_threads_per_sm;
+  std::uint32_t max_blocks_per_sm;
+  std::uint32_t registers_per_sm;
+  std::uint32_t shared_bytes_per_sm;
+  std::uint32_t shared_bytes_per_block;  // without asking for more
+  std::uint32_t shared_bytes_most;       // of a block
+  std::uint32_t l1_caches_global;
+  std::uint32_t capability;  // 75
+  std::uint32_t sp_lanes_per_dp_lane;
+  std::uint64_t heap_bytes;  // for malloc in kernels
+};
+
+/// A fat binary follows.
+struct LoadModuleArguments {
+  std::uint32_t part;  // of several in one module: 0, 1, ...
+  std::uint32_t module;
+};
+struct LoadModuleResult {
+  std::uint32_t module;
+};
+
+/// The kernel's name follows.
+struct FindKernelArguments {
+  std::uint32_t module;
+};
+struct KernelParameter {
+  std::uint32_t offset;
+  std::uint32_t bytes;
+};
+/// Its parameters follow.
+struct KernelDescription {
+  std::uint32_t kernel;
+  std::uint32_t parameters;
+  std::uint32_t parameter_bytes;
+  std::uint32_t registers;
+  std::uint32_t shared_bytes;  // static
+  std::uint32_t local_bytes;   // of a thread
+  std::uint32_t constant_bytes;
+  std::uint32_t max_threads;
+  std::uint32_t ptx_version;  // 75 of compute_75
+};
+
+/// The variable's name follows.
+struct FindVariableArguments {
+  std::uint32_t module;
+};
+struct VariableDescription {
+  std::uint64_t address;  // 0: a constant, which has none
+  std::uint64_t bytes;
+  std::uint32_t variable;  // for WriteConstant and ReadConstant
+};
+
+enum class MemoryKind : std::uint32_t { Device, Pinned, Managed };
+struct AllocateArguments {
+  std::uint64_t bytes;
+  MemoryKind kind;
+};
+struct AllocateResult {
+  std::uint64_t address;
+};
+struct FreeArguments {
+  std::uint64_t address;
+  std::uint32_t stream;  // FreeInStream: when its work so far has ended
+};
+
+enum class Direction : std::uint32_t { ToDevice, FromDevice, OnDevice };
+/// `rows` rows of `row_bytes` each. The host's side is memory that both sides see, or the staging buffer from
+/// its begin on: what goes to the device is taken from there at once, and what comes from it is there after
+/// the answer to a call that blocks.
+struct TransferArguments {
+  std::uint64_t to;
+  std::uint64_t from;
+  std::uint64_t row_bytes;
+  std::uint64_t rows;
+  std::uint64_t to_pitch;
+  std::uint64_t from_pitch;
+  Direction direction;
+  std::uint32_t stream;
+  std::uint32_t blocking;
+  std::uint32_t staged;
+};
+struct FillArguments {
+  std::uint64_t to;
+  std::uint64_t row_bytes;
+  std::uint64_t rows;
+  std::uint64_t pitch;
+  std::uint32_t value;
+  std::uint32_t stream;
+};
+/// The bytes follow.
+struct WriteConstantArguments {
+  std::uint64_t offset;
+  std::uint32_t variable;
+  std::uint32_t stream;
+  std::uint32_t blocking;
+};
+/// The answer has the bytes.
+struct ReadConstantArguments {
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  std::uint32_t variable;
+  std::uint32_t stream;
+};
+
+struct Extent {
+  std::uint32_t x, y, z;
+};
+/// The parameters follow, as the kernel has them.
+struct LaunchArguments {
+  Extent grid;
+  Extent block;
+  std::uint32_t kernel;
+  std::uint32_t shared_bytes;  // dynamic
+  std::uint32_t stream;
+  std::uint32_t cooperative;
+  std::uint64_t heap_bytes;  // for malloc in kernels
+};
+struct ActiveBlocksArguments {
+  std::uint32_t kernel;
+  std::uint32_t threads;
+  std::uint64_t shared_bytes;  // dynamic
+};
+struct ActiveBlocksResult {
+  std::uint32_t blocks;
+};
+
+/// Streams have numbers; 0 is the default stream, with which those that block are ordered.
+struct CreateStreamArguments {
+  std::uint32_t non_blocking;
+};
+struct StreamNumber {
+  std::uint32_t stream;
+};
+struct EventNumber {
+  std::uint32_t event;
+};
+struct EventInStream {
+  std::uint32_t event;
+  std::uint32_t stream;
+};
+struct ElapsedTimeArguments {
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+struct ElapsedTimeResult {
+  double milliseconds;  // simulated
+};
+struct MemoryInfoResult {
+  std::uint64_t free;
+  std::uint64_t total;
+};
+
+}  // namespace gpumux::program

@@ -1,0 +1,542 @@
+#include "program/server.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "arch/config_file.hpp"
+#include "base/error.hpp"
+#include "program/fat_binary.hpp"
+#include "ptx/limits.hpp"
+#include "workload/device_memory.hpp"
+
+namespace gpumux::program {
+namespace {
+
+constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint32_t kMostBlockZ = 64;
+constexpr std::uint32_t kMostGridX = 0x7fff'ffff;
+constexpr std::uint32_t kMostGridYZ = 65535;
+constexpr std::uint32_t kUsualShared = 48U << 10U;  // of a block, where a kernel has not been allowed more
+constexpr std::uint32_t kConstantBytes = 64U << 10U;
+
+std::uint32_t most_shared(const arch::MachineConfig& machine) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(machine.sm.shared_bytes, ptx::kMaxSharedBytes));
+}
+
+Dim3 dim3(const Extent& of) { return {of.x, of.y, of.z}; }
+
+/// Of rows `pitch` apart: from the first byte to the last. 0: they are no memory that there could be.
+std::uint64_t span_of(std::uint64_t bytes, std::uint64_t rows, std::uint64_t pitch) {
+  if (bytes > kDeviceBytes || rows > kDeviceBytes || pitch > kDeviceBytes || rows == 0) return 0;
+  if (rows > 1 && pitch != 0 && rows - 1 > kDeviceBytes / pitch) return 0;
+  return (rows - 1) * pitch + bytes;
+}
+
+}  // namespace
+
+Server::Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
+               PrintedText& printed)
+    : name_(std::move(name)), host_(host), process_(process), memory_(memory), printed_(printed) {
+  Stream& legacy = streams_.emplace_back();
+  legacy.order = host_.create_event();
+}
+
+template <class T>
+T Server::arguments() const {
+  if (request_.arguments.size() != sizeof(T)) {
+    throw UserError(
+        fmt::format("{}: call {} of its CUDA run time has {} bytes of arguments, not {}: it is of another "
+                    "build than gpumux",
+                    name_, static_cast<std::uint32_t>(request_.call), request_.arguments.size(), sizeof(T)));
+  }
+  T value;
+  std::memcpy(&value, request_.arguments.data(), sizeof(T));
+  return value;
+}
+
+template <class T>
+void Server::result(const T& value) {
+  result_.assign(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+bool Server::receive() { return process_.receive(request_); }
+
+void Server::answer() {
+  if (after_wait_) after_wait_();
+  after_wait_ = {};
+  wait_.reset();
+  process_.answer(error_, std::as_bytes(std::span(result_)), printed_.take(),
+                  std::as_bytes(std::span(tail_)));
+}
+
+void Server::perform() {
+  error_ = Error::Success;
+  result_.clear();
+  tail_.clear();
+  free_delayed();
+  switch (request_.call) {
+    case Call::Hello: return hello();
+    case Call::LoadModule: return load_module();
+    case Call::FindKernel: return find_kernel();
+    case Call::FindVariable: return find_variable();
+    case Call::Allocate: return allocate();
+    case Call::Free: return free();
+    case Call::FreeInStream: return free_in_stream();
+    case Call::Transfer: return transfer();
+    case Call::Fill: return fill();
+    case Call::WriteConstant: return write_constant();
+    case Call::ReadConstant: return read_constant();
+    case Call::Launch: return launch();
+    case Call::ActiveBlocks: return active_blocks();
+    case Call::CreateStream: return create_stream();
+    case Call::DestroyStream: return destroy_stream();
+    case Call::QueryStream: {
+      Stream* const asked = stream(arguments<StreamNumber>().stream);
+      if (asked != nullptr) query(host_.synchronize(enter(*asked)));
+      return;
+    }
+    case Call::WaitForStream: return wait_for_stream();
+    case Call::StreamWaitsForEvent: return stream_waits_for_event();
+    case Call::CreateEvent: return create_event();
+    case Call::DestroyEvent: return destroy_event();
+    case Call::RecordEvent: return record_event();
+    case Call::QueryEvent: return query_event();
+    case Call::WaitForEvent: return wait_for_event();
+    case Call::ElapsedTime: return elapsed_time();
+    case Call::WaitForDevice: wait_ = host_.synchronize(); return;
+    case Call::MemoryInfo: return memory_info();
+  }
+  throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
+                              static_cast<std::uint32_t>(request_.call)));
+}
+
+void Server::hello() {
+  const auto of = arguments<HelloArguments>();
+  if (of.protocol != kProtocolVersion) return fail(Error::InitializationError);
+  // Of several processes of a program, one after the other or at once.
+  if (process_number_ != 0 && process_number_ != of.process) return fail(Error::NotSupported);
+  process_number_ = of.process;
+  result(describe_device());
+}
+
+DeviceDescription Server::describe_device() const {
+  const arch::MachineConfig& machine = host_.machine();
+  const workload::DeviceMemory& memory = host_.memory();
+  DeviceDescription of{};
+  of.memory_base = memory.base();
+  of.memory_bytes = memory.reserved_bytes();
+  machine.name.copy(of.name.data(), of.name.size() - 1);
+  of.total_memory = memory.reserved_bytes();
+  of.constant_bytes = kConstantBytes;
+  of.core_mhz = machine.clocks.core;
+  of.dram_mhz = machine.clocks.dram;
+  of.dram_bus_bits = machine.l2.partitions * machine.dram.bus_bytes * 8;
+  of.l2_bytes = machine.l2.partitions * machine.l2.slices_per_partition * machine.l2.slice_bytes;
+  of.sms = machine.sms;
+  of.max_threads_per_sm = machine.sm.max_threads;
+  of.max_blocks_per_sm = machine.sm.max_blocks;
+  of.registers_per_sm = machine.sm.registers;
+  of.shared_bytes_per_sm = machine.sm.shared_bytes;
+  of.shared_bytes_most = most_shared(machine);
+  of.shared_bytes_per_block = std::min(kUsualShared, of.shared_bytes_most);
+  of.l1_caches_global = machine.l1.caches_global ? 1 : 0;
+  of.capability = machine.runtime.compute_capability;
+  const auto lanes = [&](isa::Unit unit) {
+    const arch::UnitConfig& units = machine.units[static_cast<std::size_t>(machine.serving(unit))];
+    return units.count * units.lanes;
+  };
+  of.sp_lanes_per_dp_lane = lanes(isa::Unit::Sp) / std::max(lanes(isa::Unit::Dp), 1U);
+  of.heap_bytes = machine.runtime.heap_bytes;
+  return of;
+}
+
+void Server::load_module() {
+  const auto of = arguments<LoadModuleArguments>();
+  const FatBinary binary = read_fat_binary(std::as_bytes(std::span(request_.tail)), name_);
+  const FatBinary::Ptx* const ptx = binary.best(host_.machine().runtime.compute_capability);
+  if (ptx == nullptr && binary.machine_code.empty()) return fail(Error::InvalidKernelImage);
+  if (ptx == nullptr) {
+    std::string architectures;
+    for (const std::uint32_t architecture : binary.machine_code)
+      architectures += fmt::format("{}sm_{}", architectures.empty() ? "" : ", ", architecture);
+    throw UserError(
+        {name_},
+        fmt::format(
+            "has its kernels as machine code of {} alone, which is not executed here: compile it with "
+            "PTX, such as -gencode arch=compute_75,code=compute_75",
+            architectures));
+  }
+  if (of.part == 0) modules_.emplace_back();
+  const std::uint32_t number = of.part == 0 ? static_cast<std::uint32_t>(modules_.size() - 1) : of.module;
+  if (number >= modules_.size()) return fail(Error::InvalidValue);
+  const std::string file = fmt::format("{}.compute_{}.ptx", name_, ptx->architecture);
+  modules_[number].parts.push_back(host_.load_module(ptx->text, file));
+  result(LoadModuleResult{number});
+}
+
+void Server::find_kernel() {
+  const auto of = arguments<FindKernelArguments>();
+  if (of.module >= modules_.size()) return fail(Error::InvalidResourceHandle);
+  for (const std::uint32_t part : modules_[of.module].parts) {
+    emulator::LoadedModule& module = host_.module(part);
+    const emulator::KernelInfo* const info = module.find(request_.tail);
+    if (info == nullptr) continue;
+    info->check();
+    std::vector<KernelParameter> parameters;
+    for (const isa::Param& parameter : info->code.params)
+      parameters.push_back({parameter.offset, parameter.bytes});
+    const isa::Module& whole = module.compiled().module;
+    result(KernelDescription{
+        static_cast<std::uint32_t>(kernels_.size()), static_cast<std::uint32_t>(parameters.size()),
+        info->code.param_bytes, info->registers, info->code.shared_bytes, info->code.local_bytes,
+        static_cast<std::uint32_t>(whole.const_bank.size()), most_threads(*info), whole.sm});
+    tail_.assign(reinterpret_cast<const char*>(parameters.data()),
+                 parameters.size() * sizeof(KernelParameter));
+    kernels_.push_back({part, request_.tail, info});
+    return;
+  }
+  fail(Error::InvalidDeviceFunction);
+}
+
+std::uint32_t Server::most_threads(const emulator::KernelInfo& info) const {
+  std::uint32_t most = info.code.max_threads != 0 ? info.code.max_threads : kMostThreads;
+  const auto fits = [&](std::uint32_t threads) {
+    return arch::occupancy(host_.machine().sm, threads, info.registers, info.code.shared_bytes).blocks > 0;
+  };
+  while (most > kWarpSize && !fits(most)) most = (most - 1) / kWarpSize * kWarpSize;
+  return most;
+}
+
+void Server::find_variable() {
+  const auto of = arguments<FindVariableArguments>();
+  if (of.module >= modules_.size()) return fail(Error::InvalidResourceHandle);
+  for (const std::uint32_t part : modules_[of.module].parts) {
+    const std::uint64_t bytes = host_.module(part).symbol_bytes(request_.tail);
+    if (bytes == 0) continue;
+    result(VariableDescription{host_.symbol_address(part, request_.tail), bytes,
+                               static_cast<std::uint32_t>(variables_.size())});
+    variables_.push_back({part, request_.tail});
+    return;
+  }
+  fail(Error::InvalidSymbol);
+}
+
+void Server::allocate() {
+  const auto of = arguments<AllocateArguments>();
+  Address address = 0;
+  try {
+    address = host_.malloc_bytes(of.bytes);
+  } catch (const SimulationFault&) {  // there is no room, which programs may ask for
+    return fail(Error::MemoryAllocation);
+  }
+  allocations_[address] = {of.bytes, of.kind};
+  result(AllocateResult{address});
+}
+
+void Server::free() {
+  const Address address = arguments<FreeArguments>().address;
+  if (allocations_.erase(address) == 0) return fail(Error::InvalidValue);
+  // As cudaFree does, which waits for kernels that may use it.
+  wait_ = host_.synchronize();
+  after_wait_ = [this, address] { host_.free(address); };
+}
+
+void Server::free_in_stream() {
+  const auto of = arguments<FreeArguments>();
+  Stream* const after = stream(of.stream);
+  if (after == nullptr) return;
+  if (allocations_.erase(of.address) == 0) return fail(Error::InvalidValue);
+  const runtime::EventId event = host_.create_event();
+  host_.record_event(event, enter(*after));
+  delayed_frees_.push_back({event, of.address});
+}
+
+void Server::free_delayed() {
+  std::erase_if(delayed_frees_, [&](const DelayedFree& delayed) {
+    const bool ended = host_.synchronize_event(delayed.after).await_ready();
+    if (ended) host_.free(delayed.address);
+    return ended;
+  });
+}
+
+void Server::transfer() {
+  auto of = arguments<TransferArguments>();
+  Stream* const on = stream(of.stream);
+  if (on == nullptr) return;
+  const std::uint64_t to_bytes = span_of(of.row_bytes, of.rows, of.to_pitch);
+  const std::uint64_t from_bytes = span_of(of.row_bytes, of.rows, of.from_pitch);
+  const workload::DeviceMemory& memory = host_.memory();
+  const bool to_staging = of.staged != 0 && of.direction == Direction::FromDevice;
+  const bool from_staging = of.staged != 0 && of.direction == Direction::ToDevice;
+  const auto is_right = [&](bool staged, Address address, std::uint64_t bytes) {
+    return bytes != 0 && (staged ? bytes <= kStagingBytes : memory.valid(address, bytes));
+  };
+  if (!is_right(to_staging, of.to, to_bytes) || !is_right(from_staging, of.from, from_bytes))
+    return fail(Error::InvalidValue);
+  if (of.to_pitch == of.row_bytes && of.from_pitch == of.row_bytes) {
+    of.row_bytes *= of.rows;
+    of.rows = 1;
+  }
+  const runtime::StreamId id = enter(*on);
+  for (std::uint64_t row = 0; row < of.rows; ++row) {
+    const Address to = of.to + row * of.to_pitch;
+    const Address from = of.from + row * of.from_pitch;
+    switch (of.direction) {
+      case Direction::ToDevice:
+        if (from_staging) {
+          host_.copy_to_device(to, {memory_.staging() + row * of.from_pitch, of.row_bytes}, id);
+        } else {
+          host_.copy_pinned_to_device(to, from, of.row_bytes, id);
+        }
+        break;
+      case Direction::FromDevice: {
+        std::byte* const place = to_staging ? memory_.staging() + row * of.to_pitch : memory.host(to);
+        host_.copy_from_device({place, of.row_bytes}, from, id);
+        break;
+      }
+      case Direction::OnDevice: host_.copy_on_device(to, from, of.row_bytes, id); break;
+    }
+  }
+  if (of.blocking != 0) wait_ = host_.synchronize(id);
+}
+
+void Server::fill() {
+  const auto of = arguments<FillArguments>();
+  Stream* const on = stream(of.stream);
+  if (on == nullptr) return;
+  const std::uint64_t bytes = span_of(of.row_bytes, of.rows, of.pitch);
+  if (bytes == 0 || !host_.memory().valid(of.to, bytes)) return fail(Error::InvalidValue);
+  const runtime::StreamId id = enter(*on);
+  for (std::uint64_t row = 0; row < of.rows; ++row)
+    host_.fill(of.to + row * of.pitch, static_cast<std::uint8_t>(of.value), of.row_bytes, id);
+}
+
+void Server::write_constant() {
+  const auto of = arguments<WriteConstantArguments>();
+  Stream* const on = stream(of.stream);
+  if (on == nullptr) return;
+  if (of.variable >= variables_.size()) return fail(Error::InvalidSymbol);
+  const Variable& variable = variables_[of.variable];
+  const std::uint64_t bytes = host_.module(variable.module).symbol_bytes(variable.name);
+  if (of.offset > bytes || request_.tail.size() > bytes - of.offset) return fail(Error::InvalidValue);
+  const runtime::StreamId id = enter(*on);
+  host_.copy_to_symbol(variable.module, variable.name, of.offset, std::as_bytes(std::span(request_.tail)),
+                       id);
+  if (of.blocking != 0) wait_ = host_.synchronize(id);
+}
+
+void Server::read_constant() {
+  const auto of = arguments<ReadConstantArguments>();
+  Stream* const on = stream(of.stream);
+  if (on == nullptr) return;
+  if (of.variable >= variables_.size()) return fail(Error::InvalidSymbol);
+  const Variable variable = variables_[of.variable];
+  const std::uint64_t bytes = host_.module(variable.module).symbol_bytes(variable.name);
+  if (of.offset > bytes || of.bytes > bytes - of.offset) return fail(Error::InvalidValue);
+  wait_ = host_.synchronize(enter(*on));
+  after_wait_ = [this, of, variable] {
+    tail_.resize(of.bytes);
+    host_.module(variable.module)
+        .read_const(variable.name, of.offset, std::as_writable_bytes(std::span(tail_)));
+  };
+}
+
+Error Server::check_launch(const LaunchArguments& of, const Kernel& kernel) const {
+  const arch::MachineConfig& machine = host_.machine();
+  const std::uint64_t threads = dim3(of.block).count();
+  if (dim3(of.grid).count() == 0 || threads == 0 || threads > kMostThreads || of.block.x > kMostThreads ||
+      of.block.y > kMostThreads || of.block.z > kMostBlockZ || of.grid.x > kMostGridX ||
+      of.grid.y > kMostGridYZ || of.grid.z > kMostGridYZ)
+    return Error::InvalidConfiguration;
+  const isa::Function& code = kernel.info->code;
+  const std::uint64_t shared = std::uint64_t{code.shared_bytes} + of.shared_bytes;
+  if (shared > most_shared(machine)) return Error::InvalidValue;
+  const arch::Occupancy occupancy =
+      arch::occupancy(machine.sm, static_cast<std::uint32_t>(threads), kernel.info->registers,
+                      static_cast<std::uint32_t>(shared));
+  if (occupancy.blocks == 0 || (code.max_threads != 0 && threads > code.max_threads))
+    return Error::LaunchOutOfResources;
+  const std::uint64_t resident = std::uint64_t{occupancy.blocks} * machine.sms;
+  if (of.cooperative != 0 && dim3(of.grid).count() > resident) return Error::CooperativeLaunchTooLarge;
+  return Error::Success;
+}
+
+void Server::launch() {
+  const auto of = arguments<LaunchArguments>();
+  if (of.kernel >= kernels_.size()) return fail(Error::InvalidDeviceFunction);
+  Stream* const on = stream(of.stream);
+  if (on == nullptr) return;
+  const Kernel& kernel = kernels_[of.kernel];
+  if (const Error error = check_launch(of, kernel); error != Error::Success) return fail(error);
+  runtime::LaunchSpec spec;
+  spec.grid = dim3(of.grid);
+  spec.block = dim3(of.block);
+  spec.shared_bytes = of.shared_bytes;
+  spec.stream = enter(*on);
+  spec.heap_bytes = of.heap_bytes;
+  host_.launch_raw(kernel.module, kernel.name, spec, std::move(request_.tail));
+  ++launches_;
+}
+
+void Server::active_blocks() {
+  const auto of = arguments<ActiveBlocksArguments>();
+  if (of.kernel >= kernels_.size()) return fail(Error::InvalidDeviceFunction);
+  const emulator::KernelInfo& info = *kernels_[of.kernel].info;
+  const arch::MachineConfig& machine = host_.machine();
+  const std::uint64_t shared = info.code.shared_bytes + of.shared_bytes;
+  std::uint32_t blocks = 0;
+  if (of.threads <= kMostThreads && shared <= most_shared(machine)) {
+    blocks =
+        arch::occupancy(machine.sm, of.threads, info.registers, static_cast<std::uint32_t>(shared)).blocks;
+  }
+  result(ActiveBlocksResult{blocks});
+}
+
+Server::Stream* Server::stream(std::uint32_t number) {
+  if (number < streams_.size() && streams_[number].alive) return &streams_[number];
+  fail(Error::InvalidResourceHandle);
+  return nullptr;
+}
+
+Server::Event* Server::event(std::uint32_t number) {
+  if (number < events_.size() && events_[number].alive) return &events_[number];
+  fail(Error::InvalidResourceHandle);
+  return nullptr;
+}
+
+runtime::StreamId Server::enter(Stream& stream) {
+  Stream& legacy = streams_.front();
+  if (&stream == &legacy) {
+    for (Stream& other : streams_) {
+      if (!other.unseen_work) continue;
+      host_.record_event(other.order, other.id);
+      host_.stream_wait_event(legacy.id, other.order);
+      other.unseen_work = false;
+    }
+    ++default_works_;
+    return legacy.id;
+  }
+  if (!stream.blocking) return stream.id;
+  stream.unseen_work = true;
+  if (stream.default_works < default_works_) {
+    if (default_recorded_ < default_works_) host_.record_event(legacy.order, legacy.id);
+    default_recorded_ = default_works_;
+    host_.stream_wait_event(stream.id, legacy.order);
+    stream.default_works = default_works_;
+  }
+  return stream.id;
+}
+
+void Server::create_stream() {
+  const bool blocking = arguments<CreateStreamArguments>().non_blocking == 0;
+  // One that still has work is not used again, since its work may wait for others.
+  const auto idle = std::ranges::find_if(idle_streams_, [&](std::uint32_t number) {
+    return !streams_[number].unseen_work && host_.synchronize(streams_[number].id).await_ready();
+  });
+  std::uint32_t number = static_cast<std::uint32_t>(streams_.size());
+  if (idle != idle_streams_.end()) {
+    number = *idle;
+    idle_streams_.erase(idle);
+  } else {
+    Stream& made = streams_.emplace_back();
+    made.id = host_.create_stream();
+    made.order = host_.create_event();
+  }
+  streams_[number].alive = true;
+  streams_[number].blocking = blocking;
+  result(StreamNumber{number});
+}
+
+void Server::destroy_stream() {
+  const std::uint32_t number = arguments<StreamNumber>().stream;
+  Stream* const destroyed = stream(number);
+  if (destroyed == nullptr) return;
+  if (number == 0) return fail(Error::InvalidResourceHandle);
+  destroyed->alive = false;  // its work goes on
+  idle_streams_.push_back(number);
+}
+
+void Server::query(runtime::Host::WaitFor wait) {
+  if (wait.await_ready()) return;
+  // A program that asks again and again would ask for ever if no time passed: some work of its own ends
+  // first.
+  wait_ = host_.next_operation();
+  after_wait_ = [this, wait] {
+    if (!wait.await_ready()) fail(Error::NotReady);
+  };
+}
+
+void Server::wait_for_stream() {
+  Stream* const awaited = stream(arguments<StreamNumber>().stream);
+  if (awaited != nullptr) wait_ = host_.synchronize(enter(*awaited));
+}
+
+void Server::stream_waits_for_event() {
+  const auto of = arguments<EventInStream>();
+  const Event* const awaited = event(of.event);
+  Stream* const waiting = stream(of.stream);
+  if (awaited == nullptr || waiting == nullptr) return;
+  if (awaited->recorded) host_.stream_wait_event(enter(*waiting), awaited->id);
+}
+
+void Server::create_event() {
+  std::uint32_t number = static_cast<std::uint32_t>(events_.size());
+  if (idle_events_.empty()) {
+    events_.push_back({host_.create_event()});
+  } else {
+    number = idle_events_.back();
+    idle_events_.pop_back();
+    events_[number].alive = true;
+    events_[number].recorded = false;
+  }
+  result(EventNumber{number});
+}
+
+void Server::destroy_event() {
+  const std::uint32_t number = arguments<EventNumber>().event;
+  Event* const destroyed = event(number);
+  if (destroyed == nullptr) return;
+  destroyed->alive = false;
+  idle_events_.push_back(number);
+}
+
+void Server::record_event() {
+  const auto of = arguments<EventInStream>();
+  Event* const recorded = event(of.event);
+  Stream* const on = stream(of.stream);
+  if (recorded == nullptr || on == nullptr) return;
+  recorded->recorded = true;
+  host_.record_event(recorded->id, enter(*on));
+}
+
+void Server::query_event() {
+  const Event* const asked = event(arguments<EventNumber>().event);
+  if (asked != nullptr && asked->recorded) query(host_.synchronize_event(asked->id));
+}
+
+void Server::wait_for_event() {
+  const Event* const awaited = event(arguments<EventNumber>().event);
+  if (awaited != nullptr && awaited->recorded) wait_ = host_.synchronize_event(awaited->id);
+}
+
+void Server::elapsed_time() {
+  const auto of = arguments<ElapsedTimeArguments>();
+  const Event* const begin = event(of.begin);
+  const Event* const end = event(of.end);
+  if (begin == nullptr || end == nullptr) return;
+  if (!begin->recorded || !end->recorded) return fail(Error::InvalidResourceHandle);
+  for (const Event* const of_both : {begin, end})
+    if (!host_.synchronize_event(of_both->id).await_ready()) return fail(Error::NotReady);
+  const double cycles =
+      static_cast<double>(host_.event_cycle(end->id)) - static_cast<double>(host_.event_cycle(begin->id));
+  result(ElapsedTimeResult{cycles / (host_.machine().clocks.core * 1e3)});
+}
+
+void Server::memory_info() {
+  const workload::DeviceMemory& memory = host_.memory();
+  result(MemoryInfoResult{memory.reserved_bytes() - memory.allocated_bytes(), memory.reserved_bytes()});
+}
+
+}  // namespace gpumux::program

@@ -1,0 +1,155 @@
+// Answers the CUDA calls of one run of a program, in the order in which they come, with a runtime::Host.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emulator/program.hpp"
+#include "program/process.hpp"
+#include "runtime/host.hpp"
+
+namespace gpumux::program {
+
+/// What kernels have printed and the program has not been given.
+class PrintedText final : public emulator::PrintSink {
+ public:
+  void print(AppId, std::string_view text) override { text_ += text; }
+  [[nodiscard]] std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+/// Between receive() and answer() a call may have to wait for the device: then wait() says for what, and time
+/// passes. Nothing else lets time pass, so that what a run takes depends on its calls alone.
+class Server {
+ public:
+  /// `name`: of the program, for messages.
+  Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
+         PrintedText& printed);
+
+  /// The next call; false: the program has ended. Throws UserError for what no call is.
+  bool receive();
+  /// Does what it says. Throws UserError for kernels that cannot be compiled, and programs without PTX.
+  void perform();
+  [[nodiscard]] const std::optional<runtime::Host::WaitFor>& wait() const { return wait_; }
+  void answer();
+
+  /// The program has used the run-time library.
+  [[nodiscard]] bool connected() const { return process_number_ != 0; }
+  [[nodiscard]] std::uint64_t launches() const { return launches_; }
+
+ private:
+  struct Module {
+    std::vector<std::uint32_t> parts;  // of the host
+  };
+  struct Kernel {
+    std::uint32_t module = 0;  // of the host
+    std::string name;
+    const emulator::KernelInfo* info = nullptr;
+  };
+  struct Variable {
+    std::uint32_t module = 0;  // of the host
+    std::string name;
+  };
+  struct Allocation {
+    std::uint64_t bytes = 0;
+    MemoryKind kind = MemoryKind::Device;
+  };
+  /// Of the program's numbers; 0 is the legacy default stream, which waits for all that block, and for which
+  /// they wait: by an event of each, recorded when the other side has something to wait for.
+  struct Stream {
+    runtime::StreamId id = 0;  // the host's
+    runtime::EventId order = 0;
+    bool alive = true;
+    bool blocking = true;
+    bool unseen_work = false;         // that the default stream has not been told to wait for
+    std::uint64_t default_works = 0;  // of the default stream's, those that it has been told to wait for
+  };
+  struct Event {
+    runtime::EventId id = 0;
+    bool alive = true;
+    bool recorded = false;
+  };
+  struct DelayedFree {
+    runtime::EventId after = 0;
+    Address address = 0;
+  };
+
+  template <class T>
+  [[nodiscard]] T arguments() const;
+  template <class T>
+  void result(const T& value);
+  void fail(Error error) { error_ = error; }
+
+  void hello();
+  void load_module();
+  void find_kernel();
+  void find_variable();
+  void allocate();
+  void free();
+  void free_in_stream();
+  void transfer();
+  void fill();
+  void write_constant();
+  void read_constant();
+  void launch();
+  void active_blocks();
+  void create_stream();
+  void destroy_stream();
+  void query(runtime::Host::WaitFor wait);
+  void wait_for_stream();
+  void stream_waits_for_event();
+  void create_event();
+  void destroy_event();
+  void record_event();
+  void query_event();
+  void wait_for_event();
+  void elapsed_time();
+  void memory_info();
+
+  [[nodiscard]] DeviceDescription describe_device() const;
+  [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info) const;
+  [[nodiscard]] Error check_launch(const LaunchArguments& of, const Kernel& kernel) const;
+  void free_delayed();
+  void copy_rows(const TransferArguments& of);
+  /// nullptr, and the call fails, for a number that no stream or event has.
+  [[nodiscard]] Stream* stream(std::uint32_t number);
+  [[nodiscard]] Event* event(std::uint32_t number);
+  /// To be called before something is enqueued in the stream: the host's stream.
+  runtime::StreamId enter(Stream& stream);
+
+  std::string name_;
+  runtime::Host& host_;
+  Process& process_;
+  const MemoryFile& memory_;
+  PrintedText& printed_;
+
+  Request request_;
+  Error error_ = Error::Success;
+  std::string result_;
+  std::string tail_;
+  std::optional<runtime::Host::WaitFor> wait_;
+  std::function<void()> after_wait_;
+
+  std::int64_t process_number_ = 0;
+  std::uint64_t launches_ = 0;
+  std::uint64_t default_works_ = 0;  // enqueued in the default stream
+  std::uint64_t default_recorded_ = 0;
+  std::vector<Module> modules_;
+  std::vector<Kernel> kernels_;
+  std::vector<Variable> variables_;
+  std::map<Address, Allocation> allocations_;
+  std::deque<Stream> streams_;
+  std::vector<std::uint32_t> idle_streams_;  // destroyed, to be used again
+  std::vector<Event> events_;
+  std::vector<std::uint32_t> idle_events_;
+  std::deque<DelayedFree> delayed_frees_;
+};
+
+}  // namespace gpumux::program

@@ -1,0 +1,233 @@
+// Video instructions: arithmetic on bytes, half words and words of 32-bit registers with a wider result in
+// between (PTX ISA 9.0, sections 9.7.17 and 9.7.18). Compilers for sm_30 and later make sequences of them,
+// and so does this file.
+#include <optional>
+
+#include "ptx/sequence.hpp"
+
+namespace gpumux::ptx {
+namespace {
+
+using isa::Compare;
+
+Operand value(std::uint64_t bits) { return Operand::immediate(bits); }
+
+constexpr TypeSet kWords{Type::U32, Type::S32};
+
+/// "b3", "h0" of a register: which part of it. Nothing: all of it.
+struct Part {
+  unsigned first = 0;  // bit
+  unsigned width = 32;
+};
+std::optional<Part> part_of(std::string_view text) {
+  if (text.empty()) return Part{};
+  if (text.size() != 2 || text[1] < '0') return std::nullopt;
+  const auto number = static_cast<unsigned>(text[1] - '0');
+  if (text[0] == 'b' && number < 4) return Part{number * 8, 8};
+  if (text[0] == 'h' && number < 2) return Part{number * 16, 16};
+  return std::nullopt;
+}
+
+/// "h10", "b7654": parts of the two sources together, the lowest first; empty: the text is none of it.
+std::vector<unsigned> selected(std::string_view text, unsigned parts) {
+  std::vector<unsigned> numbers;
+  if (text.size() != parts + 1 || text[0] != (parts == 2 ? 'h' : 'b')) return {};
+  for (std::size_t i = text.size() - 1; i > 0; --i) {
+    if (text[i] < '0' || static_cast<unsigned>(text[i] - '0') >= 2 * parts) return {};
+    numbers.push_back(static_cast<unsigned>(text[i] - '0'));
+  }
+  return numbers;
+}
+
+/// "h1", "b310": which parts of the result are written, as bits; 0: the text is none of it.
+unsigned written(std::string_view text, unsigned parts) {
+  if (text.empty()) return (1U << parts) - 1;
+  if (text.size() < 2 || text.size() > parts + 1 || text[0] != (parts == 2 ? 'h' : 'b')) return 0;
+  unsigned mask = 0;
+  for (const char digit : text.substr(1)) {
+    const unsigned bit = digit < '0' ? 32U : static_cast<unsigned>(digit - '0');
+    if (bit >= parts || (mask & ((2U << bit) - 1)) != 0) return 0;  // from the highest down, each once
+    mask |= 1U << bit;
+  }
+  return mask;
+}
+
+struct Range {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+Range range_of(bool is_signed, unsigned width) {
+  if (!is_signed) return {0, (std::uint64_t{1} << width) - 1};
+  const std::uint64_t half = std::uint64_t{1} << (width - 1);
+  return {0 - half, half - 1};
+}
+
+}  // namespace
+
+Operand Parser::video_source(const Arg& arg, Type type) {
+  Arg plain = arg;
+  plain.component = {};
+  return source(plain, type);
+}
+
+void Parser::op_video(Statement& s) {
+  const std::string_view name = s.opcode.text;
+  const bool compares = name == "vset";
+  const bool shifts = name == "vshl" || name == "vshr";
+  const Type result_type = compares ? Type::U32 : want_type(s, kWords);
+  const Type a_type = want_type(s, kWords);
+  const Type b_type = shifts ? want_type(s, {Type::U32}) : want_type(s, kWords);
+  const Compare how = compares ? take_compare(s, Type::S32) : Compare::None;
+  const bool saturates = !compares && s.modifiers.take("sat");
+  const bool wraps = shifts && s.modifiers.take("wrap");
+  if (shifts && !wraps && !s.modifiers.take("clamp"))
+    fail(s.opcode, fmt::format("'{}' needs .clamp or .wrap", opcode_text(s)));
+  static constexpr std::pair<std::string_view, Opcode> kSecond[] = {
+      {"add", Opcode::Add}, {"min", Opcode::Min}, {"max", Opcode::Max}};
+  const Opcode second = s.modifiers.take_from(kSecond, Opcode::Nop);
+  finish_modifiers(s);
+  want_args(s, second == Opcode::Nop ? 3 : 4, 4);
+  const bool merges = !s.args[0].component.empty();
+  if ((merges && second != Opcode::Nop) || (s.args.size() == 4) != (merges || second != Opcode::Nop)) {
+    fail(s.opcode,
+         fmt::format("'{}' takes a third source with a part of the result, or with .add, .min or .max",
+                     opcode_text(s)));
+  }
+  const auto part = [&](const Arg& arg) {
+    const std::optional<Part> found = part_of(arg.component);
+    if (!found)
+      fail(arg.at, fmt::format("'.{}' is none of the parts .b0 to .b3, .h0 and .h1", arg.component));
+    return *found;
+  };
+  const Part of_result = part(s.args[0]);
+  Arg plain_result = s.args[0];
+  plain_result.component = {};
+  const Operand result = destination(plain_result, Type::B32);
+  Sequence seq(*this, s);
+  const auto long_register = [&] { return Operand::reg64(new_register(Type::B64)); };
+  // A source as a 64-bit number: all results in between fit.
+  const auto extend = [&](const Arg& arg, Type type) {
+    Operand word = video_source(arg, type);
+    const Part chosen = part(arg);
+    if (chosen.width != 32) word = seq.op3(Opcode::Bfe, type, word, value(chosen.first), value(chosen.width));
+    const Operand wide =
+        seq.emit(Opcode::Cvt, type == Type::S32 ? Type::S64 : Type::U64, long_register(), {word});
+    function_->code.back().type2 = type;
+    return wide;
+  };
+  const auto op64 = [&](Opcode op, Type type, Operand a, Operand b) {
+    return seq.emit(op, type, long_register(), {a, b});
+  };
+  const Operand a = extend(s.args[1], a_type);
+  const Operand b = extend(s.args[2], b_type);
+  Operand middle;
+  if (name == "vadd") {
+    middle = op64(Opcode::Add, Type::S64, a, b);
+  } else if (name == "vsub") {
+    middle = op64(Opcode::Sub, Type::S64, a, b);
+  } else if (name == "vabsdiff") {
+    middle = seq.emit(Opcode::Abs, Type::S64, long_register(), {op64(Opcode::Sub, Type::S64, a, b)});
+  } else if (name == "vmin" || name == "vmax") {
+    middle = op64(name == "vmin" ? Opcode::Min : Opcode::Max, Type::S64, a, b);
+  } else if (compares) {
+    const Operand holds = seq.compare(how, Type::S64, a, b);
+    middle = seq.emit(Opcode::Selp, Type::B64, long_register(), {value(1), value(0), holds});
+  } else {
+    const Operand amount = seq.emit(Opcode::Cvt, Type::U32, Operand::reg32(new_register(Type::B32)), {b});
+    function_->code.back().type2 = Type::U64;
+    const Operand limited = wraps ? seq.op(Opcode::And, Type::B32, amount, value(31))
+                                  : seq.op(Opcode::Min, Type::U32, amount, value(32));
+    middle =
+        name == "vshl" ? op64(Opcode::Shl, Type::B64, a, limited) : op64(Opcode::Shr, Type::S64, a, limited);
+  }
+  if (saturates) {
+    const Range range = range_of(result_type == Type::S32, of_result.width);
+    middle = op64(Opcode::Max, Type::S64, middle, value(range.low));
+    middle = op64(Opcode::Min, Type::S64, middle, value(range.high));
+  }
+  const bool ends = !merges && second == Opcode::Nop;
+  const Operand narrow =
+      seq.emit(Opcode::Cvt, Type::U32, ends ? result : Operand::reg32(new_register(Type::B32)), {middle});
+  function_->code.back().type2 = Type::U64;
+  if (ends) return;
+  const Operand c = source(s.args[3], Type::B32);
+  if (merges) {
+    seq.emit(Opcode::Bfi, Type::B32, result, {narrow, c, value(of_result.first), value(of_result.width)});
+  } else {
+    seq.emit(second, result_type, result, {narrow, c});
+  }
+}
+
+void Parser::op_video_simd(Statement& s) {
+  const unsigned parts = s.opcode.text.ends_with('4') ? 4 : 2;
+  const unsigned width = 32 / parts;
+  const std::string_view name = s.opcode.text.substr(0, s.opcode.text.size() - 1);
+  const bool compares = name == "vset";
+  const Type result_type = compares ? Type::U32 : want_type(s, kWords);
+  const Type a_type = want_type(s, kWords);
+  const Type b_type = want_type(s, kWords);
+  const Compare how = compares ? take_compare(s, Type::S32) : Compare::None;
+  const bool saturates = !compares && s.modifiers.take("sat");
+  const bool sum = s.modifiers.take("add");
+  finish_modifiers(s);
+  want_args(s, 4, 4);
+  const unsigned mask = written(s.args[0].component, parts);
+  if (mask == 0) fail(s.args[0].at, fmt::format("'.{}' names no parts of the result", s.args[0].component));
+  const auto selection = [&](const Arg& arg, unsigned first) {
+    std::vector<unsigned> numbers = selected(arg.component, parts);
+    if (arg.component.empty())
+      for (unsigned i = 0; i < parts; ++i) numbers.push_back(first + i);
+    if (numbers.empty())
+      fail(arg.at, fmt::format("'.{}' names no {} parts of the two sources", arg.component, parts));
+    return numbers;
+  };
+  const std::vector<unsigned> of_a = selection(s.args[1], 0);
+  const std::vector<unsigned> of_b = selection(s.args[2], parts);
+  Arg plain_result = s.args[0];
+  plain_result.component = {};
+  const Operand result = destination(plain_result, Type::B32);
+  const Operand words[2] = {video_source(s.args[1], Type::B32), video_source(s.args[2], Type::B32)};
+  const Operand c = source(s.args[3], Type::B32);
+  Sequence seq(*this, s);
+  const auto extract = [&](unsigned number, Type type) {
+    return seq.op3(Opcode::Bfe, type, words[number / parts], value(number % parts * width), value(width));
+  };
+  Operand total = c;
+  for (unsigned i = 0; i < parts; ++i) {
+    if ((mask >> i & 1U) == 0) continue;
+    const Operand a = extract(of_a[i], a_type);
+    const Operand b = extract(of_b[i], b_type);
+    Operand middle;
+    if (name == "vadd") {
+      middle = seq.op(Opcode::Add, Type::S32, a, b);
+    } else if (name == "vsub") {
+      middle = seq.op(Opcode::Sub, Type::S32, a, b);
+    } else if (name == "vmin" || name == "vmax") {
+      middle = seq.op(name == "vmin" ? Opcode::Min : Opcode::Max, Type::S32, a, b);
+    } else if (name == "vabsdiff") {
+      if (sum && !saturates) {
+        total = seq.op3(Opcode::Sad, Type::S32, a, b, total);
+        continue;
+      }
+      middle = seq.op3(Opcode::Sad, Type::S32, a, b, value(0));
+    } else if (name == "vavrg") {  // rounded up from 0 on, down below
+      const Operand both = seq.op(Opcode::Add, Type::S32, a, b);
+      const Operand sign = seq.op(Opcode::Shr, Type::S32, both, value(31));
+      const Operand rounded =
+          seq.op(Opcode::Add, Type::S32, seq.op(Opcode::Add, Type::S32, both, value(1)), sign);
+      middle = seq.op(Opcode::Shr, Type::S32, rounded, value(1));
+    } else {
+      middle = seq.select(value(1), value(0), seq.compare(how, Type::S32, a, b));
+    }
+    if (saturates) {
+      const Range range = range_of(result_type == Type::S32, width);
+      middle = seq.op(Opcode::Max, Type::S32, middle, value(range.low & 0xffff'ffffU));
+      middle = seq.op(Opcode::Min, Type::S32, middle, value(range.high));
+    }
+    total = sum ? seq.op(Opcode::Add, Type::U32, total, middle)
+                : seq.op4(Opcode::Bfi, Type::B32, middle, total, value(i * width), value(width));
+  }
+  seq.emit(Opcode::Mov, Type::B32, result, {total});
+}
+
+}  // namespace gpumux::ptx

@@ -1,0 +1,95 @@
+// Opcodes that become sequences of others: video instructions, pairs of f32, vectors of 256 bits.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <numeric>
+
+#include "emulator/ptx_runner.hpp"
+
+namespace gpumux::emulator::test {
+namespace {
+
+/// What the instruction leaves in %r1, of the sources %r2, %r3 and %r4.
+std::uint32_t result(const std::string& instruction, std::uint32_t a, std::uint32_t b, std::uint32_t c = 0) {
+  PtxRunner runner(
+      ".visible .entry k(.param .u64 o, .param .u64 a, .param .u64 b, .param .u64 c) {\n"
+      ".reg .b32 %r<5>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [o];\n"
+      "ld.param.u32 %r2, [a]; ld.param.u32 %r3, [b]; ld.param.u32 %r4, [c];\n" +
+      instruction + "\nst.global.u32 [%rd1], %r1; ret; }");
+  const Address out = runner.device.memory.allocate(4);
+  runner.run("k", {1, 1, 1}, {1, 1, 1}, {out, a, b, c});
+  return runner.device.download<std::uint32_t>(out, 1)[0];
+}
+
+TEST(Video, OneResultOfPartsOfTwoWords) {
+  EXPECT_EQ(result("vadd.s32.u32.s32.sat %r1, %r2, %r3;", 0xffffffff, 1), 0x7fffffffU);
+  EXPECT_EQ(result("vadd.u32.u32.s32 %r1, %r2, %r3;", 0xffffffff, 1), 0U);
+  EXPECT_EQ(result("vsub.u32.u32.u32.sat %r1, %r2, %r3;", 5, 7), 0U);
+  EXPECT_EQ(result("vadd.u32.u32.u32 %r1, %r2.b3, %r3.h1;", 0x80000000, 0x1234ffff), 0x12b4U);
+  EXPECT_EQ(result("vadd.s32.s32.s32 %r1, %r2.b3, %r3.h0;", 0x80000000, 0x1234ffff), 0xffffff7fU);
+  EXPECT_EQ(result("vabsdiff.u32.s32.s32.add %r1, %r2, %r3, %r4;", 0xfffffffb, 7, 100), 112U);
+  EXPECT_EQ(result("vmin.s32.s32.u32 %r1, %r2, %r3;", 0xffffffff, 3), 0xffffffffU);
+  EXPECT_EQ(result("vmax.s32.s32.u32 %r1, %r2, %r3;", 0xffffffff, 3), 3U);
+  EXPECT_EQ(result("vmax.s32.u32.u32.min %r1, %r2, %r3, %r4;", 9, 3, 0xfffffff0), 0xfffffff0U);
+  EXPECT_EQ(result("vshl.u32.u32.u32.clamp %r1, %r2, %r3;", 1, 40), 0U);
+  EXPECT_EQ(result("vshl.u32.u32.u32.sat.clamp %r1, %r2, %r3;", 1, 40), 0xffffffffU);
+  EXPECT_EQ(result("vshl.u32.u32.u32.wrap %r1, %r2, %r3;", 1, 40), 256U);
+  EXPECT_EQ(result("vshr.s32.s32.u32.clamp %r1, %r2, %r3;", 0xfffffff8, 1), 0xfffffffcU);
+  EXPECT_EQ(result("vset.s32.u32.lt %r1, %r2, %r3;", 0xffffffff, 0), 1U);
+  EXPECT_EQ(result("vset.u32.u32.lt %r1, %r2, %r3;", 0xffffffff, 0), 0U);
+  EXPECT_EQ(result("vadd.u32.u32.u32.sat %r1.b1, %r2, %r3, %r4;", 200, 100, 0x11223344), 0x1122ff44U);
+  EXPECT_EQ(result("vsub.s32.u32.u32 %r1.h1, %r2, %r3, %r4;", 1, 3, 0x11223344), 0xfffe3344U);
+}
+
+TEST(Video, PartByPart) {
+  EXPECT_EQ(result("vadd4.s32.s32.s32.sat %r1, %r2, %r3, %r4;", 0x7f8001ff, 0x01ff0201), 0x7f800300U);
+  EXPECT_EQ(result("vsub2.u32.u32.u32 %r1, %r2, %r3, %r4;", 0x00010005, 0x00020003), 0xffff0002U);
+  EXPECT_EQ(result("vavrg2.s32.s32.s32 %r1, %r2, %r3, %r4;", 0x0003fffd, 0x0004fffc), 0x0004fffcU);
+  EXPECT_EQ(result("vabsdiff4.u32.u32.u32.add %r1, %r2, %r3, %r4;", 0x01020304, 0x04030201, 10), 18U);
+  EXPECT_EQ(result("vabsdiff2.s32.s32.s32 %r1, %r2, %r3, %r4;", 0x0001ffff, 0xffff0001), 0x00020002U);
+  EXPECT_EQ(result("vmax2.u32.u32.u32 %r1.h0, %r2.h01, %r3, %r4;", 0xaaaa0001, 0x00010005, 0x99990000),
+            0x9999aaaaU);
+  EXPECT_EQ(result("vmin4.s32.s32.s32 %r1.b30, %r2, %r3.b4567, %r4;", 0x01020304, 0x80050607, 0x55555555),
+            0x01555580U);
+  EXPECT_EQ(result("vset4.u32.u32.eq %r1, %r2, %r3, %r4;", 0x01020304, 0x01ff03ff), 0x01000100U);
+  EXPECT_EQ(result("vset2.s32.s32.gt.add %r1, %r2, %r3, %r4;", 0x00050005, 0xffff0004, 7), 9U);
+}
+
+TEST(PairsOfSingles, EachHalfByItself) {
+  PtxRunner runner(
+      ".visible .entry k(.param .u64 o) { .reg .b64 %rd<9>; .reg .f32 %f<9>; ld.param.u64 %rd1, [o];\n"
+      "mov.f32 %f1, 0f3FC00000; mov.f32 %f2, 0f40000000; mov.b64 %rd2, {%f1, %f2};\n"
+      "mov.f32 %f3, 0f3E800000; mov.f32 %f4, 0fC0800000; mov.b64 %rd3, {%f3, %f4};\n"
+      "add.rn.f32x2 %rd4, %rd2, %rd3; st.global.b64 [%rd1], %rd4; mul.f32x2 %rd5, %rd2, %rd3; st.global.b64 "
+      "[%rd1+8], %rd5;\n"
+      "fma.rn.ftz.f32x2 %rd6, %rd2, %rd3, %rd4; st.global.b64 [%rd1+16], %rd6; sub.rz.f32x2 %rd2, %rd3, "
+      "%rd2;\n"
+      "st.global.b64 [%rd1+24], %rd2; ret; }\n");
+  const Address out = runner.device.memory.allocate(32);
+  runner.run("k", {1, 1, 1}, {1, 1, 1}, {out});
+  EXPECT_EQ(runner.device.download<float>(out, 8),
+            (std::vector<float>{1.75F, -2, 0.375F, -8, 2.125F, -10, -1.25F, -6}));
+}
+
+TEST(WideVectors, MoveAllTheirElements) {
+  // The first half of the load replaces the address.
+  PtxRunner runner(
+      ".visible .entry k(.param .u64 p) { .reg .b64 %rd<9>; .reg .b32 %r<9>; ld.param.u64 %rd1, [p]; mov.u64 "
+      "%rd8, "
+      "%rd1;\n"
+      "ld.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1+32];\n"
+      "st.global.L1::no_allocate.v8.b32 [%rd1+96], {%r8, %r7, %r6, %r5, %r4, %r3, %r2, %r1};\n"
+      "ld.global.v4.b64 {%rd1, %rd2, _, %rd3}, [%rd1];\n"
+      "st.global.v4.b64 [%rd8+128], {%rd3, %rd2, %rd1, %rd3}; ret; }\n");
+  std::vector<std::uint32_t> values(40);
+  std::iota(values.begin(), values.end(), 100U);
+  const Address at = runner.device.upload(values);
+  runner.run("k", {1, 1, 1}, {1, 1, 1}, {at});
+  const auto got = runner.device.download<std::uint32_t>(at, 40);
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(got[24 + i], 115 - i);
+  EXPECT_EQ((std::vector<std::uint32_t>(got.begin() + 32, got.end())),
+            (std::vector<std::uint32_t>{106, 107, 102, 103, 100, 101, 106, 107}));
+}
+
+}  // namespace
+}  // namespace gpumux::emulator::test

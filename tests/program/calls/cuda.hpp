@@ -1,0 +1,171 @@
+// What a translation unit that nvcc compiled has and does, by hand: declarations of the run time, which
+// libcudart.so.13 exports, and the registration of a fat binary with PTX in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <lz4.h>
+#include <zstd.h>
+
+using Stream = void*;
+using Event = void*;
+struct Dim {
+  unsigned x = 1, y = 1, z = 1;
+};
+enum Kind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
+
+extern "C" {
+void** __cudaRegisterFatBinary(void* wrapper);
+void __cudaRegisterFatBinaryEnd(void** handle);
+void __cudaUnregisterFatBinary(void** handle);
+char __cudaInitModule(void** handle);
+void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int threads,
+                            void* tid, void* bid, void* block, void* grid, int* warp);
+void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int ext, std::size_t bytes,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void** handle, void** host, char* device, const char* name, int ext,
+                              std::size_t bytes, int constant, int global);
+unsigned __cudaPushCallConfiguration(Dim grid, Dim block, std::size_t shared, Stream stream);
+int __cudaPopCallConfiguration(Dim* grid, Dim* block, std::size_t* shared, Stream* stream);
+int __cudaGetKernel(void** kernel, const void* host);
+int __cudaLaunchKernel(void* kernel, Dim grid, Dim block, void** arguments, std::size_t shared,
+                       Stream stream);
+int cudaLaunchKernel(const void* host, Dim grid, Dim block, void** arguments, std::size_t shared,
+                     Stream stream);
+int cudaLaunchCooperativeKernel(const void* host, Dim grid, Dim block, void** arguments, std::size_t shared,
+                                Stream stream);
+int cudaMalloc(void** pointer, std::size_t bytes);
+int cudaMallocHost(void** pointer, std::size_t bytes);
+int cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags);
+int cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
+int cudaMallocAsync(void** pointer, std::size_t bytes, Stream stream);
+int cudaFree(void* pointer);
+int cudaFreeHost(void* pointer);
+int cudaFreeAsync(void* pointer, Stream stream);
+int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind);
+int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, Stream stream);
+int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                 std::size_t height, int kind);
+int cudaMemset(void* to, int value, std::size_t bytes);
+int cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height);
+int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int kind);
+int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind);
+int cudaGetSymbolAddress(void** address, const void* symbol);
+int cudaGetSymbolSize(std::size_t* bytes, const void* symbol);
+int cudaMemGetInfo(std::size_t* free, std::size_t* total);
+int cudaPointerGetAttributes(void* attributes, const void* pointer);
+int cudaDeviceSynchronize();
+int cudaGetLastError();
+int cudaPeekAtLastError();
+const char* cudaGetErrorName(int error);
+const char* cudaGetErrorString(int error);
+int cudaStreamCreate(Stream* stream);
+int cudaStreamCreateWithFlags(Stream* stream, unsigned flags);
+int cudaStreamDestroy(Stream stream);
+int cudaStreamSynchronize(Stream stream);
+int cudaStreamQuery(Stream stream);
+int cudaStreamWaitEvent(Stream stream, Event event, unsigned flags);
+int cudaLaunchHostFunc(Stream stream, void (*function)(void*), void* data);
+int cudaEventCreate(Event* event);
+int cudaEventDestroy(Event event);
+int cudaEventRecord(Event event, Stream stream);
+int cudaEventSynchronize(Event event);
+int cudaEventQuery(Event event);
+int cudaEventElapsedTime(float* milliseconds, Event begin, Event end);
+int cudaGetDeviceCount(int* count);
+int cudaSetDevice(int device);
+int cudaGetDeviceProperties(void* properties, int device);
+int cudaDeviceGetAttribute(int* value, int attribute, int device);
+int cudaFuncGetAttributes(void* attributes, const void* host);
+int cudaFuncSetAttribute(const void* host, int attribute, int value);
+int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads,
+                                                  std::size_t shared);
+int cudaGraphCreate(void** graph, unsigned flags);
+}
+
+/// Ends the program with 1 where it is not so.
+#define EXPECT(condition)                                               \
+  do {                                                                  \
+    if (!(condition)) {                                                 \
+      std::printf("line %d: %s does not hold\n", __LINE__, #condition); \
+      std::exit(1);                                                     \
+    }                                                                   \
+  } while (false)
+#define EXPECT_SAME(value, expected)                                                            \
+  do {                                                                                          \
+    const auto value_ = (value);                                                                \
+    if (value_ != (expected)) {                                                                 \
+      std::printf("line %d: %s is %g, not %g\n", __LINE__, #value, static_cast<double>(value_), \
+                  static_cast<double>(expected));                                               \
+      std::exit(1);                                                                             \
+    }                                                                                           \
+  } while (false)
+#define CHECK(call)                                                                  \
+  do {                                                                               \
+    const int error_ = (call);                                                       \
+    if (error_ != 0) {                                                               \
+      std::printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(error_)); \
+      std::exit(1);                                                                  \
+    }                                                                                \
+  } while (false)
+
+enum class Packing { Raw, Lz4, Zstd, MachineCodeOnly };
+
+template <class T>
+void put(std::string& to, std::size_t at, T value) {
+  std::memcpy(to.data() + at, &value, sizeof(T));
+}
+
+/// An entry of a fat binary: its header of 0x48 bytes, and the payload padded to 8.
+inline std::string fat_entry(std::uint16_t kind, std::uint32_t architecture, const std::string& text,
+                             Packing packing) {
+  std::string payload = text;
+  std::uint64_t flags = 1 + 0x10;
+  if (packing == Packing::Lz4) {
+    payload.resize(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(text.size()))));
+    payload.resize(static_cast<std::size_t>(LZ4_compress_default(
+        text.data(), payload.data(), static_cast<int>(text.size()), static_cast<int>(payload.size()))));
+    flags |= 0x2000;
+  }
+  if (packing == Packing::Zstd) {
+    payload.resize(ZSTD_compressBound(text.size()));
+    payload.resize(ZSTD_compress(payload.data(), payload.size(), text.data(), text.size(), 3));
+    flags |= 0x8000;
+  }
+  const std::size_t packed = payload.size();
+  payload.resize((packed + 7) / 8 * 8);
+  std::string entry(0x48, '\0');
+  put<std::uint16_t>(entry, 0, kind);
+  put<std::uint32_t>(entry, 4, 0x48);
+  put<std::uint64_t>(entry, 8, payload.size());
+  put<std::uint32_t>(entry, 0x10, flags > 0x11 ? static_cast<std::uint32_t>(packed) : 0);
+  put<std::uint16_t>(entry, 0x1a, 9);
+  put<std::uint32_t>(entry, 0x1c, architecture);
+  put<std::uint64_t>(entry, 0x28, flags);
+  put<std::uint64_t>(entry, 0x38, flags > 0x11 ? text.size() : 0);
+  return entry + payload;
+}
+
+inline std::string fat_binary(const std::string& entries) {
+  std::string binary(16, '\0');
+  put<std::uint32_t>(binary, 0, 0xba55ed50);
+  put<std::uint16_t>(binary, 4, 1);
+  put<std::uint16_t>(binary, 6, 16);
+  put<std::uint64_t>(binary, 8, entries.size());
+  return binary + entries;
+}
+
+struct Wrapper {
+  std::uint32_t magic = 0x466243b1;
+  std::uint32_t version = 1;
+  const void* binary = nullptr;
+  const void* linked = nullptr;
+};

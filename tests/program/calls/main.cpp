@@ -1,0 +1,435 @@
+// A CUDA program as nvcc would have made it of kernels.cu, without nvcc: `calls CASE` does what CASE says,
+// checks it, and ends with 0. tests/program runs it under gpumux.
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <map>
+
+#include "tests/program/calls/cuda.hpp"
+
+namespace {
+
+// What stands for kernels and variables on the host.
+char add_stub, mix_stub, look_stub, say_stub, spin_stub, sum_stub, wild_stub;
+int table[4];
+int counter;
+int* shared_word;  // set by the run time
+void** handle;
+std::string binary;
+Wrapper wrapper;
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void register_all(Packing packing) {
+  const std::string ptx = file_text(GPUMUX_SOURCE_DIR "/tests/program/calls/kernels.ptx") + '\0';
+  // One for a GPU that is too new, which must not be taken where there is another.
+  std::string entries = fat_entry(1, 120, "no PTX at all", packing);
+  entries += fat_entry(1, 75, ptx, packing);
+  if (packing == Packing::MachineCodeOnly) entries = fat_entry(2, 90, "ELF", Packing::Raw);
+  binary = fat_binary(entries);
+  wrapper.binary = binary.data();
+  handle = __cudaRegisterFatBinary(&wrapper);
+  const auto kernel = [](char& stub, const char* name) {
+    __cudaRegisterFunction(handle, &stub, const_cast<char*>(name), name, -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+  };
+  kernel(add_stub, "add");
+  kernel(mix_stub, "mix");
+  kernel(look_stub, "look");
+  kernel(say_stub, "say");
+  kernel(spin_stub, "spin");
+  kernel(sum_stub, "sum_shared");
+  kernel(wild_stub, "wild");
+  __cudaRegisterVar(handle, reinterpret_cast<char*>(table), nullptr, "table", 0, sizeof(table), 1, 0);
+  __cudaRegisterVar(handle, reinterpret_cast<char*>(&counter), nullptr, "counter", 0, sizeof(counter), 0, 0);
+  __cudaRegisterManagedVar(handle, reinterpret_cast<void**>(&shared_word), nullptr, "shared_word", 0, 4, 0,
+                           0);
+  __cudaRegisterFatBinaryEnd(handle);
+}
+
+/// kernel<<<grid, block, shared, stream>>>(arguments...), as nvcc 13 does it.
+template <class... Arguments>
+int launch(char& stub, Dim grid, Dim block, std::size_t shared, Stream stream, Arguments... arguments) {
+  if (__cudaPushCallConfiguration(grid, block, shared, stream) != 0) return -1;
+  void* pointers[] = {&arguments...};
+  void* kernel = nullptr;
+  if (const int error = __cudaGetKernel(&kernel, &stub); error != 0) return error;
+  CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
+  return __cudaLaunchKernel(kernel, grid, block, pointers, shared, stream);
+}
+
+template <class T>
+T* device(std::size_t count) {
+  void* pointer = nullptr;
+  CHECK(cudaMalloc(&pointer, count * sizeof(T)));
+  return static_cast<T*>(pointer);
+}
+
+/// Adds two vectors and looks at the sum.
+void add(int n) {
+  std::vector<float> a(n), b(n), c(n, -1);
+  for (int i = 0; i < n; ++i) a[i] = static_cast<float>(i), b[i] = static_cast<float>(2 * i);
+  auto* const da = device<float>(n);
+  auto* const db = device<float>(n);
+  auto* const dc = device<float>(n);
+  const std::size_t bytes = n * sizeof(float);
+  CHECK(cudaMemcpy(da, a.data(), bytes, kHostToDevice));
+  CHECK(cudaMemcpy(db, b.data(), bytes, kHostToDevice));
+  CHECK(launch(add_stub, {static_cast<unsigned>(n + 255) / 256}, {256}, 0, nullptr, da, db, dc, n));
+  CHECK(cudaMemcpy(c.data(), dc, bytes, kDeviceToHost));
+  for (int i = 0; i < n; ++i) EXPECT_SAME(c[i], 3.0F * static_cast<float>(i));
+  for (float* pointer : {da, db, dc}) CHECK(cudaFree(pointer));
+}
+
+void vector_add() {
+  add(10000);
+  std::printf("sums are right\n");
+}
+
+/// More than the staging buffer holds at once, and rows of a matrix.
+void copies() {
+  const std::size_t n = (std::size_t{64} << 20U) / 4 + 12345;
+  std::vector<int> there(n), back(n, 0);
+  for (std::size_t i = 0; i < n; ++i) there[i] = static_cast<int>(i * 7);
+  int* const on_device = device<int>(n);
+  CHECK(cudaMemcpy(on_device, there.data(), n * 4, kHostToDevice));
+  int* const other = device<int>(n);
+  CHECK(cudaMemcpy(other, on_device, n * 4, kDeviceToDevice));
+  CHECK(cudaMemcpy(back.data(), other, n * 4, kDefault));
+  EXPECT(there == back);
+
+  void* rows = nullptr;
+  std::size_t pitch = 0;
+  CHECK(cudaMallocPitch(&rows, &pitch, 10 * 4, 3));
+  EXPECT(pitch >= 40);
+  CHECK(cudaMemset2D(rows, pitch, 0x11, 40, 3));
+  CHECK(cudaMemcpy2D(rows, pitch, there.data(), 80, 40, 2, kHostToDevice));  // every second ten
+  std::vector<int> matrix(30, 0);
+  CHECK(cudaMemcpy2D(matrix.data(), 40, rows, pitch, 40, 3, kDeviceToHost));
+  for (int i = 0; i < 30; ++i) {
+    const int expected = i < 10 ? i * 7 : i < 20 ? (i + 10) * 7 : 0x11111111;
+    EXPECT_SAME(matrix[i], expected);
+  }
+  EXPECT_SAME(cudaMemcpy2D(matrix.data(), 8, rows, pitch, 40, 3, kDeviceToHost), 12);
+  CHECK(cudaMemset(on_device, 0xff, n * 4));
+  CHECK(cudaMemcpy(back.data(), on_device, n * 4, kDeviceToHost));
+  for (std::size_t i = 0; i < n; ++i) EXPECT_SAME(back[i], -1);
+  // A copy from memory that is not the device's, and one beyond an allocation.
+  EXPECT_SAME(cudaMemcpy(back.data(), there.data(), 4, kDeviceToHost), 1);
+  EXPECT_SAME(cudaMemcpy(on_device, there.data(), n * 4 + 4, kHostToDevice), 1);
+}
+
+void symbols() {
+  int* const out = device<int>(4);
+  int seen[4] = {};
+  EXPECT_SAME(__cudaInitModule(handle), 1);
+  EXPECT(shared_word != nullptr);
+  EXPECT_SAME(*shared_word, 7);  // managed: read by the host itself
+  *shared_word = 8;
+  const int values[2] = {30, 40};
+  CHECK(cudaMemcpyToSymbol(table, values, sizeof(values), 2 * sizeof(int), kHostToDevice));
+  const int six = 6;
+  CHECK(cudaMemcpyToSymbol(&counter, &six, sizeof(six), 0, kHostToDevice));
+  CHECK(launch(look_stub, {1}, {4}, 0, nullptr, out));
+  CHECK(cudaMemcpy(seen, out, sizeof(seen), kDeviceToHost));
+  const int expected[4] = {861, 862, 890, 900};
+  for (int i = 0; i < 4; ++i) EXPECT_SAME(seen[i], expected[i]);
+  EXPECT_SAME(*shared_word, 9);
+  int back[4] = {};
+  CHECK(cudaMemcpyFromSymbol(back, table, sizeof(back), 0, kDeviceToHost));
+  EXPECT_SAME(back[0], 1);
+  EXPECT_SAME(back[3], 40);
+  CHECK(cudaMemcpyFromSymbol(back, &counter, 4, 0, kDeviceToHost));
+  EXPECT_SAME(back[0], 7);
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  CHECK(cudaGetSymbolAddress(&address, &counter));
+  CHECK(cudaMemcpy(back, address, 4, kDeviceToHost));
+  EXPECT_SAME(back[0], 7);
+  CHECK(cudaGetSymbolSize(&bytes, table));
+  EXPECT_SAME(bytes, 16U);
+  EXPECT_SAME(cudaMemcpyToSymbol(table, values, sizeof(values), 12, kHostToDevice), 1);
+  EXPECT_SAME(cudaGetSymbolSize(&bytes, values), 13);
+}
+
+void parameters() {
+  struct Pair {
+    short first;
+    double second;
+  };
+  int* const out = device<int>(1);
+  CHECK(launch(mix_stub, {1}, {1}, 0, nullptr, static_cast<char>(5), Pair{12, 3.5}, out));
+  int seen = 0;
+  CHECK(cudaMemcpy(&seen, out, 4, kDeviceToHost));
+  EXPECT_SAME(seen, 5123);
+  // The older way, and shared memory of a size that the launch says.
+  void* arguments[] = {const_cast<int**>(&out)};
+  CHECK(cudaLaunchKernel(&sum_stub, {1}, {64}, arguments, 64 * 4, nullptr));
+  CHECK(cudaMemcpy(&seen, out, 4, kDeviceToHost));
+  EXPECT_SAME(seen, 64 * 63 / 2);
+}
+
+/// Memory that host and device see at one address.
+void shared_memory() {
+  void* managed = nullptr;
+  void* pinned = nullptr;
+  const int n = 1000;
+  CHECK(cudaMallocManaged(&managed, n * 4, 1));
+  CHECK(cudaMallocHost(&pinned, 2 * n * 4));
+  auto* const a = static_cast<float*>(managed);
+  auto* const b = static_cast<float*>(pinned);
+  for (int i = 0; i < n; ++i) a[i] = static_cast<float>(i), b[i] = 1, b[n + i] = 0;
+  CHECK(launch(add_stub, {4}, {256}, 0, nullptr, a, b, b + n, n));
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < n; ++i) EXPECT_SAME(b[n + i], static_cast<float>(i) + 1);
+
+  // In stream order: what a copy to pinned memory brings, the next one takes from there.
+  float* const on_device = device<float>(n);
+  Stream stream = nullptr;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(launch(spin_stub, {1}, {1}, 0, stream, on_device, 2000));
+  CHECK(cudaMemcpyAsync(on_device, a, n * 4, kDefault, stream));
+  CHECK(cudaMemcpyAsync(b, on_device, n * 4, kDeviceToHost, stream));
+  CHECK(cudaMemcpyAsync(on_device, b, n * 4, kHostToDevice, stream));
+  CHECK(launch(add_stub, {4}, {256}, 0, stream, on_device, b, b + n, n));
+  EXPECT_SAME(b[0], 1.0F);  // nothing of it has happened yet
+  CHECK(cudaStreamSynchronize(stream));
+  for (int i = 0; i < n; ++i) EXPECT_SAME(b[n + i], 2 * static_cast<float>(i));
+  // What is not pinned is taken at once, though its turn comes later.
+  std::vector<float> pageable(n, 5);
+  CHECK(launch(spin_stub, {1}, {1}, 0, stream, reinterpret_cast<int*>(a), 2000));
+  CHECK(cudaMemcpyAsync(on_device, pageable.data(), n * 4, kHostToDevice, stream));
+  pageable.assign(n, 6);
+  CHECK(cudaMemcpyAsync(pageable.data(), on_device, n * 4, kDeviceToHost, stream));
+  EXPECT_SAME(pageable[n - 1], 5.0F);
+  struct {
+    int type, device;
+    void *on_device, *on_host;
+    long more[8];
+  } attributes{};
+  CHECK(cudaPointerGetAttributes(&attributes, b + 3));
+  EXPECT_SAME(attributes.type, 1);
+  CHECK(cudaPointerGetAttributes(&attributes, a));
+  EXPECT_SAME(attributes.type, 3);
+  CHECK(cudaPointerGetAttributes(&attributes, on_device));
+  EXPECT_SAME(attributes.type, 2);
+  CHECK(cudaPointerGetAttributes(&attributes, pageable.data()));
+  EXPECT_SAME(attributes.type, 0);
+  EXPECT_SAME(cudaFree(pinned), 1);
+  CHECK(cudaFreeHost(pinned));
+  CHECK(cudaFree(managed));
+  void* in_stream = nullptr;
+  std::size_t before = 0, during = 0, after = 0, total = 0;
+  CHECK(cudaMemGetInfo(&before, &total));
+  CHECK(cudaMallocAsync(&in_stream, 1 << 20, stream));
+  CHECK(launch(spin_stub, {1}, {1}, 0, stream, static_cast<int*>(in_stream), 2000));
+  CHECK(cudaFreeAsync(in_stream, stream));
+  CHECK(cudaMemGetInfo(&during, &total));
+  EXPECT_SAME(during, before - (1 << 20));
+  CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaMemGetInfo(&after, &total));
+  EXPECT_SAME(after, before);
+}
+
+float milliseconds(Event begin, Event end) {
+  float time = -1;
+  CHECK(cudaEventElapsedTime(&time, begin, end));
+  return time;
+}
+
+/// Time is simulated time: two kernels in two streams take as long as one.
+void streams() {
+  Stream streams[2];
+  Event events[3];
+  for (Stream& stream : streams) CHECK(cudaStreamCreate(&stream));
+  for (Event& event : events) CHECK(cudaEventCreate(&event));
+  int* const words = device<int>(64);
+  const int rounds = 20000;
+  float missing = 0;
+  EXPECT_SAME(cudaEventElapsedTime(&missing, events[0], events[1]), 400);
+  EXPECT_SAME(cudaGetLastError(), 400);
+  CHECK(cudaEventRecord(events[0], nullptr));
+  CHECK(launch(spin_stub, {1}, {1}, 0, nullptr, words, rounds));
+  CHECK(cudaEventRecord(events[1], nullptr));
+  EXPECT_SAME(cudaEventElapsedTime(&missing, events[0], events[1]), 600);
+  CHECK(cudaEventSynchronize(events[1]));
+  const float one = milliseconds(events[0], events[1]);
+  EXPECT(one > 0);
+
+  // Side by side: both begin after what the default stream has, and the default stream waits for both.
+  CHECK(cudaEventRecord(events[0], nullptr));
+  CHECK(launch(spin_stub, {1}, {1}, 0, streams[0], words, rounds));
+  CHECK(launch(spin_stub, {1}, {1}, 0, streams[1], words + 32, rounds));
+  CHECK(cudaEventRecord(events[1], nullptr));
+  CHECK(cudaEventSynchronize(events[1]));
+  const float two = milliseconds(events[0], events[1]);
+  EXPECT(two > 0.9F * one && two < 1.2F * one);
+
+  // One after the other, by an event.
+  CHECK(cudaEventRecord(events[0], streams[0]));
+  CHECK(launch(spin_stub, {1}, {1}, 0, streams[0], words, rounds));
+  CHECK(cudaEventRecord(events[1], streams[0]));
+  CHECK(cudaStreamWaitEvent(streams[1], events[1], 0));
+  CHECK(launch(spin_stub, {1}, {1}, 0, streams[1], words, rounds));
+  CHECK(cudaEventRecord(events[2], streams[1]));
+  EXPECT_SAME(cudaEventQuery(events[2]), 600);
+  int asked = 1;
+  while (cudaEventQuery(events[2]) == 600) ++asked;
+  EXPECT(asked < 10);
+  CHECK(cudaStreamQuery(streams[1]));
+  const float in_turn = milliseconds(events[0], events[2]);
+  EXPECT(in_turn > 1.8F * one);
+
+  // The legacy default stream comes after a blocking one, and not after one that does not block.
+  Stream apart;
+  CHECK(cudaStreamCreateWithFlags(&apart, 1));
+  CHECK(cudaEventRecord(events[0], apart));
+  CHECK(launch(spin_stub, {1}, {1}, 0, apart, words, rounds));
+  CHECK(cudaEventRecord(events[1], nullptr));
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(milliseconds(events[0], events[1]) < 0.1F * one);
+  CHECK(cudaEventRecord(events[0], streams[0]));
+  CHECK(launch(spin_stub, {1}, {1}, 0, streams[0], words, rounds));
+  CHECK(cudaEventRecord(events[1], nullptr));
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(milliseconds(events[0], events[1]) > 0.9F * one);
+
+  int called = 0;
+  CHECK(cudaLaunchHostFunc(
+      streams[0], [](void* data) { *static_cast<int*>(data) = 1; }, &called));
+  CHECK(cudaStreamSynchronize(streams[0]));
+  EXPECT_SAME(called, 1);
+  for (Stream& stream : streams) CHECK(cudaStreamDestroy(stream));
+  EXPECT_SAME(cudaStreamSynchronize(streams[0]), 400);
+  std::printf("one %.6f two %.6f in turn %.6f\n", one, two, in_turn);
+}
+
+void printing() {
+  std::printf("before\n");
+  CHECK(launch(say_stub, {2}, {1}, 0, nullptr, 42));
+  std::printf("launched\n");
+  CHECK(cudaDeviceSynchronize());
+  std::printf("after\n");
+}
+
+void properties() {
+  int count = 0;
+  CHECK(cudaGetDeviceCount(&count));
+  EXPECT_SAME(count, 1);
+  CHECK(cudaSetDevice(0));
+  EXPECT_SAME(cudaSetDevice(1), 101);
+  EXPECT_SAME(cudaGetLastError(), 101);
+  std::vector<char> of(1008 + 8, 'x');
+  CHECK(cudaGetDeviceProperties(of.data(), 0));
+  const auto number = [&](std::size_t at) {  // at its place in CUDA 13's structure
+    int value = 0;
+    std::memcpy(&value, of.data() + at, sizeof(value));
+    return value;
+  };
+  EXPECT_SAME(of[1008], 'x');
+  std::printf("%s: %d SMs, %d.%d, warps of %d, %d threads, block %d shared, %d bits, %d L2, %d blocks\n",
+              of.data(), number(384), number(360), number(364), number(308), number(604), number(296),
+              number(592), number(596), number(688));
+  int value = 0;
+  CHECK(cudaDeviceGetAttribute(&value, 16, 0));
+  EXPECT_SAME(value, number(384));
+  CHECK(cudaDeviceGetAttribute(&value, 97, 0));
+  EXPECT_SAME(value, number(672));
+}
+
+void occupancy() {
+  int blocks = 0;
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sum_stub, 1024, 0));
+  std::printf("%d blocks of 1024", blocks);
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sum_stub, 32, 40 << 10));
+  std::printf(", %d with 40 KB each\n", blocks);
+  struct {
+    std::size_t shared, constant, local;
+    int threads, registers, ptx, binary, caches, dynamic, carve_out, more[32];
+  } attributes{};
+  CHECK(cudaFuncGetAttributes(&attributes, &look_stub));
+  EXPECT_SAME(attributes.threads, 1024);
+  EXPECT_SAME(attributes.ptx, 75);
+  EXPECT_SAME(attributes.constant, 16U);
+  EXPECT(attributes.registers > 3);
+}
+
+void errors() {
+  int* const out = device<int>(1);
+  EXPECT_SAME(launch(sum_stub, {1}, {1025}, 0, nullptr, out), 9);
+  EXPECT_SAME(cudaPeekAtLastError(), 9);
+  EXPECT_SAME(cudaGetLastError(), 9);
+  EXPECT_SAME(cudaGetLastError(), 0);
+  EXPECT_SAME(launch(sum_stub, {0}, {1}, 0, nullptr, out), 9);
+  EXPECT_SAME(launch(sum_stub, {1}, {32}, 60 << 10, nullptr, out),
+              1);  // more than a block has without asking
+  CHECK(cudaFuncSetAttribute(&sum_stub, 8, 60 << 10));
+  CHECK(launch(sum_stub, {1}, {32}, 60 << 10, nullptr, out));
+  void* arguments[] = {const_cast<int**>(&out)};
+  EXPECT_SAME(cudaLaunchCooperativeKernel(&sum_stub, {1000000}, {1024}, arguments, 0, nullptr), 720);
+  CHECK(cudaLaunchCooperativeKernel(&sum_stub, {2}, {32}, arguments, 128, nullptr));
+  EXPECT_SAME(cudaLaunchKernel(&counter, {1}, {1}, arguments, 0, nullptr), 98);
+  void* much = &much;
+  EXPECT_SAME(cudaMalloc(&much, std::size_t{1} << 40U), 2);
+  EXPECT(much == nullptr);
+  EXPECT_SAME(cudaFree(&much), 1);
+  EXPECT_SAME(cudaStreamSynchronize(&much), 400);
+  EXPECT(std::string(cudaGetErrorName(700)) == "cudaErrorIllegalAddress");
+  EXPECT(std::string(cudaGetErrorString(2)) == "out of memory");
+  void* graph = nullptr;
+  for (int i = 0; i < 2; ++i) EXPECT_SAME(cudaGraphCreate(&graph, 0), 801);
+}
+
+void wild() {
+  CHECK(launch(wild_stub, {1}, {1}, 0, nullptr, device<int>(1)));
+  CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  const std::map<std::string, std::function<void()>> cases = {
+      {"add", vector_add},
+      {"copies", copies},
+      {"symbols", symbols},
+      {"parameters", parameters},
+      {"shared", shared_memory},
+      {"streams", streams},
+      {"print", printing},
+      {"properties", properties},
+      {"occupancy", occupancy},
+      {"errors", errors},
+      {"wild", wild},
+      {"nothing", [] { cudaSetDevice(0); }},
+      {"code", [] { std::exit(7); }},
+      {"signal",
+       [] {
+         vector_add();
+         std::raise(SIGSEGV);
+       }},
+      {"lz4", vector_add},
+      {"machine-code", vector_add},
+      {"raw", vector_add},
+      {"fork",
+       [] {
+         vector_add();
+         if (::fork() == 0) ::_exit(cudaDeviceSynchronize() == 3 ? 0 : 1);
+       }},
+  };
+  const auto found = cases.find(name);
+  if (found == cases.end()) return 99;
+  register_all(name == "lz4"            ? Packing::Lz4
+               : name == "raw"          ? Packing::Raw
+               : name == "machine-code" ? Packing::MachineCodeOnly
+                                        : Packing::Zstd);
+  found->second();
+  __cudaUnregisterFatBinary(handle);
+  return 0;
+}

@@ -1,0 +1,198 @@
+// gpumux run -- PROGRAM: a program that was made without nvcc (calls/), and, where there is an nvcc, those of
+// tests/cuda.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+
+namespace gpumux::test {
+namespace {
+
+class LiveRun : public CliTest {
+ protected:
+  [[nodiscard]] Outcome calls(const std::string& name, std::vector<std::string> options = {}) const {
+    std::vector<std::string> args = {"run", "--machine", "rtx2060"};
+    args.insert(args.end(), options.begin(), options.end());
+    args.insert(args.end(), {"--", GPUMUX_CALLS, name});
+    return gpumux(args);
+  }
+  /// `launches`: it launches kernels, which a note would miss.
+  void expect_fine(const std::string& name, const std::string& printed, bool launches = true) const {
+    const Outcome o = calls(name);
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_EQ(o.out.find(printed), 0U) << o.out;
+    EXPECT_EQ(o.err, launches ? "" : fmt::format("note: {} launched no kernel\n", program_name()));
+  }
+  [[nodiscard]] static std::string program_name() {
+    return std::filesystem::path(GPUMUX_CALLS).filename().string();
+  }
+  [[nodiscard]] nlohmann::json result(const std::string& file) const {
+    return nlohmann::json::parse(read_file(path(file)));
+  }
+};
+
+TEST_F(LiveRun, AddsVectorsAndShowsWhatItTook) {
+  const Outcome o = calls("add", {"--json", "r.json"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.err, "");
+  EXPECT_EQ(o.out.find("sums are right\n"), 0U) << o.out;
+  EXPECT_NE(o.out.find("calls add"), std::string::npos) << o.out;  // the table
+  const nlohmann::json json = result("r.json");
+  // 40 blocks of 8 warps, of which some have nothing to add.
+  EXPECT_EQ(json["apps"][0]["blocks_completed"], 40);
+  EXPECT_GT(json["apps"][0]["warp_instructions"], 320 * 5);
+  EXPECT_GT(json["cycles"], 1000);
+}
+
+TEST_F(LiveRun, RunsRepeatByteForByte) {
+  const auto text = [&](const std::string& file, std::vector<std::string> options) {
+    options.insert(options.end(), {"--json", file});
+    const Outcome o = calls("streams", options);
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    nlohmann::json json = result(file);
+    json.erase("wall_seconds");
+    return o.out.substr(0, o.out.find('\n')) + json.dump();
+  };
+  const std::string first = text("a.json", {});
+  EXPECT_EQ(text("b.json", {}), first);
+  EXPECT_EQ(text("c.json", {"--threads", "3"}), first);
+}
+
+TEST_F(LiveRun, Copies) { expect_fine("copies", "", false); }
+TEST_F(LiveRun, Variables) { expect_fine("symbols", ""); }
+TEST_F(LiveRun, ParametersOfAllSizes) { expect_fine("parameters", ""); }
+TEST_F(LiveRun, MemoryThatBothSidesSee) { expect_fine("shared", ""); }
+TEST_F(LiveRun, StreamsAndEventsInSimulatedTime) { expect_fine("streams", "one "); }
+TEST_F(LiveRun, KernelsPrintAmidTheProgramsOwnText) {
+  expect_fine("print", "before\nlaunched\nblock 0 says 42\nblock 1 says 42\nafter\n");
+}
+TEST_F(LiveRun, TheDeviceIsTheSimulatedMachine) {
+  expect_fine("properties",
+              "rtx2060: 30 SMs, 7.5, warps of 32, 1024 threads, block 49152 shared, 192 bits, 3145728 L2, 16 "
+              "blocks\n",
+              false);
+}
+TEST_F(LiveRun, Occupancy) { expect_fine("occupancy", "1 blocks of 1024, 1 with 40 KB each\n", false); }
+TEST_F(LiveRun, PtxInEachPacking) {
+  expect_fine("lz4", "sums are right\n");
+  expect_fine("raw", "sums are right\n");
+}
+
+TEST_F(LiveRun, ErrorsAreThoseOfCuda) {
+  const Outcome o = calls("errors");
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  EXPECT_EQ(o.err, "gpumux: cudaGraphCreate is not supported\n");  // once
+}
+
+TEST_F(LiveRun, CopiesTakeTheTimeOfTheLink) {
+  const auto cycles = [&](const std::string& rate) {
+    const Outcome o = calls("add", {"--set", "runtime.copy_bytes_per_second=" + rate, "--json", "r.json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    return result("r.json")["cycles"].get<double>();
+  };
+  // 40,000 bytes to the device, twice, and back, at 1365 MHz and 1 GB/s.
+  EXPECT_NEAR(cycles("1e9") - cycles("0"), 3 * 40000 * 1.365, 2000);
+}
+
+TEST_F(LiveRun, TheProgramsExitCodeIsOurs) {
+  const Outcome o = calls("code");
+  EXPECT_EQ(o.code, 7);
+  EXPECT_EQ(
+      o.err,
+      fmt::format("note: {} made no CUDA call of a shared run time: compile it with nvcc -cudart shared\n",
+                  program_name()));
+  const Outcome nothing = calls("nothing");
+  EXPECT_EQ(nothing.code, 0);
+  EXPECT_NE(nothing.err.find("launched no kernel\n"), std::string::npos) << nothing.err;
+}
+
+void expect_error(const Outcome& o, int code, const std::string& text) {
+  EXPECT_EQ(o.code, code) << o.out << o.err;
+  EXPECT_NE(o.err.find(text), std::string::npos) << o.err;
+  EXPECT_EQ(lines(o.err), 1U) << o.err;
+}
+
+TEST_F(LiveRun, EndsWithOneLineWhereItCannotGoOn) {
+  expect_error(calls("signal"), 3, "signal 11 (Segmentation fault) ended the program");
+  expect_error(calls("machine-code"), 2, "machine code of sm_90 alone");
+  expect_error(calls("wild"), 3, "kernel wild: invalid");
+  expect_error(gpumux({"run", "--"}), 2, "a CUDA program is needed after --");
+  expect_error(gpumux({"run", "--", "./none"}), 2, "./none: error: does not exist");
+  expect_error(gpumux({"run", "--", "no-such-program-at-all"}), 2, "in PATH");
+  expect_error(gpumux({"run", "--", "/etc/passwd"}), 2, "is no program");
+  expect_error(calls("add", {"--verify"}), 2, "--verify has nothing to check");
+  expect_error(calls("add", {"--db", "d.sqlite"}), 2, "--db");
+}
+
+TEST_F(LiveRun, AProcessThatForksKeepsTheSimulatedGpu) { expect_fine("fork", "sums are right\n"); }
+
+TEST_F(LiveRun, WithoutGpumuxThereIsNoDevice) {
+  const std::string folder =
+      std::filesystem::path(GPUMUX_PROGRAM).parent_path().parent_path() / "lib/gpumux/cudart";
+  const std::string command =
+      fmt::format("LD_LIBRARY_PATH='{}' '{}' add >'{}' 2>&1", folder, GPUMUX_CALLS, path("out"));
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_NE(read_file(path("out")).find("run the program as `gpumux run"), std::string::npos);
+  EXPECT_NE(read_file(path("out")).find("no CUDA-capable device"), std::string::npos);
+}
+
+TEST_F(LiveRun, RunsBesideABuiltInApplication) {
+  const Outcome o = gpumux({"run", "hotspot:size=61,steps=5", "--machine", "rtx2060", "--policy", "even",
+                            "--json", "r.json", "--", GPUMUX_CALLS, "add"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  // Heard once, though its baseline ran, too.
+  EXPECT_EQ(o.out.find("sums are right\n"), 0U) << o.out;
+  EXPECT_EQ(o.out.find("sums are right\n", 1), std::string::npos) << o.out;
+  const nlohmann::json json = result("r.json");
+  EXPECT_EQ(json["apps"][1]["completions"], 1);
+  EXPECT_GT(json["apps"][1]["normalized_ipc"], 0);
+}
+
+TEST_F(LiveRun, SeveralProgramsShareTheGpu) {
+  const auto run = [this](const std::string& file) {
+    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--policy", "even", "--json", file, "--app",
+                              GPUMUX_CALLS " streams", "--app=" GPUMUX_CALLS " parameters; exit 5"});
+    EXPECT_EQ(o.code, 5) << o.err;
+    nlohmann::json json = result(file);
+    json.erase("wall_seconds");
+    return json;
+  };
+  const nlohmann::json json = run("a.json");
+  EXPECT_EQ(json["apps"].size(), 2U);
+  EXPECT_EQ(json["apps"][0]["completions"], 1);
+  EXPECT_EQ(run("b.json"), json);
+  expect_error(gpumux({"run", "--app", ""}), 2, "--app needs a CUDA program");
+}
+
+TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
+  const Outcome o = calls("add", {"--cycles", "200000", "--json", "r.json"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out.find("sums are right\n", 1), std::string::npos) << o.out;
+  EXPECT_GT(result("r.json")["apps"][0]["completions"], 2);
+}
+
+/// As users do it: nvcc, then gpumux.
+TEST_F(LiveRun, ProgramsOfNvcc) {
+  std::string nvcc = "nvcc";
+  if (std::system("command -v nvcc > /dev/null") != 0) nvcc = "/usr/local/cuda/bin/nvcc";
+  if (std::system((nvcc + " --version > /dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "there is no nvcc";
+  for (const auto& entry : std::filesystem::directory_iterator(GPUMUX_SOURCE_DIR "/tests/cuda")) {
+    if (entry.path().extension() != ".cu") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    const std::string built = path(entry.path().stem().string());
+    const std::string command =
+        fmt::format("{} -cudart shared -arch=compute_75 -o '{}' '{}'", nvcc, built, entry.path().string());
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", built});
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_NE(o.out.find("right\n"), std::string::npos) << o.out;
+    EXPECT_EQ(o.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace gpumux::test
