@@ -164,10 +164,12 @@ Process::Process(const std::vector<std::string>& command, const std::string& lib
 }
 
 Process::~Process() {
+  // First of all, so that it does not complain about a socket that has been closed.
+  if (process_ >= 0) {
+    ::kill(process_, SIGKILL);
+    wait();
+  }
   if (socket_ >= 0) ::close(socket_);
-  if (process_ < 0) return;
-  ::kill(process_, SIGKILL);
-  wait();
 }
 
 bool Process::read_all(void* to, std::size_t bytes) {

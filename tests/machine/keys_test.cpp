@@ -356,6 +356,8 @@ const std::map<std::string, std::string>& exempt() {
       {"description", "a text of gpumux list"},
       {"source", "a text of gpumux list"},
       {"variant_of", "a text of gpumux list"},
+      {"runtime.compute_capability",
+       "CUDA programs alone are told: LiveRun.TheDeviceIsTheSimulatedMachine in tests/program"},
       {"noc.topology", "a mesh has nodes, and a crossbar none: MeshMachine.AndCrossbarDiffer"},
       {"cpus", "their nodes change with them: MeshMachine.CpuCoresExecuteWhatIsAskedFor"},
       {"cpu.fold_stack_pointer", "generated programs have no stack: CpuCore.* in tests/cpu"},

@@ -148,7 +148,7 @@ TEST_F(LiveRun, RunsBesideABuiltInApplication) {
   EXPECT_EQ(o.out.find("sums are right\n"), 0U) << o.out;
   EXPECT_EQ(o.out.find("sums are right\n", 1), std::string::npos) << o.out;
   const nlohmann::json json = result("r.json");
-  EXPECT_EQ(json["apps"][1]["completions"], 1);
+  EXPECT_GE(json["apps"][1]["completions"], 1);
   EXPECT_GT(json["apps"][1]["normalized_ipc"], 0);
 }
 
