@@ -146,6 +146,9 @@ class Contents {
   void take(const bundle::Fill& r) { fills_.add(r.bytes); }
   void take(const bundle::CopyToSymbol& r) { to_symbols_.add(r.from.bytes); }
   void take(const bundle::HostWrite& r) { host_writes_.add(r.from.bytes); }
+  void take(const bundle::CopyPinned& r) {
+    (r.direction == runtime::HostCopy::ToDevice ? to_device_ : from_device_).add(r.bytes);
+  }
   void take(const bundle::CreateTexture&) { ++textures_; }
   void take(const bundle::DestroyTexture&) {}
   void take(const bundle::Launch& r) {

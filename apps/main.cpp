@@ -29,6 +29,8 @@ constexpr const char* kUsage =
 
   gpumux run APP...              simulate applications together (or WORKLOAD.toml)
   gpumux run -- PROGRAM...       run a CUDA program, its kernels simulated
+  gpumux capture -o FILE -- PROGRAM...
+                                 what a CUDA program does with its GPU, as a bundle (.gmx)
   gpumux list WHAT [NAME]        machines, policies, apps or experiments; a machine --toml
   gpumux inspect APP|FILE.ptx|TRACE
                                  registers, shared memory, occupancy and instructions of kernels
@@ -52,7 +54,7 @@ int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
         "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert, "
-        "record-cpu, cache, bench or validate (see gpumux --help)");
+        "capture, record-cpu, cache, bench or validate (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "help" && !args.empty()) {
@@ -72,6 +74,7 @@ int dispatch(Arguments args) {
   if (command == "inspect") return inspect_command(args);
   if (command == "profile") return profile_command(std::move(args));
   if (command == "convert") return convert_command(args);
+  if (command == "capture") return capture_command(std::move(args));
   if (command == "record-cpu") return record_cpu_command(std::move(args));
   if (command == "sweep") return sweep_command(args);
   if (command == "task") return task_command(args);  // for job arrays; no command for people
@@ -81,9 +84,9 @@ int dispatch(Arguments args) {
   if (command == "cache") return cache_command(args);
   if (command == "bench") return bench_command(args);
   if (command == "validate") return validate_command(args);
-  const std::vector<std::string> known = {"run",   "list",     "inspect",    "profile", "convert",
-                                          "sweep", "export",   "reproduce",  "report",  "cache",
-                                          "bench", "validate", "record-cpu", "--help",  "--version"};
+  const std::vector<std::string> known = {
+      "run",    "list",  "inspect", "profile",  "convert",    "sweep",   "export", "reproduce",
+      "report", "cache", "bench",   "validate", "record-cpu", "capture", "--help", "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

@@ -13,16 +13,22 @@
 namespace gpumux::cli {
 namespace {
 
-/// `name`: by which results and messages call it; `text`: as typed.
-ProgramApp program_app(std::vector<std::string> command, const std::string& name, const std::string& text) {
+/// `name`: by which results and messages call it.
+std::shared_ptr<const program::Program> make_program(std::vector<std::string> command,
+                                                     const std::string& name) {
   program::Program of;
   of.command = std::move(command);
   of.name = name;
   of.libraries = program::library_folder();
+  return std::make_shared<const program::Program>(std::move(of));
+}
+
+/// `text`: as typed.
+ProgramApp program_app(std::shared_ptr<const program::Program> program, const std::string& text) {
   ProgramApp app;
-  app.program = std::make_shared<const program::Program>(std::move(of));
+  app.program = std::move(program);
   experiment::AppSpec& spec = app.spec;
-  spec.name = name;
+  spec.name = app.program->name;
   spec.text = text;
   spec.identity = "program";
   for (const std::string& word : app.program->command) spec.identity += '\0' + word;
@@ -42,7 +48,7 @@ ProgramApp shell_app(const std::string& text) {
   if (first == std::string::npos)
     throw UserError("--app needs a CUDA program with its arguments: --app './program 1 2'");
   const std::string word = text.substr(first, text.find(' ', first) - first);
-  return program_app({"/bin/sh", "-c", text}, file_name(word), text);
+  return program_app(make_program({"/bin/sh", "-c", text}, file_name(word)), text);
 }
 
 int report_program(const ProgramApp& app) {
@@ -60,6 +66,16 @@ int report_program(const ProgramApp& app) {
 }
 
 }  // namespace
+
+std::shared_ptr<const program::Program> program_after_dashes(
+    const std::vector<std::string>& dashes_and_program, const std::string& usage) {
+  const std::vector<std::string>& words = dashes_and_program;
+  if (words.size() < 2 || words[1].empty()) {
+    throw UserError(
+        fmt::format("a CUDA program is needed after --, with its arguments: {} -- ./program 1 2", usage));
+  }
+  return make_program({words.begin() + 1, words.end()}, file_name(program::find_program(words[1])));
+}
 
 std::vector<ProgramApp> take_programs(Arguments& args) {
   const auto dashes = std::find(args.begin(), args.end(), "--");
@@ -79,12 +95,10 @@ std::vector<ProgramApp> take_programs(Arguments& args) {
   }
   args = std::move(rest);
   if (last.empty()) return programs;
-  if (last.size() == 1 || last[1].empty())
-    throw UserError("a CUDA program is needed after --, with its arguments: gpumux run -- ./program 1 2");
-  const std::string name = file_name(program::find_program(last[1]));
-  std::string text = name;
+  std::shared_ptr<const program::Program> program = program_after_dashes(last, "gpumux run");
+  std::string text = program->name;
   for (std::size_t i = 2; i < last.size(); ++i) text += " " + last[i];
-  programs.push_back(program_app({last.begin() + 1, last.end()}, name, text));
+  programs.push_back(program_app(std::move(program), text));
   return programs;
 }
 

@@ -21,6 +21,11 @@ struct ProgramApp {
 /// Throws UserError for those without a program, and when there is no such program.
 [[nodiscard]] std::vector<ProgramApp> take_programs(Arguments& args);
 
+/// What follows the `--`, its name for messages, and where it finds the run-time library. `usage`: of the
+/// command, where there is no program. Throws UserError then, and when it does not exist.
+[[nodiscard]] std::shared_ptr<const program::Program> program_after_dashes(
+    const std::vector<std::string>& dashes_and_program, const std::string& usage);
+
 /// After the run: says on standard error what a user would wonder about, and returns the first exit code of a
 /// program that is not 0.
 int report_programs(const std::vector<ProgramApp>& programs);

@@ -63,7 +63,7 @@ Error load_parts(Module& module) {
 }
 
 Error describe(Variable& variable) {
-  const program::FindVariableArguments arguments{variable.module->number};
+  const program::FindVariableArguments arguments{variable.module->number, variable.managed ? 1U : 0U};
   const Error error =
       Session::get().call(Call::FindVariable, arguments, &variable.description, bytes_of(variable.name));
   variable.found = error == Error::Success;
@@ -78,7 +78,7 @@ Error load(Module& module) {
   module.error = load_parts(module);
   for (const auto& [pointer, name] : module.managed) {
     if (module.error != Error::Success) break;
-    Variable variable{&module, name, false, {}};
+    Variable variable{&module, name, true, false, {}};
     module.error = describe(variable);
     *pointer = reinterpret_cast<void*>(variable.description.address);
   }
@@ -176,6 +176,7 @@ GPUMUX_CUDART_API void __cudaRegisterManagedVar(void** handle, void** host_point
   auto variable = std::make_unique<Variable>();
   variable->module = &module;
   variable->name = name;
+  variable->managed = true;
   registry().variables[host_pointer] = std::move(variable);
 }
 

@@ -31,6 +31,7 @@ struct Kernel {
 struct Variable {
   Module* module = nullptr;
   std::string name;
+  bool managed = false;
   bool found = false;
   program::VariableDescription description{};
 };

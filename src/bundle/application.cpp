@@ -60,6 +60,7 @@ class Replay {
     host_.copy_to_symbol(r.module, r.symbol, r.offset, bytes_of(bundle_.content(r.from)), r.stream);
   }
   void perform_one(const HostWrite& r) { host_.host_write(r.to, bytes_of(bundle_.content(r.from))); }
+  void perform_one(const CopyPinned& r) { host_.copy_pinned(r.direction, r.to, r.from, r.bytes, r.stream); }
   void perform_one(const CreateTexture& r) {
     const std::uint64_t handle = host_.create_texture(r.resource, r.settings).handle;
     if (handle == r.handle) return;
@@ -71,8 +72,8 @@ class Replay {
   }
   void perform_one(const DestroyTexture& r) { host_.destroy_texture({r.handle}); }
   void perform_one(const Launch& r) {
-    host_.launch_raw(r.module, r.kernel, {r.grid, r.block, r.shared_bytes, r.stream, r.cooperative},
-                     r.parameters);
+    host_.launch_raw(r.module, r.kernel,
+                     {r.grid, r.block, r.shared_bytes, r.stream, r.cooperative, r.heap_bytes}, r.parameters);
   }
   void perform_one(const CreateStream&) { (void)host_.create_stream(); }
   void perform_one(const CreateEvent&) { (void)host_.create_event(); }

@@ -129,6 +129,12 @@ void Checker::check_one(const CopyToSymbol& r) {
 
 void Checker::check_one(const HostWrite& r) { check_range(r.to, r.from.bytes); }
 
+void Checker::check_one(const CopyPinned& r) {
+  check_range(r.to, r.bytes);
+  check_range(r.from, r.bytes);
+  check_stream(r.stream);
+}
+
 void Checker::check_one(const CreateTexture& r) {
   check_range(r.resource.array.address, 1);
   if (!textures_.insert(r.handle).second) fail(fmt::format("texture 0x{:x} is made twice", r.handle));

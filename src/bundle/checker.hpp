@@ -33,6 +33,7 @@ class Checker {
   void check_one(const Fill& r);
   void check_one(const CopyToSymbol& r);
   void check_one(const HostWrite& r);
+  void check_one(const CopyPinned& r);
   void check_one(const CreateTexture& r);
   void check_one(const DestroyTexture& r);
   void check_one(const Launch& r);

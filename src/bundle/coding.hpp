@@ -253,6 +253,12 @@ void fields(Coder& c, R& r) {
   } else if constexpr (kIs<R, HostWrite>) {
     c.address(r.to);
     c.content(r.from, kMostAddresses);
+  } else if constexpr (kIs<R, CopyPinned>) {
+    c.one_of(r.direction, 1, "a direction");
+    c.address(r.to);
+    c.address(r.from);
+    c.number(r.bytes, kMostAddresses, "the size of a copy");
+    c.number(r.stream, kAnyId, "a stream");
   } else if constexpr (kIs<R, CreateTexture>) {
     c.one_of(r.resource.kind, 2, "a kind of texture");
     fields_of_array(c, r.resource.array);
@@ -274,6 +280,7 @@ void fields(Coder& c, R& r) {
     c.one_of(r.cooperative, 1, "whether a launch is cooperative");
     c.text(r.parameters, kMostParameters, "the size of the parameters");
     c.number(r.stream, kAnyId, "a stream");
+    c.number(r.heap_bytes, kMostAddresses, "the heap of kernels");
   } else if constexpr (kIs<R, RecordEvent> || kIs<R, StreamWaitEvent>) {
     c.number(r.event, kAnyId, "an event");
     c.number(r.stream, kAnyId, "a stream");

@@ -34,6 +34,8 @@ class Recorded final : public runtime::Application {
   [[nodiscard]] std::optional<workload::AddressSpace> address_space() const override {
     return application_->address_space();
   }
+  [[nodiscard]] int memory_file() override { return application_->memory_file(); }
+  [[nodiscard]] emulator::PrintSink* print_sink() override { return application_->print_sink(); }
 
  private:
   std::unique_ptr<RecordingHost> host_;  // outlives the program that runs on it
@@ -108,10 +110,16 @@ void RecordingHost::host_write(Address to, std::span<const std::byte> from) {
   if (!from.empty()) writer_.add(HostWrite{to, writer_.keep(from)});
 }
 
+void RecordingHost::copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
+                                runtime::StreamId stream) {
+  host_.copy_pinned(direction, to, from, bytes, stream);
+  if (bytes != 0) writer_.add(CopyPinned{direction, to, from, bytes, stream});
+}
+
 void RecordingHost::launch_raw(std::uint32_t module, const std::string& kernel,
                                const runtime::LaunchSpec& spec, std::string parameters) {
-  Launch launch{module,           kernel,     spec.grid,  spec.block, spec.shared_bytes,
-                spec.cooperative, parameters, spec.stream};
+  Launch launch{module,           kernel,     spec.grid,   spec.block,     spec.shared_bytes,
+                spec.cooperative, parameters, spec.stream, spec.heap_bytes};
   host_.launch_raw(module, kernel, spec, std::move(parameters));
   writer_.add(launch);
 }
@@ -161,11 +169,13 @@ void RecordingHost::host_time_begins(std::uint64_t ns) {
 
 void RecordingHost::wait_begins(WaitFor::What what, std::uint32_t id) {
   if (what == WaitFor::What::HostTime) return;  // it was added when it began
+  // It asked what was not over: a program that asks until it is has that as a wait in the end.
+  if (what == WaitFor::What::Operation) return;
   writer_.add(Synchronize{recorded(what), id});
 }
 
 bool RecordingHost::is_idle(WaitFor::What what, std::uint32_t id) const {
-  return WaitFor{&host_, what, id}.await_ready();
+  return WaitFor{&host_, what, id}.over();
 }
 
 void RecordingHost::wait_until_idle(WaitFor::What what, std::uint32_t id) {

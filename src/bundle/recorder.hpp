@@ -42,6 +42,13 @@ class RecordingHost final : public runtime::Host {
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, runtime::StreamId stream) override;
   void host_write(Address to, std::span<const std::byte> from) override;
+  void copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
+                   runtime::StreamId stream) override;
+  [[nodiscard]] bool wants_host_writes() const override { return true; }
+  [[nodiscard]] const arch::MachineConfig& machine() const override { return host_.machine(); }
+  [[nodiscard]] workload::DeviceMemory& memory() override { return host_.memory(); }
+  [[nodiscard]] emulator::LoadedModule& module(std::uint32_t id) override { return host_.module(id); }
+  [[nodiscard]] std::uint64_t ended_operations() const override { return host_.ended_operations(); }
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override {
     return host_.symbol_address(module, symbol);
   }

@@ -92,6 +92,14 @@ struct HostWrite {
   Address to = 0;
   Content from;
 };
+/// Between device memory and memory that it shares with the host, over the link in this direction.
+struct CopyPinned {
+  runtime::HostCopy direction = runtime::HostCopy::ToDevice;
+  Address to = 0;
+  Address from = 0;
+  std::uint64_t bytes = 0;
+  runtime::StreamId stream = 0;
+};
 struct CreateTexture {
   workload::TextureResource resource;
   workload::TextureSettings settings;
@@ -109,6 +117,7 @@ struct Launch {
   bool cooperative = false;        // all blocks are to be resident at once
   std::string parameters;          // all of the kernel's, as laid out by its .param list
   runtime::StreamId stream = 0;
+  std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
 };
 struct CreateStream {};
 struct CreateEvent {};
@@ -141,7 +150,7 @@ struct Result {
 using Record =
     std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
                  CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
-                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result>;
+                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}

@@ -387,7 +387,8 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
   return std::make_unique<KernelLaunch>(std::move(data));
 }
 
-std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident) {
+std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident, std::uint32_t most) {
+  constexpr std::uint32_t kRefill = 256;
   struct Slot {
     std::unique_ptr<workload::BlockStream> block;
     std::uint32_t finished_warps = 0;
@@ -397,7 +398,12 @@ std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t res
   std::uint64_t next = 0;
   std::uint64_t executed = 0;
   std::uint64_t running = 0;
+  std::uint64_t waited = 0;  // passes without the end of a block
   while (next < kernel.blocks() || running != 0) {
+    if (++waited * kRefill > kBlockPatience && slots.size() < most && next < kernel.blocks()) {
+      slots.resize(std::min<std::size_t>(2 * slots.size(), most));
+      waited = 0;
+    }
     for (std::uint32_t s = 0; s < slots.size(); ++s) {
       Slot& slot = slots[s];
       if (slot.block == nullptr) {
@@ -409,7 +415,7 @@ std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t res
       for (std::uint32_t w = 0; w < slot.block->warps(); ++w) {
         workload::WarpStream& stream = slot.block->stream(w);
         if (stream.finished && stream.available() == 0) continue;
-        slot.block->refill(w, 256);
+        slot.block->refill(w, kRefill);
         executed += stream.available();
         for (; stream.next != stream.end; ++stream.next) {
           if (table[stream.next->pc].unit != isa::Unit::Memory) continue;
@@ -421,6 +427,7 @@ std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t res
       if (finished) {
         slot.block.reset();
         --running;
+        waited = 0;
       }
     }
   }

@@ -39,6 +39,7 @@ class ProgramApplication final : public runtime::Application {
       if (server.wait()) co_await *server.wait();
       server.answer();
     }
+    server.ended();
     co_await host.synchronize();
     const int status = process.wait();
     if (WIFSIGNALED(status)) {

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "emulator/program.hpp"
 #include "runtime/context.hpp"
@@ -12,6 +13,8 @@
 namespace gpumux::program {
 namespace {
 
+constexpr std::uint32_t kResident = 4;  // few, whose state stays in the host's caches
+
 class UntimedDevice final : public runtime::Device {
  public:
   explicit UntimedDevice(const arch::MachineConfig& machine) : machine_(machine) {}
@@ -19,7 +22,12 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] Cycle now() const override { return now_; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override {
-    const std::uint64_t executed = emulator::run_functionally(*kernel);
+    // A cooperative launch has as many at most, and any kernel may wait for what its machine would hold.
+    const workload::BlockResources need = kernel->resources();
+    const std::uint32_t room =
+        machine_.sms *
+        arch::occupancy(machine_.sm, need.threads, need.registers_per_thread, need.shared_bytes).blocks;
+    const std::uint64_t executed = emulator::run_functionally(*kernel, kResident, room);
     now_ += executed;
     instructions_ += executed;
     context.kernel_ended(stream);

@@ -152,6 +152,7 @@ struct KernelDescription {
 /// The variable's name follows.
 struct FindVariableArguments {
   std::uint32_t module;
+  std::uint32_t managed;  // the host sees it, too
 };
 struct VariableDescription {
   std::uint64_t address;  // 0: a constant, which has none

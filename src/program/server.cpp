@@ -41,6 +41,7 @@ Server::Server(std::string name, runtime::Host& host, Process& process, const Me
     : name_(std::move(name)), host_(host), process_(process), memory_(memory), printed_(printed) {
   Stream& legacy = streams_.emplace_back();
   legacy.order = host_.create_event();
+  if (host_.wants_host_writes()) shared_.emplace(host_.memory());
 }
 
 template <class T>
@@ -64,9 +65,11 @@ void Server::result(const T& value) {
 bool Server::receive() { return process_.receive(request_); }
 
 void Server::answer() {
+  if (wait_ && shared_) shared_->learn();  // what the device has written meanwhile
   if (after_wait_) after_wait_();
   after_wait_ = {};
   wait_.reset();
+  free_delayed();
   process_.answer(error_, std::as_bytes(std::span(result_)), printed_.take(),
                   std::as_bytes(std::span(tail_)));
 }
@@ -75,7 +78,16 @@ void Server::perform() {
   error_ = Error::Success;
   result_.clear();
   tail_.clear();
-  free_delayed();
+  perform_call();
+  if (wait_) record_host_writes();
+}
+
+void Server::record_host_writes() {
+  if (shared_)
+    shared_->tell_writes([&](Address to, std::span<const std::byte> what) { host_.host_write(to, what); });
+}
+
+void Server::perform_call() {
   switch (request_.call) {
     case Call::Hello: return hello();
     case Call::LoadModule: return load_module();
@@ -105,7 +117,7 @@ void Server::perform() {
     case Call::QueryEvent: return query_event();
     case Call::WaitForEvent: return wait_for_event();
     case Call::ElapsedTime: return elapsed_time();
-    case Call::WaitForDevice: wait_ = host_.synchronize(); return;
+    case Call::WaitForDevice: return wait_for_all();
     case Call::MemoryInfo: return memory_info();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
@@ -215,8 +227,9 @@ void Server::find_variable() {
   for (const std::uint32_t part : modules_[of.module].parts) {
     const std::uint64_t bytes = host_.module(part).symbol_bytes(request_.tail);
     if (bytes == 0) continue;
-    result(VariableDescription{host_.symbol_address(part, request_.tail), bytes,
-                               static_cast<std::uint32_t>(variables_.size())});
+    const Address address = host_.symbol_address(part, request_.tail);
+    if (shared_ && of.managed != 0 && address != 0) shared_->add(address, bytes);
+    result(VariableDescription{address, bytes, static_cast<std::uint32_t>(variables_.size())});
     variables_.push_back({part, request_.tail});
     return;
   }
@@ -232,6 +245,7 @@ void Server::allocate() {
     return fail(Error::MemoryAllocation);
   }
   allocations_[address] = {of.bytes, of.kind};
+  if (shared_ && of.kind != MemoryKind::Device) shared_->add(address, of.bytes);
   result(AllocateResult{address});
 }
 
@@ -239,8 +253,8 @@ void Server::free() {
   const Address address = arguments<FreeArguments>().address;
   if (allocations_.erase(address) == 0) return fail(Error::InvalidValue);
   // As cudaFree does, which waits for kernels that may use it.
-  wait_ = host_.synchronize();
-  after_wait_ = [this, address] { host_.free(address); };
+  wait_for_all();
+  after_wait_ = [this, address] { free_now(address); };
 }
 
 void Server::free_in_stream() {
@@ -248,17 +262,32 @@ void Server::free_in_stream() {
   Stream* const after = stream(of.stream);
   if (after == nullptr) return;
   if (allocations_.erase(of.address) == 0) return fail(Error::InvalidValue);
-  const runtime::EventId event = host_.create_event();
-  host_.record_event(event, enter(*after));
-  delayed_frees_.push_back({event, of.address});
+  (void)enter(*after);  // it counts as work of the stream
+  delayed_frees_.push_back({of.stream, of.address});
 }
 
+void Server::free_now(Address address) {
+  if (shared_) shared_->remove(address);
+  host_.free(address);
+}
+
+// When it waits, and not when the work happens to be over: so addresses follow from the calls alone.
 void Server::free_delayed() {
   std::erase_if(delayed_frees_, [&](const DelayedFree& delayed) {
-    const bool ended = host_.synchronize_event(delayed.after).await_ready();
-    if (ended) host_.free(delayed.address);
+    const bool ended = !streams_[delayed.stream].unawaited;
+    if (ended) free_now(delayed.address);
     return ended;
   });
+}
+
+void Server::wait_for_all() {
+  wait_ = host_.synchronize();
+  for (Stream& each : streams_) each.unawaited = false;
+}
+
+void Server::wait_for(Stream& awaited) {
+  wait_ = host_.synchronize(enter(awaited));
+  awaited.unawaited = false;
 }
 
 void Server::transfer() {
@@ -288,18 +317,20 @@ void Server::transfer() {
         if (from_staging) {
           host_.copy_to_device(to, {memory_.staging() + row * of.from_pitch, of.row_bytes}, id);
         } else {
-          host_.copy_pinned_to_device(to, from, of.row_bytes, id);
+          host_.copy_pinned(runtime::HostCopy::ToDevice, to, from, of.row_bytes, id);
         }
         break;
-      case Direction::FromDevice: {
-        std::byte* const place = to_staging ? memory_.staging() + row * of.to_pitch : memory.host(to);
-        host_.copy_from_device({place, of.row_bytes}, from, id);
+      case Direction::FromDevice:
+        if (to_staging) {
+          host_.copy_from_device({memory_.staging() + row * of.to_pitch, of.row_bytes}, from, id);
+        } else {
+          host_.copy_pinned(runtime::HostCopy::FromDevice, to, from, of.row_bytes, id);
+        }
         break;
-      }
       case Direction::OnDevice: host_.copy_on_device(to, from, of.row_bytes, id); break;
     }
   }
-  if (of.blocking != 0) wait_ = host_.synchronize(id);
+  if (of.blocking != 0) wait_for(*on);
 }
 
 void Server::fill() {
@@ -324,7 +355,7 @@ void Server::write_constant() {
   const runtime::StreamId id = enter(*on);
   host_.copy_to_symbol(variable.module, variable.name, of.offset, std::as_bytes(std::span(request_.tail)),
                        id);
-  if (of.blocking != 0) wait_ = host_.synchronize(id);
+  if (of.blocking != 0) wait_for(*on);
 }
 
 void Server::read_constant() {
@@ -335,7 +366,7 @@ void Server::read_constant() {
   const Variable variable = variables_[of.variable];
   const std::uint64_t bytes = host_.module(variable.module).symbol_bytes(variable.name);
   if (of.offset > bytes || of.bytes > bytes - of.offset) return fail(Error::InvalidValue);
-  wait_ = host_.synchronize(enter(*on));
+  wait_for(*on);
   after_wait_ = [this, of, variable] {
     tail_.resize(of.bytes);
     host_.module(variable.module)
@@ -375,6 +406,7 @@ void Server::launch() {
   spec.block = dim3(of.block);
   spec.shared_bytes = of.shared_bytes;
   spec.stream = enter(*on);
+  spec.cooperative = of.cooperative != 0;
   spec.heap_bytes = of.heap_bytes;
   host_.launch_raw(kernel.module, kernel.name, spec, std::move(request_.tail));
   ++launches_;
@@ -408,6 +440,7 @@ Server::Event* Server::event(std::uint32_t number) {
 
 runtime::StreamId Server::enter(Stream& stream) {
   Stream& legacy = streams_.front();
+  stream.unawaited = true;
   if (&stream == &legacy) {
     for (Stream& other : streams_) {
       if (!other.unseen_work) continue;
@@ -431,10 +464,9 @@ runtime::StreamId Server::enter(Stream& stream) {
 
 void Server::create_stream() {
   const bool blocking = arguments<CreateStreamArguments>().non_blocking == 0;
-  // One that still has work is not used again, since its work may wait for others.
-  const auto idle = std::ranges::find_if(idle_streams_, [&](std::uint32_t number) {
-    return !streams_[number].unseen_work && host_.synchronize(streams_[number].id).await_ready();
-  });
+  // One that may have work is not used again, since its work may wait for others.
+  const auto idle =
+      std::ranges::find_if(idle_streams_, [&](std::uint32_t number) { return !streams_[number].unawaited; });
   std::uint32_t number = static_cast<std::uint32_t>(streams_.size());
   if (idle != idle_streams_.end()) {
     number = *idle;
@@ -459,18 +491,25 @@ void Server::destroy_stream() {
 }
 
 void Server::query(runtime::Host::WaitFor wait) {
-  if (wait.await_ready()) return;
+  if (seen_over(wait)) return;
   // A program that asks again and again would ask for ever if no time passed: some work of its own ends
   // first.
   wait_ = host_.next_operation();
   after_wait_ = [this, wait] {
-    if (!wait.await_ready()) fail(Error::NotReady);
+    if (!seen_over(wait)) fail(Error::NotReady);
   };
+}
+
+bool Server::seen_over(const runtime::Host::WaitFor& wait) {
+  if (!wait.over()) return false;
+  static_cast<void>(wait.await_ready());  // the program has learnt as much as if it had waited
+  wait.await_resume();
+  return true;
 }
 
 void Server::wait_for_stream() {
   Stream* const awaited = stream(arguments<StreamNumber>().stream);
-  if (awaited != nullptr) wait_ = host_.synchronize(enter(*awaited));
+  if (awaited != nullptr) wait_for(*awaited);
 }
 
 void Server::stream_waits_for_event() {
@@ -528,7 +567,7 @@ void Server::elapsed_time() {
   if (begin == nullptr || end == nullptr) return;
   if (!begin->recorded || !end->recorded) return fail(Error::InvalidResourceHandle);
   for (const Event* const of_both : {begin, end})
-    if (!host_.synchronize_event(of_both->id).await_ready()) return fail(Error::NotReady);
+    if (!host_.synchronize_event(of_both->id).over()) return fail(Error::NotReady);
   const double cycles =
       static_cast<double>(host_.event_cycle(end->id)) - static_cast<double>(host_.event_cycle(begin->id));
   result(ElapsedTimeResult{cycles / (host_.machine().clocks.core * 1e3)});

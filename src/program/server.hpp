@@ -11,6 +11,7 @@
 
 #include "emulator/program.hpp"
 #include "program/process.hpp"
+#include "program/shared_memory.hpp"
 #include "runtime/host.hpp"
 
 namespace gpumux::program {
@@ -39,6 +40,8 @@ class Server {
   void perform();
   [[nodiscard]] const std::optional<runtime::Host::WaitFor>& wait() const { return wait_; }
   void answer();
+  /// The program has ended: what it still wrote is said.
+  void ended() { record_host_writes(); }
 
   /// The program has used the run-time library.
   [[nodiscard]] bool connected() const { return process_number_ != 0; }
@@ -69,6 +72,7 @@ class Server {
     bool alive = true;
     bool blocking = true;
     bool unseen_work = false;         // that the default stream has not been told to wait for
+    bool unawaited = false;           // work for which the program has not waited
     std::uint64_t default_works = 0;  // of the default stream's, those that it has been told to wait for
   };
   struct Event {
@@ -77,7 +81,7 @@ class Server {
     bool recorded = false;
   };
   struct DelayedFree {
-    runtime::EventId after = 0;
+    std::uint32_t stream = 0;
     Address address = 0;
   };
 
@@ -87,6 +91,7 @@ class Server {
   void result(const T& value);
   void fail(Error error) { error_ = error; }
 
+  void perform_call();
   void hello();
   void load_module();
   void find_kernel();
@@ -103,6 +108,7 @@ class Server {
   void create_stream();
   void destroy_stream();
   void query(runtime::Host::WaitFor wait);
+  [[nodiscard]] static bool seen_over(const runtime::Host::WaitFor& wait);
   void wait_for_stream();
   void stream_waits_for_event();
   void create_event();
@@ -116,7 +122,13 @@ class Server {
   [[nodiscard]] DeviceDescription describe_device() const;
   [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info) const;
   [[nodiscard]] Error check_launch(const LaunchArguments& of, const Kernel& kernel) const;
+  /// The call waits for the device, or for one stream: what is known to have ended afterwards.
+  void wait_for_all();
+  void wait_for(Stream& stream);
+  /// Frees what freed itself in streams for which the program has waited.
   void free_delayed();
+  void free_now(Address address);
+  void record_host_writes();
   void copy_rows(const TransferArguments& of);
   /// nullptr, and the call fails, for a number that no stream or event has.
   [[nodiscard]] Stream* stream(std::uint32_t number);
@@ -135,6 +147,7 @@ class Server {
   std::string result_;
   std::string tail_;
   std::optional<runtime::Host::WaitFor> wait_;
+  std::optional<SharedMemory> shared_;  // where the host wants to hear of what is written there
   std::function<void()> after_wait_;
 
   std::int64_t process_number_ = 0;

@@ -84,7 +84,8 @@ bool Context::pump_stream(StreamId id) {
     if (Copy* copy = std::get_if<Copy>(&head)) {
       if (s.copy_until == 0) {
         const Cycle cycles = copy_cycles(*copy);
-        const bool out = copy->kind == Copy::Kind::Out || copy->kind == Copy::Kind::UnseenOut;
+        const bool out = copy->kind == Copy::Kind::Out || copy->kind == Copy::Kind::UnseenOut ||
+                         copy->kind == Copy::Kind::PinnedOut;
         const auto direction = out ? HostLink::Direction::FromDevice : HostLink::Direction::ToDevice;
         if (cycles > 0) s.copy_until = device_.link().transfer(direction, device_.now(), cycles);
       }
@@ -131,8 +132,9 @@ void Context::perform(Copy& copy) {
     case Copy::Kind::OnDevice: move_on_device(copy); break;
     case Copy::Kind::PinnedIn:
       move_on_device(copy);
-      device_.copied_to_device(app_, copy.to, copy.bytes);
+      device_.copied_to_device(app_, memory_->cached(copy.to), copy.bytes);
       break;
+    case Copy::Kind::PinnedOut: move_on_device(copy); break;
     case Copy::Kind::ToArray: {
       memory_->textures().check(copy.array.shape);
       std::vector<std::byte> texels(copy.array.texel_bytes());
@@ -360,9 +362,9 @@ void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t by
   stream(on).queue.emplace_back(std::move(copy));
 }
 
-void Context::copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId on) {
+void Context::copy_pinned(HostCopy direction, Address to, Address from, std::uint64_t bytes, StreamId on) {
   Copy copy;
-  copy.kind = Copy::Kind::PinnedIn;
+  copy.kind = direction == HostCopy::ToDevice ? Copy::Kind::PinnedIn : Copy::Kind::PinnedOut;
   copy.to = to;
   copy.from = from;
   copy.bytes = bytes;

@@ -66,7 +66,8 @@ class Context final : public Host {
                   std::string parameters) override;
   void launch_source(const KernelMaker& make, StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
-  void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream) override;
+  void copy_pinned(HostCopy direction, Address to, Address from, std::uint64_t bytes,
+                   StreamId stream) override;
   [[nodiscard]] const arch::MachineConfig& machine() const override { return device_.config(); }
   [[nodiscard]] workload::DeviceMemory& memory() override { return *memory_; }
   [[nodiscard]] emulator::LoadedModule& module(std::uint32_t id) override;
@@ -100,7 +101,8 @@ class Context final : public Host {
       Symbol,
       UnseenIn,
       UnseenOut,
-      PinnedIn
+      PinnedIn,
+      PinnedOut
     };
     Kind kind = Kind::In;
     workload::TextureArray array;  // ToArray

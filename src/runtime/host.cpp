@@ -28,7 +28,8 @@ void Host::host_write(Address, std::span<const std::byte>) {
 }
 
 void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
-void Host::copy_pinned_to_device(Address, Address, std::uint64_t, StreamId) {
+
+void Host::copy_pinned(HostCopy, Address, Address, std::uint64_t, StreamId) {
   throw InternalError("this host has no memory that it shares");
 }
 

@@ -84,6 +84,9 @@ struct TextureObject {
   std::uint64_t handle = 0;
 };
 
+/// Over the link, of which each direction is busy by itself.
+enum class HostCopy : std::uint8_t { ToDevice, FromDevice };
+
 using StreamId = std::uint32_t;  // 0 is the default stream, which synchronises with no other
 using EventId = std::uint32_t;
 
@@ -145,10 +148,13 @@ class Host {
   /// first is relative to the application's range of addresses.
   virtual void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream);
 
-  /// A host copy of bytes that lie in the application's memory, as those of pinned host memory do for a
-  /// program in a process of its own: unlike copy_to_device(), it takes them when its turn in the stream
-  /// comes.
-  virtual void copy_pinned_to_device(Address to, Address from, std::uint64_t bytes, StreamId stream);
+  /// A host copy whose both ends lie in the application's memory, as pinned host memory does for a program in
+  /// a process of its own: unlike copy_to_device(), it takes its bytes when its turn in the stream comes.
+  virtual void copy_pinned(HostCopy direction, Address to, Address from, std::uint64_t bytes,
+                           StreamId stream);
+  /// It wants host_write() called for what the host has written to shared memory by itself, which needs no
+  /// call: before each wait, since the device does nothing in between.
+  [[nodiscard]] virtual bool wants_host_writes() const { return false; }
 
   // For hosts of programs whose calls are known as they run alone. InternalError on a host that has none.
   [[nodiscard]] virtual const arch::MachineConfig& machine() const;
@@ -200,9 +206,11 @@ class Host {
     Host* host;
     What what;
     std::uint32_t id;
+    /// Looks without waiting.
+    [[nodiscard]] bool over() const { return host->is_idle(what, id); }
     [[nodiscard]] bool await_ready() const {
       host->wait_begins(what, id);
-      return host->is_idle(what, id);
+      return over();
     }
     void await_suspend(std::coroutine_handle<>) const { host->wait_until_idle(what, id); }
     void await_resume() const { host->wait_ends(what, id); }

@@ -202,7 +202,7 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x14", "byte 48: 20 is no kind of record; the last is 19");
+  expect("\x15", "byte 48: 21 is no kind of record; the last is 20");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
@@ -250,6 +250,11 @@ TEST_F(Hostile, Calls) {
   expect({a, CopyToDevice{kBase + 4096, piece, 1}}, "stream 1 does not exist; the last is 0");
   expect({a, CopyToDevice{kBase + 4096, {0, {}}, 0}}, "a copy has no bytes");
   expect({a, HostWrite{kBase + 5000, piece}}, "do not lie in one allocation");
+  using runtime::HostCopy;
+  expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4096, 1000, 0}}, "");
+  expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4097, 1000, 0}}, "do not lie in one");
+  expect({a, CopyPinned{HostCopy::FromDevice, kBase + 4097, kBase + 4096, 1000, 0}}, "do not lie in one");
+  expect({a, CopyPinned{HostCopy::FromDevice, kBase + 4096, kBase + 4096, 1, 3}}, "stream 3 does not exist");
   expect({a, Fill{kBase + 4096, 1, 1001, 0}}, "1001 bytes at 0x10000001000 do not lie");
   expect({a, CopyOnDevice{kBase + 4096, kBase + 4096, 1000, 0}}, "");
   expect({a, CopyOnDevice{kBase + 4096, kBase + 4097, 1000, 0}}, "1000 bytes at 0x10000001001 do not lie");
@@ -269,11 +274,11 @@ TEST_F(Hostile, Calls) {
   expect({LoadModule{"m", piece, {{"v", kBase + 4096, 4}, {"w", kBase + 4098, 4}}}}, "lies where");
   expect({CopyToSymbol{0, "v", 0, piece, 0}}, "module 0 does not exist; there is none");
   const LoadModule m{"m", piece, {}};
-  expect({m, Launch{1, "k", {1}, {1}, 0, false, "", 0}}, "module 1 does not exist; the last is 0");
-  expect({m, Launch{0, "k", {0}, {1}, 0, false, "", 0}}, "a launch of k has an empty grid or block");
-  expect({m, Launch{0, "k", {1}, {1024, 2}, 0, false, "", 0}}, "a launch of k has blocks of 2048 threads");
-  expect({m, Launch{0, "k", {1}, {1}, 0, false, "", 7}}, "stream 7 does not exist");
-  expect({m, Launch{0, "", {1}, {1}, 0, false, "", 0}}, "the name of a kernel is empty");
+  expect({m, Launch{1, "k", {1}, {1}, 0, false, "", 0, 0}}, "module 1 does not exist; the last is 0");
+  expect({m, Launch{0, "k", {0}, {1}, 0, false, "", 0, 0}}, "a launch of k has an empty grid or block");
+  expect({m, Launch{0, "k", {1}, {1024, 2}, 0, false, "", 0, 0}}, "a launch of k has blocks of 2048 threads");
+  expect({m, Launch{0, "k", {1}, {1}, 0, false, "", 7, 0}}, "stream 7 does not exist");
+  expect({m, Launch{0, "", {1}, {1}, 0, false, "", 0, 0}}, "the name of a kernel is empty");
   expect({RecordEvent{0, 0}}, "event 0 does not exist; there is none");
   expect({CreateEvent{}, RecordEvent{0, 1}}, "stream 1 does not exist");
   expect({CreateEvent{}, StreamWaitEvent{0, 1}}, "event 1 does not exist");

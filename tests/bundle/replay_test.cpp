@@ -188,7 +188,7 @@ TEST_F(Replays, ACooperativeLaunchMustFit) {
   Writer writer(path("c.gmx"), Address{1} << kAppShift);
   const std::string ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
   writer.add(LoadModule{"k.ptx", writer.keep(std::as_bytes(std::span(ptx))), {}});
-  writer.add(Launch{0, "k", {145}, {1024}, 0, true, "", 0});
+  writer.add(Launch{0, "k", {145}, {1024}, 0, true, "", 0, 0});
   writer.finish();
   // Three blocks of 1024 threads on an SM.
   (void)experiment::simulate(run_of({bundle("c.gmx")}, "dai18-maxwell", {"sms=49"}));

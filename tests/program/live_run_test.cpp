@@ -175,6 +175,55 @@ TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
   EXPECT_GT(result("r.json")["apps"][0]["completions"], 2);
 }
 
+// --- gpumux capture ------------------------------------------------------------------------------------
+
+/// A program that is captured prints what it prints alone, and its bundle takes as long as it does.
+class Capture : public LiveRun, public testing::WithParamInterface<const char*> {
+ protected:
+  [[nodiscard]] Outcome capture(const std::string& name, const std::string& file) const {
+    return gpumux({"capture", "-o", file, "--machine", "rtx2060", "--", GPUMUX_CALLS, name});
+  }
+};
+
+TEST_P(Capture, TakesAsLongAsTheProgram) {
+  const Outcome live = calls(GetParam(), {"--json", "live.json", "--quiet"});
+  const Outcome captured = capture(GetParam(), "a.gmx");
+  EXPECT_EQ(captured.code, 0) << captured.err;
+  EXPECT_EQ(captured.out, live.out);
+  EXPECT_EQ(captured.err.find("captured "), 0U) << captured.err;
+  const Outcome bundle = gpumux({"run", "a.gmx", "--machine", "rtx2060", "--json", "bundle.json"});
+  EXPECT_EQ(bundle.code, 0) << bundle.err;
+  const nlohmann::json of_live = result("live.json");
+  const nlohmann::json of_bundle = result("bundle.json");
+  EXPECT_EQ(of_bundle["cycles"], of_live["cycles"]);
+  EXPECT_EQ(of_bundle["apps"][0]["kernels"], of_live["apps"][0]["kernels"]);
+  EXPECT_EQ(of_bundle["gpu"], of_live["gpu"]);
+  EXPECT_EQ(capture(GetParam(), "b.gmx").code, 0);
+  EXPECT_EQ(read_file(path("a.gmx")), read_file(path("b.gmx")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, Capture,
+                         testing::Values("add", "symbols", "parameters", "shared", "print", "raw"));
+
+class Captures : public Capture {};
+
+TEST_F(Captures, CheckWhatTheyBringBack) {
+  EXPECT_EQ(capture("add", "a.gmx").code, 0);
+  const Outcome o = gpumux({"run", "a.gmx", "hotspot:size=61,steps=5", "--policy", "even", "--verify"});
+  EXPECT_EQ(o.code, 0) << o.err;
+}
+
+TEST_F(Captures, OfProgramsThatFailLeaveNoFile) {
+  expect_error(capture("signal", "a.gmx"), 3, "signal 11 (Segmentation fault) ended the program");
+  expect_error(capture("wild", "a.gmx"), 3, "kernel wild: invalid");
+  expect_error(capture("nothing", "a.gmx"), 2, "launched no kernel: there is nothing to capture");
+  expect_error(capture("code", "a.gmx"), 2, "made no CUDA call of a shared run time");
+  expect_error(capture("add", "a.bin"), 2, "a.bin: error: the name of a bundle ends in .gmx");
+  expect_error(capture("add", "none/a.gmx"), 2, "none/a.gmx");
+  expect_error(gpumux({"capture", "-o", "a.gmx"}), 2, "a CUDA program is needed after --");
+  EXPECT_FALSE(std::filesystem::exists(path("a.gmx")));
+}
+
 /// As users do it: nvcc, then gpumux.
 TEST_F(LiveRun, ProgramsOfNvcc) {
   std::string nvcc = "nvcc";

@@ -1,0 +1,61 @@
+// gpumux capture -o FILE [--machine M] [--set KEY=VALUE]... -- PROGRAM [ARGUMENT...]
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "bundle/recorder.hpp"
+#include "bundle/writer.hpp"
+#include "commands.hpp"
+#include "machine_option.hpp"
+#include "program/application.hpp"
+#include "program/functional.hpp"
+#include "program_apps.hpp"
+#include "terminal.hpp"
+
+namespace gpumux::cli {
+
+int capture_command(Arguments args) {
+  const auto dashes = std::find(args.begin(), args.end(), "--");
+  const Arguments program_words(dashes, args.end());
+  args.erase(dashes, args.end());
+  CLI::App app(
+      "Runs a CUDA program, its kernels executed without their time, and writes what it does with its GPU as "
+      "a "
+      "bundle, which runs without the program, beside any application and under any policy. Ends with the "
+      "program's exit code.",
+      "gpumux capture");
+  std::string file;
+  std::string machine_name = "v100";
+  std::vector<std::string> settings;
+  app.add_option("-o,--output", file, "the bundle, FILE.gmx")->required();
+  app.add_option("--machine", machine_name,
+                 "preset or machine file: what the program learns when it asks for its device")
+      ->capture_default_str();
+  app.add_option("--set", settings, "changes one key of the machine; may be repeated");
+  app.footer("The program and its arguments come after --: gpumux capture -o a.gmx -- ./program 1 2");
+  if (!parse(app, args)) return 0;
+  if (!file.ends_with(".gmx")) throw UserError({file}, "the name of a bundle ends in .gmx");
+  const std::shared_ptr<const program::Program> program =
+      program_after_dashes(program_words, "gpumux capture -o " + file);
+  const arch::MachineConfig machine = machine_of(machine_name, settings);
+  ResultFiles::check(file);
+
+  bundle::Writer writer(file, first_line_of(AppId{0}) * kLineBytes);
+  const std::uint64_t executed = program::run_functionally(
+      bundle::record(program::make_application(program, true), writer), program->name, machine);
+  const program::Outcome& outcome = *program->outcome;
+  if (outcome.launches == 0) {
+    throw UserError(fmt::format("{} launched no kernel{}: there is nothing to capture", program->name,
+                                outcome.connected
+                                    ? ""
+                                    : ", and made no CUDA call of a shared run time (compile it "
+                                      "with nvcc -cudart shared)"));
+  }
+  writer.finish();
+  say(fmt::format("captured {} launches, {} warp instructions: {}\n", outcome.launches, executed, file));
+  return outcome.exit_code;
+}
+
+}  // namespace gpumux::cli
