@@ -25,7 +25,9 @@ void SharedMemory::for_each_changed(Address first, Known& known, const Visit& vi
 }
 
 void SharedMemory::learn() {
-  for (auto& [first, known] : known_) {
+  for (auto& range : known_) {
+    const Address first = range.first;
+    Known& known = range.second;
     const std::byte* const now = memory_.host(first);
     for_each_changed(first, known, [&](std::uint64_t at, std::uint64_t bytes) {
       std::memcpy(known.data() + at, now + at, bytes);
@@ -34,12 +36,14 @@ void SharedMemory::learn() {
 }
 
 void SharedMemory::tell_writes(const std::function<void(Address, std::span<const std::byte>)>& tell) {
-  for (auto& [first, known] : known_) {
+  for (auto& range : known_) {
+    const Address first = range.first;
+    Known& known = range.second;
     const std::byte* const now = memory_.host(first);
     std::uint64_t begin = 0;
     std::uint64_t end = 0;  // of the run so far; empty where both are equal
-    const auto finish = [&, &start = first] {
-      if (begin != end) tell(start + begin, {now + begin, end - begin});
+    const auto finish = [&] {
+      if (begin != end) tell(first + begin, {now + begin, end - begin});
     };
     for_each_changed(first, known, [&](std::uint64_t at, std::uint64_t bytes) {
       for (std::uint64_t i = at; i < at + bytes; ++i) {

@@ -107,7 +107,7 @@ TEST(NarrowConvert, Fp8ToHalvesIsExact) {
     for (const bool relu : {false, true}) {
       const auto out = convert(std::string("cvt.rn") + (relu ? ".relu" : "") + ".f16x2." + name + " %r2, %h1",
                                codes, zeros, false);
-      const auto wanted = [&](std::uint32_t code) {
+      const auto wanted = [&, &format = format](std::uint32_t code) {
         const double value = format->value(code);
         return relu && (code & 0x80U) != 0 && !std::isnan(value) ? 0U : half_bits(value);
       };
