@@ -85,6 +85,48 @@ struct Copy3D {
   MemcpyKind kind;
 };
 
+/// cudaChannelFormatDesc; `kind` is 0 for signed integers, 1 for unsigned ones, 2 for floats.
+struct ChannelFormat {
+  int bits[4];
+  int kind;
+};
+inline constexpr unsigned kArrayLayered = 1;
+inline constexpr unsigned kArrayTextureGather = 8;
+
+/// cudaResourceDesc.
+struct LinearResource {
+  void* pointer;
+  ChannelFormat format;
+  std::size_t bytes;
+};
+struct PitchResource {
+  void* pointer;
+  ChannelFormat format;
+  std::size_t width, height, pitch;
+};
+inline constexpr int kResourceArray = 0;
+inline constexpr int kResourceMipmapped = 1;
+inline constexpr int kResourceLinear = 2;
+inline constexpr int kResourcePitch2D = 3;
+struct ResourceDescription {
+  int type;
+  union {
+    void* array;
+    LinearResource linear;
+    PitchResource pitched;
+  } of;
+};
+
+/// cudaTextureDesc, as far as it is looked at.
+struct TextureDescription {
+  int address_modes[3];  // wrap, clamp, mirror, border
+  int filter;            // point, linear
+  int read;              // as it is, normalized float
+  int srgb;
+  float border[4];
+  int normalized;
+};
+
 /// cudaUUID_t
 struct Uuid {
   char bytes[16];

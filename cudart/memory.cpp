@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "memory.hpp"
 #include "modules.hpp"
 #include "streams.hpp"
 #include "version.hpp"
@@ -195,12 +196,6 @@ class Copy {
   bool blocking_;
 };
 
-struct Where {
-  StreamHandle stream;
-  bool per_thread;
-  bool blocking;
-};
-
 Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
                 MemcpyKind kind, Where where) {
   Session& session = Session::get();
@@ -218,16 +213,20 @@ Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where
 }
 
 constexpr int kInvalidPitch = 12;
+
+}  // namespace
+
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where) {
   if (width > to_pitch || width > from_pitch) return returned(static_cast<Error>(kInvalidPitch));
   return copy_rows(to, to_pitch, from, from_pitch, {width, height}, kind, where);
 }
 
+namespace {
+
 Error copy_3d(const Copy3D* of, Where where) {
   if (of == nullptr) return returned(Error::InvalidValue);
-  if (of->from_array != nullptr || of->to_array != nullptr)
-    return returned(not_supported("cudaMemcpy3D from or to arrays"));
+  if (of->from_array != nullptr || of->to_array != nullptr) return copy_3d_of_arrays(*of, where);
   const auto first = [](const PitchedPointer& pointer, const Position& at) {
     return static_cast<std::byte*>(pointer.pointer) + (at.z * pointer.height + at.y) * pointer.pitch + at.x;
   };

@@ -22,12 +22,13 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] Cycle now() const override { return now_; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override {
-    // A cooperative launch has as many at most, and any kernel may wait for what its machine would hold.
+    // Blocks of a grid that the machine would hold at once may wait for each other.
     const workload::BlockResources need = kernel->resources();
     const std::uint32_t room =
         machine_.sms *
         arch::occupancy(machine_.sm, need.threads, need.registers_per_thread, need.shared_bytes).blocks;
-    const std::uint64_t executed = emulator::run_functionally(*kernel, kResident, room);
+    const std::uint64_t executed =
+        emulator::run_functionally(*kernel, kernel->blocks() <= room ? room : kResident, room);
     now_ += executed;
     instructions_ += executed;
     context.kernel_ended(stream);

@@ -69,6 +69,10 @@ enum class Call : std::uint32_t {
   ElapsedTime,
   WaitForDevice,
   MemoryInfo,
+  CreateArray,
+  FillArray,
+  CreateTexture,
+  DestroyTexture,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -254,6 +258,37 @@ struct ElapsedTimeArguments {
 };
 struct ElapsedTimeResult {
   double milliseconds;  // simulated
+};
+/// A shape, in texels, as workload::ArrayShape has it; answered with its address, which Free takes.
+struct ArrayDescription {
+  std::uint32_t kind;  // 0 signed, 1 unsigned, 2 float
+  std::uint32_t bits;
+  std::uint32_t channels;
+  std::uint32_t width;
+  std::uint32_t height;
+  std::uint32_t depth;
+  std::uint32_t layers;
+};
+/// All its texels follow.
+struct FillArrayArguments {
+  std::uint64_t address;
+  std::uint32_t stream;
+  std::uint32_t blocking;
+};
+enum class TextureKind : std::uint32_t { Linear, Pitch2D, Array };
+struct TextureArguments {
+  std::uint64_t address;
+  std::uint64_t pitch_bytes;
+  ArrayDescription shape;
+  TextureKind kind;
+  std::array<std::uint32_t, 3> address_modes;  // wrap, clamp, mirror, border
+  std::uint32_t filter;                        // point, linear
+  std::uint32_t read;                          // as it is, normalized float
+  std::uint32_t normalized;
+  std::array<float, 4> border;
+};
+struct TextureHandle {
+  std::uint64_t handle;
 };
 struct MemoryInfoResult {
   std::uint64_t free;

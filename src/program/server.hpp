@@ -118,6 +118,10 @@ class Server {
   void wait_for_event();
   void elapsed_time();
   void memory_info();
+  void create_array();
+  void fill_array();
+  void create_texture();
+  void destroy_texture();
 
   [[nodiscard]] DeviceDescription describe_device() const;
   [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info) const;
@@ -157,7 +161,8 @@ class Server {
   std::vector<Module> modules_;
   std::vector<Kernel> kernels_;
   std::vector<Variable> variables_;
-  std::map<Address, Allocation> allocations_;
+  std::map<Address, Allocation> allocations_;  // and arrays
+  std::map<Address, workload::TextureArray> arrays_;
   std::deque<Stream> streams_;
   std::vector<std::uint32_t> idle_streams_;  // destroyed, to be used again
   std::vector<Event> events_;

@@ -30,6 +30,9 @@ class LiveRun : public CliTest {
   [[nodiscard]] static std::string program_name() {
     return std::filesystem::path(GPUMUX_CALLS).filename().string();
   }
+  [[nodiscard]] static std::string kept_bundle(const std::filesystem::path& program) {
+    return std::filesystem::path(program).replace_extension(".gmx");
+  }
   [[nodiscard]] nlohmann::json result(const std::string& file) const {
     return nlohmann::json::parse(read_file(path(file)));
   }
@@ -236,11 +239,47 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     const std::string command =
         fmt::format("{} -cudart shared -arch=compute_75 -o '{}' '{}'", nvcc, built, entry.path().string());
     ASSERT_EQ(std::system(command.c_str()), 0);
-    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", built});
+    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--quiet", "--json", "live.json", "--", built});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
     EXPECT_NE(o.out.find("right\n"), std::string::npos) << o.out;
     EXPECT_EQ(o.err, "");
+    // Kept beside it, for where there is no nvcc. GPUMUX_BUNDLES=write makes them anew.
+    const std::string fresh = built + ".gmx";
+    const Outcome captured = gpumux({"capture", "--machine", "rtx2060", "-o", fresh, "--", built});
+    EXPECT_EQ(captured.code, 0) << captured.err;
+    EXPECT_EQ(captured.out, o.out);
+    if (const char* write = std::getenv("GPUMUX_BUNDLES"); write != nullptr && std::string(write) == "write")
+      write_file_atomically(kept_bundle(entry.path()), read_file(fresh));
+    for (const std::string& bundle : {fresh, kept_bundle(entry.path())}) {
+      EXPECT_EQ(gpumux({"run", bundle, "--machine", "rtx2060", "--json", "bundle.json"}).code, 0);
+      EXPECT_EQ(result("bundle.json")["cycles"], result("live.json")["cycles"]) << bundle;
+    }
   }
+}
+
+/// Of those programs, without nvcc: what they bring back is what it was, alone and beside others.
+TEST_F(LiveRun, BundlesOfProgramsOfNvcc) {
+  int seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(GPUMUX_SOURCE_DIR "/tests/cuda")) {
+    if (entry.path().extension() != ".cu") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    ++seen;
+    const std::string bundle = kept_bundle(entry.path());
+    const auto run = [&](std::vector<std::string> args) {
+      args.insert(args.begin(), {"run", bundle, "--machine", "rtx2060", "--verify"});
+      const Outcome o = gpumux(args);
+      EXPECT_EQ(o.code, 0) << o.err;
+      return o.out;
+    };
+    run({"--json", "one.json"});
+    run({"--json", "two.json"});
+    nlohmann::json one = result("one.json"), two = result("two.json");
+    for (nlohmann::json* of : {&one, &two}) of->erase("wall_seconds");
+    EXPECT_EQ(one, two);
+    run({"hotspot:size=61,steps=5", "--policy", "even"});
+    run({"hotspot:size=61,steps=5", "--policy", "smk-p"});
+  }
+  EXPECT_EQ(seen, 6);
 }
 
 }  // namespace
