@@ -127,6 +127,27 @@ struct TextureDescription {
   int normalized;
 };
 
+/// cudaKernelNodeParams, cudaMemsetParams and cudaHostNodeParams.
+struct KernelNode {
+  void* function;
+  Dim3 grid;
+  Dim3 block;
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+};
+struct MemsetNode {
+  void* to;
+  std::size_t pitch;
+  unsigned value;
+  unsigned element_bytes;
+  std::size_t width, height;  // in elements
+};
+struct HostNode {
+  void (*function)(void*);
+  void* data;
+};
+
 /// cudaUUID_t
 struct Uuid {
   char bytes[16];

@@ -116,6 +116,7 @@ Error to_array(Array& array, const Box& box, const std::byte* from, std::size_t 
   Session& session = Session::get();
   if (!fits(array, box)) return Error::InvalidValue;
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
+  if (is_under_capture(stream)) return not_supported("a copy to an array under capture");
   if (session.is_shared(from)) {
     const Error error = session.call(Call::WaitForStream, program::StreamNumber{stream});
     if (error != Error::Success) return error;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "launch.hpp"
+
 #include "device.hpp"
 #include "modules.hpp"
 #include "streams.hpp"
@@ -19,30 +21,44 @@ struct Configuration {
 };
 thread_local std::vector<Configuration> configurations;
 
-Error launch(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
-             bool per_thread) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
+/// What is sent; the arguments' values are taken now.
+Error prepare(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
+              Work& work) {
+  const Session& session = Session::get();
   Error error = Error::Success;
   const Kernel* const kernel = find_kernel(function, error);
-  if (kernel == nullptr) return returned(error);
+  if (kernel == nullptr) return error;
   const std::uint32_t usual = session.device().shared_bytes_per_block;
   const std::uint32_t limit = kernel->dynamic_shared_limit != 0 ? kernel->dynamic_shared_limit : usual;
-  if (configuration.shared_bytes > limit) return returned(Error::InvalidValue);
+  if (configuration.shared_bytes > limit) return Error::InvalidValue;
   std::string parameters(kernel->description.parameter_bytes, '\0');
   for (std::size_t i = 0; i < kernel->parameters.size(); ++i) {
     const program::KernelParameter& parameter = kernel->parameters[i];
     std::memcpy(parameters.data() + parameter.offset, arguments[i], parameter.bytes);
   }
   const auto extent = [](const Dim3& of) { return program::Extent{of.x, of.y, of.z}; };
-  const program::LaunchArguments of{extent(configuration.grid),
-                                    extent(configuration.block),
-                                    kernel->description.kernel,
-                                    static_cast<std::uint32_t>(configuration.shared_bytes),
-                                    stream_number(configuration.stream, per_thread),
-                                    cooperative ? 1U : 0U,
-                                    limits()[kHeapLimit]};
-  return returned(session.call(Call::Launch, of, bytes_of(parameters)));
+  program::LaunchArguments of{extent(configuration.grid),
+                              extent(configuration.block),
+                              kernel->description.kernel,
+                              static_cast<std::uint32_t>(configuration.shared_bytes),
+                              0,
+                              cooperative ? 1U : 0U,
+                              limits()[kHeapLimit]};
+  work = [of, parameters = std::move(parameters)](std::uint32_t stream) mutable {
+    of.stream = stream;
+    return Session::get().call(Call::Launch, of, bytes_of(parameters));
+  };
+  return Error::Success;
+}
+
+Error launch(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
+             bool per_thread) {
+  const std::scoped_lock lock(Session::get().lock());
+  Work work;
+  const Error error = prepare(function, configuration, arguments, cooperative, work);
+  if (error != Error::Success) return returned(error);
+  const std::uint32_t stream = stream_number(configuration.stream, per_thread);
+  return captured(stream, NodeType::Kernel, work) ? Error::Success : returned(work(stream));
 }
 
 Error launch(const LaunchConfig* config, const void* function, void** arguments, bool per_thread) {
@@ -63,6 +79,11 @@ Error launch(const LaunchConfig* config, const void* function, void** arguments,
 }
 
 }  // namespace
+
+Error launch_work(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, void** arguments,
+                  Work& work) {
+  return prepare(function, {grid, block, shared_bytes, nullptr}, arguments, false, work);
+}
 
 GPUMUX_CUDART_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t shared_bytes,
                                                        StreamHandle stream) {

@@ -69,6 +69,8 @@ Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  if (is_under_capture(stream_number(stream, per_thread)))
+    return returned(not_supported("cudaFreeAsync under capture"));
   if (allocations().erase(address_of(pointer)) == 0) return returned(Error::InvalidValue);
   const program::FreeArguments arguments{address_of(pointer), stream_number(stream, per_thread)};
   return returned(session.call(Call::FreeInStream, arguments));
@@ -203,9 +205,13 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
   if (to == nullptr || from == nullptr) return returned(Error::InvalidValue);
-  Copy copy(static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, rows,
-            stream_number(where.stream, where.per_thread), where.blocking);
-  return returned(copy.perform(kind));
+  const Work work = [=](std::uint32_t stream) {
+    return Copy(static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, rows,
+                stream, where.blocking)
+        .perform(kind);
+  };
+  const std::uint32_t stream = stream_number(where.stream, where.per_thread);
+  return captured(stream, NodeType::Memcpy, work) ? Error::Success : returned(work(stream));
 }
 
 Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where) {
@@ -246,9 +252,13 @@ Error fill(void* to, std::size_t pitch, int value, Rows rows, Where where) {
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
   const auto* const allocation = allocation_of(to);
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
-  const program::FillArguments arguments{
-      address_of(to), rows.bytes, rows.count, pitch, static_cast<std::uint32_t>(value) & 0xffU, stream};
-  Error error = session.call(Call::Fill, arguments);
+  const Work work = [=](std::uint32_t in) {
+    const program::FillArguments arguments{
+        address_of(to), rows.bytes, rows.count, pitch, static_cast<std::uint32_t>(value) & 0xffU, in};
+    return Session::get().call(Call::Fill, arguments);
+  };
+  if (captured(stream, NodeType::Memset, work)) return Error::Success;
+  Error error = work(stream);
   // As documented: what the host sees, too, is filled when the call returns.
   const bool seen = allocation != nullptr && allocation->second.kind != MemoryKind::Device;
   if (error == Error::Success && where.blocking && seen)
@@ -298,6 +308,24 @@ constexpr std::size_t kPitchAlignment = 512;
 std::size_t pitch_of(std::size_t width) {
   return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
 }
+
+Where in_number(std::uint32_t stream) { return {stream_handle(stream), false, false}; }
+
+}  // namespace
+
+Work copy_work(const Copy3D& of) {
+  return [of](std::uint32_t stream) { return copy_3d(&of, in_number(stream)); };
+}
+Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind) {
+  return [=](std::uint32_t stream) { return copy(to, from, bytes, kind, in_number(stream)); };
+}
+Work fill_work(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  return [=](std::uint32_t stream) {
+    return fill(to, pitch, value, {width, std::max<std::size_t>(height, 1)}, in_number(stream));
+  };
+}
+
+namespace {
 
 constexpr Where kBlocking{nullptr, false, true};
 constexpr Where kBlockingPerThread{nullptr, true, true};

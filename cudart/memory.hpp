@@ -3,8 +3,7 @@
 
 #include <cstddef>
 
-#include "abi.hpp"
-#include "session.hpp"
+#include "graphs.hpp"
 
 namespace gpumux::cudart {
 
@@ -18,6 +17,11 @@ struct Where {
 /// As cudaMemcpy2D.
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where);
+
+/// Copies and a fill as nodes of graphs.
+[[nodiscard]] Work copy_work(const Copy3D& of);
+[[nodiscard]] Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind);
+[[nodiscard]] Work fill_work(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height);
 
 /// As cudaMemcpy3D, where one side is an array (arrays.cpp).
 Error copy_3d_of_arrays(const Copy3D& of, Where where);

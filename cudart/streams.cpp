@@ -25,6 +25,8 @@ Error simple(Call call, const Arguments& arguments) {
   return returned(session.call(call, arguments));
 }
 
+}  // namespace
+
 Error create_stream(StreamHandle* stream, unsigned flags) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
@@ -36,8 +38,8 @@ Error create_stream(StreamHandle* stream, unsigned flags) {
   return returned(error);
 }
 
-constexpr unsigned kEventFlags = 7;  // blocking sync, no timing, interprocess
 Error create_event(EventHandle* event, unsigned flags) {
+  constexpr unsigned kEventFlags = 7;  // blocking sync, no timing, interprocess
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (event == nullptr || flags > kEventFlags) return returned(Error::InvalidValue);
@@ -48,19 +50,60 @@ Error create_event(EventHandle* event, unsigned flags) {
   return returned(error);
 }
 
+void destroy_stream(StreamHandle stream) {
+  static_cast<void>(simple(Call::DestroyStream, program::StreamNumber{number_of(stream)}));
+}
+void destroy_event(EventHandle event) {
+  static_cast<void>(simple(Call::DestroyEvent, program::EventNumber{number_of(event)}));
+}
+Error record_event(EventHandle event, std::uint32_t stream) {
+  return simple(Call::RecordEvent, program::EventInStream{number_of(event), stream});
+}
+Error wait_for_event(std::uint32_t stream, EventHandle event) {
+  return simple(Call::StreamWaitsForEvent, program::EventInStream{number_of(event), stream});
+}
+
+Work host_work(void (*function)(void*), void* data) {
+  return [=](std::uint32_t stream) {
+    const Error error = simple(Call::WaitForStream, program::StreamNumber{stream});
+    if (error == Error::Success) function(data);
+    return error;
+  };
+}
+
+namespace {
+
+constexpr auto kCaptureUnsupported = static_cast<Error>(900);  // cudaErrorStreamCaptureUnsupported
+
 Error record(EventHandle event, StreamHandle stream, bool per_thread) {
-  return simple(Call::RecordEvent,
-                program::EventInStream{number_of(event), stream_number(stream, per_thread)});
+  const std::scoped_lock lock(Session::get().lock());
+  const std::uint32_t number = stream_number(stream, per_thread);
+  return captured_record(number, event) ? Error::Success : record_event(event, number);
 }
 Error wait_for_event(StreamHandle stream, EventHandle event, bool per_thread) {
-  return simple(Call::StreamWaitsForEvent,
-                program::EventInStream{number_of(event), stream_number(stream, per_thread)});
+  const std::scoped_lock lock(Session::get().lock());
+  const std::uint32_t number = stream_number(stream, per_thread);
+  return captured_wait(number, event) ? Error::Success : gpumux::cudart::wait_for_event(number, event);
+}
+/// Of one stream, now.
+Error ask(Call call, StreamHandle stream, bool per_thread) {
+  const std::scoped_lock lock(Session::get().lock());
+  const std::uint32_t number = stream_number(stream, per_thread);
+  return is_under_capture(number) ? returned(kCaptureUnsupported)
+                                  : simple(call, program::StreamNumber{number});
 }
 Error synchronize(StreamHandle stream, bool per_thread) {
-  return simple(Call::WaitForStream, program::StreamNumber{stream_number(stream, per_thread)});
+  return ask(Call::WaitForStream, stream, per_thread);
 }
-Error query(StreamHandle stream, bool per_thread) {
-  return simple(Call::QueryStream, program::StreamNumber{stream_number(stream, per_thread)});
+Error query(StreamHandle stream, bool per_thread) { return ask(Call::QueryStream, stream, per_thread); }
+Error call_host(StreamHandle stream, void (*function)(void*), void* data, bool per_thread) {
+  const std::uint32_t number = stream_number(stream, per_thread);
+  const Work work = host_work(function, data);
+  {
+    const std::scoped_lock lock(Session::get().lock());
+    if (captured(number, NodeType::Host, work)) return Error::Success;
+  }
+  return work(number);
 }
 
 }  // namespace
@@ -72,6 +115,10 @@ std::uint32_t stream_number(StreamHandle stream, bool per_thread) {
   thread_local StreamHandle own = nullptr;
   if (own == nullptr && create_stream(&own, 0) != Error::Success) return ~0U;
   return number_of(own);
+}
+
+StreamHandle stream_handle(std::uint32_t number) {
+  return number == 0 ? reinterpret_cast<StreamHandle>(kLegacyStream) : handle_of(number);
 }
 
 GPUMUX_CUDART_API Error cudaStreamCreate(StreamHandle* stream) { return create_stream(stream, 0); }
@@ -145,14 +192,10 @@ GPUMUX_CUDART_API Error cudaEventElapsedTime(float* milliseconds, EventHandle be
 // Host functions run in the calling thread when the stream has come to them: a program that waits in one for
 // what the caller does afterwards would wait for ever.
 GPUMUX_CUDART_API Error cudaLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data) {
-  const Error error = synchronize(stream, false);
-  if (error == Error::Success) function(data);
-  return error;
+  return call_host(stream, function, data, false);
 }
 GPUMUX_CUDART_API Error cudaLaunchHostFunc_ptsz(StreamHandle stream, void (*function)(void*), void* data) {
-  const Error error = synchronize(stream, true);
-  if (error == Error::Success) function(data);
-  return error;
+  return call_host(stream, function, data, true);
 }
 GPUMUX_CUDART_API Error cudaStreamAddCallback(StreamHandle stream,
                                               void (*function)(StreamHandle, Error, void*), void* data,
