@@ -10,9 +10,7 @@ namespace {
 
 using isa::Instruction;
 using isa::Opcode;
-using isa::Operand;
 using isa::Space;
-using workload::MemHeader;
 
 void copy(Warp& warp, const Op& op, LaneMask lanes) {
   const Instruction& inst = *op.inst;

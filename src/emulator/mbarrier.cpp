@@ -13,7 +13,6 @@ namespace {
 using isa::Instruction;
 using isa::MbarrierMode;
 using isa::Opcode;
-using isa::Operand;
 using isa::Space;
 using workload::MbarrierWord;
 using workload::MemHeader;

@@ -110,7 +110,7 @@ std::string find_program(const std::string& name) {
   }
   const char* const path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (runs(candidate)) return candidate;
   }
   throw UserError(fmt::format("there is no program '{}' in PATH; one of this folder is ./{}", name, name));
