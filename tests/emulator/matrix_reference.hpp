@@ -83,7 +83,9 @@ struct SumOf {
       double plain = terms[0].first;  // for infinities and NaN
       for (std::size_t k = first; k < end; ++k) {
         plain += x[k] * y[k];
-        terms.emplace_back(x[k] * y[k], a.exponent(x[k]) + b.exponent(y[k]));
+        // Of those that are not finite nobody asks.
+        const bool finite = std::isfinite(x[k]) && std::isfinite(y[k]);
+        terms.emplace_back(x[k] * y[k], finite ? a.exponent(x[k]) + b.exponent(y[k]) : 0);
       }
       double sum = plain;
       if (std::isfinite(std::abs(plain)) || all_finite(x, y, first, end, terms[0].first)) {
