@@ -45,16 +45,20 @@ class Descriptor {
 std::vector<std::string> environment(const std::string& libraries, int socket, int memory) {
   std::vector<std::string> all;
   std::string path = libraries;
+  std::string preloaded = libraries + "/libgpumux_redirect.so";
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
     if (name == "LD_LIBRARY_PATH") {
       if (const std::string old = text.substr(name.size() + 1); !old.empty()) path += ":" + old;
+    } else if (name == "LD_PRELOAD") {
+      if (const std::string old = text.substr(name.size() + 1); !old.empty()) preloaded += ":" + old;
     } else if (name != kSocketVariable && name != kMemoryVariable) {
       all.push_back(text);
     }
   }
   all.push_back("LD_LIBRARY_PATH=" + path);
+  all.push_back("LD_PRELOAD=" + preloaded);
   all.push_back(fmt::format("{}={}", kSocketVariable, socket));
   all.push_back(fmt::format("{}={}", kMemoryVariable, memory));
   return all;

@@ -178,6 +178,20 @@ TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
   EXPECT_GT(result("r.json")["apps"][0]["completions"], 2);
 }
 
+/// As nvcc links programs without -cudart shared.
+TEST_F(LiveRun, ARunTimeWithinTheProgramIsReplaced) {
+  for (const char* name : {"add", "symbols", "streams", "parameters"}) {
+    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", GPUMUX_STATIC_CALLS, name});
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_EQ(o.err, "");
+  }
+  const std::string stripped = path("stripped");
+  ASSERT_EQ(std::system(fmt::format("strip -o '{}' '{}'", stripped, GPUMUX_STATIC_CALLS).c_str()), 0);
+  const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", stripped, "add"});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_NE(o.err.find("no symbol table, by which its calls could be served"), std::string::npos) << o.err;
+}
+
 // --- gpumux capture ------------------------------------------------------------------------------------
 
 /// A program that is captured prints what it prints alone, and its bundle takes as long as it does.
@@ -245,6 +259,10 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     EXPECT_EQ(o.err, "");
     // Kept beside it, for where there is no nvcc. GPUMUX_BUNDLES=write makes them anew.
     const std::string fresh = built + ".gmx";
+    const std::string usual =
+        fmt::format("{} -arch=compute_75 -o '{}.static' '{}'", nvcc, built, entry.path().string());
+    ASSERT_EQ(std::system(usual.c_str()), 0);
+    EXPECT_EQ(gpumux({"run", "--machine", "rtx2060", "--quiet", "--", built + ".static"}).out, o.out);
     const Outcome captured = gpumux({"capture", "--machine", "rtx2060", "-o", fresh, "--", built});
     EXPECT_EQ(captured.code, 0) << captured.err;
     EXPECT_EQ(captured.out, o.out);
