@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Set", {"run", "add", "--set", "l1.siz=3"}, "--set l1.siz=3: error: unknown key"},
         Wrong{"Option", {"run", "add", "--jsn", "x"}, "unknown option '--jsn'; did you mean '--json'?"},
         Wrong{"LaterOption", {"run", "add", "--interval", "x"}, "unknown option '--interval'"},
-        Wrong{"LaterCommand", {"capture", "-o", "x.gmx"}, "unknown command 'capture'"},
+        Wrong{"LaterCommand", {"trace", "-o", "x.gmx"}, "unknown command 'trace'"},
         Wrong{"Cycles", {"run", "add", "--cycles", "0"}, "--cycles"},
         Wrong{"CyclesText", {"run", "add", "--cycles", "many"}, "--cycles"},
         Wrong{"Seed", {"run", "add", "--seed", "-1"}, "--seed"},
