@@ -102,9 +102,9 @@ class LoadedModule {
 };
 
 /// Runs a launch to its end without a timing model: blocks in order, `resident` of them interleaved (so that
-/// blocks that wait for each other make progress). Where none of them ends in kBlockPatience instructions of each
-/// warp, others may have to come first: twice as many are let in, up to `most`. Returns the number of warp
-/// instructions.
+/// blocks that wait for each other make progress). Where none of them ends in kBlockPatience instructions of
+/// each warp, others may have to come first: twice as many are let in, up to `most`. Returns the number of
+/// warp instructions.
 std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident = 8,
                                std::uint32_t most = 0);
 inline constexpr std::uint64_t kBlockPatience = std::uint64_t{1} << 20U;
