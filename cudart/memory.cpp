@@ -6,6 +6,7 @@
 
 #include "memory.hpp"
 #include "modules.hpp"
+#include "pools.hpp"
 #include "streams.hpp"
 #include "version.hpp"
 
@@ -19,6 +20,7 @@ struct Allocation {
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::Device;
   unsigned flags = 0;  // of cudaHostAlloc
+  Pool* pool = nullptr;
 };
 using Allocations = std::map<std::uintptr_t, Allocation>;  // by first address
 Allocations& allocations() {
@@ -53,6 +55,24 @@ Error allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flag
   return Error::Success;
 }
 
+/// From a pool; nullptr: the current one.
+Error allocate_from(void* handle, void** pointer, std::size_t bytes) {
+  const std::scoped_lock lock(Session::get().lock());
+  Pool* const pool = handle == nullptr ? current_pool() : pool_of(handle);
+  if (pool == nullptr) return returned(Error::InvalidValue);
+  const Error error = allocate(pointer, bytes, MemoryKind::Device);
+  if (error != Error::Success || bytes == 0) return error;
+  allocations()[address_of(*pointer)].pool = pool;
+  count_in(pool, bytes);
+  return error;
+}
+
+/// Allocated no longer, for this process.
+void forget(Allocations::const_iterator allocation) {
+  if (allocation->second.pool != nullptr) count_out(allocation->second.pool, allocation->second.bytes);
+  allocations().erase(allocation);
+}
+
 Error release(void* pointer, bool host) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
@@ -61,7 +81,7 @@ Error release(void* pointer, bool host) {
   const auto found = allocations().find(address_of(pointer));
   if (found == allocations().end() || (found->second.kind == MemoryKind::Pinned) != host)
     return returned(Error::InvalidValue);
-  allocations().erase(found);
+  forget(found);
   return returned(session.call(Call::Free, program::FreeArguments{address_of(pointer), 0}));
 }
 
@@ -71,7 +91,9 @@ Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (is_under_capture(stream_number(stream, per_thread)))
     return returned(not_supported("cudaFreeAsync under capture"));
-  if (allocations().erase(address_of(pointer)) == 0) return returned(Error::InvalidValue);
+  const auto found = allocations().find(address_of(pointer));
+  if (found == allocations().end()) return returned(Error::InvalidValue);
+  forget(found);
   const program::FreeArguments arguments{address_of(pointer), stream_number(stream, per_thread)};
   return returned(session.call(Call::FreeInStream, arguments));
 }
@@ -365,10 +387,17 @@ GPUMUX_CUDART_API Error cudaMallocManaged(void** pointer, std::size_t bytes, uns
   return allocate(pointer, bytes, MemoryKind::Managed);
 }
 GPUMUX_CUDART_API Error cudaMallocAsync(void** pointer, std::size_t bytes, StreamHandle) {
-  return allocate(pointer, bytes, MemoryKind::Device);
+  return allocate_from(nullptr, pointer, bytes);
 }
 GPUMUX_CUDART_API Error cudaMallocAsync_ptsz(void** pointer, std::size_t bytes, StreamHandle) {
-  return allocate(pointer, bytes, MemoryKind::Device);
+  return allocate_from(nullptr, pointer, bytes);
+}
+GPUMUX_CUDART_API Error cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool, StreamHandle) {
+  return pool != nullptr ? allocate_from(pool, pointer, bytes) : returned(Error::InvalidValue);
+}
+GPUMUX_CUDART_API Error cudaMallocFromPoolAsync_ptsz(void** pointer, std::size_t bytes, void* pool,
+                                                     StreamHandle stream) {
+  return cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
 }
 GPUMUX_CUDART_API Error cudaFree(void* pointer) { return release(pointer, false); }
 GPUMUX_CUDART_API Error cudaFreeHost(void* pointer) { return release(pointer, true); }

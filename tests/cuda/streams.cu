@@ -1,5 +1,6 @@
 // Two kernels in two streams, an event between them, a third stream that asks until it is over, and memory in
 // stream order.
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
@@ -44,6 +45,25 @@ int main() {
   cudaMemcpyAsync(back.data(), c, kCount * sizeof(int), cudaMemcpyDeviceToHost, 0);
   cudaStreamSynchronize(0);
   for (const int value : back) right = right && value == 112;
+  // Of two pools; what is freed counts no longer.
+  cudaMemPool_t usual, own;
+  cudaDeviceGetDefaultMemPool(&usual, 0);
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  cudaMemPoolCreate(&own, &properties);
+  std::uint64_t threshold = 4096, kept = 0, used = 0, of_usual = 1;
+  cudaMemPoolSetAttribute(own, cudaMemPoolAttrReleaseThreshold, &threshold);
+  cudaMemPoolGetAttribute(own, cudaMemPoolAttrReleaseThreshold, &kept);
+  int* from_own;
+  cudaMallocFromPoolAsync(&from_own, 1 << 20, own, one);
+  cudaMemsetAsync(from_own, 1, 1 << 20, one);
+  cudaMemPoolGetAttribute(own, cudaMemPoolAttrUsedMemCurrent, &used);
+  cudaFreeAsync(b, two);
+  cudaFreeAsync(from_own, one);
+  cudaMemPoolGetAttribute(usual, cudaMemPoolAttrUsedMemCurrent, &of_usual);
+  right = right && kept == 4096 && used == 1 << 20 && of_usual == 0 && cudaMemPoolDestroy(own) == cudaSuccess &&
+          cudaMemPoolDestroy(usual) == cudaErrorInvalidValue;
   cudaStreamDestroy(one);
   cudaStreamDestroy(two);
   std::printf(right ? "right\n" : "wrong\n");

@@ -88,7 +88,7 @@ TEST_F(LiveRun, PtxInEachPacking) {
 TEST_F(LiveRun, ErrorsAreThoseOfCuda) {
   const Outcome o = calls("errors");
   EXPECT_EQ(o.code, 0) << o.out << o.err;
-  EXPECT_EQ(o.err, "gpumux: cudaMemPoolCreate is not supported\n");  // once
+  EXPECT_EQ(o.err, "gpumux: cudaIpcGetMemHandle is not supported\n");  // once
 }
 
 TEST_F(LiveRun, CopiesTakeTheTimeOfTheLink) {

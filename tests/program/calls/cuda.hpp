@@ -88,7 +88,7 @@ int cudaFuncGetAttributes(void* attributes, const void* host);
 int cudaFuncSetAttribute(const void* host, int attribute, int value);
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads,
                                                   std::size_t shared);
-int cudaMemPoolCreate(void** pool, const void* properties);
+int cudaIpcGetMemHandle(void* handle, void* pointer);
 }
 
 /// Ends the program with 1 where it is not so.

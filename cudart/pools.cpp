@@ -1,0 +1,138 @@
+#include "pools.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <set>
+
+namespace gpumux::cudart {
+
+/// cudaMemPoolAttr: 1 to 3 are whether memory may be reused in certain ways, 4 the bytes that are to be kept,
+/// 5 to 8 the bytes that are reserved and used, each now and at most.
+struct Pool {
+  std::array<int, 4> reuse{0, 1, 1, 1};  // [0] is no attribute
+  std::uint64_t threshold = 0;
+  std::uint64_t used = 0;
+  std::uint64_t most = 0;
+};
+
+namespace {
+
+constexpr int kThreshold = 4;
+constexpr int kReserved = 5;
+constexpr int kMostReserved = 6;
+constexpr int kUsed = 7;
+constexpr int kMostUsed = 8;
+
+struct Registry {
+  Pool usual;
+  std::set<Pool*> made;
+  Pool* current = &usual;
+};
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+Error give_pool(void** pool, Pool* given) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (pool == nullptr) return returned(Error::InvalidValue);
+  *pool = given;
+  return Error::Success;
+}
+
+}  // namespace
+
+Pool* current_pool() { return registry().current; }
+Pool* pool_of(void* handle) {
+  auto* const pool = static_cast<Pool*>(handle);
+  return pool == &registry().usual || registry().made.contains(pool) ? pool : nullptr;
+}
+void count_in(Pool* pool, std::size_t bytes) {
+  pool->used += bytes;
+  pool->most = std::max(pool->most, pool->used);
+}
+void count_out(Pool* pool, std::size_t bytes) {
+  if (pool_of(pool) != nullptr) pool->used -= bytes;  // it may have been destroyed before its memory
+}
+
+GPUMUX_CUDART_API Error cudaDeviceGetDefaultMemPool(void** pool, int) {
+  return give_pool(pool, &registry().usual);
+}
+GPUMUX_CUDART_API Error cudaDeviceGetMemPool(void** pool, int) { return give_pool(pool, registry().current); }
+GPUMUX_CUDART_API Error cudaDeviceSetMemPool(int, void* handle) {
+  const std::scoped_lock lock(Session::get().lock());
+  Pool* const pool = pool_of(handle);
+  if (pool == nullptr) return returned(Error::InvalidValue);
+  registry().current = pool;
+  return Error::Success;
+}
+// Its properties say of which device it is and how it is shared with other processes, which it cannot be.
+GPUMUX_CUDART_API Error cudaMemPoolCreate(void** handle, const void*) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (handle == nullptr) return returned(Error::InvalidValue);
+  auto pool = std::make_unique<Pool>();
+  *handle = pool.get();
+  registry().made.insert(pool.release());
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaMemPoolDestroy(void* handle) {
+  const std::scoped_lock lock(Session::get().lock());
+  Pool* const pool = pool_of(handle);
+  Registry& all = registry();
+  if (pool == nullptr || pool == &all.usual) return returned(Error::InvalidValue);
+  if (all.current == pool) all.current = &all.usual;
+  all.made.erase(pool);
+  delete pool;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaMemPoolSetAttribute(void* handle, int attribute, void* value) {
+  const std::scoped_lock lock(Session::get().lock());
+  Pool* const pool = pool_of(handle);
+  if (pool == nullptr || value == nullptr) return returned(Error::InvalidValue);
+  if (attribute >= 1 && attribute < kThreshold) {
+    std::memcpy(&pool->reuse[static_cast<std::size_t>(attribute)], value, sizeof(int));
+    return Error::Success;
+  }
+  std::uint64_t number = 0;
+  std::memcpy(&number, value, sizeof(number));
+  if (attribute == kThreshold) {
+    pool->threshold = number;
+  } else if ((attribute == kMostReserved || attribute == kMostUsed) && number == 0) {
+    pool->most = pool->used;  // begins anew
+  } else {
+    return returned(Error::InvalidValue);
+  }
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaMemPoolGetAttribute(void* handle, int attribute, void* value) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Pool* const pool = pool_of(handle);
+  if (pool == nullptr || value == nullptr) return returned(Error::InvalidValue);
+  if (attribute >= 1 && attribute < kThreshold) {
+    std::memcpy(value, &pool->reuse[static_cast<std::size_t>(attribute)], sizeof(int));
+    return Error::Success;
+  }
+  std::uint64_t number = 0;
+  switch (attribute) {
+    case kThreshold: number = pool->threshold; break;
+    case kReserved:
+    case kUsed: number = pool->used; break;
+    case kMostReserved:
+    case kMostUsed: number = pool->most; break;
+    default: return returned(Error::InvalidValue);
+  }
+  std::memcpy(value, &number, sizeof(number));
+  return Error::Success;
+}
+// Nothing is kept that could be given back, and there is one device, which has access.
+GPUMUX_CUDART_API Error cudaMemPoolTrimTo(void* handle, std::size_t) {
+  const std::scoped_lock lock(Session::get().lock());
+  return returned(pool_of(handle) != nullptr ? Error::Success : Error::InvalidValue);
+}
+GPUMUX_CUDART_API Error cudaMemPoolSetAccess(void* handle, const void*, std::size_t) {
+  return cudaMemPoolTrimTo(handle, 0);
+}
+
+}  // namespace gpumux::cudart
