@@ -133,7 +133,6 @@ class Server {
   void free_delayed();
   void free_now(Address address);
   void record_host_writes();
-  void copy_rows(const TransferArguments& of);
   /// nullptr, and the call fails, for a number that no stream or event has.
   [[nodiscard]] Stream* stream(std::uint32_t number);
   [[nodiscard]] Event* event(std::uint32_t number);
