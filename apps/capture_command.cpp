@@ -33,12 +33,16 @@ int capture_command(Arguments args) {
   app.add_option("--machine", machine_name,
                  "preset or machine file: what the program learns when it asks for its device")
       ->capture_default_str();
+  bool stop_at_errors = false;
+  app.add_flag("--stop-at-errors", stop_at_errors,
+               "faults of its kernels end the capture; else its calls return them, as on a GPU, and accesses "
+               "outside of allocations pass within pages of 2 MB");
   app.add_option("--set", settings, "changes one key of the machine; may be repeated");
   app.footer("The program and its arguments come after --: gpumux capture -o a.gmx -- ./program 1 2");
   if (!parse(app, args)) return 0;
   if (!file.ends_with(".gmx")) throw UserError({file}, "the name of a bundle ends in .gmx");
   const std::shared_ptr<const program::Program> program =
-      program_after_dashes(program_words, "gpumux capture -o " + file);
+      program_after_dashes(program_words, "gpumux capture -o " + file, stop_at_errors);
   const arch::MachineConfig machine = machine_of(machine_name, settings);
   ResultFiles::check(file);
 

@@ -15,8 +15,9 @@ namespace {
 
 /// `name`: by which results and messages call it.
 std::shared_ptr<const program::Program> make_program(std::vector<std::string> command,
-                                                     const std::string& name) {
+                                                     const std::string& name, bool stops_at_errors) {
   program::Program of;
+  of.stops_at_errors = stops_at_errors;
   of.command = std::move(command);
   of.name = name;
   of.libraries = program::library_folder();
@@ -43,12 +44,12 @@ std::string file_name(const std::string& program) {
 }
 
 /// Of a command of a shell: its first word says what it is called.
-ProgramApp shell_app(const std::string& text) {
+ProgramApp shell_app(const std::string& text, bool stops_at_errors) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos)
     throw UserError("--app needs a CUDA program with its arguments: --app './program 1 2'");
   const std::string word = text.substr(first, text.find(' ', first) - first);
-  return program_app(make_program({"/bin/sh", "-c", text}, file_name(word)), text);
+  return program_app(make_program({"/bin/sh", "-c", text}, file_name(word), stops_at_errors), text);
 }
 
 int report_program(const ProgramApp& app) {
@@ -68,34 +69,38 @@ int report_program(const ProgramApp& app) {
 }  // namespace
 
 std::shared_ptr<const program::Program> program_after_dashes(
-    const std::vector<std::string>& dashes_and_program, const std::string& usage) {
+    const std::vector<std::string>& dashes_and_program, const std::string& usage, bool stops_at_errors) {
   const std::vector<std::string>& words = dashes_and_program;
   if (words.size() < 2 || words[1].empty()) {
     throw UserError(
         fmt::format("a CUDA program is needed after --, with its arguments: {} -- ./program 1 2", usage));
   }
-  return make_program({words.begin() + 1, words.end()}, file_name(program::find_program(words[1])));
+  return make_program({words.begin() + 1, words.end()}, file_name(program::find_program(words[1])),
+                      stops_at_errors);
 }
 
 std::vector<ProgramApp> take_programs(Arguments& args) {
   const auto dashes = std::find(args.begin(), args.end(), "--");
   const std::vector<std::string> last(dashes, args.end());
   args.erase(dashes, args.end());
+  const bool stops_at_errors = std::erase(args, "--stop-at-errors") > 0;
   std::vector<ProgramApp> programs;
   constexpr std::string_view kOption = "--app";
   Arguments rest;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == kOption) {
-      programs.push_back(shell_app(i + 1 < args.size() ? args[++i] : ""));
+      programs.push_back(shell_app(i + 1 < args.size() ? args[++i] : "", stops_at_errors));
     } else if (args[i].starts_with(std::string(kOption) + "=")) {
-      programs.push_back(shell_app(args[i].substr(kOption.size() + 1)));
+      programs.push_back(shell_app(args[i].substr(kOption.size() + 1), stops_at_errors));
     } else {
       rest.push_back(args[i]);
     }
   }
   args = std::move(rest);
+  if (stops_at_errors && last.empty() && programs.empty())
+    throw UserError("--stop-at-errors is for CUDA programs: errors of other applications always end a run");
   if (last.empty()) return programs;
-  std::shared_ptr<const program::Program> program = program_after_dashes(last, "gpumux run");
+  std::shared_ptr<const program::Program> program = program_after_dashes(last, "gpumux run", stops_at_errors);
   std::string text = program->name;
   for (std::size_t i = 2; i < last.size(); ++i) text += " " + last[i];
   programs.push_back(program_app(std::move(program), text));

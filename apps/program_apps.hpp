@@ -18,13 +18,14 @@ struct ProgramApp {
 };
 
 /// Takes each --app with its text, which a shell reads, and what follows a `--` out of `args`; in this order.
-/// Throws UserError for those without a program, and when there is no such program.
+/// And --stop-at-errors, which holds for all of them. Throws UserError for those without a program, and when
+/// there is no such program.
 [[nodiscard]] std::vector<ProgramApp> take_programs(Arguments& args);
 
 /// What follows the `--`, its name for messages, and where it finds the run-time library. `usage`: of the
 /// command, where there is no program. Throws UserError then, and when it does not exist.
 [[nodiscard]] std::shared_ptr<const program::Program> program_after_dashes(
-    const std::vector<std::string>& dashes_and_program, const std::string& usage);
+    const std::vector<std::string>& dashes_and_program, const std::string& usage, bool stops_at_errors);
 
 /// After the run: says on standard error what a user would wonder about, and returns the first exit code of a
 /// program that is not 0.

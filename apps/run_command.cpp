@@ -116,6 +116,10 @@ bool read_options(Arguments args, bool has_programs, Options& options,
   std::vector<std::string> programs;  // for the help alone; take_programs() has them by then
   app.add_option("--app", programs,
                  "a CUDA program with its arguments, as a shell reads them; may be repeated");
+  bool stop_at_errors = false;
+  app.add_flag("--stop-at-errors", stop_at_errors,
+               "faults of a CUDA program's kernels end the run; else its calls return them, as on a GPU, and "
+               "accesses outside of allocations pass within pages of 2 MB");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option = app.add_option(

@@ -118,6 +118,10 @@ void describe(std::span<std::byte> to) {
   write.put_zeros(1);  // page tables of the host
   write.put_zeros(1);  // direct access of managed memory from the host
   write.put_int(of.max_blocks_per_sm);
+  write.put_int(0);    // window of an access policy
+  write.put_size(0);   // shared memory of each block that is CUDA's own
+  write.put_zeros(4);  // registration of host memory, sparse arrays, semaphores of others
+  write.put_int(1);    // memory pools
 }
 
 /// cudaDevAttr of those that have a value here; the others are 0.
@@ -163,6 +167,7 @@ int attribute_value(int attribute) {
     case 95: return 1;  // cooperative launch
     case 97: return number(of.shared_bytes_most);
     case 106: return number(of.max_blocks_per_sm);
+    case 115: return 1;  // memory pools
     default: return 0;
   }
 }

@@ -71,6 +71,12 @@ const Text* find(Error error) {
 
 thread_local Error last_error = Error::Success;
 
+/// Of a kernel, after which the context is of no use any more: every call returns it.
+bool lasts(Error error) {
+  return error == Error::IllegalAddress || error == Error::Assert || error == Error::MisalignedAddress ||
+         error == Error::LaunchFailure;
+}
+
 }  // namespace
 
 Error returned(Error error) {
@@ -87,7 +93,7 @@ Error not_supported(const char* what) {
 
 GPUMUX_CUDART_API Error cudaGetLastError() {
   const Error error = last_error;
-  last_error = Error::Success;
+  if (!lasts(error)) last_error = Error::Success;
   return error;
 }
 GPUMUX_CUDART_API Error cudaPeekAtLastError() { return last_error; }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bundle/reader.hpp"
+#include "emulator/kernel_errors.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::bundle {
@@ -23,9 +24,17 @@ class BundleApplication final : public runtime::Application {
   [[nodiscard]] std::optional<workload::AddressSpace> address_space() const override {
     return bundle_->addresses();
   }
+  /// What the program was told when it was recorded, its bundle need not be told again.
+  [[nodiscard]] emulator::KernelErrors* kernel_errors() override { return &errors_.emplace(); }
 
  private:
+  struct Errors final : emulator::KernelErrors {
+    void outside(const std::string& /*message*/) override {}
+    void assertion(const std::string& /*line*/) override {}
+    void has_ended(const std::string& /*message*/) override {}
+  };
   std::shared_ptr<const Bundle> bundle_;
+  std::optional<Errors> errors_;  // of the run
   double host_time_;
 };
 

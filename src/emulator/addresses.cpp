@@ -50,15 +50,16 @@ void find_fault(const Addresses& addresses, const Warp& warp, LaneMask lanes, u3
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const u64 at = addresses.at[lane];
-    if (!valid(at)) {
-      warp.block->fault(warp, lane,
-                        fmt::format("invalid {} {} of {} at 0x{:x} ({})", space, verb(kind),
-                                    count_bytes(bytes), at, describe(at)));
-    }
+    const auto what = [&] {
+      return fmt::format("invalid {} {} of {} at 0x{:x} ({})", space, verb(kind), count_bytes(bytes), at,
+                         describe(at));
+    };
+    if (!valid(lane, at, what)) warp.block->fault(warp, lane, what(), FaultKind::IllegalAddress);
     if ((at & (align - 1)) != 0) {
       warp.block->fault(warp, lane,
                         fmt::format("misaligned {} {} of {} at 0x{:x} (the address must be a multiple of {})",
-                                    space, verb(kind), count_bytes(bytes), at, align));
+                                    space, verb(kind), count_bytes(bytes), at, align),
+                        FaultKind::MisalignedAddress);
     }
   }
 }
@@ -155,7 +156,8 @@ void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byte
   const workload::DeviceMemory& memory = warp.block->memory();
   if ((a.bits & (align - 1)) == 0 && a.high >= a.low && memory.valid(a.low, a.high - a.low + bytes)) return;
   find_fault(
-      a, warp, lanes, bytes, align, kind, "global", [&](u64 at) { return memory.valid(at, bytes); },
+      a, warp, lanes, bytes, align, kind, "global",
+      [&](u32 lane, u64 at, const auto& what) { return warp.block->may_access(warp, lane, at, bytes, what); },
       [&](u64 at) { return memory.describe(at); });
 }
 
@@ -176,7 +178,8 @@ void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byt
       if (!valid(a.at[lane])) warp.block->check_stack(warp, lane);
     }
   }
-  find_fault(a, warp, lanes, bytes, align, kind, name, valid, [&](u64 at) {
+  const auto valid_lane = [&](u32 /*lane*/, u64 at, const auto& /*what*/) { return valid(at); };
+  find_fault(a, warp, lanes, bytes, align, kind, name, valid_lane, [&](u64 at) {
     if (size == 0) return fmt::format("the {} is empty", what);
     if (at >= size)
       return fmt::format("{} the end of the {}, {}",

@@ -126,10 +126,13 @@ std::string Block::place_text(std::uint32_t pc) const {
   return fmt::format("pc {} ({})", pc, module().compiled->module.place(function.code[pc].line));
 }
 
-void Block::fault(const Warp& warp, std::uint32_t lane, const std::string& what) const {
-  throw SimulationFault(fmt::format("error: {}: kernel {}: {}, {}, {}", module().app_name,
-                                    launch_->program->kernel->code.name, what, thread_text(warp, lane),
-                                    place_text(warp.pc)));
+std::string Block::fault_text(const Warp& warp, std::uint32_t lane, const std::string& what) const {
+  return fmt::format("error: {}: kernel {}: {}, {}, {}", module().app_name,
+                     launch_->program->kernel->code.name, what, thread_text(warp, lane), place_text(warp.pc));
+}
+
+void Block::fault(const Warp& warp, std::uint32_t lane, const std::string& what, FaultKind kind) const {
+  throw KernelFault(kind, fault_text(warp, lane, what));
 }
 
 void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
@@ -352,6 +355,23 @@ bool same_path(const PathEntry& a, const PathEntry& b) {
 }  // namespace
 
 void Block::run(Warp& warp, std::uint32_t limit) {
+  try {
+    run_up_to(warp, limit);
+  } catch (const KernelFault& fault) {
+    if (launch_->module->errors == nullptr) throw;
+    launch_->module->errors->end(fault.kind(), fault.what());
+    warp.buffer->publish(streams_[warp.index]);  // what execute() has moved, without what it executed
+    stop(warp);
+  }
+}
+
+void Block::stop(Warp& warp) {
+  streams_[warp.index].finished = true;
+  warp.status = WarpStatus::Done;
+  done_warps_ |= 1U << warp.index;
+}
+
+void Block::run_up_to(Warp& warp, std::uint32_t limit) {
   const std::uint64_t most = launch_->config.max_warp_instructions;
   if (most != 0) {
     const auto left = [&] {
@@ -399,6 +419,7 @@ void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
 void Block::refill(std::uint32_t index, std::uint32_t wanted) {
   Warp& warp = storage_->warps[index];
   workload::WarpStream& stream = streams_[index];
+  if (ended_by_errors() && warp.status != WarpStatus::Done) stop(warp);
   const bool deep = launch_->program->warps_apart && stream.available() < kDeep / 2;
   const auto has_enough = [&](std::uint32_t has) {
     return has >= wanted && (!deep || has >= kDeep || warp.buffer->words_left(stream) >= kDeepWords);
@@ -409,6 +430,7 @@ void Block::refill(std::uint32_t index, std::uint32_t wanted) {
       run(warp, has < wanted ? std::max(kChunk, wanted - has) : std::min(kChunk, kDeep - has));
     } else {
       let_others_run(warp);
+      if (ended_by_errors()) return stop(warp);
       if (warp.status == WarpStatus::AtBarrier) return;
     }
   }
@@ -426,7 +448,7 @@ void Block::let_others_run(const Warp& stuck) {
     while (other.status == WarpStatus::Running && streams_[w].available() < ahead &&
            (!apart || other.buffer->words_left(streams_[w]) < ahead)) {
       run(other, std::min(chunk, ahead - streams_[w].available()));
-      if (stuck.status != WarpStatus::AtBarrier) return;
+      if (stuck.status != WarpStatus::AtBarrier || ended_by_errors()) return;
     }
   }
   if (!someone_runs && stuck.status == WarpStatus::AtBarrier) report_deadlock();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/huge_pages.hpp"
+#include "emulator/kernel_errors.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/mbarrier.hpp"
 #include "emulator/record_buffer.hpp"
@@ -74,8 +75,20 @@ class Block final : public workload::BlockStream {
   [[nodiscard]] Dim3 thread(const Warp& warp, std::uint32_t lane) const;
   /// "pc 12 (hotspot.ptx:123)".
   [[nodiscard]] std::string place_text(std::uint32_t pc) const;
-  /// Throws SimulationFault: "error: APP: kernel K: WHAT, thread ... of block ..., pc ...".
-  [[noreturn]] void fault(const Warp& warp, std::uint32_t lane, const std::string& what) const;
+  /// Throws KernelFault: "error: APP: kernel K: WHAT, thread ... of block ..., pc ...".
+  [[noreturn]] void fault(const Warp& warp, std::uint32_t lane, const std::string& what,
+                          FaultKind kind = FaultKind::Other) const;
+  /// A lane may access global memory there. Outside of allocations: where the application lets it
+  /// (KernelErrors), and then it is reported once for each instruction; `what` describes the access.
+  template <class What>
+  [[nodiscard]] bool may_access(const Warp& warp, std::uint32_t lane, Address address, std::uint64_t bytes,
+                                What what) const {
+    if (memory().valid(address, bytes)) return true;
+    KernelErrors* const errors = module().errors;
+    if (errors == nullptr || !memory().on_used_pages(address, bytes)) return false;
+    if (errors->first_outside(launch_->program, warp.pc)) errors->outside(fault_text(warp, lane, what()));
+    return true;
+  }
 
   /// Of a lane whose access to local memory is invalid: faults with a stack overflow when it is one.
   void check_stack(const Warp& warp, std::uint32_t lane) const;
@@ -91,8 +104,16 @@ class Block final : public workload::BlockStream {
   void warp_done(Warp& warp);
 
  private:
+  [[nodiscard]] std::string fault_text(const Warp& warp, std::uint32_t lane, const std::string& what) const;
+  /// Errors have ended the application's kernels.
+  [[nodiscard]] bool ended_by_errors() const {
+    return launch_->module->errors != nullptr && launch_->module->errors->ended();
+  }
+  /// The warp executes nothing more.
+  void stop(Warp& warp);
   void fill_specials(Warp& warp);
   void run(Warp& warp, std::uint32_t limit);
+  void run_up_to(Warp& warp, std::uint32_t limit);
   /// Executes up to `limit` instructions of a running warp; stops before one of which `go` says no.
   template <class Go>
   void execute(Warp& warp, std::uint32_t limit, Go go);

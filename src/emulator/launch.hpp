@@ -22,6 +22,7 @@ struct ModuleData {
   workload::DeviceMemory* memory = nullptr;
   AppId app = 0;
   PrintSink* sink = nullptr;
+  KernelErrors* errors = nullptr;  // nullptr: they end the simulation
   std::string const_bank;
   std::vector<Address> symbol_address;                // by symbol: as its own space sees it
   std::string app_name;                               // for messages: "app NAME", or the module file's stem

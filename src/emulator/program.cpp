@@ -184,7 +184,8 @@ struct LoadedModule::Impl {
 };
 
 LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory,
-                           AppId app, PrintSink* sink, std::span<const workload::PlacedVariable> places)
+                           AppId app, PrintSink* sink, std::span<const workload::PlacedVariable> places,
+                           KernelErrors* errors)
     : impl_(std::make_unique<Impl>()) {
   impl_->data = std::make_shared<ModuleData>();
   impl_->pool = std::make_shared<BlockPool>();
@@ -193,6 +194,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   data.memory = &memory;
   data.app = app;
   data.sink = sink;
+  data.errors = errors;
   const isa::Module& module = data.compiled->module;
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;

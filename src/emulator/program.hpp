@@ -20,6 +20,8 @@
 
 namespace gpumux::emulator {
 
+class KernelErrors;
+
 /// Where the text of printf goes, one call per formatted message.
 class PrintSink {
  public:
@@ -70,8 +72,10 @@ class LoadedModule {
  public:
   /// `places`: where variables are to lie, each with the size that it has; those that are not named lie
   /// anywhere. Throws UserError when the module has none of that name and size, or when something lies there.
+  /// `errors`: of the application, if it goes on after them; outlives the module's launches.
   LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
-               PrintSink* sink, std::span<const workload::PlacedVariable> places = {});
+               PrintSink* sink, std::span<const workload::PlacedVariable> places = {},
+               KernelErrors* errors = nullptr);
   ~LoadedModule();
   /// nullptr when there is none.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;

@@ -251,12 +251,17 @@ void assert_service(Warp& warp, const Op& op, LaneMask lanes) {
     const std::string function = read_string(warp, lane, warp.src<u64>(op, 3)[lane]);
     const Dim3 block = warp.block->coordinates();
     const Dim3 thread = warp.block->thread(warp, lane);
-    print(warp,
-          fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
-                      function, block.x, block.y, block.z, thread.x, thread.y, thread.z, message));
+    const std::string text =
+        fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
+                    function, block.x, block.y, block.z, thread.x, thread.y, thread.z, message);
+    if (KernelErrors* const errors = warp.block->module().errors; errors != nullptr) {
+      errors->assertion(text);
+    } else {
+      print(warp, text);
+    }
     if (first.empty()) first = fmt::format("assertion `{}` failed at {}:{}", message, file, line);
   }
-  warp.block->fault(warp, static_cast<u32>(std::countr_zero(lanes)), first);
+  warp.block->fault(warp, static_cast<u32>(std::countr_zero(lanes)), first, FaultKind::Assertion);
 }
 
 // The device's heap is ordinary device memory: a pointer from malloc is checked like any other.

@@ -27,13 +27,18 @@ class ProgramApplication final : public runtime::Application {
     return memory_->descriptor();
   }
   [[nodiscard]] emulator::PrintSink* print_sink() override { return &printed_; }
+  [[nodiscard]] emulator::KernelErrors* kernel_errors() override {
+    errors_.reset();
+    if (!program_->stops_at_errors) errors_.emplace(heard_ && !program_->outcome->begun);
+    return errors_ ? &*errors_ : nullptr;
+  }
 
   runtime::Task run(runtime::Host& host, bool /*verify*/) override {
     const Program& of = *program_;
     const bool heard = heard_ && !std::exchange(of.outcome->begun, true);
     static_cast<void>(printed_.take());
     Process process(of.command, of.libraries, *memory_, !heard);
-    Server server(of.name, host, process, *memory_, printed_);
+    Server server(of.name, host, process, *memory_, printed_, errors_ ? &*errors_ : nullptr);
     while (server.receive()) {
       server.perform();
       if (server.wait()) co_await *server.wait();
@@ -59,6 +64,7 @@ class ProgramApplication final : public runtime::Application {
   bool heard_;
   std::unique_ptr<MemoryFile> memory_;
   PrintedText printed_;
+  std::optional<ProgramErrors> errors_;  // of the run
 };
 
 }  // namespace

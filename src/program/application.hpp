@@ -25,6 +25,9 @@ struct Program {
   std::vector<std::string> command;  // and its arguments
   std::string name;                  // for results and messages
   std::string libraries;             // folder of the run-time library
+  /// Faults of its kernels end the simulation, as does an access outside of its allocations that a GPU lets
+  /// pass; else it gets CUDA's errors, and is to handle them.
+  bool stops_at_errors = false;
   std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
 };
 

@@ -45,9 +45,42 @@ workload::ArrayShape shape_of(const ArrayDescription& of) {
 
 }  // namespace
 
+void ProgramErrors::outside(const std::string& message) {
+  if (!heard_) return;
+  fmt::print(stderr, "{}: a GPU lets it pass, since other memory lies on the same page of 2 MB\n",
+             std::string_view(message).substr(std::string_view("error: ").size()));
+}
+
+void ProgramErrors::assertion(const std::string& line) {
+  if (heard_) fmt::print(stderr, "{}", line);
+}
+
+void ProgramErrors::has_ended(const std::string& message) {
+  if (!heard_) return;
+  fmt::print(stderr, "{}: the program's CUDA calls return error {} from now on\n",
+             std::string_view(message).substr(std::string_view("error: ").size()),
+             static_cast<std::uint32_t>(code()));
+}
+
+Error ProgramErrors::code() const {
+  if (!ended()) return Error::Success;
+  switch (*ended()) {
+    case emulator::FaultKind::IllegalAddress: return Error::IllegalAddress;
+    case emulator::FaultKind::MisalignedAddress: return Error::MisalignedAddress;
+    case emulator::FaultKind::Assertion: return Error::Assert;
+    case emulator::FaultKind::Other: break;
+  }
+  return Error::LaunchFailure;
+}
+
 Server::Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
-               PrintedText& printed)
-    : name_(std::move(name)), host_(host), process_(process), memory_(memory), printed_(printed) {
+               PrintedText& printed, const ProgramErrors* errors)
+    : name_(std::move(name)),
+      host_(host),
+      process_(process),
+      memory_(memory),
+      printed_(printed),
+      errors_(errors) {
   Stream& legacy = streams_.emplace_back();
   legacy.order = host_.create_event();
   if (host_.wants_host_writes()) shared_.emplace(host_.memory());
@@ -79,6 +112,8 @@ void Server::answer() {
   after_wait_ = {};
   wait_.reset();
   free_delayed();
+  if (const Error lasting = errors_ == nullptr ? Error::Success : errors_->code(); lasting != Error::Success)
+    error_ = lasting;
   process_.answer(error_, std::as_bytes(std::span(result_)), printed_.take(),
                   std::as_bytes(std::span(tail_)));
 }
@@ -87,6 +122,7 @@ void Server::perform() {
   error_ = Error::Success;
   result_.clear();
   tail_.clear();
+  if (errors_ != nullptr && errors_->ended()) return;
   perform_call();
   if (wait_) record_host_writes();
 }

@@ -9,12 +9,30 @@
 #include <string>
 #include <vector>
 
+#include "emulator/kernel_errors.hpp"
 #include "emulator/program.hpp"
 #include "program/process.hpp"
 #include "program/shared_memory.hpp"
 #include "runtime/host.hpp"
 
 namespace gpumux::program {
+
+/// Errors of a program's kernels: said, and told to the program.
+class ProgramErrors final : public emulator::KernelErrors {
+ public:
+  /// `heard`: somebody reads what is said.
+  explicit ProgramErrors(bool heard) : heard_(heard) {}
+  void outside(const std::string& message) override;
+  void assertion(const std::string& line) override;
+  /// What all of its CUDA calls return from then on; Success: nothing has happened.
+  [[nodiscard]] Error code() const;
+
+ protected:
+  void has_ended(const std::string& message) override;
+
+ private:
+  bool heard_;
+};
 
 /// What kernels have printed and the program has not been given.
 class PrintedText final : public emulator::PrintSink {
@@ -31,8 +49,9 @@ class PrintedText final : public emulator::PrintSink {
 class Server {
  public:
   /// `name`: of the program, for messages.
+  /// `errors`: nullptr where they end the simulation.
   Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
-         PrintedText& printed);
+         PrintedText& printed, const ProgramErrors* errors);
 
   /// The next call; false: the program has ended. Throws UserError for what no call is.
   bool receive();
@@ -144,6 +163,7 @@ class Server {
   Process& process_;
   const MemoryFile& memory_;
   PrintedText& printed_;
+  const ProgramErrors* errors_;
 
   Request request_;
   Error error_ = Error::Success;

@@ -38,6 +38,9 @@ class Application {
   [[nodiscard]] virtual int memory_file() { return workload::DeviceMemory::kNoFile; }
   /// Takes what its kernels print in place of standard output; nullptr: nobody does.
   [[nodiscard]] virtual emulator::PrintSink* print_sink() { return nullptr; }
+  /// Of the next run, for applications that go on after faults of their kernels; asked for once per run,
+  /// before it. nullptr: a fault ends the simulation.
+  [[nodiscard]] virtual emulator::KernelErrors* kernel_errors() { return nullptr; }
 };
 
 struct AppParamInfo {

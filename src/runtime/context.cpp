@@ -28,6 +28,7 @@ void Context::start() {
   const std::optional<workload::AddressSpace> space = application_->address_space();
   memory_ = space ? std::make_unique<workload::DeviceMemory>(app_, name_, *space)
                   : std::make_unique<workload::DeviceMemory>(app_, name_, application_->memory_file());
+  errors_ = application_->kernel_errors();
   streams_.clear();
   streams_.emplace_back();
   events_.clear();
@@ -201,7 +202,7 @@ std::uint32_t Context::load_module_at(std::string_view ptx_text, const std::stri
   options.level = device_.config().code;
   options.notices = device_.wants_notices();
   modules_.push_back(std::make_unique<emulator::LoadedModule>(
-      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_, places));
+      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_, places, errors_));
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }

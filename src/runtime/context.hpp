@@ -156,6 +156,7 @@ class Context final : public Host {
   Device& device_;
   bool verify_;
   emulator::PrintSink* sink_;
+  emulator::KernelErrors* errors_ = nullptr;  // of this run
   std::unique_ptr<workload::DeviceMemory> memory_;
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
   std::vector<std::string> module_files_;

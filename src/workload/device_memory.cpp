@@ -17,6 +17,9 @@ namespace {
 
 /// Allocations start one page into the range, so that small offsets from a null-like base are faults.
 constexpr Address kFirstOffset = 4096;
+/// And a page of what other processes see, as the memory that a CUDA context has itself lies in front of a
+/// program's: kernels that read a little before their first allocation find a page there.
+constexpr Address kSharedOffset = DeviceMemory::kPageBytes;
 /// At least this many bytes between two allocations, so that running off an end is noticed.
 constexpr std::uint64_t kGap = 256;
 constexpr std::uint64_t kLeastReserved = std::uint64_t{1} << 28U;
@@ -48,7 +51,7 @@ DeviceMemory::DeviceMemory(AppId app, std::string owner, int file)
       cached_base_(base_),
       owner_(std::move(owner)),
       shared_(file != kNoFile),
-      first_(base_ + kFirstOffset),
+      first_(base_ + (shared_ ? kSharedOffset : kFirstOffset)),
       top_(base_ + kFirstOffset) {
   reserve(file);
 }
@@ -259,6 +262,18 @@ bool DeviceMemory::valid_slow(Address address, std::uint64_t bytes) const {
   if (address >= end || bytes > end - address) return false;
   hot_begin_ = after->first;
   hot_end_ = end;
+  return true;
+}
+
+bool DeviceMemory::on_used_pages(Address address, std::uint64_t bytes) const {
+  if (address < base_ || address - base_ >= reserved_ || bytes > reserved_ - (address - base_)) return false;
+  for (Address page = address / kPageBytes * kPageBytes; page < address + bytes; page += kPageBytes) {
+    if (page == base_) continue;  // kSharedOffset
+    const auto after = allocations_.lower_bound(page + kPageBytes);
+    if (after == allocations_.begin()) return false;
+    const auto& [start, size] = *std::prev(after);
+    if (start + size <= page) return false;
+  }
   return true;
 }
 

@@ -84,6 +84,10 @@ class DeviceMemory {
     if (address >= hot_begin_ && address <= hot_end_ && bytes <= hot_end_ - address) return true;
     return valid_slow(address, bytes);
   }
+  /// True when it touches pages of kPageBytes alone that hold an allocation, or are the first: what a GPU,
+  /// which maps whole pages, lets a kernel access.
+  [[nodiscard]] bool on_used_pages(Address address, std::uint64_t bytes) const;
+  static constexpr std::uint64_t kPageBytes = std::uint64_t{2} << 20U;
   /// Host pointer of a device address of this application; the caller has checked valid().
   [[nodiscard]] std::byte* host(Address address) const { return host_ + (address - base_); }
 

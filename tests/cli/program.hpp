@@ -38,7 +38,8 @@ class CliTest : public testing::Test {
     std::string command = "cd";
     append_quoted(command, folder_);
     command += " && rm -f stdout.log && export GPUMUX_CACHE=cache && exec 2>stderr.log && { " + before;
-    append_quoted(command, GPUMUX_PROGRAM);
+    const char* const tested = std::getenv("GPUMUX_TESTED");  // of tests/mutate
+    append_quoted(command, tested == nullptr ? GPUMUX_PROGRAM : tested);
     for (const std::string& arg : args) append_quoted(command, arg);
     command += " " + after + "; }";
     const int status = std::system(command.c_str());

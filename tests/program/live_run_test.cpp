@@ -122,13 +122,36 @@ void expect_error(const Outcome& o, int code, const std::string& text) {
 TEST_F(LiveRun, EndsWithOneLineWhereItCannotGoOn) {
   expect_error(calls("signal"), 3, "signal 11 (Segmentation fault) ended the program");
   expect_error(calls("machine-code"), 2, "machine code of sm_90 alone");
-  expect_error(calls("wild"), 3, "kernel wild: invalid");
+  for (const char* name : {"wild", "misplaced", "claim", "stray"})
+    EXPECT_EQ(calls(name, {"--stop-at-errors"}).code, 3) << name;
+  expect_error(calls("wild", {"--stop-at-errors"}), 3, "kernel wild: invalid");
+  expect_error(gpumux({"run", "hotspot", "--stop-at-errors"}), 2, "is for CUDA programs");
   expect_error(gpumux({"run", "--"}), 2, "a CUDA program is needed after --");
   expect_error(gpumux({"run", "--", "./none"}), 2, "./none: error: does not exist");
   expect_error(gpumux({"run", "--", "no-such-program-at-all"}), 2, "in PATH");
   expect_error(gpumux({"run", "--", "/etc/passwd"}), 2, "is no program");
   expect_error(calls("add", {"--verify"}), 2, "--verify has nothing to check");
   expect_error(calls("add", {"--db", "d.sqlite"}), 2, "--db");
+}
+
+/// What they print and return is checked by the program.
+TEST_F(LiveRun, FaultsOfKernelsAreErrorsOfCalls) {
+  const auto run = [&](const std::string& name, const std::string& says) {
+    const Outcome o = calls(name);
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_NE(o.err.find(says), std::string::npos) << o.err;
+    return o;
+  };
+  EXPECT_EQ(lines(run("wild", "kernel wild: invalid global write of 4 bytes").err), 1U);
+  EXPECT_EQ(lines(run("misplaced", "misaligned global write").err), 1U);
+  const Outcome claim = run("claim", "assertion");
+  EXPECT_EQ(claim.err.find("kernels.cu:"), 0U) << claim.err;
+  EXPECT_NE(claim.err.find("Assertion `blockIdx.x * blockDim.x + threadIdx.x <= most` failed."),
+            std::string::npos);
+  // Once for each instruction, and then the fault.
+  const Outcome stray = run("stray", "512 bytes before the allocation of 4 bytes");
+  EXPECT_NE(stray.err.find("on the same page of 2 MB\n"), std::string::npos) << stray.err;
+  EXPECT_EQ(lines(stray.err), 2U) << stray.err;
 }
 
 TEST_F(LiveRun, AProcessThatForksKeepsTheSimulatedGpu) { expect_fine("fork", "sums are right\n"); }
@@ -224,6 +247,18 @@ INSTANTIATE_TEST_SUITE_P(Calls, Capture,
 
 class Captures : public Capture {};
 
+/// As long as the program until then, with what a GPU lets pass, and without the rest.
+TEST_F(Captures, EndWhereKernelsFault) {
+  for (const std::string name : {"stray", "claim"}) {
+    const Outcome live = calls(name, {"--json", "live.json", "--quiet"});
+    const Outcome captured = capture(name, "a.gmx");
+    EXPECT_EQ(captured.code, 0) << captured.err;
+    EXPECT_EQ(captured.out, live.out);
+    EXPECT_EQ(gpumux({"run", "a.gmx", "--machine", "rtx2060", "--json", "bundle.json"}).code, 0);
+    EXPECT_EQ(result("bundle.json")["cycles"], result("live.json")["cycles"]) << name;
+  }
+}
+
 TEST_F(Captures, CheckWhatTheyBringBack) {
   EXPECT_EQ(capture("add", "a.gmx").code, 0);
   const Outcome o = gpumux({"run", "a.gmx", "hotspot:size=61,steps=5", "--policy", "even", "--verify"});
@@ -232,7 +267,8 @@ TEST_F(Captures, CheckWhatTheyBringBack) {
 
 TEST_F(Captures, OfProgramsThatFailLeaveNoFile) {
   expect_error(capture("signal", "a.gmx"), 3, "signal 11 (Segmentation fault) ended the program");
-  expect_error(capture("wild", "a.gmx"), 3, "kernel wild: invalid");
+  expect_error(gpumux({"capture", "-o", "a.gmx", "--stop-at-errors", "--", GPUMUX_CALLS, "wild"}), 3,
+               "kernel wild: invalid");
   expect_error(capture("nothing", "a.gmx"), 2, "launched no kernel: there is nothing to capture");
   expect_error(capture("code", "a.gmx"), 2, "made no CUDA call of a shared run time");
   expect_error(capture("add", "a.bin"), 2, "a.bin: error: the name of a bundle ends in .gmx");

@@ -1,5 +1,6 @@
 // The kernels of the programs in calls/; kernels.ptx is nvcc's:
 //   nvcc -ptx -arch=compute_75 -o kernels.ptx kernels.cu
+#include <cassert>
 #include <cstdio>
 
 __constant__ int table[4] = {1, 2, 3, 4};
@@ -49,3 +50,10 @@ extern "C" __global__ void sum_shared(int* out) {
 }
 
 extern "C" __global__ void wild(int* out) { out[1 << 28] = 1; }
+// Threads of several warps and blocks of which one goes wrong; the others wait for it.
+extern "C" __global__ void stray(const int* in, int* out, int index) { out[0] = in[index]; }
+extern "C" __global__ void misplaced(char* out) { *reinterpret_cast<int*>(out + threadIdx.x + 1) = 1; }
+extern "C" __global__ void claim(int most) {
+  assert(blockIdx.x * blockDim.x + threadIdx.x <= most);
+  __syncthreads();
+}

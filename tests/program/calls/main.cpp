@@ -11,7 +11,8 @@
 namespace {
 
 // What stands for kernels and variables on the host.
-char add_stub, mix_stub, look_stub, say_stub, spin_stub, sum_stub, wild_stub;
+char add_stub, mix_stub, look_stub, say_stub, spin_stub, sum_stub, wild_stub, stray_stub, misplaced_stub,
+    claim_stub;
 int table[4];
 int counter;
 int* shared_word;  // set by the run time
@@ -46,6 +47,9 @@ void register_all(Packing packing) {
   kernel(spin_stub, "spin");
   kernel(sum_stub, "sum_shared");
   kernel(wild_stub, "wild");
+  kernel(stray_stub, "stray");
+  kernel(misplaced_stub, "misplaced");
+  kernel(claim_stub, "claim");
   __cudaRegisterVar(handle, reinterpret_cast<char*>(table), nullptr, "table", 0, sizeof(table), 1, 0);
   __cudaRegisterVar(handle, reinterpret_cast<char*>(&counter), nullptr, "counter", 0, sizeof(counter), 0, 0);
   __cudaRegisterManagedVar(handle, reinterpret_cast<void**>(&shared_word), nullptr, "shared_word", 0, 4, 0,
@@ -385,9 +389,46 @@ void errors() {
   for (int i = 0; i < 2; ++i) EXPECT_SAME(cudaIpcGetMemHandle(nullptr, nullptr), 801);
 }
 
+/// After a fault of a kernel every call returns it, and so does the last error.
+void expect_lasting(int error) {
+  void* pointer = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_SAME(cudaDeviceSynchronize(), error);
+    EXPECT_SAME(cudaMalloc(&pointer, 4), error);
+    EXPECT_SAME(cudaGetLastError(), error);
+  }
+}
+
 void wild() {
-  CHECK(launch(wild_stub, {1}, {1}, 0, nullptr, device<int>(1)));
-  CHECK(cudaDeviceSynchronize());
+  int* const out = device<int>(1);
+  Stream other = nullptr;
+  CHECK(cudaStreamCreate(&other));
+  CHECK(launch(spin_stub, {1}, {1}, 0, other, device<int>(1), 1 << 16));  // ends with it, on time
+  CHECK(launch(wild_stub, {4}, {128}, 0, nullptr, out));
+  CHECK(launch(sum_stub, {1}, {128}, 512, nullptr, out));  // never begins
+  expect_lasting(700);
+}
+
+void misplaced() {
+  CHECK(launch(misplaced_stub, {2}, {96}, 0, nullptr, device<char>(512)));
+  expect_lasting(716);
+}
+
+void claim() {
+  CHECK(launch(claim_stub, {3}, {96}, 0, nullptr, 200));
+  expect_lasting(710);
+}
+
+/// What lies on the same page of 2 MB as an allocation, before and behind it, can be read, as on a GPU.
+void stray() {
+  int* const in = device<int>(1);
+  int* const out = device<int>(1);
+  for (const int index : {-128, 1000}) {
+    for (int i = 0; i < 2; ++i) CHECK(launch(stray_stub, {1}, {1}, 0, nullptr, in, out, index));
+    CHECK(cudaDeviceSynchronize());
+  }
+  CHECK(launch(stray_stub, {1}, {1}, 0, nullptr, in, out, 1 << 20));
+  expect_lasting(700);
 }
 
 }  // namespace
@@ -406,6 +447,9 @@ int main(int argc, char** argv) {
       {"occupancy", occupancy},
       {"errors", errors},
       {"wild", wild},
+      {"misplaced", misplaced},
+      {"claim", claim},
+      {"stray", stray},
       {"nothing", [] { cudaSetDevice(0); }},
       {"code", [] { std::exit(7); }},
       {"signal",
