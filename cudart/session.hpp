@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "program/protocol.hpp"
+#include "turns.hpp"
 
 /// What a program can call. The names are NVIDIA's; the versions of the symbols come from versions.map.
 #define GPUMUX_CUDART_API extern "C" __attribute__((visibility("default")))
@@ -25,7 +26,7 @@ class Session {
   static Session& get();
 
   /// Held by a thread from its first request of an API call to its last.
-  [[nodiscard]] std::recursive_mutex& lock() { return lock_; }
+  [[nodiscard]] Turns& lock() { return lock_; }
   /// Success when the simulated GPU answers; says once on standard error why it does not.
   Error connect();
   /// The machine; after connect() has succeeded.
@@ -62,7 +63,7 @@ class Session {
   bool send(std::span<const std::byte> bytes);
   bool receive(void* to, std::size_t bytes);
 
-  std::recursive_mutex lock_;
+  Turns lock_;
   bool tried_ = false;
   bool connected_ = false;
   int socket_ = -1;

@@ -134,6 +134,13 @@ TEST_F(LiveRun, EndsWithOneLineWhereItCannotGoOn) {
   expect_error(calls("add", {"--db", "d.sqlite"}), 2, "--db");
 }
 
+TEST_F(LiveRun, CallsOfHostThreadsComeInTurn) {
+  std::string said;
+  for (int i = 0; i < 3; ++i)
+    for (int thread = 0; thread < 4; ++thread) said += fmt::format("block 0 says {}\n", 10 * thread + i);
+  for (int run = 0; run < 3; ++run) expect_fine("threads", said);
+}
+
 /// What they print and return is checked by the program.
 TEST_F(LiveRun, FaultsOfKernelsAreErrorsOfCalls) {
   const auto run = [&](const std::string& name, const std::string& says) {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <functional>
 #include <map>
+#include <thread>
 
 #include "tests/program/calls/cuda.hpp"
 
@@ -389,6 +390,24 @@ void errors() {
   for (int i = 0; i < 2; ++i) EXPECT_SAME(cudaIpcGetMemHandle(nullptr, nullptr), 801);
 }
 
+/// What kernels print shows the order of the launches, which does not depend on how long each thread takes to
+/// come to them.
+void threads() {
+  constexpr int kThreads = 4;
+  std::vector<std::thread> all;
+  for (int number = 0; number < kThreads; ++number) {
+    all.emplace_back([number] {
+      for (int i = 0; i < 3; ++i) {
+        volatile double busy = 1;
+        for (int k = 0; k < 300000 * (kThreads - number); ++k) busy = busy * 1.0001;
+        CHECK(launch(say_stub, {1}, {1}, 0, nullptr, 10 * number + i));
+      }
+    });
+  }
+  for (std::thread& each : all) each.join();
+  CHECK(cudaDeviceSynchronize());
+}
+
 /// After a fault of a kernel every call returns it, and so does the last error.
 void expect_lasting(int error) {
   void* pointer = nullptr;
@@ -446,6 +465,7 @@ int main(int argc, char** argv) {
       {"properties", properties},
       {"occupancy", occupancy},
       {"errors", errors},
+      {"threads", threads},
       {"wild", wild},
       {"misplaced", misplaced},
       {"claim", claim},
