@@ -3,7 +3,8 @@
 
 usage: docs/results/cuda-programs.py record FOLDER [--only REGEX]
        docs/results/cuda-programs.py check FOLDER build/release/bin/gpumux [--only REGEX] [--seconds N] [--jobs N] [--write]
-  record   on a machine with an NVIDIA GPU: runs each program twice, and keeps a digest of each line
+  record   on a machine with an NVIDIA GPU: runs each program twice, and keeps a digest of each line; those that check
+           their results themselves ("expects") need none
   check    runs them with `gpumux capture`, those that launch no kernel with `gpumux run`; --write: into cuda-programs.md
 FOLDER has the suites as published, each in the folder that validation/cuda-programs.json gives for it. What is not built yet
 is built with the commands there. --seconds: for each program (120).
@@ -67,6 +68,8 @@ def built(program, folder):
 
 def record(arguments, programs):
     for program in programs:
+        if "expects" in program:
+            continue
         if not built(program, arguments.folder):
             print(f"{program['name']}: does not compile", flush=True)
             continue
@@ -98,6 +101,10 @@ def verdict(program, arguments):
     said = [line for line in err.strip().splitlines() if not line.startswith(("captured ", "note: "))]
     if code is None:
         return "not through", "", seconds
+    if "expects" in program:
+        if code == 0 and re.search(program["expects"], out):
+            return "same", "checks its results itself", seconds
+        return ("ends", re.sub(r"^.*?error: ", "", said[-1])[:150], seconds) if said else ("differs", "its check fails", seconds)
     ours = digests(out)
     if code == program["exit"] and len(ours) == len(program["lines"]) and program["varying"] is not None:
         other = [i for i, (a, b) in enumerate(zip(ours, program["lines"])) if a != b]
@@ -114,7 +121,7 @@ def verdict(program, arguments):
 
 
 def check(arguments, programs):
-    known = [program for program in programs if "exit" in program]
+    known = [program for program in programs if "exit" in program or "expects" in program]
 
     def one(program):
         result = verdict(program, arguments)
@@ -131,7 +138,7 @@ def check(arguments, programs):
     if not arguments.write:
         return
     text = ["# Programs of public suites", "",
-            f"Made by `docs/results/cuda-programs.py` with {version}, machine `{MACHINE}`, beside what each printed on a GPU, twice "
+            f"Made by `docs/results/cuda-programs.py` with {version}, machine `{MACHINE}`, beside what each printed on a GPU, in two runs (where the program checks its results against a CPU's, that check) "
             f"(`validation/cuda-programs.json`, which has the commands; the suites are not part of this repository). {summary}", "",
             "Times, and what follows from them, and the device's name are not compared. Programs are those of HeCBench in a random order, and all "
             "of the others, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. "
@@ -165,7 +172,8 @@ def main():
     arguments.folder = arguments.folder.resolve()
     if arguments.what == "record":
         record(arguments, programs)
-        EXPECTED.with_suffix(".tmp").write_text(json.dumps(data, indent=1) + "\n")
+        each = ",\n".join(json.dumps(program, separators=(",", ":")) for program in data["programs"])
+        EXPECTED.with_suffix(".tmp").write_text(f'{{"gpu": {json.dumps(data["gpu"])},\n"programs": [\n{each}\n]}}\n')
         EXPECTED.with_suffix(".tmp").rename(EXPECTED)
     elif arguments.gpumux is None:
         parser.error("check needs the program: build/release/bin/gpumux")
