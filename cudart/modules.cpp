@@ -37,11 +37,11 @@ Registry& registry() {
   return *registry;
 }
 
-Error load_part(Module& module, const void* binary, std::uint32_t part) {
+Error load_part(Module& module, const void* binary, std::uint32_t part, std::uint32_t parts) {
   BinaryHead head;
   std::memcpy(&head, binary, sizeof(head));
   if (head.magic != kBinaryMagic) return Error::InvalidKernelImage;
-  const program::LoadModuleArguments arguments{part, module.number};
+  const program::LoadModuleArguments arguments{part, parts, module.number};
   program::LoadModuleResult result{};
   const auto* const first = static_cast<const std::byte*>(binary);
   const Error error =
@@ -54,9 +54,12 @@ Error load_parts(Module& module) {
   Wrapper wrapper;
   std::memcpy(&wrapper, module.wrapper, sizeof(wrapper));
   if (wrapper.magic != kWrapperMagic) return Error::InvalidKernelImage;
-  if (wrapper.version != 2) return load_part(module, wrapper.binary, 0);
-  for (std::uint32_t part = 0; wrapper.linked != nullptr && wrapper.linked[part] != nullptr; ++part) {
-    if (const Error error = load_part(module, wrapper.linked[part], part); error != Error::Success)
+  if (wrapper.version != 2) return load_part(module, wrapper.binary, 0, 1);
+  // What nvcc has linked is machine code; the PTX is in the binaries of the translation units.
+  std::uint32_t parts = 0;
+  while (wrapper.linked != nullptr && wrapper.linked[parts] != nullptr) ++parts;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    if (const Error error = load_part(module, wrapper.linked[part], part, parts); error != Error::Success)
       return error;
   }
   return Error::Success;

@@ -9,7 +9,7 @@
 namespace gpumux::program {
 
 /// Of both sides, in Hello: records of another build have other sizes.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 /// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
 inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
 inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
@@ -129,7 +129,8 @@ struct DeviceDescription {
 
 /// A fat binary follows.
 struct LoadModuleArguments {
-  std::uint32_t part;  // of several in one module: 0, 1, ...
+  std::uint32_t part;   // 0, 1, ...
+  std::uint32_t parts;  // of the module: the translation units of relocatable device code
   std::uint32_t module;
 };
 struct LoadModuleResult {

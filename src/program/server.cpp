@@ -20,6 +20,8 @@ constexpr std::uint32_t kMostGridX = 0x7fff'ffff;
 constexpr std::uint32_t kMostGridYZ = 65535;
 constexpr std::uint32_t kUsualShared = 48U << 10U;  // of a block, where a kernel has not been allowed more
 constexpr std::uint32_t kConstantBytes = 64U << 10U;
+/// In the names of NVIDIA's device run time, which nvcc links to all relocatable code that is PTX alone.
+constexpr std::string_view kDeviceRuntime = "_cuda_device_runtime_cu_";
 
 std::uint32_t most_shared(const arch::MachineConfig& machine) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(machine.sm.shared_bytes, ptx::kMaxSharedBytes));
@@ -231,34 +233,45 @@ void Server::load_module() {
   }
   if (of.part == 0) modules_.emplace_back();
   const std::uint32_t number = of.part == 0 ? static_cast<std::uint32_t>(modules_.size() - 1) : of.module;
-  if (number >= modules_.size()) return fail(Error::InvalidValue);
-  const std::string file = fmt::format("{}.compute_{}.ptx", name_, ptx->architecture);
-  modules_[number].parts.push_back(host_.load_module(ptx->text, file));
+  if (number >= modules_.size() || modules_[number].loaded) return fail(Error::InvalidValue);
+  Module& module = modules_[number];
+  // Without it, kernels that launch kernels are told so, and its own are none that a program launches.
+  if (of.parts == 1 || ptx->text.find(kDeviceRuntime) == std::string::npos) {
+    module.architecture = std::max(module.architecture, ptx->architecture);
+    module.units.push_back({fmt::format("{}, unit {}", name_, of.part + 1), ptx->text});
+  }
+  if (of.part + 1 == of.parts && !module.units.empty()) load(module);
   result(LoadModuleResult{number});
 }
 
+void Server::load(Module& module) {
+  const std::string text =
+      module.units.size() == 1 ? std::move(module.units.front().text) : ptx::link(module.units);
+  module.loaded = host_.load_module(text, fmt::format("{}.compute_{}.ptx", name_, module.architecture));
+  module.units.clear();
+}
+
+std::optional<std::uint32_t> Server::loaded_module(std::uint32_t number) const {
+  return number < modules_.size() ? modules_[number].loaded : std::nullopt;
+}
+
 void Server::find_kernel() {
-  const auto of = arguments<FindKernelArguments>();
-  if (of.module >= modules_.size()) return fail(Error::InvalidResourceHandle);
-  for (const std::uint32_t part : modules_[of.module].parts) {
-    emulator::LoadedModule& module = host_.module(part);
-    const emulator::KernelInfo* const info = module.find(request_.tail);
-    if (info == nullptr) continue;
-    info->check();
-    std::vector<KernelParameter> parameters;
-    for (const isa::Param& parameter : info->code.params)
-      parameters.push_back({parameter.offset, parameter.bytes});
-    const isa::Module& whole = module.compiled().module;
-    result(KernelDescription{
-        static_cast<std::uint32_t>(kernels_.size()), static_cast<std::uint32_t>(parameters.size()),
-        info->code.param_bytes, info->registers, info->code.shared_bytes, info->code.local_bytes,
-        static_cast<std::uint32_t>(whole.const_bank.size()), most_threads(*info), whole.sm});
-    tail_.assign(reinterpret_cast<const char*>(parameters.data()),
-                 parameters.size() * sizeof(KernelParameter));
-    kernels_.push_back({part, request_.tail, info});
-    return;
-  }
-  fail(Error::InvalidDeviceFunction);
+  const std::optional<std::uint32_t> number = loaded_module(arguments<FindKernelArguments>().module);
+  if (!number) return fail(Error::InvalidResourceHandle);
+  emulator::LoadedModule& module = host_.module(*number);
+  const emulator::KernelInfo* const info = module.find(request_.tail);
+  if (info == nullptr) return fail(Error::InvalidDeviceFunction);
+  info->check();
+  std::vector<KernelParameter> parameters;
+  for (const isa::Param& parameter : info->code.params)
+    parameters.push_back({parameter.offset, parameter.bytes});
+  const isa::Module& whole = module.compiled().module;
+  result(KernelDescription{
+      static_cast<std::uint32_t>(kernels_.size()), static_cast<std::uint32_t>(parameters.size()),
+      info->code.param_bytes, info->registers, info->code.shared_bytes, info->code.local_bytes,
+      static_cast<std::uint32_t>(whole.const_bank.size()), most_threads(*info), whole.sm});
+  tail_.assign(reinterpret_cast<const char*>(parameters.data()), parameters.size() * sizeof(KernelParameter));
+  kernels_.push_back({*number, request_.tail, info});
 }
 
 std::uint32_t Server::most_threads(const emulator::KernelInfo& info) const {
@@ -272,17 +285,14 @@ std::uint32_t Server::most_threads(const emulator::KernelInfo& info) const {
 
 void Server::find_variable() {
   const auto of = arguments<FindVariableArguments>();
-  if (of.module >= modules_.size()) return fail(Error::InvalidResourceHandle);
-  for (const std::uint32_t part : modules_[of.module].parts) {
-    const std::uint64_t bytes = host_.module(part).symbol_bytes(request_.tail);
-    if (bytes == 0) continue;
-    const Address address = host_.symbol_address(part, request_.tail);
-    if (shared_ && of.managed != 0 && address != 0) shared_->add(address, bytes);
-    result(VariableDescription{address, bytes, static_cast<std::uint32_t>(variables_.size())});
-    variables_.push_back({part, request_.tail});
-    return;
-  }
-  fail(Error::InvalidSymbol);
+  const std::optional<std::uint32_t> number = loaded_module(of.module);
+  if (!number) return fail(Error::InvalidResourceHandle);
+  const std::uint64_t bytes = host_.module(*number).symbol_bytes(request_.tail);
+  if (bytes == 0) return fail(Error::InvalidSymbol);
+  const Address address = host_.symbol_address(*number, request_.tail);
+  if (shared_ && of.managed != 0 && address != 0) shared_->add(address, bytes);
+  result(VariableDescription{address, bytes, static_cast<std::uint32_t>(variables_.size())});
+  variables_.push_back({*number, request_.tail});
 }
 
 void Server::allocate() {

@@ -13,6 +13,7 @@
 #include "emulator/program.hpp"
 #include "program/process.hpp"
 #include "program/shared_memory.hpp"
+#include "ptx/link.hpp"
 #include "runtime/host.hpp"
 
 namespace gpumux::program {
@@ -68,7 +69,9 @@ class Server {
 
  private:
   struct Module {
-    std::vector<std::uint32_t> parts;  // of the host
+    std::vector<ptx::Unit> units;  // until all are there
+    std::uint32_t architecture = 0;
+    std::optional<std::uint32_t> loaded;  // of the host
   };
   struct Kernel {
     std::uint32_t module = 0;  // of the host
@@ -113,6 +116,9 @@ class Server {
   void perform_call();
   void hello();
   void load_module();
+  void load(Module& module);
+  /// The host's number of one of the program's modules; none: there is no such module.
+  [[nodiscard]] std::optional<std::uint32_t> loaded_module(std::uint32_t number) const;
   void find_kernel();
   void find_variable();
   void allocate();

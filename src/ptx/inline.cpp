@@ -164,6 +164,9 @@ class Inliner {
       throw UserError(where,
                       "'" + callee + "': dynamic parallelism (kernels launched by kernels) is not supported");
     }
+    if (callee.starts_with("cuda")) {
+      throw UserError(where, "'" + callee + "': CUDA's run time within kernels is not supported");
+    }
     throw UserError(where, "call to '" + callee + "', which this module does not define");
   }
 

@@ -85,6 +85,16 @@ TEST_F(LiveRun, PtxInEachPacking) {
   expect_fine("raw", "sums are right\n");
 }
 
+TEST_F(LiveRun, RelocatableUnitsAreLinked) { expect_fine("units", "90 2\n"); }
+TEST_F(LiveRun, WhatNoUnitDefinesIsSaid) {
+  const Outcome o = calls("units-without");
+  EXPECT_EQ(o.code, 2) << o.out;
+  EXPECT_NE(o.err.find(", unit 1:"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("variable 'offset' is used, but none of the 2 translation units defines it"),
+            std::string::npos)
+      << o.err;
+}
+
 TEST_F(LiveRun, ErrorsAreThoseOfCuda) {
   const Outcome o = calls("errors");
   EXPECT_EQ(o.code, 0) << o.out << o.err;
@@ -210,7 +220,7 @@ TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
 
 /// As nvcc links programs without -cudart shared.
 TEST_F(LiveRun, ARunTimeWithinTheProgramIsReplaced) {
-  for (const char* name : {"add", "symbols", "streams", "parameters"}) {
+  for (const char* name : {"add", "symbols", "streams", "parameters", "units"}) {
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", GPUMUX_STATIC_CALLS, name});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
     EXPECT_EQ(o.err, "");
@@ -250,7 +260,7 @@ TEST_P(Capture, TakesAsLongAsTheProgram) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, Capture,
-                         testing::Values("add", "symbols", "parameters", "shared", "print", "raw"));
+                         testing::Values("add", "symbols", "parameters", "shared", "print", "raw", "units"));
 
 class Captures : public Capture {};
 
@@ -293,8 +303,13 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     if (entry.path().extension() != ".cu") continue;
     SCOPED_TRACE(entry.path().filename().string());
     const std::string built = path(entry.path().stem().string());
+    std::string sources = fmt::format("'{}'", entry.path().string());
+    // A folder of its name has its other translation units.
+    const std::filesystem::path others = std::filesystem::path(entry.path()).replace_extension();
+    if (std::filesystem::is_directory(others))
+      sources += fmt::format(" -rdc=true '{}'/*.cu", others.string());
     const std::string command =
-        fmt::format("{} -cudart shared -arch=compute_75 -o '{}' '{}'", nvcc, built, entry.path().string());
+        fmt::format("{} -cudart shared -arch=compute_75 -o '{}' {}", nvcc, built, sources);
     ASSERT_EQ(std::system(command.c_str()), 0);
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--quiet", "--json", "live.json", "--", built});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
@@ -302,8 +317,7 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     EXPECT_EQ(o.err, "");
     // Kept beside it, for where there is no nvcc. GPUMUX_BUNDLES=write makes them anew.
     const std::string fresh = built + ".gmx";
-    const std::string usual =
-        fmt::format("{} -arch=compute_75 -o '{}.static' '{}'", nvcc, built, entry.path().string());
+    const std::string usual = fmt::format("{} -arch=compute_75 -o '{}.static' {}", nvcc, built, sources);
     ASSERT_EQ(std::system(usual.c_str()), 0);
     EXPECT_EQ(gpumux({"run", "--machine", "rtx2060", "--quiet", "--", built + ".static"}).out, o.out);
     const Outcome captured = gpumux({"capture", "--machine", "rtx2060", "-o", fresh, "--", built});
@@ -340,7 +354,7 @@ TEST_F(LiveRun, BundlesOfProgramsOfNvcc) {
     run({"hotspot:size=61,steps=5", "--policy", "even"});
     run({"hotspot:size=61,steps=5", "--policy", "smk-p"});
   }
-  EXPECT_EQ(seen, 7);
+  EXPECT_EQ(seen, 8);
 }
 
 }  // namespace

@@ -8,17 +8,21 @@
 #include <thread>
 
 #include "tests/program/calls/cuda.hpp"
+#include "tests/program/calls/units.hpp"
 
 namespace {
 
 // What stands for kernels and variables on the host.
-char add_stub, mix_stub, look_stub, say_stub, spin_stub, sum_stub, wild_stub, stray_stub, misplaced_stub,
-    claim_stub;
+char add_stub, total_stub, mix_stub, look_stub, say_stub, spin_stub, sum_stub, wild_stub, stray_stub,
+    misplaced_stub, claim_stub;
 int table[4];
 int counter;
+int offset;
+int seen;
 int* shared_word;  // set by the run time
 void** handle;
 std::string binary;
+std::vector<std::string> unit_binaries;
 Wrapper wrapper;
 
 std::string file_text(const std::string& path) {
@@ -390,6 +394,38 @@ void errors() {
   for (int i = 0; i < 2; ++i) EXPECT_SAME(cudaIpcGetMemHandle(nullptr, nullptr), 801);
 }
 
+/// nvcc -rdc=true: a kernel whose function and variable another unit has, which the host sets.
+void units() {
+  int* const out = device<int>(1);
+  const int seven = 7;
+  CHECK(cudaMemcpyToSymbol(&offset, &seven, sizeof(seven), 0, kHostToDevice));
+  CHECK(launch(total_stub, {1}, {1}, 0, nullptr, out));
+  int total = 0;
+  CHECK(cudaMemcpy(&total, out, sizeof(total), kDeviceToHost));
+  int calls = 0;
+  CHECK(cudaMemcpyFromSymbol(&calls, &seen, sizeof(calls), 0, kDeviceToHost));
+  std::printf("%d %d\n", total, calls);
+}
+
+void register_units(bool all) {
+  // The last is NVIDIA's own, which nvcc links to code without machine code, and which nobody needs here.
+  for (const char* text : {kTotalUnit, all ? kTwiceUnit : kTwiceUnitWithoutOffset, kDeviceRuntimeUnit})
+    unit_binaries.push_back(fat_binary(fat_entry(1, 75, std::string(text) + '\0', Packing::Zstd)));
+  static std::vector<const void*> linked;
+  for (const std::string& unit : unit_binaries) linked.push_back(unit.data());
+  linked.push_back(nullptr);
+  binary = fat_binary("");
+  wrapper.version = 2;
+  wrapper.binary = binary.data();
+  wrapper.linked = linked.data();
+  handle = __cudaRegisterFatBinary(&wrapper);
+  __cudaRegisterFunction(handle, &total_stub, const_cast<char*>("total"), "total", -1, nullptr, nullptr,
+                         nullptr, nullptr, nullptr);
+  __cudaRegisterVar(handle, reinterpret_cast<char*>(&offset), nullptr, "offset", 0, 4, 0, 0);
+  __cudaRegisterVar(handle, reinterpret_cast<char*>(&seen), nullptr, "seen", 0, 4, 0, 0);
+  __cudaRegisterFatBinaryEnd(handle);
+}
+
 /// What kernels print shows the order of the launches, which does not depend on how long each thread takes to
 /// come to them.
 void threads() {
@@ -480,6 +516,8 @@ int main(int argc, char** argv) {
       {"lz4", vector_add},
       {"machine-code", vector_add},
       {"raw", vector_add},
+      {"units", units},
+      {"units-without", units},
       {"fork",
        [] {
          vector_add();
@@ -488,6 +526,12 @@ int main(int argc, char** argv) {
   };
   const auto found = cases.find(name);
   if (found == cases.end()) return 99;
+  if (name.starts_with("units")) {
+    register_units(name == "units");
+    found->second();
+    __cudaUnregisterFatBinary(handle);
+    return 0;
+  }
   register_all(name == "lz4"            ? Packing::Lz4
                : name == "raw"          ? Packing::Raw
                : name == "machine-code" ? Packing::MachineCodeOnly
