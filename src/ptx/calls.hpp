@@ -16,6 +16,17 @@ namespace gpumux::ptx {
 /// Stands for the function's own frame in Operand::reg of Kind::Symbol until lower_slots().
 inline constexpr std::uint32_t kFrameSymbol = 0xffff'fff0U;
 
+/// The name of the local variable of a function that says where its thread's stack of alloca ends so far, and
+/// what stands for it likewise. As another operand than the address of Ld and St: where that stack ends at
+/// most.
+inline constexpr const char* kStackTop = ".alloca";
+inline constexpr std::uint32_t kStackTopSymbol = 0xffff'fff1U;
+/// Of that stack, per thread, behind the kernel's frame: as much as recursion gets.
+inline constexpr std::uint32_t kAllocaBytes = 4096;
+/// No function of the program uses it.
+inline constexpr std::uint32_t kNoAlloca = 0xffff'ffffU;
+[[nodiscard]] bool uses_alloca(const isa::Function& inlined);
+
 /// A body of more instructions than this, with all that is inlined into it, is inlined only where the module
 /// calls it once. Else code doubles at each level of calls.
 inline constexpr std::size_t kLargestRepeatedBody = 4000;
@@ -81,8 +92,9 @@ inline constexpr std::uint32_t kStackReserveBytes = 4096;
 /// Parameter slots -> registers where each is only read and written in parts that do not overlap, else
 /// local memory. `stack`: the program has real calls, so that frame addresses are relative to the stack
 /// pointer, registers are renumbered to free kStackPointer, and slots of real calls lie beyond the
-/// frame (marked until finish_frame()). `is_root`: the kernel itself.
-void lower_slots(isa::Function& function, bool stack, bool is_root);
+/// frame (marked until finish_frame()). `is_root`: the kernel itself. `alloca`: where in it the stack of
+/// alloca begins, or kNoAlloca.
+void lower_slots(isa::Function& function, bool stack, bool is_root, std::uint32_t alloca);
 
 /// Makes the returns of a called function one block at the end. In the kernel (`is_root`) they become
 /// exits, also, but for code that is to stay `as_written`, where a branch leads to a block that only returns.

@@ -33,9 +33,9 @@ struct Unit {
   FlowGraph graph;
 };
 
-void lower(Unit& unit, bool stack, bool is_root, isa::CodeLevel level) {
+void lower(Unit& unit, bool stack, bool is_root, std::uint32_t alloca, isa::CodeLevel level) {
   const bool as_written = level == isa::CodeLevel::Ptx;
-  lower_slots(unit.function, stack, is_root);
+  lower_slots(unit.function, stack, is_root, alloca);
   unit.graph = build_flow(unit.function, as_written);
   lower_returns(unit.graph, is_root, as_written);
 }
@@ -194,11 +194,16 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
       units.push_back(std::move(unit));
     }
   }
+  std::uint32_t alloca = kNoAlloca;
+  if (std::any_of(units.begin(), units.end(), [](const Unit& unit) { return uses_alloca(unit.function); })) {
+    alloca = (units[0].function.local_bytes + 15U) / 16U * 16U;
+    units[0].function.local_bytes = alloca + kAllocaBytes;
+  }
   const std::uint32_t limit = register_limit(kernel, options.max_registers);
   const bool as_written = options.level == isa::CodeLevel::Ptx;
   const bool optimized = options.optimize > 0 && !as_written;
   for (std::size_t i = 0; i < units.size(); ++i) {
-    lower(units[i], has_calls, i == 0, options.level);
+    lower(units[i], has_calls, i == 0, alloca, options.level);
     if (optimized) optimize(units[i]);
   }
   std::vector<AnalysedCode> code;

@@ -50,6 +50,9 @@ class Inliner {
     }
     own_frame_ = std::max(root.local_bytes, frame);
     out_.local_bytes = own_frame_;
+    uses_alloca_.assign(module_.functions.size(), false);
+    for (const Symbol& symbol : module_.symbols)
+      if (is_stack_top(symbol)) uses_alloca_[symbol.function] = true;
   }
 
   Function run() {
@@ -61,6 +64,10 @@ class Inliner {
     std::vector<std::uint32_t> slots(root.slots.size());
     for (std::uint32_t i = 0; i < slots.size(); ++i) slots[i] = i;
     context.slots = std::move(slots);
+    if (uses_alloca_[root_] && !root.is_kernel) {
+      context.stack_top = Operand::reg32(out_.num_reg32++);
+      move_stack_top(Opcode::Ld, {}, context);
+    }
     splice(root, context);
     out_.calls = std::move(sites_);
     return std::move(out_);
@@ -74,6 +81,7 @@ class Inliner {
     std::uint32_t frame_bytes = 0;  // and how long it is
     std::uint32_t end_label = 0;
     bool is_root = false;
+    Operand stack_top;                 // as it was before, where the body changes it
     std::vector<std::uint32_t> slots;  // of the body -> of the result
   };
 
@@ -84,13 +92,32 @@ class Inliner {
       case Operand::Kind::Pred: operand.reg += context.pred; break;
       case Operand::Kind::Symbol: {
         const Symbol& symbol = module_.symbols[operand.reg];
-        if (symbol.kind == Symbol::Kind::Local) {
+        if (is_stack_top(symbol)) {
+          operand = Operand::symbol(kStackTopSymbol);
+        } else if (symbol.kind == Symbol::Kind::Local) {
           operand = Operand::symbol(kFrameSymbol, context.frame + symbol.address + operand.imm);
         }
         break;
       }
       default: break;
     }
+  }
+
+  static bool is_stack_top(const Symbol& symbol) {
+    return symbol.kind == Symbol::Kind::Local && symbol.name == kStackTop;
+  }
+
+  /// What a function has allocated ends with it: Ld keeps the top, St brings it back.
+  void move_stack_top(Opcode op, const Instruction& like, const Context& context) {
+    Instruction inst;
+    inst.op = op;
+    inst.type = isa::Type::U32;
+    inst.space = isa::Space::Local;
+    inst.line = like.line;
+    inst.column = like.column;
+    inst.src[0] = Operand::symbol(kStackTopSymbol);
+    (op == Opcode::Ld ? inst.dst[0] : inst.src[1]) = context.stack_top;
+    out_.code.push_back(inst);
   }
 
   void splice(const Function& body, const Context& context) {
@@ -114,6 +141,10 @@ class Inliner {
       if (inst.op == Opcode::Ret && !context.is_root) {
         inst.op = Opcode::Bra;
         inst.target = context.end_label;
+      }
+      if (inst.op == Opcode::Ret && context.is_root && context.stack_top) {
+        move_stack_top(Opcode::St, inst, context);
+        out_.code.back().guard = inst.guard;
       }
       if (inst.op == Opcode::Call) {
         call(body, inst, context);
@@ -217,20 +248,36 @@ class Inliner {
       context.slots[slot] = static_cast<std::uint32_t>(out_.slots.size());
       out_.slots.push_back(body.slots[slot]);
     }
+    std::uint32_t skipped_to = context.end_label;
     if (inst.guard) {
+      if (uses_alloca_[callee]) {  // who skips the call has no top to bring back
+        skipped_to = static_cast<std::uint32_t>(out_.labels.size());
+        out_.labels.push_back("behind " + body.name);
+      }
       Instruction skip = inst;
       skip.op = Opcode::Bra;
       skip.call = isa::kNoTarget;
       skip.guard.negate = !skip.guard.negate;
-      skip.target = context.end_label;
+      skip.target = skipped_to;
       out_.code.push_back(skip);
     }
+    if (uses_alloca_[callee]) {
+      context.stack_top = Operand::reg32(out_.num_reg32++);
+      move_stack_top(Opcode::Ld, inst, context);
+    }
     splice(body, context);
-    Instruction end;
-    end.op = Opcode::Label;
-    end.target = context.end_label;
-    end.line = inst.line;
-    out_.code.push_back(end);
+    add_label(context.end_label, inst);
+    if (!uses_alloca_[callee]) return;
+    move_stack_top(Opcode::St, inst, context);
+    if (skipped_to != context.end_label) add_label(skipped_to, inst);
+  }
+
+  void add_label(std::uint32_t label, const Instruction& like) {
+    Instruction inst;
+    inst.op = Opcode::Label;
+    inst.target = label;
+    inst.line = like.line;
+    out_.code.push_back(inst);
   }
 
   const CallGraph& graph_;
@@ -238,10 +285,19 @@ class Inliner {
   std::uint32_t root_;
   Function out_;
   std::uint32_t own_frame_ = 0;
+  std::vector<bool> uses_alloca_;  // by function of the module, itself
   std::vector<isa::CallSite> sites_;
 };
 
 }  // namespace
+
+bool uses_alloca(const Function& inlined) {
+  return std::any_of(inlined.code.begin(), inlined.code.end(), [](const Instruction& inst) {
+    return std::any_of(inst.src.begin(), inst.src.end(), [](const Operand& operand) {
+      return operand.kind == Operand::Kind::Symbol && operand.reg == kStackTopSymbol;
+    });
+  });
+}
 
 CallGraph::CallGraph(const Module& module)
     : module_(&module),

@@ -60,6 +60,10 @@ struct OpcodeTable {
                                                            {"bmsk", &P::op_bmsk},
                                                            {"szext", &P::op_szext},
                                                            {"elect", &P::op_elect},
+                                                           {"alloca", &P::op_alloca},
+                                                           {"stacksave", &P::op_stacksave},
+                                                           {"stackrestore", &P::op_stackrestore},
+                                                           {"vmad", &P::op_vmad},
                                                            {"griddepcontrol", &P::op_simple},
                                                            {"bar", &P::op_bar},
                                                            {"barrier", &P::op_bar},
@@ -117,10 +121,6 @@ constexpr Unsupported kUnsupported[] = {
     {"discard", "cache eviction policies"},
     {"setmaxnreg", "register reallocation"},
 
-    {"alloca", "stack allocation"},
-    {"stacksave", "stack allocation"},
-    {"stackrestore", "stack allocation"},
-    {"vmad", "multiplying video instructions"},
 };
 
 /// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
@@ -130,7 +130,8 @@ const std::vector<std::string>& known_modifiers() {
       "rmi "
       "rpi rna ftz sat approx full NaN cc lo hi wide finite infinite number notanumber normal subnormal l r "
       "clamp "
-      "wrap f4e b4e rc8 ecl ecr rc16 shiftamt to global shared shared::cta local const param param::entry "
+      "wrap po shr7 shr15 f4e b4e rc8 ecl ecr rc16 shiftamt to global shared shared::cta local const param "
+      "param::entry "
       "param::func eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan and or xor ca cg cs lu cv wb wt "
       "nc "
       "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate L2::evict_normal "
@@ -291,6 +292,7 @@ void Parser::parse_instruction() {
   check_modifiers(s);
   const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
   if (!is_call) {
+    negates_names_ = s.opcode.text == "vmad";
     s.args = s.opcode.text == "tex" || s.opcode.text == "tld4" ? parse_texture_args() : parse_args();
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }

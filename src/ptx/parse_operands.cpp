@@ -89,7 +89,7 @@ Arg Parser::parse_simple_arg() {
   const Token token = next();
   switch (token.kind) {
     case Token::Kind::Name:
-      if (arg.minus) fail(token, "'-' goes with a number");
+      if (arg.minus && !negates_names_) fail(token, "'-' goes with a number");
       arg.kind = token.text == "_" ? Arg::Kind::Sink : Arg::Kind::Name;
       arg.at = token;
       if (token.text[0] == '%' && peek().kind == Token::Kind::Dot) arg.component = next().text;

@@ -28,6 +28,13 @@ std::optional<Part> part_of(std::string_view text) {
   return std::nullopt;
 }
 
+template <class Fail>
+Part wanted_part(std::string_view text, const Fail& fail) {
+  const std::optional<Part> found = part_of(text);
+  if (!found) fail(fmt::format("'.{}' is none of the parts .b0 to .b3, .h0 and .h1", text));
+  return *found;
+}
+
 /// "h10", "b7654": parts of the two sources together, the lowest first; empty: the text is none of it.
 std::vector<unsigned> selected(std::string_view text, unsigned parts) {
   std::vector<unsigned> numbers;
@@ -70,6 +77,18 @@ Operand Parser::video_source(const Arg& arg, Type type) {
   return source(plain, type);
 }
 
+/// A part of a register, or all of it, as a 64-bit number: all results in between fit.
+Operand Parser::video_number(const Statement& s, const Arg& arg, Type type) {
+  const Part chosen = wanted_part(arg.component, [&](const std::string& what) { fail(arg.at, what); });
+  Operand word = video_source(arg, type);
+  Sequence seq(*this, s);
+  if (chosen.width != 32) word = seq.op3(Opcode::Bfe, type, word, value(chosen.first), value(chosen.width));
+  const Operand wide =
+      seq.emit(Opcode::Cvt, type == Type::S32 ? Type::S64 : Type::U64, seq.wide_word(), {word});
+  function_->code.back().type2 = type;
+  return wide;
+}
+
 void Parser::op_video(Statement& s) {
   const std::string_view name = s.opcode.text;
   const bool compares = name == "vset";
@@ -93,45 +112,29 @@ void Parser::op_video(Statement& s) {
          fmt::format("'{}' takes a third source with a part of the result, or with .add, .min or .max",
                      opcode_text(s)));
   }
-  const auto part = [&](const Arg& arg) {
-    const std::optional<Part> found = part_of(arg.component);
-    if (!found)
-      fail(arg.at, fmt::format("'.{}' is none of the parts .b0 to .b3, .h0 and .h1", arg.component));
-    return *found;
-  };
-  const Part of_result = part(s.args[0]);
+  const Part of_result =
+      wanted_part(s.args[0].component, [&](const std::string& what) { fail(s.args[0].at, what); });
   Arg plain_result = s.args[0];
   plain_result.component = {};
   const Operand result = destination(plain_result, Type::B32);
   Sequence seq(*this, s);
-  const auto long_register = [&] { return Operand::reg64(new_register(Type::B64)); };
-  // A source as a 64-bit number: all results in between fit.
-  const auto extend = [&](const Arg& arg, Type type) {
-    Operand word = video_source(arg, type);
-    const Part chosen = part(arg);
-    if (chosen.width != 32) word = seq.op3(Opcode::Bfe, type, word, value(chosen.first), value(chosen.width));
-    const Operand wide =
-        seq.emit(Opcode::Cvt, type == Type::S32 ? Type::S64 : Type::U64, long_register(), {word});
-    function_->code.back().type2 = type;
-    return wide;
-  };
   const auto op64 = [&](Opcode op, Type type, Operand a, Operand b) {
-    return seq.emit(op, type, long_register(), {a, b});
+    return seq.emit(op, type, seq.wide_word(), {a, b});
   };
-  const Operand a = extend(s.args[1], a_type);
-  const Operand b = extend(s.args[2], b_type);
+  const Operand a = video_number(s, s.args[1], a_type);
+  const Operand b = video_number(s, s.args[2], b_type);
   Operand middle;
   if (name == "vadd") {
     middle = op64(Opcode::Add, Type::S64, a, b);
   } else if (name == "vsub") {
     middle = op64(Opcode::Sub, Type::S64, a, b);
   } else if (name == "vabsdiff") {
-    middle = seq.emit(Opcode::Abs, Type::S64, long_register(), {op64(Opcode::Sub, Type::S64, a, b)});
+    middle = seq.emit(Opcode::Abs, Type::S64, seq.wide_word(), {op64(Opcode::Sub, Type::S64, a, b)});
   } else if (name == "vmin" || name == "vmax") {
     middle = op64(name == "vmin" ? Opcode::Min : Opcode::Max, Type::S64, a, b);
   } else if (compares) {
     const Operand holds = seq.compare(how, Type::S64, a, b);
-    middle = seq.emit(Opcode::Selp, Type::B64, long_register(), {value(1), value(0), holds});
+    middle = seq.emit(Opcode::Selp, Type::B64, seq.wide_word(), {value(1), value(0), holds});
   } else {
     const Operand amount = seq.emit(Opcode::Cvt, Type::U32, Operand::reg32(new_register(Type::B32)), {b});
     function_->code.back().type2 = Type::U64;
@@ -156,6 +159,53 @@ void Parser::op_video(Statement& s) {
   } else {
     seq.emit(second, result_type, result, {narrow, c});
   }
+}
+
+void Parser::op_vmad(Statement& s) {
+  const Type types[3] = {want_type(s, kWords), want_type(s, kWords), want_type(s, kWords)};  // d, a, b
+  const bool adds_one = s.modifiers.take("po");
+  const bool saturates = s.modifiers.take("sat");
+  const unsigned shift = s.modifiers.take("shr7") ? 7U : s.modifiers.take("shr15") ? 15U : 0U;
+  finish_modifiers(s);
+  want_args(s, 4, 4);
+  const auto negated = [&](std::size_t i) { return s.args[i].minus && s.args[i].kind == Arg::Kind::Name; };
+  const bool of_product = negated(1) != negated(2);
+  const bool of_addend = negated(3);
+  if ((of_product || of_addend) && (adds_one || of_product == of_addend))
+    fail(s.opcode, fmt::format("'{}' negates the product or what it adds, without .po", opcode_text(s)));
+  const bool of_signed = types[1] == Type::S32 || types[2] == Type::S32;
+  const bool result_signed = of_signed || of_product || of_addend;
+  const Operand result = destination(s.args[0], types[0]);
+  const Operand a = video_number(s, s.args[1], types[1]);
+  const Operand b = video_number(s, s.args[2], types[2]);
+  Operand c = source(s.args[3], Type::B32);
+  Sequence seq(*this, s);
+  const auto op64 = [&](Opcode op, Type type, Operand x, Operand y) {
+    return seq.emit(op, type, seq.wide_word(), {x, y});
+  };
+  Operand sum = op64(Opcode::MulLo, Type::S64, a, b);
+  // Of two unsigned ones 64 bits are full; what is signed then has one bit less, far beyond where it
+  // saturates.
+  if (!of_signed && result_signed && saturates)
+    sum = op64(Opcode::Min, Type::U64, sum, value(std::uint64_t{1} << 62U));
+  if (of_addend) c = seq.op(Opcode::Not, Type::B32, c);
+  const Operand addend = seq.emit(Opcode::Cvt, result_signed ? Type::S64 : Type::U64, seq.wide_word(), {c});
+  function_->code.back().type2 = result_signed ? Type::S32 : Type::U32;
+  if (of_product) {
+    sum = op64(Opcode::Sub, Type::S64, addend, sum);
+  } else {
+    sum = op64(Opcode::Add, Type::S64, sum, addend);
+    if (adds_one || of_addend) sum = op64(Opcode::Add, Type::S64, sum, value(1));
+  }
+  const Type wide = result_signed ? Type::S64 : Type::U64;
+  if (shift != 0) sum = op64(Opcode::Shr, wide, sum, value(shift));
+  if (saturates) {
+    const Range range = range_of(result_signed, 32);
+    if (result_signed) sum = op64(Opcode::Max, wide, sum, value(range.low));
+    sum = op64(Opcode::Min, wide, sum, value(range.high));
+  }
+  seq.emit(Opcode::Cvt, Type::U32, result, {sum});
+  function_->code.back().type2 = Type::U64;
 }
 
 void Parser::op_video_simd(Statement& s) {

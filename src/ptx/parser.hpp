@@ -318,7 +318,14 @@ class Parser {
   // parse_video.cpp
   void op_video(Statement& s);
   void op_video_simd(Statement& s);
+  void op_vmad(Statement& s);
   Operand video_source(const Arg& arg, Type type);
+  Operand video_number(const Statement& s, const Arg& arg, Type type);
+  // parse_stack.cpp
+  void op_alloca(Statement& s);
+  void op_stacksave(Statement& s);
+  void op_stackrestore(Statement& s);
+  Operand stack_top();
   // parse_async.cpp
   void op_cp(Statement& s);
   void copy_async(Statement& s);
@@ -389,6 +396,7 @@ class Parser {
   std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> labels_;
   std::vector<LabelUse> label_uses_;
   Operand carry_;
+  bool negates_names_ = false;  // the instruction in work may have operands such as -%r1
 };
 
 /// Gives every .shared symbol its offset and every function its shared_bytes (shared_layout.cpp).

@@ -33,8 +33,8 @@ struct SlotUse {
 
 class SlotLowering {
  public:
-  SlotLowering(Function& function, bool stack, bool is_root)
-      : function_(function), stack_(stack), uses_(function.slots.size()) {
+  SlotLowering(Function& function, bool stack, bool is_root, std::uint32_t alloca)
+      : function_(function), stack_(stack), alloca_(alloca), uses_(function.slots.size()) {
     if (stack_) free_stack_pointer();
     collect();
     std::uint32_t incoming = 0;
@@ -60,6 +60,7 @@ class SlotLowering {
       start.src[0] = Operand::immediate(0);
       code_.push_back(start);
     }
+    if (alloca_ != kNoAlloca) begin_alloca(is_root);
     for (const Instruction& inst : function.code) lower(inst);
     function.code = std::move(code_);
     function.local_bytes = frame_;
@@ -75,6 +76,48 @@ class SlotLowering {
       for (Operand& operand : inst.src) shift(operand);
     }
     ++function_.num_reg32;
+  }
+
+  /// Its top is a register, or, where other functions have to find it, the first word of the stack itself.
+  void begin_alloca(bool is_root) {
+    top_ = new_reg32(function_);
+    if (!is_root) return;
+    Instruction start;
+    start.op = Opcode::Mov;
+    start.type = Type::U32;
+    start.dst[0] = top_;
+    start.src[0] = Operand::immediate(stack_ ? alloca_ + 16 : alloca_);
+    code_.push_back(start);
+    if (!stack_) return;
+    Instruction store;
+    store.op = Opcode::St;
+    store.type = Type::U32;
+    store.space = Space::Local;
+    store.src[0] = Operand::immediate(alloca_);
+    store.src[1] = top_;
+    code_.push_back(store);
+  }
+
+  static bool is_stack_top(const Operand& operand) {
+    return operand.kind == Operand::Kind::Symbol && operand.reg == kStackTopSymbol;
+  }
+
+  void alloca_operands(Instruction& inst) {
+    const bool is_access = inst.space == Space::Local && (inst.op == Opcode::Ld || inst.op == Opcode::St);
+    if (is_access && is_stack_top(inst.src[0])) {
+      if (stack_) {
+        inst.src[0] = Operand::immediate(alloca_);
+        return;
+      }
+      const bool loads = inst.op == Opcode::Ld;
+      Instruction mov = make(Opcode::Mov, Type::U32, inst);
+      mov.dst[0] = loads ? inst.dst[0] : top_;
+      mov.src[0] = loads ? top_ : inst.src[1];
+      inst = mov;
+      return;
+    }
+    for (Operand& operand : inst.src)
+      if (is_stack_top(operand)) operand = Operand::immediate(alloca_ + kAllocaBytes);
   }
 
   static bool is_slot_access(const Instruction& inst) {
@@ -232,6 +275,7 @@ class SlotLowering {
       lower_syscall(inst);
       return;
     }
+    if (alloca_ != kNoAlloca) alloca_operands(inst);
     frame_operands(inst, 0);
     code_.push_back(inst);
   }
@@ -300,6 +344,8 @@ class SlotLowering {
 
   Function& function_;
   bool stack_;
+  std::uint32_t alloca_;
+  Operand top_;
   std::vector<SlotUse> uses_;
   std::vector<std::uint32_t> placed_;
   std::vector<Instruction> code_;
@@ -309,8 +355,8 @@ class SlotLowering {
 
 }  // namespace
 
-void lower_slots(Function& function, bool stack, bool is_root) {
-  const SlotLowering lowering(function, stack, is_root);
+void lower_slots(Function& function, bool stack, bool is_root, std::uint32_t alloca) {
+  const SlotLowering lowering(function, stack, is_root, alloca);
 }
 
 }  // namespace gpumux::ptx

@@ -41,6 +41,55 @@ TEST(Video, OneResultOfPartsOfTwoWords) {
   EXPECT_EQ(result("vsub.s32.u32.u32 %r1.h1, %r2, %r3, %r4;", 1, 3, 0x11223344), 0xfffe3344U);
 }
 
+/// With all of the 128 bits that the PTX manual has in between.
+std::uint32_t vmad(bool of_signed[2], std::uint32_t a, std::uint32_t b, std::uint32_t c, int negated, bool po,
+                   unsigned shift, bool saturates) {
+  __extension__ using Wide = __int128;
+  const auto wide = [](bool is_signed, std::uint32_t x) {
+    return is_signed ? Wide{static_cast<std::int32_t>(x)} : Wide{x};
+  };
+  const bool result_signed = of_signed[0] || of_signed[1] || negated != 0;
+  Wide product = wide(of_signed[0], a) * wide(of_signed[1], b);
+  if (negated == 1) product = ~product;
+  if (negated == 2) c = ~c;
+  Wide sum = product + wide(result_signed, c) + ((po || negated != 0) ? 1 : 0);
+  sum >>= static_cast<int>(shift);
+  if (saturates) {
+    const Wide low = result_signed ? -(Wide{1} << 31U) : Wide{0};
+    const Wide high = result_signed ? (Wide{1} << 31U) - 1 : (Wide{1} << 32U) - 1;
+    sum = sum < low ? low : sum > high ? high : sum;
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
+TEST(Video, MultipliesAndAdds) {
+  EXPECT_EQ(result("vmad.u32.u32.u32 %r1, %r2.b1, %r3.h1, %r4;", 0x1200, 0x00030000, 5), 0x12U * 3 + 5);
+  EXPECT_EQ(result("vmad.s32.s32.u32.shr7 %r1, %r2.b0, %r3, %r4;", 0xff, 1000, 0), 0xfffffff8U);
+  EXPECT_EQ(result("vmad.s32.s32.s32.sat.shr15 %r1, %r2, %r3, -%r4;", 0x80000000, 0x80000000, 1),
+            0x7fffffffU);
+  const std::uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 123456789};
+  for (int form = 0; form < 4 * 4 * 3 * 2; ++form) {
+    bool of_signed[2] = {form % 2 != 0, form / 2 % 2 != 0};
+    const int kind = form / 4 % 4;  // plain, the product negated, what is added negated, .po
+    const unsigned shift = form / 16 % 3 == 0 ? 0 : form / 16 % 3 == 1 ? 7 : 15;
+    const bool saturates = form / 48 != 0;
+    std::string text = "vmad.u32";
+    for (const bool is_signed : of_signed) text += is_signed ? ".s32" : ".u32";
+    if (kind == 3) text += ".po";
+    if (saturates) text += ".sat";
+    if (shift != 0) text += shift == 7 ? ".shr7" : ".shr15";
+    text += kind == 1   ? " %r1, %r2, -%r3, %r4;"
+            : kind == 2 ? " %r1, %r2, %r3, -%r4;"
+                        : " %r1, %r2, %r3, %r4;";
+    for (const std::uint32_t a : values) {
+      const std::uint32_t b = values[(a % 7 + static_cast<unsigned>(form)) % 7];
+      const std::uint32_t c = values[(a % 5 + static_cast<unsigned>(form / 7)) % 7];
+      EXPECT_EQ(result(text, a, b, c), vmad(of_signed, a, b, c, kind % 3, kind == 3, shift, saturates))
+          << text << " of " << a << ", " << b << ", " << c;
+    }
+  }
+}
+
 TEST(Video, PartByPart) {
   EXPECT_EQ(result("vadd4.s32.s32.s32.sat %r1, %r2, %r3, %r4;", 0x7f8001ff, 0x01ff0201), 0x7f800300U);
   EXPECT_EQ(result("vsub2.u32.u32.u32 %r1, %r2, %r3, %r4;", 0x00010005, 0x00020003), 0xffff0002U);
