@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "emulator/addresses.hpp"
 #include "emulator/execute.hpp"
+#include "emulator/race_order.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -99,6 +100,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
     fill_specials(warp);
   }
+  if (launch_->races) races_ = std::make_unique<BlockRaces>(*launch_->races, index);
 }
 
 void Block::moved(SmId sm) {
@@ -106,7 +108,10 @@ void Block::moved(SmId sm) {
   for (std::uint32_t w = 0; w < warps(); ++w) fill_specials(storage_->warps[w]);
 }
 
-Block::~Block() { launch_->pool->give(std::move(storage_)); }
+Block::~Block() {
+  races_.reset();  // it ends in the launch, which may go with `launch_`
+  launch_->pool->give(std::move(storage_));
+}
 
 Address Block::local_line(std::uint32_t warp) const {
   const Address row = Address{residency_} * launch_->warps + warp;
@@ -457,6 +462,7 @@ void Block::let_others_run(const Warp& stuck) {
 void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
                    bool waits) {
   Barrier& b = barriers_[barrier];
+  if (races_) races_->arrives(warp, barrier);
   if (b.warps_arrived == 0 && b.arrivals == 0) {
     b.count = count;
   } else if (b.count != count) {
@@ -490,6 +496,7 @@ void Block::try_open(std::uint32_t barrier) {
   if (!open) return;
   const Barrier opened = b;
   b = Barrier{};
+  if (races_) races_->opens(barrier, opened.count == 0 ? done_warps_ : 0);
   for (std::uint32_t rest = opened.warps_waiting; rest != 0; rest &= rest - 1) {
     Warp& warp = storage_->warps[static_cast<std::size_t>(std::countr_zero(rest))];
     const Op& op = *warp.barrier_op;
@@ -509,6 +516,7 @@ void Block::try_open(std::uint32_t barrier) {
         break;
       default: break;
     }
+    if (races_) races_->passes(warp, barrier);
     warp.status = WarpStatus::Running;
     if (++warp.pc == warp.reconverge) warp.settle();
   }

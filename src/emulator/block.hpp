@@ -50,6 +50,8 @@ struct Barrier {
   bool all = true;
 };
 
+class BlockRaces;
+
 class Block final : public workload::BlockStream {
  public:
   Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now);
@@ -62,6 +64,7 @@ class Block final : public workload::BlockStream {
   [[nodiscard]] const ModuleData& module() const { return *launch_->module; }
   [[nodiscard]] workload::DeviceMemory& memory() const { return *launch_->module->memory; }
   [[nodiscard]] std::byte* shared() { return storage_->shared.data(); }
+  [[nodiscard]] BlockRaces* races() { return races_.get(); }  // nullptr: nobody watches
   [[nodiscard]] MbarrierTotals& mbarriers() { return storage_->mbarriers; }
   [[nodiscard]] std::uint32_t* local(std::uint32_t warp) {
     return storage_->local.data() + std::size_t{warp} * launch_->local_words * kWarpSize;
@@ -143,6 +146,7 @@ class Block final : public workload::BlockStream {
   std::uint32_t all_warps_;  // one bit per warp
   std::uint32_t done_warps_ = 0;
   std::array<Barrier, 16> barriers_{};
+  std::unique_ptr<BlockRaces> races_;
 };
 
 /// Computes the rows of special registers that all blocks of the launch share.

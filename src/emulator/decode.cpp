@@ -8,6 +8,8 @@
 #include "emulator/block.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/launch.hpp"
+#include "emulator/race_log.hpp"
+#include "emulator/race_watch.hpp"
 #include "emulator/windows.hpp"
 
 namespace gpumux::emulator {
@@ -127,6 +129,7 @@ class Decoder {
     for (std::size_t pc = 0; pc < function_.code.size(); ++pc) {
       program_.ops.push_back(decode_one(function_.code[pc], program_.kernel->table[pc]));
     }
+    if (module_.races != nullptr) watch_races(program_, module_.races->mode());
     program_.constant_bytes = constant_bytes_;
     program_.warps_apart = std::none_of(function_.code.begin(), function_.code.end(), reaches_others);
     return std::move(program_);

@@ -15,6 +15,7 @@
 namespace gpumux::emulator {
 
 class BlockPool;
+class LaunchRaces;
 
 /// What loading a module made: shared by its launches, which may outlive the LoadedModule's handle.
 struct ModuleData {
@@ -23,6 +24,7 @@ struct ModuleData {
   AppId app = 0;
   PrintSink* sink = nullptr;
   KernelErrors* errors = nullptr;  // nullptr: they end the simulation
+  RaceLog* races = nullptr;  // nullptr: launches are not watched
   std::string const_bank;
   std::vector<Address> symbol_address;                // by symbol: as its own space sees it
   std::string app_name;                               // for messages: "app NAME", or the module file's stem
@@ -70,6 +72,7 @@ struct Program {
   std::uint32_t zeroed_from = 0;          // registers start here; before it: sink and special rows
   std::uint32_t num_preds = 0;            // with the constant true one and the sink
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
+  std::vector<Handler> unwatched;         // by pc, where launches are watched: what each handler stands for
   bool warps_apart = false;               // nothing shows them how far others are but barriers
 };
 
@@ -90,6 +93,7 @@ struct LaunchData {
   Address code_address = 0;
   workload::BlockResources resources;  // that a block takes of its SM
   std::uint64_t grid_id = 0;
+  std::shared_ptr<LaunchRaces> races;   // nullptr: nobody watches
   Address workspace = 0;                // of a cooperative launch: GridWorkspace; 0: it is none
   std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
   std::unique_ptr<std::byte[]> constant_storage;

@@ -13,6 +13,8 @@
 #include "base/hash.hpp"
 #include "emulator/block.hpp"
 #include "emulator/launch.hpp"
+#include "emulator/race_log.hpp"
+#include "emulator/race_order.hpp"
 #include "emulator/windows.hpp"
 #include "ptx/idempotence.hpp"
 #include "ptx/limits.hpp"
@@ -185,7 +187,7 @@ struct LoadedModule::Impl {
 
 LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory,
                            AppId app, PrintSink* sink, std::span<const workload::PlacedVariable> places,
-                           KernelErrors* errors)
+                           KernelErrors* errors, RaceLog* races)
     : impl_(std::make_unique<Impl>()) {
   impl_->data = std::make_shared<ModuleData>();
   impl_->pool = std::make_shared<BlockPool>();
@@ -195,6 +197,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   data.app = app;
   data.sink = sink;
   data.errors = errors;
+  data.races = races;
   const isa::Module& module = data.compiled->module;
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
@@ -368,6 +371,7 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
     }
     data->workspace = all + data->grid_id % GridWorkspace::kTurns * GridWorkspace::kBytes;
   }
+  if (impl_->data->races != nullptr) data->races = std::make_shared<LaunchRaces>(*data, *impl_->data->races);
   fill_special_rows(*data);
   constexpr std::size_t kAlign = 64;
   data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);

@@ -29,6 +29,8 @@ class PrintSink {
   virtual void print(AppId app, std::string_view text) = 0;
 };
 
+class RaceLog;
+
 struct KernelInfo {
   isa::Function code;                  // final, physical (or virtual for differential tests)
   std::vector<isa::StaticInst> table;  // parallel to code.code
@@ -72,10 +74,11 @@ class LoadedModule {
  public:
   /// `places`: where variables are to lie, each with the size that it has; those that are not named lie
   /// anywhere. Throws UserError when the module has none of that name and size, or when something lies there.
-  /// `errors`: of the application, if it goes on after them; outlives the module's launches.
+  /// `errors`: of the application, if it goes on after them. `races`: its launches are watched for races,
+  /// which go there; nullptr: they are not. Both outlive the launches.
   LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
                PrintSink* sink, std::span<const workload::PlacedVariable> places = {},
-               KernelErrors* errors = nullptr);
+               KernelErrors* errors = nullptr, RaceLog* races = nullptr);
   ~LoadedModule();
   /// nullptr when there is none.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;

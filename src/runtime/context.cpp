@@ -201,8 +201,9 @@ std::uint32_t Context::load_module_at(std::string_view ptx_text, const std::stri
   ptx::CompileOptions options;
   options.level = device_.config().code;
   options.notices = device_.wants_notices();
-  modules_.push_back(std::make_unique<emulator::LoadedModule>(
-      emulator::compile_module(ptx_text, file, options), *memory_, app_, sink_, places, errors_));
+  modules_.push_back(
+      std::make_unique<emulator::LoadedModule>(emulator::compile_module(ptx_text, file, options), *memory_,
+                                               app_, sink_, places, errors_, device_.races()));
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }

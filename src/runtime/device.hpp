@@ -9,6 +9,10 @@
 #include "base/types.hpp"
 #include "workload/stream.hpp"
 
+namespace gpumux::emulator {
+class RaceLog;
+}  // namespace gpumux::emulator
+
 namespace gpumux::runtime {
 
 class Context;
@@ -37,6 +41,8 @@ class Device {
   [[nodiscard]] virtual Cycle now() const = 0;
   /// Kernels are to be compiled with notices of where their blocks may stop being idempotent.
   [[nodiscard]] virtual bool wants_notices() const { return false; }
+  /// Where races of kernels are to be taken down; nullptr: nobody looks for them.
+  [[nodiscard]] virtual emulator::RaceLog* races() const { return nullptr; }
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
   /// Context::kernel_ended(stream) is called.
   virtual void submit(Context& context, std::uint32_t stream,

@@ -15,12 +15,13 @@ class NvccModule {
  public:
   Device device;
 
-  explicit NvccModule(const std::string& file, int optimize = 1) {
+  explicit NvccModule(const std::string& file, int optimize = 1, RaceLog* races = nullptr) {
     ptx::CompileOptions options;
     options.optimize = optimize;
     const std::string path = std::string(GPUMUX_SOURCE_DIR) + "/tests/emulator/data/" + file;
     compiled_ = compile_module(read_file(path), file, options);
-    module_ = std::make_unique<LoadedModule>(compiled_, device.memory, AppId{0}, &device.sink);
+    module_ = std::make_unique<LoadedModule>(compiled_, device.memory, AppId{0}, &device.sink,
+                                             std::span<const workload::PlacedVariable>{}, nullptr, races);
   }
   [[nodiscard]] LoadedModule& module() { return *module_; }
 

@@ -18,11 +18,12 @@ class PtxRunner {
  public:
   Device device;
 
-  explicit PtxRunner(const std::string& body, int optimize = 0) {
+  explicit PtxRunner(const std::string& body, int optimize = 0, RaceLog* races = nullptr) {
     ptx::CompileOptions options;
     options.optimize = optimize;
     compiled_ = compile_module(with_header(body), "test.ptx", options);
-    module_ = std::make_unique<LoadedModule>(compiled_, device.memory, AppId{0}, &device.sink);
+    module_ = std::make_unique<LoadedModule>(compiled_, device.memory, AppId{0}, &device.sink,
+                                             std::span<const workload::PlacedVariable>{}, nullptr, races);
   }
   LoadedModule& module() { return *module_; }
 
