@@ -36,15 +36,6 @@ std::uint64_t span_of(std::uint64_t bytes, std::uint64_t rows, std::uint64_t pit
   return (rows - 1) * pitch + bytes;
 }
 
-workload::ArrayShape shape_of(const ArrayDescription& of) {
-  return {{static_cast<workload::ChannelKind>(of.kind), static_cast<std::uint8_t>(of.bits),
-           static_cast<std::uint8_t>(of.channels)},
-          of.width,
-          of.height,
-          of.depth,
-          of.layers};
-}
-
 }  // namespace
 
 void ProgramErrors::outside(const std::string& message) {
@@ -88,22 +79,14 @@ Server::Server(std::string name, runtime::Host& host, Process& process, const Me
   if (host_.wants_host_writes()) shared_.emplace(host_.memory());
 }
 
-template <class T>
-T Server::arguments() const {
-  if (request_.arguments.size() != sizeof(T)) {
+void Server::take_arguments(std::span<std::byte> to) const {
+  if (request_.arguments.size() != to.size()) {
     throw UserError(
         fmt::format("{}: call {} of its CUDA run time has {} bytes of arguments, not {}: it is of another "
                     "build than gpumux",
-                    name_, static_cast<std::uint32_t>(request_.call), request_.arguments.size(), sizeof(T)));
+                    name_, static_cast<std::uint32_t>(request_.call), request_.arguments.size(), to.size()));
   }
-  T value;
-  std::memcpy(&value, request_.arguments.data(), sizeof(T));
-  return value;
-}
-
-template <class T>
-void Server::result(const T& value) {
-  result_.assign(reinterpret_cast<const char*>(&value), sizeof(T));
+  std::memcpy(to.data(), request_.arguments.data(), to.size());
 }
 
 bool Server::receive() { return process_.receive(request_); }
@@ -636,64 +619,6 @@ void Server::elapsed_time() {
 void Server::memory_info() {
   const workload::DeviceMemory& memory = host_.memory();
   result(MemoryInfoResult{memory.reserved_bytes() - memory.allocated_bytes(), memory.reserved_bytes()});
-}
-
-void Server::create_array() {
-  const workload::ArrayShape shape = shape_of(arguments<ArrayDescription>());
-  workload::TextureArray array;
-  try {
-    array = host_.create_array(shape);
-  } catch (const SimulationFault&) {  // a shape that no array has, or no room
-    return fail(Error::InvalidValue);
-  }
-  allocations_[array.address] = {array.bytes(), MemoryKind::Device};
-  arrays_[array.address] = array;
-  result(AllocateResult{array.address});
-}
-
-void Server::fill_array() {
-  const auto of = arguments<FillArrayArguments>();
-  const auto array = arrays_.find(of.address);
-  Stream* const on = stream(of.stream);
-  if (on == nullptr) return;
-  if (array == arrays_.end() || request_.tail.size() != array->second.texel_bytes())
-    return fail(Error::InvalidValue);
-  host_.copy_to_array(array->second, std::as_bytes(std::span(request_.tail)), enter(*on));
-  if (of.blocking != 0) wait_for(*on);
-}
-
-void Server::create_texture() {
-  const auto of = arguments<TextureArguments>();
-  constexpr std::uint32_t kModes = 4;
-  if (of.filter > 1 || of.read > 1 ||
-      std::ranges::any_of(of.address_modes, [](auto m) { return m >= kModes; }))
-    return fail(Error::InvalidValue);
-  workload::TextureResource resource;
-  resource.kind = of.kind == TextureKind::Linear    ? workload::TextureResource::Kind::Linear
-                  : of.kind == TextureKind::Pitch2D ? workload::TextureResource::Kind::Pitch2D
-                                                    : workload::TextureResource::Kind::Array;
-  resource.array = {of.address, shape_of(of.shape)};
-  resource.pitch_bytes = of.pitch_bytes;
-  workload::TextureSettings settings;
-  for (std::size_t axis = 0; axis < settings.address.size(); ++axis)
-    settings.address[axis] = static_cast<workload::AddressMode>(of.address_modes[axis]);
-  settings.filter = static_cast<workload::FilterMode>(of.filter);
-  settings.read = static_cast<workload::ReadMode>(of.read);
-  settings.normalized = of.normalized != 0;
-  settings.border = of.border;
-  try {
-    result(TextureHandle{host_.create_texture(resource, settings).handle});
-  } catch (const SimulationFault&) {  // what CUDA refuses
-    fail(Error::InvalidValue);
-  }
-}
-
-void Server::destroy_texture() {
-  try {
-    host_.destroy_texture({arguments<TextureHandle>().handle});
-  } catch (const SimulationFault&) {
-    fail(Error::InvalidValue);
-  }
 }
 
 }  // namespace gpumux::program

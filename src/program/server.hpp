@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -108,9 +109,17 @@ class Server {
   };
 
   template <class T>
-  [[nodiscard]] T arguments() const;
+  [[nodiscard]] T arguments() const {
+    T value;
+    take_arguments(std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  /// Throws UserError when the call came with others than so many bytes.
+  void take_arguments(std::span<std::byte> to) const;
   template <class T>
-  void result(const T& value);
+  void result(const T& value) {
+    result_.assign(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
   void fail(Error error) { error_ = error; }
 
   void perform_call();
@@ -143,6 +152,7 @@ class Server {
   void wait_for_event();
   void elapsed_time();
   void memory_info();
+  // Arrays and textures: arrays.cpp.
   void create_array();
   void fill_array();
   void create_texture();
