@@ -343,4 +343,26 @@ void Parser::op_prefetch(Statement& s) {
   emit(inst);
 }
 
+// Of a line that is not needed any more, or no longer than others. Caches here have no priorities, and what
+// is discarded may hold anything, so also what it held.
+void Parser::op_line_hint(Statement& s) {
+  const bool priority = s.opcode.text == "applypriority";
+  Instruction& inst = s.inst;
+  const Space space = take_space(s);
+  if ((space != Space::Generic && space != Space::Global) ||
+      !s.modifiers.take(priority ? "L2::evict_normal" : "L2")) {
+    fail(s.opcode, fmt::format("'{}': {} takes .global and {}", opcode_text(s), s.opcode.text,
+                               priority ? ".L2::evict_normal" : ".L2"));
+  }
+  finish_modifiers(s);
+  want_args(s, 2, 2);
+  address(s, s.args[0]);
+  if (s.args[1].kind != Arg::Kind::Number || s.args[1].at.bits != 128)
+    fail(s.args[1].at, fmt::format("{} takes 128 bytes", s.opcode.text));
+  inst.src[0] = {};
+  inst.offset = 0;
+  inst.op = Opcode::Nop;
+  emit(inst);
+}
+
 }  // namespace gpumux::ptx

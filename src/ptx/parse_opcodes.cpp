@@ -64,6 +64,8 @@ struct OpcodeTable {
                                                            {"stacksave", &P::op_stacksave},
                                                            {"stackrestore", &P::op_stackrestore},
                                                            {"vmad", &P::op_vmad},
+                                                           {"applypriority", &P::op_line_hint},
+                                                           {"discard", &P::op_line_hint},
                                                            {"griddepcontrol", &P::op_simple},
                                                            {"bar", &P::op_bar},
                                                            {"barrier", &P::op_bar},
@@ -117,8 +119,6 @@ constexpr Unsupported kUnsupported[] = {
     {"getctarank", "thread block clusters"},
     {"clusterlaunchcontrol", "thread block clusters"},
 
-    {"applypriority", "cache eviction policies"},
-    {"discard", "cache eviction policies"},
     {"setmaxnreg", "register reallocation"},
 
 };

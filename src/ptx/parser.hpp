@@ -278,6 +278,7 @@ class Parser {
   void op_atom(Statement& s);
   void atom_vector(Statement& s, unsigned elements);
   void op_prefetch(Statement& s);
+  void op_line_hint(Statement& s);
   void check_vector(const Statement& s, int vector);
   [[nodiscard]] static bool is_wide_vector(const Instruction& inst);
   void load_wide(Statement& s);
