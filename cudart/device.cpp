@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "session.hpp"
 #include "version.hpp"
+#include "versioned.hpp"
 
 namespace gpumux::cudart {
 namespace {
@@ -41,12 +42,12 @@ class MemberWriter {
   std::size_t at_ = 0;
 };
 
-/// cudaDeviceProp: 1008 bytes in CUDA 13, 1032 in CUDA 12, which has some members more. 0 is what is not
-/// there, or has no limit of its own here, such as surfaces.
-constexpr std::size_t kPropertyBytes = kMajor >= 13 ? 1008 : 1032;
-constexpr bool kOld = kMajor < 13;
+/// cudaDeviceProp: 1008 bytes in CUDA 13, 1032 in CUDA 12 (`old`), which has some members more. 0 is what is
+/// not there, or has no limit of its own here, such as surfaces.
+constexpr std::size_t kPropertyBytes = 1008;
+constexpr std::size_t kOldPropertyBytes = 1032;
 
-void describe(std::span<std::byte> to) {
+void describe(std::span<std::byte> to, bool old) {
   const program::DeviceDescription& of = Session::get().device();
   MemberWriter write(to);
   write.put(of.name);
@@ -62,21 +63,21 @@ void describe(std::span<std::byte> to) {
   write.put(std::array<int, 3>{kMostThreads, kMostThreads, kMostBlockZ});
   write.put(std::array<int, 3>{kMostGridX, kMostGridYZ, kMostGridYZ});
   const auto khz = [](double mhz) { return static_cast<std::uint64_t>(mhz * 1e3); };
-  if (kOld) write.put_int(khz(of.core_mhz));
+  if (old) write.put_int(khz(of.core_mhz));
   write.put_size(of.constant_bytes);
   write.put_int(of.capability / 10);
   write.put_int(of.capability % 10);
   write.put_size(kTextureAlignment);
   write.put_size(kTexturePitch);
-  if (kOld) write.put_int(1);  // copies overlap kernels
+  if (old) write.put_int(1);  // copies overlap kernels
   write.put_int(of.sms);
-  if (kOld) write.put_int(0);  // no limit on run time
-  write.put_int(0);            // integrated
-  write.put_int(1);            // maps host memory
-  if (kOld) write.put_int(0);  // compute mode
-  write.put_int(131072);       // textures: 1D
-  write.put_int(0);            // mipmapped
-  if (kOld) write.put_int(1U << 28U);
+  if (old) write.put_int(0);  // no limit on run time
+  write.put_int(0);           // integrated
+  write.put_int(1);           // maps host memory
+  if (old) write.put_int(0);  // compute mode
+  write.put_int(131072);      // textures: 1D
+  write.put_int(0);           // mipmapped
+  if (old) write.put_int(1U << 28U);
   write.put(std::array<int, 2>{131072, 65536});
   write.put_zeros(2);  // mipmapped
   write.put(std::array<int, 3>{131072, 65000, 2097120});
@@ -94,7 +95,7 @@ void describe(std::span<std::byte> to) {
   write.put_int(0);    // TCC driver
   write.put_int(2);    // copy engines
   write.put_int(1);    // unified addressing
-  if (kOld) write.put_int(khz(of.dram_mhz));
+  if (old) write.put_int(khz(of.dram_mhz));
   write.put_int(of.dram_bus_bits);
   write.put_int(of.l2_bytes);
   write.put_int(0);  // persisting L2
@@ -107,13 +108,13 @@ void describe(std::span<std::byte> to) {
   write.put_int(1);    // managed memory
   write.put_zeros(2);  // boards of several GPUs
   write.put_int(0);    // native atomics on host memory
-  if (kOld) write.put_int(of.sp_lanes_per_dp_lane);
+  if (old) write.put_int(of.sp_lanes_per_dp_lane);
   write.put_int(0);  // pageable memory access
   write.put_int(1);  // concurrent managed access
   write.put_int(0);  // compute preemption
   write.put_int(0);  // host pointers of registered memory
   write.put_int(1);  // cooperative launch
-  if (kOld) write.put_int(0);
+  if (old) write.put_int(0);
   write.put_size(of.shared_bytes_most);
   write.put_zeros(1);  // page tables of the host
   write.put_zeros(1);  // direct access of managed memory from the host
@@ -185,14 +186,6 @@ Error of_device(int device) {
   return device == 0 ? Error::Success : Error::InvalidDevice;
 }
 
-Error get_properties(void* properties, int device) {
-  if (properties == nullptr) return returned(Error::InvalidValue);
-  if (const Error error = of_device(device); error != Error::Success) return returned(error);
-  std::memset(properties, 0, kPropertyBytes);
-  describe({static_cast<std::byte*>(properties), kPropertyBytes});
-  return Error::Success;
-}
-
 }  // namespace
 
 std::array<std::size_t, 3>& limits() {
@@ -228,15 +221,15 @@ GPUMUX_CUDART_API Error cudaGetDeviceFlags(unsigned* flags) {
   *flags = 0;
   return returned(connected());
 }
-#if GPUMUX_CUDART_MAJOR >= 13
-GPUMUX_CUDART_API Error cudaGetDeviceProperties(void* properties, int device) {
-  return get_properties(properties, device);
+GPUMUX_CUDART_API Error gpumux_get_device_properties(void* properties, int device, int major) {
+  if (properties == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = of_device(device); error != Error::Success) return returned(error);
+  const bool old = major < 13;
+  const std::size_t bytes = old ? kOldPropertyBytes : kPropertyBytes;
+  std::memset(properties, 0, bytes);
+  describe({static_cast<std::byte*>(properties), bytes}, old);
+  return Error::Success;
 }
-#else
-GPUMUX_CUDART_API Error cudaGetDeviceProperties_v2(void* properties, int device) {
-  return get_properties(properties, device);
-}
-#endif
 GPUMUX_CUDART_API Error cudaDeviceGetAttribute(int* value, int attribute, int device) {
   if (value == nullptr) return returned(Error::InvalidValue);
   if (const Error error = of_device(device); error != Error::Success) return returned(error);
@@ -252,11 +245,7 @@ GPUMUX_CUDART_API Error cudaDeviceCanAccessPeer(int* can, int device, int) {
   return returned(of_device(device));
 }
 GPUMUX_CUDART_API Error cudaDriverGetVersion(int* version) {
-  *version = kRuntimeVersion;
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaRuntimeGetVersion(int* version) {
-  *version = kRuntimeVersion;
+  *version = kDriverVersion;
   return Error::Success;
 }
 // The division of L1 and shared memory is the machine's matter (docs/machines.md).

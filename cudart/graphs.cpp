@@ -9,7 +9,7 @@
 #include "launch.hpp"
 #include "memory.hpp"
 #include "streams.hpp"
-#include "version.hpp"
+#include "versioned.hpp"
 
 namespace gpumux::cudart {
 namespace {
@@ -335,9 +335,10 @@ GPUMUX_CUDART_API Error cudaGraphNodeGetType(void* node, int* type) {
   return returned(Error::InvalidValue);
 }
 
-namespace {
+namespace {}  // namespace
 
-Error add_dependencies(void* handle, void* const* from, void* const* to, std::size_t count) {
+GPUMUX_CUDART_API Error gpumux_graph_add_dependencies(void* handle, void* const* from, void* const* to,
+                                                      std::size_t count) {
   const std::scoped_lock lock(Session::get().lock());
   const Graph* const graph = graph_of(handle);
   if (graph == nullptr) return returned(Error::InvalidValue);
@@ -349,21 +350,6 @@ Error add_dependencies(void* handle, void* const* from, void* const* to, std::si
   }
   return Error::Success;
 }
-
-}  // namespace
-
-// CUDA 13 has data of each edge in between, which nobody has who does not use programmatic launches.
-#if GPUMUX_CUDART_MAJOR >= 13
-GPUMUX_CUDART_API Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to, const void*,
-                                                 std::size_t count) {
-  return add_dependencies(graph, from, to, count);
-}
-#else
-GPUMUX_CUDART_API Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to,
-                                                 std::size_t count) {
-  return add_dependencies(graph, from, to, count);
-}
-#endif
 
 GPUMUX_CUDART_API Error cudaGraphAddKernelNode(void** made, void* graph, void* const* after,
                                                std::size_t count, const KernelNode* of) {

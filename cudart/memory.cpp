@@ -8,7 +8,6 @@
 #include "modules.hpp"
 #include "pools.hpp"
 #include "streams.hpp"
-#include "version.hpp"
 
 namespace gpumux::cudart {
 namespace {

@@ -56,7 +56,7 @@ Error Session::hello() {
   if (socket_ < 0 || memory < 0) return lose(kHow);
   process_ = getpid();
   connected_ = true;
-  const program::HelloArguments arguments{program::kProtocolVersion, kRuntimeVersion, process_};
+  const program::HelloArguments arguments{program::kProtocolVersion, kDriverVersion, process_};
   const Error error = call(Call::Hello, arguments, &device_);
   if (error == Error::NotSupported)
     return lose("another process of the program uses the simulated GPU; one can");

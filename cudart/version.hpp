@@ -1,11 +1,9 @@
-// Which of NVIDIA's run times the library stands for: the two that are built differ in a few structures and
-// signatures. GPUMUX_CUDART_MAJOR comes from CMakeLists.txt.
+// Of which version of CUDA the driver says that it is: programs of it and of older ones run.
 #pragma once
 
 namespace gpumux::cudart {
 
-inline constexpr int kMajor = GPUMUX_CUDART_MAJOR;
-/// cudaRuntimeGetVersion: 1000 * major + 10 * minor.
-inline constexpr int kRuntimeVersion = kMajor * 1000;
+/// cuDriverGetVersion: 1000 * major + 10 * minor.
+inline constexpr int kDriverVersion = 13000;
 
 }  // namespace gpumux::cudart

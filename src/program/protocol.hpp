@@ -100,7 +100,7 @@ struct Nothing {};
 
 struct HelloArguments {
   std::uint32_t protocol;
-  std::uint32_t runtime_version;  // 13000
+  std::uint32_t driver_version;  // 13000
   std::int64_t process;
 };
 /// The simulated machine as a device, and where its memory lies. Bytes, MHz, bits.
