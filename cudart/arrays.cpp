@@ -2,6 +2,8 @@
 // part of it: the library keeps the texels of each array as the program gives them, and each copy sends them
 // whole. Nothing on the device writes to an array (there are no surfaces), so that they are always what it
 // holds.
+#include "arrays.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -217,6 +219,12 @@ constexpr Where kBlocking{nullptr, false, true};
 Where in(StreamHandle stream) { return {stream, false, false}; }
 
 }  // namespace
+
+std::size_t texel_bytes_of(void* handle) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Array* const array = array_of(handle);
+  return array == nullptr ? 0 : array->texel_bytes;
+}
 
 Error copy_3d_of_arrays(const Copy3D& of, Where where) {
   const std::scoped_lock lock(Session::get().lock());

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "session.hpp"
 
@@ -69,8 +70,6 @@ const Text* find(Error error) {
   return found == std::end(kTexts) ? nullptr : found;
 }
 
-thread_local Error last_error = Error::Success;
-
 /// Of a kernel, after which the context is of no use any more: every call returns it.
 bool lasts(Error error) {
   return error == Error::IllegalAddress || error == Error::Assert || error == Error::MisalignedAddress ||
@@ -79,8 +78,13 @@ bool lasts(Error error) {
 
 }  // namespace
 
+Error& last_error() {
+  thread_local Error error = Error::Success;
+  return error;
+}
+
 Error returned(Error error) {
-  if (error != Error::Success) last_error = error;
+  if (error != Error::Success) last_error() = error;
   return error;
 }
 
@@ -92,11 +96,11 @@ Error not_supported(const char* what) {
 }
 
 GPUMUX_CUDART_API Error cudaGetLastError() {
-  const Error error = last_error;
-  if (!lasts(error)) last_error = Error::Success;
+  const Error error = last_error();
+  if (!lasts(error)) last_error() = Error::Success;
   return error;
 }
-GPUMUX_CUDART_API Error cudaPeekAtLastError() { return last_error; }
+GPUMUX_CUDART_API Error cudaPeekAtLastError() { return last_error(); }
 
 GPUMUX_CUDART_API const char* cudaGetErrorName(Error error) {
   const Text* const text = find(error);

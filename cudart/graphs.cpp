@@ -370,14 +370,9 @@ GPUMUX_CUDART_API Error cudaGraphAddMemcpyNode1D(void** made, void* graph, void*
 GPUMUX_CUDART_API Error cudaGraphAddMemsetNode(void** made, void* graph, void* const* after,
                                                std::size_t count, const MemsetNode* of) {
   if (of == nullptr) return returned(Error::InvalidValue);
-  // Bytes alone can be filled with.
-  for (unsigned byte = 1; byte < of->element_bytes; ++byte) {
-    if ((of->value >> 8U * byte & 0xffU) != (of->value & 0xffU))
-      return returned(not_supported("a memset node whose value is not the same in all its bytes"));
-  }
   return add_node(made, graph, after, count, NodeType::Memset,
-                  fill_work(of->to, of->pitch, static_cast<int>(of->value & 0xffU),
-                            of->width * of->element_bytes, of->height));
+                  fill_work(of->to, of->pitch, {of->value, of->element_bytes}, of->width * of->element_bytes,
+                            of->height));
 }
 GPUMUX_CUDART_API Error cudaGraphAddHostNode(void** made, void* graph, void* const* after, std::size_t count,
                                              const HostNode* of) {

@@ -22,8 +22,8 @@ struct Configuration {
 thread_local std::vector<Configuration> configurations;
 
 /// What is sent; the arguments' values are taken now.
-Error prepare(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
-              Work& work) {
+Error prepare(const void* function, const Configuration& configuration, const Arguments& arguments,
+              bool cooperative, Work& work) {
   const Session& session = Session::get();
   Error error = Error::Success;
   const Kernel* const kernel = find_kernel(function, error);
@@ -32,9 +32,13 @@ Error prepare(const void* function, const Configuration& configuration, void** a
   const std::uint32_t limit = kernel->dynamic_shared_limit != 0 ? kernel->dynamic_shared_limit : usual;
   if (configuration.shared_bytes > limit) return Error::InvalidValue;
   std::string parameters(kernel->description.parameter_bytes, '\0');
-  for (std::size_t i = 0; i < kernel->parameters.size(); ++i) {
+  if (arguments.packed.size() > parameters.size()) return Error::InvalidValue;
+  if (arguments.pointers == nullptr && arguments.packed.empty() && !parameters.empty())
+    return Error::InvalidValue;
+  arguments.packed.copy(parameters.data(), parameters.size());
+  for (std::size_t i = 0; arguments.pointers != nullptr && i < kernel->parameters.size(); ++i) {
     const program::KernelParameter& parameter = kernel->parameters[i];
-    std::memcpy(parameters.data() + parameter.offset, arguments[i], parameter.bytes);
+    std::memcpy(parameters.data() + parameter.offset, arguments.pointers[i], parameter.bytes);
   }
   const auto extent = [](const Dim3& of) { return program::Extent{of.x, of.y, of.z}; };
   program::LaunchArguments of{extent(configuration.grid),
@@ -51,8 +55,8 @@ Error prepare(const void* function, const Configuration& configuration, void** a
   return Error::Success;
 }
 
-Error launch(const void* function, const Configuration& configuration, void** arguments, bool cooperative,
-             bool per_thread) {
+Error launch(const void* function, const Configuration& configuration, const Arguments& arguments,
+             bool cooperative, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
   Work work;
   const Error error = prepare(function, configuration, arguments, cooperative, work);
@@ -61,7 +65,14 @@ Error launch(const void* function, const Configuration& configuration, void** ar
   return captured(stream, NodeType::Kernel, work) ? Error::Success : returned(work(stream));
 }
 
-Error launch(const LaunchConfig* config, const void* function, void** arguments, bool per_thread) {
+}  // namespace
+
+Error launch(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, StreamHandle stream,
+             const Arguments& arguments, bool cooperative, bool per_thread) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments, cooperative, per_thread);
+}
+
+Error launch(const LaunchConfig* config, const void* function, const Arguments& arguments, bool per_thread) {
   if (config == nullptr) return returned(Error::InvalidValue);
   bool cooperative = false;
   for (unsigned i = 0; i < config->attribute_count; ++i) {
@@ -71,18 +82,16 @@ Error launch(const LaunchConfig* config, const void* function, void** arguments,
     if (attribute.id == kAttributeCooperative) {
       cooperative = value != 0;
     } else if (attribute.id != 0) {  // 0: to be ignored
-      return returned(not_supported("cudaLaunchKernelExC with attributes other than cooperative launch"));
+      return returned(not_supported("a launch with attributes other than a cooperative one"));
     }
   }
   return launch(function, {config->grid, config->block, config->shared_bytes, config->stream}, arguments,
                 cooperative, per_thread);
 }
 
-}  // namespace
-
 Error launch_work(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, void** arguments,
                   Work& work) {
-  return prepare(function, {grid, block, shared_bytes, nullptr}, arguments, false, work);
+  return prepare(function, {grid, block, shared_bytes, nullptr}, {arguments, {}}, false, work);
 }
 
 GPUMUX_CUDART_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t shared_bytes,
@@ -105,37 +114,37 @@ GPUMUX_CUDART_API Error __cudaPopCallConfiguration(Dim3* grid, Dim3* block, std:
 
 GPUMUX_CUDART_API Error __cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void** arguments,
                                            std::size_t shared_bytes, StreamHandle stream) {
-  return launch(kernel, {grid, block, shared_bytes, stream}, arguments, false, false);
+  return launch(kernel, {grid, block, shared_bytes, stream}, {arguments, {}}, false, false);
 }
 GPUMUX_CUDART_API Error __cudaLaunchKernel_ptsz(const void* kernel, Dim3 grid, Dim3 block, void** arguments,
                                                 std::size_t shared_bytes, StreamHandle stream) {
-  return launch(kernel, {grid, block, shared_bytes, stream}, arguments, false, true);
+  return launch(kernel, {grid, block, shared_bytes, stream}, {arguments, {}}, false, true);
 }
 GPUMUX_CUDART_API Error cudaLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** arguments,
                                          std::size_t shared_bytes, StreamHandle stream) {
-  return launch(function, {grid, block, shared_bytes, stream}, arguments, false, false);
+  return launch(function, {grid, block, shared_bytes, stream}, {arguments, {}}, false, false);
 }
 GPUMUX_CUDART_API Error cudaLaunchKernel_ptsz(const void* function, Dim3 grid, Dim3 block, void** arguments,
                                               std::size_t shared_bytes, StreamHandle stream) {
-  return launch(function, {grid, block, shared_bytes, stream}, arguments, false, true);
+  return launch(function, {grid, block, shared_bytes, stream}, {arguments, {}}, false, true);
 }
 GPUMUX_CUDART_API Error cudaLaunchCooperativeKernel(const void* function, Dim3 grid, Dim3 block,
                                                     void** arguments, std::size_t shared_bytes,
                                                     StreamHandle stream) {
-  return launch(function, {grid, block, shared_bytes, stream}, arguments, true, false);
+  return launch(function, {grid, block, shared_bytes, stream}, {arguments, {}}, true, false);
 }
 GPUMUX_CUDART_API Error cudaLaunchCooperativeKernel_ptsz(const void* function, Dim3 grid, Dim3 block,
                                                          void** arguments, std::size_t shared_bytes,
                                                          StreamHandle stream) {
-  return launch(function, {grid, block, shared_bytes, stream}, arguments, true, true);
+  return launch(function, {grid, block, shared_bytes, stream}, {arguments, {}}, true, true);
 }
 GPUMUX_CUDART_API Error cudaLaunchKernelExC(const LaunchConfig* config, const void* function,
                                             void** arguments) {
-  return launch(config, function, arguments, false);
+  return launch(config, function, {arguments, {}}, false);
 }
 GPUMUX_CUDART_API Error cudaLaunchKernelExC_ptsz(const LaunchConfig* config, const void* function,
                                                  void** arguments) {
-  return launch(config, function, arguments, true);
+  return launch(config, function, {arguments, {}}, true);
 }
 
 GPUMUX_CUDART_API Error cudaFuncGetAttributes(FunctionAttributes* attributes, const void* function) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <vector>
 
+#include "constants.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "pools.hpp"
@@ -20,6 +22,7 @@ struct Allocation {
   MemoryKind kind = MemoryKind::Device;
   unsigned flags = 0;  // of cudaHostAlloc
   Pool* pool = nullptr;
+  const void* owner = nullptr;
 };
 using Allocations = std::map<std::uintptr_t, Allocation>;  // by first address
 Allocations& allocations() {
@@ -96,12 +99,6 @@ Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
   const program::FreeArguments arguments{address_of(pointer), stream_number(stream, per_thread)};
   return returned(session.call(Call::FreeInStream, arguments));
 }
-
-/// Rows of the host's memory or the device's.
-struct Rows {
-  std::size_t bytes;  // of each
-  std::size_t count;
-};
 
 void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
                Rows rows) {
@@ -219,6 +216,10 @@ class Copy {
   bool blocking_;
 };
 
+/// Bytes of a constant, from or to any memory but another constant; they pass through this process.
+Error copy_constant(bool to_constant, const ConstantPlace& place, std::byte* memory, std::size_t bytes,
+                    Where where);
+
 Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
                 MemcpyKind kind, Where where) {
   Session& session = Session::get();
@@ -226,6 +227,20 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
   if (to == nullptr || from == nullptr) return returned(Error::InvalidValue);
+  const auto to_constant = constant_at(to);
+  const auto from_constant = constant_at(from);
+  if (to_constant || from_constant) {
+    if (to_constant && from_constant) return returned(not_supported("a copy from constant to constant"));
+    ConstantPlace place = to_constant ? *to_constant : *from_constant;
+    auto* memory = static_cast<std::byte*>(to_constant ? const_cast<void*>(from) : to);
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      const Error error = copy_constant(to_constant.has_value(), place, memory, rows.bytes, where);
+      if (error != Error::Success) return error;
+      place.offset += to_constant ? to_pitch : from_pitch;
+      memory += to_constant ? from_pitch : to_pitch;
+    }
+    return Error::Success;
+  }
   const Work work = [=](std::uint32_t stream) {
     return Copy(static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, rows,
                 stream, where.blocking)
@@ -235,21 +250,19 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
   return captured(stream, NodeType::Memcpy, work) ? Error::Success : returned(work(stream));
 }
 
-Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where) {
-  return copy_rows(to, bytes, from, bytes, {bytes, 1}, kind, where);
-}
-
 constexpr int kInvalidPitch = 12;
 
 }  // namespace
+
+Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where) {
+  return copy_rows(to, bytes, from, bytes, {bytes, 1}, kind, where);
+}
 
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where) {
   if (width > to_pitch || width > from_pitch) return returned(static_cast<Error>(kInvalidPitch));
   return copy_rows(to, to_pitch, from, from_pitch, {width, height}, kind, where);
 }
-
-namespace {
 
 Error copy_3d(const Copy3D* of, Where where) {
   if (of == nullptr) return returned(Error::InvalidValue);
@@ -266,16 +279,22 @@ Error copy_3d(const Copy3D* of, Where where) {
   return Error::Success;
 }
 
-Error fill(void* to, std::size_t pitch, int value, Rows rows, Where where) {
+Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
+  if (constant_at(to)) {
+    std::string row(rows.bytes, '\0');
+    for (std::size_t at = 0; at < row.size(); at += pattern.bytes)
+      std::memcpy(row.data() + at, &pattern.value, std::min<std::size_t>(pattern.bytes, row.size() - at));
+    return copy_rows(to, pitch, row.data(), 0, rows, MemcpyKind::HostToDevice, where);
+  }
   const auto* const allocation = allocation_of(to);
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
   const Work work = [=](std::uint32_t in) {
-    const program::FillArguments arguments{
-        address_of(to), rows.bytes, rows.count, pitch, static_cast<std::uint32_t>(value) & 0xffU, in};
+    const program::FillArguments arguments{address_of(to), rows.bytes,    rows.count, pitch,
+                                           pattern.value,  pattern.bytes, in};
     return Session::get().call(Call::Fill, arguments);
   };
   if (captured(stream, NodeType::Memset, work)) return Error::Success;
@@ -287,7 +306,9 @@ Error fill(void* to, std::size_t pitch, int value, Rows rows, Where where) {
   return returned(error);
 }
 
-/// Copies between a variable and memory; those of constants pass through this process.
+namespace {
+
+/// Copies between a variable and memory.
 Error copy_symbol(bool to_symbol, const void* symbol, std::byte* memory, std::size_t bytes,
                   std::size_t offset, MemcpyKind kind, Where where) {
   Session& session = Session::get();
@@ -297,27 +318,35 @@ Error copy_symbol(bool to_symbol, const void* symbol, std::byte* memory, std::si
   if (variable == nullptr) return returned(error);
   const program::VariableDescription& of = variable->description;
   if (offset > of.bytes || bytes > of.bytes - offset) return returned(Error::InvalidValue);
-  if (of.address != 0) {
-    void* const place = reinterpret_cast<void*>(of.address + offset);
-    return to_symbol ? copy(place, memory, bytes, kind, where) : copy(memory, place, bytes, kind, where);
-  }
+  if (variable->address == nullptr) return returned(Error::InvalidSymbol);
+  void* const place = static_cast<std::byte*>(variable->address) + offset;
+  return to_symbol ? copy(place, memory, bytes, kind, where) : copy(memory, place, bytes, kind, where);
+}
+
+Error copy_constant(bool to_constant, const ConstantPlace& place, std::byte* memory, std::size_t bytes,
+                    Where where) {
+  Session& session = Session::get();
+  const program::VariableDescription& of = place.variable;
+  if (place.offset > of.bytes || bytes > of.bytes - place.offset) return returned(Error::InvalidValue);
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
   const bool on_device = session.is_shared(memory);
-  if (to_symbol) {
+  if (to_constant) {
     std::string content(bytes, '\0');
     if (on_device) {
-      error = copy(content.data(), memory, bytes, MemcpyKind::DeviceToHost,
-                   {where.stream, where.per_thread, true});
+      const Error error = copy(content.data(), memory, bytes, MemcpyKind::DeviceToHost,
+                               {where.stream, where.per_thread, true});
       if (error != Error::Success) return error;
     } else {
       std::memcpy(content.data(), memory, bytes);
     }
-    const program::WriteConstantArguments arguments{offset, of.variable, stream, where.blocking ? 1U : 0U};
+    const program::WriteConstantArguments arguments{place.offset, of.variable, stream,
+                                                    where.blocking ? 1U : 0U};
     return returned(session.call(Call::WriteConstant, arguments, bytes_of(content)));
   }
   std::string content;
-  error = session.call(Call::ReadConstant, program::ReadConstantArguments{offset, bytes, of.variable, stream},
-                       {}, &content);
+  const Error error =
+      session.call(Call::ReadConstant,
+                   program::ReadConstantArguments{place.offset, bytes, of.variable, stream}, {}, &content);
   if (error != Error::Success) return returned(error);
   if (on_device) return copy(memory, content.data(), bytes, MemcpyKind::HostToDevice, where);
   std::memcpy(memory, content.data(), content.size());
@@ -340,9 +369,9 @@ Work copy_work(const Copy3D& of) {
 Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind) {
   return [=](std::uint32_t stream) { return copy(to, from, bytes, kind, in_number(stream)); };
 }
-Work fill_work(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+Work fill_work(void* to, std::size_t pitch, Pattern pattern, std::size_t width, std::size_t height) {
   return [=](std::uint32_t stream) {
-    return fill(to, pitch, value, {width, std::max<std::size_t>(height, 1)}, in_number(stream));
+    return fill(to, pitch, pattern, {width, std::max<std::size_t>(height, 1)}, in_number(stream));
   };
 }
 
@@ -353,6 +382,8 @@ constexpr Where kBlockingPerThread{nullptr, true, true};
 Where in(StreamHandle stream) { return {stream, false, false}; }
 Where in_per_thread(StreamHandle stream) { return {stream, true, false}; }
 
+Pattern bytes_of_value(int value) { return {static_cast<std::uint32_t>(value) & 0xffU, 1}; }
+
 /// Memory that the program has registered: its copies go as those of any other memory.
 std::map<const void*, std::size_t>& registered() {
   static auto* const all = new std::map<const void*, std::size_t>;
@@ -360,6 +391,29 @@ std::map<const void*, std::size_t>& registered() {
 }
 
 }  // namespace
+
+std::optional<AllocationInfo> allocation_at(const void* pointer) {
+  const std::scoped_lock lock(Session::get().lock());
+  const auto* const found = allocation_of(pointer);
+  if (found == nullptr) return std::nullopt;
+  const auto& [address, of] = *found;
+  return AllocationInfo{address, of.bytes, of.kind, of.owner};
+}
+
+void own(const void* pointer, const void* owner) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (const auto found = allocations().find(address_of(pointer)); found != allocations().end())
+    found->second.owner = owner;
+}
+
+void free_all_of(const void* owner) {
+  const std::scoped_lock lock(Session::get().lock());
+  std::vector<std::pair<void*, bool>> all;
+  for (const auto& [address, of] : allocations()) {
+    if (of.owner == owner) all.emplace_back(reinterpret_cast<void*>(address), of.kind == MemoryKind::Pinned);
+  }
+  for (const auto& [pointer, pinned] : all) static_cast<void>(release(pointer, pinned));
+}
 
 GPUMUX_CUDART_API Error cudaMalloc(void** pointer, std::size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::Device);
@@ -512,29 +566,30 @@ GPUMUX_CUDART_API Error cudaMemcpy3DAsync_ptsz(const Copy3D* of, StreamHandle st
 }
 
 GPUMUX_CUDART_API Error cudaMemset(void* to, int value, std::size_t bytes) {
-  return fill(to, bytes, value, {bytes, 1}, kBlocking);
+  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, kBlocking);
 }
 GPUMUX_CUDART_API Error cudaMemset_ptds(void* to, int value, std::size_t bytes) {
-  return fill(to, bytes, value, {bytes, 1}, kBlockingPerThread);
+  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, kBlockingPerThread);
 }
 GPUMUX_CUDART_API Error cudaMemsetAsync(void* to, int value, std::size_t bytes, StreamHandle stream) {
-  return fill(to, bytes, value, {bytes, 1}, in(stream));
+  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, in(stream));
 }
 GPUMUX_CUDART_API Error cudaMemsetAsync_ptsz(void* to, int value, std::size_t bytes, StreamHandle stream) {
-  return fill(to, bytes, value, {bytes, 1}, in_per_thread(stream));
+  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, in_per_thread(stream));
 }
 GPUMUX_CUDART_API Error cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                                      std::size_t height) {
-  return fill(to, pitch, value, {width, height}, kBlocking);
+  return fill(to, pitch, bytes_of_value(value), {width, height}, kBlocking);
 }
 GPUMUX_CUDART_API Error cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
                                           std::size_t height, StreamHandle stream) {
-  return fill(to, pitch, value, {width, height}, in(stream));
+  return fill(to, pitch, bytes_of_value(value), {width, height}, in(stream));
 }
 GPUMUX_CUDART_API Error cudaMemset3D(PitchedPointer to, int value, Extent extent) {
   for (std::size_t slice = 0; slice < extent.depth; ++slice) {
     std::byte* const first = static_cast<std::byte*>(to.pointer) + slice * to.height * to.pitch;
-    const Error error = fill(first, to.pitch, value, {extent.width, extent.height}, kBlocking);
+    const Error error =
+        fill(first, to.pitch, bytes_of_value(value), {extent.width, extent.height}, kBlocking);
     if (error != Error::Success) return error;
   }
   return Error::Success;

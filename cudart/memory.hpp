@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "graphs.hpp"
 
@@ -14,6 +16,32 @@ struct Where {
   bool blocking;
 };
 
+/// What is filled with: `bytes` of it, 1, 2 or 4.
+struct Pattern {
+  std::uint32_t value;
+  std::uint32_t bytes;
+};
+struct Rows {
+  std::size_t bytes;  // of each
+  std::size_t count;
+};
+
+/// As cudaMemcpy and cudaMemset2D.
+Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where);
+Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where);
+
+/// Memory that a pointer points into.
+struct AllocationInfo {
+  std::uintptr_t address;
+  std::size_t bytes;
+  program::MemoryKind kind;
+  const void* owner;  // the driver's context; nullptr: the primary one
+};
+[[nodiscard]] std::optional<AllocationInfo> allocation_at(const void* pointer);
+void own(const void* pointer, const void* owner);
+/// Waits for the device, if there is something to free.
+void free_all_of(const void* owner);
+
 /// As cudaMemcpy2D.
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where);
@@ -21,9 +49,12 @@ Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from
 /// Copies and a fill as nodes of graphs.
 [[nodiscard]] Work copy_work(const Copy3D& of);
 [[nodiscard]] Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind);
-[[nodiscard]] Work fill_work(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height);
+[[nodiscard]] Work fill_work(void* to, std::size_t pitch, Pattern pattern, std::size_t width,
+                             std::size_t height);
 
-/// As cudaMemcpy3D, where one side is an array (arrays.cpp).
+/// As cudaMemcpy3D.
+Error copy_3d(const Copy3D* of, Where where);
+/// The same, where one side is an array (arrays.cpp).
 Error copy_3d_of_arrays(const Copy3D& of, Where where);
 
 }  // namespace gpumux::cudart

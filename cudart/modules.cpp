@@ -4,14 +4,17 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "abi.hpp"
+#include "constants.hpp"
 
 namespace gpumux::cudart {
 namespace {
 
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;
 constexpr std::uint32_t kBinaryMagic = 0xba55ed50;
+constexpr std::uint32_t kElfMagic = 0x464c457f;
 
 /// __fatBinC_Wrapper_t.
 struct Wrapper {
@@ -31,38 +34,90 @@ struct Registry {
   std::deque<std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Kernel>> kernels;      // by host function
   std::map<const void*, std::unique_ptr<Variable>> variables;  // by host variable
+  std::set<const void*> handles;                               // all kernels
+  // Of modules that the program has loaded.
+  std::map<const Module*, std::unique_ptr<Module>> loaded;
+  std::map<std::pair<const Module*, std::string>, std::unique_ptr<Kernel>> named_kernels;
+  std::map<std::pair<const Module*, std::string>, std::unique_ptr<Variable>> named_variables;
 };
 Registry& registry() {
   static Registry* const registry = new Registry;  // outlives static destructors, which unregister
   return *registry;
 }
 
-Error load_part(Module& module, const void* binary, std::uint32_t part, std::uint32_t parts) {
-  BinaryHead head;
-  std::memcpy(&head, binary, sizeof(head));
-  if (head.magic != kBinaryMagic) return Error::InvalidKernelImage;
-  const program::LoadModuleArguments arguments{part, parts, module.number};
-  program::LoadModuleResult result{};
-  const auto* const first = static_cast<const std::byte*>(binary);
-  const Error error =
-      Session::get().call(Call::LoadModule, arguments, &result, {first, head.head_bytes + head.bytes});
+/// Of link_images(): so many texts follow, each of which ends with 0.
+struct LinkedHead {
+  std::uint32_t magic;
+  std::uint32_t texts;
+};
+constexpr std::uint32_t kLinkedMagic = 0x4b4e4c47;
+
+std::uint32_t magic_of(const void* image) {
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, image, sizeof(magic));
+  return magic;
+}
+
+/// nullptr for `message`: gpumux ends the run where it is PTX that is wrong.
+Error send_part(Module& module, program::ModuleImage kind, std::span<const std::byte> image,
+                std::uint32_t part, std::uint32_t parts, std::string* message) {
+  const program::LoadModuleArguments arguments{part, parts, module.number, kind, message != nullptr ? 1U : 0U,
+                                               0};
+  program::LoadModuleResult result{module.number};
+  const Error error = Session::get().call(Call::LoadModule, arguments, &result, image, message);
   module.number = result.module;
   return error;
 }
 
-Error load_parts(Module& module) {
+Error load_part(Module& module, const void* binary, std::uint32_t part, std::uint32_t parts,
+                std::string* message) {
+  BinaryHead head;
+  std::memcpy(&head, binary, sizeof(head));
+  if (head.magic != kBinaryMagic) return Error::InvalidKernelImage;
+  const auto* const first = static_cast<const std::byte*>(binary);
+  return send_part(module, program::ModuleImage::FatBinary, {first, head.head_bytes + head.bytes}, part,
+                   parts, message);
+}
+
+Error load_wrapped(Module& module, const void* wrapped, std::string* message) {
   Wrapper wrapper;
-  std::memcpy(&wrapper, module.wrapper, sizeof(wrapper));
+  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
   if (wrapper.magic != kWrapperMagic) return Error::InvalidKernelImage;
-  if (wrapper.version != 2) return load_part(module, wrapper.binary, 0, 1);
+  if (wrapper.version != 2) return load_part(module, wrapper.binary, 0, 1, message);
   // What nvcc has linked is machine code; the PTX is in the binaries of the translation units.
   std::uint32_t parts = 0;
   while (wrapper.linked != nullptr && wrapper.linked[parts] != nullptr) ++parts;
   for (std::uint32_t part = 0; part < parts; ++part) {
-    if (const Error error = load_part(module, wrapper.linked[part], part, parts); error != Error::Success)
-      return error;
+    const Error error = load_part(module, wrapper.linked[part], part, parts, message);
+    if (error != Error::Success) return error;
   }
   return Error::Success;
+}
+
+Error load_text(Module& module, const char* text, std::uint32_t part, std::uint32_t parts,
+                std::string* message) {
+  return send_part(module, program::ModuleImage::Ptx, std::as_bytes(std::span(text, std::strlen(text))), part,
+                   parts, message);
+}
+
+Error load_parts(Module& module, const void* image, std::string* message) {
+  switch (magic_of(image)) {
+    case kWrapperMagic: return load_wrapped(module, image, message);
+    case kBinaryMagic: return load_part(module, image, 0, 1, message);
+    case kElfMagic: return send_part(module, program::ModuleImage::MachineCode, {}, 0, 1, message);
+    case kLinkedMagic: {
+      LinkedHead head;
+      std::memcpy(&head, image, sizeof(head));
+      const char* text = static_cast<const char*>(image) + sizeof(head);
+      for (std::uint32_t part = 0; part < head.texts; ++part) {
+        if (const Error error = load_text(module, text, part, head.texts, message); error != Error::Success)
+          return error;
+        text += std::strlen(text) + 1;
+      }
+      return Error::Success;
+    }
+    default: return load_text(module, static_cast<const char*>(image), 0, 1, message);
+  }
 }
 
 Error describe(Variable& variable) {
@@ -70,6 +125,11 @@ Error describe(Variable& variable) {
   const Error error =
       Session::get().call(Call::FindVariable, arguments, &variable.description, bytes_of(variable.name));
   variable.found = error == Error::Success;
+  if (variable.found) {
+    variable.address = variable.description.address != 0
+                           ? reinterpret_cast<void*>(variable.description.address)
+                           : place_constant(variable.description);
+  }
   return error;
 }
 
@@ -78,10 +138,10 @@ Error load(Module& module) {
   if (const Error error = Session::get().connect(); error != Error::Success) return error;
   if (module.loaded) return module.error;
   module.loaded = true;
-  module.error = load_parts(module);
+  module.error = load_wrapped(module, module.wrapper, nullptr);
   for (const auto& [pointer, name] : module.managed) {
     if (module.error != Error::Success) break;
-    Variable variable{&module, name, true, false, {}};
+    Variable variable{&module, name, true, false, {}, nullptr};
     module.error = describe(variable);
     *pointer = reinterpret_cast<void*>(variable.description.address);
   }
@@ -116,8 +176,7 @@ Kernel* find_kernel(const void* function, Error& error) {
   Registry& all = registry();
   if (const auto found = all.kernels.find(function); found != all.kernels.end())
     return ready(found->second.get(), error);
-  for (const auto& [host, kernel] : all.kernels)
-    if (kernel.get() == function) return ready(kernel.get(), error);
+  if (all.handles.contains(function)) return ready(static_cast<Kernel*>(const_cast<void*>(function)), error);
   error = Error::InvalidDeviceFunction;
   return nullptr;
 }
@@ -129,6 +188,81 @@ Variable* find_variable(const void* host_variable, Error& error) {
   if (found != all.variables.end()) return ready(found->second.get(), error);
   error = Error::InvalidSymbol;
   return nullptr;
+}
+
+Module* load_image(const void* image, Error& error, std::string& message) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  error = session.connect();
+  if (error != Error::Success) return nullptr;
+  auto module = std::make_unique<Module>();
+  module->loaded = true;
+  error = load_parts(*module, image, &message);
+  if (error != Error::Success) return nullptr;
+  const Module* const key = module.get();
+  return (registry().loaded[key] = std::move(module)).get();
+}
+
+void unload(Module* module) {
+  const std::scoped_lock lock(Session::get().lock());
+  Registry& all = registry();
+  std::erase_if(all.named_kernels, [&](const auto& entry) {
+    if (entry.first.first != module) return false;
+    all.handles.erase(entry.second.get());
+    return true;
+  });
+  std::erase_if(all.named_variables, [&](const auto& entry) { return entry.first.first == module; });
+  all.loaded.erase(module);
+}
+
+bool is_loaded(const Module* module) {
+  const std::scoped_lock lock(Session::get().lock());
+  return registry().loaded.contains(module);
+}
+
+namespace {
+
+/// Of a name in a module, which is asked for when it is new.
+template <class Thing>
+Thing* named(std::map<std::pair<const Module*, std::string>, std::unique_ptr<Thing>>& all, Module* module,
+             const char* name, Error& error) {
+  const std::pair<const Module*, std::string> key(module, name);
+  if (const auto found = all.find(key); found != all.end()) return found->second.get();
+  auto thing = std::make_unique<Thing>();
+  thing->module = module;
+  thing->name = name;
+  error = describe(*thing);
+  return error == Error::Success ? (all[key] = std::move(thing)).get() : nullptr;
+}
+
+}  // namespace
+
+Kernel* find_kernel(Module* module, const char* name, Error& error) {
+  const std::scoped_lock lock(Session::get().lock());
+  Kernel* const kernel = named(registry().named_kernels, module, name, error);
+  if (kernel != nullptr) registry().handles.insert(kernel);
+  return kernel;
+}
+
+Variable* find_variable(Module* module, const char* name, Error& error) {
+  const std::scoped_lock lock(Session::get().lock());
+  return named(registry().named_variables, module, name, error);
+}
+
+Error check_ptx(const std::string& text, std::string& message) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (const Error error = session.connect(); error != Error::Success) return error;
+  const program::LoadModuleArguments arguments{0, 1, 0, program::ModuleImage::Ptx, 1, 1};
+  program::LoadModuleResult none{};
+  return session.call(Call::LoadModule, arguments, &none, bytes_of(text), &message);
+}
+
+std::string link_images(const std::vector<std::string>& texts) {
+  const LinkedHead head{kLinkedMagic, static_cast<std::uint32_t>(texts.size())};
+  std::string image(reinterpret_cast<const char*>(&head), sizeof(head));
+  for (const std::string& text : texts) (image += text) += '\0';
+  return image;
 }
 
 GPUMUX_CUDART_API void** __cudaRegisterFatBinary(void* wrapper) {
@@ -145,7 +279,11 @@ GPUMUX_CUDART_API void __cudaRegisterFatBinaryEnd(void**) {}
 GPUMUX_CUDART_API void __cudaUnregisterFatBinary(void** handle) {
   const std::scoped_lock lock(Session::get().lock());
   Registry& all = registry();
-  std::erase_if(all.kernels, [&](const auto& entry) { return entry.second->module == module_of(handle); });
+  std::erase_if(all.kernels, [&](const auto& entry) {
+    if (entry.second->module != module_of(handle)) return false;
+    all.handles.erase(entry.second.get());
+    return true;
+  });
   std::erase_if(all.variables, [&](const auto& entry) { return entry.second->module == module_of(handle); });
 }
 
@@ -159,6 +297,7 @@ GPUMUX_CUDART_API void __cudaRegisterFunction(void** handle, const char* host_fu
   auto kernel = std::make_unique<Kernel>();
   kernel->module = module_of(handle);
   kernel->name = name;
+  registry().handles.insert(kernel.get());
   registry().kernels[host_function] = std::move(kernel);
 }
 
@@ -189,13 +328,19 @@ GPUMUX_CUDART_API Error __cudaGetKernel(void** kernel, const void* host_function
   return returned(error);
 }
 
+// The driver's name for a kernel, and the run time's, are the same.
+GPUMUX_CUDART_API Error cudaGetKernel(void** kernel, const void* host_function) {
+  return __cudaGetKernel(kernel, host_function);
+}
+GPUMUX_CUDART_API Error cudaGetFuncBySymbol(void** function, const void* host_function) {
+  return __cudaGetKernel(function, host_function);
+}
+
 GPUMUX_CUDART_API Error cudaGetSymbolAddress(void** address, const void* symbol) {
   Error error = Error::Success;
   const Variable* const variable = find_variable(symbol, error);
   if (variable == nullptr) return returned(error);
-  if (variable->description.address == 0)
-    return returned(not_supported("cudaGetSymbolAddress of a __constant__"));
-  *address = reinterpret_cast<void*>(variable->description.address);
+  *address = variable->address;
   return Error::Success;
 }
 

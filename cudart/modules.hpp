@@ -1,5 +1,6 @@
 // What a program's static constructors have registered: fat binaries, and the kernels and variables in them
-// by the addresses that stand for them on the host.
+// by the addresses that stand for them on the host. And modules that a program loads itself, whose kernels
+// and variables it names.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace gpumux::cudart {
 
 struct Module {
-  const void* wrapper = nullptr;
+  const void* wrapper = nullptr;  // of one that was registered
   bool loaded = false;
   Error error = Error::Success;  // of loading it
   std::uint32_t number = 0;
@@ -34,6 +35,7 @@ struct Variable {
   bool managed = false;
   bool found = false;
   program::VariableDescription description{};
+  void* address = nullptr;  // for the host: of constants, too (constants.hpp)
 };
 
 /// Finds a kernel by its host function, or by the handle that __cudaGetKernel gave; its module is loaded.
@@ -41,5 +43,20 @@ struct Variable {
 [[nodiscard]] Kernel* find_kernel(const void* function, Error& error);
 /// The same of a variable, by its host variable.
 [[nodiscard]] Variable* find_variable(const void* host_variable, Error& error);
+
+/// PTX text that ends with 0, a fat binary or what wraps it, or what link_images() made. nullptr: `error`
+/// says why, and for InvalidPtx `message` what is wrong with it.
+[[nodiscard]] Module* load_image(const void* image, Error& error, std::string& message);
+/// Its kernels and variables are known no longer.
+void unload(Module* module);
+/// Loaded by load_image(), and still there.
+[[nodiscard]] bool is_loaded(const Module* module);
+/// By name, in such a module.
+[[nodiscard]] Kernel* find_kernel(Module* module, const char* name, Error& error);
+[[nodiscard]] Variable* find_variable(Module* module, const char* name, Error& error);
+/// PTX that is to be in an image with others; `message` as above.
+Error check_ptx(const std::string& text, std::string& message);
+/// An image of several texts of PTX, each of which is a translation unit of its own.
+[[nodiscard]] std::string link_images(const std::vector<std::string>& texts);
 
 }  // namespace gpumux::cudart

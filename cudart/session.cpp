@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "version.hpp"
@@ -26,7 +28,16 @@ int number_in(const char* variable) {
   return *end == '\0' && value >= 0 && value < (1 << 20) ? static_cast<int>(value) : -1;
 }
 
+std::atomic<bool> runtime_used = false;
+thread_local int driver_calls = 0;  // within each other
+
 }  // namespace
+
+DriverCall::DriverCall() : last_error_(last_error()) { ++driver_calls; }
+DriverCall::~DriverCall() {
+  --driver_calls;
+  last_error() = last_error_;
+}
 
 Session& Session::get() {
   static Session* const session = new Session;
@@ -39,15 +50,21 @@ Error Session::lose(const char* why) {
   return Error::NoDevice;
 }
 
+bool& uses_runtime() {
+  thread_local bool uses = false;
+  return uses;
+}
+bool was_runtime_used() { return runtime_used; }
+
 Error Session::connect() {
-  if (!tried_) {
-    tried_ = true;
-    return hello();
-  }
-  if (!connected_) return Error::NoDevice;
-  // A child has its parent's socket, whose answers are its parent's.
-  if (process_ != getpid()) return Error::InitializationError;
-  return Error::Success;
+  const auto answer = [this] {
+    if (!std::exchange(tried_, true)) return hello();
+    if (!connected_) return Error::NoDevice;
+    // A child has its parent's socket, whose answers are its parent's.
+    return process_ == getpid() ? Error::Success : Error::InitializationError;
+  }();
+  if (answer == Error::Success && driver_calls == 0) uses_runtime() = runtime_used = true;
+  return answer;
 }
 
 Error Session::hello() {

@@ -31,6 +31,7 @@ class Session {
   Error connect();
   /// The machine; after connect() has succeeded.
   [[nodiscard]] const program::DeviceDescription& device() const { return device_; }
+  [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::byte* staging() const { return staging_; }
   /// Of memory that the device sees, too.
   [[nodiscard]] bool is_shared(const void* pointer) const {
@@ -72,11 +73,30 @@ class Session {
   std::byte* staging_ = nullptr;
 };
 
+/// While a function of the driver runs, which calls functions of the run time: they leave no last error, and
+/// the thread does not count as one that uses the run time.
+class DriverCall {
+ public:
+  DriverCall();
+  ~DriverCall();
+  DriverCall(const DriverCall&) = delete;
+  DriverCall& operator=(const DriverCall&) = delete;
+
+ private:
+  Error last_error_;
+};
+/// This thread uses the run time, by which the primary context is its current one.
+[[nodiscard]] bool& uses_runtime();
+/// Some thread has.
+[[nodiscard]] bool was_runtime_used();
+
 /// Bytes of a text, as the tail of a request.
 [[nodiscard]] inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
+/// The thread's.
+[[nodiscard]] Error& last_error();
 /// What an API call returns: remembered as the thread's last error when it is one.
 Error returned(Error error);
 /// Says once per process that the program has called what is not there, and returns cudaErrorNotSupported.

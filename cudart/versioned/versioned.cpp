@@ -1,9 +1,9 @@
 // What differs between NVIDIA's run times 12 and 13, for which the two libraries stand: a few structures and
 // signatures. All else of both is in libcuda.so.1, which they bring with them: unversioned there, it serves
 // programs that ask for a version, as what is preloaded does.
-#include "versioned.hpp"
+#include "cudart/versioned.hpp"
 
-#include "session.hpp"
+#include "cudart/session.hpp"
 
 namespace gpumux::cudart {
 namespace {

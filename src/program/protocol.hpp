@@ -33,6 +33,7 @@ enum class Error : std::int32_t {
   InvalidDevice = 101,
   InvalidKernelImage = 200,
   NoKernelImageForDevice = 209,
+  InvalidPtx = 218,
   InvalidResourceHandle = 400,
   SymbolNotFound = 500,
   NotReady = 600,
@@ -127,11 +128,17 @@ struct DeviceDescription {
   std::uint64_t heap_bytes;  // for malloc in kernels
 };
 
-/// A fat binary follows.
+enum class ModuleImage : std::uint32_t { FatBinary, Ptx, MachineCode };
+/// The image follows.
 struct LoadModuleArguments {
   std::uint32_t part;   // 0, 1, ...
   std::uint32_t parts;  // of the module: the translation units of relocatable device code
   std::uint32_t module;
+  ModuleImage image;
+  /// Whether the program hears of PTX that is wrong: InvalidPtx, and the answer has the message. Else it ends
+  /// the run.
+  std::uint32_t heard;
+  std::uint32_t check_only;  // nothing is loaded
 };
 struct LoadModuleResult {
   std::uint32_t module;
@@ -204,6 +211,7 @@ struct FillArguments {
   std::uint64_t rows;
   std::uint64_t pitch;
   std::uint32_t value;
+  std::uint32_t value_bytes;  // 1, 2 or 4, of which a row has a multiple
   std::uint32_t stream;
 };
 /// The bytes follow.

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "program/fat_binary.hpp"
 #include "ptx/limits.hpp"
+#include "ptx/unit_reader.hpp"
 #include "workload/device_memory.hpp"
 
 namespace gpumux::program {
@@ -34,6 +35,13 @@ std::uint64_t span_of(std::uint64_t bytes, std::uint64_t rows, std::uint64_t pit
   if (bytes > kDeviceBytes || rows > kDeviceBytes || pitch > kDeviceBytes || rows == 0) return 0;
   if (rows > 1 && pitch != 0 && rows - 1 > kDeviceBytes / pitch) return 0;
   return (rows - 1) * pitch + bytes;
+}
+
+/// Throws UserError for PTX of which a kernel cannot be compiled.
+void check_kernels(const std::string& text, const std::string& file, const arch::MachineConfig& machine) {
+  ptx::CompileOptions options;
+  options.level = machine.code;
+  for (const auto& [name, kernel] : emulator::compile_module(text, file, options)->kernels) kernel.check();
 }
 
 }  // namespace
@@ -198,40 +206,62 @@ DeviceDescription Server::describe_device() const {
   return of;
 }
 
-void Server::load_module() {
-  const auto of = arguments<LoadModuleArguments>();
-  const FatBinary binary = read_fat_binary(std::as_bytes(std::span(request_.tail)), name_);
-  const FatBinary::Ptx* const ptx = binary.best(host_.machine().runtime.compute_capability);
-  if (ptx == nullptr && binary.machine_code.empty()) return fail(Error::InvalidKernelImage);
-  if (ptx == nullptr) {
-    std::string architectures;
+Server::Image Server::image_of(ModuleImage kind) {
+  std::string architectures;
+  if (kind == ModuleImage::Ptx) {
+    const std::uint32_t number = texts_++;
+    // The program's own text has no name; its first one is the one of most programs.
+    return {request_.tail, number == 0 ? name_ + ".ptx" : fmt::format("{}.{}.ptx", name_, number)};
+  }
+  if (kind == ModuleImage::FatBinary) {
+    const FatBinary binary = read_fat_binary(std::as_bytes(std::span(request_.tail)), name_);
+    if (const FatBinary::Ptx* const ptx = binary.best(host_.machine().runtime.compute_capability))
+      return {ptx->text, fmt::format("{}.compute_{}.ptx", name_, ptx->architecture), ptx->architecture};
+    if (binary.machine_code.empty()) return {};
     for (const std::uint32_t architecture : binary.machine_code)
-      architectures += fmt::format("{}sm_{}", architectures.empty() ? "" : ", ", architecture);
-    throw UserError(
-        {name_},
-        fmt::format(
-            "has its kernels as machine code of {} alone, which is not executed here: compile it with "
-            "PTX, such as -gencode arch=compute_75,code=compute_75",
-            architectures));
+      architectures += fmt::format("{}sm_{}", architectures.empty() ? " of " : ", ", architecture);
   }
-  if (of.part == 0) modules_.emplace_back();
-  const std::uint32_t number = of.part == 0 ? static_cast<std::uint32_t>(modules_.size() - 1) : of.module;
-  if (number >= modules_.size() || modules_[number].loaded) return fail(Error::InvalidValue);
-  Module& module = modules_[number];
-  // Without it, kernels that launch kernels are told so, and its own are none that a program launches.
-  if (of.parts == 1 || ptx->text.find(kDeviceRuntime) == std::string::npos) {
-    module.architecture = std::max(module.architecture, ptx->architecture);
-    module.units.push_back({fmt::format("{}, unit {}", name_, of.part + 1), ptx->text});
-  }
-  if (of.part + 1 == of.parts && !module.units.empty()) load(module);
-  result(LoadModuleResult{number});
+  throw UserError({name_},
+                  fmt::format("has its kernels as machine code{} alone, which is not executed here: compile "
+                              "it with PTX, such as -gencode arch=compute_75,code=compute_75",
+                              architectures));
 }
 
-void Server::load(Module& module) {
+void Server::load_module() {
+  const auto of = arguments<LoadModuleArguments>();
+  const Image image = image_of(of.image);
+  if (image.text.empty()) return fail(Error::InvalidKernelImage);
+  try {
+    if (of.check_only != 0) {  // what other texts have is missing here
+      (void)ptx::read_unit({image.file, image.text});
+      return;
+    }
+    if (of.part == 0) modules_.emplace_back();
+    const std::uint32_t number = of.part == 0 ? static_cast<std::uint32_t>(modules_.size() - 1) : of.module;
+    if (number >= modules_.size() || modules_[number].loaded) return fail(Error::InvalidValue);
+    Module& module = modules_[number];
+    // Without it, kernels that launch kernels are told so, and its own are none that a program launches.
+    if (of.parts == 1 || image.text.find(kDeviceRuntime) == std::string::npos) {
+      if (module.file.empty() || image.architecture > module.architecture) module.file = image.file;
+      module.architecture = std::max(module.architecture, image.architecture);
+      const bool own = of.image == ModuleImage::Ptx;
+      module.units.push_back({own ? image.file : fmt::format("{}, unit {}", name_, of.part + 1), image.text});
+    }
+    if (of.part + 1 == of.parts && !module.units.empty()) load(module, of.image == ModuleImage::Ptx);
+    result(LoadModuleResult{number});
+  } catch (const UserError& error) {
+    if (of.heard == 0) throw;
+    tail_ = error.what();
+    fail(Error::InvalidPtx);
+  }
+}
+
+void Server::load(Module& module, bool own) {
   const std::string text =
       module.units.size() == 1 ? std::move(module.units.front().text) : ptx::link(module.units);
-  module.loaded = host_.load_module(text, fmt::format("{}.compute_{}.ptx", name_, module.architecture));
   module.units.clear();
+  if (own) check_kernels(text, module.file, host_.machine());
+  module.loaded = host_.load_module(text, module.file);
 }
 
 std::optional<std::uint32_t> Server::loaded_module(std::uint32_t number) const {
@@ -381,10 +411,24 @@ void Server::fill() {
   Stream* const on = stream(of.stream);
   if (on == nullptr) return;
   const std::uint64_t bytes = span_of(of.row_bytes, of.rows, of.pitch);
-  if (bytes == 0 || !host_.memory().valid(of.to, bytes)) return fail(Error::InvalidValue);
+  const bool is_word = of.value_bytes == 1 || of.value_bytes == 2 || of.value_bytes == 4;
+  if (bytes == 0 || !is_word || of.row_bytes % of.value_bytes != 0 || !host_.memory().valid(of.to, bytes))
+    return fail(Error::InvalidValue);
   const runtime::StreamId id = enter(*on);
+  const std::uint32_t first = of.value & 0xffU;
+  const std::uint32_t all = of.value_bytes == 2 ? first * 0x101U : first * 0x1010101U;
+  if (of.value_bytes > 1 && of.value != all) return fill_with_words(of, id);
   for (std::uint64_t row = 0; row < of.rows; ++row)
-    host_.fill(of.to + row * of.pitch, static_cast<std::uint8_t>(of.value), of.row_bytes, id);
+    host_.fill(of.to + row * of.pitch, static_cast<std::uint8_t>(first), of.row_bytes, id);
+}
+
+/// Of several bytes that differ: the first is written, and what is there is copied behind itself.
+void Server::fill_with_words(const FillArguments& of, runtime::StreamId id) {
+  host_.copy_to_device(of.to, std::as_bytes(std::span(&of.value, 1)).first(of.value_bytes), id);
+  for (std::uint64_t there = of.value_bytes; there < of.row_bytes; there *= 2)
+    host_.copy_on_device(of.to + there, of.to, std::min(there, of.row_bytes - there), id);
+  for (std::uint64_t row = 1; row < of.rows; ++row)
+    host_.copy_on_device(of.to + row * of.pitch, of.to, of.row_bytes, id);
 }
 
 void Server::write_constant() {

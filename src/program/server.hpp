@@ -72,6 +72,7 @@ class Server {
   struct Module {
     std::vector<ptx::Unit> units;  // until all are there
     std::uint32_t architecture = 0;
+    std::string file;                     // what messages call it
     std::optional<std::uint32_t> loaded;  // of the host
   };
   struct Kernel {
@@ -125,7 +126,16 @@ class Server {
   void perform_call();
   void hello();
   void load_module();
-  void load(Module& module);
+  /// What a program gives as a module.
+  struct Image {
+    std::string text;  // PTX; empty: there is nothing in it
+    std::string file;  // what messages call it
+    std::uint32_t architecture = 0;
+  };
+  [[nodiscard]] Image image_of(ModuleImage kind);
+  /// `own`: PTX that the program itself has, which may be wrong in any of its kernels; of what nvcc made,
+  /// those that cannot be compiled here may never be asked for.
+  void load(Module& module, bool own);
   /// The host's number of one of the program's modules; none: there is no such module.
   [[nodiscard]] std::optional<std::uint32_t> loaded_module(std::uint32_t number) const;
   void find_kernel();
@@ -135,6 +145,7 @@ class Server {
   void free_in_stream();
   void transfer();
   void fill();
+  void fill_with_words(const FillArguments& of, runtime::StreamId id);
   void write_constant();
   void read_constant();
   void launch();
@@ -191,6 +202,7 @@ class Server {
 
   std::int64_t process_number_ = 0;
   std::uint64_t launches_ = 0;
+  std::uint32_t texts_ = 0;          // of PTX that the program has loaded itself
   std::uint64_t default_works_ = 0;  // enqueued in the default stream
   std::uint64_t default_recorded_ = 0;
   std::vector<Module> modules_;

@@ -94,6 +94,7 @@ TEST_F(LiveRun, WhatNoUnitDefinesIsSaid) {
             std::string::npos)
       << o.err;
 }
+TEST_F(LiveRun, TheDriverBesideTheRunTime) { expect_fine("driver", "one device\n"); }
 
 TEST_F(LiveRun, ErrorsAreThoseOfCuda) {
   const Outcome o = calls("errors");
@@ -220,7 +221,7 @@ TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
 
 /// As nvcc links programs without -cudart shared.
 TEST_F(LiveRun, ARunTimeWithinTheProgramIsReplaced) {
-  for (const char* name : {"add", "symbols", "streams", "parameters", "units"}) {
+  for (const char* name : {"add", "symbols", "streams", "parameters", "units", "driver"}) {
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", GPUMUX_STATIC_CALLS, name});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
     EXPECT_EQ(o.err, "");

@@ -1,5 +1,6 @@
 // A CUDA program as nvcc would have made it of kernels.cu, without nvcc: `calls CASE` does what CASE says,
 // checks it, and ends with 0. tests/program runs it under gpumux.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,13 +25,6 @@ void** handle;
 std::string binary;
 std::vector<std::string> unit_binaries;
 Wrapper wrapper;
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void register_all(Packing packing) {
   const std::string ptx = file_text(GPUMUX_SOURCE_DIR "/tests/program/calls/kernels.ptx") + '\0';
@@ -394,6 +388,77 @@ void errors() {
   for (int i = 0; i < 2; ++i) EXPECT_SAME(cudaIpcGetMemHandle(nullptr, nullptr), 801);
 }
 
+template <class... Parameters>
+using Call = int (*)(Parameters...);
+template <class... Parameters>
+Call<Parameters...> driver(void* library, const char* name, Call<Parameters...>) {
+  void* const found = ::dlsym(library, name);
+  EXPECT(found != nullptr);
+  return reinterpret_cast<Call<Parameters...>>(found);
+}
+
+/// Calls of CUDA's driver, which the program loads for itself, between those of the run time.
+void with_the_driver() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  EXPECT(library != nullptr);
+  const auto init = driver(library, "cuInit", Call<unsigned>());
+  const auto current = driver(library, "cuCtxGetCurrent", Call<void**>());
+  const auto retain = driver(library, "cuDevicePrimaryCtxRetain", Call<void**, int>());
+  const auto allocate = driver(library, "cuMemAlloc_v2", Call<std::uint64_t*, std::size_t>());
+  const auto free = driver(library, "cuMemFree_v2", Call<std::uint64_t>());
+  const auto record = driver(library, "cuEventRecord", Call<Event, Stream>());
+  const auto launch_kernel = driver(library, "cuLaunchKernel",
+                                    Call<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                         unsigned, Stream, void**, void**>());
+  void* context = &context;
+  void* primary = nullptr;
+  CHECK(init(0));
+  CHECK(current(&context));
+  EXPECT(context == nullptr);
+  CHECK(cudaDeviceSynchronize());  // makes the primary context current
+  CHECK(current(&context));
+  CHECK(retain(&primary, 0));
+  EXPECT(context != nullptr && context == primary);
+
+  // A kernel and a stream of the run time, memory of the driver, events of both.
+  const int n = 1000;
+  std::uint64_t memory = 0;
+  CHECK(allocate(&memory, 2 * n * 4));
+  auto* const a = reinterpret_cast<float*>(memory);
+  auto* const b = device<float>(n);
+  std::vector<float> values(n, 2);
+  Stream stream = nullptr;
+  Event events[2];
+  CHECK(cudaStreamCreate(&stream));
+  for (Event& event : events) CHECK(cudaEventCreate(&event));
+  CHECK(cudaMemcpy(a, values.data(), n * 4, kHostToDevice));
+  CHECK(cudaMemcpyAsync(b, values.data(), n * 4, kHostToDevice, stream));
+  void* kernel = nullptr;
+  CHECK(cudaGetFuncBySymbol(&kernel, &add_stub));
+  float* to = a + n;
+  int count = n;
+  const float* second = b;
+  const float* first = a;
+  void* arguments[] = {&first, &second, &to, &count};
+  CHECK(cudaEventRecord(events[0], stream));
+  CHECK(launch_kernel(kernel, 4, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr));
+  CHECK(record(events[1], stream));
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(milliseconds(events[0], events[1]) > 0);
+  CHECK(cudaMemcpy(values.data(), to, n * 4, kDeviceToHost));
+  for (const float value : values) EXPECT_SAME(value, 4.0F);
+  CHECK(free(reinterpret_cast<std::uintptr_t>(b)));
+  CHECK(cudaFree(a));
+  // What fails there is no last error here.
+  EXPECT_SAME(free(memory), 1);
+  EXPECT_SAME(cudaPeekAtLastError(), 0);
+  void* found = nullptr;
+  int status = -1;
+  CHECK(cudaGetDriverEntryPoint("cuMemFree", &found, 0, &status));
+  EXPECT(found == reinterpret_cast<void*>(free) && status == 0);
+  std::printf("one device\n");
+}
+
 /// nvcc -rdc=true: a kernel whose function and variable another unit has, which the host sets.
 void units() {
   int* const out = device<int>(1);
@@ -506,6 +571,7 @@ int main(int argc, char** argv) {
       {"misplaced", misplaced},
       {"claim", claim},
       {"stray", stray},
+      {"driver", with_the_driver},
       {"nothing", [] { cudaSetDevice(0); }},
       {"code", [] { std::exit(7); }},
       {"signal",

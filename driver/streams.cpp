@@ -1,0 +1,159 @@
+// Streams, events and graphs, which are those of the run time.
+#include "cudart/api.hpp"
+#include "driver/call.hpp"
+
+namespace gpumux::driver {
+namespace {
+
+using cudart::EventHandle;
+using cudart::StreamHandle;
+
+Result destroy_stream(StreamHandle stream) {
+  return in_context([=] { return cudart::cudaStreamDestroy(stream); });
+}
+Result destroy_event(EventHandle event) {
+  return initialized([=] { return cudart::cudaEventDestroy(event); });
+}
+Result create_stream(StreamHandle* stream, unsigned flags) {
+  return in_context([=] { return cudart::cudaStreamCreateWithFlags(stream, flags); });
+}
+Result record(EventHandle event, StreamHandle stream, bool per_thread) {
+  return in_context([=] {
+    return per_thread ? cudart::cudaEventRecord_ptsz(event, stream) : cudart::cudaEventRecord(event, stream);
+  });
+}
+Result synchronize(StreamHandle stream, bool per_thread) {
+  return in_context([=] {
+    return per_thread ? cudart::cudaStreamSynchronize_ptsz(stream) : cudart::cudaStreamSynchronize(stream);
+  });
+}
+Result begin_capture(StreamHandle stream, int mode, bool per_thread) {
+  return in_context([=] {
+    return per_thread ? cudart::cudaStreamBeginCapture_ptsz(stream, mode)
+                      : cudart::cudaStreamBeginCapture(stream, mode);
+  });
+}
+Result elapsed(float* milliseconds, EventHandle begin, EventHandle end) {
+  return initialized([=] { return cudart::cudaEventElapsedTime(milliseconds, begin, end); });
+}
+Result call_back(StreamHandle stream, void (*function)(StreamHandle, Result, void*), void* data,
+                 bool per_thread) {
+  const Result result = synchronize(stream, per_thread);
+  if (result == Result::Success) function(stream, result, data);
+  return result;
+}
+Result give_context(Context** context) {
+  return with_context([=] {
+    if (context == nullptr) return Result::InvalidValue;
+    *context = current_context();
+    return Result::Success;
+  });
+}
+
+}  // namespace
+
+GPUMUX_DRIVER_API Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
+  return create_stream(stream, flags);
+}
+// cuCtxGetStreamPriorityRange says that there is one priority; others are taken as the nearest there is.
+GPUMUX_DRIVER_API Result cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
+  return create_stream(stream, flags);
+}
+GPUMUX_DRIVER_API Result cuStreamDestroy(StreamHandle stream) { return destroy_stream(stream); }
+GPUMUX_DRIVER_API Result cuStreamDestroy_v2(StreamHandle stream) { return destroy_stream(stream); }
+GPUMUX_DRIVER_BOTH(cuStreamSynchronize, _ptsz, (StreamHandle stream), synchronize(stream, per_thread))
+GPUMUX_DRIVER_BOTH(cuStreamQuery, _ptsz, (StreamHandle stream), in_context([=] {
+                     return per_thread ? cudart::cudaStreamQuery_ptsz(stream)
+                                       : cudart::cudaStreamQuery(stream);
+                   }))
+GPUMUX_DRIVER_BOTH(cuStreamWaitEvent, _ptsz, (StreamHandle stream, EventHandle event, unsigned flags),
+                   in_context([=] {
+                     return per_thread ? cudart::cudaStreamWaitEvent_ptsz(stream, event, flags)
+                                       : cudart::cudaStreamWaitEvent(stream, event, flags);
+                   }))
+GPUMUX_DRIVER_BOTH(cuStreamGetPriority, _ptsz, (StreamHandle stream, int* priority),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaStreamGetPriority(stream, priority); })))
+GPUMUX_DRIVER_BOTH(cuStreamGetCtx, _ptsz, (StreamHandle, Context** context),
+                   (static_cast<void>(per_thread), give_context(context)))
+GPUMUX_DRIVER_BOTH(cuStreamGetDevice, _ptsz, (StreamHandle, DeviceNumber* device),
+                   (static_cast<void>(per_thread), in_context([=] {
+                      *device = 0;
+                      return Error::Success;
+                    })))
+GPUMUX_DRIVER_BOTH(cuStreamAddCallback, _ptsz,
+                   (StreamHandle stream, void (*function)(StreamHandle, Result, void*), void* data, unsigned),
+                   call_back(stream, function, data, per_thread))
+GPUMUX_DRIVER_BOTH(cuLaunchHostFunc, _ptsz, (StreamHandle stream, void (*function)(void*), void* data),
+                   in_context([=] {
+                     return per_thread ? cudart::cudaLaunchHostFunc_ptsz(stream, function, data)
+                                       : cudart::cudaLaunchHostFunc(stream, function, data);
+                   }))
+
+GPUMUX_DRIVER_API Result cuEventCreate(EventHandle* event, unsigned flags) {
+  return in_context([=] { return cudart::cudaEventCreateWithFlags(event, flags); });
+}
+GPUMUX_DRIVER_API Result cuEventDestroy(EventHandle event) { return destroy_event(event); }
+GPUMUX_DRIVER_API Result cuEventDestroy_v2(EventHandle event) { return destroy_event(event); }
+GPUMUX_DRIVER_BOTH(cuEventRecord, _ptsz, (EventHandle event, StreamHandle stream),
+                   record(event, stream, per_thread))
+GPUMUX_DRIVER_BOTH(cuEventRecordWithFlags, _ptsz, (EventHandle event, StreamHandle stream, unsigned),
+                   record(event, stream, per_thread))
+GPUMUX_DRIVER_API Result cuEventSynchronize(EventHandle event) {
+  return initialized([=] { return cudart::cudaEventSynchronize(event); });
+}
+GPUMUX_DRIVER_API Result cuEventQuery(EventHandle event) {
+  return initialized([=] { return cudart::cudaEventQuery(event); });
+}
+GPUMUX_DRIVER_API Result cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
+  return elapsed(milliseconds, begin, end);
+}
+GPUMUX_DRIVER_API Result cuEventElapsedTime_v2(float* milliseconds, EventHandle begin, EventHandle end) {
+  return elapsed(milliseconds, begin, end);
+}
+
+GPUMUX_DRIVER_BOTH(cuStreamBeginCapture, _ptsz, (StreamHandle stream), begin_capture(stream, 0, per_thread))
+GPUMUX_DRIVER_BOTH(cuStreamBeginCapture_v2, _ptsz, (StreamHandle stream, int mode),
+                   begin_capture(stream, mode, per_thread))
+GPUMUX_DRIVER_BOTH(cuStreamEndCapture, _ptsz, (StreamHandle stream, void** graph), in_context([=] {
+                     return per_thread ? cudart::cudaStreamEndCapture_ptsz(stream, graph)
+                                       : cudart::cudaStreamEndCapture(stream, graph);
+                   }))
+GPUMUX_DRIVER_BOTH(cuStreamIsCapturing, _ptsz, (StreamHandle stream, int* status), in_context([=] {
+                     return per_thread ? cudart::cudaStreamIsCapturing_ptsz(stream, status)
+                                       : cudart::cudaStreamIsCapturing(stream, status);
+                   }))
+GPUMUX_DRIVER_API Result cuThreadExchangeStreamCaptureMode(int* mode) {
+  return initialized([=] { return cudart::cudaThreadExchangeStreamCaptureMode(mode); });
+}
+
+GPUMUX_DRIVER_API Result cuGraphCreate(void** graph, unsigned flags) {
+  return initialized([=] { return cudart::cudaGraphCreate(graph, flags); });
+}
+GPUMUX_DRIVER_API Result cuGraphDestroy(void* graph) {
+  return initialized([=] { return cudart::cudaGraphDestroy(graph); });
+}
+GPUMUX_DRIVER_API Result cuGraphClone(void** made, void* graph) {
+  return initialized([=] { return cudart::cudaGraphClone(made, graph); });
+}
+GPUMUX_DRIVER_API Result cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
+  return initialized([=] { return cudart::cudaGraphGetNodes(graph, nodes, count); });
+}
+GPUMUX_DRIVER_API Result cuGraphNodeGetType(void* node, int* type) {
+  return initialized([=] { return cudart::cudaGraphNodeGetType(node, type); });
+}
+GPUMUX_DRIVER_API Result cuGraphInstantiateWithFlags(void** plan, void* graph, unsigned long long flags) {
+  return in_context([=] { return cudart::cudaGraphInstantiateWithFlags(plan, graph, flags); });
+}
+GPUMUX_DRIVER_API Result cuGraphExecDestroy(void* plan) {
+  return initialized([=] { return cudart::cudaGraphExecDestroy(plan); });
+}
+GPUMUX_DRIVER_BOTH(cuGraphUpload, _ptsz, (void* plan, StreamHandle stream),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaGraphUpload(plan, stream); })))
+GPUMUX_DRIVER_BOTH(cuGraphLaunch, _ptsz, (void* plan, StreamHandle stream), in_context([=] {
+                     return per_thread ? cudart::cudaGraphLaunch_ptsz(plan, stream)
+                                       : cudart::cudaGraphLaunch(plan, stream);
+                   }))
+
+}  // namespace gpumux::driver
