@@ -30,6 +30,13 @@ enum class Result : std::int32_t {
 using DeviceNumber = int;             // CUdevice
 using DevicePointer = std::uint64_t;  // CUdeviceptr
 
+/// CUctxCreateParams.
+struct ContextParameters {
+  const void* affinities;
+  int affinity_count;
+  const void* graphics;
+};
+
 /// CUDA_MEMCPY2D and CUDA_MEMCPY3D.
 enum class MemoryType : int { Host = 1, Device, Array, Unified };
 struct Copy2D {

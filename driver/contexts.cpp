@@ -167,10 +167,13 @@ GPUMUX_DRIVER_API Result cuCtxCreate_v3(Context** context, const void* affinitie
     return result_of(cudart::not_supported("a context for a part of the SMs"));
   return create(context, flags, device);
 }
-GPUMUX_DRIVER_API Result cuCtxCreate_v4(Context** context, const void* parameters, unsigned flags,
-                                        DeviceNumber device) {
-  if (parameters != nullptr) return result_of(cudart::not_supported("a context with parameters"));
-  return create(context, flags, device);
+GPUMUX_DRIVER_API Result cuCtxCreate_v4(Context** context, const ContextParameters* parameters,
+                                        unsigned flags, DeviceNumber device) {
+  if (parameters != nullptr && parameters->graphics != nullptr)
+    return result_of(cudart::not_supported("a context for graphics, too"));
+  return parameters == nullptr
+             ? create(context, flags, device)
+             : cuCtxCreate_v3(context, parameters->affinities, parameters->affinity_count, flags, device);
 }
 GPUMUX_DRIVER_API Result cuCtxDestroy(Context* context) { return destroy(context); }
 GPUMUX_DRIVER_API Result cuCtxDestroy_v2(Context* context) { return destroy(context); }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "cudart/version.hpp"
+#include "cudart/versioned.hpp"
 #include "driver/call.hpp"
 
 namespace gpumux::driver {
@@ -106,34 +106,21 @@ GPUMUX_DRIVER_API Result cuGetProcAddress_v2(const char* name, void** function, 
 }
 
 // The same of the run time, for which a name that there is not is no error.
-namespace {
-
-Error get_entry_point(const char* name, void** function, int version, unsigned long long flags,
-                      Found* found) {
+GPUMUX_DRIVER_API Error gpumux_get_entry_point(const char* name, void** function, int version,
+                                               unsigned long long flags, int* found) {
   if (name == nullptr || function == nullptr) return cudart::returned(Error::InvalidValue);
   const Found what = find(name, function, version, flags);
-  if (found != nullptr) *found = what;
+  if (found != nullptr) *found = static_cast<int>(what);
   return Error::Success;
 }
-
-}  // namespace
-
-GPUMUX_DRIVER_API Error cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
-                                                Found* found) {
-  return get_entry_point(name, function, cudart::kDriverVersion, flags, found);
-}
-GPUMUX_DRIVER_API Error cudaGetDriverEntryPoint_ptsz(const char* name, void** function,
-                                                     unsigned long long flags, Found* found) {
-  return get_entry_point(name, function, cudart::kDriverVersion, flags | kPerThread, found);
-}
 GPUMUX_DRIVER_API Error cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
-                                                         unsigned long long flags, Found* found) {
-  return get_entry_point(name, function, static_cast<int>(version), flags, found);
+                                                         unsigned long long flags, int* found) {
+  return gpumux_get_entry_point(name, function, static_cast<int>(version), flags, found);
 }
 GPUMUX_DRIVER_API Error cudaGetDriverEntryPointByVersion_ptsz(const char* name, void** function,
                                                               unsigned version, unsigned long long flags,
-                                                              Found* found) {
-  return get_entry_point(name, function, static_cast<int>(version), flags | kPerThread, found);
+                                                              int* found) {
+  return gpumux_get_entry_point(name, function, static_cast<int>(version), flags | kPerThread, found);
 }
 
 }  // namespace gpumux::driver

@@ -17,6 +17,16 @@ GPUMUX_CUDART_API Error cudaRuntimeGetVersion(int* version) {
   return Error::Success;
 }
 
+GPUMUX_CUDART_API Error cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                                int* found) {
+  return gpumux_get_entry_point(name, function, kMajor * 1000, flags, found);
+}
+GPUMUX_CUDART_API Error cudaGetDriverEntryPoint_ptsz(const char* name, void** function,
+                                                     unsigned long long flags, int* found) {
+  constexpr unsigned long long kPerThread = 2;
+  return gpumux_get_entry_point(name, function, kMajor * 1000, flags | kPerThread, found);
+}
+
 #if GPUMUX_CUDART_MAJOR >= 13
 GPUMUX_CUDART_API Error cudaGetDeviceProperties(void* properties, int device) {
   return gpumux_get_device_properties(properties, device, kMajor);

@@ -74,8 +74,9 @@ std::string library_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path folder = (program / "../lib/gpumux/cudart").lexically_normal();
-  if (!fs::exists(folder / "libcudart.so.13", error)) {
-    throw UserError({(folder / "libcudart.so.13").string()},
+  for (const char* const library : {"libcudart.so.13", "libcuda.so.1"}) {
+    if (fs::exists(folder / library, error)) continue;
+    throw UserError({(folder / library).string()},
                     "does not exist: CUDA programs need it, which is built and installed with gpumux");
   }
   return folder.string();

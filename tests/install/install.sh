@@ -25,6 +25,13 @@ for file in share/doc/gpumux/README.md share/doc/gpumux/docs/sweeps.md share/doc
   [[ -f $root/$file ]] || fail "there is no $file"
 done
 
+# Programs of CUDA, where those of the tests were built.
+for program in "gpumux_calls add" "gpumux_driver_calls add"; do
+  [[ -x $build/bin/${program% *} ]] || continue
+  # shellcheck disable=SC2086
+  [[ $(gpumux run --machine rtx2060 --quiet -- $build/bin/$program) == "sums are right" ]] || fail "$program"
+done
+
 # Every command is in the manual page and in both completions.
 commands=$(gpumux --help | sed -nE 's/^  gpumux ([a-z]+) .*/\1/p' | sort -u)
 [[ $commands == *sweep* ]] || fail "commands: $commands"

@@ -310,7 +310,7 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     if (std::filesystem::is_directory(others))
       sources += fmt::format(" -rdc=true '{}'/*.cu", others.string());
     const std::string command =
-        fmt::format("{} -cudart shared -arch=compute_75 -o '{}' {}", nvcc, built, sources);
+        fmt::format("{} -cudart shared -arch=compute_75 -lcuda -o '{}' {}", nvcc, built, sources);
     ASSERT_EQ(std::system(command.c_str()), 0);
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--quiet", "--json", "live.json", "--", built});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
@@ -318,7 +318,7 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     EXPECT_EQ(o.err, "");
     // Kept beside it, for where there is no nvcc. GPUMUX_BUNDLES=write makes them anew.
     const std::string fresh = built + ".gmx";
-    const std::string usual = fmt::format("{} -arch=compute_75 -o '{}.static' {}", nvcc, built, sources);
+    const std::string usual = fmt::format("{} -arch=compute_75 -lcuda -o '{}.static' {}", nvcc, built, sources);
     ASSERT_EQ(std::system(usual.c_str()), 0);
     EXPECT_EQ(gpumux({"run", "--machine", "rtx2060", "--quiet", "--", built + ".static"}).out, o.out);
     const Outcome captured = gpumux({"capture", "--machine", "rtx2060", "-o", fresh, "--", built});

@@ -340,7 +340,8 @@ void memory() {
   CHECK(cuMemGetInfo_v2(&after, &total));
   EXPECT(after < before);
   CHECK(cuCtxDestroy_v2(context));
-  CHECK(cuCtxCreate_v4(&context, nullptr, 0, 0));
+  void* parameters[3] = {};  // none of what they could say
+  CHECK(cuCtxCreate_v4(&context, parameters, 0, 0));
   CHECK(cuMemGetInfo_v2(&after, &total));
   EXPECT_SAME(after, before);
 }
@@ -390,15 +391,18 @@ void streams() {
   // A graph of what the stream would have done.
   void* graph = nullptr;
   void* plan = nullptr;
-  CHECK(cuMemsetD32_v2(words, 1, 1));
+  CHECK(cuMemsetD32_v2(words, 1, 32));
   CHECK(cuStreamBeginCapture_v2(stream[0], 0));
   CHECK(launch(spin, 1, 1, 0, stream[0], words, 2));
+  CHECK(cuMemsetD32Async(words + 64, 0x0a0b0c0d, 5, stream[0]));
   CHECK(cuStreamEndCapture(stream[0], &graph));
   CHECK(cuGraphInstantiateWithFlags(&plan, graph, 0));
   for (int i = 0; i < 2; ++i) CHECK(cuGraphLaunch(plan, stream[0]));
   CHECK(cuStreamSynchronize(stream[0]));
   CHECK(cuMemcpyDtoH_v2(&value, words, 4));
   EXPECT_SAME(value, ((1 * 3 + 1) * 3 + 1) * 9 + 4);
+  CHECK(cuMemcpyDtoH_v2(&value, words + 80, 4));
+  EXPECT_SAME(value, 0x0a0b0c0d);
   for (void* each : stream) CHECK(cuStreamDestroy_v2(each));
   for (void* each : event) CHECK(cuEventDestroy_v2(each));
   EXPECT_SAME(cuStreamSynchronize(stream[0]), 400);
