@@ -318,7 +318,8 @@ TEST_F(LiveRun, ProgramsOfNvcc) {
     EXPECT_EQ(o.err, "");
     // Kept beside it, for where there is no nvcc. GPUMUX_BUNDLES=write makes them anew.
     const std::string fresh = built + ".gmx";
-    const std::string usual = fmt::format("{} -arch=compute_75 -lcuda -o '{}.static' {}", nvcc, built, sources);
+    const std::string usual =
+        fmt::format("{} -arch=compute_75 -lcuda -o '{}.static' {}", nvcc, built, sources);
     ASSERT_EQ(std::system(usual.c_str()), 0);
     EXPECT_EQ(gpumux({"run", "--machine", "rtx2060", "--quiet", "--", built + ".static"}).out, o.out);
     const Outcome captured = gpumux({"capture", "--machine", "rtx2060", "-o", fresh, "--", built});
