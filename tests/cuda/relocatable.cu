@@ -1,5 +1,6 @@
-// Relocatable device code (nvcc -rdc=true): with relocatable/shapes.cu one program, of which each unit uses what the
-// other defines: functions, by name and by pointer, variables in each kind of memory, and names that both have.
+// Relocatable device code (nvcc -rdc=true): with relocatable/shapes.cu one program, of which each unit uses
+// what the other defines: functions, by name and by pointer, variables in each kind of memory, and names that
+// both have.
 #include <cstdio>
 
 #include "relocatable/shapes.hpp"

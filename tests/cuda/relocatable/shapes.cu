@@ -15,7 +15,8 @@ __device__ int area(int side) { return staged[threadIdx.x] * side * 2; }
 __device__ Function chosen(int which) { return functions[which]; }
 
 __global__ void fill(int count) {
-  for (int i = threadIdx.x; i < count; i += blockDim.x) list[i] = scale(i) + weights[i % 4] + offset + larger(i, 3);
+  for (int i = threadIdx.x; i < count; i += blockDim.x)
+    list[i] = scale(i) + weights[i % 4] + offset + larger(i, 3);
   if (threadIdx.x == 0) {
     atomicAdd(&calls, 1);
     printf("filled %d\n", calls);
