@@ -146,15 +146,28 @@ int attribute_value(int attribute) {
     case 14: return kTextureAlignment;
     case 15: return 1;  // copies overlap kernels
     case 16: return number(of.sms);
-    case 19: return 1;  // maps host memory
+    case 19:
+      return 1;  // maps host memory
+    // Textures: 1D, 2D, 3D, layers of 2D ones.
+    case 21:
+    case 22: return 131072;
+    case 23: return 65536;
+    case 24:
+    case 25:
+    case 26: return 16384;
+    case 27:
+    case 28: return 32768;
+    case 29: return 2048;
     case 30: return kTextureAlignment;
     case 31: return 1;  // concurrent kernels
     case 36: return static_cast<int>(of.dram_mhz * 1e3);
     case 37: return number(of.dram_bus_bits);
     case 38: return number(of.l2_bytes);
     case 39: return number(of.max_threads_per_sm);
-    case 40: return 2;  // copy engines
-    case 41: return 1;  // unified addressing
+    case 40: return 2;      // copy engines
+    case 41: return 1;      // unified addressing
+    case 42: return 32768;  // layers of 1D textures
+    case 43: return 2048;
     case 51: return kTexturePitch;
     case 75: return number(of.capability / 10);
     case 76: return number(of.capability % 10);

@@ -74,7 +74,7 @@ std::size_t bytes_of(int attribute) {
     case 8:
     case 10:
     case 13: return sizeof(bool);
-    default: return sizeof(void*);
+    default: return sizeof(std::uint64_t);
   }
 }
 

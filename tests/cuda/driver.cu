@@ -1,5 +1,5 @@
 // CUDA's driver, by its own header, beside the run time: a module of PTX text, a stream and memory that both use,
-// events, a constant by its address.
+// events, a constant by its address, textures.
 #include <cuda.h>
 #include <cstdio>
 #include <cstring>
@@ -36,6 +36,45 @@ done:
 __global__ void add(int* values, int what, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) values[i] += what;
+}
+
+/// Texels of 8 bits, as parts of 1 and as they are.
+__global__ void fetch(cudaTextureObject_t parts, cudaTextureObject_t bytes, float* to) {
+  const float x = threadIdx.x % 8, y = threadIdx.x / 8;
+  to[2 * threadIdx.x] = tex2D<float>(parts, (x + 0.5f) / 8, (y + 0.5f) / 4);
+  to[2 * threadIdx.x + 1] = tex2D<unsigned char>(bytes, x + 0.5f, y + 0.5f);
+}
+
+bool textures() {
+  CUarray array;
+  CUDA_ARRAY_DESCRIPTOR shape = {8, 4, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+  bool right = cuArrayCreate(&array, &shape) == CUDA_SUCCESS;
+  unsigned char texels[32];
+  for (int i = 0; i < 32; ++i) texels[i] = static_cast<unsigned char>(5 * i);
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.srcPitch = 8;
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = array;
+  copy.WidthInBytes = 8, copy.Height = 4;
+  right = right && cuMemcpy2D(&copy) == CUDA_SUCCESS;
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  CUDA_TEXTURE_DESC settings = {};
+  for (CUaddress_mode& mode : settings.addressMode) mode = CU_TR_ADDRESS_MODE_CLAMP;
+  settings.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  CUtexObject parts, bytes;
+  right = right && cuTexObjectCreate(&parts, &resource, &settings, nullptr) == CUDA_SUCCESS;
+  settings.flags = CU_TRSF_READ_AS_INTEGER;
+  right = right && cuTexObjectCreate(&bytes, &resource, &settings, nullptr) == CUDA_SUCCESS;
+  float* on_device = nullptr;
+  float host[64] = {};
+  cudaMalloc(&on_device, sizeof(host));
+  fetch<<<1, 32>>>(parts, bytes, on_device);
+  cudaMemcpy(host, on_device, sizeof(host), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 32; ++i) right = right && host[2 * i] == 5.0f * i / 255.0f && host[2 * i + 1] == 5.0f * i;
+  right = right && cuTexObjectDestroy(parts) == CUDA_SUCCESS && cuTexObjectDestroy(bytes) == CUDA_SUCCESS;
+  cudaFree(on_device);
+  return right && cuArrayDestroy(array) == CUDA_SUCCESS;
 }
 
 int main() {
@@ -107,6 +146,7 @@ int main() {
   right = right && type == CU_MEMORYTYPE_DEVICE;
   right = right && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
   right = right && cuMemFree(memory) == CUDA_SUCCESS && cuModuleUnload(module) == CUDA_SUCCESS;
+  right = right && textures();
   right = right && cudaGetLastError() == cudaSuccess;
   std::printf(right ? "right\n" : "wrong\n");
   return right ? 0 : 1;

@@ -479,6 +479,9 @@ void properties() {
   CHECK(cuDeviceGetProperties(all, 0));
   CHECK(cuDriverGetVersion(&version));
   EXPECT(bytes > 0 && version >= 13000);
+  int layers = 0;
+  CHECK(cuDeviceGetAttribute(&layers, 29, 0));  // of a 2D texture
+  EXPECT_SAME(layers, 2048);
   EXPECT_SAME(cuDeviceGetAttribute(&sms, 16, 1), 101);
   std::printf("%s: %d SMs, %d.%d, %d threads, block %d shared\n", name, sms, major, minor, all[0], all[7]);
 
