@@ -1,5 +1,7 @@
 #include "streams.hpp"
 
+#include <map>
+
 namespace gpumux::cudart {
 namespace {
 
@@ -27,6 +29,12 @@ Error simple(Call call, const Arguments& arguments) {
 
 }  // namespace
 
+/// Of each that was made; handles come again, with new flags.
+std::map<StreamHandle, unsigned>& flags_of_streams() {
+  static auto* const all = new std::map<StreamHandle, unsigned>;
+  return *all;
+}
+
 Error create_stream(StreamHandle* stream, unsigned flags) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
@@ -35,6 +43,7 @@ Error create_stream(StreamHandle* stream, unsigned flags) {
   program::StreamNumber made{};
   const Error error = session.call(Call::CreateStream, program::CreateStreamArguments{flags}, &made);
   *stream = handle_of(made.stream);
+  flags_of_streams()[*stream] = flags;
   return returned(error);
 }
 
@@ -133,6 +142,16 @@ GPUMUX_CUDART_API Error cudaDeviceGetStreamPriorityRange(int* least, int* greate
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = 0;
   return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaStreamGetFlags(StreamHandle stream, unsigned* flags) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (flags == nullptr) return returned(Error::InvalidValue);
+  const auto found = flags_of_streams().find(stream);
+  *flags = found == flags_of_streams().end() ? 0 : found->second;
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaStreamGetFlags_ptsz(StreamHandle stream, unsigned* flags) {
+  return cudaStreamGetFlags(stream, flags);
 }
 GPUMUX_CUDART_API Error cudaStreamGetPriority(StreamHandle, int* priority) {
   *priority = 0;

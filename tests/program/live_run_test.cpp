@@ -356,7 +356,7 @@ TEST_F(LiveRun, BundlesOfProgramsOfNvcc) {
     run({"hotspot:size=61,steps=5", "--policy", "even"});
     run({"hotspot:size=61,steps=5", "--policy", "smk-p"});
   }
-  EXPECT_EQ(seen, 8);
+  EXPECT_EQ(seen, 9);
 }
 
 }  // namespace

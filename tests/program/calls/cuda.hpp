@@ -65,6 +65,7 @@ const char* cudaGetErrorName(int error);
 const char* cudaGetErrorString(int error);
 int cudaStreamCreate(Stream* stream);
 int cudaStreamCreateWithFlags(Stream* stream, unsigned flags);
+int cudaStreamGetFlags(Stream stream, unsigned* flags);
 int cudaStreamDestroy(Stream stream);
 int cudaStreamSynchronize(Stream stream);
 int cudaStreamQuery(Stream stream);

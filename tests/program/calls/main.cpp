@@ -292,6 +292,11 @@ void streams() {
   // The legacy default stream comes after a blocking one, and not after one that does not block.
   Stream apart;
   CHECK(cudaStreamCreateWithFlags(&apart, 1));
+  unsigned flags = 0;
+  CHECK(cudaStreamGetFlags(apart, &flags));
+  EXPECT_SAME(flags, 1U);
+  CHECK(cudaStreamGetFlags(streams[0], &flags));
+  EXPECT_SAME(flags, 0U);
   CHECK(cudaEventRecord(events[0], apart));
   CHECK(launch(spin_stub, {1}, {1}, 0, apart, words, rounds));
   CHECK(cudaEventRecord(events[1], nullptr));

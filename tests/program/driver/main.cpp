@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/program/calls/units.hpp"
 #include "tests/program/checks.hpp"
 #include "tests/program/driver/cuda.hpp"
 #include "tests/program/make_fat_binary.hpp"
@@ -241,6 +242,20 @@ void images() {
   CHECK(launch(function, 1, 1, 0, nullptr, out, 3, 1));
   CHECK(cuMemcpyDtoH_v2(&sum, out, 4));
   EXPECT_SAME(sum, 3 * 31 * 32);
+
+  // The first calls a function of the second, which has a variable of its own by the name of one of the
+  // first's.
+  CHECK(cuLinkCreate_v2(0, nullptr, nullptr, &link));
+  for (const char* unit : {kTotalUnit, kTwiceUnit})
+    CHECK(cuLinkAddData_v2(link, 1, const_cast<char*>(unit), std::strlen(unit) + 1, "unit", 0, nullptr,
+                           nullptr));
+  CHECK(cuLinkComplete(link, &image, &bytes));
+  CHECK(cuModuleLoadData(&module, image));
+  CHECK(cuLinkDestroy(link));
+  CHECK(cuModuleGetFunction(&function, module, "total"));
+  CHECK(launch(function, 1, 1, 0, nullptr, out));
+  CHECK(cuMemcpyDtoH_v2(&sum, out, 4));
+  EXPECT_SAME(sum, 76 + 7 + 1);
 }
 
 /// 4 rows of 10 words.
