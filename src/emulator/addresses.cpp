@@ -133,6 +133,8 @@ u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
 
 }  // namespace
 
+void finish_addresses(Addresses& addresses, LaneMask lanes) { finish(addresses, lanes); }
+
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes) {
   const u64 offset = static_cast<u64>(op.offset);
   if (op.inst->src[0].kind == isa::Operand::Kind::Reg32) {  // 32-bit addresses wrap at 2^32
@@ -189,10 +191,11 @@ void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byt
   });
 }
 
-void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes,
+                   MemHeader::Where where) {
   u64* words = warp.buffer->room(kWarpSize) + 1;
   MemHeader header;
-  header.where = MemHeader::Where::Global;
+  header.where = where;
   header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
   as_cached(warp, words, header.transactions);
   warp.buffer->keep(header);

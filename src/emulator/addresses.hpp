@@ -17,6 +17,8 @@ struct Addresses {
 };
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);
+/// Of addresses of `lanes` that the caller has put in `at`: the rest.
+void finish_addresses(Addresses& addresses, LaneMask lanes);
 /// Those that the 64-bit source `which` holds.
 void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes);
 
@@ -31,7 +33,8 @@ void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes,
 
 /// Appends the memory record of a global access: each 128-byte line once, in the order of the lowest lane
 /// that touches it.
-void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
+void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes,
+                   workload::MemHeader::Where where = workload::MemHeader::Where::Global);
 void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
 /// Turns lines of the program's addresses into those that caches see.
 inline void as_cached(const Warp& warp, u64* words, u32 count) {

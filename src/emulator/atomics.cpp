@@ -3,6 +3,7 @@
 #include "emulator/addresses.hpp"
 #include "emulator/float_math.hpp"
 #include "emulator/half.hpp"
+#include "emulator/surface.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -87,11 +88,17 @@ u64 source_bits(const Warp& warp, const Op& op, u32 which, u32 lane, u32 bytes) 
   return bytes == 8 ? warp.src<u64>(op, which)[lane] : warp.src<u32>(op, which)[lane];
 }
 
+/// Where its value is among the sources: behind the address, or the coordinates on a surface.
+u32 value_source(const Instruction& inst) {
+  return inst.op == Opcode::SurfRed ? 1 + isa::coordinates(inst.geometry) : 1;
+}
+
 /// `lanes` perform their operations at `origin + address`.
 void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin,
              bool in_global) {
   const Instruction& inst = *op.inst;
   const u32 bytes = isa::width_bytes(inst.type);
+  const u32 value = value_source(inst);
   const bool has_result = inst.dst[0].kind != Operand::Kind::None;
   const u64 mask = bytes == 8 ? ~u64{0} : (u64{1} << (8 * bytes)) - 1;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
@@ -99,7 +106,7 @@ void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::
     auto* at = reinterpret_cast<std::byte*>(origin + a.at[lane]);
     u64 old = 0;
     std::memcpy(&old, at, bytes);
-    const u64 b = source_bits(warp, op, 1, lane, bytes) & mask;
+    const u64 b = source_bits(warp, op, value, lane, bytes) & mask;
     const u64 c = inst.atomic == AtomicOp::Cas ? source_bits(warp, op, 2, lane, bytes) & mask : 0;
     const u64 result = combine(inst, old, b, c, in_global);
     std::memcpy(at, &result, bytes);
@@ -154,6 +161,14 @@ void atom_generic(Warp& warp, const Op& op, LaneMask lanes) {
   }
 }
 
+void reduce_on_surface(Warp& warp, const Op& op, LaneMask lanes) {
+  const u32 bytes = isa::width_bytes(op.inst->type);
+  Addresses a;
+  const LaneMask inside = place_on_surface(a, warp, op, lanes, bytes);
+  if (inside == 0) return keep_no_access(warp);
+  in_global(warp, op, a, inside, bytes);
+}
+
 bool supported(const Instruction& inst) {
   const unsigned width = isa::width_bits(inst.type);
   switch (inst.atomic) {
@@ -175,8 +190,9 @@ bool supported(const Instruction& inst) {
 }  // namespace
 
 Handler select_atomic(const Instruction& inst) {
-  if (inst.op != Opcode::Atom && inst.op != Opcode::Red) return nullptr;
+  if (inst.op != Opcode::Atom && inst.op != Opcode::Red && inst.op != Opcode::SurfRed) return nullptr;
   if (inst.vector != 1 || !supported(inst)) return nullptr;
+  if (inst.op == Opcode::SurfRed) return &reduce_on_surface;
   switch (inst.space) {
     case Space::Global: return &atom_global;
     case Space::Shared: return &atom_shared;

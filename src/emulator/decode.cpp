@@ -62,6 +62,9 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::Match: return index == 0 && wide;
     case Opcode::Tex:
     case Opcode::Txq: return index == 0;
+    case Opcode::SurfLd:
+    case Opcode::SurfSt:
+    case Opcode::SurfRed: return index == 0 || (wide && index > isa::coordinates(inst.geometry));
     case Opcode::Syscall: return !(inst.service == isa::Service::AssertFail && index == 2);
     case Opcode::Shfl:
     case Opcode::Vote:
@@ -271,9 +274,9 @@ class Decoder {
       }
     }
     preds = 0;
-    if (inst.op == Opcode::Mma) {
-      op.offset = static_cast<std::int64_t>(program_.matrices.size());
-      MatrixOperands& operands = program_.matrices.emplace_back();
+    if (inst.op == Opcode::Mma || inst.geometry != isa::TextureGeometry::None) {
+      op.offset = static_cast<std::int64_t>(program_.operands.size());
+      ManyOperands& operands = program_.operands.emplace_back();
       for (std::size_t i = 0; i < inst.src.size(); ++i) operands[i] = source(inst, i);
     }
     for (std::size_t i = 0; i < std::min(inst.src.size(), op.src.size()); ++i) {
@@ -292,10 +295,10 @@ class Decoder {
     op.kind = fixed.unit == isa::Unit::Memory ? OpKind::Memory : OpKind::Plain;
     using Select = Handler (*)(const Instruction&);
     constexpr Select kPlain[] = {
-        &select_integer,          &select_bits,       &select_float,    &select_half,
-        &select_special_function, &select_compare,    &select_convert,  &select_move,
-        &select_warp_op,          &select_memory,     &select_atomic,   &select_service,
-        &select_texture,          &select_async_copy, &select_mbarrier, &select_matrix};
+        &select_integer,  &select_bits,    &select_float,   &select_half,    &select_special_function,
+        &select_compare,  &select_convert, &select_move,    &select_warp_op, &select_memory,
+        &select_atomic,   &select_service, &select_texture, &select_surface, &select_async_copy,
+        &select_mbarrier, &select_matrix};
     op.run = select_control(inst);
     if (op.run != nullptr) {
       op.kind = OpKind::Control;

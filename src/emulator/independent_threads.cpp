@@ -83,6 +83,8 @@ Effect effect_of(const isa::Instruction& inst) {
                  ? Effect::Reads
                  : Effect::Writes;
     case Opcode::Red:
+    case Opcode::SurfSt:
+    case Opcode::SurfRed:
     case Opcode::CpAsync:
     case Opcode::Bar:
     case Opcode::Exit:

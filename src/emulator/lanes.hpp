@@ -184,6 +184,7 @@ LaneMask compare2(const Warp& warp, const Op& op) {
 [[nodiscard]] Handler select_async_copy(const isa::Instruction& inst);
 [[nodiscard]] Handler select_mbarrier(const isa::Instruction& inst);
 [[nodiscard]] Handler select_texture(const isa::Instruction& inst);
+[[nodiscard]] Handler select_surface(const isa::Instruction& inst);
 [[nodiscard]] Handler select_matrix(const isa::Instruction& inst);
 [[nodiscard]] Handler select_service(const isa::Instruction& inst);
 

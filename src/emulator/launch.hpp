@@ -56,8 +56,8 @@ struct SpecialRow {
   std::uint32_t offset = 0;
 };
 
-/// The sources of an Mma, which are more than an Op holds.
-using MatrixOperands = std::array<Source, std::tuple_size_v<decltype(isa::Instruction::src)>>;
+/// The sources of an Mma, a fetch or an access to a surface, which may be more than an Op holds.
+using ManyOperands = std::array<Source, std::tuple_size_v<decltype(isa::Instruction::src)>>;
 
 /// A kernel in executable form. Immutable after decode().
 struct Program {
@@ -65,7 +65,7 @@ struct Program {
   std::vector<Op> ops;
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
-  std::vector<MatrixOperands> matrices;  // of an Mma that has this place as its Op::offset
+  std::vector<ManyOperands> operands;  // of an instruction that has this place as its Op::offset
   std::uint32_t constant_bytes = 0;
   std::uint32_t register_bytes = 0;       // of a warp's window
   std::uint32_t specials_from = 0;        // rows of special registers, up to zeroed_from

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "emulator/addresses.hpp"
+#include "emulator/many_sources.hpp"
 #include "emulator/matrix_arithmetic.hpp"
 
 namespace gpumux::emulator {
@@ -32,7 +33,7 @@ class Fragments {
   Fragments(Warp& warp, const Op& op)
       : warp_(warp),
         op_(op),
-        sources_(warp.block->launch().program->matrices[static_cast<std::size_t>(op.offset)]),
+        sources_(warp, op),
         b_(isa::a_registers(op.inst->matrix)),
         c_(b_ + isa::b_registers(op.inst->matrix)) {}
   template <class T = u32>
@@ -55,12 +56,11 @@ class Fragments {
  private:
   template <class T>
   [[nodiscard]] const T* row(u32 index) const {
-    const Source& source = sources_[index];
-    return reinterpret_cast<const T*>(warp_.base[source.base] + source.offset);
+    return sources_.row<T>(index);
   }
   Warp& warp_;
   const Op& op_;
-  const MatrixOperands& sources_;
+  ManySources sources_;
   u32 b_;
   u32 c_;
 };

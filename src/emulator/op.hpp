@@ -52,7 +52,7 @@ struct Op {
   std::array<PredSource, 2> pred_src;  // predicates in the order in which they appear in the sources
   std::uint32_t target = isa::kNoTarget;
   std::uint32_t reconverge = isa::kNoTarget;
-  std::int64_t offset = 0;  // memory: added to the address; Mma: place in Program::matrices
+  std::int64_t offset = 0;  // memory: added to the address; Mma, Tex, surfaces: place in Program::operands
   const isa::Instruction* inst = nullptr;
 };
 

@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "emulator/addresses.hpp"
+#include "emulator/many_sources.hpp"
+#include "emulator/texture_objects.hpp"
 #include "emulator/texture_sampler.hpp"
 
 namespace gpumux::emulator {
@@ -11,8 +13,6 @@ namespace {
 
 using isa::Instruction;
 using isa::Opcode;
-using isa::Operand;
-using isa::TextureGeometry;
 using isa::Type;
 using workload::MemHeader;
 using workload::Texture;
@@ -21,7 +21,7 @@ using workload::Transaction;
 /// The lines of a fetch in the order of their first lane, each with its sectors and lanes; found by hashing.
 class TexelLines {
  public:
-  static constexpr u32 kMost = kWarpSize * 8;  // each lane has eight texels at most, none across lines
+  static constexpr u32 kMost = kWarpSize * TextureSample::kMost;  // no texel lies across lines
   explicit TexelLines(u64* words) : words_(words) {}
   void add(Address at, u32 lane) {
     const u64 line = at / kLineBytes;
@@ -44,88 +44,40 @@ class TexelLines {
   [[nodiscard]] u32 count() const { return count_; }
 
  private:
-  static constexpr u32 kSlots = 512;
+  static constexpr u32 kSlots = 512;  // no more than there may be lines
   u64* words_;
   u32 count_ = 0;
   std::array<u16, kSlots> slot_{};
-  std::array<u8, kMost> last_lane_{};
-};
-
-/// The texture of a lane. Throws SimulationFault when its handle is none, or names one of another geometry.
-class Textures {
- public:
-  Textures(const Warp& warp, const Op& op) : warp_(warp), op_(op), handles_(warp.src<u64>(op, 0)) {
-    if (op.inst->src[0].kind != Operand::Kind::Symbol) return;
-    // A texture reference holds what the host has bound to it; all lanes read the same.
-    std::memcpy(&bound_, warp.block->memory().host(handles_[0]), sizeof(bound_));
-    reference_ = true;
-  }
-  const Texture& of(u32 lane) {
-    const u64 handle = reference_ ? bound_ : handles_[lane];
-    if (texture_ != nullptr && handle == handle_) return *texture_;
-    handle_ = handle;
-    const workload::DeviceMemory& memory = warp_.block->memory();
-    texture_ = memory.textures().find(handle);
-    if (texture_ == nullptr) {
-      warp_.block->fault(warp_, lane,
-                         reference_ && handle == 0 ? std::string("a texture reference that is not bound")
-                                                   : "texture access: " + memory.textures().describe(handle));
-    }
-    if (!memory.valid(texture_->address(), texture_->bytes)) {
-      warp_.block->fault(
-          warp_, lane, fmt::format("texture access: the memory of texture object 0x{:x} was freed", handle));
-    }
-    if (op_.inst->op == Opcode::Tex) check_geometry(lane);
-    return *texture_;
-  }
-
- private:
-  void check_geometry(u32 lane) const {
-    const Instruction& inst = *op_.inst;
-    const std::string wanted = fmt::format("tex.{}", isa::name(inst.geometry));
-    if (texture_->geometry() != wanted) {
-      warp_.block->fault(warp_, lane,
-                         fmt::format("texture access: texture object 0x{:x} is read by {}, not by {}",
-                                     handle_, texture_->geometry(), wanted));
-    }
-    if (texture_->resource.kind == workload::TextureResource::Kind::Linear && inst.type2 == Type::F32) {
-      warp_.block->fault(
-          warp_, lane,
-          fmt::format("texture access: texture object 0x{:x} is linear memory, which is read by integer "
-                      "coordinates alone (tex1Dfetch)",
-                      handle_));
-    }
-  }
-
-  const Warp& warp_;
-  const Op& op_;
-  const u64* handles_;
-  u64 bound_ = 0;
-  bool reference_ = false;
-  u64 handle_ = 0;
-  const Texture* texture_ = nullptr;
+  std::array<u8, kMost> last_lane_;  // of each line
 };
 
 void fetch(Warp& warp, const Op& op, LaneMask lanes) {
   const Instruction& inst = *op.inst;
-  const bool layered = inst.geometry == TextureGeometry::A1 || inst.geometry == TextureGeometry::A2;
+  const bool layered = isa::is_layered(inst.geometry);
   const u32 first = layered ? 2 : 1;  // source of x
   const u32 axes = isa::coordinates(inst.geometry) - (layered ? 1U : 0U);
+  const u32 behind = first + axes;
+  const ManySources sources(warp, op);
   const workload::DeviceMemory& memory = warp.block->memory();
-  Textures textures(warp, op);
+  TextureObjects textures(warp, op);
   u64* words = warp.buffer->room(TexelLines::kMost) + 1;
   TexelLines lines(words);
   alignas(64) u32 value[4][kWarpSize];
   TextureFetch at;
   at.integers = inst.type2 != Type::F32;
+  at.detail = inst.detail;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const Texture& texture = textures.of(lane);
-    if (layered) at.layer = warp.src<u32>(op, 1)[lane];
-    for (u32 axis = 0; axis < axes; ++axis) {
-      const u32 bits = warp.src<u32>(op, first + axis)[lane];
-      at.at[axis] =
-          at.integers ? static_cast<double>(static_cast<i32>(bits)) : double{std::bit_cast<float>(bits)};
+    const auto number = [&](u32 which) {
+      const u32 bits = sources.row<u32>(which)[lane];
+      return at.integers ? static_cast<double>(static_cast<i32>(bits)) : double{std::bit_cast<float>(bits)};
+    };
+    if (layered) at.layer = sources.row<u32>(1)[lane];
+    for (u32 axis = 0; axis < axes; ++axis) at.at[axis] = number(first + axis);
+    if (inst.detail == isa::TextureDetail::Level) at.level = number(behind);
+    if (inst.detail == isa::TextureDetail::Gradients) {
+      for (u32 i = 0; i < 2 * axes; ++i) at.gradients[i] = number(behind + i);
     }
     const TextureSample got =
         inst.gather ? gather(texture, memory, at, inst.shift) : sample(texture, memory, at);
@@ -142,11 +94,12 @@ void fetch(Warp& warp, const Op& op, LaneMask lanes) {
 }
 
 void query(Warp& warp, const Op& op, LaneMask lanes) {
-  Textures textures(warp, op);
+  TextureObjects textures(warp, op);
   alignas(64) u32 value[kWarpSize];
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
-    value[lane] = answer(textures.of(lane), op.inst->query);
+    const u32 level = op.inst->detail == isa::TextureDetail::Level ? warp.src<u32>(op, 1)[lane] : 0;
+    value[lane] = answer(textures.of(lane), op.inst->query, level);
   }
   merge(warp.dst<u32>(op), value, lanes);
 }

@@ -258,15 +258,18 @@ Texel filter_volume(const Texture& texture, Reader& reader, const std::array<Nei
 
 }  // namespace
 
-TextureSample sample(const Texture& texture, const workload::DeviceMemory& memory,
-                     const TextureFetch& fetch) {
-  TextureSample result;
+namespace {
+
+/// Of one level; what it looks at comes behind what `result` has.
+void sample_level(const Texture& texture, const workload::DeviceMemory& memory, const TextureFetch& fetch,
+                  TextureSample& result) {
   Reader reader(texture, memory, fetch, result);
   const unsigned dimensions = texture.dimensions;
   if (texture.resource.kind == TextureResource::Kind::Linear) {
     const double x = fetch.at[0];
+    // Beyond its ends there are zeroes.
     if (x >= 0 && x < texture.extent[0]) result.value = reader.read(static_cast<std::int64_t>(x), 0, 0);
-    return result;  // beyond its ends there are zeroes
+    return;
   }
   if (fetch.integers || texture.settings.filter == workload::FilterMode::Point) {
     std::array<std::int64_t, 3> at{};
@@ -275,13 +278,123 @@ TextureSample sample(const Texture& texture, const workload::DeviceMemory& memor
       at[axis] = resolve(texture, fetch, axis, index);
     }
     result.value = reader.read(at[0], at[1], at[2]);
-    return result;
+    return;
   }
   std::array<Neighbours, 3> along{};
   for (unsigned axis = 0; axis < dimensions; ++axis) along[axis] = neighbours(texture, fetch, axis);
   result.value = dimensions == 1   ? filter_row(texture, reader, along[0])
                  : dimensions == 2 ? filter_plane(texture, reader, along[0], along[1])
                                    : filter_volume(texture, reader, along);
+}
+
+/// A direction as a place on a face: CUDA C++ Programming Guide, "Cubemap Textures". Where two axes are as
+/// long, which it leaves open, z goes before y and y before x.
+struct Face {
+  std::uint32_t number = 0;  // +x, -x, +y, -y, +z, -z
+  double major = 0, s = 0, t = 0;
+};
+
+Face face_along(std::uint32_t number, const double* v) {
+  switch (number) {
+    case 0: return {0, v[0], -v[2], -v[1]};
+    case 1: return {1, -v[0], v[2], -v[1]};
+    case 2: return {2, v[1], v[0], v[2]};
+    case 3: return {3, -v[1], v[0], -v[2]};
+    case 4: return {4, v[2], v[0], -v[1]};
+    default: return {5, -v[2], -v[0], -v[1]};
+  }
+}
+
+Face face_of(const double* v) {
+  const double x = std::abs(v[0]), y = std::abs(v[1]), z = std::abs(v[2]);
+  const unsigned axis = z >= x && z >= y ? 2 : y >= x ? 1 : 0;
+  return face_along(axis * 2 + (v[axis] < 0 ? 1 : 0), v);
+}
+
+/// The fetch of a layer of two dimensions that one of a cube is.
+TextureFetch on_face(const Texture& texture, const TextureFetch& fetch) {
+  const Face face = face_of(fetch.at.data());
+  TextureFetch flat = fetch;
+  flat.at = {(face.s / face.major + 1) / 2, (face.t / face.major + 1) / 2, 0};
+  const std::int64_t cubes = std::int64_t{texture.slices} / 6;
+  flat.layer = std::clamp<std::int64_t>(fetch.layer, 0, cubes - 1) * 6 + face.number;
+  for (unsigned along = 0; along < 2; ++along) {  // of (s / m + 1) / 2
+    const Face change = face_along(face.number, &fetch.gradients[std::size_t{along} * 3]);
+    const double over = 2 * face.major * face.major;
+    flat.gradients[std::size_t{along} * 2] = (change.s * face.major - face.s * change.major) / over;
+    flat.gradients[std::size_t{along} * 2 + 1] = (change.t * face.major - face.t * change.major) / over;
+  }
+  return flat;
+}
+
+/// The level that a fetch asks for: of gradients, how many texels apart neighbours are in the direction in
+/// which they are farther.
+double wanted_level(const Texture& texture, const TextureFetch& fetch) {
+  switch (fetch.detail) {
+    case isa::TextureDetail::None: return 0;
+    case isa::TextureDetail::Level: return fetch.level;
+    case isa::TextureDetail::Gradients: break;
+  }
+  double farthest = 0;
+  for (unsigned along = 0; along < 2; ++along) {
+    double square = 0;
+    for (unsigned axis = 0; axis < texture.dimensions; ++axis) {
+      const double step = fetch.gradients[std::size_t{along} * texture.dimensions + axis] *
+                          (texture.settings.normalized ? texture.extent[axis] : 1U);
+      square += step * step;
+    }
+    farthest = std::max(farthest, square);
+  }
+  return std::log2(farthest) / 2;
+}
+
+/// In 256ths, with the texture's bias and within its bounds and levels.
+std::int64_t level_parts(const Texture& texture, const TextureFetch& fetch) {
+  const auto last = static_cast<double>(texture.further.size());
+  double level = wanted_level(texture, fetch);
+  level = std::isnan(level) ? 0 : level + double{texture.settings.level_bias};
+  level =
+      std::min(std::max(level, double{texture.settings.least_level}), double{texture.settings.most_level});
+  return static_cast<std::int64_t>(std::floor(0.5 + std::clamp(level, 0.0, last) * 256));
+}
+
+const Texture& level_of(const Texture& texture, std::int64_t level) {
+  return level == 0 ? texture : texture.further[static_cast<std::size_t>(level) - 1];
+}
+
+void sample_mipmap(const Texture& texture, const workload::DeviceMemory& memory, const TextureFetch& fetch,
+                   TextureSample& result) {
+  const std::int64_t parts = level_parts(texture, fetch);
+  if (texture.settings.level_filter == workload::FilterMode::Point)
+    return sample_level(level_of(texture, (128 + parts) >> 8U), memory, fetch, result);
+  sample_level(level_of(texture, parts >> 8U), memory, fetch, result);
+  const std::int64_t weight = parts & 255;
+  if (weight == 0) return;
+  const Texel finer = result.value;
+  sample_level(level_of(texture, (parts >> 8U) + 1), memory, fetch, result);
+  for (std::uint32_t c = 0; c < 4; ++c) {
+    const double near = std::bit_cast<float>(finer[c]), far = std::bit_cast<float>(result.value[c]);
+    const auto value = static_cast<float>(
+        (near * static_cast<double>(256 - weight) + far * static_cast<double>(weight)) / 256);
+    result.value[c] = std::isnan(value) ? kNan32 : std::bit_cast<std::uint32_t>(value);
+  }
+}
+
+}  // namespace
+
+TextureSample sample(const Texture& texture, const workload::DeviceMemory& memory,
+                     const TextureFetch& fetch) {
+  TextureSample result;
+  const auto read = [&](const TextureFetch& at) {
+    if (texture.further.empty())
+      sample_level(texture, memory, at, result);
+    else
+      sample_mipmap(texture, memory, at, result);
+  };
+  if (texture.cube) [[unlikely]]
+    read(on_face(texture, fetch));
+  else
+    read(fetch);
   return result;
 }
 
@@ -297,9 +410,13 @@ TextureSample gather(const Texture& texture, const workload::DeviceMemory& memor
   return result;
 }
 
-std::uint32_t answer(const Texture& texture, isa::TextureQuery query) {
+std::uint32_t answer(const Texture& texture, isa::TextureQuery query, std::uint32_t level) {
   using isa::TextureQuery;
   const workload::ArrayShape& shape = texture.resource.array.shape;
+  const auto at_level = [&](std::uint32_t extent) {
+    if (level > texture.further.size()) return 0U;
+    return extent == 0 ? 0U : std::max(1U, extent >> level);
+  };
   const auto mode = [&](unsigned axis) -> std::uint32_t {
     switch (texture.settings.address[axis]) {
       case AddressMode::Wrap: return 0;
@@ -311,10 +428,11 @@ std::uint32_t answer(const Texture& texture, isa::TextureQuery query) {
   };
   switch (query) {
     case TextureQuery::None: break;
-    case TextureQuery::Width: return shape.width;
-    case TextureQuery::Height: return shape.height;
-    case TextureQuery::Depth: return shape.depth;
+    case TextureQuery::Width: return at_level(shape.width);
+    case TextureQuery::Height: return at_level(shape.height);
+    case TextureQuery::Depth: return at_level(shape.depth);
     case TextureQuery::ArraySize: return texture.layered ? texture.slices : 0;
+    case TextureQuery::MipmapLevels: return static_cast<std::uint32_t>(texture.further.size() + 1);
     case TextureQuery::ChannelDataType: {
       // OpenCL's numbers, which PTX has taken over.
       const workload::TexelFormat& format = shape.format;

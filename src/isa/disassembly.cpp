@@ -225,6 +225,9 @@ std::string opcode_text(const Instruction& inst) {
   if (has_space && inst.space != Space::Generic) text += fmt::format(".{}", name(inst.space));
   if (inst.op == Opcode::Atom && inst.acquire_release) text += ".acq_rel";
   if (inst.gather) text = fmt::format("tld4.{}", "rgba"[inst.shift & 3U]);
+  if (inst.op == Opcode::SurfLd || inst.op == Opcode::SurfSt || inst.op == Opcode::SurfRed)
+    text += inst.formatted ? ".p" : ".b";
+  if (inst.detail != TextureDetail::None) text += inst.detail == TextureDetail::Level ? ".level" : ".grad";
   if (inst.geometry != TextureGeometry::None) text += fmt::format(".{}", name(inst.geometry));
   if (inst.query != TextureQuery::None) text += fmt::format(".{}", name(inst.query));
   if (inst.op == Opcode::Mma) text += matrix_text(inst);
@@ -267,6 +270,7 @@ std::string opcode_text(const Instruction& inst) {
   if (inst.vector > 1) text += fmt::format(".v{}", inst.vector);
   if (inst.type != Type::None && inst.op != Opcode::Bra) text += fmt::format(".{}", name(inst.type));
   if (inst.type2 != Type::None) text += fmt::format(".{}", name(inst.type2));
+  if (inst.bounds != SurfaceBounds::None) text += fmt::format(".{}", name(inst.bounds));
   return text;
 }
 
@@ -323,14 +327,17 @@ std::string to_text(const Module& module, const Function& function, const Instru
     if (inst.offset != 0) address += fmt::format("{:+}", inst.offset);
     add("[" + address + "]");
     for (std::size_t i = 1; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
-  } else if (inst.op == Opcode::Tex || inst.op == Opcode::Txq) {
+  } else if (inst.op == Opcode::Txq || inst.geometry != TextureGeometry::None) {
     std::string place = operand_text(module, function, inst.src[0], Type::B64);
-    for (std::size_t i = 1; i < last_src; ++i) {
-      const bool layer =
-          i == 1 && (inst.geometry == TextureGeometry::A1 || inst.geometry == TextureGeometry::A2);
-      place += ", " + operand_text(module, function, inst.src[i], layer ? Type::U32 : inst.type2);
+    const std::size_t behind = 1 + coordinates(inst.geometry);
+    const Type type = inst.type2 != Type::None ? inst.type2 : Type::S32;
+    for (std::size_t i = 1; i < std::min(behind, last_src); ++i) {
+      const bool layer = i == 1 && is_layered(inst.geometry);
+      place += ", " + operand_text(module, function, inst.src[i], layer ? Type::U32 : type);
     }
     add("[" + place + "]");
+    for (std::size_t i = behind; i < last_src; ++i)
+      add(operand_text(module, function, inst.src[i], inst.op == Opcode::Tex ? type : inst.type));
   } else {
     for (std::size_t i = 0; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
   }

@@ -123,8 +123,12 @@ enum class Opcode : std::uint8_t {
                   // names
                   // row l % 8 of matrix l / 8 by its address; each lane gets two elements of each matrix
   StMatrix,       // the way back; src[1..] are the matrices
-  Tex,            // dst[0..3] = texel of texture src[0] at coordinates src[1..3] of `geometry`
-  Txq,            // d = what `query` asks about texture src[0]
+  Tex,            // dst[0..3] = texel of texture src[0] at the coordinates of `geometry`, src[1..]; behind
+                  // these what `detail` reads
+  Txq,            // d = what `query` asks about the texture or surface src[0]
+  SurfLd,         // dst[0..vector-1] = what lies in surface src[0] at coordinates src[1..] of `geometry`
+  SurfSt,         // the way back; the values are behind the coordinates
+  SurfRed,        // `atomic` there, with the value behind the coordinates
   CpAsync,        // copies from global memory, address src[1], to shared memory, address src[0] + offset;
                   // src[2]: bytes that are read, what is left of the width is 0; src[3]: a predicate that
                   // holds where nothing is read
@@ -262,8 +266,13 @@ enum class Special : std::uint16_t {
 };
 [[nodiscard]] const char* name(Special special);
 
-/// How Tex addresses a texture: the first coordinate of the arrays is the layer.
-enum class TextureGeometry : std::uint8_t { None, D1, D2, D3, A1, A2 };
+/// How Tex and the surface instructions address: the first coordinate of the arrays (A) is the layer.
+enum class TextureGeometry : std::uint8_t { None, D1, D2, D3, A1, A2, Cube, ACube };
+/// What else Tex reads to choose among a mipmap's levels: nothing, which is the first; the level; or the
+/// differences of the coordinates in x, then those in y.
+enum class TextureDetail : std::uint8_t { None, Level, Gradients };
+/// What a surface instruction does with coordinates outside.
+enum class SurfaceBounds : std::uint8_t { None, Trap, Clamp, Zero };
 /// Of Txq.
 enum class TextureQuery : std::uint8_t {
   None,
@@ -277,11 +286,17 @@ enum class TextureQuery : std::uint8_t {
   FilterMode,
   AddressMode0,
   AddressMode1,
-  AddressMode2
+  AddressMode2,
+  MipmapLevels
 };
 [[nodiscard]] const char* name(TextureGeometry geometry);
 [[nodiscard]] const char* name(TextureQuery query);
-/// Coordinates that Tex reads, the layer included.
+[[nodiscard]] const char* name(SurfaceBounds bounds);
+[[nodiscard]] constexpr bool is_layered(TextureGeometry geometry) {
+  return geometry == TextureGeometry::A1 || geometry == TextureGeometry::A2 ||
+         geometry == TextureGeometry::ACube;
+}
+/// Coordinates that it has, the layer included.
 [[nodiscard]] constexpr unsigned coordinates(TextureGeometry geometry) {
   switch (geometry) {
     case TextureGeometry::None: return 0;
@@ -289,7 +304,9 @@ enum class TextureQuery : std::uint8_t {
     case TextureGeometry::D2:
     case TextureGeometry::A1: return 2;
     case TextureGeometry::D3:
+    case TextureGeometry::Cube:
     case TextureGeometry::A2: return 3;
+    case TextureGeometry::ACube: return 4;
   }
   return 0;
 }
@@ -385,7 +402,10 @@ struct Instruction {
   TestpMode testp = TestpMode::None;
   CacheOp cache = CacheOp::None;
   Service service = Service::None;
-  TextureGeometry geometry = TextureGeometry::None;  // Tex
+  TextureGeometry geometry = TextureGeometry::None;  // Tex, SurfLd, SurfSt, SurfRed
+  TextureDetail detail = TextureDetail::None;        // Tex
+  SurfaceBounds bounds = SurfaceBounds::None;        // SurfLd, SurfSt, SurfRed
+  bool formatted = false;                            // SurfSt: x counts texels, values are converted (sust.p)
   TextureQuery query = TextureQuery::None;           // Txq
   bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
   std::uint8_t vector = 1;                           // elements moved by Ld/St: 1, 2, 4;
@@ -412,7 +432,7 @@ struct Instruction {
 
   Operand guard;  // None, or a predicate
   std::array<Operand, 4> dst;
-  std::array<Operand, 10> src;
+  std::array<Operand, 12> src;
   std::int64_t offset = 0;               // added to a memory address; CpAsyncWait: groups that may be open
   std::uint32_t target = kNoTarget;      // Label, Bra: label id in virtual code, pc in final code
   std::uint32_t reconverge = kNoTarget;  // final code: pc of the immediate post-dominator

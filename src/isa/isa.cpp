@@ -135,6 +135,9 @@ const char* name(Opcode opcode) {
     case Opcode::St: return "st";
     case Opcode::Tex: return "tex";
     case Opcode::Txq: return "txq";
+    case Opcode::SurfLd: return "suld";
+    case Opcode::SurfSt: return "sust";
+    case Opcode::SurfRed: return "sured";
     case Opcode::Atom: return "atom";
     case Opcode::Red: return "red";
     case Opcode::Prefetch: return "prefetch";
@@ -249,6 +252,8 @@ const char* name(TextureGeometry geometry) {
     case TextureGeometry::D3: return "3d";
     case TextureGeometry::A1: return "a1d";
     case TextureGeometry::A2: return "a2d";
+    case TextureGeometry::Cube: return "cube";
+    case TextureGeometry::ACube: return "acube";
   }
   return "?";
 }
@@ -267,6 +272,17 @@ const char* name(TextureQuery query) {
     case TextureQuery::AddressMode0: return "addr_mode_0";
     case TextureQuery::AddressMode1: return "addr_mode_1";
     case TextureQuery::AddressMode2: return "addr_mode_2";
+    case TextureQuery::MipmapLevels: return "num_mipmap_levels";
+  }
+  return "?";
+}
+
+const char* name(SurfaceBounds bounds) {
+  switch (bounds) {
+    case SurfaceBounds::None: return "none";
+    case SurfaceBounds::Trap: return "trap";
+    case SurfaceBounds::Clamp: return "clamp";
+    case SurfaceBounds::Zero: return "zero";
   }
   return "?";
 }

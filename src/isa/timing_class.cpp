@@ -129,6 +129,9 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Red:
     case Opcode::Notify:
     case Opcode::Tex:
+    case Opcode::SurfLd:
+    case Opcode::SurfSt:
+    case Opcode::SurfRed:
     case Opcode::LdMatrix:
     case Opcode::StMatrix:
     case Opcode::CpAsync:
@@ -158,9 +161,11 @@ unsigned memory_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
     case Opcode::Tex:
+    case Opcode::SurfLd:
     case Opcode::LdMatrix:
     case Opcode::Prefetch: flags |= kLoad; break;
     case Opcode::StMatrix:
+    case Opcode::SurfSt:
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;
     // Of the two spaces that it accesses, the one that others wait for.
@@ -171,6 +176,7 @@ unsigned memory_flags(const Instruction& inst) {
       return kShared | kAsync | (waits ? unsigned{kLoad} : arrives);
     }
     case Opcode::Atom: flags |= kAtomic | (inst.dst[0] ? kLoad : kStore); break;
+    case Opcode::SurfRed:
     case Opcode::Red: flags |= kAtomic | kStore; break;
     default: return 0;
   }

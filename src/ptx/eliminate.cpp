@@ -29,7 +29,7 @@ std::string key_of(const Instruction& inst) {
   add(pack(inst.op, inst.type, inst.type2, inst.space, inst.rounding, inst.compare, inst.bool_op,
            inst.testp));
   add(pack(inst.shift, inst.approx, inst.full, inst.ftz, inst.sat, inst.wide, inst.nan));
-  add(pack(inst.query, inst.geometry, inst.gather, inst.vector));
+  add(pack(inst.query, inst.geometry, inst.detail, inst.gather, inst.vector));
   add(static_cast<std::uint64_t>(inst.offset));
   for (const Operand& operand : inst.src) {
     add(pack(operand.kind, operand.negate));
@@ -105,7 +105,7 @@ bool eliminate_dead(FlowGraph& graph, isa::Function& function) {
             continue;
           }
           // A fetch writes the components alone that somebody reads.
-          if (code[i].op == Opcode::Tex) {
+          if (code[i].op == Opcode::Tex || code[i].op == Opcode::SurfLd) {
             for (Operand& dst : code[i].dst)
               if (dst && !after.test(space.index(dst))) dst = {};
           }

@@ -117,7 +117,7 @@ class Provenance {
   }
 
   /// Of the memory that a Ld, St, Atom or Red accesses, or a CpAsync reads: its global part; empty when it
-  /// has none.
+  /// has none. Of a surface, its handle stands for its memory.
   [[nodiscard]] BitSet accessed(const Instruction& inst) const {
     BitSet global(bases_.count());
     const bool copies = inst.op == Opcode::CpAsync;
@@ -150,7 +150,8 @@ class Provenance {
       return bases.parameter(operand.imm);  // the base of a load is a parameter's value
     }
     const bool is_base =
-        index == 0 && (inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red);
+        index == 0 && (inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red ||
+                       inst.op == Opcode::SurfSt || inst.op == Opcode::SurfRed);
     if (!is_base && source_width(inst, index) != 64 && inst.op != Opcode::CvtaTo) return std::nullopt;
     return bases.parameter(operand.imm);
   }
@@ -166,6 +167,7 @@ class Provenance {
     BitSet set(bases_.count());
     switch (inst.op) {
       case Opcode::Ld:
+      case Opcode::SurfLd:
         if (inst.space == Space::Param && inst.src[0].kind == Operand::Kind::Const) {
           if (!is_64_bit_integer(inst.type)) return set;
           const std::uint64_t first = inst.src[0].imm + static_cast<std::uint64_t>(inst.offset);
@@ -314,15 +316,17 @@ void mark_hazards(const Module& module, std::span<const AnalysedCode> code) {
   FirstRead any;
   walk([&](const Function&, const Provenance& from, const Instruction& inst, std::uint32_t least,
            std::uint32_t) {
-    if (inst.op != Opcode::Ld && inst.op != Opcode::Prefetch && inst.op != Opcode::CpAsync) return;
+    if (inst.op != Opcode::Ld && inst.op != Opcode::Prefetch && inst.op != Opcode::CpAsync &&
+        inst.op != Opcode::SurfLd)
+      return;
     from.accessed(inst).for_each([&](std::uint32_t base) {
       reads[base].see(least, inst.line);
       any.see(least, inst.line);
     });
   });
   walk([&](Function& function, const Provenance& from, Instruction& inst, std::uint32_t, std::uint32_t most) {
-    const bool atomic = inst.op == Opcode::Atom || inst.op == Opcode::Red;
-    if (!atomic && inst.op != Opcode::St) return;
+    const bool atomic = inst.op == Opcode::Atom || inst.op == Opcode::Red || inst.op == Opcode::SurfRed;
+    if (!atomic && inst.op != Opcode::St && inst.op != Opcode::SurfSt) return;
     const BitSet to = from.accessed(inst);
     FirstRead read = reads[kAnything];
     bool global = false;

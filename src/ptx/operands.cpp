@@ -19,6 +19,8 @@ bool has_side_effect(const Instruction& inst) {
     case Opcode::StMatrix:
     case Opcode::Atom:
     case Opcode::Red:
+    case Opcode::SurfSt:
+    case Opcode::SurfRed:
     case Opcode::Prefetch:
     case Opcode::CpAsync:
     case Opcode::CpAsyncCommit:
@@ -49,6 +51,7 @@ bool is_pure(const Instruction& inst) {
     case Opcode::Ld:
     case Opcode::LdMatrix:
     case Opcode::Tex:
+    case Opcode::SurfLd:
     case Opcode::MovMatrix:
     case Opcode::Mma:
     case Opcode::Shfl:

@@ -1,5 +1,6 @@
 // One instruction: guard, opcode, modifiers; and which handler knows which opcode.
 #include <algorithm>
+#include <array>
 
 #include "base/text.hpp"
 #include "ptx/parser.hpp"
@@ -44,6 +45,10 @@ struct OpcodeTable {
                                                            {"tex", &P::op_tex},
                                                            {"tld4", &P::op_tex},
                                                            {"txq", &P::op_txq},
+                                                           {"suq", &P::op_txq},
+                                                           {"suld", &P::op_surface_move},
+                                                           {"sust", &P::op_surface_move},
+                                                           {"sured", &P::op_surface_reduction},
                                                            {"mma", &P::op_mma},
                                                            {"wmma", &P::op_wmma},
                                                            {"movmatrix", &P::op_move_matrix},
@@ -107,10 +112,6 @@ struct Unsupported {
 };
 constexpr Unsupported kUnsupported[] = {
     {"istypep", "types of opaque variables"},
-    {"suld", "surfaces"},
-    {"sust", "surfaces"},
-    {"sured", "surfaces"},
-    {"suq", "surfaces"},
     {"wgmma", "warpgroup matrix instructions"},
     {"tcgen05", "tensor memory instructions"},
     {"tensormap", "tensor maps"},
@@ -145,9 +146,10 @@ const std::vector<std::string>& known_modifiers() {
       "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop expect_tx complete_tx "
       "noComplete "
       "test_wait try_wait parity pending_count L2::cache_hint range fractional cvt L2::evict_unchanged "
-      "1d 2d 3d a1d a2d base level grad r g b a width height depth array_size channel_data_type "
+      "1d 2d 3d a1d a2d cube acube trap zero p base level grad r g b a width height depth array_size "
+      "channel_data_type "
       "channel_order "
-      "normalized_mode filter_mode addr_mode_0 addr_mode_1 addr_mode_2 "
+      "normalized_mode num_mipmap_levels filter_mode addr_mode_0 addr_mode_1 addr_mode_2 "
       "load store mma c d row col popc satfinite trans m8n8 x1 x2 x4 s4 u4 b1 tf32 e4m3 e5m2 e4m3x2 e5m2x2 "
       "m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256 "
       "m16n16k16 m32n8k16 m8n32k16 m16n16k8",
@@ -158,7 +160,7 @@ const std::vector<std::string>& known_modifiers() {
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
       "xorsign abs rs scaled pack b4x16 tex surf tensor "
-      "num_mipmap_levels num_samples force_unnormalized_coords",
+      "num_samples memory_layout force_unnormalized_coords",
       ' ');
   return kKnown;
 }
@@ -175,7 +177,6 @@ constexpr FeatureModifiers kFeatureModifiers[] = {
      "multiplying block-scaled matrices and floats of 4 and 6 bits"},
     {"m16n16 m8n16 b8x16.b6x16_p32 b8x16.b4x16_p64", "moving matrices of 8-bit elements"},
     {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
-    {"cube acube", "reading cube maps"},
     {"2dms a2dms", "reading multi-sample textures"},
     {"b128 b1024", "access to 128 bits and more as one value"},
     {"bulk", "copying in bulk (sm_90)"},
@@ -293,7 +294,9 @@ void Parser::parse_instruction() {
   const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
   if (!is_call) {
     negates_names_ = s.opcode.text == "vmad";
-    s.args = s.opcode.text == "tex" || s.opcode.text == "tld4" ? parse_texture_args() : parse_args();
+    constexpr std::array<std::string_view, 5> kOfTextures{"tex", "tld4", "suld", "sust", "sured"};
+    const bool of_texture = std::ranges::find(kOfTextures, s.opcode.text) != kOfTextures.end();
+    s.args = of_texture ? parse_texture_args() : parse_args();
     expect(';', fmt::format("'{}'", opcode_text(s)));
   }
   const auto& items = s.modifiers.items();

@@ -30,14 +30,15 @@ std::vector<Arg> Parser::parse_texture_args() {
 }
 
 TextureGeometry Parser::take_geometry(Statement& s) {
-  static constexpr std::pair<std::string_view, TextureGeometry> kTable[] = {{"1d", TextureGeometry::D1},
-                                                                            {"2d", TextureGeometry::D2},
-                                                                            {"3d", TextureGeometry::D3},
-                                                                            {"a1d", TextureGeometry::A1},
-                                                                            {"a2d", TextureGeometry::A2}};
+  static constexpr std::pair<std::string_view, TextureGeometry> kTable[] = {
+      {"1d", TextureGeometry::D1},      {"2d", TextureGeometry::D2},  {"3d", TextureGeometry::D3},
+      {"a1d", TextureGeometry::A1},     {"a2d", TextureGeometry::A2}, {"cube", TextureGeometry::Cube},
+      {"acube", TextureGeometry::ACube}};
   const TextureGeometry geometry = s.modifiers.take_from(kTable, TextureGeometry::None);
-  if (geometry == TextureGeometry::None)
-    fail(s.opcode, fmt::format("'{}' needs .1d, .2d, .3d, .a1d or .a2d", opcode_text(s)));
+  if (geometry == TextureGeometry::None) {
+    fail(s.opcode, fmt::format("'{}' needs .1d, .2d, .3d, .a1d{}", opcode_text(s),
+                               s.opcode.text == "tex" ? ", .a2d, .cube or .acube" : " or .a2d"));
+  }
   return geometry;
 }
 
@@ -66,23 +67,32 @@ void Parser::texture_coordinates(Statement& s, const Arg& arg, Type type) {
     fail(arg.at, fmt::format("'{}' takes {} coordinate{}, {} given", opcode_text(s), wanted,
                              wanted == 1 ? "" : "s", given.size()));
   }
-  const bool layered = inst.geometry == TextureGeometry::A1 || inst.geometry == TextureGeometry::A2;
+  const bool layered = isa::is_layered(inst.geometry);
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Operand operand = source(given[i], layered && i == 0 ? Type::U32 : type);
     if (i < wanted) inst.src[1 + i] = operand;
   }
 }
 
-/// They choose among the levels of a mipmap; textures here have one level.
-void Parser::level_operands(Statement& s, std::size_t first, bool gradients, Type type) {
-  if (!gradients) {
-    static_cast<void>(source(s.args[first], type));
+void Parser::level_operands(Statement& s, Type type) {
+  Instruction& inst = s.inst;
+  std::size_t next = 1 + isa::coordinates(inst.geometry);
+  if (inst.detail == isa::TextureDetail::Level) {
+    inst.src[next] = source(s.args[2], type);
     return;
   }
-  for (std::size_t i = first; i < first + 2; ++i) {
-    const Arg& arg = s.args[i];
+  // Of each coordinate but the layer; the last of four in a vector is not used.
+  const std::size_t axes = isa::coordinates(inst.geometry) - (isa::is_layered(inst.geometry) ? 1U : 0U);
+  for (const std::size_t which : {std::size_t{2}, std::size_t{3}}) {
+    const Arg& arg = s.args[which];
     const std::vector<Arg> parts = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
-    for (const Arg& part : parts) static_cast<void>(source(part, Type::F32));
+    if (parts.size() != axes && !(axes == 3 && parts.size() == 4))
+      fail(arg.at, fmt::format("'{}' takes gradients of {} coordinate{}, {} given", opcode_text(s), axes,
+                               axes == 1 ? "" : "s", parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Operand part = source(parts[i], Type::F32);
+      if (i < axes) inst.src[next++] = part;
+    }
   }
 }
 
@@ -95,6 +105,9 @@ void Parser::op_tex(Statement& s) {
   const bool level = !inst.gather && s.modifiers.take("level");
   const bool gradients = !inst.gather && !level && s.modifiers.take("grad");
   if (!inst.gather && !level && !gradients) s.modifiers.take("base");
+  inst.detail = level       ? isa::TextureDetail::Level
+                : gradients ? isa::TextureDetail::Gradients
+                            : isa::TextureDetail::None;
   if (inst.gather) {
     const int component = s.modifiers.take_from(kComponents, -1);
     if (component < 0) fail(s.opcode, fmt::format("'{}' needs .r, .g, .b or .a", opcode_text(s)));
@@ -109,6 +122,9 @@ void Parser::op_tex(Statement& s) {
   inst.vector = 4;
   inst.type = want_type(s, {Type::U32, Type::S32, Type::F32});
   inst.type2 = want_type(s, inst.gather ? TypeSet{Type::F32} : TypeSet{Type::S32, Type::F32});
+  const bool cube = inst.geometry == TextureGeometry::Cube || inst.geometry == TextureGeometry::ACube;
+  if (cube && inst.type2 != Type::F32)
+    fail(s.opcode, fmt::format("'{}': cube maps are read by coordinates of type .f32", opcode_text(s)));
   if (gradients && inst.type2 != Type::F32)
     fail(s.opcode, fmt::format("'{}': gradients go with coordinates of type .f32", opcode_text(s)));
   finish_modifiers(s);
@@ -128,7 +144,7 @@ void Parser::op_tex(Statement& s) {
   if (place.elements.size() != 2) fail(place.at, "expected a texture and its coordinates in [ ]");
   inst.src[0] = texture_operand(place.elements[0]);
   texture_coordinates(s, place.elements[1], inst.type2);
-  if (level || gradients) level_operands(s, 2, gradients, inst.type2);
+  if (level || gradients) level_operands(s, inst.type2);
   for (std::size_t i = 0; i < 4; ++i) inst.dst[i] = destination(results.elements[i], inst.type);
   emit(inst);
 }
@@ -145,21 +161,25 @@ void Parser::op_txq(Statement& s) {
       {"filter_mode", TextureQuery::FilterMode},
       {"addr_mode_0", TextureQuery::AddressMode0},
       {"addr_mode_1", TextureQuery::AddressMode1},
-      {"addr_mode_2", TextureQuery::AddressMode2}};
+      {"addr_mode_2", TextureQuery::AddressMode2},
+      {"num_mipmap_levels", TextureQuery::MipmapLevels}};
   Instruction& inst = s.inst;
   inst.op = Opcode::Txq;
-  if (s.modifiers.take("level"))
-    fail(s.opcode, fmt::format("'{}': levels of mipmaps are not supported", opcode_text(s)));
+  const bool level = s.opcode.text == "txq" && s.modifiers.take("level");
+  if (level) inst.detail = isa::TextureDetail::Level;
   inst.query = s.modifiers.take_from(kTable, TextureQuery::None);
   if (inst.query == TextureQuery::None)
     fail(s.opcode, fmt::format("'{}' does not say what it asks, such as .width", opcode_text(s)));
+  if (level && inst.query > TextureQuery::Depth)
+    fail(s.opcode, fmt::format("'{}': a level has .width, .height and .depth", opcode_text(s)));
   inst.type = want_type(s, {Type::B32});
   finish_modifiers(s);
-  want_args(s, 2, 2);
+  want_args(s, level ? 3 : 2, level ? 3 : 2);
   const Arg& place = s.args[1];
   if (place.kind != Arg::Kind::Address || place.elements.size() != 1)
     fail(place.at, "expected a texture in [ ]");
   inst.src[0] = texture_operand(place.elements[0]);
+  if (level) inst.src[1] = source(s.args[2], Type::B32);
   inst.dst[0] = destination(s.args[0], inst.type);
   emit(inst);
 }

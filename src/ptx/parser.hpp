@@ -295,8 +295,14 @@ class Parser {
   isa::TextureGeometry take_geometry(Statement& s);
   Operand texture_operand(const Arg& arg);
   void texture_coordinates(Statement& s, const Arg& arg, Type type);
-  void level_operands(Statement& s, std::size_t first, bool gradients, Type type);
+  void level_operands(Statement& s, Type type);
   void parse_texture_reference();
+  // parse_surface.cpp
+  void op_surface_move(Statement& s);
+  void op_surface_reduction(Statement& s);
+  void surface_modifiers(Statement& s);
+  void surface_place(Statement& s, const Arg& place);
+  std::vector<Arg> surface_values(Statement& s, const Arg& arg);
   // parse_matrix.cpp
   void op_mma(Statement& s);
   void op_wmma(Statement& s);

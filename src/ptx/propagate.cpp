@@ -59,6 +59,9 @@ unsigned source_width(const Instruction& inst, std::size_t index) {
     case Opcode::Mul24:
     case Opcode::Mad24: return 32;
     case Opcode::Tex:
+    case Opcode::SurfLd:
+    case Opcode::SurfSt:
+    case Opcode::SurfRed:
     case Opcode::Txq: return index == 0 ? 64 : 0;  // coordinates are registers
     default: return 0;
   }
@@ -275,7 +278,7 @@ bool can_take(const Instruction& inst, std::size_t index, const Operand& value, 
     case Operand::Kind::Reg64:
     case Operand::Kind::Pred: return true;
     case Operand::Kind::Imm:
-      if (inst.op == Opcode::Tex || inst.op == Opcode::Txq) return false;
+      if (inst.geometry != isa::TextureGeometry::None || inst.op == Opcode::Txq) return false;
       if (is_memory(inst) && index == 0) return inst.space != Space::Global && inst.space != Space::Generic;
       if (inst.op == Opcode::St || inst.op == Opcode::Pack || inst.op == Opcode::StMatrix ||
           inst.op == Opcode::Mma)

@@ -29,7 +29,8 @@ unsigned latency(const Instruction& inst) {
         default: return 200;
       }
     case Opcode::LdMatrix: return 24;
-    case Opcode::Tex: return 200;
+    case Opcode::Tex:
+    case Opcode::SurfLd: return 200;
     case Opcode::Mma: return 24;  // 20 cycles and more on every part
     case Opcode::MovMatrix:
     case Opcode::Shfl:
@@ -43,12 +44,13 @@ unsigned latency(const Instruction& inst) {
 }
 
 bool is_load(const Instruction& inst) {
-  return inst.op == Opcode::Ld || inst.op == Opcode::Tex || inst.op == Opcode::LdMatrix;
+  return inst.op == Opcode::Ld || inst.op == Opcode::Tex || inst.op == Opcode::SurfLd ||
+         inst.op == Opcode::LdMatrix;
 }
 
 bool is_access(const Instruction& inst) {
   return is_load(inst) || inst.op == Opcode::St || inst.op == Opcode::StMatrix || inst.op == Opcode::Atom ||
-         inst.op == Opcode::Red;
+         inst.op == Opcode::Red || inst.op == Opcode::SurfSt || inst.op == Opcode::SurfRed;
 }
 
 bool writes_memory(const Instruction& inst) { return is_access(inst) && !is_load(inst); }
@@ -114,11 +116,12 @@ bool must_keep_order(const Instruction& first, const Instruction& second, bool s
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
   };
   if (read_only(first) || read_only(second)) return false;
-  // Lanes access what the addresses of others name.
-  const auto is_matrix = [](const Instruction& inst) {
-    return inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix;
+  // Of matrices, lanes access what the addresses of others name; of surfaces, coordinates say where.
+  const auto by_address = [](const Instruction& inst) {
+    return inst.op != Opcode::LdMatrix && inst.op != Opcode::StMatrix &&
+           inst.geometry == isa::TextureGeometry::None;
   };
-  if (same_base && first.target == second.target && !is_matrix(first) && !is_matrix(second)) {
+  if (same_base && first.target == second.target && by_address(first) && by_address(second)) {
     const std::int64_t first_end = first.offset + first.vector * isa::width_bytes(first.type);
     const std::int64_t second_end = second.offset + second.vector * isa::width_bytes(second.type);
     if (first_end <= second.offset || second_end <= first.offset) return false;

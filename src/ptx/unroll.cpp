@@ -342,7 +342,7 @@ void unroll_loops(FlowGraph& graph, Function& function) {
     if (!loop || is_remainder_loop(graph, *loop)) continue;
     const auto& code = graph.blocks[id].code;
     const bool loads = std::any_of(code.begin(), code.end(), [](const Instruction& inst) {
-      return inst.op == Opcode::Ld || inst.op == Opcode::Tex;
+      return inst.op == Opcode::Ld || inst.op == Opcode::Tex || inst.op == Opcode::SurfLd;
     });
     if (!loads) continue;
     std::uint32_t factor = 4;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/core.h>
@@ -59,6 +60,24 @@ std::string shape_error(const ArrayShape& shape) {
 
 }  // namespace
 
+TextureArray mipmap_level(const TextureArray& first, std::uint32_t level) {
+  TextureArray at = first;
+  for (std::uint32_t i = 0; i < level; ++i) {
+    at.address += at.bytes();
+    for (std::uint32_t* extent : {&at.shape.width, &at.shape.height, &at.shape.depth})
+      if (*extent > 1) *extent /= 2;
+  }
+  return at;
+}
+
+std::uint64_t mipmap_bytes(const TextureArray& first, std::uint32_t levels) {
+  return mipmap_level(first, levels).address - first.address;
+}
+
+std::uint32_t most_mipmap_levels(const ArrayShape& shape) {
+  return static_cast<std::uint32_t>(std::bit_width(std::max({shape.width, shape.height, shape.depth})));
+}
+
 std::vector<std::byte> lay_out(const TextureArray& array, std::span<const std::byte> texels) {
   if (texels.size() != array.texel_bytes()) {
     throw SimulationFault(
@@ -81,8 +100,8 @@ std::vector<std::byte> lay_out(const TextureArray& array, std::span<const std::b
   return laid;
 }
 
-std::string Texture::geometry() const {
-  return layered ? fmt::format("tex.a{}d", dimensions) : fmt::format("tex.{}d", dimensions);
+std::string Texture::read_by() const {
+  return fmt::format("{}.{}", surface ? "suld" : "tex", isa::name(geometry));
 }
 
 std::uint64_t TextureTable::first_handle() const {
@@ -100,62 +119,125 @@ void TextureTable::check(const ArrayShape& shape) const {
   if (const std::string error = shape_error(shape); !error.empty()) fail(error);
 }
 
-std::uint64_t TextureTable::create(const TextureResource& resource, const TextureSettings& settings) {
+std::string TextureTable::resource_error(const TextureResource& resource) const {
   using Kind = TextureResource::Kind;
+  const ArrayShape& shape = resource.array.shape;
+  if (const std::string error = format_error(shape.format); !error.empty()) return ": " + error;
+  if (resource.kind != Kind::Linear) {
+    if (const std::string error = shape_error(shape); !error.empty()) return ": " + error;
+  }
+  const bool cube = resource.kind == Kind::Cube || resource.kind == Kind::LayeredCube;
+  if (cube && (shape.width != shape.height || shape.layers == 0 || shape.layers % 6 != 0 ||
+               (resource.kind == Kind::Cube && shape.layers != 6)))
+    return fmt::format(" of a cube map of {} layers with {} x {} texels; it has squares, six for each cube",
+                       shape.layers, shape.width, shape.height);
+  const std::uint32_t most = resource.is_array() ? most_mipmap_levels(shape) : 1;
+  if (resource.levels < 1 || resource.levels > most)
+    return fmt::format(" of {} levels; 1 to {} are possible", resource.levels, most);
+  if (resource.kind == Kind::Linear && (shape.width == 0 || shape.width > kMaxLinear))
+    return fmt::format(" of {} texels of linear memory; 1 to {} are possible", shape.width, kMaxLinear);
+  if (resource.kind == Kind::Pitch2D) {
+    if (shape.height == 0) return " of pitched memory without rows";
+    const std::uint64_t row = std::uint64_t{shape.width} * shape.format.bytes();
+    if (resource.pitch_bytes < row || resource.pitch_bytes > kMaxPitch ||
+        resource.pitch_bytes % kPitchUnit != 0)
+      return fmt::format(
+          " with a pitch of {} bytes; rows have {}, and it must be a multiple of {}, and {} at most",
+          resource.pitch_bytes, row, kPitchUnit, kMaxPitch);
+  }
+  return {};
+}
+
+namespace {
+
+/// What follows from the resource, which is right.
+Texture texture_of(const TextureResource& resource, const TextureSettings& settings) {
+  using Kind = TextureResource::Kind;
+  using isa::TextureGeometry;
   Texture texture;
   texture.resource = resource;
   texture.settings = settings;
   texture.alive = true;
   const ArrayShape& shape = resource.array.shape;
   const TexelFormat& format = shape.format;
-  if (const std::string error = format_error(format); !error.empty()) fail("texture: " + error);
   texture.texel_bytes = format.bytes();
   switch (resource.kind) {
-    case Kind::Linear:
-      if (shape.width == 0 || shape.width > kMaxLinear)
-        fail(fmt::format("texture of {} texels of linear memory; 1 to {} are possible", shape.width,
-                         kMaxLinear));
-      texture.bytes = std::uint64_t{shape.width} * texture.texel_bytes;
-      break;
-    case Kind::Pitch2D: {
-      if (const std::string error = shape_error(shape); !error.empty()) fail("texture: " + error);
-      if (shape.height == 0) fail("texture of pitched memory without rows");
-      const std::uint64_t row = std::uint64_t{shape.width} * texture.texel_bytes;
-      if (resource.pitch_bytes < row || resource.pitch_bytes > kMaxPitch ||
-          resource.pitch_bytes % kPitchUnit != 0)
-        fail(fmt::format(
-            "texture with a pitch of {} bytes; rows have {}, and it must be a multiple of {}, and {} at most",
-            resource.pitch_bytes, row, kPitchUnit, kMaxPitch));
+    case Kind::Linear: texture.bytes = std::uint64_t{shape.width} * texture.texel_bytes; break;
+    case Kind::Pitch2D:
       texture.dimensions = 2;
-      texture.bytes = resource.pitch_bytes * (shape.height - 1) + row;
+      texture.bytes =
+          resource.pitch_bytes * (shape.height - 1) + std::uint64_t{shape.width} * texture.texel_bytes;
       break;
-    }
     case Kind::Array:
-      if (const std::string error = shape_error(shape); !error.empty()) fail("texture: " + error);
+    case Kind::Cube:
+    case Kind::LayeredCube:
       texture.dimensions = shape.depth != 0 ? 3 : shape.height != 0 ? 2 : 1;
+      texture.cube = resource.kind != Kind::Array;
       texture.layered = shape.layers != 0;
       texture.slices = resource.array.slices();
-      texture.bytes = resource.array.bytes();
+      texture.bytes = mipmap_bytes(resource.array, resource.levels);
       break;
   }
-  const std::uint32_t unit = resource.kind == Kind::Array ? kLineBytes : texture.texel_bytes;
-  if (texture.address() % unit != 0)
-    fail(fmt::format("texture at 0x{:x}, which is no multiple of {}", texture.address(), unit));
-  if (!memory_->valid(texture.address(), texture.bytes))
-    fail(fmt::format("texture of {} bytes at 0x{:x}: {}", texture.bytes, texture.address(),
-                     memory_->describe(texture.address())));
+  texture.geometry = resource.kind == Kind::Cube          ? TextureGeometry::Cube
+                     : resource.kind == Kind::LayeredCube ? TextureGeometry::ACube
+                     : texture.dimensions == 3            ? TextureGeometry::D3
+                     : texture.dimensions == 2 ? (texture.layered ? TextureGeometry::A2 : TextureGeometry::D2)
+                     : texture.layered         ? TextureGeometry::A1
+                                               : TextureGeometry::D1;
   texture.extent = {shape.width, std::max(1U, shape.height), std::max(1U, shape.depth)};
   // 32-bit integers stay as they are whatever the read mode.
   const bool promoted =
       settings.read == ReadMode::NormalizedFloat && format.kind != ChannelKind::Float && format.bits < 32;
   texture.reads_floats = format.kind == ChannelKind::Float || promoted;
-  if (settings.filter == FilterMode::Linear && !texture.reads_floats && resource.kind != Kind::Linear)
-    fail("texture with linear filtering of integers, which are not read as floats");
-  if (!settings.normalized || resource.kind == Kind::Linear) {  // what such modes need is normalized
+  if (texture.cube) {  // the coordinates on a face, whose texels at the edge have no others beyond
+    texture.settings.normalized = true;
+    texture.settings.address.fill(AddressMode::Clamp);
+  }
+  if (!texture.settings.normalized || resource.kind == Kind::Linear) {  // what such modes need is normalized
     for (AddressMode& mode : texture.settings.address)
       if (mode == AddressMode::Wrap || mode == AddressMode::Mirror) mode = AddressMode::Clamp;
   }
-  textures_.push_back(texture);
+  return texture;
+}
+
+}  // namespace
+
+std::uint64_t TextureTable::create(const TextureResource& resource, const TextureSettings& settings) {
+  if (const std::string error = resource_error(resource); !error.empty()) fail("texture" + error);
+  Texture texture = texture_of(resource, settings);
+  const std::uint32_t unit = resource.is_array() ? kLineBytes : texture.texel_bytes;
+  if (texture.address() % unit != 0)
+    fail(fmt::format("texture at 0x{:x}, which is no multiple of {}", texture.address(), unit));
+  if (!memory_->valid(texture.address(), texture.bytes))
+    fail(fmt::format("texture of {} bytes at 0x{:x}: {}", texture.bytes, texture.address(),
+                     memory_->describe(texture.address())));
+  const bool filters = settings.filter == FilterMode::Linear ||
+                       (resource.levels > 1 && settings.level_filter == FilterMode::Linear);
+  if (filters && !texture.reads_floats && resource.kind != TextureResource::Kind::Linear)
+    fail("texture with linear filtering of integers, which are not read as floats");
+  for (const float level : {settings.level_bias, settings.least_level, settings.most_level})
+    if (std::isnan(level)) fail("texture with a level that is no number");
+  for (std::uint32_t level = 1; level < resource.levels; ++level) {
+    TextureResource one = resource;
+    one.array = mipmap_level(resource.array, level);
+    one.levels = 1;
+    texture.further.push_back(texture_of(one, settings));
+  }
+  textures_.push_back(std::move(texture));
+  return first_handle() + textures_.size() - 1;
+}
+
+std::uint64_t TextureTable::create_surface(const TextureArray& array) {
+  const TextureResource resource = TextureResource::of(array);
+  if (const std::string error = resource_error(resource); !error.empty()) fail("surface" + error);
+  Texture surface = texture_of(resource, {});
+  surface.surface = true;
+  if (surface.address() % kLineBytes != 0)
+    fail(fmt::format("surface at 0x{:x}, which is no multiple of {}", surface.address(), kLineBytes));
+  if (!memory_->valid(surface.address(), surface.bytes))
+    fail(fmt::format("surface of {} bytes at 0x{:x}: {}", surface.bytes, surface.address(),
+                     memory_->describe(surface.address())));
+  textures_.push_back(std::move(surface));
   return first_handle() + textures_.size() - 1;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "isa/instruction.hpp"
 
 namespace gpumux::workload {
 
@@ -65,7 +66,11 @@ struct TextureArray {
   }
   /// Of texel x of row y of a slice or layer, from the array's first byte.
   [[nodiscard]] std::uint64_t offset(std::uint32_t x, std::uint32_t y, std::uint32_t slice) const {
-    const std::uint64_t in_row = std::uint64_t{x} * shape.format.bytes();
+    return offset_of_byte(std::uint64_t{x} * shape.format.bytes(), y, slice);
+  }
+  /// The same of byte `in_row` of a row.
+  [[nodiscard]] std::uint64_t offset_of_byte(std::uint64_t in_row, std::uint32_t y,
+                                             std::uint32_t slice) const {
     const std::uint64_t first = slice_bytes() * slice;
     if (shape.height == 0) return first + in_row;
     const std::uint64_t tile = (y / kTileRows) * tiles_across() + in_row / kTileBytes;
@@ -77,6 +82,14 @@ struct TextureArray {
     return (std::uint64_t{shape.width} * shape.format.bytes() + kTileBytes - 1) / kTileBytes;
   }
 };
+
+/// Level `level` of the mipmap whose first is `first`: half of the extents each time, 1 at least, and as many
+/// layers. The levels lie one behind the other.
+[[nodiscard]] TextureArray mipmap_level(const TextureArray& first, std::uint32_t level);
+/// Of the first `levels` of them together.
+[[nodiscard]] std::uint64_t mipmap_bytes(const TextureArray& first, std::uint32_t levels);
+/// Down to a single texel.
+[[nodiscard]] std::uint32_t most_mipmap_levels(const ArrayShape& shape);
 
 /// The bytes of an array in device memory, of its texels as a host has them: x fastest, then y, then z or the
 /// layer, without gaps. Throws SimulationFault when they are too many or too few.
@@ -91,20 +104,30 @@ struct TextureResource {
   enum class Kind : std::uint8_t {
     Linear,  // `width` texels from `array.address` on, by integer coordinates alone
     Pitch2D,
-    Array
+    Array,
+    Cube,        // an array of six layers, which are the faces +x, -x, +y, -y, +z, -z
+    LayeredCube  // the same of several cubes
   };
   Kind kind = Kind::Linear;
-  TextureArray array;             // Array; else the address and extents
+  TextureArray array;             // Array and cubes, the first level; else the address and extents
   std::uint64_t pitch_bytes = 0;  // Pitch2D: from row to row, a multiple of 32
+  std::uint32_t levels = 1;       // of a mipmap
+  /// Its memory is an array.
+  [[nodiscard]] bool is_array() const { return kind >= Kind::Array; }
 
   static TextureResource linear(Address address, TexelFormat format, std::uint32_t texels) {
-    return {Kind::Linear, {address, {format, texels, 0, 0, 0}}, 0};
+    return {Kind::Linear, {address, {format, texels, 0, 0, 0}}, 0, 1};
   }
   static TextureResource pitch2d(Address address, TexelFormat format, std::uint32_t width,
                                  std::uint32_t height, std::uint64_t pitch_bytes) {
-    return {Kind::Pitch2D, {address, {format, width, height, 0, 0}}, pitch_bytes};
+    return {Kind::Pitch2D, {address, {format, width, height, 0, 0}}, pitch_bytes, 1};
   }
-  static TextureResource of(const TextureArray& array) { return {Kind::Array, array, 0}; }
+  static TextureResource of(const TextureArray& array, std::uint32_t levels = 1) {
+    return {Kind::Array, array, 0, levels};
+  }
+  static TextureResource cube(const TextureArray& array, bool layered = false, std::uint32_t levels = 1) {
+    return {layered ? Kind::LayeredCube : Kind::Cube, array, 0, levels};
+  }
 };
 
 /// How it reads it; the defaults are those of a cudaTextureDesc of zeroes.
@@ -114,20 +137,29 @@ struct TextureSettings {
   ReadMode read = ReadMode::ElementType;
   bool normalized = false;        // coordinates go from 0 to 1
   std::array<float, 4> border{};  // of integers read as they are: their bits
+  // Of mipmaps: between which levels, what is added to the level, and what it stays within afterwards.
+  FilterMode level_filter = FilterMode::Point;
+  float level_bias = 0;
+  float least_level = 0;
+  float most_level = 0;
 };
 
-/// A texture object, with what each fetch would otherwise work out again.
+/// A texture or surface object, with what each access would otherwise work out again.
 struct Texture {
   TextureResource resource;
   TextureSettings settings;
   bool alive = false;
+  bool surface = false;
   bool reads_floats = false;    // the result is f32
   std::uint8_t dimensions = 1;  // without the layers
   bool layered = false;
-  std::array<std::uint32_t, 3> extent{1, 1, 1};  // in texels, by axis
+  bool cube = false;                                           // slices are faces, six for each layer
+  isa::TextureGeometry geometry = isa::TextureGeometry::None;  // by which it is accessed
+  std::array<std::uint32_t, 3> extent{1, 1, 1};                // in texels, by axis
   std::uint32_t slices = 1;
   std::uint32_t texel_bytes = 0;
-  std::uint64_t bytes = 0;  // of memory from its address on
+  std::uint64_t bytes = 0;       // of memory from its address on
+  std::vector<Texture> further;  // levels behind the first
 
   [[nodiscard]] Address address() const { return resource.array.address; }
   /// Device address of a texel inside the extents.
@@ -136,16 +168,18 @@ struct Texture {
       case TextureResource::Kind::Linear: break;
       case TextureResource::Kind::Pitch2D:
         return address() + y * resource.pitch_bytes + std::uint64_t{x} * texel_bytes;
-      case TextureResource::Kind::Array: return address() + resource.array.offset(x, y, slice);
+      case TextureResource::Kind::Array:
+      case TextureResource::Kind::Cube:
+      case TextureResource::Kind::LayeredCube: return address() + resource.array.offset(x, y, slice);
     }
     return address() + std::uint64_t{x} * texel_bytes;
   }
-  /// "tex.2d", "tex.a1d": the instruction that reads it.
-  [[nodiscard]] std::string geometry() const;
+  /// "tex.2d", "suld.a1d": the instruction that reads it.
+  [[nodiscard]] std::string read_by() const;
 };
 
-/// The texture objects of one application. A handle is a number that no other object of this or another
-/// application has had. Not thread-safe.
+/// The texture and surface objects of one application. A handle is a number that no other object of this or
+/// another application has had. Not thread-safe.
 class TextureTable {
  public:
   explicit TextureTable(const DeviceMemory& memory) : memory_(&memory) {}
@@ -153,6 +187,8 @@ class TextureTable {
   /// Throws SimulationFault, which says what is wrong, for descriptions that CUDA refuses and for memory that
   /// is not allocated.
   std::uint64_t create(const TextureResource& resource, const TextureSettings& settings);
+  /// A surface object of an array.
+  std::uint64_t create_surface(const TextureArray& array);
   /// Throws SimulationFault when the handle is none.
   void destroy(std::uint64_t handle);
   /// nullptr: no such object.
@@ -168,6 +204,7 @@ class TextureTable {
 
  private:
   [[nodiscard]] std::uint64_t first_handle() const;
+  [[nodiscard]] std::string resource_error(const TextureResource& resource) const;
   [[noreturn]] void fail(const std::string& what) const;
   const DeviceMemory* memory_;
   std::vector<Texture> textures_;  // by handle; those that were destroyed stay

@@ -98,11 +98,11 @@ TEST_F(ExitCodes, LongInputsMakeShortMessages) {
 
 TEST_F(ExitCodes, WrongKernels) {
   write_file_atomically(
-      path("surface.ptx"),
+      path("registers.ptx"),
       ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>; "
-      "suld.b.1d.b32.trap {%r1}, [%r1, {%r1}]; ret; }\n");
-  expect_2(gpumux({"run", "surface.ptx:k", "--grid", "1", "--block", "32"}),
-           "kernel k: 'suld.b.1d.b32.trap': surfaces");
+      "setmaxnreg.inc.sync.aligned.u32 8; ret; }\n");
+  expect_2(gpumux({"run", "registers.ptx:k", "--grid", "1", "--block", "32"}),
+           "kernel k: 'setmaxnreg.inc.sync.aligned.u32': register");
   expect_2(gpumux({"run", kKernel + ":scale", "--grid", "1", "--block", "2000"}), "2000");
 }
 

@@ -135,9 +135,9 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"red.global.cas.b32 [%rd1], %r1, %r2;",
        "a.ptx:12:1: error: 'red.global.cas.b32': red has no .exch and no .cas"},
       {"tex.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1}];",
-       "a.ptx:12:1: error: 'tex.v4.f32.s32' needs .1d, .2d, .3d, .a1d or .a2d"},
-      {"tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %f2, %f3, %f3}];",
-       "a.ptx:12:4: error: 'tex.cube.v4.f32.f32': reading cube maps is not supported"},
+       "a.ptx:12:1: error: 'tex.v4.f32.s32' needs .1d, .2d, .3d, .a1d, .a2d, .cube or .acube"},
+      {"tex.cube.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2, %r1, %r1}];",
+       "a.ptx:12:1: error: 'tex.cube.v4.f32.s32': cube maps are read by coordinates of type .f32"},
       {"tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2, %r2, %r2}];",
        "a.ptx:12:4: error: 'tex.2dms.v4.f32.s32': reading multi-sample textures is not supported"},
       {"tex.1d.v2.f16x2.f32 {%r1, %r2}, [%rd1, {%f1}];",
@@ -192,11 +192,30 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"txq.b32 %r1, [%rd1];", "a.ptx:12:1: error: 'txq.b32' does not say what it asks, such as .width"},
       {"txq.num_samples.b32 %r1, [%rd1];",
        "a.ptx:12:4: error: modifier '.num_samples' of 'txq.num_samples.b32' is not supported"},
-      {"txq.level.width.b32 %r1, [%rd1], 0;",
-       "a.ptx:12:1: error: 'txq.level.width.b32': levels of mipmaps are not supported"},
+      {"tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %f2}], {%f1, %f2}, {%f1};",
+       "a.ptx:12:78: error: 'tex.grad.2d.v4.f32.f32' takes gradients of 2 coordinates, 1 given"},
+      {"txq.level.array_size.b32 %r1, [%rd1], 0;",
+       "a.ptx:12:1: error: 'txq.level.array_size.b32': a level has .width, .height and .depth"},
       {"txq.width.b32 %r1, %rd1;", "a.ptx:12:20: error: expected a texture in [ ]"},
-      {"suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];",
-       "a.ptx:12:1: error: 'suld.b.1d.b32.trap': surfaces are not supported"},
+      {"suld.b.1d.b32 {%r1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'suld.b.1d.b32' needs .trap, .clamp or .zero"},
+      {"suld.p.1d.b32.trap {%r1}, [%rd1, {%r1}];", "a.ptx:12:1: error: 'suld.p.1d.b32.trap' needs .b"},
+      {"suld.b.b32.trap {%r1}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'suld.b.b32.trap' needs .1d, .2d, .3d, .a1d or .a2d"},
+      {"suld.b.1d.v4.b64.trap {%rd1, %rd2, %rd1, %rd2}, [%rd1, {%r1}];",
+       "a.ptx:12:1: error: 'suld.b.1d.v4.b64.trap' moves a vector that does not exist"},
+      {"suld.b.cube.b32.trap {%r1}, [%rd1, {%r1, %r1, %r1, %r1}];",
+       "a.ptx:12:1: error: 'suld.b.cube.b32.trap': surfaces of cube maps are read as .a2d, with six layers "
+       "each"},
+      {"sust.b.2d.b32.trap [%rd1, {%r1}], {%r1};",
+       "a.ptx:12:27: error: 'sust.b.2d.b32.trap' takes 2 coordinates, 1 given"},
+      {"sust.b.1d.b32.trap [%rd1, {%r1}], {_};", "a.ptx:12:36: error: a value that is stored is not '_'"},
+      {"sust.b.1d.v2.b32.trap [%rd1, {%r1}], {%r1};",
+       "a.ptx:12:38: error: 'sust.b.1d.v2.b32.trap' moves 2 values, 1 given"},
+      {"sured.b.xor.1d.b32.trap [%rd1, {%r1}], %r1;",
+       "a.ptx:12:1: error: 'sured.b.xor.1d.b32.trap' needs .add, .min, .max, .and or .or"},
+      {"sured.p.add.1d.b32.trap [%rd1, {%r1}], %r1;",
+       "a.ptx:12:1: error: 'sured.p.add.1d.b32.trap': reductions of other kinds than .b are not supported"},
       {"cp.async.ca.shared.global [%r1], [%rd1], 12;",
        "a.ptx:12:42: error: 'cp.async.ca.shared.global' copies 4, 8 or 16 bytes"},
       {"cp.async.cg.shared.global [%r1], [%rd1], 8;",
@@ -362,7 +381,7 @@ TEST(ParseErrors, ModuleLevel) {
 /// A module of three kernels and two functions, of which `bad`, `bad_function` and `bad_call` have faults.
 const std::string kMixed = std::string(kHeader) + R"(.visible .func bad_function()
 {
-  suld.b.1d.b32.trap {%r1}, [%rd1, {%r1}];
+  setmaxnreg.inc.sync.aligned.u32 8;
   ret;
 }
 .visible .func takes(.param .b64 a)
@@ -404,7 +423,8 @@ TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
   EXPECT_EQ(error("good"), "");
   EXPECT_EQ(error("takes"), "");
   EXPECT_EQ(error("calls_bad"), "");
-  EXPECT_EQ(error("bad_function"), "a.ptx:6:3: error: 'suld.b.1d.b32.trap': surfaces are not supported");
+  EXPECT_EQ(error("bad_function"),
+            "a.ptx:6:3: error: 'setmaxnreg.inc.sync.aligned.u32': register reallocation is not supported");
   EXPECT_EQ(error("bad"), "a.ptx:20:5: error: expected an instruction, found 'frobnicate'");
   EXPECT_EQ(error("bad_call"), "a.ptx:27:12: error: parameter 1 of 'takes' has 8 bytes, 4 given");
   for (const isa::Function& f : module.functions) EXPECT_EQ(f.code.empty(), !f.error.empty()) << f.name;
@@ -422,9 +442,10 @@ TEST(ParseByFunction, CompilesWhatDoesNotNeedTheFaulty) {
     } catch (const UserError& e) {
       error = e.what();
     }
-    const std::string expected = f.name == "calls_bad"
-                                     ? "a.ptx:6:3: error: 'suld.b.1d.b32.trap': surfaces are not supported"
-                                     : f.error;
+    const std::string expected =
+        f.name == "calls_bad"
+            ? "a.ptx:6:3: error: 'setmaxnreg.inc.sync.aligned.u32': register reallocation is not supported"
+            : f.error;
     EXPECT_EQ(error, expected) << f.name;
   }
 }
