@@ -150,6 +150,14 @@ class Contents {
     (r.direction == runtime::HostCopy::ToDevice ? to_device_ : from_device_).add(r.bytes);
   }
   void take(const bundle::CreateTexture&) { ++textures_; }
+  void take(const bundle::CreateMipmapTexture&) { ++textures_; }
+  void take(const bundle::CreateSurface&) { ++textures_; }
+  void take(const bundle::CopyToBox& r) { to_device_.add(r.from.bytes); }
+  void take(const bundle::CopyFromBox& r) { from_device_.add(r.size.total()); }
+  void take(const bundle::CopyBox& r) {
+    Count& sum = !r.link ? on_device_ : *r.link == runtime::HostCopy::ToDevice ? to_device_ : from_device_;
+    sum.add(r.size.total());
+  }
   void take(const bundle::DestroyTexture&) {}
   void take(const bundle::Launch& r) {
     const auto key = std::tuple(r.module, r.kernel, r.grid.x, r.grid.y, r.grid.z, r.block.x, r.block.y,

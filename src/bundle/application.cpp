@@ -26,7 +26,7 @@ class Replay {
  private:
   /// What came of a copy from the device, until its Result.
   struct Arrived {
-    CopyFromDevice copy;
+    Address from = 0;
     std::string bytes;
   };
 
@@ -45,13 +45,30 @@ class Replay {
   }
   void perform_one(const CopyFromDevice& r) {
     if (verify_) {
-      Arrived& arrived = arrived_[copies_];
-      arrived = {r, std::string(r.bytes, '\0')};
-      host_.copy_from_device(std::as_writable_bytes(std::span(arrived.bytes)), r.from, r.stream);
+      host_.copy_from_device(expect(r.from, r.bytes), r.from, r.stream);
     } else {  // takes as long, and nobody looks at the bytes
       host_.copy_unseen(false, 0, r.bytes, r.stream);
     }
     ++copies_;
+  }
+  void perform_one(const CopyFromBox& r) {
+    if (verify_) {
+      workload::check_box(host_.memory(), r.from, r.size);  // before there is room for its bytes
+      host_.copy_from_box(expect(r.from.array.address, r.size.total()), r.from, r.size, r.stream);
+    } else {
+      host_.copy_unseen(false, 0, r.size.total(), r.stream);
+    }
+    ++copies_;
+  }
+  void perform_one(const CopyToBox& r) {
+    host_.copy_to_box(r.to, r.size, bytes_of(bundle_.content(r.from)), r.stream);
+  }
+  void perform_one(const CopyBox& r) { host_.copy_box(r.to, r.from, r.size, r.link, r.stream); }
+  /// Where the bytes of the copy that comes next go.
+  std::span<std::byte> expect(Address from, std::uint64_t bytes) {
+    Arrived& arrived = arrived_[copies_];
+    arrived = {from, std::string(bytes, '\0')};
+    return std::as_writable_bytes(std::span(arrived.bytes));
   }
   void perform_one(const CopyOnDevice& r) { host_.copy_on_device(r.to, r.from, r.bytes, r.stream); }
   void perform_one(const CopyToArray& r) { host_.copy_on_device_to_array(r.to, r.from, r.stream); }
@@ -62,13 +79,17 @@ class Replay {
   void perform_one(const HostWrite& r) { host_.host_write(r.to, bytes_of(bundle_.content(r.from))); }
   void perform_one(const CopyPinned& r) { host_.copy_pinned(r.direction, r.to, r.from, r.bytes, r.stream); }
   void perform_one(const CreateTexture& r) {
-    const std::uint64_t handle = host_.create_texture(r.resource, r.settings).handle;
-    if (handle == r.handle) return;
+    check_handle(r.handle, host_.create_texture(r.resource, r.settings).handle);
+  }
+  void perform_one(const CreateMipmapTexture& r) { perform_one(r.texture); }
+  void perform_one(const CreateSurface& r) { check_handle(r.handle, host_.create_surface(r.array).handle); }
+  void check_handle(std::uint64_t recorded, std::uint64_t here) const {
+    if (here == recorded) return;
     throw UserError(
         {bundle_.name()},
         fmt::format("texture 0x{:x} of the recorded program is 0x{:x} here; record the program again "
                     "with this version",
-                    r.handle, handle));
+                    recorded, here));
   }
   void perform_one(const DestroyTexture& r) { host_.destroy_texture({r.handle}); }
   void perform_one(const Launch& r) {
@@ -85,12 +106,11 @@ class Replay {
     if (!verify_) return;
     const auto found = arrived_.find(r.copy);
     GPUMUX_CHECK(found != arrived_.end());
-    const CopyFromDevice& copy = found->second.copy;
     if (digest(bytes_of(found->second.bytes)) != r.digest) {
       throw SimulationFault(
           fmt::format("error: copy {} from the device, {} bytes at 0x{:x}, brought other bytes than when the "
                       "program was recorded",
-                      r.copy + 1, copy.bytes, copy.from));
+                      r.copy + 1, found->second.bytes.size(), found->second.from));
     }
     arrived_.erase(found);
   }

@@ -137,7 +137,46 @@ void Checker::check_one(const CopyPinned& r) {
 
 void Checker::check_one(const CreateTexture& r) {
   check_range(r.resource.array.address, 1);
-  if (!textures_.insert(r.handle).second) fail(fmt::format("texture 0x{:x} is made twice", r.handle));
+  check_new_object(r.handle);
+}
+
+void Checker::check_new_object(std::uint64_t handle) {
+  if (!textures_.insert(handle).second) fail(fmt::format("texture 0x{:x} is made twice", handle));
+}
+
+void Checker::check_one(const CreateSurface& r) {
+  check_range(r.array.address, 1);
+  check_new_object(r.handle);
+}
+
+void Checker::check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const {
+  // As of CopyToArray; the sizes are bounded, so that their product cannot overflow.
+  if (size.bytes == 0 || size.rows == 0 || size.slices == 0) fail("a copy has no bytes");
+  if (size.bytes > kMostAddresses / size.rows / size.slices)
+    fail(fmt::format("a copy has {} slices of {} rows of {} bytes", size.slices, size.rows, size.bytes));
+  check_range(end.array.address, 1);
+}
+
+void Checker::check_one(const CopyToBox& r) {
+  if (!r.to.in_array) fail("a copy to a box of an array goes to no array");
+  check_box(r.to, r.size);
+  if (r.from.bytes != r.size.total())
+    fail(fmt::format("a box of {} bytes is copied from {}", r.size.total(), r.from.bytes));
+  check_stream(r.stream);
+}
+
+void Checker::check_one(const CopyFromBox& r) {
+  if (!r.from.in_array) fail("a copy from a box of an array comes from no array");
+  check_box(r.from, r.size);
+  check_stream(r.stream);
+  under_way_.emplace(copies_++, r.stream);
+}
+
+void Checker::check_one(const CopyBox& r) {
+  if (!r.to.in_array && !r.from.in_array) fail("a copy of a box has no array");
+  check_box(r.to, r.size);
+  check_box(r.from, r.size);
+  check_stream(r.stream);
 }
 
 void Checker::check_one(const DestroyTexture& r) {

@@ -35,6 +35,11 @@ class Checker {
   void check_one(const HostWrite& r);
   void check_one(const CopyPinned& r);
   void check_one(const CreateTexture& r);
+  void check_one(const CreateMipmapTexture& r) { check_one(r.texture); }
+  void check_one(const CreateSurface& r);
+  void check_one(const CopyToBox& r);
+  void check_one(const CopyFromBox& r);
+  void check_one(const CopyBox& r);
   void check_one(const DestroyTexture& r);
   void check_one(const Launch& r);
   void check_one(const CreateStream& r);
@@ -46,6 +51,8 @@ class Checker {
   void check_one(const Result& r);
 
   void place(Address address, Allocation allocation);
+  void check_new_object(std::uint64_t handle);
+  void check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const;
   void check_range(Address address, std::uint64_t bytes) const;
   void check_stream(std::uint64_t stream) const;
   void check_event(std::uint64_t event) const;

@@ -203,6 +203,52 @@ void fields_of_array(Coder& c, R& array) {
   c.number(array.shape.layers, kAnyId, "a number of layers");
 }
 
+template <class Coder, class Texture>
+void fields_of_texture(Coder& c, Texture& r) {
+  c.one_of(r.resource.kind, 4, "a kind of texture");
+  fields_of_array(c, r.resource.array);
+  c.number(r.resource.pitch_bytes, kMostAddresses, "a pitch");
+  for (auto& mode : r.settings.address) c.one_of(mode, 3, "an address mode");
+  c.one_of(r.settings.filter, 1, "a filter mode");
+  c.one_of(r.settings.read, 1, "a read mode");
+  c.one_of(r.settings.normalized, 1, "whether coordinates are normalized");
+  for (auto& value : r.settings.border) c.word(value);
+  c.word(r.handle);
+}
+
+template <class Coder, class End>
+void fields_of_end(Coder& c, End& end) {
+  c.one_of(end.in_array, 1, "whether an end of a copy is an array");
+  if (end.in_array) {
+    fields_of_array(c, end.array);
+    c.number(end.x, kMostAddresses, "a place in a row");
+    c.number(end.row, kAnyId, "a row");
+    c.number(end.slice, kAnyId, "a slice");
+  } else {
+    c.address(end.array.address);
+    c.number(end.pitch, kMostAddresses, "a pitch");
+    c.number(end.slice_pitch, kMostAddresses, "a pitch of slices");
+  }
+}
+
+template <class Coder, class Size>
+void fields_of_size(Coder& c, Size& size) {
+  c.number(size.bytes, kMostAddresses, "the bytes of a row");
+  c.number(size.rows, kMostBoxRows, "a number of rows");
+  c.number(size.slices, kMostBoxRows, "a number of slices");
+}
+
+/// 0 none, else 1 + the direction.
+template <class Coder, class Link>
+void fields_of_link(Coder& c, Link& link) {
+  std::uint8_t code = link ? static_cast<std::uint8_t>(1 + static_cast<std::uint8_t>(*link)) : 0;
+  c.one_of(code, 2, "a direction");
+  if constexpr (!std::is_const_v<Link>) {
+    link.reset();
+    if (code != 0) link = static_cast<runtime::HostCopy>(code - 1);
+  }
+}
+
 /// `Is<R, T>`: R is T, const or not.
 template <class R, class T>
 inline constexpr bool kIs = std::is_same_v<std::remove_const_t<R>, T>;
@@ -260,15 +306,32 @@ void fields(Coder& c, R& r) {
     c.number(r.bytes, kMostAddresses, "the size of a copy");
     c.number(r.stream, kAnyId, "a stream");
   } else if constexpr (kIs<R, CreateTexture>) {
-    c.one_of(r.resource.kind, 2, "a kind of texture");
-    fields_of_array(c, r.resource.array);
-    c.number(r.resource.pitch_bytes, kMostAddresses, "a pitch");
-    for (auto& mode : r.settings.address) c.one_of(mode, 3, "an address mode");
-    c.one_of(r.settings.filter, 1, "a filter mode");
-    c.one_of(r.settings.read, 1, "a read mode");
-    c.one_of(r.settings.normalized, 1, "whether coordinates are normalized");
-    for (auto& value : r.settings.border) c.word(value);
+    fields_of_texture(c, r);
+  } else if constexpr (kIs<R, CreateMipmapTexture>) {
+    fields_of_texture(c, r.texture);
+    c.number(r.texture.resource.levels, 32, "a number of levels");
+    c.one_of(r.texture.settings.level_filter, 1, "a filter mode of levels");
+    c.word(r.texture.settings.level_bias);
+    c.word(r.texture.settings.least_level);
+    c.word(r.texture.settings.most_level);
+  } else if constexpr (kIs<R, CreateSurface>) {
+    fields_of_array(c, r.array);
     c.word(r.handle);
+  } else if constexpr (kIs<R, CopyToBox>) {
+    fields_of_end(c, r.to);
+    fields_of_size(c, r.size);
+    c.content(r.from, kMostAddresses);
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyFromBox>) {
+    fields_of_end(c, r.from);
+    fields_of_size(c, r.size);
+    c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, CopyBox>) {
+    fields_of_end(c, r.to);
+    fields_of_end(c, r.from);
+    fields_of_size(c, r.size);
+    fields_of_link(c, r.link);
+    c.number(r.stream, kAnyId, "a stream");
   } else if constexpr (kIs<R, DestroyTexture>) {
     c.word(r.handle);
   } else if constexpr (kIs<R, Launch>) {

@@ -95,6 +95,26 @@ void RecordingHost::copy_on_device_to_array(const workload::TextureArray& array,
   writer_.add(CopyToArray{array, from, stream});
 }
 
+void RecordingHost::copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size,
+                                std::span<const std::byte> from, runtime::StreamId stream) {
+  host_.copy_to_box(to, size, from, stream);
+  writer_.add(CopyToBox{to, size, writer_.keep(from), stream});
+}
+
+void RecordingHost::copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from,
+                                  const workload::BoxSize& size, runtime::StreamId stream) {
+  host_.copy_from_box(to, from, size, stream);
+  writer_.add(CopyFromBox{from, size, stream});
+  outstanding_.push_back({copies_++, stream, to});
+}
+
+void RecordingHost::copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from,
+                             const workload::BoxSize& size, std::optional<runtime::HostCopy> link,
+                             runtime::StreamId stream) {
+  host_.copy_box(to, from, size, link, stream);
+  writer_.add(CopyBox{to, from, size, link, stream});
+}
+
 void RecordingHost::fill(Address to, std::uint8_t value, std::uint64_t bytes, runtime::StreamId stream) {
   host_.fill(to, value, bytes, stream);
   if (bytes != 0) writer_.add(Fill{to, value, bytes, stream});
@@ -136,7 +156,15 @@ void RecordingHost::copy_unseen(bool, std::uint64_t, std::uint64_t, runtime::Str
 void RecordingHost::texture_created(const workload::TextureResource& resource,
                                     const workload::TextureSettings& settings,
                                     runtime::TextureObject texture) {
-  writer_.add(CreateTexture{resource, settings, texture.handle});
+  const CreateTexture made{resource, settings, texture.handle};
+  if (resource.levels > 1)
+    writer_.add(CreateMipmapTexture{made});
+  else
+    writer_.add(made);
+}
+
+void RecordingHost::surface_created(const workload::TextureArray& array, runtime::SurfaceObject surface) {
+  writer_.add(CreateSurface{array, surface.handle});
 }
 
 void RecordingHost::texture_destroyed(runtime::TextureObject texture) {

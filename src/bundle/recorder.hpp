@@ -38,6 +38,12 @@ class RecordingHost final : public runtime::Host {
   void copy_on_device(Address to, Address from, std::uint64_t bytes, runtime::StreamId stream) override;
   void copy_on_device_to_array(const workload::TextureArray& array, Address from,
                                runtime::StreamId stream) override;
+  void copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size, std::span<const std::byte> from,
+                   runtime::StreamId stream) override;
+  void copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from, const workload::BoxSize& size,
+                     runtime::StreamId stream) override;
+  void copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from, const workload::BoxSize& size,
+                std::optional<runtime::HostCopy> link, runtime::StreamId stream) override;
   void fill(Address to, std::uint8_t value, std::uint64_t bytes, runtime::StreamId stream) override;
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, runtime::StreamId stream) override;
@@ -72,6 +78,7 @@ class RecordingHost final : public runtime::Host {
   void wait_ends(WaitFor::What what, std::uint32_t id) override;
   void texture_created(const workload::TextureResource& resource, const workload::TextureSettings& settings,
                        runtime::TextureObject texture) override;
+  void surface_created(const workload::TextureArray& array, runtime::SurfaceObject surface) override;
   void texture_destroyed(runtime::TextureObject texture) override;
 
  private:

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -146,15 +147,47 @@ struct Result {
   Digest digest;
 };
 
+/// A texture object of a mipmap; `resource` has its first level.
+struct CreateMipmapTexture {
+  CreateTexture texture;
+};
+struct CreateSurface {
+  workload::TextureArray array;
+  std::uint64_t handle = 0;
+};
+/// Of a box of an array, whose bytes lie in `from` without gaps.
+struct CopyToBox {
+  workload::BoxEnd to;
+  workload::BoxSize size;
+  Content from;
+  runtime::StreamId stream = 0;
+};
+/// Numbered with CopyFromDevice, and with a Result as that has.
+struct CopyFromBox {
+  workload::BoxEnd from;
+  workload::BoxSize size;
+  runtime::StreamId stream = 0;
+};
+/// One end, or both, is an array.
+struct CopyBox {
+  workload::BoxEnd to;
+  workload::BoxEnd from;
+  workload::BoxSize size;
+  std::optional<runtime::HostCopy> link;
+  runtime::StreamId stream = 0;
+};
+
 /// The order is that of the kinds in a file: new ones go to the end.
 using Record =
     std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
                  CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
-                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned>;
+                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned, CreateMipmapTexture,
+                 CreateSurface, CopyToBox, CopyFromBox, CopyBox>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}
-                                                << 36U;  // bytes of an address space, and of a copy
+                                                << 36U;   // bytes of an address space, and of a copy
+inline constexpr std::uint32_t kMostBoxRows = 1U << 17U;  // of a slice, and slices of a box
 inline constexpr std::uint32_t kMostModules = 1U << 16U;
 inline constexpr std::uint64_t kMostPtx = std::uint64_t{256} << 20U;  // bytes, of all modules together
 inline constexpr std::uint32_t kMostVariables = 1U << 16U;            // of a module

@@ -86,7 +86,8 @@ bool Context::pump_stream(StreamId id) {
       if (s.copy_until == 0) {
         const Cycle cycles = copy_cycles(*copy);
         const bool out = copy->kind == Copy::Kind::Out || copy->kind == Copy::Kind::UnseenOut ||
-                         copy->kind == Copy::Kind::PinnedOut;
+                         copy->kind == Copy::Kind::PinnedOut || copy->kind == Copy::Kind::BoxOut ||
+                         copy->kind == Copy::Kind::BoxPinnedOut;
         const auto direction = out ? HostLink::Direction::FromDevice : HostLink::Direction::ToDevice;
         if (cycles > 0) s.copy_until = device_.link().transfer(direction, device_.now(), cycles);
       }
@@ -114,8 +115,8 @@ bool Context::pump_stream(StreamId id) {
 
 Cycle Context::copy_cycles(const Copy& copy) const {
   const double rate = device_.config().runtime.copy_bytes_per_second;
-  const bool over_link =
-      copy.kind != Copy::Kind::OnDevice && copy.kind != Copy::Kind::ToArray && copy.kind != Copy::Kind::Fill;
+  const bool over_link = copy.kind != Copy::Kind::OnDevice && copy.kind != Copy::Kind::ToArray &&
+                         copy.kind != Copy::Kind::BoxOnDevice && copy.kind != Copy::Kind::Fill;
   if (rate <= 0 || !over_link) return 0;
   const double seconds = static_cast<double>(copy.bytes) / rate;
   return static_cast<Cycle>(std::ceil(seconds * device_.config().clocks.core * 1e6));
@@ -143,6 +144,11 @@ void Context::perform(Copy& copy) {
       memory_->write(copy.array.address, workload::lay_out(copy.array, texels));
       break;
     }
+    case Copy::Kind::BoxIn:
+    case Copy::Kind::BoxOut:
+    case Copy::Kind::BoxOnDevice:
+    case Copy::Kind::BoxPinnedIn:
+    case Copy::Kind::BoxPinnedOut: perform_box(copy); break;
     case Copy::Kind::Fill: memory_->fill(copy.to, std::byte{copy.value}, copy.bytes); break;
     case Copy::Kind::Symbol: {
       emulator::LoadedModule& loaded = module(copy.module);
@@ -154,6 +160,22 @@ void Context::perform(Copy& copy) {
       break;
     }
   }
+}
+
+void Context::perform_box(const Copy& copy) {
+  const auto& [to, from, size] = *copy.box;
+  if (copy.kind != Copy::Kind::BoxIn) workload::check_box(*memory_, from, size);
+  if (copy.kind != Copy::Kind::BoxOut) workload::check_box(*memory_, to, size);
+  switch (copy.kind) {
+    case Copy::Kind::BoxIn: workload::write_box(*memory_, to, size, copy.host_from); break;
+    case Copy::Kind::BoxOut:
+      workload::read_box(*memory_, from, size, std::span(copy.host_to, copy.bytes));
+      break;
+    default: workload::copy_box(*memory_, to, from, size); break;
+  }
+  // Its lines, and those between them: the box of an array is no run of bytes.
+  if (copy.kind == Copy::Kind::BoxIn || copy.kind == Copy::Kind::BoxPinnedIn)
+    device_.copied_to_device(app_, memory_->cached(to.array.address), to.array.bytes());
 }
 
 void Context::move_on_device(const Copy& copy) {
@@ -370,6 +392,40 @@ void Context::copy_pinned(HostCopy direction, Address to, Address from, std::uin
   copy.to = to;
   copy.from = from;
   copy.bytes = bytes;
+  stream(on).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size,
+                          std::span<const std::byte> from, StreamId on) {
+  workload::check_box(*memory_, to, size);
+  Copy copy;
+  copy.kind = Copy::Kind::BoxIn;
+  copy.box = std::make_unique<const Copy::Box>(Copy::Box{to, {}, size});
+  copy.bytes = from.size();
+  copy.host_from.assign(from.begin(), from.end());
+  stream(on).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from,
+                            const workload::BoxSize& size, StreamId on) {
+  workload::check_box(*memory_, from, size);
+  Copy copy;
+  copy.kind = Copy::Kind::BoxOut;
+  copy.box = std::make_unique<const Copy::Box>(Copy::Box{{}, from, size});
+  copy.bytes = to.size();
+  copy.host_to = to.data();
+  stream(on).queue.emplace_back(std::move(copy));
+}
+
+void Context::copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from,
+                       const workload::BoxSize& size, std::optional<HostCopy> link, StreamId on) {
+  for (const workload::BoxEnd& end : {to, from}) workload::check_box(*memory_, end, size);
+  Copy copy;
+  copy.kind = !link                         ? Copy::Kind::BoxOnDevice
+              : *link == HostCopy::ToDevice ? Copy::Kind::BoxPinnedIn
+                                            : Copy::Kind::BoxPinnedOut;
+  copy.box = std::make_unique<const Copy::Box>(Copy::Box{to, from, size});
+  copy.bytes = size.total();
   stream(on).queue.emplace_back(std::move(copy));
 }
 

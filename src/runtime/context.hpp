@@ -74,6 +74,12 @@ class Context final : public Host {
   [[nodiscard]] std::uint64_t ended_operations() const override { return ended_operations_; }
   [[nodiscard]] workload::TextureTable& textures() override { return memory_->textures(); }
   void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream) override;
+  void copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size, std::span<const std::byte> from,
+                   StreamId stream) override;
+  void copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from, const workload::BoxSize& size,
+                     StreamId stream) override;
+  void copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from, const workload::BoxSize& size,
+                std::optional<HostCopy> link, StreamId stream) override;
   StreamId create_stream() override;
   EventId create_event() override;
   void record_event(EventId id, StreamId on) override;
@@ -102,10 +108,21 @@ class Context final : public Host {
       UnseenIn,
       UnseenOut,
       PinnedIn,
-      PinnedOut
+      PinnedOut,
+      // Of a `box`.
+      BoxIn,
+      BoxOut,
+      BoxOnDevice,
+      BoxPinnedIn,
+      BoxPinnedOut
     };
     Kind kind = Kind::In;
     workload::TextureArray array;  // ToArray
+    struct Box {
+      workload::BoxEnd to, from;
+      workload::BoxSize size;
+    };
+    std::unique_ptr<const Box> box;
     std::uint8_t value = 0;
     std::uint32_t module = 0;
     std::string symbol;
@@ -138,6 +155,7 @@ class Context final : public Host {
   void move_on();
   bool pump_stream(StreamId id);
   void perform(Copy& copy);
+  void perform_box(const Copy& copy);
   void move_on_device(const Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
   /// Throw UserError for a stream or event that was not created.

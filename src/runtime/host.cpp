@@ -1,5 +1,7 @@
 #include "runtime/host.hpp"
 
+#include <fmt/core.h>
+
 #include "base/error.hpp"
 
 namespace gpumux::runtime {
@@ -45,10 +47,13 @@ std::uint64_t Host::ended_operations() const { throw InternalError("this host do
 
 workload::TextureTable& Host::textures() { throw InternalError("this host has no textures"); }
 
-workload::TextureArray Host::create_array(const workload::ArrayShape& shape) {
+workload::TextureArray Host::create_array(const workload::ArrayShape& shape, std::uint32_t levels) {
   textures().check(shape);
+  if (const std::uint32_t most = workload::most_mipmap_levels(shape); levels < 1 || levels > most) {
+    throw SimulationFault(fmt::format("error: a mipmap of {} levels; 1 to {} are possible", levels, most));
+  }
   workload::TextureArray array{0, shape};
-  array.address = malloc_bytes(array.bytes());
+  array.address = malloc_bytes(workload::mipmap_bytes(array, levels));
   return array;
 }
 
@@ -56,6 +61,20 @@ void Host::copy_to_array(const workload::TextureArray& array, std::span<const st
                          StreamId stream) {
   textures().check(array.shape);
   copy_to_device(array.address, workload::lay_out(array, texels), stream);
+}
+
+void Host::copy_to_box(const workload::BoxEnd&, const workload::BoxSize&, std::span<const std::byte>,
+                       StreamId) {
+  throw InternalError("this host has no textures");
+}
+
+void Host::copy_from_box(std::span<std::byte>, const workload::BoxEnd&, const workload::BoxSize&, StreamId) {
+  throw InternalError("this host has no textures");
+}
+
+void Host::copy_box(const workload::BoxEnd&, const workload::BoxEnd&, const workload::BoxSize&,
+                    std::optional<HostCopy>, StreamId) {
+  throw InternalError("this host has no textures");
 }
 
 void Host::copy_on_device_to_array(const workload::TextureArray&, Address, StreamId) {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 
 #include "base/types.hpp"
 #include "workload/address_space.hpp"
+#include "workload/array_copy.hpp"
 #include "workload/texture.hpp"
 
 namespace gpumux::arch {
@@ -81,6 +83,11 @@ class Task {
 
 /// A cudaTextureObject_t: kernels take it as a parameter.
 struct TextureObject {
+  std::uint64_t handle = 0;
+};
+
+/// A cudaSurfaceObject_t.
+struct SurfaceObject {
   std::uint64_t handle = 0;
 };
 
@@ -166,8 +173,9 @@ class Host {
 
   /// The application's texture objects.
   [[nodiscard]] virtual workload::TextureTable& textures();
-  /// Device memory for an array. Throws SimulationFault for shapes that no array has.
-  workload::TextureArray create_array(const workload::ArrayShape& shape);
+  /// Device memory for an array, or for the levels of a mipmap whose first it is. Throws SimulationFault for
+  /// shapes that no array has.
+  workload::TextureArray create_array(const workload::ArrayShape& shape, std::uint32_t levels = 1);
   void free_array(const workload::TextureArray& array) { free(array.address); }
   /// Fills the array: all its texels, x fastest, then y, then z or the layer, without gaps. The bytes are
   /// taken at the call; they arrive in stream order. Throws SimulationFault when they are too many or too
@@ -176,6 +184,17 @@ class Host {
                      StreamId stream = 0);
   /// The same from device memory, in stream order.
   virtual void copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId stream);
+  // Boxes of arrays, in stream order. Throw SimulationFault for boxes that do not lie in their arrays.
+  /// The bytes, without gaps, are taken at the call.
+  virtual void copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size,
+                           std::span<const std::byte> from, StreamId stream);
+  /// The bytes are there after the stream was synchronised; `to` must live until then.
+  virtual void copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from,
+                             const workload::BoxSize& size, StreamId stream);
+  /// Between an array and another, or memory of the application; over the link in this direction, if the
+  /// memory is the host's.
+  virtual void copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from,
+                        const workload::BoxSize& size, std::optional<HostCopy> link, StreamId stream);
   /// Acts at once, as in CUDA: kernels that were launched before see it, too. Throws SimulationFault for what
   /// CUDA refuses.
   TextureObject create_texture(const workload::TextureResource& resource,
@@ -188,6 +207,13 @@ class Host {
     textures().destroy(texture.handle);
     texture_destroyed(texture);
   }
+  /// The same of surfaces: what kernels write by them is in the array when they have ended.
+  SurfaceObject create_surface(const workload::TextureArray& array) {
+    const SurfaceObject surface{textures().create_surface(array)};
+    surface_created(array, surface);
+    return surface;
+  }
+  void destroy_surface(SurfaceObject surface) { destroy_texture({surface.handle}); }
   /// Binds a texture reference (.texref) of a module, in stream order.
   void bind_texture(std::uint32_t module, const std::string& reference, TextureObject texture,
                     StreamId stream = 0) {
@@ -266,6 +292,7 @@ class Host {
   virtual void wait_ends(WaitFor::What /*what*/, std::uint32_t /*id*/) {}
   virtual void texture_created(const workload::TextureResource& /*resource*/,
                                const workload::TextureSettings& /*settings*/, TextureObject /*texture*/) {}
+  virtual void surface_created(const workload::TextureArray& /*array*/, SurfaceObject /*surface*/) {}
   virtual void texture_destroyed(TextureObject /*texture*/) {}
 
  private:

@@ -61,6 +61,11 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
   settings.normalized = true;
   settings.border = {1.5F, -2, 0, 1e30F};
   const workload::TextureArray array{kBase + 8192, {{workload::ChannelKind::Signed, 16, 2}, 9, 8, 7, 0}};
+  CreateTexture mipmap{workload::TextureResource::cube(array, true, 3), settings, 4};
+  mipmap.settings.level_filter = workload::FilterMode::Linear;
+  mipmap.settings.level_bias = -0.5F;
+  mipmap.settings.least_level = 0.25F;
+  mipmap.settings.most_level = 7;
   const std::vector<Record> records = {
       LoadModule{
           "m.ptx", writer.keep(span_of("some PTX")), {{"x", kBase + 4096, 12}, {"y", kBase + 4352, 1}}},
@@ -75,6 +80,17 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
       HostWrite{kBase + 8193, writer.keep(span_of("host"))},
       CopyPinned{runtime::HostCopy::FromDevice, kBase + 8192, kBase + 9000, 100, 1},
       CreateTexture{resource, settings, 0x1234'5678'9abc'def0U},
+      CreateMipmapTexture{mipmap},
+      CreateSurface{array, 5},
+      CopyToBox{
+          workload::BoxEnd::of(array, 4, 1, 2), {8, 2, 3}, writer.keep(span_of(random_bytes(48, 3))), 1},
+      CopyFromBox{workload::BoxEnd::of(array, 12, 3, 4), {4, 5, 1}, 1},
+      CopyBox{workload::BoxEnd::linear(kBase + 9000, 64, 512),
+              workload::BoxEnd::of(array),
+              {36, 8, 7},
+              runtime::HostCopy::FromDevice,
+              1},
+      CopyBox{workload::BoxEnd::of(array), workload::BoxEnd::of(array, 0, 1), {36, 7, 7}, {}, 0},
       Launch{0,
              "kernel",
              {0x7fff'ffff, 65535, 65535},
@@ -134,6 +150,24 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
   EXPECT_EQ(std::get<CreateTexture>(record).settings.border, settings.border);
   EXPECT_EQ(std::get<CreateTexture>(record).settings.address, settings.address);
   EXPECT_EQ(std::get<CreateTexture>(record).resource.pitch_bytes, 128U);
+  ASSERT_TRUE(again.next(record));
+  const CreateTexture& levels = std::get<CreateMipmapTexture>(record).texture;
+  EXPECT_EQ(levels.resource.kind, workload::TextureResource::Kind::LayeredCube);
+  EXPECT_EQ(levels.resource.levels, 3U);
+  EXPECT_EQ(levels.settings.level_filter, workload::FilterMode::Linear);
+  EXPECT_EQ(levels.settings.level_bias, -0.5F);
+  EXPECT_EQ(levels.settings.least_level, 0.25F);
+  EXPECT_EQ(levels.settings.most_level, 7);
+  while (!std::holds_alternative<CopyToBox>(record)) ASSERT_TRUE(again.next(record));
+  EXPECT_EQ(std::get<CopyToBox>(record).to.x, 4U);
+  EXPECT_EQ(std::get<CopyToBox>(record).to.row, 1U);
+  EXPECT_EQ(std::get<CopyToBox>(record).to.slice, 2U);
+  EXPECT_EQ(std::get<CopyToBox>(record).size.slices, 3U);
+  while (!std::holds_alternative<CopyBox>(record)) ASSERT_TRUE(again.next(record));
+  EXPECT_EQ(std::get<CopyBox>(record).link, runtime::HostCopy::FromDevice);
+  EXPECT_EQ(std::get<CopyBox>(record).to.slice_pitch, 512U);
+  ASSERT_TRUE(again.next(record));
+  EXPECT_EQ(std::get<CopyBox>(record).link, std::nullopt);
   ASSERT_TRUE(again.next(record));
   EXPECT_EQ(std::get<Launch>(record).parameters, random_bytes(32764, 2));
 }

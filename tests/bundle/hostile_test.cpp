@@ -202,7 +202,7 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x15", "byte 48: 21 is no kind of record; the last is 20");
+  expect("\x1a", "byte 48: 26 is no kind of record; the last is 25");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
@@ -299,6 +299,65 @@ TEST_F(Hostile, Calls) {
   expect({a, t, t}, "texture 0x4d is made twice");
   expect({t}, "do not lie in one allocation");
   expect({a, t, DestroyTexture{78}}, "texture 0x4e does not exist");
+  expect({a, t, CreateSurface{{kBase + 4096, {}}, 77}}, "texture 0x4d is made twice");
+  expect({CreateMipmapTexture{t}}, "do not lie in one allocation");
+  // Boxes of arrays.
+  const workload::TextureArray rows{kBase + 4096, {{}, 10, 5, 0, 0}};
+  const auto box = workload::BoxEnd::of(rows), linear = workload::BoxEnd::linear(kBase + 4096, 20, 0);
+  expect({a, CopyToBox{box, {20, 5, 1}, piece, 0}}, "");
+  expect({a, CopyToBox{box, {20, 4, 1}, piece, 0}}, "a box of 80 bytes is copied from 100");
+  expect({a, CopyToBox{box, {0, 4, 1}, piece, 0}}, "a copy has no bytes");
+  expect({a, CopyToBox{linear, {20, 5, 1}, piece, 0}}, "goes to no array");
+  expect({a, CopyToBox{box, {20, 5, 1}, piece, 1}}, "stream 1 does not exist");
+  expect({CopyFromBox{box, {20, 5, 1}, 0}}, "do not lie in one allocation");
+  expect({a, CopyFromBox{box, {20, 5, 0}, 0}}, "a copy has no bytes");
+  expect({a, CopyFromBox{box, {kMostAddresses, 5, 1}, 0}},
+         "a copy has 1 slices of 5 rows of 68719476736 bytes");
+  expect({a, CopyFromBox{linear, {20, 5, 1}, 0}}, "comes from no array");
+  expect({a, CopyFromBox{box, {20, 5, 1}, 0}, Synchronize{}, Result{0, d}}, "");
+  expect({a, CopyBox{linear, linear, {20, 5, 1}, {}, 0}}, "a copy of a box has no array");
+  expect({a, CopyBox{box, linear, {20, 5, 1}, {}, 4}}, "stream 4 does not exist");
+}
+
+// What is found wrong only where arrays are known ends the run: nothing is written or read beside them.
+TEST_F(Hostile, BoxesThatAreNotInTheirArrays) {
+  const workload::TextureArray rows{kBase + 4096, {{}, 10, 5, 0, 0}};
+  const Allocate a{kBase + 4096, 1024}, other{kBase + 8192, 256};
+  const auto fails = [&](const Record& record) {
+    const std::string bytes = unchecked_bundle({a, other, record, Synchronize{}}, std::string(100, 'x'));
+    experiment::RunSpec spec = run_of({experiment::bundle_app("x.gmx", Bundle::from_bytes(bytes, "x.gmx"))});
+    spec.verify = true;
+    try {
+      (void)experiment::simulate(spec);
+    } catch (const SimulationFault& fault) {
+      return std::string(fault.what());
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const Content piece{100, {0}};
+  using workload::BoxEnd;
+  const BoxEnd memory = BoxEnd::linear(kBase + 8192, 20, 100);
+  EXPECT_EQ(fails(CopyToBox{BoxEnd::of(rows), {20, 5, 1}, piece, 0}), "");
+  EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 21), {20, 5, 1}, piece, 0}).find("copy of a box"),
+            std::string::npos);
+  EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 0, 1), {20, 5, 1}, piece, 0}), "");
+  EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 0, 0, 1), {20, 5, 1}, piece, 0}), "");
+  EXPECT_NE(fails(CopyFromBox{BoxEnd::of(rows), {44, 5, 1}, 0}), "");
+  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kBase + 4096, {{}, 10, 500, 0, 0}}), {4, 1, 1}, 0}), "");
+  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kBase + 4096, {{}, 0, 5, 0, 0}}), {4, 1, 1}, 0}), "");
+  EXPECT_EQ(fails(CopyBox{memory, BoxEnd::of(rows), {20, 5, 1}, {}, 0}), "");
+  EXPECT_NE(fails(CopyBox{BoxEnd::linear(kBase + 8192, 60, 0), BoxEnd::of(rows), {20, 5, 1}, {}, 0}), "");
+  EXPECT_NE(
+      fails(CopyBox{
+          BoxEnd::linear(kBase + 8192, kMostAddresses, kMostAddresses), BoxEnd::of(rows), {20, 5, 1}, {}, 0}),
+      "");
+  EXPECT_NE(fails(CreateSurface{{kBase + 4096, {{}, 10, 500, 0, 0}}, 1}), "");
+  CreateTexture levels{workload::TextureResource::of(rows, 32), {}, 1};
+  EXPECT_NE(fails(CreateMipmapTexture{levels}).find("of 32 levels; 1 to 4 are possible"), std::string::npos);
+  levels.resource.levels = 0;
+  EXPECT_NE(fails(CreateMipmapTexture{levels}), "");
 }
 
 }  // namespace
