@@ -91,6 +91,8 @@ struct ChannelFormat {
   int kind;
 };
 inline constexpr unsigned kArrayLayered = 1;
+inline constexpr unsigned kArraySurface = 2;
+inline constexpr unsigned kArrayCubemap = 4;
 inline constexpr unsigned kArrayTextureGather = 8;
 
 /// cudaResourceDesc.
@@ -111,13 +113,21 @@ inline constexpr int kResourcePitch2D = 3;
 struct ResourceDescription {
   int type;
   union {
-    void* array;
+    void* array;  // or a mipmapped one
     LinearResource linear;
     PitchResource pitched;
   } of;
 };
 
-/// cudaTextureDesc, as far as it is looked at.
+/// cudaResourceViewDesc, but for what is reserved.
+struct ResourceView {
+  int format;  // 0: as the array has it
+  std::size_t width, height, depth;
+  unsigned first_level, last_level;
+  unsigned first_layer, last_layer;
+};
+
+/// cudaTextureDesc.
 struct TextureDescription {
   int address_modes[3];  // wrap, clamp, mirror, border
   int filter;            // point, linear
@@ -125,6 +135,12 @@ struct TextureDescription {
   int srgb;
   float border[4];
   int normalized;
+  unsigned anisotropy;
+  int level_filter;
+  float level_bias;
+  float least_level, most_level;
+  int no_trilinear_optimization;
+  int seamless_cube;
 };
 
 /// cudaKernelNodeParams, cudaMemsetParams and cudaHostNodeParams.

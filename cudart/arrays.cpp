@@ -1,17 +1,11 @@
-// Arrays and texture objects. An array lies on the device in tiles, so that bytes cannot be copied into a
-// part of it: the library keeps the texels of each array as the program gives them, and each copy sends them
-// whole. Nothing on the device writes to an array (there are no surfaces), so that they are always what it
-// holds.
+// Arrays and mipmaps. Their texels lie on the device, in tiles; copies and surfaces reach them there.
 #include "arrays.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
+#include <map>
 #include <set>
-#include <vector>
 
 #include "memory.hpp"
-#include "streams.hpp"
 
 namespace gpumux::cudart {
 namespace {
@@ -20,31 +14,98 @@ using program::ArrayDescription;
 
 constexpr int kFormatNone = 3;  // cudaChannelFormatKindNone
 
-struct Array {
-  ChannelFormat format;
-  Extent extent;  // as it was asked for
-  unsigned flags = 0;
-  ArrayDescription shape;
-  std::uint64_t address = 0;
-  std::uint32_t texel_bytes = 0;
-  std::vector<std::byte> texels;  // x fastest, then y, then z or the layer
-
-  [[nodiscard]] std::size_t rows() const { return std::max<std::size_t>(extent.height, 1); }
-  [[nodiscard]] std::size_t slices() const { return std::max<std::size_t>(extent.depth, 1); }
-  [[nodiscard]] std::size_t row_bytes() const { return extent.width * texel_bytes; }
-};
-
 std::set<Array*>& arrays() {
   static auto* const all = new std::set<Array*>;
   return *all;
 }
+std::set<Mipmap*>& mipmaps() {
+  static auto* const all = new std::set<Mipmap*>;
+  return *all;
+}
+
+/// Of the first level of `levels`, which lie one behind the other.
+Error make(const ChannelFormat* format, Extent extent, unsigned flags, std::uint32_t levels,
+           std::unique_ptr<Array>& made) {
+  Session& session = Session::get();
+  if (format == nullptr) return Error::InvalidValue;
+  if (const Error error = session.connect(); error != Error::Success) return error;
+  constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayTextureGather;
+  if ((flags & ~kKnown) != 0) return not_supported("a sparse or deferred array");
+  auto array = std::make_unique<Array>();
+  array->format = *format;
+  array->extent = extent;
+  array->flags = flags;
+  ArrayDescription& shape = array->shape;
+  constexpr std::size_t kMost = 1U << 20U;
+  if (!describe(*format, shape) || extent.width == 0 || extent.width > kMost || extent.height > kMost ||
+      extent.depth > kMost)
+    return Error::InvalidValue;
+  const bool cube = (flags & kArrayCubemap) != 0;
+  const bool layered = (flags & kArrayLayered) != 0;
+  if (cube && (extent.width != extent.height || extent.depth == 0 || extent.depth % 6 != 0 ||
+               (!layered && extent.depth != 6)))
+    return Error::InvalidValue;
+  if (layered && extent.depth == 0) return Error::InvalidValue;
+  shape.width = static_cast<std::uint32_t>(extent.width);
+  shape.height = static_cast<std::uint32_t>(extent.height);
+  (layered || cube ? shape.layers : shape.depth) = static_cast<std::uint32_t>(extent.depth);
+  array->texel_bytes = shape.bits / 8 * shape.channels;
+  program::AllocateResult result{};
+  const Error error = session.call(Call::CreateArray, program::CreateArrayArguments{shape, levels}, &result);
+  array->address = result.address;
+  made = std::move(array);
+  return error;
+}
+
+Error make_array(void** handle, const ChannelFormat* format, Extent extent, unsigned flags) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (handle == nullptr) return returned(Error::InvalidValue);
+  std::unique_ptr<Array> array;
+  if (const Error error = make(format, extent, flags, 1, array); error != Error::Success)
+    return returned(error);
+  *handle = array.get();
+  arrays().insert(array.release());
+  return Error::Success;
+}
+
+Error free_memory(std::uint64_t address) {
+  return Session::get().call(Call::Free, program::FreeArguments{address, 0});
+}
+
+/// Bytes of a level on the device, as workload::TextureArray lays it out.
+std::uint64_t device_bytes(const Array& array) {
+  constexpr std::uint64_t kLine = 128, kTileBytes = 32, kTileRows = 4;
+  const auto up = [](std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit; };
+  const std::uint64_t slice =
+      array.shape.height == 0 ? up(array.row_bytes(), kLine) * kLine
+                              : up(array.row_bytes(), kTileBytes) * up(array.shape.height, kTileRows) * kLine;
+  return slice * array.slices();
+}
+
+/// Half of it, in each direction that it has.
+std::unique_ptr<Array> next_level(const Array& finer) {
+  auto level = std::make_unique<Array>(finer);
+  level->address = finer.address + device_bytes(finer);
+  for (std::uint32_t* extent : {&level->shape.width, &level->shape.height, &level->shape.depth})
+    if (*extent > 1) *extent /= 2;
+  level->extent.width = level->shape.width;
+  level->extent.height = level->shape.height;
+  if (level->shape.layers == 0) level->extent.depth = level->shape.depth;
+  return level;
+}
+
+}  // namespace
 
 Array* array_of(void* handle) {
   auto* const array = static_cast<Array*>(handle);
   return arrays().contains(array) ? array : nullptr;
 }
 
-/// False for what no texel is: 1, 2 or 4 channels of the same 8, 16 or 32 bits.
+Mipmap* mipmap_of(void* handle) {
+  auto* const mipmap = static_cast<Mipmap*>(handle);
+  return mipmaps().contains(mipmap) ? mipmap : nullptr;
+}
+
 bool describe(const ChannelFormat& format, ArrayDescription& shape) {
   const int bits = format.bits[0];
   std::uint32_t channels = 0;
@@ -61,193 +122,10 @@ bool describe(const ChannelFormat& format, ArrayDescription& shape) {
   return true;
 }
 
-Error make_array(void** handle, const ChannelFormat* format, Extent extent, unsigned flags) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  if (handle == nullptr || format == nullptr) return returned(Error::InvalidValue);
-  if (const Error error = session.connect(); error != Error::Success) return returned(error);
-  if ((flags & ~(kArrayLayered | kArrayTextureGather)) != 0)
-    return returned(not_supported("an array for surfaces or of cube maps"));
-  auto array = std::make_unique<Array>();
-  array->format = *format;
-  array->extent = extent;
-  array->flags = flags;
-  ArrayDescription& shape = array->shape;
-  constexpr std::size_t kMost = 1U << 20U;
-  if (!describe(*format, shape) || extent.width == 0 || extent.width > kMost || extent.height > kMost ||
-      extent.depth > kMost)
-    return returned(Error::InvalidValue);
-  const bool layered = (flags & kArrayLayered) != 0;
-  shape.width = static_cast<std::uint32_t>(extent.width);
-  shape.height = static_cast<std::uint32_t>(extent.height);
-  shape.depth = layered ? 0 : static_cast<std::uint32_t>(extent.depth);
-  shape.layers = layered ? static_cast<std::uint32_t>(extent.depth) : 0;
-  program::AllocateResult result{};
-  const Error error = session.call(Call::CreateArray, shape, &result);
-  if (error != Error::Success) return returned(error);
-  array->address = result.address;
-  array->texel_bytes = shape.bits / 8 * shape.channels;
-  array->texels.resize(array->row_bytes() * array->rows() * array->slices());
-  *handle = array.get();
-  arrays().insert(array.release());
-  return Error::Success;
-}
-
-/// A box of an array: its first byte in x, row and slice; bytes, rows and slices.
-struct Box {
-  std::size_t x, row, slice;
-  std::size_t bytes, rows, slices;
-};
-
-bool fits(const Array& array, const Box& box) {
-  const auto within = [](std::size_t first, std::size_t count, std::size_t all) {
-    return first <= all && count <= all - first;
-  };
-  return within(box.x, box.bytes, array.row_bytes()) && within(box.row, box.rows, array.rows()) &&
-         within(box.slice, box.slices, array.slices());
-}
-
-std::byte* row_of(Array& array, const Box& box, std::size_t slice, std::size_t row) {
-  return array.texels.data() + ((box.slice + slice) * array.rows() + box.row + row) * array.row_bytes() +
-         box.x;
-}
-
-/// Memory that the host can read, which device memory is once the stream has come so far.
-Error to_array(Array& array, const Box& box, const std::byte* from, std::size_t pitch,
-               std::size_t slice_pitch, Where where) {
-  Session& session = Session::get();
-  if (!fits(array, box)) return Error::InvalidValue;
-  const std::uint32_t stream = stream_number(where.stream, where.per_thread);
-  if (is_under_capture(stream)) return not_supported("a copy to an array under capture");
-  if (session.is_shared(from)) {
-    const Error error = session.call(Call::WaitForStream, program::StreamNumber{stream});
-    if (error != Error::Success) return error;
-  }
-  for (std::size_t slice = 0; slice < box.slices; ++slice)
-    for (std::size_t row = 0; row < box.rows; ++row)
-      std::memcpy(row_of(array, box, slice, row), from + slice * slice_pitch + row * pitch, box.bytes);
-  const program::FillArrayArguments arguments{array.address, stream, where.blocking ? 1U : 0U};
-  return session.call(Call::FillArray, arguments, array.texels);
-}
-
-Error from_array(Array& array, const Box& box, std::byte* to, std::size_t pitch, std::size_t slice_pitch,
-                 MemcpyKind kind, Where where) {
-  if (!fits(array, box)) return Error::InvalidValue;
-  if (kind == MemcpyKind::DeviceToDevice) kind = MemcpyKind::HostToDevice;  // the library has the texels
-  if (kind == MemcpyKind::DeviceToHost) kind = MemcpyKind::HostToHost;
-  for (std::size_t slice = 0; slice < box.slices; ++slice) {
-    const Error error = copy_2d(to + slice * slice_pitch, pitch, row_of(array, box, slice, 0),
-                                array.row_bytes(), box.bytes, box.rows, kind, where);
-    if (error != Error::Success) return error;
-  }
-  return Error::Success;
-}
-
-/// Runs of bytes that may end in the middle of a row, as cudaMemcpyToArray has them.
-Error linear_to_array(void* handle, std::size_t x, std::size_t row, const void* from, std::size_t count,
-                      Where where) {
-  const std::scoped_lock lock(Session::get().lock());
-  Array* const array = array_of(handle);
-  if (array == nullptr || from == nullptr) return returned(Error::InvalidValue);
-  const auto* bytes = static_cast<const std::byte*>(from);
-  while (count > 0) {
-    const std::size_t part = std::min(count, array->row_bytes() - std::min(x, array->row_bytes()));
-    if (part == 0) return returned(Error::InvalidValue);
-    const std::size_t rows = x == 0 ? std::max<std::size_t>(count / array->row_bytes(), 1) : 1;
-    const Error error = to_array(*array, {x, row, 0, part, rows, 1}, bytes, part, 0, where);
-    if (error != Error::Success) return returned(error);
-    bytes += part * rows;
-    count -= part * rows;
-    row += rows;
-    x = 0;
-  }
-  return Error::Success;
-}
-
-Error rows_to_array(void* handle, std::size_t x, std::size_t row, const void* from, std::size_t pitch,
-                    std::size_t width, std::size_t height, Where where) {
-  const std::scoped_lock lock(Session::get().lock());
-  Array* const array = array_of(handle);
-  if (array == nullptr || from == nullptr || width > pitch) return returned(Error::InvalidValue);
-  return returned(
-      to_array(*array, {x, row, 0, width, height, 1}, static_cast<const std::byte*>(from), pitch, 0, where));
-}
-
-Error rows_from_array(void* to, std::size_t pitch, void* handle, std::size_t x, std::size_t row,
-                      std::size_t width, std::size_t height, MemcpyKind kind, Where where) {
-  const std::scoped_lock lock(Session::get().lock());
-  Array* const array = array_of(handle);
-  if (array == nullptr || to == nullptr || width > pitch) return returned(Error::InvalidValue);
-  return returned(
-      from_array(*array, {x, row, 0, width, height, 1}, static_cast<std::byte*>(to), pitch, 0, kind, where));
-}
-
-/// What a texture object is made of; false: there is no such texture.
-bool describe(const ResourceDescription& resource, program::TextureArguments& of) {
-  switch (resource.type) {
-    case kResourceArray: {
-      const Array* const array = array_of(resource.of.array);
-      if (array == nullptr) return false;
-      of.kind = program::TextureKind::Array;
-      of.shape = array->shape;
-      of.address = array->address;
-      return true;
-    }
-    case kResourceLinear: {
-      const LinearResource& linear = resource.of.linear;
-      if (!describe(linear.format, of.shape)) return false;
-      of.kind = program::TextureKind::Linear;
-      of.address = reinterpret_cast<std::uintptr_t>(linear.pointer);
-      of.shape.width = static_cast<std::uint32_t>(linear.bytes / (of.shape.bits / 8 * of.shape.channels));
-      return true;
-    }
-    case kResourcePitch2D: {
-      const PitchResource& pitched = resource.of.pitched;
-      if (!describe(pitched.format, of.shape)) return false;
-      of.kind = program::TextureKind::Pitch2D;
-      of.address = reinterpret_cast<std::uintptr_t>(pitched.pointer);
-      of.shape.width = static_cast<std::uint32_t>(pitched.width);
-      of.shape.height = static_cast<std::uint32_t>(pitched.height);
-      of.pitch_bytes = pitched.pitch;
-      return true;
-    }
-    default: return false;
-  }
-}
-
-constexpr Where kBlocking{nullptr, false, true};
-Where in(StreamHandle stream) { return {stream, false, false}; }
-
-}  // namespace
-
 std::size_t texel_bytes_of(void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   const Array* const array = array_of(handle);
   return array == nullptr ? 0 : array->texel_bytes;
-}
-
-Error copy_3d_of_arrays(const Copy3D& of, Where where) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (of.from_array != nullptr && of.to_array != nullptr)
-    return returned(not_supported("cudaMemcpy3D from array to array"));
-  Array* const array = array_of(of.to_array != nullptr ? of.to_array : of.from_array);
-  if (array == nullptr) return returned(Error::InvalidValue);
-  const Position& at = of.to_array != nullptr ? of.to_at : of.from_at;
-  const Position& there = of.to_array != nullptr ? of.from_at : of.to_at;
-  const PitchedPointer& pointer = of.to_array != nullptr ? of.from : of.to;
-  // Of arrays, in texels; a height or depth of 0 is one.
-  const Box box{at.x * array->texel_bytes,
-                at.y,
-                at.z,
-                of.extent.width * array->texel_bytes,
-                std::max<std::size_t>(of.extent.height, 1),
-                std::max<std::size_t>(of.extent.depth, 1)};
-  const std::size_t slice_pitch = pointer.pitch * std::max<std::size_t>(pointer.height, 1);
-  std::byte* const first =
-      static_cast<std::byte*>(pointer.pointer) + there.z * slice_pitch + there.y * pointer.pitch + there.x;
-  return returned(of.to_array != nullptr
-                      ? to_array(*array, box, first, pointer.pitch, slice_pitch, where)
-                      : from_array(*array, box, first, pointer.pitch, slice_pitch, of.kind, where));
 }
 
 GPUMUX_CUDART_API ChannelFormat cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
@@ -256,7 +134,7 @@ GPUMUX_CUDART_API ChannelFormat cudaCreateChannelDesc(int x, int y, int z, int w
 GPUMUX_CUDART_API Error cudaGetChannelDesc(ChannelFormat* format, void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   const Array* const array = array_of(handle);
-  if (array == nullptr) return returned(Error::InvalidValue);
+  if (array == nullptr || format == nullptr) return returned(Error::InvalidValue);
   *format = array->format;
   return Error::Success;
 }
@@ -280,72 +158,57 @@ GPUMUX_CUDART_API Error cudaMalloc3DArray(void** array, const ChannelFormat* for
   return make_array(array, format, extent, flags);
 }
 GPUMUX_CUDART_API Error cudaFreeArray(void* handle) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
+  const std::scoped_lock lock(Session::get().lock());
   if (handle == nullptr) return Error::Success;
   Array* const array = array_of(handle);
-  if (array == nullptr) return returned(Error::InvalidValue);
-  const Error error = session.call(Call::Free, program::FreeArguments{array->address, 0});
+  if (array == nullptr || array->is_level) return returned(Error::InvalidValue);
+  const Error error = free_memory(array->address);
   arrays().erase(array);
   delete array;
   return returned(error);
 }
 
-GPUMUX_CUDART_API Error cudaMemcpyToArray(void* array, std::size_t x, std::size_t row, const void* from,
-                                          std::size_t count, MemcpyKind) {
-  return linear_to_array(array, x, row, from, count, kBlocking);
+GPUMUX_CUDART_API Error cudaMallocMipmappedArray(void** handle, const ChannelFormat* format, Extent extent,
+                                                 unsigned levels, unsigned flags) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (handle == nullptr) return returned(Error::InvalidValue);
+  // As CUDA does, no more than down to a single texel; layers stay as many.
+  const bool flat = (flags & (kArrayLayered | kArrayCubemap)) != 0;
+  std::size_t most = 1;
+  const std::size_t largest = std::max({extent.width, extent.height, flat ? 0 : extent.depth});
+  while (most < 32 && largest >> most != 0) ++most;
+  const auto count = static_cast<std::uint32_t>(std::clamp<std::size_t>(levels, 1, most));
+  auto mipmap = std::make_unique<Mipmap>();
+  mipmap->levels.resize(1);
+  if (const Error error = make(format, extent, flags, count, mipmap->levels[0]); error != Error::Success)
+    return returned(error);
+  while (mipmap->levels.size() < count) mipmap->levels.push_back(next_level(*mipmap->levels.back()));
+  for (const auto& level : mipmap->levels) {
+    level->is_level = true;
+    arrays().insert(level.get());
+  }
+  *handle = mipmap.get();
+  mipmaps().insert(mipmap.release());
+  return Error::Success;
 }
-GPUMUX_CUDART_API Error cudaMemcpyToArrayAsync(void* array, std::size_t x, std::size_t row, const void* from,
-                                               std::size_t count, MemcpyKind, StreamHandle stream) {
-  return linear_to_array(array, x, row, from, count, in(stream));
+GPUMUX_CUDART_API Error cudaGetMipmappedArrayLevel(void** array, void* handle, unsigned level) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Mipmap* const mipmap = mipmap_of(handle);
+  if (array == nullptr || mipmap == nullptr || level >= mipmap->levels.size())
+    return returned(Error::InvalidValue);
+  *array = mipmap->levels[level].get();
+  return Error::Success;
 }
-GPUMUX_CUDART_API Error cudaMemcpy2DToArray(void* array, std::size_t x, std::size_t row, const void* from,
-                                            std::size_t pitch, std::size_t width, std::size_t height,
-                                            MemcpyKind) {
-  return rows_to_array(array, x, row, from, pitch, width, height, kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemcpy2DToArrayAsync(void* array, std::size_t x, std::size_t row,
-                                                 const void* from, std::size_t pitch, std::size_t width,
-                                                 std::size_t height, MemcpyKind, StreamHandle stream) {
-  return rows_to_array(array, x, row, from, pitch, width, height, in(stream));
-}
-GPUMUX_CUDART_API Error cudaMemcpy2DFromArray(void* to, std::size_t pitch, void* array, std::size_t x,
-                                              std::size_t row, std::size_t width, std::size_t height,
-                                              MemcpyKind kind) {
-  return rows_from_array(to, pitch, array, x, row, width, height, kind, kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, void* array, std::size_t x,
-                                                   std::size_t row, std::size_t width, std::size_t height,
-                                                   MemcpyKind kind, StreamHandle stream) {
-  return rows_from_array(to, pitch, array, x, row, width, height, kind, in(stream));
-}
-
-GPUMUX_CUDART_API Error cudaCreateTextureObject(std::uint64_t* texture, const ResourceDescription* resource,
-                                                const TextureDescription* settings, const void* view) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  if (texture == nullptr || resource == nullptr || settings == nullptr) return returned(Error::InvalidValue);
-  if (const Error error = session.connect(); error != Error::Success) return returned(error);
-  if (resource->type == kResourceMipmapped) return returned(not_supported("a texture of a mipmapped array"));
-  if (view != nullptr) return returned(not_supported("a texture with a resource view"));
-  program::TextureArguments arguments{};
-  if (!describe(*resource, arguments)) return returned(Error::InvalidValue);
-  for (std::size_t axis = 0; axis < arguments.address_modes.size(); ++axis)
-    arguments.address_modes[axis] = static_cast<std::uint32_t>(settings->address_modes[axis]);
-  arguments.filter = static_cast<std::uint32_t>(settings->filter);
-  arguments.read = static_cast<std::uint32_t>(settings->read);
-  arguments.normalized = settings->normalized != 0 ? 1 : 0;
-  std::copy(std::begin(settings->border), std::end(settings->border), arguments.border.begin());
-  program::TextureHandle result{};
-  const Error error = session.call(Call::CreateTexture, arguments, &result);
-  *texture = result.handle;
+GPUMUX_CUDART_API Error cudaFreeMipmappedArray(void* handle) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (handle == nullptr) return Error::Success;
+  Mipmap* const mipmap = mipmap_of(handle);
+  if (mipmap == nullptr) return returned(Error::InvalidValue);
+  const Error error = free_memory(mipmap->levels[0]->address);
+  for (const auto& level : mipmap->levels) arrays().erase(level.get());
+  mipmaps().erase(mipmap);
+  delete mipmap;
   return returned(error);
-}
-GPUMUX_CUDART_API Error cudaDestroyTextureObject(std::uint64_t texture) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  if (const Error error = session.connect(); error != Error::Success) return returned(error);
-  return returned(session.call(Call::DestroyTexture, program::TextureHandle{texture}));
 }
 
 }  // namespace gpumux::cudart

@@ -40,6 +40,15 @@ const Allocations::value_type* allocation_of(const void* pointer) {
   return address - before.first < before.second.bytes ? &before : nullptr;
 }
 
+}  // namespace
+
+bool is_pinned(const void* pointer) {
+  const auto* const found = allocation_of(pointer);
+  return found != nullptr && found->second.kind == MemoryKind::Pinned;
+}
+
+namespace {
+
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 Error allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
@@ -141,12 +150,8 @@ class Copy {
 
  private:
   [[nodiscard]] MemcpyKind inferred(bool to_shared, bool from_shared) const {
-    const auto pinned = [](const void* pointer) {
-      const auto* const found = allocation_of(pointer);
-      return found != nullptr && found->second.kind == MemoryKind::Pinned;
-    };
-    const bool to_host = !to_shared || pinned(to_);
-    const bool from_host = !from_shared || pinned(from_);
+    const bool to_host = !to_shared || is_pinned(to_);
+    const bool from_host = !from_shared || is_pinned(from_);
     if (to_host) return from_host ? MemcpyKind::HostToHost : MemcpyKind::DeviceToHost;
     return from_host ? MemcpyKind::HostToDevice : MemcpyKind::DeviceToDevice;
   }

@@ -52,9 +52,12 @@ Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from
 [[nodiscard]] Work fill_work(void* to, std::size_t pitch, Pattern pattern, std::size_t width,
                              std::size_t height);
 
+/// Pinned host memory, which copies of no stated kind take for the host's.
+[[nodiscard]] bool is_pinned(const void* pointer);
+
 /// As cudaMemcpy3D.
 Error copy_3d(const Copy3D* of, Where where);
-/// The same, where one side is an array (arrays.cpp).
+/// The same, where a side is an array (array_copies.cpp).
 Error copy_3d_of_arrays(const Copy3D& of, Where where);
 
 }  // namespace gpumux::cudart

@@ -75,9 +75,11 @@ enum class Call : std::uint32_t {
   WaitForDevice,
   MemoryInfo,
   CreateArray,
-  FillArray,
+  CopyBox,
   CreateTexture,
   DestroyTexture,
+  CreateSurface,
+  DestroySurface,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -282,13 +284,46 @@ struct ArrayDescription {
   std::uint32_t depth;
   std::uint32_t layers;
 };
-/// All its texels follow.
-struct FillArrayArguments {
+/// Of CreateArray: of a mipmap, the levels behind the first lie behind it.
+struct CreateArrayArguments {
+  ArrayDescription shape;
+  std::uint32_t levels;
+};
+/// One side of a copy: of an array, with its first byte in x, row and slice; else linear memory.
+struct ArrayPlace {
   std::uint64_t address;
+  ArrayDescription shape;
+  std::uint32_t in_array;
+  std::uint64_t x;
+  std::uint32_t row;
+  std::uint32_t slice;
+  std::uint64_t pitch;
+  std::uint64_t slice_pitch;
+};
+/// Where the bytes are that are not in an array, and what they pass.
+enum class BoxSide : std::uint32_t {
+  OnDevice,    // in device memory, or another array
+  ToDevice,    // in memory that both sides see, over the link
+  FromDevice,  // the same the other way
+  Sent,        // they follow the arguments, without gaps
+  Answered     // they are in the answer, when the stream has come so far
+};
+/// `slices` times `rows` rows of `bytes`.
+struct CopyBoxArguments {
+  ArrayPlace to;    // not of Answered
+  ArrayPlace from;  // not of Sent
+  std::uint64_t bytes;
+  std::uint32_t rows;
+  std::uint32_t slices;
+  BoxSide side;
   std::uint32_t stream;
   std::uint32_t blocking;
 };
-enum class TextureKind : std::uint32_t { Linear, Pitch2D, Array };
+enum class TextureKind : std::uint32_t { Linear, Pitch2D, Array, Cube, LayeredCube };
+struct SurfaceArguments {
+  std::uint64_t address;
+  ArrayDescription shape;
+};
 struct TextureArguments {
   std::uint64_t address;
   std::uint64_t pitch_bytes;
@@ -299,6 +334,11 @@ struct TextureArguments {
   std::uint32_t read;                          // as it is, normalized float
   std::uint32_t normalized;
   std::array<float, 4> border;
+  std::uint32_t levels;  // 1: no mipmap
+  std::uint32_t level_filter;
+  float level_bias;
+  float least_level;
+  float most_level;
 };
 struct TextureHandle {
   std::uint64_t handle;

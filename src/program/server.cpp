@@ -158,9 +158,11 @@ void Server::perform_call() {
     case Call::WaitForDevice: return wait_for_all();
     case Call::MemoryInfo: return memory_info();
     case Call::CreateArray: return create_array();
-    case Call::FillArray: return fill_array();
+    case Call::CopyBox: return copy_box();
     case Call::CreateTexture: return create_texture();
-    case Call::DestroyTexture: return destroy_texture();
+    case Call::DestroyTexture:
+    case Call::DestroySurface: return destroy_texture();
+    case Call::CreateSurface: return create_surface();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
                               static_cast<std::uint32_t>(request_.call)));
@@ -342,7 +344,6 @@ void Server::free_in_stream() {
 
 void Server::free_now(Address address) {
   if (shared_) shared_->remove(address);
-  arrays_.erase(address);
   host_.free(address);
 }
 

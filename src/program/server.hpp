@@ -165,9 +165,10 @@ class Server {
   void memory_info();
   // Arrays and textures: arrays.cpp.
   void create_array();
-  void fill_array();
+  void copy_box();
   void create_texture();
-  void destroy_texture();
+  void destroy_texture();  // or surface
+  void create_surface();
 
   [[nodiscard]] DeviceDescription describe_device() const;
   [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info) const;
@@ -209,7 +210,6 @@ class Server {
   std::vector<Kernel> kernels_;
   std::vector<Variable> variables_;
   std::map<Address, Allocation> allocations_;  // and arrays
-  std::map<Address, workload::TextureArray> arrays_;
   std::deque<Stream> streams_;
   std::vector<std::uint32_t> idle_streams_;  // destroyed, to be used again
   std::vector<Event> events_;

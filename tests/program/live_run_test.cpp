@@ -66,6 +66,7 @@ TEST_F(LiveRun, RunsRepeatByteForByte) {
 }
 
 TEST_F(LiveRun, Copies) { expect_fine("copies", "", false); }
+TEST_F(LiveRun, Arrays) { expect_fine("arrays", ""); }
 TEST_F(LiveRun, Variables) { expect_fine("symbols", ""); }
 TEST_F(LiveRun, ParametersOfAllSizes) { expect_fine("parameters", ""); }
 TEST_F(LiveRun, MemoryThatBothSidesSee) { expect_fine("shared", ""); }
@@ -221,7 +222,7 @@ TEST_F(LiveRun, RestartsUntilALimitAndIsHeardOnce) {
 
 /// As nvcc links programs without -cudart shared.
 TEST_F(LiveRun, ARunTimeWithinTheProgramIsReplaced) {
-  for (const char* name : {"add", "symbols", "streams", "parameters", "units", "driver"}) {
+  for (const char* name : {"add", "symbols", "streams", "parameters", "units", "driver", "arrays"}) {
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--", GPUMUX_STATIC_CALLS, name});
     EXPECT_EQ(o.code, 0) << o.out << o.err;
     EXPECT_EQ(o.err, "");
@@ -261,7 +262,8 @@ TEST_P(Capture, TakesAsLongAsTheProgram) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, Capture,
-                         testing::Values("add", "symbols", "parameters", "shared", "print", "raw", "units"));
+                         testing::Values("add", "symbols", "parameters", "shared", "print", "raw", "units",
+                                         "arrays"));
 
 class Captures : public Capture {};
 
@@ -356,7 +358,7 @@ TEST_F(LiveRun, BundlesOfProgramsOfNvcc) {
     run({"hotspot:size=61,steps=5", "--policy", "even"});
     run({"hotspot:size=61,steps=5", "--policy", "smk-p"});
   }
-  EXPECT_EQ(seen, 9);
+  EXPECT_EQ(seen, 10);
 }
 
 }  // namespace

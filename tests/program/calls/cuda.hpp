@@ -16,6 +16,28 @@ using Event = void*;
 struct Dim {
   unsigned x = 1, y = 1, z = 1;
 };
+struct Format {
+  int bits[4];
+  int kind;  // 0: signed
+};
+struct Extent {
+  std::size_t width = 0, height = 0, depth = 0;
+};
+struct Resource {  // of an array
+  int type = 0;
+  void* array = nullptr;
+  char more[128] = {};
+};
+struct Sampling {
+  int address[3] = {1, 1, 1};
+  int filter = 0, read = 0, srgb = 0;
+  float border[4] = {};
+  int normalized = 0;
+  unsigned anisotropy = 0;
+  int level_filter = 0;
+  float levels[3] = {};
+  int more[2] = {};
+};
 enum Kind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
 
 extern "C" {
@@ -87,6 +109,34 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host,
                                                   std::size_t shared);
 int cudaGetFuncBySymbol(void** function, const void* host);
 int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags, int* found);
+int cudaMallocArray(void** array, const Format* format, std::size_t width, std::size_t height,
+                    unsigned flags);
+int cudaMalloc3DArray(void** array, const Format* format, Extent extent, unsigned flags);
+int cudaFreeArray(void* array);
+int cudaArrayGetInfo(Format* format, Extent* extent, unsigned* flags, void* array);
+int cudaMemcpy2DToArray(void* array, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                        std::size_t width, std::size_t height, int kind);
+int cudaMemcpy2DToArrayAsync(void* array, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                             std::size_t width, std::size_t height, int kind, Stream stream);
+int cudaMemcpy2DFromArray(void* to, std::size_t pitch, void* array, std::size_t x, std::size_t y,
+                          std::size_t width, std::size_t height, int kind);
+int cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, void* array, std::size_t x, std::size_t y,
+                               std::size_t width, std::size_t height, int kind, Stream stream);
+int cudaMemcpyToArray(void* array, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                      int kind);
+int cudaMemcpyFromArray(void* to, void* array, std::size_t x, std::size_t y, std::size_t bytes, int kind);
+int cudaMemcpy2DArrayToArray(void* to, std::size_t to_x, std::size_t to_y, void* from, std::size_t x,
+                             std::size_t y, std::size_t width, std::size_t height, int kind);
+int cudaMallocMipmappedArray(void** mipmap, const Format* format, Extent extent, unsigned levels,
+                             unsigned flags);
+int cudaGetMipmappedArrayLevel(void** array, void* mipmap, unsigned level);
+int cudaFreeMipmappedArray(void* mipmap);
+int cudaCreateTextureObject(std::uint64_t* texture, const Resource* resource, const Sampling* sampling,
+                            const void* view);
+int cudaDestroyTextureObject(std::uint64_t texture);
+int cudaGetTextureObjectResourceDesc(Resource* resource, std::uint64_t texture);
+int cudaCreateSurfaceObject(std::uint64_t* surface, const Resource* resource);
+int cudaDestroySurfaceObject(std::uint64_t surface);
 int cudaIpcGetMemHandle(void* handle, void* pointer);
 }
 

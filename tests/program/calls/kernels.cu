@@ -57,3 +57,12 @@ extern "C" __global__ void claim(int most) {
   assert(blockIdx.x * blockDim.x + threadIdx.x <= most);
   __syncthreads();
 }
+
+// Doubles what lies in a surface, and reads what a texture has of it.
+extern "C" __global__ void double_surface(cudaSurfaceObject_t surface) {
+  const int x = threadIdx.x, y = threadIdx.y;
+  surf2Dwrite(2 * surf2Dread<int>(surface, x * 4, y), surface, x * 4, y);
+}
+extern "C" __global__ void fetch(cudaTextureObject_t texture, int* out) {
+  out[threadIdx.y * blockDim.x + threadIdx.x] = tex2D<int>(texture, threadIdx.x, threadIdx.y);
+}
