@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
 #include "bundle/recorder.hpp"
@@ -12,6 +13,7 @@
 #include "program/application.hpp"
 #include "program/functional.hpp"
 #include "program_apps.hpp"
+#include "races_option.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -38,6 +40,8 @@ int capture_command(Arguments args) {
                "faults of its kernels end the capture; else its calls return them, as on a GPU, and accesses "
                "outside of allocations pass within pages of 2 MB");
   app.add_option("--set", settings, "changes one key of the machine; may be repeated");
+  std::string races_text;
+  add_races_option(app, races_text);
   app.footer("The program and its arguments come after --: gpumux capture -o a.gmx -- ./program 1 2");
   if (!parse(app, args)) return 0;
   if (!file.ends_with(".gmx")) throw UserError({file}, "the name of a bundle ends in .gmx");
@@ -46,9 +50,12 @@ int capture_command(Arguments args) {
   const arch::MachineConfig machine = machine_of(machine_name, settings);
   ResultFiles::check(file);
 
+  std::optional<emulator::RaceLog> races;
+  if (const auto mode = race_mode(races_text)) races.emplace(*mode);
   bundle::Writer writer(file, first_line_of(AppId{0}) * kLineBytes);
-  const std::uint64_t executed = program::run_functionally(
-      bundle::record(program::make_application(program, true), writer), program->name, machine);
+  const std::uint64_t executed =
+      program::run_functionally(bundle::record(program::make_application(program, true), writer),
+                                program->name, machine, races ? &*races : nullptr);
   const program::Outcome& outcome = *program->outcome;
   if (outcome.launches == 0) {
     throw UserError(fmt::format("{} launched no kernel{}: there is nothing to capture", program->name,
@@ -58,6 +65,7 @@ int capture_command(Arguments args) {
                                       "with nvcc -cudart shared)"));
   }
   writer.finish();
+  if (races) say(emulator::races_text(*races, kRaceLines));
   say(fmt::format("captured {} launches, {} warp instructions: {}\n", outcome.launches, executed, file));
   return outcome.exit_code;
 }

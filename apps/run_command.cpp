@@ -25,6 +25,7 @@
 #include "machine_option.hpp"
 #include "paper_columns.hpp"
 #include "program_apps.hpp"
+#include "races_option.hpp"
 #include "run_progress.hpp"
 #include "run_report.hpp"
 #include "stored_runs.hpp"
@@ -76,6 +77,7 @@ struct Options {
   bool no_skip = false;
   std::string ledger = "auto";
   std::string view_sms;
+  std::string races;
   std::string json;
   std::string stats;
   std::optional<std::uint64_t> series;
@@ -173,6 +175,7 @@ bool read_options(Arguments args, bool has_programs, Options& options,
                  "look at what the warps of these SMs do in each cycle, such as 0,2-3, or all: in --json, "
                  "--stats and series")
       ->check(not_empty);
+  add_races_option(app, options.races);
   app.add_option(
          "--cpu", options.cpu,
          "programs of the machine's CPU cores, by commas: a mix (H2), an application (mcf), a ChampSim "
@@ -379,6 +382,8 @@ void check_program(const ProgramApp& app, Options& options) {
 
 /// What a run that comes from a database cannot do.
 void check_database(const Options& options, const experiment::Applications& apps) {
+  if (!options.races.empty())
+    throw UserError("--races needs a simulation, and --db may have the run already; give one of them");
   if (options.verify)
     throw UserError("--verify needs a simulation, and --db may have the run already; give one of them");
   if (options.baseline == "off")
@@ -446,6 +451,7 @@ int run_command(Arguments args) {
     if (options.cpu_instructions) spec.cpu_span.instructions = *options.cpu_instructions;
     spec.alpha = options.alpha;
   }
+  spec.races = race_mode(options.races);
   spec.timeline = !options.timeline.empty();
   spec.series =
       options.series.value_or(spec.timeline || !options.series_csv.empty() ? experiment::kDefaultSeries : 0);
@@ -476,6 +482,11 @@ int run_command(Arguments args) {
   const arch::MachineConfig machine = spec.machine;
   const std::vector<Report> reports = run_all(std::move(spec), options, policies);
   const int exit_code = report_programs(programs);
+  for (const Report& report : reports) {
+    if (options.quiet || !report.result.races) continue;
+    if (reports.size() > 1) say(fmt::format("note: races under policy {}:\n", report.result.policy));
+    say(emulator::races_text(*report.result.races, kRaceLines));
+  }
   write_results(options, reports, machine, apps);
   if (!options.quiet && to_standard_output == 0) {
     const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};

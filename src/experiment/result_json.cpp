@@ -320,6 +320,40 @@ ordered_json optional_json(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
+namespace {
+
+ordered_json race_access_json(const emulator::RaceAccess& access) {
+  const auto triple = [](const Dim3& d) { return ordered_json::array({d.x, d.y, d.z}); };
+  return {{"access", access.what},
+          {"place", access.place},
+          {"block", triple(access.block)},
+          {"thread", triple(access.thread)}};
+}
+
+ordered_json races_json(const RunResult& result) {
+  ordered_json races = ordered_json::array();
+  for (const emulator::Race& race : result.races->sorted()) {
+    ordered_json entry;
+    entry["app"] = result.apps[race.app].app;
+    entry["kernel"] = race.kernel;
+    entry["space"] = isa::name(race.space);
+    entry["count"] = race.count();
+    entry["read_after_write"] = race.read_after_write;
+    entry["write_after_read"] = race.write_after_read;
+    entry["write_after_write"] = race.write_after_write;
+    entry["same_value"] = race.same_value;
+    entry["first"] = race_access_json(race.first);
+    entry["second"] = race_access_json(race.second);
+    entry["address"] = race.address;
+    entry["bytes"] = race.bytes;
+    if (race.space == isa::Space::Global) entry["where"] = race.where;
+    races.push_back(std::move(entry));
+  }
+  return races;
+}
+
+}  // namespace
+
 ordered_json result_document(const RunResult& result, const std::vector<double>& isolated,
                              const Metrics& metrics) {
   ordered_json document;
@@ -375,6 +409,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   add_table(document, result);
   add_ledger(document, result);
 
+  if (result.races) document["races"] = races_json(result);
   document["metrics"] = {{"weighted_speedup", optional_json(metrics.weighted_speedup)},
                          {"antt", optional_json(metrics.antt)},
                          {"stp", optional_json(metrics.stp)},

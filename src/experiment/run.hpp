@@ -14,6 +14,7 @@
 #include "arch/series.hpp"
 #include "arch/statistics.hpp"
 #include "arch/timeline.hpp"
+#include "emulator/race_log.hpp"
 #include "experiment/arrivals.hpp"
 #include "experiment/cpus.hpp"
 #include "experiment/energy.hpp"
@@ -71,6 +72,8 @@ struct RunSpec {
   bool ledger = false;        // keep the ledger of interference (experiment/ledger.hpp)
   std::vector<SmId> viewed;   // SMs, rising, whose warps are looked at in each cycle (docs/views.md)
   bool device_output = true;  // what kernels print goes to standard output
+  /// Races of kernels are looked for (docs/races.md): no cycle depends on it.
+  std::optional<emulator::RaceMode> races;
   /// Ends with the machine's conservation checks (InternalError when one fails).
   bool audit = audit_by_default();
   /// Where isolated runs for policies' profiles are kept (experiment/profile.hpp); empty: nowhere.
@@ -172,6 +175,7 @@ struct RunResult {
   arch::Series series;                    // of RunSpec::series
   std::optional<arch::Timeline> timeline;
   policy::Report policy_report;
+  std::optional<emulator::RaceLog> races;  // of RunSpec::races
 };
 
 /// SMs, as users name them for RunSpec::viewed: numbers from 0 on and ranges, "0,4-7", or "all". Throws

@@ -336,6 +336,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     "none of them: leave CPU programs out",
                     spec.policy.text));
   }
+  std::optional<emulator::RaceLog> races;
+  if (spec.races) races.emplace(*spec.races);
   machine::Gpu gpu(config, std::move(policy),
                    {.threads = spec.threads,
                     .no_skip = spec.no_skip,
@@ -348,7 +350,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .concurrency = policy::create_concurrency_control(spec.policy.concurrency),
                     .observers = spec.observers,
                     .instances = std::move(instances),
-                    .cpu_traces = cpu_traces(spec)});
+                    .cpu_traces = cpu_traces(spec),
+                    .races = races ? &*races : nullptr});
   constexpr Cycle kProgressInterval = 1 << 16;
   Cycle next_progress = 0;
   const auto show_progress = [&] {
@@ -417,6 +420,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   }
   result.series = gpu.recorder().series();
   result.policy_report = gpu.report();
+  if (races) result.races = *races;
   if (spec.timeline) result.timeline = gpu.recorder().timeline();
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (spec.audit) {

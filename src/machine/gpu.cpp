@@ -24,6 +24,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
     : config_(config),
       no_skip_(options.no_skip),
       ledger_(options.ledger),
+      races_(options.races),
       viewed_(std::move(options.viewed)),
       recorder_(std::make_shared<Recorder>(options.record, config_.sms * config_.sm.max_blocks)),
       parts_(config_, options.instances, std::move(options.cpu_traces), options.threads, options.no_skip),

@@ -47,6 +47,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::vector<arch::Instance> instances;
     /// By CPU core, no more than the machine has.
     Parts::CpuTraces cpu_traces;
+    emulator::RaceLog* races = nullptr;  // of kernels; it outlives the machine
   };
   Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
@@ -92,6 +93,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return parts_.now(); }
   [[nodiscard]] bool wants_notices() const override { return mechanisms_.needs().notices; }
+  [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override {
     work_.submit(context, stream, std::move(kernel));
@@ -146,6 +148,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   const arch::MachineConfig config_;
   bool no_skip_;
   bool ledger_;
+  emulator::RaceLog* races_;
   std::vector<SmId> viewed_;
   std::shared_ptr<Recorder> recorder_;
   Parts parts_;

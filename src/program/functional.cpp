@@ -17,9 +17,11 @@ constexpr std::uint32_t kResident = 4;  // few, whose state stays in the host's 
 
 class UntimedDevice final : public runtime::Device {
  public:
-  explicit UntimedDevice(const arch::MachineConfig& machine) : machine_(machine) {}
+  UntimedDevice(const arch::MachineConfig& machine, emulator::RaceLog* races)
+      : machine_(machine), races_(races) {}
   [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
   [[nodiscard]] Cycle now() const override { return now_; }
+  [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
   void submit(runtime::Context& context, std::uint32_t stream,
               std::unique_ptr<workload::KernelSource> kernel) override {
     // Blocks of a grid that the machine would hold at once may wait for each other.
@@ -40,6 +42,7 @@ class UntimedDevice final : public runtime::Device {
 
  private:
   const arch::MachineConfig& machine_;
+  emulator::RaceLog* races_;
   Cycle now_ = 0;
   std::uint64_t instructions_ = 0;
 };
@@ -47,8 +50,8 @@ class UntimedDevice final : public runtime::Device {
 }  // namespace
 
 std::uint64_t run_functionally(std::unique_ptr<runtime::Application> application, const std::string& name,
-                               const arch::MachineConfig& machine) {
-  UntimedDevice device(machine);
+                               const arch::MachineConfig& machine, emulator::RaceLog* races) {
+  UntimedDevice device(machine, races);
   runtime::Context context(AppId{0}, name, std::move(application), device, false, nullptr);
   context.start();
   while (true) {

@@ -441,7 +441,8 @@ TEST(Races, ABlockThatIsDroppedAndBeginsAnewDoesNotRaceWithItself) {
   };
   run();
   const std::size_t once = log.sorted().size();
-  const std::uint64_t times = once == 0 ? 0 : log.sorted().front().count();
+  ASSERT_EQ(once, 1U);
+  const std::uint64_t times = log.sorted().front().count();
   run();
   ASSERT_EQ(log.sorted().size(), once);
   for (const Race& race : log.sorted()) EXPECT_EQ(race.count(), 2 * times);

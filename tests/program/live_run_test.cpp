@@ -297,6 +297,18 @@ TEST_F(Captures, OfProgramsThatFailLeaveNoFile) {
   EXPECT_FALSE(std::filesystem::exists(path("a.gmx")));
 }
 
+TEST_F(Captures, AndRunsOfProgramsAndBundlesLookForRaces) {
+  const std::string none = "note: races: none in 1 launch\n";
+  const Outcome captured =
+      gpumux({"capture", "-o", "a.gmx", "--races", "--machine", "rtx2060", "--", GPUMUX_CALLS, "add"});
+  EXPECT_EQ(captured.code, 0);
+  EXPECT_NE(captured.err.find(none), std::string::npos) << captured.err;
+  EXPECT_EQ(gpumux({"run", "a.gmx", "--races", "--machine", "rtx2060"}).err, none);
+  const Outcome live = calls("add", {"--races=warp"});
+  EXPECT_EQ(live.code, 0);
+  EXPECT_EQ(live.err, none);
+}
+
 /// As users do it: nvcc, then gpumux.
 TEST_F(LiveRun, ProgramsOfNvcc) {
   std::string nvcc = "nvcc";
