@@ -24,7 +24,7 @@ struct ModuleData {
   AppId app = 0;
   PrintSink* sink = nullptr;
   KernelErrors* errors = nullptr;  // nullptr: they end the simulation
-  RaceLog* races = nullptr;  // nullptr: launches are not watched
+  RaceLog* races = nullptr;        // nullptr: launches are not watched
   std::string const_bank;
   std::vector<Address> symbol_address;                // by symbol: as its own space sees it
   std::string app_name;                               // for messages: "app NAME", or the module file's stem

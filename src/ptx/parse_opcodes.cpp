@@ -111,14 +111,10 @@ struct Unsupported {
   std::string_view what;
 };
 constexpr Unsupported kUnsupported[] = {
-    {"istypep", "types of opaque variables"},
-    {"wgmma", "warpgroup matrix instructions"},
-    {"tcgen05", "tensor memory instructions"},
-    {"tensormap", "tensor maps"},
-    {"multimem", "multi-GPU memory"},
-    {"mapa", "thread block clusters"},
-    {"getctarank", "thread block clusters"},
-    {"clusterlaunchcontrol", "thread block clusters"},
+    {"istypep", "types of opaque variables"},  {"wgmma", "warpgroup matrix instructions"},
+    {"tcgen05", "tensor memory instructions"}, {"tensormap", "tensor maps"},
+    {"multimem", "multi-GPU memory"},          {"mapa", "thread block clusters"},
+    {"getctarank", "thread block clusters"},   {"clusterlaunchcontrol", "thread block clusters"},
 
     {"setmaxnreg", "register reallocation"},
 
