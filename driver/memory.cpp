@@ -44,7 +44,7 @@ Result prefetch(DevicePointer address, std::size_t bytes) {
 
 template <class T>
 void put(void* to, const T& value) {
-  std::memcpy(to, &value, sizeof(T));
+  *static_cast<T*>(to) = value;
 }
 
 /// CUpointer_attribute; false: there is no such.

@@ -2,12 +2,13 @@
 """Programs of public suites under gpumux beside what they print on a GPU: validation/cuda-programs.json.
 
 usage: docs/results/cuda-programs.py record FOLDER [--only REGEX]
-       docs/results/cuda-programs.py check FOLDER build/release/bin/gpumux [--only REGEX] [--seconds N] [--jobs N] [--write]
+       docs/results/cuda-programs.py check FOLDER build/release/bin/gpumux [--only REGEX] [--seconds N] [--jobs N] [--long] [--write]
   record   on a machine with an NVIDIA GPU: runs each program twice, and keeps a digest of each line; those that check
            their results themselves ("expects") need none
   check    runs them with `gpumux capture`, those that launch no kernel with `gpumux run`; --write: into cuda-programs.md
 FOLDER has the suites as published, each in the folder that validation/cuda-programs.json gives for it. What is not built yet
-is built with the commands there. --seconds: for each program (120).
+is built with the commands there. --seconds: for each program (120). --long: those, too, that are marked as not through in 45 s
+of a processor that others used, too.
 """
 import argparse
 import collections
@@ -88,6 +89,8 @@ def expectation(code, outputs):
 
 
 def verdict(program, arguments):
+    if program.get("long") and not arguments.long:
+        return "not tried", "executes more than 45 s allow", 0
     if not built(program, arguments.folder):
         return "does not compile", "", 0
     folder = arguments.folder / program["folder"]
@@ -131,9 +134,9 @@ def check(arguments, programs):
         results = list(pool.map(one, known))
     version = subprocess.run([arguments.gpumux, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     count = collections.Counter(result[0] for _, result in results)
-    done = len(results) - count["does not compile"]
+    done = len(results) - count["does not compile"] - count["not tried"]
     summary = (f"{count['same']} of {done} print what they print on a GPU, {count['differs']} print something else, {count['ends']} end with an "
-               f"error, {count['not through']} were not through in {arguments.seconds} s.")
+               f"error, {count['not through']} were not through in {arguments.seconds} s; {count['not tried']} that take longer were not tried.")
     print(summary)
     if not arguments.write:
         return
@@ -142,13 +145,13 @@ def check(arguments, programs):
             f"(`validation/cuda-programs.json`, which has the commands; the suites are not part of this repository). {summary}", "",
             "Times, and what follows from them, and the device's name are not compared. Programs are those of HeCBench in a random order, and all "
             "of the others, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. "
-            "`docs/cuda-programs.md` says what is not supported.", "", "| suite | tried | same | differ | end | not through |",
-            "|---|---:|---:|---:|---:|---:|"]
+            "`docs/cuda-programs.md` says what is not supported.", "", "| suite | programs | same | differ | end | not through | not tried |",
+            "|---|---:|---:|---:|---:|---:|---:|"]
     for suite in sorted({program["suite"] for program, _ in results}):
         of = collections.Counter(result[0] for program, result in results if program["suite"] == suite)
-        text.append(f"| {suite} | {sum(of.values())} | {of['same']} | {of['differs']} | {of['ends']} | {of['not through']} |")
+        text.append(f"| {suite} | {sum(of.values())} | {of['same']} | {of['differs']} | {of['ends']} | {of['not through']} | {of['not tried']} |")
     text += ["", "| program | command | verdict | |", "|---|---|---|---|"]
-    order = ["differs", "ends", "not through", "does not compile", "same"]
+    order = ["differs", "ends", "not through", "does not compile", "not tried", "same"]
     for program, (what, why, _) in sorted(results, key=lambda r: (order.index(r[1][0]), r[0]["suite"], r[0]["name"])):
         why = program.get("note", why) if what in ("differs", "ends") else why
         text.append(f"| {program['suite']}/{program['name']} | `{program['run']}` | {what} | {why.replace('|', '/')} |")
@@ -165,6 +168,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--long", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     data = json.loads(EXPECTED.read_text())

@@ -15,7 +15,6 @@ namespace {
 using isa::Instruction;
 using isa::Opcode;
 using isa::SurfaceBounds;
-using isa::Type;
 using workload::ChannelKind;
 using workload::MemHeader;
 using workload::Texture;
