@@ -18,19 +18,24 @@ void finish(Addresses& a, LaneMask lanes) {
   if (lanes != kAllLanes) {
     for (u32 i = 0; i < kWarpSize; ++i) a.at[i] = (lanes & (1U << i)) != 0 ? a.at[i] : first;
   }
-  // Addresses lie below 2^63 unless they are wrong; the sign then only makes the check slower.
-  i64 low = static_cast<i64>(first);
-  i64 high = low;
-  u64 bits = 0;
-  for (u32 i = 0; i < kWarpSize; ++i) {
-    const i64 x = static_cast<i64>(a.at[i]);
-    low = x < low ? x : low;
-    high = x > high ? x : high;
-    bits |= a.at[i];
+  // Far strides, with which addresses could go around all 64 bits, are not worth the care.
+  constexpr u64 kFar = u64{1} << 40U;
+  const u64 stride = a.at[1] - a.at[0];
+  u64 irregular = (a.at[2] - a.at[1]) ^ stride;
+  irregular |= (a.at[3] - a.at[2]) ^ stride;
+  for (u32 i = 0; i + 4 < kWarpSize; ++i) irregular |= (a.at[i + 4] - a.at[i]) ^ (4 * stride);
+  a.first = first;
+  a.stride = stride;
+  a.regular = irregular == 0 && stride + kFar < 2 * kFar;
+  if (a.regular) {
+    a.spread = a.at[0] ^ a.at[kWarpSize - 1];
+    a.bits = first | stride;
+    return;
   }
-  a.low = static_cast<u64>(low);
-  a.high = static_cast<u64>(high);
-  a.bits = bits;
+  u64 spread = 0;
+  for (u32 i = 0; i < kWarpSize; ++i) spread |= a.at[i] ^ first;
+  a.spread = spread;
+  a.bits = first | spread;
 }
 
 const char* verb(AccessKind kind) {
@@ -99,19 +104,14 @@ u32 sector_range(u64 first, u64 last) {
   return ((2U << to) - 1) & ~((1U << from) - 1);
 }
 
-bool consecutive(const Addresses& a, u32 bytes) {
-  u64 difference = 0;
-  for (u32 i = 0; i < kWarpSize; ++i) difference |= a.at[i] ^ (a.at[0] + u64{i} * bytes);
-  return difference == 0;
-}
-
 u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
-  if (a.low == a.high) {  // one address for all
+  if (a.uniform()) {
     words[0] =
-        Transaction::make(a.low / kLineBytes, sector_bit(a.low), static_cast<u32>(std::popcount(lanes))).word;
+        Transaction::make(a.first / kLineBytes, sector_bit(a.first), static_cast<u32>(std::popcount(lanes)))
+            .word;
     return 1;
   }
-  if (lanes == kAllLanes && consecutive(a, bytes)) {
+  if (lanes == kAllLanes && a.consecutive(bytes)) {
     const u64 end = a.at[0] + u64{kWarpSize} * bytes;
     u32 count = 0;
     for (u64 at = a.at[0]; at < end;) {
@@ -132,6 +132,17 @@ u32 lines_of(const Addresses& a, LaneMask lanes, u32 bytes, u64* words) {
 }
 
 }  // namespace
+
+std::pair<u64, u64> Addresses::bounds() const {
+  i64 low = static_cast<i64>(first);
+  i64 high = low;
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    const i64 x = static_cast<i64>(at[i]);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  return {static_cast<u64>(low), static_cast<u64>(high)};
+}
 
 void finish_addresses(Addresses& addresses, LaneMask lanes) { finish(addresses, lanes); }
 
@@ -156,7 +167,11 @@ void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 wh
 void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                   AccessKind kind) {
   const workload::DeviceMemory& memory = warp.block->memory();
-  if ((a.bits & (align - 1)) == 0 && a.high >= a.low && memory.valid(a.low, a.high - a.low + bytes)) return;
+  if (a.aligned(align)) {
+    if (memory.valid_again(a.floor(), a.ceiling() - a.floor() + bytes)) return;
+    const auto [low, high] = a.bounds();
+    if (high >= low && memory.valid(low, high - low + bytes)) return;
+  }
   find_fault(
       a, warp, lanes, bytes, align, kind, "global",
       [&](u32 lane, u64 at, const auto& what) { return warp.block->may_access(warp, lane, at, bytes, what); },
@@ -166,7 +181,11 @@ void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byte
 void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                    AccessKind kind, isa::Space space, u64 size) {
   const auto valid = [&](u64 at) { return at < size && bytes <= size - at; };
-  if ((a.bits & (align - 1)) == 0 && valid(a.low) && valid(a.high)) return;
+  if (a.aligned(align)) {
+    if (valid(a.ceiling())) return;
+    const auto [low, high] = a.bounds();
+    if (valid(low) && valid(high)) return;
+  }
   const char* what = space == isa::Space::Shared  ? "shared memory of the block"
                      : space == isa::Space::Local ? "local memory of the thread"
                      : space == isa::Space::Param ? "kernel's parameters"
@@ -193,6 +212,7 @@ void check_bounded(const Addresses& a, const Warp& warp, LaneMask lanes, u32 byt
 
 void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes,
                    MemHeader::Where where) {
+  if (!warp.buffer->used()) return;
   u64* words = warp.buffer->room(kWarpSize) + 1;
   MemHeader header;
   header.where = where;
@@ -202,6 +222,7 @@ void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
 }
 
 void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+  if (!warp.buffer->used()) return;
   u64* words = warp.buffer->room(kWarpSize) + 1;
   MemHeader header;
   header.where = MemHeader::Where::Global;
@@ -216,19 +237,20 @@ void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
 }
 
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes) {
+  if (!warp.buffer->used()) return;
   const u32 steps = (bytes + 3) / 4;
   u64* words = warp.buffer->room(kWarpSize * steps) + 1;
   const u64 base = warp.block->local_line(warp.index) / kLineBytes;
   MemHeader header;
   header.where = MemHeader::Where::Local;
   u32 count = 0;
-  if (addresses.low == addresses.high) {  // the same word of every lane, as spilled registers are
+  if (addresses.uniform()) {  // the same word of every lane, as spilled registers are
     u32 sectors = 0;
     for (u32 sector = 0; sector < 4; ++sector)
       sectors |= ((lanes >> (8 * sector)) & 0xffU) != 0 ? 1U << sector : 0;
     const u32 served = static_cast<u32>(std::popcount(lanes));
     for (; count < steps; ++count) {
-      words[count] = Transaction::make(base + addresses.low / 4 + count, sectors, served).word;
+      words[count] = Transaction::make(base + addresses.first / 4 + count, sectors, served).word;
     }
   }
   for (u32 step = count; step < steps; ++step) {
@@ -252,6 +274,7 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
 }
 
 void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic) {
+  if (!warp.buffer->used()) return;
   warp.buffer->room(0);
   MemHeader header;
   header.where = MemHeader::Where::Shared;
@@ -261,8 +284,9 @@ void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 b
 }
 
 void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, Address bank) {
+  if (!warp.buffer->used()) return;
   u32 distinct = 1;
-  if (addresses.low != addresses.high) {
+  if (!addresses.uniform()) {
     u64 seen[kWarpSize];
     distinct = 0;
     for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {

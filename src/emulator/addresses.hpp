@@ -1,6 +1,9 @@
 // The addresses of one access, its checks, and its shape for the timing model.
 #pragma once
 
+#include <bit>
+#include <utility>
+
 #include "emulator/block.hpp"
 #include "emulator/lanes.hpp"
 #include "emulator/windows.hpp"
@@ -11,9 +14,25 @@ namespace gpumux::emulator {
 /// that loops over all 32 may read everywhere that the checks allow.
 struct Addresses {
   alignas(64) u64 at[kWarpSize];
-  u64 low = 0;   // smallest address
-  u64 high = 0;  // largest
-  u64 bits = 0;  // OR of all addresses: its low bits tell the alignment
+  u64 first = 0;         // of the lowest active lane
+  u64 spread = 0;        // the highest bit in which addresses differ, and any of those below
+  u64 bits = 0;          // its low bits tell the alignment
+  u64 stride = 0;        // of lanes 0 and 1
+  bool regular = false;  // so far is each from the one before
+
+  [[nodiscard]] bool uniform() const { return spread == 0; }
+  /// Lane i + 1 accesses the `bytes` behind those of lane i.
+  [[nodiscard]] bool consecutive(u32 bytes) const { return regular && stride == bytes; }
+  [[nodiscard]] bool aligned(u32 align) const { return (bits & (align - 1)) == 0; }
+  /// Not above the smallest address, and not below the largest: those that share the bits that all share.
+  [[nodiscard]] u64 floor() const { return first & ~below(); }
+  [[nodiscard]] u64 ceiling() const { return first | below(); }
+  /// The smallest address, and the largest, as signed numbers: addresses lie below 2^63 unless they are
+  /// wrong.
+  [[nodiscard]] std::pair<u64, u64> bounds() const;
+
+ private:
+  [[nodiscard]] u64 below() const { return spread == 0 ? 0 : ~u64{0} >> std::countl_zero(spread); }
 };
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);

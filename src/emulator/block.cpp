@@ -51,7 +51,7 @@ std::unique_ptr<BlockStorage> BlockPool::take() {
 void BlockPool::give(std::unique_ptr<BlockStorage> storage) { free_.push_back(std::move(storage)); }
 
 Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm,
-             Cycle now)
+             Cycle now, bool recorded)
     : BlockStream(launch->warps),
       launch_(std::move(launch)),
       storage_(launch_->pool->take()),
@@ -59,6 +59,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
       residency_(residency),
       sm_(sm),
       start_(now),
+      recorded_(recorded),
       all_warps_(launch_->warps == 32 ? ~0U : (1U << launch_->warps) - 1) {
   const Program& program = *launch_->program;
   const std::uint32_t count = launch_->warps;
@@ -96,7 +97,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     warp.split = false;
     warp.spin = SpinWatch{};
     warp.buffer = &storage.buffers[w];
-    warp.buffer->clear();
+    warp.buffer->begin(recorded);
     std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
     fill_specials(warp);
   }
@@ -439,6 +440,28 @@ void Block::refill(std::uint32_t index, std::uint32_t wanted) {
       if (warp.status == WarpStatus::AtBarrier) return;
     }
   }
+}
+
+std::uint64_t Block::advance(std::uint32_t turn) {
+  std::uint64_t executed = 0;
+  bool stuck = true;
+  for (std::uint32_t w = 0; w < launch_->warps; ++w) {
+    Warp& warp = storage_->warps[w];
+    if (warp.status != WarpStatus::Running) continue;
+    stuck = false;
+    const std::uint64_t before = warp.executed;
+    if (ended_by_errors()) {
+      stop(warp);
+    } else {
+      run(warp, turn);
+    }
+    executed += warp.executed - before;
+  }
+  if (stuck && !ended()) {
+    if (!ended_by_errors()) report_deadlock();
+    for (std::uint32_t w = 0; w < launch_->warps; ++w) stop(storage_->warps[w]);
+  }
+  return executed;
 }
 
 void Block::let_others_run(const Warp& stuck) {

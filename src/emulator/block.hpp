@@ -54,10 +54,16 @@ class BlockRaces;
 
 class Block final : public workload::BlockStream {
  public:
-  Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now);
+  /// `recorded`: its warps are executed by refill(), and leave records for the timing model. Else by
+  /// advance().
+  Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint32_t residency, SmId sm, Cycle now,
+        bool recorded = true);
   ~Block() override;
   void refill(std::uint32_t warp, std::uint32_t wanted) override;
   void moved(SmId sm) override;
+  /// Executes up to `turn` instructions of each warp that is not at a barrier; returns how many they were.
+  std::uint64_t advance(std::uint32_t turn);
+  [[nodiscard]] bool ended() const { return done_warps_ == all_warps_; }
 
   // For the handlers.
   [[nodiscard]] const LaunchData& launch() const { return *launch_; }
@@ -120,6 +126,8 @@ class Block final : public workload::BlockStream {
   /// Executes up to `limit` instructions of a running warp; stops before one of which `go` says no.
   template <class Go>
   void execute(Warp& warp, std::uint32_t limit, Go go);
+  template <bool Recorded, class Go>
+  void execute_as(Warp& warp, std::uint32_t limit, Go go);
   /// Executes up to `limit` instructions and throws SimulationFault when they prove that the warp never ends.
   void watch_for_repetition(Warp& warp, std::uint32_t limit);
   void try_open(std::uint32_t barrier);
@@ -143,6 +151,7 @@ class Block final : public workload::BlockStream {
   std::uint32_t residency_;
   SmId sm_;
   Cycle start_;
+  bool recorded_;
   std::uint32_t all_warps_;  // one bit per warp
   std::uint32_t done_warps_ = 0;
   std::array<Barrier, 16> barriers_{};

@@ -9,21 +9,33 @@ namespace gpumux::emulator {
 
 template <class Go>
 void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
+  if (recorded_) {
+    execute_as<true>(warp, limit, go);
+  } else {
+    execute_as<false>(warp, limit, go);
+  }
+}
+
+template <bool Recorded, class Go>
+void Block::execute_as(Warp& warp, std::uint32_t limit, Go go) {
   RecordBuffer& buffer = *warp.buffer;
-  buffer.make_room(streams_[warp.index], limit);
+  workload::ExecRecord* out = nullptr;
+  if constexpr (Recorded) {
+    buffer.make_room(streams_[warp.index], limit);
+    out = buffer.record_end();
+  }
   const Op* const ops = launch_->program->ops.data();
-  workload::ExecRecord* const first = buffer.record_end();
-  workload::ExecRecord* out = first;
-  workload::ExecRecord* const end = out + limit;
   std::uint32_t pc = warp.pc;
   std::uint64_t executed = warp.executed;
+  const std::uint64_t first = executed;
+  const std::uint64_t end = executed + limit;
   LaneMask active = warp.active;
   std::uint32_t reconverge = warp.reconverge;
-  while (out != end) {
+  while (executed != end) {
     const Op& op = ops[pc];
     if (!go(op, pc, active)) break;
     const LaneMask lanes = active & warp.pred(op.guard);
-    *out++ = {pc, lanes};
+    if constexpr (Recorded) *out++ = {pc, lanes};
     warp.executed = ++executed;
     warp.pc = pc;
     if (op.kind == OpKind::Control) {
@@ -36,7 +48,7 @@ void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
     }
     if (lanes != 0) {
       op.run(warp, op, lanes);
-    } else if (op.kind == OpKind::Memory) {
+    } else if (Recorded && op.kind == OpKind::Memory) {
       buffer.room(0);
       buffer.keep(workload::MemHeader{});
     }
@@ -51,9 +63,13 @@ void Block::execute(Warp& warp, std::uint32_t limit, Go go) {
   }
   if (warp.status == WarpStatus::Running) warp.pc = pc;
   if (warp.status == WarpStatus::Switched) warp.status = WarpStatus::Running;
-  buffer.records_added(static_cast<std::uint32_t>(out - first));
-  buffer.publish(streams_[warp.index]);
-  streams_[warp.index].finished = warp.status == WarpStatus::Done;
+  if constexpr (Recorded) {
+    buffer.records_added(static_cast<std::uint32_t>(executed - first));
+    buffer.publish(streams_[warp.index]);
+    streams_[warp.index].finished = warp.status == WarpStatus::Done;
+  } else {
+    buffer.clear();  // of what instructions write of themselves
+  }
 }
 
 }  // namespace gpumux::emulator

@@ -51,14 +51,6 @@ struct Interleaved {
   }
 };
 
-bool consecutive(const Addresses& a, u32 bytes) {
-  u64 difference = 0;
-  for (u32 i = 0; i < kWarpSize; ++i) difference |= a.at[i] ^ (a.at[0] + u64{i} * bytes);
-  return difference == 0;
-}
-
-bool same_address(const Addresses& a) { return a.low == a.high; }
-
 /// Writes one loaded element row to destination `which`, extended to the register's width.
 template <u32 Bytes>
 void put_element(Warp& warp, const Op& op, u32 which, const Element<Bytes>* value, LaneMask lanes) {
@@ -111,23 +103,28 @@ void load_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, con
   using E = Element<Bytes>;
   alignas(64) E value[kWarpSize];
   if constexpr (Elements == 1 && std::is_same_v<Place, Flat>) {
-    if (lanes == kAllLanes && consecutive(a, Bytes)) {
-      std::memcpy(value, place.at(0, a.at[0]), sizeof(value));
+    if (lanes == kAllLanes && a.consecutive(Bytes)) {
+      std::memcpy(value, place.at(0, a.first), sizeof(value));
       put_element<Bytes>(warp, op, 0, value, lanes);
       return;
     }
   }
   if constexpr (std::is_same_v<Place, Interleaved> && Bytes == 4) {
-    if (same_address(a)) {  // a spilled register: one row
+    if (a.uniform()) {  // a spilled register: one row
       for (u32 e = 0; e < Elements; ++e) {
-        std::memcpy(value, place.words + (a.low / 4 + e) * kWarpSize, sizeof(value));
+        std::memcpy(value, place.words + (a.first / 4 + e) * kWarpSize, sizeof(value));
         put_element<Bytes>(warp, op, e, value, lanes);
       }
       return;
     }
   }
+  const bool same = std::is_same_v<Place, Flat> && a.uniform();
   for (u32 e = 0; e < Elements; ++e) {
-    for (u32 i = 0; i < kWarpSize; ++i) value[i] = place.template load<E>(i, a.at[i] + e * Bytes);
+    if (same) {
+      std::fill_n(value, kWarpSize, place.template load<E>(0, a.first + e * Bytes));
+    } else {
+      for (u32 i = 0; i < kWarpSize; ++i) value[i] = place.template load<E>(i, a.at[i] + e * Bytes);
+    }
     put_element<Bytes>(warp, op, e, value, lanes);
   }
 }
@@ -137,17 +134,17 @@ void store_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, co
   using E = Element<Bytes>;
   alignas(64) E value[kWarpSize];
   if constexpr (Elements == 1 && std::is_same_v<Place, Flat>) {
-    if (lanes == kAllLanes && consecutive(a, Bytes)) {
+    if (lanes == kAllLanes && a.consecutive(Bytes)) {
       take_element<Bytes>(warp, op, 0, value);
-      std::memcpy(place.at(0, a.at[0]), value, sizeof(value));
+      std::memcpy(place.at(0, a.first), value, sizeof(value));
       return;
     }
   }
   if constexpr (std::is_same_v<Place, Interleaved> && Bytes == 4) {
-    if (same_address(a)) {
+    if (a.uniform()) {
       for (u32 e = 0; e < Elements; ++e) {
         take_element<Bytes>(warp, op, e, value);
-        merge(place.words + (a.low / 4 + e) * kWarpSize, value, lanes);
+        merge(place.words + (a.first / 4 + e) * kWarpSize, value, lanes);
       }
       return;
     }
@@ -234,7 +231,7 @@ void access_generic(Warp& warp, const Op& op, LaneMask lanes) {
   make_addresses(a, warp, op, lanes);
   GenericParts parts;
   LaneMask left = lanes;
-  const bool all_global = a.low <= a.high && a.high < kFirstWindow;
+  const bool all_global = a.ceiling() < kFirstWindow;
   bool recorded = false;
   if (all_global) {
     check_global(a, warp, lanes, kTotal, kTotal, kKind<Store>);

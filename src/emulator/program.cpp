@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "emulator/block.hpp"
+#include "emulator/kernel_launch.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/race_log.hpp"
 #include "emulator/race_order.hpp"
@@ -100,38 +101,6 @@ class Places {
 };
 
 std::uint64_t allocated_bytes(const Symbol& symbol) { return std::max<std::uint64_t>(symbol.bytes, 1); }
-
-class KernelLaunch final : public workload::KernelSource {
- public:
-  explicit KernelLaunch(std::shared_ptr<LaunchData> data) : data_(std::move(data)) {}
-
-  [[nodiscard]] const std::string& name() const override { return data_->program->kernel->code.name; }
-  [[nodiscard]] std::uint64_t blocks() const override { return data_->config.grid.count(); }
-  [[nodiscard]] Dim3 grid() const override { return data_->config.grid; }
-  [[nodiscard]] Dim3 block() const override { return data_->config.block; }
-  [[nodiscard]] workload::BlockResources resources() const override { return data_->resources; }
-  [[nodiscard]] const std::vector<isa::StaticInst>& static_table() const override {
-    return data_->program->kernel->table;
-  }
-  [[nodiscard]] std::string describe_pc(std::uint32_t pc) const override {
-    const isa::Function& code = data_->program->kernel->code;
-    if (pc >= code.code.size()) return fmt::format("{}+{}", code.name, pc);
-    const isa::Module& module = data_->module->compiled->module;
-    return fmt::format("{}+{} {}, {}", code.name, pc, isa::to_text(module, code, code.code[pc]),
-                       module.place(code.code[pc].line));
-  }
-  [[nodiscard]] Address code_address() const override { return data_->code_address; }
-  [[nodiscard]] bool has_notices() const override { return data_->program->kernel->has_notices; }
-  [[nodiscard]] bool is_idempotent() override { return ptx::is_idempotent(data_->program->kernel->code); }
-  std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
-                                                     Cycle now) override {
-    GPUMUX_CHECK(index < blocks());
-    return std::make_unique<Block>(data_, index, residency, sm, now);
-  }
-
- private:
-  std::shared_ptr<LaunchData> data_;
-};
 
 }  // namespace
 
@@ -391,53 +360,6 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
     }
   }
   return std::make_unique<KernelLaunch>(std::move(data));
-}
-
-std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident, std::uint32_t most) {
-  constexpr std::uint32_t kRefill = 256;
-  struct Slot {
-    std::unique_ptr<workload::BlockStream> block;
-    std::uint32_t finished_warps = 0;
-  };
-  std::vector<Slot> slots(std::max<std::uint64_t>(1, std::min<std::uint64_t>(resident, kernel.blocks())));
-  const std::vector<isa::StaticInst>& table = kernel.static_table();
-  std::uint64_t next = 0;
-  std::uint64_t executed = 0;
-  std::uint64_t running = 0;
-  std::uint64_t waited = 0;  // passes without the end of a block
-  while (next < kernel.blocks() || running != 0) {
-    if (++waited * kRefill > kBlockPatience && slots.size() < most && next < kernel.blocks()) {
-      slots.resize(std::min<std::size_t>(2 * slots.size(), most));
-      waited = 0;
-    }
-    for (std::uint32_t s = 0; s < slots.size(); ++s) {
-      Slot& slot = slots[s];
-      if (slot.block == nullptr) {
-        if (next == kernel.blocks()) continue;
-        slot.block = kernel.begin_block(next++, s, 0, 0);
-        ++running;
-      }
-      bool finished = true;
-      for (std::uint32_t w = 0; w < slot.block->warps(); ++w) {
-        workload::WarpStream& stream = slot.block->stream(w);
-        if (stream.finished && stream.available() == 0) continue;
-        slot.block->refill(w, kRefill);
-        executed += stream.available();
-        for (; stream.next != stream.end; ++stream.next) {
-          if (table[stream.next->pc].unit != isa::Unit::Memory) continue;
-          const auto header = std::bit_cast<workload::MemHeader>(*stream.mem_next);
-          stream.mem_next += 1 + header.transactions;
-        }
-        finished = finished && stream.finished;
-      }
-      if (finished) {
-        slot.block.reset();
-        --running;
-        waited = 0;
-      }
-    }
-  }
-  return executed;
 }
 
 }  // namespace gpumux::emulator

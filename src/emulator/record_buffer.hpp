@@ -14,11 +14,16 @@ namespace gpumux::emulator {
 /// Reused from block to block, so that a steady state allocates nothing.
 class RecordBuffer {
  public:
-  /// Empties the buffer.
+  /// Empties the buffer. `used`: somebody wants what goes into it.
+  void begin(bool used) {
+    used_ = used;
+    clear();
+  }
   void clear() {
     records_ = 0;
     words_ = 0;
   }
+  [[nodiscard]] bool used() const { return used_; }
   /// Drops what `stream` has consumed and makes room for `wanted` more records.
   void make_room(const workload::WarpStream& stream, std::uint32_t wanted) {
     const std::uint32_t left = stream.available();
@@ -92,6 +97,7 @@ class RecordBuffer {
   std::uint32_t record_capacity_ = 0;
   std::uint32_t words_ = 0;
   std::uint32_t word_capacity_ = 0;
+  bool used_ = true;
 };
 
 }  // namespace gpumux::emulator

@@ -60,6 +60,7 @@ void fetch(Warp& warp, const Op& op, LaneMask lanes) {
   const ManySources sources(warp, op);
   const workload::DeviceMemory& memory = warp.block->memory();
   TextureObjects textures(warp, op);
+  const bool recorded = warp.buffer->used();
   u64* words = warp.buffer->room(TexelLines::kMost) + 1;
   TexelLines lines(words);
   alignas(64) u32 value[4][kWarpSize];
@@ -82,7 +83,7 @@ void fetch(Warp& warp, const Op& op, LaneMask lanes) {
     const TextureSample got =
         inst.gather ? gather(texture, memory, at, inst.shift) : sample(texture, memory, at);
     for (u32 c = 0; c < 4; ++c) value[c][lane] = got.value[c];
-    for (u32 i = 0; i < got.touches; ++i) lines.add(got.touched[i], lane);
+    for (u32 i = 0; recorded && i < got.touches; ++i) lines.add(got.touched[i], lane);
   }
   for (u32 c = 0; c < 4; ++c)
     if (inst.dst[c]) merge(warp.dst<u32>(op, c), value[c], lanes);

@@ -81,8 +81,11 @@ class DeviceMemory {
 
   /// True when [address, address + bytes) lies inside one allocation.
   [[nodiscard]] bool valid(Address address, std::uint64_t bytes) const {
-    if (address >= hot_begin_ && address <= hot_end_ && bytes <= hot_end_ - address) return true;
-    return valid_slow(address, bytes);
+    return valid_again(address, bytes) || valid_slow(address, bytes);
+  }
+  /// False where it lies in another allocation than what valid() found last.
+  [[nodiscard]] bool valid_again(Address address, std::uint64_t bytes) const {
+    return address >= hot_begin_ && address <= hot_end_ && bytes <= hot_end_ - address;
   }
   /// True when it touches pages of kPageBytes alone that hold an allocation, or are the first: what a GPU,
   /// which maps whole pages, lets a kernel access.
