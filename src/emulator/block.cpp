@@ -75,12 +75,15 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
   storage.shared.assign(launch_->shared_bytes, std::byte{0});
   storage.mbarriers.clear();
   storage.local.assign(std::size_t{count} * launch_->local_words * kWarpSize, 0);
+  if (storage.block_rows.size() < program.block_row_bytes) storage.block_rows.resize(program.block_row_bytes);
   if (storage.warps.size() < count) storage.warps.resize(count);
   if (storage.buffers.size() < count) storage.buffers.resize(count);
   for (std::uint32_t w = 0; w < count; ++w) {
     Warp& warp = storage.warps[w];
-    warp.base[0] = rows + std::size_t{w} * program.register_bytes;
-    warp.base[1] = launch_->constants;
+    warp.base[kRegisterRows] = rows + std::size_t{w} * program.register_bytes;
+    warp.base[kConstantRows] = launch_->constants;
+    warp.base[kWarpRows] = launch_->warp_rows.data() + std::size_t{w} * program.warp_row_bytes;
+    warp.base[kBlockRows] = storage.block_rows.data();
     warp.preds = storage.preds.data() + std::size_t{w} * program.num_preds;
     warp.preds[0] = kAllLanes;
     const std::uint32_t lanes = std::min(kWarpSize, launch_->threads - w * kWarpSize);
@@ -98,15 +101,15 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     warp.spin = SpinWatch{};
     warp.buffer = &storage.buffers[w];
     warp.buffer->begin(recorded);
-    std::memset(warp.base[0] + program.zeroed_from, 0, program.register_bytes - program.zeroed_from);
-    fill_specials(warp);
+    for (const auto& [from, size] : program.zeroed) std::memset(warp.base[kRegisterRows] + from, 0, size);
   }
+  fill_block_rows();
   if (launch_->races) races_ = std::make_unique<BlockRaces>(*launch_->races, index);
 }
 
 void Block::moved(SmId sm) {
   sm_ = sm;
-  for (std::uint32_t w = 0; w < warps(); ++w) fill_specials(storage_->warps[w]);
+  fill_block_rows();
 }
 
 Block::~Block() {
@@ -150,7 +153,7 @@ void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
   // points.
   const std::uint64_t size = std::uint64_t{launch_->local_words} * 4;
   std::uint32_t pointer = 0;
-  std::memcpy(&pointer, warp.base[0] + launch_->program->zeroed_from + lane * 4, 4);
+  std::memcpy(&pointer, warp.base[kRegisterRows] + launch_->program->registers_from + lane * 4, 4);
   const isa::Instruction& inst = function.code[warp.pc];
   const bool by_pointer = inst.src[0].kind == isa::Operand::Kind::Reg32 && inst.src[0].reg == 0;
   const auto behind = std::find_if(function.frames.begin(), function.frames.end(),
@@ -239,12 +242,6 @@ std::string Block::whereabouts(std::uint32_t index) {
 
 namespace {
 
-/// Special registers that differ between the blocks of a launch.
-bool differs_by_block(isa::Special special) {
-  return special == isa::Special::CtaidX || special == isa::Special::CtaidY ||
-         special == isa::Special::CtaidZ || special == isa::Special::SmId;
-}
-
 /// A special register that is the same in all blocks.
 std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std::uint32_t warp,
                              std::uint32_t lane) {
@@ -291,35 +288,31 @@ void put_lane(std::byte* row, bool wide, std::uint32_t lane, std::uint32_t value
 
 }  // namespace
 
-void fill_special_rows(LaunchData& launch) {
+void fill_warp_rows(LaunchData& launch) {
   const Program& program = *launch.program;
-  const std::uint32_t bytes = program.zeroed_from - program.specials_from;
-  launch.special_rows.assign(std::size_t{launch.warps} * bytes, std::byte{0});
-  for (std::uint32_t warp = 0; warp < launch.warps; ++warp) {
-    std::byte* rows = launch.special_rows.data() + std::size_t{warp} * bytes;
-    for (const SpecialRow& row : program.specials) {
-      for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-        put_lane(rows + (row.offset - program.specials_from), row.wide, lane,
-                 launch_special(row.special, launch, warp, lane));
-      }
+  launch.warp_rows.resize(std::size_t{launch.warps} * program.warp_row_bytes);
+  for (const SpecialRow& row : program.specials) {
+    if (row.place.base != kWarpRows) continue;
+    for (std::uint32_t warp = 0; warp < launch.warps; ++warp) {
+      std::byte* const at = launch.warp_rows.data() + warp * program.warp_row_bytes + row.place.offset;
+      for (std::uint32_t lane = 0; lane < kWarpSize; ++lane)
+        put_lane(at, row.wide, lane, launch_special(row.special, launch, warp, lane));
     }
   }
 }
 
-void Block::fill_specials(Warp& warp) {
-  const Program& program = *launch_->program;
-  const std::uint32_t bytes = program.zeroed_from - program.specials_from;
-  if (bytes == 0) return;
-  std::memcpy(warp.base[0] + program.specials_from,
-              launch_->special_rows.data() + std::size_t{warp.index} * bytes, bytes);
-  for (const SpecialRow& row : program.specials) {
-    if (!differs_by_block(row.special)) continue;
+void Block::fill_block_rows() {
+  for (const SpecialRow& row : launch_->program->specials) {
+    if (row.place.base != kBlockRows) continue;
     const std::uint32_t value = row.special == isa::Special::CtaidX   ? ctaid_.x
                                 : row.special == isa::Special::CtaidY ? ctaid_.y
                                 : row.special == isa::Special::CtaidZ ? ctaid_.z
                                                                       : sm_;
-    for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      put_lane(warp.base[0] + row.offset, row.wide, lane, value);
+    std::byte* const at = storage_->block_rows.data() + row.place.offset;
+    if (row.wide) {
+      std::fill_n(reinterpret_cast<std::uint64_t*>(at), kWarpSize, value);
+    } else {
+      std::fill_n(reinterpret_cast<std::uint32_t*>(at), kWarpSize, value);
     }
   }
 }
@@ -402,8 +395,8 @@ void Block::run_up_to(Warp& warp, std::uint32_t limit) {
 // do so for ever: nothing that others do can reach it.
 void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
   const Program& program = *launch_->program;
-  const std::byte* const registers = warp.base[0] + program.zeroed_from;
-  const std::size_t bytes = program.register_bytes - program.zeroed_from;
+  const std::byte* const registers = warp.base[kRegisterRows] + program.registers_from;
+  const std::size_t bytes = program.register_bytes - program.registers_from;
   const std::vector<std::byte> first_registers(registers, registers + bytes);
   const std::vector<LaneMask> first_preds(warp.preds, warp.preds + program.num_preds);
   const std::vector<PathEntry> first_paths = warp.paths;
@@ -447,13 +440,14 @@ std::uint64_t Block::advance(std::uint32_t turn) {
   bool stuck = true;
   for (std::uint32_t w = 0; w < launch_->warps; ++w) {
     Warp& warp = storage_->warps[w];
-    if (warp.status != WarpStatus::Running) continue;
-    stuck = false;
     const std::uint64_t before = warp.executed;
-    if (ended_by_errors()) {
-      stop(warp);
-    } else {
-      run(warp, turn);
+    while (warp.status == WarpStatus::Running && warp.executed - before < turn) {
+      stuck = false;
+      if (ended_by_errors()) {
+        stop(warp);
+      } else {
+        run(warp, turn - static_cast<std::uint32_t>(warp.executed - before));
+      }
     }
     executed += warp.executed - before;
   }
@@ -492,6 +486,7 @@ void Block::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const
     fault(warp, static_cast<std::uint32_t>(std::countr_zero(lanes)),
           fmt::format("barrier {} with {} threads while others wait at it with {}", barrier, count, b.count));
   }
+  barriers_in_use_ |= 1U << barrier;
   b.warps_arrived |= 1U << warp.index;
   ++b.arrivals;
   if (op.inst->bar >= isa::BarMode::RedPopc) {
@@ -519,6 +514,7 @@ void Block::try_open(std::uint32_t barrier) {
   if (!open) return;
   const Barrier opened = b;
   b = Barrier{};
+  barriers_in_use_ &= ~(1U << barrier);
   if (races_) races_->opens(barrier, opened.count == 0 ? done_warps_ : 0);
   for (std::uint32_t rest = opened.warps_waiting; rest != 0; rest &= rest - 1) {
     Warp& warp = storage_->warps[static_cast<std::size_t>(std::countr_zero(rest))];
@@ -547,7 +543,8 @@ void Block::try_open(std::uint32_t barrier) {
 
 void Block::warp_done(Warp& warp) {
   done_warps_ |= 1U << warp.index;
-  for (std::uint32_t b = 0; b < barriers_.size(); ++b) {
+  for (std::uint32_t rest = barriers_in_use_; rest != 0; rest &= rest - 1) {
+    const auto b = static_cast<std::uint32_t>(std::countr_zero(rest));
     if (barriers_[b].count == 0) try_open(b);
   }
 }

@@ -22,6 +22,7 @@ namespace gpumux::emulator {
 struct BlockStorage {
   HugePageArray<std::byte> registers;
   std::size_t register_capacity = 0;
+  HugePageVector<std::byte> block_rows;  // kBlockRows
   HugePageVector<LaneMask> preds;
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> local;  // [warp][word][lane]
@@ -120,7 +121,7 @@ class Block final : public workload::BlockStream {
   }
   /// The warp executes nothing more.
   void stop(Warp& warp);
-  void fill_specials(Warp& warp);
+  void fill_block_rows();
   void run(Warp& warp, std::uint32_t limit);
   void run_up_to(Warp& warp, std::uint32_t limit);
   /// Executes up to `limit` instructions of a running warp; stops before one of which `go` says no.
@@ -154,12 +155,19 @@ class Block final : public workload::BlockStream {
   bool recorded_;
   std::uint32_t all_warps_;  // one bit per warp
   std::uint32_t done_warps_ = 0;
+  std::uint32_t barriers_in_use_ = 0;  // one bit each: warps have arrived
   std::array<Barrier, 16> barriers_{};
   std::unique_ptr<BlockRaces> races_;
 };
 
 /// Computes the rows of special registers that all blocks of the launch share.
-void fill_special_rows(LaunchData& launch);
+void fill_warp_rows(LaunchData& launch);
+
+/// Special registers that differ between the blocks of a launch.
+[[nodiscard]] constexpr bool differs_by_block(isa::Special special) {
+  return special == isa::Special::CtaidX || special == isa::Special::CtaidY ||
+         special == isa::Special::CtaidZ || special == isa::Special::SmId;
+}
 
 /// Special registers that change while a warp runs. They count one cycle per executed instruction of
 /// the warp from the cycle at which the block began: monotonic and independent of the host.

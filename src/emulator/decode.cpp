@@ -10,6 +10,7 @@
 #include "emulator/launch.hpp"
 #include "emulator/race_log.hpp"
 #include "emulator/race_watch.hpp"
+#include "emulator/unwritten.hpp"
 #include "emulator/windows.hpp"
 
 namespace gpumux::emulator {
@@ -140,9 +141,6 @@ class Decoder {
 
  private:
   void lay_out() {
-    // Special registers come first, so that their rows are known before the registers' begin.
-    std::uint32_t next = kSinkBytes;
-    program_.specials_from = next;
     for (const Instruction& inst : function_.code) {
       for (std::size_t i = 0; i < inst.src.size(); ++i) {
         if (inst.src[i].kind != Operand::Kind::Special) continue;
@@ -152,18 +150,32 @@ class Decoder {
           continue;
         }
         if (special_row(special, reads_wide(inst, i)) == nullptr) {
-          program_.specials.push_back({special, reads_wide(inst, i), next});
-          next += 2 * kRowBytes;
+          const std::uint32_t base = differs_by_block(special) ? kBlockRows : kWarpRows;
+          std::uint32_t& bytes = base == kBlockRows ? program_.block_row_bytes : program_.warp_row_bytes;
+          program_.specials.push_back({special, reads_wide(inst, i), {bytes, base}});
+          bytes += 2 * kRowBytes;
         }
       }
     }
-    registers_ = next;
-    program_.zeroed_from = next;
+    registers_ = kSinkBytes;
+    program_.registers_from = registers_;
     const std::uint32_t narrow_rows = (function_.num_reg32 + 1) / 2 * 2;
     wide_registers_ = registers_ + narrow_rows * kRowBytes;
     program_.register_bytes = registers_ + narrow_rows * kRowBytes;
     program_.register_bytes += (function_.physical ? narrow_rows : function_.num_reg64 * 2) * kRowBytes;
     program_.num_preds = function_.num_pred + 2;
+    const ptx::RegisterSpace space = register_rows(function_);
+    registers_read_unwritten(function_).for_each([&](std::uint32_t index) {
+      if (space.is_pred(index)) return;
+      const std::uint32_t from = destination(space.operand(index));
+      const std::uint32_t bytes = (space.is_wide(index) ? 2 : 1) * kRowBytes;
+      auto& zeroed = program_.zeroed;
+      if (!zeroed.empty() && zeroed.back().first + zeroed.back().second == from) {
+        zeroed.back().second += bytes;
+      } else {
+        zeroed.emplace_back(from, bytes);
+      }
+    });
 
     std::uint64_t align = 1;
     for (const Symbol& symbol : module_.compiled->module.symbols) {
@@ -188,11 +200,11 @@ class Decoder {
 
   Source constant(ConstantRow::From from, std::uint64_t value, bool wide) {
     for (const ConstantRow& row : program_.constants) {
-      if (row.from == from && row.value == value && row.wide == wide) return {row.offset, 1};
+      if (row.from == from && row.value == value && row.wide == wide) return {row.offset, kConstantRows};
     }
     program_.constants.push_back({from, wide, value, constant_bytes_});
     constant_bytes_ += wide ? 2 * kRowBytes : kRowBytes;
-    return {program_.constants.back().offset, 1};
+    return {program_.constants.back().offset, kConstantRows};
   }
 
   std::uint64_t symbol_value(const Operand& operand) const {
@@ -215,13 +227,13 @@ class Decoder {
              inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier);
         if (wide && !address && inst.op != Opcode::Cvta)
           unsupported(inst, "a 32-bit register where 64 bits are read");
-        return {registers_ + operand.reg * kRowBytes, 0};
+        return {registers_ + operand.reg * kRowBytes, kRegisterRows};
       }
-      case Operand::Kind::Reg64: return {wide_row(operand.reg), 0};
+      case Operand::Kind::Reg64: return {wide_row(operand.reg), kRegisterRows};
       case Operand::Kind::Imm: return constant(ConstantRow::From::Immediate, operand.imm, wide);
       case Operand::Kind::Special: {
         const SpecialRow* row = special_row(static_cast<Special>(operand.reg), wide);
-        return {row == nullptr ? 0 : row->offset, 0};  // clocks have none
+        return row == nullptr ? Source{} : row->place;  // clocks have none
       }
       case Operand::Kind::Symbol: return constant(ConstantRow::From::Immediate, symbol_value(operand), wide);
       case Operand::Kind::Const:

@@ -138,7 +138,7 @@ class Rounds {
       const isa::Operand& operand = op.inst->dst[d];
       if (operand.kind == isa::Operand::Kind::Pred) hash = mix(hash, warp_.preds[op.pred_dst[0]] & lanes);
       if (operand.kind != isa::Operand::Kind::Reg32 && operand.kind != isa::Operand::Kind::Reg64) continue;
-      const std::byte* row = warp_.base[0] + op.dst[d];
+      const std::byte* row = warp_.base[kRegisterRows] + op.dst[d];
       const bool wide = operand.kind == isa::Operand::Kind::Reg64;
       for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(rest));

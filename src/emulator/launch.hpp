@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "emulator/op.hpp"
 #include "emulator/program.hpp"
 
@@ -49,11 +51,11 @@ struct ConstantRow {
   std::uint32_t offset = 0;  // of the row
 };
 
-/// A row of each warp that holds a special register.
+/// A row that holds a special register.
 struct SpecialRow {
   isa::Special special = isa::Special::TidX;
   bool wide = false;
-  std::uint32_t offset = 0;
+  Source place;  // kWarpRows or kBlockRows
 };
 
 /// The sources of an Mma, a fetch or an access to a surface, which may be more than an Op holds.
@@ -67,9 +69,12 @@ struct Program {
   std::vector<SpecialRow> specials;
   std::vector<ManyOperands> operands;  // of an instruction that has this place as its Op::offset
   std::uint32_t constant_bytes = 0;
-  std::uint32_t register_bytes = 0;       // of a warp's window
-  std::uint32_t specials_from = 0;        // rows of special registers, up to zeroed_from
-  std::uint32_t zeroed_from = 0;          // registers start here; before it: sink and special rows
+  std::uint32_t register_bytes = 0;  // of a warp's window
+  std::uint32_t registers_from = 0;  // of the window; before it: the sink
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      zeroed;                             // at a block's start: offset in the window, bytes
+  std::uint32_t warp_row_bytes = 0;       // of kWarpRows, of one warp
+  std::uint32_t block_row_bytes = 0;      // of kBlockRows
   std::uint32_t num_preds = 0;            // with the constant true one and the sink
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
   std::vector<Handler> unwatched;         // by pc, where launches are watched: what each handler stands for
@@ -95,7 +100,7 @@ struct LaunchData {
   std::uint64_t grid_id = 0;
   std::shared_ptr<LaunchRaces> races;   // nullptr: nobody watches
   Address workspace = 0;                // of a cooperative launch: GridWorkspace; 0: it is none
-  std::vector<std::byte> special_rows;  // by warp: what all blocks share of the special registers
+  HugePageVector<std::byte> warp_rows;  // kWarpRows, by warp
   std::unique_ptr<std::byte[]> constant_storage;
   std::byte* constants = nullptr;  // 64-byte aligned rows
 };

@@ -19,11 +19,19 @@ using Handler = void (*)(Warp& warp, const Op& op, LaneMask lanes);
 
 inline constexpr std::uint32_t kRowBytes = kWarpSize * 4;  // one 32-bit register of 32 lanes
 
-/// Where a value lies: `offset` bytes into the warp's current register window (base 0) or into the
-/// launch's rows of constants (base 1).
+/// What sources lie in, by the index in Warp::base.
+enum SourceBase : std::uint32_t {
+  kRegisterRows,  // the warp's window of registers
+  kConstantRows,  // the launch's
+  kWarpRows,      // special registers that are the same in all blocks: the launch's, for this warp of a block
+  kBlockRows,     // those that differ between blocks: the block's
+  kSourceBases
+};
+
+/// Where a value lies: `offset` bytes behind the base.
 struct Source {
   std::uint32_t offset = 0;
-  std::uint32_t base = 0;
+  std::uint32_t base = kRegisterRows;
 };
 
 /// A predicate operand: an index into the warp's predicates and a mask that inverts it.

@@ -341,7 +341,7 @@ std::unique_ptr<workload::KernelSource> LoadedModule::launch(const KernelInfo& k
     data->workspace = all + data->grid_id % GridWorkspace::kTurns * GridWorkspace::kBytes;
   }
   if (impl_->data->races != nullptr) data->races = std::make_shared<LaunchRaces>(*data, *impl_->data->races);
-  fill_special_rows(*data);
+  fill_warp_rows(*data);
   constexpr std::size_t kAlign = 64;
   data->constant_storage.reset(new std::byte[program->constant_bytes + kAlign]);
   const auto first = reinterpret_cast<std::uintptr_t>(data->constant_storage.get());

@@ -36,8 +36,8 @@ struct SpinWatch {
 
 struct Warp {
   // Used by every instruction.
-  std::byte* base[2] = {nullptr, nullptr};  // register window, launch constants
-  LaneMask* preds = nullptr;                // [0] is always true
+  std::byte* base[kSourceBases] = {};
+  LaneMask* preds = nullptr;  // [0] is always true
   LaneMask active = 0;
   std::uint32_t pc = 0;
   std::uint32_t reconverge = isa::kNoTarget;  // of the running path
@@ -65,7 +65,7 @@ struct Warp {
 
   template <class T>
   [[nodiscard]] T* dst(const Op& op, unsigned which = 0) {
-    return reinterpret_cast<T*>(base[0] + op.dst[which]);
+    return reinterpret_cast<T*>(base[kRegisterRows] + op.dst[which]);
   }
   template <class T>
   [[nodiscard]] const T* src(const Op& op, unsigned which) const {
