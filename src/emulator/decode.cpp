@@ -168,10 +168,11 @@ class Decoder {
     registers_read_unwritten(function_).for_each([&](std::uint32_t index) {
       if (space.is_pred(index)) return;
       const std::uint32_t from = destination(space.operand(index));
-      const std::uint32_t bytes = (space.is_wide(index) ? 2 : 1) * kRowBytes;
+      const std::uint32_t bytes =
+          std::min((space.is_wide(index) ? 2 : 1) * kRowBytes, program_.register_bytes - from);
       auto& zeroed = program_.zeroed;
-      if (!zeroed.empty() && zeroed.back().first + zeroed.back().second == from) {
-        zeroed.back().second += bytes;
+      if (!zeroed.empty() && zeroed.back().first + zeroed.back().second >= from) {
+        zeroed.back().second = std::max(zeroed.back().second, from + bytes - zeroed.back().first);
       } else {
         zeroed.emplace_back(from, bytes);
       }
