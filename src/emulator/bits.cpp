@@ -139,7 +139,26 @@ constexpr u32 prmt_selector(u32 mode, u32 c) {
   return selector;
 }
 
+/// One selector for all lanes: byte by byte.
+void prmt_alike(Warp& warp, const Op& op, LaneMask lanes) {
+  const u32 selector = warp.src<u32>(op, 2)[0];
+  alignas(64) u32 result[kWarpSize] = {};
+  for (u32 k = 0; k < 4; ++k) {
+    const u32 nibble = (selector >> (4U * k)) & 0xfU;
+    const auto* from = warp.src<u32>(op, (nibble & 4U) != 0 ? 1 : 0);
+    const u32 up = 24U - 8U * (nibble & 3U);  // brings the byte to the top
+    if ((nibble & 8U) != 0) {                 // replicate the sign
+      for (u32 i = 0; i < kWarpSize; ++i)
+        result[i] |= (static_cast<u32>(static_cast<i32>(from[i] << up) >> 31U) & 0xffU) << (8U * k);
+    } else {
+      for (u32 i = 0; i < kWarpSize; ++i) result[i] |= (from[i] << up) >> 24U << (8U * k);
+    }
+  }
+  merge(warp.dst<u32>(op), result, lanes);
+}
+
 void prmt(Warp& warp, const Op& op, LaneMask lanes) {
+  if (op.param == 0 && op.src[2].base == kConstantRows) return prmt_alike(warp, op, lanes);
   auto* d = warp.dst<u32>(op);
   const auto* a = warp.src<u32>(op, 0);
   const auto* b = warp.src<u32>(op, 1);

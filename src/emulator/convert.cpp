@@ -3,6 +3,8 @@
 #pragma GCC optimize("no-math-errno")
 #pragma GCC optimize("no-trapping-math")
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "emulator/float_math.hpp"
@@ -284,7 +286,41 @@ Handler to_integral_f32(bool ftz) {
   return &map1<ViewF32, ViewF32, ([](float a) { return integral<Mode>(a); })>;
 }
 
+/// To an integer of 8 or 16 bits, clamped to its range.
+template <Rounding Mode, bool Ftz, i32 Low, i32 High>
+Handler to_range() {
+  return &map1<ViewU32, ViewF32, ([](float a) {
+                 const i32 value = std::clamp(single_to_s32<Ftz, Mode>(a), Low, High);
+                 return static_cast<u32>(value) & static_cast<u32>(High - Low);
+               })>;
+}
+
+template <Rounding Mode, bool Ftz>
+Handler to_narrow(Type to) {
+  switch (to) {
+    case Type::U8: return to_range<Mode, Ftz, 0, 0xff>();
+    case Type::S8: return to_range<Mode, Ftz, -0x80, 0x7f>();
+    case Type::U16: return to_range<Mode, Ftz, 0, 0xffff>();
+    case Type::S16: return to_range<Mode, Ftz, -0x8000, 0x7fff>();
+    default: return nullptr;
+  }
+}
+
+template <bool Ftz>
+Handler to_narrow(const Instruction& inst) {
+  switch (inst.rounding) {
+    case Rounding::RZI: return to_narrow<Rounding::RZI, Ftz>(inst.type);
+    case Rounding::RNI: return to_narrow<Rounding::RNI, Ftz>(inst.type);
+    case Rounding::RMI: return to_narrow<Rounding::RMI, Ftz>(inst.type);
+    case Rounding::RPI: return to_narrow<Rounding::RPI, Ftz>(inst.type);
+    default: return nullptr;
+  }
+}
+
 Handler select_from_f32(const Instruction& inst) {
+  if (isa::width_bits(inst.type) < 32 && !isa::is_float(inst.type) && !inst.sat) {
+    if (const Handler handler = inst.ftz ? to_narrow<true>(inst) : to_narrow<false>(inst)) return handler;
+  }
   if (inst.type == Type::S32 && !inst.sat) {
     switch (inst.rounding) {
       case Rounding::RZI: return to_s32<Rounding::RZI>(inst.ftz);
@@ -364,6 +400,12 @@ Handler select_cvt(const Instruction& inst) {
                    return with_nan(r, r);
                  })>;
   }
+  if (inst.type2 == Type::BF16 && inst.type == Type::F32 && nearest) {
+    return &map1<ViewF32, ViewU32, ([](u32 a) {
+                   const float r = bfloat_to_float(a & 0xffffU);
+                   return with_nan(r, r);
+                 })>;
+  }
   if (inst.type2 == Type::F16 && inst.type == Type::F32 && nearest) {
     return &map1<ViewF32, ViewU32, ([](u32 a) {
                    const float r = half_to_float(a & 0xffffU);
@@ -371,6 +413,18 @@ Handler select_cvt(const Instruction& inst) {
                  })>;
   }
   return select_general(inst);
+}
+
+template <bool Bfloat>
+void pack2_nearest(Warp& warp, const Op& op, LaneMask lanes) {
+  const auto* a = warp.src<float>(op, 0);
+  const auto* b = warp.src<float>(op, 1);
+  alignas(64) u32 result[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    result[i] = Bfloat ? float_to_bfloat(a[i]) << 16U | float_to_bfloat(b[i])
+                       : float_to_half(a[i]) << 16U | float_to_half(b[i]);
+  }
+  merge(warp.dst<u32>(op), result, lanes);
 }
 
 // cvt.{rn,rz}.{f16x2,bf16x2}.f32 d, a, b: a in the upper half.
@@ -403,25 +457,28 @@ u32 to_tensor_float(u32 bits, const Instruction& inst) {
   return sign | (inst.sat ? std::min(magnitude, kLargest) : magnitude);
 }
 
-u32 to_fp8(u32 bits, const Format& from, bool e4m3, bool relu) {
-  Exact value = decompose(bits, from);
-  if (value.kind == Exact::Kind::NotANumber) return 0x7fU;
-  if (relu && value.negative) return 0;
-  const u32 sign = value.negative ? 0x80U : 0;
-  const u32 largest = e4m3 ? 0x7eU : 0x7bU;
-  if (value.kind == Exact::Kind::Infinity) return sign | largest;
-  value.negative = false;
-  // Without an end of the exponents, so that what is too large is told by its bits.
-  const Format open{e4m3 ? kE4M3.precision : kE5M2.precision, e4m3 ? kE4M3.min_exponent : kE5M2.min_exponent,
-                    1023};
-  return sign | static_cast<u32>(std::min<u64>(encode(value, open, Rounding::RN), largest));
+u32 to_fp8(float x, bool e4m3, bool relu) {
+  if (is_nan(x)) return 0x7fU;
+  const u32 bits = std::bit_cast<u32>(x);
+  if (relu && (bits >> 31U) != 0) return 0;
+  const u32 cut = e4m3 ? 20 : 21;     // bits of the fraction that go
+  const u32 bias = e4m3 ? 120 : 112;  // of f32's exponent over fp8's
+  const u32 magnitude = bits & 0x7fff'ffffU;
+  // Below the normal numbers, which begin at exponent 1, all are multiples of one quantum.
+  u32 result = 0;
+  if (magnitude >= (bias + 1) << 23U) {
+    result =
+        ((magnitude + (1U << (cut - 1U)) - 1U + ((magnitude >> cut) & 1U)) >> cut) - (bias << (23U - cut));
+  } else {
+    result = static_cast<u32>(std::rint(std::fabs(x) * (e4m3 ? 0x1p9F : 0x1p16F)));
+  }
+  return (bits >> 31U) << 7U | std::min(result, e4m3 ? 0x7eU : 0x7bU);
 }
 
-u32 fp8_to_half(u32 bits, bool e4m3, bool relu) {
+u32 fp8_to_half(u32 bits, bool e4m3) {
   const MatrixElement element =
       e4m3 ? matrix_element(bits, kE4M3, 10, true) : matrix_element(bits, kE5M2, 10);
   if (element.kind == MatrixElement::Kind::NotANumber) return kNan16;
-  if ((bits & 0x80U) != 0 && relu) return 0;
   const u32 sign = (bits & 0x80U) << 8U;
   if (element.kind == MatrixElement::Kind::Infinity) return sign | 0x7c00U;
   Exact value;
@@ -444,22 +501,32 @@ void pack_fp8(Warp& warp, const Op& op, LaneMask lanes) {
   const u32* b = warp.src<u32>(op, pair ? 0 : 1);
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
-    const u32 upper = pair ? a[i] >> 16U : a[i];
-    const u32 lower = pair ? a[i] & 0xffffU : b[i];
-    const Format& from = pair ? kHalf : kSingle;
-    result[i] = to_fp8(upper, from, e4m3, op.inst->relu) << 8U | to_fp8(lower, from, e4m3, op.inst->relu);
+    const float upper = pair ? half_to_float(a[i] >> 16U) : std::bit_cast<float>(a[i]);
+    const float lower = pair ? half_to_float(a[i] & 0xffffU) : std::bit_cast<float>(b[i]);
+    result[i] = to_fp8(upper, e4m3, op.inst->relu) << 8U | to_fp8(lower, e4m3, op.inst->relu);
   }
   merge(warp.dst<u32>(op), result, lanes);
 }
 
+using HalfOfByte = std::array<u16, 256>;
+
+HalfOfByte halves_of(bool e4m3) {
+  HalfOfByte all{};
+  for (u32 i = 0; i < all.size(); ++i) all[i] = static_cast<u16>(fp8_to_half(i, e4m3));
+  return all;
+}
+
 void unpack_fp8(Warp& warp, const Op& op, LaneMask lanes) {
-  const bool e4m3 = op.inst->type2 == Type::E4M3x2;
+  static const HalfOfByte kOf[] = {halves_of(false), halves_of(true)};
+  const HalfOfByte& of = kOf[op.inst->type2 == Type::E4M3x2 ? 1 : 0];
+  const bool relu = op.inst->relu;
+  const auto half = [&](u32 byte) {
+    const u32 value = of[byte & 0xffU];
+    return relu && (byte & 0x80U) != 0 && value != kNan16 ? 0 : value;
+  };
   const u32* a = warp.src<u32>(op, 0);
   alignas(64) u32 result[kWarpSize];
-  for (u32 i = 0; i < kWarpSize; ++i) {
-    result[i] = fp8_to_half((a[i] >> 8U) & 0xffU, e4m3, op.inst->relu) << 16U |
-                fp8_to_half(a[i] & 0xffU, e4m3, op.inst->relu);
-  }
+  for (u32 i = 0; i < kWarpSize; ++i) result[i] = half(a[i] >> 8U) << 16U | half(a[i]);
   merge(warp.dst<u32>(op), result, lanes);
 }
 
@@ -472,7 +539,10 @@ Handler select_convert(const Instruction& inst) {
   if (inst.op == Opcode::Cvt && is_fp8(inst.type)) return &pack_fp8;
   if (inst.op == Opcode::Cvt && is_fp8(inst.type2)) return &unpack_fp8;
   if (inst.op == Opcode::Cvt) return select_cvt(inst);
-  if (inst.op == Opcode::CvtPack2) return &pack2;
+  if (inst.op == Opcode::CvtPack2) {
+    if (!rounds_to_nearest(inst.rounding) || inst.ftz || inst.sat || inst.relu) return &pack2;
+    return inst.type == Type::BF16x2 ? &pack2_nearest<true> : &pack2_nearest<false>;
+  }
   return nullptr;
 }
 

@@ -77,6 +77,10 @@ inline double add_to_odd(double x, double y) {
 
 inline u32 double_to_bfloat(double x) {
   if (is_nan(x)) return kNan16;
+  const double magnitude = std::fabs(x);
+  if (magnitude >= 0x1p-126 || magnitude == 0) {  // a normal float holds what odd24() keeps
+    return float_to_bfloat(static_cast<float>(odd24(x)));
+  }
   const Exact value = decompose(std::bit_cast<u64>(x), kDouble);
   if (value.kind == Exact::Kind::Infinity) return value.negative ? 0xff80U : 0x7f80U;
   return static_cast<u32>(encode(value, kBfloat, isa::Rounding::RN));
