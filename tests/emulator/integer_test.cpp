@@ -244,20 +244,31 @@ TEST(Bits, FunnelShift) {
   }
 }
 
+/// What prmt gives by its general mode.
+std::uint64_t permuted(std::uint64_t a, std::uint64_t b, std::uint64_t selectors) {
+  const std::uint64_t all = (b << 32U) | a;
+  std::uint64_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto selector = static_cast<unsigned>(selectors >> (4 * i)) & 15U;
+    std::uint64_t byte = all >> (8 * (selector & 7U)) & 0xffU;
+    if (selector > 7) byte = byte > 127 ? 255 : 0;
+    result |= byte << (8 * i);
+  }
+  return result;
+}
+
 TEST(Bits, PrmtTakesBytesAndSigns) {
   const isa::Instruction inst = make(Opcode::Prmt, Type::B32);
   expect_equal(inst, {Held::Bits32, {Held::Bits32, Held::Bits32, Held::Bits32}}, inputs_of(32, 31),
-               [](const Operands& o) {
-                 const std::uint64_t all = (o[1] << 32U) | o[0];
-                 std::uint64_t result = 0;
-                 for (unsigned i = 0; i < 4; ++i) {
-                   const auto selector = static_cast<unsigned>(o[2] >> (4 * i)) & 15U;
-                   std::uint64_t byte = all >> (8 * (selector & 7U)) & 0xffU;
-                   if (selector > 7) byte = byte > 127 ? 255 : 0;
-                   result |= byte << (8 * i);
-                 }
-                 return result;
-               });
+               [](const Operands& o) { return permuted(o[0], o[1], o[2]); });
+  // One selector for all lanes.
+  for (const std::uint32_t selectors : {0x3210U, 0x7654U, 0xfedcU, 0x8b40U, 0x1c2dU, 0x9999U}) {
+    isa::Instruction alike = inst;
+    alike.src[2] = imm(selectors);
+    for (const bool some : {false, true})
+      expect_equal(alike, {Held::Bits32, {Held::Bits32, Held::Bits32}, Held::Absent, some}, inputs_of(32, 31),
+                   [=](const Operands& o) { return permuted(o[0], o[1], selectors); });
+  }
   // The special modes, by the table in the PTX manual: a = 33221100, b = 77665544.
   constexpr std::uint32_t kExpected[6][4] = {{0x33221100, 0x44332211, 0x55443322, 0x66554433},   // f4e
                                              {0x55667700, 0x66770011, 0x77001122, 0x00112233},   // b4e
