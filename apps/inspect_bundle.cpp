@@ -87,6 +87,7 @@ class Contents {
     document["streams"] = streams_;
     document["events"] = events_;
     document["synchronisations"] = synchronisations_;
+    document["conditions"] = conditions_;
     document["textures"] = textures_;
     document["host_ns"] = host_ns_;
     document["launches"] = bundle_->launches();
@@ -159,6 +160,7 @@ class Contents {
     sum.add(r.size.total());
   }
   void take(const bundle::DestroyTexture&) {}
+  void take(const bundle::LaunchWithPriority& r) { take(r.launch); }
   void take(const bundle::Launch& r) {
     const auto key = std::tuple(r.module, r.kernel, r.grid.x, r.grid.y, r.grid.z, r.block.x, r.block.y,
                                 r.block.z, r.shared_bytes, r.cooperative);
@@ -166,6 +168,9 @@ class Contents {
     if (added) launches_.push_back({r, 0});
     ++launches_[found->second].number;
   }
+  void take(const bundle::BeginBody&) {}
+  void take(const bundle::EndBody&) {}
+  void take(const bundle::EnqueueCondition&) { ++conditions_; }
   void take(const bundle::CreateStream&) { ++streams_; }
   void take(const bundle::CreateEvent&) { ++events_; }
   void take(const bundle::RecordEvent&) {}
@@ -191,6 +196,7 @@ class Contents {
   std::uint64_t streams_ = 1;
   std::uint64_t events_ = 0;
   std::uint64_t synchronisations_ = 0;
+  std::uint64_t conditions_ = 0;
   std::uint64_t textures_ = 0;
   std::uint64_t host_ns_ = 0;
   std::vector<Launches> launches_;

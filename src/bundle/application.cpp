@@ -94,8 +94,13 @@ class Replay {
   void perform_one(const DestroyTexture& r) { host_.destroy_texture({r.handle}); }
   void perform_one(const Launch& r) {
     host_.launch_raw(r.module, r.kernel,
-                     {r.grid, r.block, r.shared_bytes, r.stream, r.cooperative, r.heap_bytes}, r.parameters);
+                     {r.grid, r.block, r.shared_bytes, r.stream, r.cooperative, r.heap_bytes, r.priority},
+                     r.parameters);
   }
+  void perform_one(const LaunchWithPriority& r) { perform_one(r.launch); }
+  void perform_one(const BeginBody&) { host_.begin_body(); }
+  void perform_one(const EndBody&) { (void)host_.end_body(); }
+  void perform_one(const EnqueueCondition& r) { host_.enqueue_condition(r.condition, r.stream); }
   void perform_one(const CreateStream&) { (void)host_.create_stream(); }
   void perform_one(const CreateEvent&) { (void)host_.create_event(); }
   void perform_one(const RecordEvent& r) { host_.record_event(r.event, r.stream); }

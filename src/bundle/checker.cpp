@@ -29,8 +29,19 @@ void check_room(std::uint64_t count, std::uint64_t most, const char* what) {
 
 }  // namespace
 
+template <class R>
+constexpr bool kPossibleInBody =
+    kIs<R, Launch> || kIs<R, LaunchWithPriority> || kIs<R, Fill> || kIs<R, CopyOnDevice> ||
+    kIs<R, CopyToArray> || kIs<R, CopyPinned> || kIs<R, CopyBox> || kIs<R, RecordEvent> ||
+    kIs<R, StreamWaitEvent> || kIs<R, EnqueueCondition> || kIs<R, EndBody>;
+
 void Checker::check(const Record& record) {
-  std::visit([&](const auto& r) { check_one(r); }, record);
+  std::visit(
+      [&]<class R>(const R& r) {
+        if (in_body_ && !kPossibleInBody<R>) fail("a body has what cannot be in one");
+        check_one(r);
+      },
+      record);
 }
 
 void Checker::place(Address address, Allocation allocation) {
@@ -60,8 +71,16 @@ void Checker::check_range(Address address, std::uint64_t bytes) const {
   fail(fmt::format("{} bytes at 0x{:x} do not lie in one allocation", bytes, address));
 }
 
-void Checker::check_stream(std::uint64_t stream) const { check_exists(stream, streams_, "stream"); }
-void Checker::check_event(std::uint64_t event) const { check_exists(event, events_, "event"); }
+void Checker::claim(std::vector<std::uint32_t>& owners, std::uint64_t id, const char* what) const {
+  check_exists(id, owners.size(), what);
+  const std::uint32_t acts = in_body_ ? bodies_ : kHost;
+  std::uint32_t& owner = owners[id];
+  if (owner == kNobody) owner = acts;
+  if (owner != acts) fail(fmt::format("{} {} is used inside and outside of a body", what, id));
+}
+
+void Checker::check_stream(std::uint64_t stream) { claim(streams_, stream, "stream"); }
+void Checker::check_event(std::uint64_t event) { claim(events_, event, "event"); }
 void Checker::check_module(std::uint64_t module) const { check_exists(module, modules_, "module"); }
 
 void Checker::check_one(const LoadModule& r) {
@@ -194,14 +213,41 @@ void Checker::check_one(const Launch& r) {
   check_stream(r.stream);
 }
 
+void Checker::check_one(const LaunchWithPriority& r) {
+  if (r.launch.priority == 0) fail(fmt::format("a launch of {} with a priority has none", r.launch.kernel));
+  check_one(r.launch);
+}
+
+void Checker::check_one(const BeginBody&) {
+  check_room(bodies_, kMostBodies, "bodies");
+  in_body_ = true;
+}
+
+void Checker::check_one(const EndBody&) {
+  if (!in_body_) fail("a body ends that did not begin");
+  in_body_ = false;
+  ++bodies_;
+}
+
+void Checker::check_one(const EnqueueCondition& r) {
+  using Kind = runtime::Condition::Kind;
+  const auto& [kind, word, bodies] = r.condition;
+  check_range(word, sizeof(std::uint32_t));
+  if (word % sizeof(std::uint32_t) != 0) fail(fmt::format("a condition lies at 0x{:x}, not aligned", word));
+  const std::size_t most = kind == Kind::If ? 2 : kind == Kind::While ? 1 : kMostBranches;
+  if (bodies.empty() || bodies.size() > most) fail(fmt::format("a condition has {} bodies", bodies.size()));
+  for (const runtime::BodyId body : bodies) check_exists(body, bodies_, "body");
+  check_stream(r.stream);
+}
+
 void Checker::check_one(const CreateStream&) {
-  check_room(streams_, kMostStreams, "streams");
-  ++streams_;
+  check_room(streams_.size(), kMostStreams, "streams");
+  streams_.push_back(kNobody);
 }
 
 void Checker::check_one(const CreateEvent&) {
-  check_room(events_, kMostEvents, "events");
-  ++events_;
+  check_room(events_.size(), kMostEvents, "events");
+  events_.push_back(kNobody);
 }
 
 void Checker::check_one(const RecordEvent& r) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "bundle/records.hpp"
 
@@ -16,7 +17,7 @@ class Checker {
   void check(const Record& record);
   /// Behind the last byte that was ever allocated.
   [[nodiscard]] Address placed_end() const { return placed_end_; }
-  [[nodiscard]] std::uint64_t streams() const { return streams_; }
+  [[nodiscard]] std::uint64_t streams() const { return streams_.size(); }
 
  private:
   struct Allocation {
@@ -42,6 +43,10 @@ class Checker {
   void check_one(const CopyBox& r);
   void check_one(const DestroyTexture& r);
   void check_one(const Launch& r);
+  void check_one(const LaunchWithPriority& r);
+  void check_one(const BeginBody& r);
+  void check_one(const EndBody& r);
+  void check_one(const EnqueueCondition& r);
   void check_one(const CreateStream& r);
   void check_one(const CreateEvent& r);
   void check_one(const RecordEvent& r);
@@ -54,8 +59,11 @@ class Checker {
   void check_new_object(std::uint64_t handle);
   void check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const;
   void check_range(Address address, std::uint64_t bytes) const;
-  void check_stream(std::uint64_t stream) const;
-  void check_event(std::uint64_t event) const;
+  /// Exists, and is the host's or the body's that is being described.
+  void check_stream(std::uint64_t stream);
+  void check_event(std::uint64_t event);
+  /// `owners`: bodies by number of a stream or event, kHost, or kNobody before its first use.
+  void claim(std::vector<std::uint32_t>& owners, std::uint64_t id, const char* what) const;
   void check_module(std::uint64_t module) const;
 
   Address base_;
@@ -64,8 +72,12 @@ class Checker {
   std::set<std::uint64_t> textures_;
   std::uint64_t modules_ = 0;
   std::uint64_t ptx_bytes_ = 0;
-  std::uint64_t streams_ = 1;
-  std::uint64_t events_ = 0;
+  static constexpr std::uint32_t kHost = ~0U;
+  static constexpr std::uint32_t kNobody = ~1U;
+  std::vector<std::uint32_t> streams_{kHost};  // their owners
+  std::vector<std::uint32_t> events_;
+  std::uint32_t bodies_ = 0;
+  bool in_body_ = false;
   std::uint64_t copies_ = 0;  // from the device
   std::map<std::uint64_t, runtime::StreamId>
       under_way_;                    // of these, those that were not waited for: their streams

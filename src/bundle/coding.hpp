@@ -249,6 +249,19 @@ void fields_of_link(Coder& c, Link& link) {
   }
 }
 
+template <class Coder, class Launched>
+void fields_of_launch(Coder& c, Launched& r) {
+  c.number(r.module, kAnyId, "a module");
+  c.text(r.kernel, kMostName, "the name of a kernel");
+  fields_of_dim(c, r.grid, 0x7fff'ffffU, 65535, 65535, "an extent of a grid");
+  fields_of_dim(c, r.block, 1024, 1024, 64, "an extent of a block");
+  c.number(r.shared_bytes, kMostShared, "dynamic shared memory");
+  c.one_of(r.cooperative, 1, "whether a launch is cooperative");
+  c.text(r.parameters, kMostParameters, "the size of the parameters");
+  c.number(r.stream, kAnyId, "a stream");
+  c.number(r.heap_bytes, kMostAddresses, "the heap of kernels");
+}
+
 /// `Is<R, T>`: R is T, const or not.
 template <class R, class T>
 inline constexpr bool kIs = std::is_same_v<std::remove_const_t<R>, T>;
@@ -335,15 +348,10 @@ void fields(Coder& c, R& r) {
   } else if constexpr (kIs<R, DestroyTexture>) {
     c.word(r.handle);
   } else if constexpr (kIs<R, Launch>) {
-    c.number(r.module, kAnyId, "a module");
-    c.text(r.kernel, kMostName, "the name of a kernel");
-    fields_of_dim(c, r.grid, 0x7fff'ffffU, 65535, 65535, "an extent of a grid");
-    fields_of_dim(c, r.block, 1024, 1024, 64, "an extent of a block");
-    c.number(r.shared_bytes, kMostShared, "dynamic shared memory");
-    c.one_of(r.cooperative, 1, "whether a launch is cooperative");
-    c.text(r.parameters, kMostParameters, "the size of the parameters");
-    c.number(r.stream, kAnyId, "a stream");
-    c.number(r.heap_bytes, kMostAddresses, "the heap of kernels");
+    fields_of_launch(c, r);
+  } else if constexpr (kIs<R, LaunchWithPriority>) {
+    fields_of_launch(c, r.launch);
+    c.number(r.launch.priority, runtime::kMostPriority, "a priority");
   } else if constexpr (kIs<R, RecordEvent> || kIs<R, StreamWaitEvent>) {
     c.number(r.event, kAnyId, "an event");
     c.number(r.stream, kAnyId, "a stream");
@@ -356,8 +364,14 @@ void fields(Coder& c, R& r) {
     c.number(r.copy, ~std::uint64_t{0}, "a copy");
     c.word(r.digest.low);
     c.word(r.digest.high);
+  } else if constexpr (kIs<R, EnqueueCondition>) {
+    c.one_of(r.condition.kind, 2, "a kind of condition");
+    c.address(r.condition.word);
+    c.list(r.condition.bodies, kMostBranches, "the number of bodies",
+           [&](auto& body) { c.number(body, kAnyId, "a body"); });
+    c.number(r.stream, kAnyId, "a stream");
   } else {
-    static_assert(kIs<R, CreateStream> || kIs<R, CreateEvent>);
+    static_assert(kIs<R, CreateStream> || kIs<R, CreateEvent> || kIs<R, BeginBody> || kIs<R, EndBody>);
   }
 }
 

@@ -198,7 +198,9 @@ void Bundle::check_records() {
     } catch (const Corrupt& corrupt) {
       reader.fail({corrupt.what, reader.record_at_});
     }
-    launches_ += std::holds_alternative<Launch>(record) ? 1 : 0;
+    const bool launches =
+        std::holds_alternative<Launch>(record) || std::holds_alternative<LaunchWithPriority>(record);
+    launches_ += launches ? 1 : 0;
     results_ += std::holds_alternative<Result>(record) ? 1 : 0;
     ++count;
   }

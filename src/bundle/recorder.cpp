@@ -139,10 +139,13 @@ void RecordingHost::copy_pinned(runtime::HostCopy direction, Address to, Address
 
 void RecordingHost::launch_raw(std::uint32_t module, const std::string& kernel,
                                const runtime::LaunchSpec& spec, std::string parameters) {
-  Launch launch{module,           kernel,     spec.grid,   spec.block,     spec.shared_bytes,
-                spec.cooperative, parameters, spec.stream, spec.heap_bytes};
+  Launch launch{module,           kernel,     spec.grid,   spec.block,      spec.shared_bytes,
+                spec.cooperative, parameters, spec.stream, spec.heap_bytes, spec.priority};
   host_.launch_raw(module, kernel, spec, std::move(parameters));
-  writer_.add(launch);
+  if (spec.priority != 0)
+    writer_.add(LaunchWithPriority{launch});
+  else
+    writer_.add(launch);
 }
 
 void RecordingHost::launch_source(const runtime::KernelMaker&, runtime::StreamId) {
@@ -169,6 +172,21 @@ void RecordingHost::surface_created(const workload::TextureArray& array, runtime
 
 void RecordingHost::texture_destroyed(runtime::TextureObject texture) {
   writer_.add(DestroyTexture{texture.handle});
+}
+
+void RecordingHost::begin_body() {
+  host_.begin_body();
+  writer_.add(BeginBody{});
+}
+
+runtime::BodyId RecordingHost::end_body() {
+  writer_.add(EndBody{});
+  return host_.end_body();
+}
+
+void RecordingHost::enqueue_condition(const runtime::Condition& condition, runtime::StreamId stream) {
+  host_.enqueue_condition(condition, stream);
+  writer_.add(EnqueueCondition{condition, stream});
 }
 
 runtime::StreamId RecordingHost::create_stream() {

@@ -64,6 +64,9 @@ class RecordingHost final : public runtime::Host {
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes,
                    runtime::StreamId stream) override;
   [[nodiscard]] workload::TextureTable& textures() override { return host_.textures(); }
+  void begin_body() override;
+  runtime::BodyId end_body() override;
+  void enqueue_condition(const runtime::Condition& condition, runtime::StreamId stream) override;
   runtime::StreamId create_stream() override;
   runtime::EventId create_event() override;
   void record_event(runtime::EventId event, runtime::StreamId stream) override;

@@ -119,6 +119,11 @@ struct Launch {
   std::string parameters;          // all of the kernel's, as laid out by its .param list
   runtime::StreamId stream = 0;
   std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
+  std::uint8_t priority = 0;     // 0 in a Launch by itself
+};
+/// One whose priority is not 0.
+struct LaunchWithPriority {
+  Launch launch;
 };
 struct CreateStream {};
 struct CreateEvent {};
@@ -177,12 +182,20 @@ struct CopyBox {
   runtime::StreamId stream = 0;
 };
 
+/// What comes between the two is kept, as Host::begin_body() has it. A body from here on has the next number.
+struct BeginBody {};
+struct EndBody {};
+struct EnqueueCondition {
+  runtime::Condition condition;
+  runtime::StreamId stream = 0;
+};
+
 /// The order is that of the kinds in a file: new ones go to the end.
-using Record =
-    std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
-                 CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
-                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned, CreateMipmapTexture,
-                 CreateSurface, CopyToBox, CopyFromBox, CopyBox>;
+using Record = std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice,
+                            CopyToArray, Fill, CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch,
+                            CreateStream, CreateEvent, RecordEvent, StreamWaitEvent, Synchronize, HostTime,
+                            Result, CopyPinned, CreateMipmapTexture, CreateSurface, CopyToBox, CopyFromBox,
+                            CopyBox, LaunchWithPriority, BeginBody, EndBody, EnqueueCondition>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}
@@ -194,8 +207,10 @@ inline constexpr std::uint32_t kMostVariables = 1U << 16U;            // of a mo
 inline constexpr std::uint64_t kMostAllocations = 1U << 20U;          // at a time
 inline constexpr std::uint32_t kMostStreams = 1U << 16U;
 inline constexpr std::uint32_t kMostEvents = 1U << 22U;
-inline constexpr std::uint32_t kMostName = 1U << 16U;    // bytes, of a kernel, module or variable
-inline constexpr std::uint32_t kMostParameters = 32764;  // bytes, as CUDA 12.1 and later allow
+inline constexpr std::uint32_t kMostBodies = 1U << 20U;
+inline constexpr std::uint32_t kMostBranches = 1U << 16U;  // bodies of a condition
+inline constexpr std::uint32_t kMostName = 1U << 16U;      // bytes, of a kernel, module or variable
+inline constexpr std::uint32_t kMostParameters = 32764;    // bytes, as CUDA 12.1 and later allow
 inline constexpr std::uint32_t kMostShared = 1U << 20U;
 inline constexpr std::uint64_t kMostHostTime = std::uint64_t{1} << 50U;     // ns: 13 days
 inline constexpr std::uint64_t kMostRecordBytes = std::uint64_t{1} << 30U;  // of all records, unpacked

@@ -22,8 +22,8 @@ class Watching final : public runtime::Device {
   explicit Watching(const arch::MachineConfig& machine) : machine_(machine) {}
   [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
   [[nodiscard]] Cycle now() const override { return now_; }
-  void submit(runtime::Context& context, std::uint32_t stream,
-              std::unique_ptr<workload::KernelSource> kernel) override {
+  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t /*priority*/) override {
     run(*kernel, kernels[kernel->name()]);
     context.kernel_ended(stream);
   }

@@ -94,9 +94,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] Cycle now() const override { return parts_.now(); }
   [[nodiscard]] bool wants_notices() const override { return mechanisms_.needs().notices; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
-  void submit(runtime::Context& context, std::uint32_t stream,
-              std::unique_ptr<workload::KernelSource> kernel) override {
-    work_.submit(context, stream, std::move(kernel));
+  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t priority) override {
+    work_.submit(context, stream, std::move(kernel), priority);
   }
   void kill(runtime::Context& context) override;
   void copied_to_device(AppId app, Address to, std::uint64_t bytes) override {

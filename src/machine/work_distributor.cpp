@@ -29,11 +29,11 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
 }
 
 void WorkDistributor::submit(runtime::Context& context, std::uint32_t stream,
-                             std::unique_ptr<workload::KernelSource> kernel) {
+                             std::unique_ptr<workload::KernelSource> kernel, std::uint8_t priority) {
   // Every launch has the same latency, so the queue stays in order of arrival.
   const Cycle arrival = parts_.now() + config_.runtime.kernel_launch_latency;
   GPUMUX_CHECK(parts_.none_beyond(arrival));
-  submitted_.push_back({&context, stream, std::move(kernel), arrival});
+  submitted_.push_back({&context, stream, std::move(kernel), arrival, priority});
 }
 
 void WorkDistributor::copied_to_device(AppId app, Address to, std::uint64_t bytes) {
@@ -148,6 +148,8 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   kernel.app = slot.app;
   kernel.name = slot.source->name();
   kernel.arrival = arrivals_++;
+  kernel.priority = submitted.priority;
+  if (kernel.priority != 0) ++prioritized_;
   kernel.arrival_cycle = parts_.now();
   kernel.resources = slot.source->resources();
   kernel.blocks_total = slot.source->blocks();
@@ -231,6 +233,37 @@ bool WorkDistributor::dispatch_within(std::size_t instance, Cycle start, Mechani
   return dispatched != 0;
 }
 
+namespace {
+
+bool has_blocks_left(const RunningKernel& kernel) {
+  return kernel.blocks_dispatched != kernel.blocks_total || kernel.blocks_waiting != 0;
+}
+/// Once the SM has room for it.
+bool may_go_to(const sm::Sm& sm, const RunningKernel& kernel) {
+  return has_blocks_left(kernel) && sm.resident_blocks(kernel.slot) < sm.block_limit(kernel.slot);
+}
+
+}  // namespace
+
+/// Also by a kernel whose blocks the SM has no room for yet: else small blocks would keep it from them.
+bool WorkDistributor::is_held_back(const sm::Sm& sm, const RunningKernel& kernel) {
+  return prioritized_ != 0 &&
+         std::any_of(dispatch_order_.begin(), dispatch_order_.end(), [&](arch::KernelSlot slot) {
+           const RunningKernel& other = running(slot);
+           return other.app == kernel.app && other.priority > kernel.priority && may_go_to(sm, other);
+         });
+}
+
+bool WorkDistributor::priorities_matter() const {
+  if (prioritized_ == 0) return false;
+  return std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& first) {
+    return has_blocks_left(first) &&
+           std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& then) {
+             return then.app == first.app && then.priority < first.priority && has_blocks_left(then);
+           });
+  });
+}
+
 bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) {
   if (duties_[id].duty != policy::SmDuty::Serves || start < duties_[id].powered_at) return false;
   // With room for a block that waits, it would not have gone ahead.
@@ -239,8 +272,7 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   ready_.clear();
   for (const arch::KernelSlot slot : dispatch_order_) {
     const RunningKernel& kernel = running(slot);
-    const bool has_block = kernel.blocks_dispatched != kernel.blocks_total || kernel.blocks_waiting != 0;
-    if (has_block && sm.resident_blocks(slot) < sm.block_limit(slot) && sm.fits(kernel.resources))
+    if (may_go_to(sm, kernel) && sm.fits(kernel.resources) && !is_held_back(sm, kernel))
       ready_.push_back(slot);
   }
   if (ready_.empty()) return false;
@@ -363,6 +395,7 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
 
 void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) {
   const RunningKernel ended = running(slot);
+  if (ended.priority != 0) --prioritized_;
   std::erase_if(running_, [slot](const RunningKernel& k) { return k.slot == slot; });
   std::erase(dispatch_order_, slot);
   slots_[slot].state = Slot::State::Draining;
@@ -424,9 +457,7 @@ Cycle WorkDistributor::next_arrival() const {
 }
 
 bool WorkDistributor::blocks_wait() const {
-  return std::any_of(running_.begin(), running_.end(), [](const RunningKernel& kernel) {
-    return kernel.blocks_dispatched < kernel.blocks_total || kernel.blocks_waiting != 0;
-  });
+  return std::any_of(running_.begin(), running_.end(), has_blocks_left);
 }
 
 RunningKernel& WorkDistributor::running(arch::KernelSlot slot) {

@@ -26,8 +26,8 @@ class WorkDistributor {
 
   // --- what is asked for --------------------------------------------------------------------------------
   /// A launch and a copy are as long on their way to the machine.
-  void submit(runtime::Context& context, std::uint32_t stream,
-              std::unique_ptr<workload::KernelSource> kernel);
+  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t priority);
   void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
   void set_dispatch_turns(bool on) { takes_turns_ = on; }
@@ -86,6 +86,9 @@ class WorkDistributor {
   [[nodiscard]] bool may_place() const { return may_place_; }
   /// A kernel has blocks that no SM has.
   [[nodiscard]] bool blocks_wait() const;
+  /// One has such blocks while one of less priority of its application has: an SM with room for the latter
+  /// may get none before any other SM takes the former's last.
+  [[nodiscard]] bool priorities_matter() const;
   /// Its blocks end at once, whatever their streams still hold.
   [[nodiscard]] bool is_killed(arch::KernelSlot slot) const { return slots_[slot].killed; }
   /// The kernel's last block takes as long, from its dispatch to its end.
@@ -110,6 +113,7 @@ class WorkDistributor {
     std::uint32_t stream;
     std::unique_ptr<workload::KernelSource> source;
     Cycle arrival;
+    std::uint8_t priority;
   };
   struct CopiedBytes {  // on their way to L2
     AppId app;
@@ -155,6 +159,8 @@ class WorkDistributor {
   /// The same in an instance, which has a dispatcher of its own.
   bool dispatch_within(std::size_t instance, Cycle start, Mechanisms& mechanisms);
   bool dispatch_to(SmId sm, Cycle start, Mechanisms& mechanisms);
+  /// A kernel of its application that has a greater priority takes its blocks to this SM first.
+  [[nodiscard]] bool is_held_back(const sm::Sm& sm, const policy::RunningKernel& kernel);
   void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms);
   /// The next block of the kernel, new or one that has left its SM, for this place.
   [[nodiscard]] std::uint32_t next_block(policy::RunningKernel& kernel, std::uint32_t place, SmId sm,
@@ -175,6 +181,7 @@ class WorkDistributor {
   std::vector<Slot> slots_;
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
+  std::uint32_t prioritized_ = 0;  // running kernels whose priority is not 0
   std::vector<arch::KernelSlot> dispatch_order_;
   bool takes_turns_ = false;                   // each SM among the kernels of that order
   std::vector<arch::KernelSlot> last_kernel_;  // by SM: of the last block that it took

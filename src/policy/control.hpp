@@ -23,6 +23,7 @@ using arch::kUnlimited;
 struct RunningKernel {
   KernelSlot slot = 0;
   AppId app = 0;
+  std::uint8_t priority = 0;  // among kernels of its application (runtime::LaunchSpec)
   std::string name;
   std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
   Cycle arrival_cycle = 0;

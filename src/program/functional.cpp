@@ -22,8 +22,8 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
   [[nodiscard]] Cycle now() const override { return now_; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
-  void submit(runtime::Context& context, std::uint32_t stream,
-              std::unique_ptr<workload::KernelSource> kernel) override {
+  void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t /*priority*/) override {
     // Blocks of a grid that the machine would hold at once may wait for each other.
     const workload::BlockResources need = kernel->resources();
     const std::uint32_t room =

@@ -67,8 +67,9 @@ class CallGraph {
 };
 
 /// The function at `index` with direct calls to functions that do not call themselves replaced by their
-/// bodies, as long as the two bounds above allow, and calls of vprintf, malloc, free and __assertfail turned
-/// into Syscall (their slots still in memory form: Syscall::call is the call site). Local symbols have become
+/// bodies, as long as the two bounds above allow, that of cudaGraphSetConditional by its store, and calls of
+/// vprintf, malloc, free and __assertfail turned into Syscall (their slots still in memory form:
+/// Syscall::call is the call site). Local symbols have become
 /// symbol kFrameSymbol with the offset in the frame of `function`. Throws UserError for calls to functions
 /// that do not exist.
 [[nodiscard]] isa::Function inline_calls(const CallGraph& graph, std::uint32_t index);

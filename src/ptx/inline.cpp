@@ -167,6 +167,10 @@ class Inliner {
       if (callee == isa::kNoTarget && service != Service::None) {
         inst.op = Opcode::Syscall;
         inst.service = service;
+      } else if (callee == isa::kNoTarget && site.callee == "cudaGraphSetConditional" &&
+                 here.arguments.size() == 2) {
+        set_condition(here, inst);
+        return;
       } else if (callee == isa::kNoTarget) {
         fail_undefined({body.where.file, inst.line, inst.column}, site.callee);
       } else if (module_.functions[callee].argument_slots.size() != site.arguments.size() ||
@@ -183,6 +187,30 @@ class Inliner {
     if (inst.op == Opcode::Call && callee == isa::kNoTarget) inst.src[0] = here.pointer;
     inst.call = add_site(std::move(here));
     out_.code.push_back(inst);
+  }
+
+  /// A condition of a graph is a word of global memory, whose address is its handle (runtime::Condition).
+  void set_condition(const isa::CallSite& site, const Instruction& like) {
+    const auto access = [&](Opcode op, isa::Type type, isa::Space space) {
+      Instruction inst;
+      inst.op = op;
+      inst.type = type;
+      inst.space = space;
+      inst.guard = like.guard;
+      inst.line = like.line;
+      inst.column = like.column;
+      return inst;
+    };
+    Instruction handle = access(Opcode::Ld, isa::Type::U64, isa::Space::Param);
+    handle.src[0] = Operand::immediate(site.arguments[0]);
+    handle.dst[0] = Operand::reg64(out_.num_reg64++);
+    Instruction value = access(Opcode::Ld, isa::Type::U32, isa::Space::Param);
+    value.src[0] = Operand::immediate(site.arguments[1]);
+    value.dst[0] = Operand::reg32(out_.num_reg32++);
+    Instruction store = access(Opcode::St, isa::Type::U32, isa::Space::Global);
+    store.src[0] = handle.dst[0];
+    store.src[1] = value.dst[0];
+    out_.code.insert(out_.code.end(), {handle, value, store});
   }
 
   [[noreturn]] void fail_undefined(const SourceLocation& where, const std::string& callee) const {

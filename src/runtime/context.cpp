@@ -32,6 +32,9 @@ void Context::start() {
   streams_.clear();
   streams_.emplace_back();
   events_.clear();
+  bodies_.clear();
+  described_.reset();
+  acting_ = kHost;
   waiting_.reset();
   host_until_ = 0;
   ended_operations_ = 0;
@@ -96,7 +99,7 @@ bool Context::pump_stream(StreamId id) {
       perform(*copy);
     } else if (Launch* launch = std::get_if<Launch>(&head)) {
       s.kernel_running = true;
-      device_.submit(*this, id, std::move(launch->kernel));
+      device_.submit(*this, id, std::move(launch->kernel), launch->priority);
       s.queue.pop_front();  // it ends at kernel_ended()
       moved = true;
       continue;
@@ -106,6 +109,8 @@ bool Context::pump_stream(StreamId id) {
       recorded.cycle = device_.now();
     } else if (const Wait* wait = std::get_if<Wait>(&head)) {
       if (!events_[wait->event].done(wait->recording)) return moved;
+    } else if (Decision* decision = std::get_if<Decision>(&head)) {
+      if (!decide(*decision, moved)) return moved;
     }
     streams_[id].queue.pop_front();
     ++ended_operations_;
@@ -243,51 +248,57 @@ void Context::name_buffer(Address buffer, const std::string& name) { memory_->na
 void Context::free(Address address) { memory_->free(address); }
 
 void Context::copy_to_device(Address to, std::span<const std::byte> from, StreamId id) {
+  refuse_in_body("a copy of bytes of the host");
   Copy copy;
   copy.kind = Copy::Kind::In;
   copy.to = to;
   copy.bytes = from.size();
   copy.host_from.assign(from.begin(), from.end());
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_from_device(std::span<std::byte> to, Address from, StreamId id) {
+  refuse_in_body("a copy to the host");
   Copy copy;
   copy.kind = Copy::Kind::Out;
   copy.from = from;
   copy.bytes = to.size();
   copy.host_to = to.data();
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_on_device(Address to, Address from, std::uint64_t bytes, StreamId id) {
+  if (keeps(id, [=, this] { copy_on_device(to, from, bytes, id); })) return;
   Copy copy;
   copy.kind = Copy::Kind::OnDevice;
   copy.to = to;
   copy.from = from;
   copy.bytes = bytes;
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_on_device_to_array(const workload::TextureArray& array, Address from, StreamId id) {
+  if (keeps(id, [=, this] { copy_on_device_to_array(array, from, id); })) return;
   Copy copy;
   copy.kind = Copy::Kind::ToArray;
   copy.array = array;
   copy.from = from;
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::fill(Address to, std::uint8_t value, std::uint64_t bytes, StreamId id) {
+  if (keeps(id, [=, this] { fill(to, value, bytes, id); })) return;
   Copy copy;
   copy.kind = Copy::Kind::Fill;
   copy.to = to;
   copy.bytes = bytes;
   copy.value = value;
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol, std::uint64_t offset,
                              std::span<const std::byte> from, StreamId id) {
+  refuse_in_body("a copy of bytes of the host");
   Copy copy;
   copy.kind = Copy::Kind::Symbol;
   copy.to = offset;
@@ -295,7 +306,7 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
   copy.host_from.assign(from.begin(), from.end());
   copy.module = module_id;
   copy.symbol = symbol;
-  stream(id).queue.emplace_back(std::move(copy));
+  enter(id).queue.emplace_back(std::move(copy));
 }
 
 void Context::host_write(Address to, std::span<const std::byte> from) { memory_->write(to, from); }
@@ -306,6 +317,7 @@ Address Context::symbol_address(std::uint32_t module_id, const std::string& symb
 
 void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, const LaunchSpec& spec,
                          std::string parameters) {
+  if (keeps(spec.stream, [=, this] { launch_raw(module_id, kernel, spec, parameters); })) return;
   emulator::LoadedModule& loaded = module(module_id);
   const emulator::KernelInfo* info = loaded.find(kernel);
   if (info == nullptr) {
@@ -333,7 +345,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
       *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
   check_tensor_units(*info);
   check_fits(*source, spec.cooperative);
-  stream(spec.stream).queue.emplace_back(Launch{std::move(source)});
+  enter(spec.stream).queue.emplace_back(Launch{std::move(source), spec.priority});
 }
 
 void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {
@@ -373,52 +385,58 @@ void Context::check_fits(const workload::KernelSource& kernel, bool cooperative)
 }
 
 void Context::launch_source(const KernelMaker& make, StreamId on) {
+  refuse_in_body("a launch of a trace");
   std::unique_ptr<workload::KernelSource> source = make(*memory_, device_.config().shared.banks);
   check_fits(*source);
-  stream(on).queue.emplace_back(Launch{std::move(source)});
+  enter(on).queue.emplace_back(Launch{std::move(source)});
 }
 
 void Context::copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId on) {
+  refuse_in_body("a copy of bytes of the host");
   Copy copy;
   copy.kind = to_device ? Copy::Kind::UnseenIn : Copy::Kind::UnseenOut;
   copy.to = memory_->cached(memory_->base()) + offset;
   copy.bytes = bytes;
-  stream(on).queue.emplace_back(std::move(copy));
+  enter(on).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_pinned(HostCopy direction, Address to, Address from, std::uint64_t bytes, StreamId on) {
+  if (keeps(on, [=, this] { copy_pinned(direction, to, from, bytes, on); })) return;
   Copy copy;
   copy.kind = direction == HostCopy::ToDevice ? Copy::Kind::PinnedIn : Copy::Kind::PinnedOut;
   copy.to = to;
   copy.from = from;
   copy.bytes = bytes;
-  stream(on).queue.emplace_back(std::move(copy));
+  enter(on).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& size,
                           std::span<const std::byte> from, StreamId on) {
+  refuse_in_body("a copy of bytes of the host");
   workload::check_box(*memory_, to, size);
   Copy copy;
   copy.kind = Copy::Kind::BoxIn;
   copy.box = std::make_unique<const Copy::Box>(Copy::Box{to, {}, size});
   copy.bytes = from.size();
   copy.host_from.assign(from.begin(), from.end());
-  stream(on).queue.emplace_back(std::move(copy));
+  enter(on).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_from_box(std::span<std::byte> to, const workload::BoxEnd& from,
                             const workload::BoxSize& size, StreamId on) {
+  refuse_in_body("a copy to the host");
   workload::check_box(*memory_, from, size);
   Copy copy;
   copy.kind = Copy::Kind::BoxOut;
   copy.box = std::make_unique<const Copy::Box>(Copy::Box{{}, from, size});
   copy.bytes = to.size();
   copy.host_to = to.data();
-  stream(on).queue.emplace_back(std::move(copy));
+  enter(on).queue.emplace_back(std::move(copy));
 }
 
 void Context::copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from,
                        const workload::BoxSize& size, std::optional<HostCopy> link, StreamId on) {
+  if (keeps(on, [=, this] { copy_box(to, from, size, link, on); })) return;
   for (const workload::BoxEnd& end : {to, from}) workload::check_box(*memory_, end, size);
   Copy copy;
   copy.kind = !link                         ? Copy::Kind::BoxOnDevice
@@ -426,7 +444,7 @@ void Context::copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from,
                                             : Copy::Kind::BoxPinnedOut;
   copy.box = std::make_unique<const Copy::Box>(Copy::Box{to, from, size});
   copy.bytes = size.total();
-  stream(on).queue.emplace_back(std::move(copy));
+  enter(on).queue.emplace_back(std::move(copy));
 }
 
 StreamId Context::create_stream() {
@@ -440,13 +458,17 @@ EventId Context::create_event() {
 }
 
 void Context::record_event(EventId id, StreamId on) {
+  enter_event(id);
+  if (keeps(on, [=, this] { record_event(id, on); })) return;
   const std::size_t recording = event(id).completed.size();
-  stream(on).queue.emplace_back(Record{id, recording});
+  enter(on).queue.emplace_back(Record{id, recording});
   events_[id].completed.push_back(false);
 }
 
 void Context::stream_wait_event(StreamId on, EventId id) {
-  stream(on).queue.emplace_back(Wait{id, event(id).completed.size()});
+  enter_event(id);
+  if (keeps(on, [=, this] { stream_wait_event(on, id); })) return;
+  enter(on).queue.emplace_back(Wait{id, event(id).completed.size()});
 }
 
 Cycle Context::event_cycle(EventId id) const {

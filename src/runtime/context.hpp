@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -80,6 +81,9 @@ class Context final : public Host {
                      StreamId stream) override;
   void copy_box(const workload::BoxEnd& to, const workload::BoxEnd& from, const workload::BoxSize& size,
                 std::optional<HostCopy> link, StreamId stream) override;
+  void begin_body() override;
+  BodyId end_body() override;
+  void enqueue_condition(const Condition& condition, StreamId on) override;
   StreamId create_stream() override;
   EventId create_event() override;
   void record_event(EventId id, StreamId on) override;
@@ -129,6 +133,7 @@ class Context final : public Host {
   };
   struct Launch {
     std::unique_ptr<workload::KernelSource> kernel;
+    std::uint8_t priority = 0;
   };
   struct Record {
     EventId event;
@@ -138,13 +143,30 @@ class Context final : public Host {
     EventId event;
     std::size_t recording;  // the number of recordings at the call; it waits for the last of them
   };
-  using Operation = std::variant<Copy, Launch, Record, Wait>;
+  struct Decision {
+    Condition condition;
+    std::optional<BodyId> under_way;
+    Cycle since = kNever;     // of the last body that began,
+    std::uint64_t begun = 0;  // and how many did in that cycle
+  };
+  using Operation = std::variant<Copy, Launch, Record, Wait, Decision>;
+  /// Whose a stream or event is: kHost, or a body's.
+  using Owner = std::uint32_t;
+  static constexpr Owner kHost = ~Owner{0};
+  struct Body {
+    std::vector<std::function<void()>> calls;
+    std::vector<StreamId> streams;
+  };
   struct Stream {
+    Owner owner = kHost;
+    bool used = false;  // by its owner
     std::deque<Operation> queue;
     bool kernel_running = false;
     Cycle copy_until = 0;  // a timed copy at the head ends then; 0: none
   };
   struct Event {
+    Owner owner = kHost;
+    bool used = false;
     std::vector<bool> completed;  // by recording; those of different streams may complete in any order
     Cycle cycle = 0;              // of the last that completed
     /// The last of the first `recordings` ones is done. An event that was never recorded holds nobody up.
@@ -154,6 +176,18 @@ class Context final : public Host {
   };
   void move_on();
   bool pump_stream(StreamId id);
+  // Bodies: bodies.cpp.
+  /// To be called before anything is enqueued: the stream. Throws UserError when it is not for who enqueues.
+  [[nodiscard]] Stream& enter(StreamId id);
+  void enter_event(EventId id);
+  /// True: a body is being described, and has the call now, which uses this stream.
+  bool keeps(StreamId id, std::function<void()> call);
+  /// What cannot be in a body.
+  void refuse_in_body(const char* what) const;
+  /// False: it waits for a body. `began`: a body has something to do now.
+  bool decide(Decision& decision, bool& began);
+  [[nodiscard]] std::optional<BodyId> decided(const Condition& condition) const;
+  [[nodiscard]] bool is_idle(const Body& body) const;
   void perform(Copy& copy);
   void perform_box(const Copy& copy);
   void move_on_device(const Copy& copy);
@@ -181,6 +215,9 @@ class Context final : public Host {
   std::map<std::string, workload::BlockMetadata> metadata_;
   std::deque<Stream> streams_;  // never moved
   std::vector<Event> events_;
+  std::deque<Body> bodies_;
+  std::optional<Body> described_;  // the one that is
+  Owner acting_ = kHost;           // who enqueues
   Task program_;
   bool running_ = false;
   Cycle host_until_ = 0;  // the host computes until then

@@ -45,8 +45,8 @@ class Device {
   [[nodiscard]] virtual emulator::RaceLog* races() const { return nullptr; }
   /// The kernel arrives after the machine's launch latency. When its last block has ended,
   /// Context::kernel_ended(stream) is called.
-  virtual void submit(Context& context, std::uint32_t stream,
-                      std::unique_ptr<workload::KernelSource> kernel) = 0;
+  virtual void submit(Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
+                      std::uint8_t priority) = 0;
   /// Ends the context's kernels, those that run and those on their way: their blocks leave at once. To be
   /// called at a cycle that was told to be one of the host's.
   virtual void kill(Context& context) = 0;

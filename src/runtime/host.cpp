@@ -35,6 +35,12 @@ void Host::copy_pinned(HostCopy, Address, Address, std::uint64_t, StreamId) {
   throw InternalError("this host has no memory that it shares");
 }
 
+void Host::begin_body() { throw InternalError("this host keeps no work"); }
+
+BodyId Host::end_body() { throw InternalError("this host keeps no work"); }
+
+void Host::enqueue_condition(const Condition&, StreamId) { throw InternalError("this host keeps no work"); }
+
 const arch::MachineConfig& Host::machine() const { throw InternalError("this host has no machine"); }
 
 workload::DeviceMemory& Host::memory() { throw InternalError("this host does not show its memory"); }

@@ -104,6 +104,25 @@ struct LaunchSpec {
   StreamId stream = 0;
   bool cooperative = false;  // all blocks are to be resident at once, so that they may wait for each other
   std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
+  /// Of kernels of this application that wait, blocks of those with more go to an SM first. 0 to
+  /// kMostPriority: CUDA's with the sign changed.
+  std::uint8_t priority = 0;
+};
+inline constexpr std::uint8_t kMostPriority = 5;
+
+/// Work that is kept, to be done as often as conditions decide (Host::begin_body).
+using BodyId = std::uint32_t;
+/// Decides by a word of device memory, when the stream has come so far, what is done: as conditional nodes of
+/// CUDA's graphs do.
+struct Condition {
+  enum class Kind : std::uint8_t {
+    If,     // the first body where the word is not 0, else the second, if there is one
+    While,  // the body as long as the word is not 0
+    Switch  // the body of this number; none where there are not so many
+  };
+  Kind kind = Kind::If;
+  Address word = 0;  // 4 bytes, aligned
+  std::vector<BodyId> bodies;
 };
 
 /// Makes a launch of something that is no PTX module, for the application that owns `memory`, on a machine
@@ -219,6 +238,15 @@ class Host {
                     StreamId stream = 0) {
     copy_to_symbol(module, reference, 0, std::as_bytes(std::span(&texture.handle, 1)), stream);
   }
+
+  /// What is enqueued from here to end_body() is kept: launches of modules, fills, copies on the device and
+  /// those of pinned memory and arrays, events, and conditions. Streams and events that a body uses are its
+  /// own from then on, and used by nothing else. Throws UserError for what is not possible in a body.
+  virtual void begin_body();
+  virtual BodyId end_body();
+  /// The stream goes on when what was decided has been done. A body that is under way is waited for first.
+  /// Throws UserError for bodies that do not exist, and for a stream of one of them.
+  virtual void enqueue_condition(const Condition& condition, StreamId stream);
 
   virtual StreamId create_stream() = 0;
   virtual EventId create_event() = 0;

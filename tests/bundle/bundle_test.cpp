@@ -100,6 +100,12 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
              random_bytes(32764, 2),
              1,
              1U << 23U},
+      LaunchWithPriority{{0, "kernel", {1}, {1}, 0, false, "", 1, 0, runtime::kMostPriority}},
+      CreateStream{},
+      BeginBody{},
+      Fill{kBase + 8192, 1, 4096, 2},
+      EndBody{},
+      EnqueueCondition{{runtime::Condition::Kind::Switch, kBase + 8196, {0, 0}}, 1},
       CreateEvent{},
       RecordEvent{0, 1},
       StreamWaitEvent{0, 0},
@@ -121,7 +127,7 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
   EXPECT_EQ(bundle->addresses().base, kBase);
   EXPECT_EQ(bundle->addresses().placed_end, kBase + 8192 + 40 * kPieceBytes);
   EXPECT_EQ(bundle->records(), records.size());
-  EXPECT_EQ(bundle->launches(), 1U);
+  EXPECT_EQ(bundle->launches(), 2U);
   EXPECT_EQ(bundle->results(), 1U);
   EXPECT_EQ(bundle->file_bytes(), std::filesystem::file_size(path("a.gmx")));
   Reader reader(bundle);

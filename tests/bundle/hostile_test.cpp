@@ -202,7 +202,7 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x1a", "byte 48: 26 is no kind of record; the last is 25");
+  expect("\x1e", "byte 48: 30 is no kind of record; the last is 29");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
@@ -286,6 +286,35 @@ TEST_F(Hostile, Calls) {
   expect({CreateStream{}, Synchronize{What::Stream, 1}}, "");
   expect({Synchronize{What::Event, 0}}, "event 0 does not exist");
   expect({Synchronize{What::Device, 1}}, "device 1 is waited for; there is only 0");
+  const Launch k{0, "k", {1}, {1}, 0, false, "", 0, 0};
+  expect({m, LaunchWithPriority{k}}, "a launch of k with a priority has none");
+  // Bodies, whose streams and events are theirs, so that they end.
+  const BeginBody begin;
+  const EndBody end;
+  using Kind = runtime::Condition::Kind;
+  const auto fill = [](runtime::StreamId stream) { return Fill{kBase + 4096, 1, 4, stream}; };
+  const auto condition = [](Kind kind, Address word, std::vector<runtime::BodyId> bodies,
+                            runtime::StreamId stream = 0) {
+    return EnqueueCondition{{kind, word, std::move(bodies)}, stream};
+  };
+  const CreateStream s;
+  expect({a, s, begin, fill(1), end, condition(Kind::While, kBase + 4096, {0})}, "");
+  expect({a, s, begin, fill(1), end, condition(Kind::While, kBase + 4096, {0}, 1)},
+         "stream 1 is used inside and outside of a body");
+  expect({a, begin, fill(0), end}, "stream 0 is used inside and outside of a body");
+  expect({a, s, fill(1), begin, fill(1), end}, "stream 1 is used inside and outside of a body");
+  expect({a, s, begin, fill(1), end, Synchronize{What::Stream, 1}}, "inside and outside of a body");
+  expect({a, s, CreateEvent{}, RecordEvent{0, 0}, begin, StreamWaitEvent{1, 0}, end},
+         "event 0 is used inside and outside of a body");
+  expect({a, s, begin, condition(Kind::If, kBase + 4096, {0}, 1), end},
+         "body 0 does not exist; there is none");
+  expect({a, begin, CopyToDevice{kBase + 4096, piece, 0}}, "a body has what cannot be in one");
+  expect({begin, begin}, "a body has what cannot be in one");
+  expect({end}, "a body ends that did not begin");
+  expect({a, begin, end, condition(Kind::If, kBase + 4098, {0})}, "a condition lies at 0x10000001002");
+  expect({a, begin, end, condition(Kind::If, kBase, {0})}, "do not lie in one allocation");
+  expect({a, begin, end, condition(Kind::While, kBase + 4096, {0, 0})}, "a condition has 2 bodies");
+  expect({a, begin, end, condition(Kind::If, kBase + 4096, {})}, "a condition has 0 bodies");
   // A result frees what its copy went to: the copy must have been waited for.
   const CopyFromDevice c{kBase + 4096, 10, 0};
   const Digest d;

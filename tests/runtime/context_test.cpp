@@ -36,7 +36,8 @@ class HandDevice final : public Device {
   HandDevice() { config_.sm.max_threads = 1536; }
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return now_; }
-  void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
+  void submit(Context& context, StreamId stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t /*priority*/) override {
     running.push_back({&context, stream, std::move(kernel)});
   }
   void kill(Context& context) override { killed = &context; }
@@ -133,6 +134,100 @@ TEST_F(ContextTest, OneThatIsKilledEndsWithTheKernelThatTheDeviceLetsGo) {
   device_.finish();
   device_.finish();
   EXPECT_EQ(log_, std::vector<std::uint32_t>{1});
+}
+
+/// A word that counts up to 0: the loop's kernel runs as long as it is not, then the other bodies are chosen
+/// by what it is. What stands behind a condition waits for what it chose.
+TEST_F(ContextTest, ConditionsDecideByWordsOfDeviceMemory) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kPtx, "one.ptx");
+    const auto word = host.malloc<std::uint32_t>(1);
+    const auto seen = host.malloc<std::uint32_t>(1);
+    const auto body = [&](DevicePtr<std::uint32_t> counted) {
+      const StreamId own = host.create_stream();
+      const EventId event = host.create_event();
+      const StreamId beside = host.create_stream();
+      host.begin_body();
+      host.launch(module, "add_one", {{}, {}, 0, own}, counted);
+      host.record_event(event, own);
+      host.stream_wait_event(beside, event);
+      host.fill(counted.address, 0, 0, beside);
+      return host.end_body();
+    };
+    const BodyId counts = body(word);
+    const BodyId one = body(seen);
+    const BodyId other = body(seen);
+    using Kind = Condition::Kind;
+    std::vector<std::uint32_t> value = {~0U - 2};
+    host.to_device(word, value);
+    value = {10};
+    host.to_device(seen, value);
+    host.enqueue_condition({Kind::While, word.address, {counts}}, 0);  // three times
+    host.enqueue_condition({Kind::While, word.address, {counts}}, 0);  // and not again
+    host.enqueue_condition({Kind::If, word.address, {counts}}, 0);     // nothing
+    host.enqueue_condition({Kind::If, word.address, {counts, one}}, 0);
+    host.enqueue_condition({Kind::Switch, seen.address, {one, one}}, 0);  // it is 11
+    host.enqueue_condition({Kind::Switch, word.address, {other}}, 0);
+    host.from_device(value, seen);
+    co_await host.synchronize();
+    log.push_back(value[0]);
+    host.from_device(value, word);
+    co_await host.synchronize();
+    log.push_back(value[0]);
+  });
+  for (int kernels = 0; kernels < 5; ++kernels) {
+    ASSERT_EQ(device_.running.size(), 1U) << kernels;
+    EXPECT_FALSE(context.finished());
+    device_.finish();
+  }
+  EXPECT_TRUE(context.finished());
+  EXPECT_EQ(log_, (std::vector<std::uint32_t>{12, 0}));
+}
+
+TEST_F(ContextTest, BodiesHaveStreamsAndEventsOfTheirOwn) {
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              host.begin_body();
+              host.fill(0, 0, 1, 0);
+              co_return;
+            }).find("stream 0 is used inside and outside of a body"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const StreamId own = host.create_stream();
+              const EventId event = host.create_event();
+              host.record_event(event, 0);
+              host.begin_body();
+              host.stream_wait_event(own, event);
+              co_return;
+            }).find("event 0 is used inside and outside of a body"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const StreamId own = host.create_stream();
+              host.begin_body();
+              host.fill(0, 0, 1, own);
+              const BodyId body = host.end_body();
+              host.enqueue_condition({Condition::Kind::If, 0, {body}}, own);
+              co_return;
+            }).find("a condition in stream 1, which is its body's"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              host.begin_body();
+              std::vector<std::uint32_t> value(1);
+              host.from_device(value, DevicePtr<std::uint32_t>{});
+              co_return;
+            }).find("a body cannot have a copy to the host"),
+            std::string::npos);
+  // A loop that nothing ends takes no time: it is said.
+  EXPECT_NE(error_of([](Host& host, std::vector<std::uint32_t>&) -> Task {
+              const auto word = host.malloc<std::uint32_t>(1);
+              const StreamId own = host.create_stream();
+              host.begin_body();
+              host.fill(word.address, 1, 4, own);
+              const BodyId body = host.end_body();
+              host.fill(word.address, 1, 4, 0);
+              host.enqueue_condition({Condition::Kind::While, word.address, {body}}, 0);
+              co_await host.synchronize();
+            }).find("a graph's loop is endless"),
+            std::string::npos);
 }
 
 TEST_F(ContextTest, StreamsRunSideBySideAndEventsJoinThem) {
