@@ -61,6 +61,7 @@ struct LaunchAttribute {
   unsigned char value[64];
 };
 inline constexpr int kAttributeCooperative = 2;
+inline constexpr int kAttributePriority = 8;
 
 struct Extent {
   std::size_t width, height, depth;
@@ -163,6 +164,50 @@ struct HostNode {
   void (*function)(void*);
   void* data;
 };
+/// cudaMemAllocNodeParams.
+struct AllocationNode {
+  int type;
+  int handle_types;
+  int location[2];
+  void* security;
+  std::size_t most;
+  unsigned short usage;
+  unsigned char reserved[54];
+  const void* accesses;
+  std::size_t access_count;
+  std::size_t bytes;
+  void* pointer;  // answered
+};
+/// cudaConditionalNodeParams.
+struct ConditionNode {
+  std::uint64_t handle;
+  int kind;  // if, while, switch
+  unsigned bodies;
+  void** graphs;  // answered
+};
+/// cudaGraphNodeParams.
+struct GraphNodeParams {
+  int type;
+  int reserved[3];
+  union {
+    long long words[29];
+    KernelNode kernel;
+    struct {
+      int flags;
+      int reserved[3];
+      Copy3D copy;
+    } memcpy;
+    MemsetNode memset;
+    HostNode host;
+    void* graph;  // of a child
+    EventHandle event;
+    AllocationNode allocation;
+    void* pointer;  // that is freed
+    ConditionNode condition;
+  } of;
+  long long more_reserved;
+};
+static_assert(sizeof(AllocationNode) == 120 && sizeof(GraphNodeParams) == 256);
 
 /// cudaUUID_t
 struct Uuid {

@@ -44,6 +44,11 @@ Error cudaMemGetInfo(std::size_t* free, std::size_t* total);
 Error cudaMemPrefetchAsync(const void* pointer, std::size_t bytes);
 
 Error cudaStreamCreateWithFlags(StreamHandle* stream, unsigned flags);
+Error cudaStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int priority);
+Error cudaStreamGetFlags(StreamHandle stream, unsigned* flags);
+Error cudaStreamGetAttribute(StreamHandle stream, int attribute, void* value);
+Error cudaStreamSetAttribute(StreamHandle stream, int attribute, const void* value);
+Error cudaStreamCopyAttributes(StreamHandle to, StreamHandle from);
 Error cudaStreamGetPriority(StreamHandle stream, int* priority);
 Error cudaStreamDestroy(StreamHandle stream);
 Error cudaStreamSynchronize(StreamHandle stream);

@@ -114,7 +114,7 @@ Error from_array_now(const ArrayPlace& place, const Box& box, const Memory& to, 
 Error perform(const Work& work, Where where) {
   if (const Error error = Session::get().connect(); error != Error::Success) return error;
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
-  return captured(stream, NodeType::Memcpy, work) ? Error::Success : work(stream);
+  return captured(stream, {NodeType::Memcpy, {}, work}) ? Error::Success : work(stream);
 }
 
 bool is_empty(const Box& box) { return box.bytes == 0 || box.rows == 0 || box.slices == 0; }

@@ -100,7 +100,7 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(of.l2_bytes);
   write.put_int(0);  // persisting L2
   write.put_int(of.max_threads_per_sm);
-  write.put_int(0);  // stream priorities
+  write.put_int(1);  // stream priorities
   write.put_int(of.l1_caches_global);
   write.put_int(1);  // L1 caches local memory
   write.put_size(of.shared_bytes_per_sm);

@@ -1,477 +1,257 @@
-#include "graphs.hpp"
-
+// Graphs: their nodes and what these come after.
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <set>
-#include <vector>
 
-#include "launch.hpp"
-#include "memory.hpp"
-#include "streams.hpp"
+#include "graph.hpp"
+#include "graph_memory.hpp"
 #include "versioned.hpp"
 
 namespace gpumux::cudart {
 namespace {
 
-constexpr auto kIllegalState = static_cast<Error>(401);
-constexpr auto kStreamCaptureUnmatched = static_cast<Error>(903);
-constexpr auto kGraphUpdateFailure = static_cast<Error>(910);
-
-struct Node {
-  NodeType type = NodeType::Empty;
-  Work work;  // empty: nothing is to be done
-  std::vector<Node*> after;
-};
-struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;  // in the order in which they were added
-
-  Node* add(NodeType type, Work work, std::vector<Node*> after) {
-    nodes.push_back(std::make_unique<Node>(Node{type, std::move(work), std::move(after)}));
-    return nodes.back().get();
-  }
-  [[nodiscard]] bool has(const Node* node) const {
-    return std::ranges::any_of(nodes, [&](const auto& each) { return each.get() == node; });
-  }
-};
-
-/// A graph in an order in which it can be done. Nodes of which one follows the other share a stream; others
-/// have streams of their own, and events between them.
-struct Plan {
-  static constexpr std::size_t kMain = 0;
-  struct Step {
-    const Node* node = nullptr;  // of the graph that it was made of
-    NodeType type = NodeType::Empty;
-    Work work;
-    std::size_t lane = kMain;         // its stream: kMain, the one of the launch
-    std::vector<std::size_t> events;  // steps in other lanes that it waits for
-    bool others_wait = false;         // steps in other lanes, or the end of the launch
-    std::vector<std::size_t> after;   // all that it depends on
-  };
-  std::vector<Step> steps;
-  std::size_t lanes = 1;
-  std::vector<StreamHandle> streams;  // of lanes behind kMain
-  std::vector<EventHandle> events;    // of steps; the last one is the launch's begin
-
-  /// False: nodes depend on each other in a circle.
-  bool order(const Graph& graph);
-  Error launch(StreamHandle stream, bool per_thread);
-  ~Plan();
-};
-
-bool Plan::order(const Graph& graph) {
-  steps.clear();
-  std::map<const Node*, std::size_t> done;
-  while (steps.size() < graph.nodes.size()) {
-    const std::size_t before = steps.size();
-    for (const auto& node : graph.nodes) {
-      const bool ready = std::ranges::all_of(node->after, [&](Node* d) { return done.contains(d); });
-      if (!ready || done.contains(node.get())) continue;
-      Step step;
-      step.node = node.get();
-      step.type = node->type;
-      step.work = node->work;
-      for (Node* const d : node->after) step.after.push_back(done.at(d));
-      done.emplace(node.get(), steps.size());
-      steps.push_back(std::move(step));
-    }
-    if (steps.size() == before) return false;
-  }
-  // A step goes on in the lane of one before it that nothing follows there yet.
-  lanes = 1;
-  constexpr std::size_t kNobody = ~std::size_t{0};
-  std::vector<std::size_t> last = {kNobody};  // by lane
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    Step& step = steps[i];
-    const auto open = std::ranges::find_if(
-        step.after, [&](std::size_t before) { return last[steps[before].lane] == before; });
-    if (open != step.after.end()) {
-      step.lane = steps[*open].lane;
-    } else if (last[kMain] == kNobody) {
-      step.lane = kMain;
-    } else {
-      step.lane = lanes++;
-      last.push_back(kNobody);
-    }
-    for (const std::size_t before : step.after) {
-      if (steps[before].lane == step.lane) continue;
-      step.events.push_back(before);
-      steps[before].others_wait = true;
-    }
-    last[step.lane] = i;
-  }
-  for (std::size_t lane = 1; lane < lanes; ++lane) steps[last[lane]].others_wait = true;
-  return true;
-}
-
-Error Plan::launch(StreamHandle stream, bool per_thread) {
-  const auto ensure = [](std::vector<void*>& handles, std::size_t count, auto make) {
-    while (handles.size() < count) {
-      void* made = nullptr;
-      if (const Error error = make(&made); error != Error::Success) return error;
-      handles.push_back(made);
-    }
-    return Error::Success;
-  };
-  constexpr unsigned kNonBlocking = 1;
-  Error error = ensure(streams, lanes - 1, [](void** made) { return create_stream(made, kNonBlocking); });
-  if (error == Error::Success)
-    error = ensure(events, steps.size() + 1, [](void** made) { return create_event(made, 0); });
-  if (error != Error::Success) return error;
-  const auto stream_of = [&](std::size_t lane) { return lane == kMain ? stream : streams[lane - 1]; };
-  const auto number = [&](std::size_t lane) { return stream_number(stream_of(lane), per_thread); };
-  if (lanes > 1) {
-    error = record_event(events[steps.size()], number(kMain));
-    for (std::size_t lane = 1; lane < lanes && error == Error::Success; ++lane)
-      error = wait_for_event(number(lane), events[steps.size()]);
-  }
-  for (std::size_t i = 0; i < steps.size() && error == Error::Success; ++i) {
-    const Step& step = steps[i];
-    for (const std::size_t before : step.events)
-      if (error == Error::Success) error = wait_for_event(number(step.lane), events[before]);
-    if (error == Error::Success && step.work) error = step.work(number(step.lane));
-    if (error == Error::Success && step.others_wait) error = record_event(events[i], number(step.lane));
-  }
-  for (std::size_t i = 0; i < steps.size() && error == Error::Success; ++i)
-    if (steps[i].others_wait && steps[i].lane != kMain) error = wait_for_event(number(kMain), events[i]);
-  return error;
-}
-
-Plan::~Plan() {
-  for (StreamHandle stream : streams) destroy_stream(stream);
-  for (EventHandle event : events) destroy_event(event);
-}
-
-/// What is being captured: a graph, and for each stream of it what its next node comes after.
-struct Capture {
-  std::unique_ptr<Graph> graph;
-  std::uint32_t origin = 0;
-  std::map<std::uint32_t, std::vector<Node*>> streams;
-  std::map<EventHandle, std::vector<Node*>> events;
-};
-
 struct Registry {
   std::set<Graph*> graphs;
-  std::set<Plan*> plans;
-  std::vector<std::unique_ptr<Capture>> captures;
+  std::set<Node*> nodes;
+  std::uint64_t made = 0;
 };
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
 }
 
-Capture* capture_of(std::uint32_t stream) {
-  for (const auto& capture : registry().captures)
-    if (capture->streams.contains(stream)) return capture.get();
-  return nullptr;
+/// As calls give several handles: as many as there are, or as there is room for, the rest null.
+template <class Each>
+Error give(
+    const std::vector<Each>& all, std::size_t* count, void** out,
+    void* (*handle)(const Each&) = [](const Each& each) -> void* { return each; }) {
+  if (count == nullptr) return returned(Error::InvalidValue);
+  if (out != nullptr) {
+    for (std::size_t i = 0; i < *count; ++i) out[i] = i < all.size() ? handle(all[i]) : nullptr;
+    *count = std::min(*count, all.size());
+  } else {
+    *count = all.size();
+  }
+  return Error::Success;
+}
+
+struct Edge {
+  Node* from;
+  Node* to;
+};
+std::vector<Edge> edges(const Graph& graph) {
+  std::vector<Edge> all;
+  for (const auto& node : graph.nodes)
+    for (Node* const before : node->after) all.push_back({before, node.get()});
+  return all;
+}
+
+/// What a content has of its own: graphs within it.
+NodeWork copy_of(const NodeWork& of) {
+  NodeWork copy = of;
+  if (auto* const child = std::get_if<ChildContent>(&copy.content)) child->graph = child->graph->clone();
+  if (auto* const condition = std::get_if<ConditionContent>(&copy.content)) {
+    for (std::size_t i = 0; i < condition->bodies.size(); ++i) {
+      condition->bodies[i] = condition->bodies[i]->clone();
+      condition->handles[i] = condition->bodies[i].get();
+    }
+  }
+  return copy;
+}
+
+/// `each`: what is to be done with a dependency of which both ends are nodes of the graph.
+template <class Each>
+Error for_dependencies(void* handle, void* const* from, void* const* to, std::size_t count, Each each) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Graph* const graph = graph_of(handle);
+  if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr)))
+    return returned(Error::InvalidValue);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!graph->has(from[i]) || !graph->has(to[i])) return returned(Error::InvalidValue);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Error error = each(static_cast<Node*>(from[i]), static_cast<Node*>(to[i]));
+    if (error != Error::Success) return returned(error);
+  }
+  return Error::Success;
+}
+
+}  // namespace
+
+Graph::Graph() : number(++registry().made) { registry().graphs.insert(this); }
+Graph::~Graph() {
+  registry().graphs.erase(this);
+  for (const auto& node : nodes) registry().nodes.erase(node.get());
+}
+
+Node* Graph::add(NodeWork of, std::vector<Node*> after) {
+  nodes.push_back(std::make_unique<Node>());
+  Node* const node = nodes.back().get();
+  node->graph = this;
+  node->of = std::move(of);
+  node->after = std::move(after);
+  registry().nodes.insert(node);
+  return node;
+}
+
+void Graph::remove(Node* node) {
+  for (const auto& other : nodes) std::erase(other->after, node);
+  registry().nodes.erase(node);
+  std::erase_if(nodes, [&](const auto& each) { return each.get() == node; });
+}
+
+bool Graph::has(const void* node) const {
+  return std::ranges::any_of(nodes, [&](const auto& each) { return each.get() == node; });
+}
+
+std::shared_ptr<Graph> Graph::clone() const {
+  auto made = std::make_shared<Graph>();
+  std::map<const Node*, Node*> copies;
+  for (const auto& node : nodes) {
+    Node* const copy = made->add(copy_of(node->of), {});
+    copy->original = node.get();
+    copies[node.get()] = copy;
+  }
+  for (const auto& node : nodes)
+    for (Node* const before : node->after) copies[node.get()]->after.push_back(copies[before]);
+  made->words = words;
+  return made;
+}
+
+std::set<const Node*> Graph::with_ancestors(const std::vector<Node*>& nodes) {
+  std::set<const Node*> all;
+  std::vector<const Node*> next(nodes.begin(), nodes.end());
+  while (!next.empty()) {
+    const Node* const node = next.back();
+    next.pop_back();
+    if (all.insert(node).second) next.insert(next.end(), node->after.begin(), node->after.end());
+  }
+  return all;
+}
+
+bool Graph::has_memory_nodes() const {
+  return std::ranges::any_of(nodes, [](const auto& node) {
+    return node->of.type == NodeType::MemAlloc || node->of.type == NodeType::MemFree;
+  });
 }
 
 Graph* graph_of(void* handle) {
   auto* const graph = static_cast<Graph*>(handle);
   return registry().graphs.contains(graph) ? graph : nullptr;
 }
-Plan* plan_of(void* handle) {
-  auto* const plan = static_cast<Plan*>(handle);
-  return registry().plans.contains(plan) ? plan : nullptr;
+Node* node_of(void* handle) {
+  auto* const node = static_cast<Node*>(handle);
+  return registry().nodes.contains(node) ? node : nullptr;
+}
+Graph* make_graph() {
+  const auto graph = std::make_shared<Graph>();
+  graph->self = graph;
+  return graph.get();
 }
 
-/// A node of a graph by calls; `made` takes its handle.
-Error add_node(void** made, void* handle, void* const* after, std::size_t count, NodeType type, Work work) {
+GPUMUX_CUDART_API Error cudaGraphCreate(void** made, unsigned flags) {
   const std::scoped_lock lock(Session::get().lock());
-  Graph* const graph = graph_of(handle);
-  if (graph == nullptr || made == nullptr || (after == nullptr && count != 0))
-    return returned(Error::InvalidValue);
-  std::vector<Node*> nodes;
-  for (std::size_t i = 0; i < count; ++i) {
-    nodes.push_back(static_cast<Node*>(after[i]));
-    if (!graph->has(nodes.back())) return returned(Error::InvalidValue);
-  }
-  *made = graph->add(type, std::move(work), std::move(nodes));
-  return Error::Success;
-}
-
-Error kernel_work(const KernelNode* of, Work& work) {
-  if (of == nullptr || of->parameters == nullptr) return Error::InvalidValue;
-  return launch_work(of->function, of->grid, of->block, of->shared_bytes, of->parameters, work);
-}
-
-Error instantiate(void** made, void* handle) {
-  const std::scoped_lock lock(Session::get().lock());
-  const Graph* const graph = graph_of(handle);
-  if (graph == nullptr || made == nullptr) return returned(Error::InvalidValue);
-  auto plan = std::make_unique<Plan>();
-  if (!plan->order(*graph)) return returned(Error::InvalidValue);
-  *made = plan.get();
-  registry().plans.insert(plan.release());
-  return Error::Success;
-}
-
-Error launch_plan(void* handle, StreamHandle stream, bool per_thread) {
-  const std::scoped_lock lock(Session::get().lock());
-  Plan* const plan = plan_of(handle);
-  if (plan == nullptr) return returned(Error::InvalidValue);
-  if (is_under_capture(stream_number(stream, per_thread)))
-    return returned(not_supported("a graph's launch under capture"));
-  return returned(plan->launch(stream, per_thread));
-}
-
-Error begin_capture(StreamHandle stream, bool per_thread) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (const Error error = Session::get().connect(); error != Error::Success) return returned(error);
-  const std::uint32_t number = stream_number(stream, per_thread);
-  if (number == 0 || capture_of(number) != nullptr) return returned(kIllegalState);
-  auto capture = std::make_unique<Capture>();
-  capture->graph = std::make_unique<Graph>();
-  capture->origin = number;
-  capture->streams[number] = {};
-  registry().captures.push_back(std::move(capture));
-  return Error::Success;
-}
-
-Error end_capture(StreamHandle stream, void** made, bool per_thread) {
-  const std::scoped_lock lock(Session::get().lock());
-  Capture* const capture = capture_of(stream_number(stream, per_thread));
-  if (capture == nullptr) return returned(kIllegalState);
-  if (capture->origin != stream_number(stream, per_thread)) return returned(kStreamCaptureUnmatched);
-  *made = capture->graph.get();
-  registry().graphs.insert(capture->graph.release());
-  std::erase_if(registry().captures, [&](const auto& each) { return each.get() == capture; });
-  return Error::Success;
-}
-
-Error capturing(StreamHandle stream, int* status, bool per_thread) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (status == nullptr) return returned(Error::InvalidValue);
-  *status = capture_of(stream_number(stream, per_thread)) != nullptr ? 1 : 0;
-  return Error::Success;
-}
-
-template <class Step>
-auto step_of(Step& steps, const void* node) {
-  return std::ranges::find_if(steps, [&](const auto& step) { return step.node == node; });
-}
-
-}  // namespace
-
-bool captured(std::uint32_t stream, NodeType type, const Work& work) {
-  Capture* const capture = capture_of(stream);
-  if (capture == nullptr) return false;
-  std::vector<Node*>& last = capture->streams[stream];
-  last = {capture->graph->add(type, work, last)};
-  return true;
-}
-
-bool captured_record(std::uint32_t stream, EventHandle event) {
-  Capture* const capture = capture_of(stream);
-  for (const auto& each : registry().captures) each->events.erase(event);
-  if (capture == nullptr) return false;
-  capture->events[event] = capture->streams[stream];
-  return true;
-}
-
-bool captured_wait(std::uint32_t stream, EventHandle event) {
-  for (const auto& capture : registry().captures) {
-    const auto found = capture->events.find(event);
-    if (found == capture->events.end()) continue;
-    std::vector<Node*>& last = capture->streams[stream];  // which it joins if it had no part in it
-    for (Node* const node : found->second)
-      if (std::ranges::find(last, node) == last.end()) last.push_back(node);
-    return true;
-  }
-  return false;
-}
-
-bool is_under_capture(std::uint32_t stream) { return capture_of(stream) != nullptr; }
-
-GPUMUX_CUDART_API Error cudaGraphCreate(void** made, unsigned) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (made == nullptr) return returned(Error::InvalidValue);
-  auto graph = std::make_unique<Graph>();
-  *made = graph.get();
-  registry().graphs.insert(graph.release());
+  if (made == nullptr || flags != 0) return returned(Error::InvalidValue);
+  *made = make_graph();
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaGraphDestroy(void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   Graph* const graph = graph_of(handle);
-  if (graph == nullptr) return returned(Error::InvalidValue);
-  registry().graphs.erase(graph);
-  delete graph;
+  if (graph == nullptr || graph->self == nullptr) return returned(Error::InvalidValue);
+  const std::shared_ptr<Graph> last = std::move(graph->self);
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaGraphClone(void** made, void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   const Graph* const graph = graph_of(handle);
   if (graph == nullptr || made == nullptr) return returned(Error::InvalidValue);
-  auto clone = std::make_unique<Graph>();
-  std::map<const Node*, Node*> copies;
-  for (const auto& node : graph->nodes) copies[node.get()] = clone->add(node->type, node->work, {});
-  for (const auto& node : graph->nodes)
-    for (Node* const before : node->after) copies[node.get()]->after.push_back(copies[before]);
+  if (graph->has_memory_nodes()) return returned(Error::NotSupported);  // by CUDA
+  const std::shared_ptr<Graph> clone = graph->clone();
+  clone->self = clone;
   *made = clone.get();
-  registry().graphs.insert(clone.release());
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaGraphNodeFindInClone(void** found, void* original, void* clone) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Graph* const graph = graph_of(clone);
+  if (graph == nullptr || found == nullptr) return returned(Error::InvalidValue);
+  const auto copy =
+      std::ranges::find_if(graph->nodes, [&](const auto& node) { return node->original == original; });
+  if (copy == graph->nodes.end()) return returned(Error::InvalidValue);
+  *found = copy->get();
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaGraphGetNodes(void* handle, void** nodes, std::size_t* count) {
   const std::scoped_lock lock(Session::get().lock());
   const Graph* const graph = graph_of(handle);
-  if (graph == nullptr || count == nullptr) return returned(Error::InvalidValue);
-  if (nodes != nullptr) {
-    for (std::size_t i = 0; i < *count; ++i)
-      nodes[i] = i < graph->nodes.size() ? graph->nodes[i].get() : nullptr;
-    *count = std::min(*count, graph->nodes.size());
-  } else {
-    *count = graph->nodes.size();
-  }
-  return Error::Success;
+  if (graph == nullptr) return returned(Error::InvalidValue);
+  std::vector<Node*> all;
+  for (const auto& node : graph->nodes) all.push_back(node.get());
+  return give(all, count, nodes);
 }
-GPUMUX_CUDART_API Error cudaGraphNodeGetType(void* node, int* type) {
-  const std::scoped_lock lock(Session::get().lock());
-  for (const Graph* const graph : registry().graphs) {
-    if (!graph->has(static_cast<Node*>(node)) || type == nullptr) continue;
-    *type = static_cast<int>(static_cast<Node*>(node)->type);
-    return Error::Success;
-  }
-  return returned(Error::InvalidValue);
-}
-
-namespace {}  // namespace
-
-GPUMUX_CUDART_API Error gpumux_graph_add_dependencies(void* handle, void* const* from, void* const* to,
-                                                      std::size_t count) {
+GPUMUX_CUDART_API Error cudaGraphGetRootNodes(void* handle, void** nodes, std::size_t* count) {
   const std::scoped_lock lock(Session::get().lock());
   const Graph* const graph = graph_of(handle);
   if (graph == nullptr) return returned(Error::InvalidValue);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto* const before = static_cast<Node*>(from[i]);
-    auto* const after = static_cast<Node*>(to[i]);
-    if (!graph->has(before) || !graph->has(after)) return returned(Error::InvalidValue);
+  std::vector<Node*> roots;
+  for (const auto& node : graph->nodes)
+    if (node->after.empty()) roots.push_back(node.get());
+  return give(roots, count, nodes);
+}
+GPUMUX_CUDART_API Error cudaGraphNodeGetType(void* handle, int* type) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Node* const node = node_of(handle);
+  if (node == nullptr || type == nullptr) return returned(Error::InvalidValue);
+  *type = static_cast<int>(node->of.type);
+  return Error::Success;
+}
+GPUMUX_CUDART_API Error cudaGraphDestroyNode(void* handle) {
+  const std::scoped_lock lock(Session::get().lock());
+  Node* const node = node_of(handle);
+  if (node == nullptr) return returned(Error::InvalidValue);
+  const bool of_memory = node->of.type == NodeType::MemAlloc || node->of.type == NodeType::MemFree;
+  if (of_memory) return returned(Error::NotSupported);  // by CUDA
+  node->graph->remove(node);
+  return Error::Success;
+}
+
+GPUMUX_CUDART_API Error gpumux_graph_get_edges(void* handle, void** from, void** to, std::size_t* count) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Graph* const graph = graph_of(handle);
+  if (graph == nullptr || (from == nullptr) != (to == nullptr)) return returned(Error::InvalidValue);
+  const std::vector<Edge> all = edges(*graph);
+  std::size_t of_ends = count == nullptr ? 0 : *count;
+  const Error error = give<Edge>(all, count, from, [](const Edge& edge) -> void* { return edge.from; });
+  if (error != Error::Success || to == nullptr) return error;
+  return give<Edge>(all, &of_ends, to, [](const Edge& edge) -> void* { return edge.to; });
+}
+GPUMUX_CUDART_API Error gpumux_graph_node_get_dependencies(void* handle, void** nodes, std::size_t* count) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Node* const node = node_of(handle);
+  return node == nullptr ? returned(Error::InvalidValue) : give(node->after, count, nodes);
+}
+GPUMUX_CUDART_API Error gpumux_graph_node_get_dependent_nodes(void* handle, void** nodes,
+                                                              std::size_t* count) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Node* const node = node_of(handle);
+  if (node == nullptr) return returned(Error::InvalidValue);
+  std::vector<Node*> behind;
+  for (const Edge& edge : edges(*node->graph))
+    if (edge.from == node) behind.push_back(edge.to);
+  return give(behind, count, nodes);
+}
+GPUMUX_CUDART_API Error gpumux_graph_add_dependencies(void* handle, void* const* from, void* const* to,
+                                                      std::size_t count) {
+  return for_dependencies(handle, from, to, count, [](Node* before, Node* after) {
+    if (before == after || std::ranges::find(after->after, before) != after->after.end())
+      return Error::InvalidValue;
     after->after.push_back(before);
-  }
-  return Error::Success;
+    return Error::Success;
+  });
 }
-
-GPUMUX_CUDART_API Error cudaGraphAddKernelNode(void** made, void* graph, void* const* after,
-                                               std::size_t count, const KernelNode* of) {
-  Work work;
-  if (const Error error = kernel_work(of, work); error != Error::Success) return returned(error);
-  return add_node(made, graph, after, count, NodeType::Kernel, std::move(work));
-}
-GPUMUX_CUDART_API Error cudaGraphAddMemcpyNode(void** made, void* graph, void* const* after,
-                                               std::size_t count, const Copy3D* of) {
-  if (of == nullptr) return returned(Error::InvalidValue);
-  return add_node(made, graph, after, count, NodeType::Memcpy, copy_work(*of));
-}
-GPUMUX_CUDART_API Error cudaGraphAddMemcpyNode1D(void** made, void* graph, void* const* after,
-                                                 std::size_t count, void* to, const void* from,
-                                                 std::size_t bytes, MemcpyKind kind) {
-  return add_node(made, graph, after, count, NodeType::Memcpy, copy_work(to, from, bytes, kind));
-}
-GPUMUX_CUDART_API Error cudaGraphAddMemsetNode(void** made, void* graph, void* const* after,
-                                               std::size_t count, const MemsetNode* of) {
-  if (of == nullptr) return returned(Error::InvalidValue);
-  return add_node(made, graph, after, count, NodeType::Memset,
-                  fill_work(of->to, of->pitch, {of->value, of->element_bytes}, of->width * of->element_bytes,
-                            of->height));
-}
-GPUMUX_CUDART_API Error cudaGraphAddHostNode(void** made, void* graph, void* const* after, std::size_t count,
-                                             const HostNode* of) {
-  if (of == nullptr) return returned(Error::InvalidValue);
-  return add_node(made, graph, after, count, NodeType::Host, host_work(of->function, of->data));
-}
-GPUMUX_CUDART_API Error cudaGraphAddEmptyNode(void** made, void* graph, void* const* after,
-                                              std::size_t count) {
-  return add_node(made, graph, after, count, NodeType::Empty, {});
-}
-
-GPUMUX_CUDART_API Error cudaGraphInstantiate(void** made, void* graph, unsigned long long) {
-  return instantiate(made, graph);
-}
-GPUMUX_CUDART_API Error cudaGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
-  return instantiate(made, graph);
-}
-GPUMUX_CUDART_API Error cudaGraphExecDestroy(void* handle) {
-  const std::scoped_lock lock(Session::get().lock());
-  Plan* const plan = plan_of(handle);
-  if (plan == nullptr) return returned(Error::InvalidValue);
-  registry().plans.erase(plan);
-  delete plan;  // its streams' work goes on
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaGraphExecKernelNodeSetParams(void* handle, void* node, const KernelNode* of) {
-  const std::scoped_lock lock(Session::get().lock());
-  Plan* const plan = plan_of(handle);
-  if (plan == nullptr) return returned(Error::InvalidValue);
-  const auto step = step_of(plan->steps, node);
-  if (step == plan->steps.end() || step->type != NodeType::Kernel) return returned(Error::InvalidValue);
-  return returned(kernel_work(of, step->work));
-}
-GPUMUX_CUDART_API Error cudaGraphKernelNodeSetParams(void* node, const KernelNode* of) {
-  const std::scoped_lock lock(Session::get().lock());
-  for (const Graph* const graph : registry().graphs)
-    if (graph->has(static_cast<Node*>(node)))
-      return returned(kernel_work(of, static_cast<Node*>(node)->work));
-  return returned(Error::InvalidValue);
-}
-/// cudaGraphExecUpdateResultInfo; the nodes at fault are not named.
-struct UpdateResult {
-  int result;  // cudaGraphExecUpdateResult: 0 success, 2 the topology has changed
-  void* node;
-  void* from;
-};
-GPUMUX_CUDART_API Error cudaGraphExecUpdate(void* handle, void* from, UpdateResult* result) {
-  const std::scoped_lock lock(Session::get().lock());
-  Plan* const plan = plan_of(handle);
-  const Graph* const graph = graph_of(from);
-  if (plan == nullptr || graph == nullptr || result == nullptr) return returned(Error::InvalidValue);
-  *result = {};
-  Plan updated;
-  bool same = updated.order(*graph) && updated.steps.size() == plan->steps.size();
-  for (std::size_t i = 0; same && i < updated.steps.size(); ++i)
-    same = updated.steps[i].type == plan->steps[i].type && updated.steps[i].after == plan->steps[i].after;
-  if (!same) {
-    constexpr int kTopologyChanged = 2;
-    result->result = kTopologyChanged;
-    return returned(kGraphUpdateFailure);
-  }
-  plan->steps = std::move(updated.steps);
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaGraphLaunch(void* plan, StreamHandle stream) {
-  return launch_plan(plan, stream, false);
-}
-GPUMUX_CUDART_API Error cudaGraphLaunch_ptsz(void* plan, StreamHandle stream) {
-  return launch_plan(plan, stream, true);
-}
-// There is nothing to be brought to the device before a launch.
-GPUMUX_CUDART_API Error cudaGraphUpload(void* plan, StreamHandle) {
-  const std::scoped_lock lock(Session::get().lock());
-  return returned(plan_of(plan) != nullptr ? Error::Success : Error::InvalidValue);
-}
-
-GPUMUX_CUDART_API Error cudaStreamBeginCapture(StreamHandle stream, int) {
-  return begin_capture(stream, false);
-}
-GPUMUX_CUDART_API Error cudaStreamBeginCapture_ptsz(StreamHandle stream, int) {
-  return begin_capture(stream, true);
-}
-GPUMUX_CUDART_API Error cudaStreamEndCapture(StreamHandle stream, void** graph) {
-  return end_capture(stream, graph, false);
-}
-GPUMUX_CUDART_API Error cudaStreamEndCapture_ptsz(StreamHandle stream, void** graph) {
-  return end_capture(stream, graph, true);
-}
-GPUMUX_CUDART_API Error cudaStreamIsCapturing(StreamHandle stream, int* status) {
-  return capturing(stream, status, false);
-}
-GPUMUX_CUDART_API Error cudaStreamIsCapturing_ptsz(StreamHandle stream, int* status) {
-  return capturing(stream, status, true);
-}
-// What other threads may call meanwhile is not checked.
-GPUMUX_CUDART_API Error cudaThreadExchangeStreamCaptureMode(int* mode) {
-  static int current = 0;
-  std::swap(*mode, current);
-  return Error::Success;
+GPUMUX_CUDART_API Error gpumux_graph_remove_dependencies(void* handle, void* const* from, void* const* to,
+                                                         std::size_t count) {
+  return for_dependencies(handle, from, to, count, [](Node* before, Node* after) {
+    return std::erase(after->after, before) == 1 ? Error::Success : Error::InvalidValue;
+  });
 }
 
 }  // namespace gpumux::cudart

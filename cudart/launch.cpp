@@ -7,6 +7,7 @@
 #include "launch.hpp"
 
 #include "device.hpp"
+#include "graph.hpp"
 #include "modules.hpp"
 #include "streams.hpp"
 
@@ -18,12 +19,13 @@ struct Configuration {
   Dim3 block;
   std::size_t shared_bytes;
   StreamHandle stream;
+  std::uint32_t priority = program::kStreamsPriority;
 };
 thread_local std::vector<Configuration> configurations;
 
 /// What is sent; the arguments' values are taken now.
-Error prepare(const void* function, const Configuration& configuration, const Arguments& arguments,
-              bool cooperative, Work& work) {
+Error describe(const void* function, const Configuration& configuration, const Arguments& arguments,
+               bool cooperative, KernelContent& of) {
   const Session& session = Session::get();
   Error error = Error::Success;
   const Kernel* const kernel = find_kernel(function, error);
@@ -40,29 +42,40 @@ Error prepare(const void* function, const Configuration& configuration, const Ar
     const program::KernelParameter& parameter = kernel->parameters[i];
     std::memcpy(parameters.data() + parameter.offset, arguments.pointers[i], parameter.bytes);
   }
-  const auto extent = [](const Dim3& of) { return program::Extent{of.x, of.y, of.z}; };
-  program::LaunchArguments of{extent(configuration.grid),
-                              extent(configuration.block),
-                              kernel->description.kernel,
-                              static_cast<std::uint32_t>(configuration.shared_bytes),
-                              0,
-                              cooperative ? 1U : 0U,
-                              limits()[kHeapLimit]};
-  work = [of, parameters = std::move(parameters)](std::uint32_t stream) mutable {
-    of.stream = stream;
-    return Session::get().call(Call::Launch, of, bytes_of(parameters));
-  };
+  const auto extent = [](const Dim3& from) { return program::Extent{from.x, from.y, from.z}; };
+  of.node = {const_cast<void*>(function),
+             configuration.grid,
+             configuration.block,
+             static_cast<unsigned>(configuration.shared_bytes),
+             nullptr,
+             nullptr};
+  of.launch = {extent(configuration.grid),
+               extent(configuration.block),
+               kernel->description.kernel,
+               static_cast<std::uint32_t>(configuration.shared_bytes),
+               0,
+               cooperative ? 1U : 0U,
+               limits()[kHeapLimit],
+               configuration.priority};
+  of.layout = kernel->parameters;
+  of.arguments = std::move(parameters);
   return Error::Success;
 }
 
 Error launch(const void* function, const Configuration& configuration, const Arguments& arguments,
              bool cooperative, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
-  Work work;
-  const Error error = prepare(function, configuration, arguments, cooperative, work);
+  NodeWork work{NodeType::Kernel, KernelContent{}, {}};
+  auto& of = std::get<KernelContent>(work.content);
+  const Error error = describe(function, configuration, arguments, cooperative, of);
   if (error != Error::Success) return returned(error);
   const std::uint32_t stream = stream_number(configuration.stream, per_thread);
-  return captured(stream, NodeType::Kernel, work) ? Error::Success : returned(work(stream));
+  of.priority = configuration.priority;
+  if (of.priority == program::kStreamsPriority) {
+    const auto info = streams().find(configuration.stream);
+    of.priority = info == streams().end() ? 0 : priority_number(info->second.priority);
+  }
+  return captured(stream, work) ? Error::Success : returned(enqueue(of, stream, of.launch.priority));
 }
 
 }  // namespace
@@ -75,23 +88,59 @@ Error launch(const void* function, Dim3 grid, Dim3 block, std::size_t shared_byt
 Error launch(const LaunchConfig* config, const void* function, const Arguments& arguments, bool per_thread) {
   if (config == nullptr) return returned(Error::InvalidValue);
   bool cooperative = false;
+  std::uint32_t priority = program::kStreamsPriority;
   for (unsigned i = 0; i < config->attribute_count; ++i) {
     const LaunchAttribute& attribute = config->attributes[i];
     int value = 0;
     std::memcpy(&value, attribute.value, sizeof(value));
     if (attribute.id == kAttributeCooperative) {
       cooperative = value != 0;
+    } else if (attribute.id == kAttributePriority) {
+      priority = priority_number(value);
     } else if (attribute.id != 0) {  // 0: to be ignored
-      return returned(not_supported("a launch with attributes other than a cooperative one"));
+      return returned(not_supported("a launch with attributes other than cooperative and priority"));
     }
   }
-  return launch(function, {config->grid, config->block, config->shared_bytes, config->stream}, arguments,
-                cooperative, per_thread);
+  return launch(function, {config->grid, config->block, config->shared_bytes, config->stream, priority},
+                arguments, cooperative, per_thread);
 }
 
-Error launch_work(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, void** arguments,
-                  Work& work) {
-  return prepare(function, {grid, block, shared_bytes, nullptr}, {arguments, {}}, false, work);
+Error enqueue(const KernelContent& of, std::uint32_t stream, std::uint32_t priority) {
+  program::LaunchArguments launched = of.launch;
+  launched.stream = stream;
+  launched.priority = priority;
+  return Session::get().call(Call::Launch, launched, bytes_of(of.arguments));
+}
+
+Error describe_kernel(const KernelNode* of, NodeWork& out) {
+  if (of == nullptr) return Error::InvalidValue;
+  out = {NodeType::Kernel, KernelContent{}, {}};
+  Arguments arguments{of->parameters, {}};
+  if (!read_extra(of->extra, arguments)) return Error::InvalidValue;
+  return describe(of->function, {of->grid, of->block, of->shared_bytes, nullptr}, arguments, false,
+                  std::get<KernelContent>(out.content));
+}
+
+bool read_extra(void** extra, Arguments& arguments) {
+  constexpr std::uintptr_t kBuffer = 1;
+  constexpr std::uintptr_t kBufferBytes = 2;
+  if (extra == nullptr) return true;
+  if (arguments.pointers != nullptr) return false;
+  const char* buffer = nullptr;
+  std::size_t bytes = 0;
+  for (; *extra != nullptr; extra += 2) {
+    const auto what = reinterpret_cast<std::uintptr_t>(*extra);
+    if (what == kBuffer) {
+      buffer = static_cast<const char*>(extra[1]);
+    } else if (what == kBufferBytes) {
+      bytes = *static_cast<const std::size_t*>(extra[1]);
+    } else {
+      return false;
+    }
+  }
+  if (buffer == nullptr) return bytes == 0;
+  arguments.packed = {buffer, bytes};
+  return true;
 }
 
 GPUMUX_CUDART_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t shared_bytes,

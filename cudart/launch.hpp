@@ -17,8 +17,10 @@ Error launch(const void* function, Dim3 grid, Dim3 block, std::size_t shared_byt
 /// As cudaLaunchKernelExC.
 Error launch(const LaunchConfig* config, const void* function, const Arguments& arguments, bool per_thread);
 
-/// A launch with these arguments, whose values are taken now.
-Error launch_work(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, void** arguments,
-                  Work& work);
+/// Adds what `extra` of the driver's launches says; false: both are given, or it is not as it should be.
+bool read_extra(void** extra, Arguments& arguments);
+
+/// Of a launch that was described. `priority`: as LaunchArguments have it.
+Error enqueue(const KernelContent& of, std::uint32_t stream, std::uint32_t priority);
 
 }  // namespace gpumux::cudart

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "constants.hpp"
+#include "graph.hpp"
+#include "graph_memory.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "pools.hpp"
@@ -23,6 +25,7 @@ struct Allocation {
   unsigned flags = 0;  // of cudaHostAlloc
   Pool* pool = nullptr;
   const void* owner = nullptr;
+  bool of_graph = false;  // whose addresses graphs have, and give back (graph_memory.hpp)
 };
 using Allocations = std::map<std::uintptr_t, Allocation>;  // by first address
 Allocations& allocations() {
@@ -78,11 +81,23 @@ Error allocate_from(void* handle, void** pointer, std::size_t bytes) {
   return error;
 }
 
+Error allocate_in_stream(void* pool, void** pointer, std::size_t bytes, StreamHandle stream,
+                         bool per_thread) {
+  const std::scoped_lock lock(Session::get().lock());
+  if (const Error error = Session::get().connect(); error != Error::Success) return returned(error);
+  const std::uint32_t number = stream_number(stream, per_thread);
+  if (Error error = Error::Success; captured_allocation(number, bytes, pointer, error))
+    return returned(error);
+  return allocate_from(pool, pointer, bytes);
+}
+
 /// Allocated no longer, for this process.
 void forget(Allocations::const_iterator allocation) {
   if (allocation->second.pool != nullptr) count_out(allocation->second.pool, allocation->second.bytes);
   allocations().erase(allocation);
 }
+
+Error wait_for_device() { return Session::get().call(Call::WaitForDevice, program::Nothing{}); }
 
 Error release(void* pointer, bool host) {
   Session& session = Session::get();
@@ -92,6 +107,10 @@ Error release(void* pointer, bool host) {
   const auto found = allocations().find(address_of(pointer));
   if (found == allocations().end() || (found->second.kind == MemoryKind::Pinned) != host)
     return returned(Error::InvalidValue);
+  if (found->second.of_graph) {
+    const Error error = wait_for_device();
+    return returned(error == Error::Success ? free_of_graph(pointer, nullptr) : error);
+  }
   forget(found);
   return returned(session.call(Call::Free, program::FreeArguments{address_of(pointer), 0}));
 }
@@ -100,13 +119,13 @@ Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
-  if (is_under_capture(stream_number(stream, per_thread)))
-    return returned(not_supported("cudaFreeAsync under capture"));
+  const std::uint32_t number = stream_number(stream, per_thread);
+  if (Error error = Error::Success; captured_free(number, pointer, error)) return returned(error);
   const auto found = allocations().find(address_of(pointer));
   if (found == allocations().end()) return returned(Error::InvalidValue);
+  if (found->second.of_graph) return returned(free_of_graph(pointer, &number));
   forget(found);
-  const program::FreeArguments arguments{address_of(pointer), stream_number(stream, per_thread)};
-  return returned(session.call(Call::FreeInStream, arguments));
+  return returned(session.call(Call::FreeInStream, program::FreeArguments{address_of(pointer), number}));
 }
 
 void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
@@ -235,6 +254,11 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
   const auto to_constant = constant_at(to);
   const auto from_constant = constant_at(from);
   if (to_constant || from_constant) {
+    const std::uint32_t stream = stream_number(where.stream, where.per_thread);
+    const Work later = [=](std::uint32_t in) {
+      return copy_rows(to, to_pitch, from, from_pitch, rows, kind, {stream_handle(in), false, false});
+    };
+    if (captured(stream, {NodeType::Memcpy, {}, later})) return Error::Success;
     if (to_constant && from_constant) return returned(not_supported("a copy from constant to constant"));
     ConstantPlace place = to_constant ? *to_constant : *from_constant;
     auto* memory = static_cast<std::byte*>(to_constant ? const_cast<void*>(from) : to);
@@ -252,7 +276,16 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
         .perform(kind);
   };
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
-  return captured(stream, NodeType::Memcpy, work) ? Error::Success : returned(work(stream));
+  const auto* const from_bytes = static_cast<const std::byte*>(from);
+  const Copy3D described{nullptr,
+                         {},
+                         {const_cast<std::byte*>(from_bytes), from_pitch, rows.bytes, rows.count},
+                         nullptr,
+                         {},
+                         {to, to_pitch, rows.bytes, rows.count},
+                         {rows.bytes, rows.count, 1},
+                         kind};
+  return captured(stream, {NodeType::Memcpy, described, work}) ? Error::Success : returned(work(stream));
 }
 
 constexpr int kInvalidPitch = 12;
@@ -302,7 +335,8 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
                                            pattern.value,  pattern.bytes, in};
     return Session::get().call(Call::Fill, arguments);
   };
-  if (captured(stream, NodeType::Memset, work)) return Error::Success;
+  const MemsetNode described{to, pitch, pattern.value, pattern.bytes, rows.bytes / pattern.bytes, rows.count};
+  if (captured(stream, {NodeType::Memset, described, work})) return Error::Success;
   Error error = work(stream);
   // As documented: what the host sees, too, is filled when the call returns.
   const bool seen = allocation != nullptr && allocation->second.kind != MemoryKind::Device;
@@ -368,16 +402,45 @@ Where in_number(std::uint32_t stream) { return {stream_handle(stream), false, fa
 
 }  // namespace
 
-Work copy_work(const Copy3D& of) {
-  return [of](std::uint32_t stream) { return copy_3d(&of, in_number(stream)); };
+Error describe_copy(const Copy3D* of, NodeWork& out) {
+  if (of == nullptr) return Error::InvalidValue;
+  out = {NodeType::Memcpy, *of, [of = *of](std::uint32_t stream) { return copy_3d(&of, in_number(stream)); }};
+  return Error::Success;
 }
-Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind) {
-  return [=](std::uint32_t stream) { return copy(to, from, bytes, kind, in_number(stream)); };
+Error describe_copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, NodeWork& out) {
+  out = {NodeType::Memcpy,
+         Copy3D{nullptr,
+                {},
+                {const_cast<void*>(from), bytes, bytes, 1},
+                nullptr,
+                {},
+                {to, bytes, bytes, 1},
+                {bytes, 1, 1},
+                kind},
+         [=](std::uint32_t stream) { return copy(to, from, bytes, kind, in_number(stream)); }};
+  return Error::Success;
 }
-Work fill_work(void* to, std::size_t pitch, Pattern pattern, std::size_t width, std::size_t height) {
-  return [=](std::uint32_t stream) {
-    return fill(to, pitch, pattern, {width, std::max<std::size_t>(height, 1)}, in_number(stream));
-  };
+Error describe_symbol_copy(bool to_symbol, const void* symbol, void* memory, std::size_t bytes,
+                           std::size_t offset, MemcpyKind kind, NodeWork& out) {
+  Error error = Error::Success;
+  const Variable* const variable = find_variable(symbol, error);
+  if (variable == nullptr) return error;
+  if (variable->address == nullptr) return Error::InvalidSymbol;
+  const std::uint64_t has = variable->description.bytes;
+  if (offset > has || bytes > has - offset) return Error::InvalidValue;
+  void* const place = static_cast<std::byte*>(variable->address) + offset;
+  return to_symbol ? describe_copy(place, memory, bytes, kind, out)
+                   : describe_copy(memory, place, bytes, kind, out);
+}
+Error describe_fill(const MemsetNode* of, NodeWork& out) {
+  if (of == nullptr) return Error::InvalidValue;
+  const std::size_t bytes = of->element_bytes;
+  if (bytes != 1 && bytes != 2 && bytes != 4) return Error::InvalidValue;
+  out = {NodeType::Memset, *of, [of = *of](std::uint32_t stream) {
+           const Rows rows{of.width * of.element_bytes, std::max<std::size_t>(of.height, 1)};
+           return fill(of.to, of.pitch, {of.value, of.element_bytes}, rows, in_number(stream));
+         }};
+  return Error::Success;
 }
 
 namespace {
@@ -405,6 +468,13 @@ std::optional<AllocationInfo> allocation_at(const void* pointer) {
   return AllocationInfo{address, of.bytes, of.kind, of.owner};
 }
 
+void note_of_graph(std::uintptr_t address, std::size_t bytes) {
+  Allocation& made = allocations()[address];
+  made.bytes = bytes;
+  made.of_graph = true;
+}
+void forget_of_graph(std::uintptr_t address) { allocations().erase(address); }
+
 void own(const void* pointer, const void* owner) {
   const std::scoped_lock lock(Session::get().lock());
   if (const auto found = allocations().find(address_of(pointer)); found != allocations().end())
@@ -415,7 +485,8 @@ void free_all_of(const void* owner) {
   const std::scoped_lock lock(Session::get().lock());
   std::vector<std::pair<void*, bool>> all;
   for (const auto& [address, of] : allocations()) {
-    if (of.owner == owner) all.emplace_back(reinterpret_cast<void*>(address), of.kind == MemoryKind::Pinned);
+    if (of.owner == owner && !of.of_graph)
+      all.emplace_back(reinterpret_cast<void*>(address), of.kind == MemoryKind::Pinned);
   }
   for (const auto& [pointer, pinned] : all) static_cast<void>(release(pointer, pinned));
 }
@@ -444,18 +515,21 @@ GPUMUX_CUDART_API Error cudaMallocManaged(void** pointer, std::size_t bytes, uns
   if (bytes == 0 || (flags != 1 && flags != 2)) return returned(Error::InvalidValue);
   return allocate(pointer, bytes, MemoryKind::Managed);
 }
-GPUMUX_CUDART_API Error cudaMallocAsync(void** pointer, std::size_t bytes, StreamHandle) {
-  return allocate_from(nullptr, pointer, bytes);
+GPUMUX_CUDART_API Error cudaMallocAsync(void** pointer, std::size_t bytes, StreamHandle stream) {
+  return allocate_in_stream(nullptr, pointer, bytes, stream, false);
 }
-GPUMUX_CUDART_API Error cudaMallocAsync_ptsz(void** pointer, std::size_t bytes, StreamHandle) {
-  return allocate_from(nullptr, pointer, bytes);
+GPUMUX_CUDART_API Error cudaMallocAsync_ptsz(void** pointer, std::size_t bytes, StreamHandle stream) {
+  return allocate_in_stream(nullptr, pointer, bytes, stream, true);
 }
-GPUMUX_CUDART_API Error cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool, StreamHandle) {
-  return pool != nullptr ? allocate_from(pool, pointer, bytes) : returned(Error::InvalidValue);
+GPUMUX_CUDART_API Error cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool,
+                                                StreamHandle stream) {
+  return pool != nullptr ? allocate_in_stream(pool, pointer, bytes, stream, false)
+                         : returned(Error::InvalidValue);
 }
 GPUMUX_CUDART_API Error cudaMallocFromPoolAsync_ptsz(void** pointer, std::size_t bytes, void* pool,
                                                      StreamHandle stream) {
-  return cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
+  return pool != nullptr ? allocate_in_stream(pool, pointer, bytes, stream, true)
+                         : returned(Error::InvalidValue);
 }
 GPUMUX_CUDART_API Error cudaFree(void* pointer) { return release(pointer, false); }
 GPUMUX_CUDART_API Error cudaFreeHost(void* pointer) { return release(pointer, true); }
@@ -516,7 +590,9 @@ GPUMUX_CUDART_API Error cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   program::MemoryInfoResult result{};
   const Error error = session.call(Call::MemoryInfo, program::Nothing{}, &result);
-  *free = result.free;
+  // Addresses of graphs' memory are not memory.
+  const GraphMemory graphs = graph_memory();
+  *free = result.free + graphs.addresses - std::min(graphs.reserved, graphs.addresses);
   *total = result.total;
   return returned(error);
 }

@@ -46,11 +46,9 @@ void free_all_of(const void* owner);
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where);
 
-/// Copies and a fill as nodes of graphs.
-[[nodiscard]] Work copy_work(const Copy3D& of);
-[[nodiscard]] Work copy_work(void* to, const void* from, std::size_t bytes, MemcpyKind kind);
-[[nodiscard]] Work fill_work(void* to, std::size_t pitch, Pattern pattern, std::size_t width,
-                             std::size_t height);
+/// Addresses that graphs have (graph_memory.hpp).
+void note_of_graph(std::uintptr_t address, std::size_t bytes);
+void forget_of_graph(std::uintptr_t address);
 
 /// Pinned host memory, which copies of no stated kind take for the host's.
 [[nodiscard]] bool is_pinned(const void* pointer);

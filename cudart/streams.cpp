@@ -1,6 +1,7 @@
 #include "streams.hpp"
 
-#include <map>
+#include <algorithm>
+#include <utility>
 
 namespace gpumux::cudart {
 namespace {
@@ -29,39 +30,57 @@ Error simple(Call call, const Arguments& arguments) {
 
 }  // namespace
 
-/// Of each that was made; handles come again, with new flags.
-std::map<StreamHandle, unsigned>& flags_of_streams() {
-  static auto* const all = new std::map<StreamHandle, unsigned>;
+std::map<StreamHandle, StreamInfo>& streams() {
+  static auto* const all = new std::map<StreamHandle, StreamInfo>;
   return *all;
 }
 
-Error create_stream(StreamHandle* stream, unsigned flags) {
+std::uint32_t priority_number(int priority) {
+  return static_cast<std::uint32_t>(-std::clamp(priority, kGreatestPriority, 0));
+}
+
+Error create_stream(StreamHandle* stream, unsigned flags, int priority, bool of_body) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (stream == nullptr || flags > 1) return returned(Error::InvalidValue);
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   program::StreamNumber made{};
-  const Error error = session.call(Call::CreateStream, program::CreateStreamArguments{flags}, &made);
+  const program::CreateStreamArguments arguments{flags, priority_number(priority), of_body ? 1U : 0U};
+  const Error error = session.call(Call::CreateStream, arguments, &made);
   *stream = handle_of(made.stream);
-  flags_of_streams()[*stream] = flags;
+  streams()[*stream] = {flags, std::clamp(priority, kGreatestPriority, 0)};
   return returned(error);
 }
 
-Error create_event(EventHandle* event, unsigned flags) {
+Error create_event(EventHandle* event, unsigned flags, bool of_body) {
   constexpr unsigned kEventFlags = 7;  // blocking sync, no timing, interprocess
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   if (event == nullptr || flags > kEventFlags) return returned(Error::InvalidValue);
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   program::EventNumber made{};
-  const Error error = session.call(Call::CreateEvent, program::Nothing{}, &made);
+  const Error error =
+      session.call(Call::CreateEvent, program::CreateEventArguments{of_body ? 1U : 0U}, &made);
   *event = handle_of(made.event);
   return returned(error);
 }
 
-void destroy_stream(StreamHandle stream) {
-  static_cast<void>(simple(Call::DestroyStream, program::StreamNumber{number_of(stream)}));
+Error destroy_stream(StreamHandle stream) {
+  const std::scoped_lock lock(Session::get().lock());
+  const Error error = simple(Call::DestroyStream, program::StreamNumber{number_of(stream)});
+  if (error == Error::Success) streams().erase(stream);
+  return error;
 }
+Error set_priority(StreamHandle stream, int priority) {
+  const std::scoped_lock lock(Session::get().lock());
+  const auto found = streams().find(stream);
+  if (found == streams().end()) return returned(Error::InvalidResourceHandle);
+  const int taken = std::clamp(priority, kGreatestPriority, 0);
+  if (std::exchange(found->second.priority, taken) == taken) return Error::Success;
+  return simple(Call::SetStreamPriority,
+                program::SetStreamPriorityArguments{number_of(stream), priority_number(taken)});
+}
+program::EventNumber event_number(const void* event) { return {number_of(event)}; }
 void destroy_event(EventHandle event) {
   static_cast<void>(simple(Call::DestroyEvent, program::EventNumber{number_of(event)}));
 }
@@ -110,7 +129,7 @@ Error call_host(StreamHandle stream, void (*function)(void*), void* data, bool p
   const Work work = host_work(function, data);
   {
     const std::scoped_lock lock(Session::get().lock());
-    if (captured(number, NodeType::Host, work)) return Error::Success;
+    if (captured(number, {NodeType::Host, HostNode{function, data}, work})) return Error::Success;
   }
   return work(number);
 }
@@ -134,32 +153,7 @@ GPUMUX_CUDART_API Error cudaStreamCreate(StreamHandle* stream) { return create_s
 GPUMUX_CUDART_API Error cudaStreamCreateWithFlags(StreamHandle* stream, unsigned flags) {
   return create_stream(stream, flags);
 }
-// cudaDeviceGetStreamPriorityRange says that there is one priority; others are taken as the nearest there is.
-GPUMUX_CUDART_API Error cudaStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
-  return create_stream(stream, flags);
-}
-GPUMUX_CUDART_API Error cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (least != nullptr) *least = 0;
-  if (greatest != nullptr) *greatest = 0;
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaStreamGetFlags(StreamHandle stream, unsigned* flags) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (flags == nullptr) return returned(Error::InvalidValue);
-  const auto found = flags_of_streams().find(stream);
-  *flags = found == flags_of_streams().end() ? 0 : found->second;
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaStreamGetFlags_ptsz(StreamHandle stream, unsigned* flags) {
-  return cudaStreamGetFlags(stream, flags);
-}
-GPUMUX_CUDART_API Error cudaStreamGetPriority(StreamHandle, int* priority) {
-  *priority = 0;
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaStreamDestroy(StreamHandle stream) {
-  return simple(Call::DestroyStream, program::StreamNumber{number_of(stream)});
-}
+GPUMUX_CUDART_API Error cudaStreamDestroy(StreamHandle stream) { return destroy_stream(stream); }
 GPUMUX_CUDART_API Error cudaStreamSynchronize(StreamHandle stream) { return synchronize(stream, false); }
 GPUMUX_CUDART_API Error cudaStreamSynchronize_ptsz(StreamHandle stream) { return synchronize(stream, true); }
 GPUMUX_CUDART_API Error cudaStreamQuery(StreamHandle stream) { return query(stream, false); }

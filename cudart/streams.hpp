@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "abi.hpp"
 #include "graphs.hpp"
@@ -16,10 +17,27 @@ namespace gpumux::cudart {
 /// The other way round; 0 is the legacy default stream.
 [[nodiscard]] StreamHandle stream_handle(std::uint32_t number);
 
+/// Of streams that were made; handles come again, with other contents.
+struct StreamInfo {
+  unsigned flags = 0;
+  int priority = 0;                // as CUDA has it
+  int synchronization_policy = 1;  // cudaSynchronizationPolicy: how the host waits, which takes no time here
+};
+[[nodiscard]] std::map<StreamHandle, StreamInfo>& streams();
+
+/// CUDA's priorities: 0 is the least, and lower numbers come before higher ones.
+inline constexpr int kGreatestPriority = -static_cast<int>(program::kGreatestPriority);
+/// What gpumux knows it as; what is outside of the range is taken as the nearest in it.
+[[nodiscard]] std::uint32_t priority_number(int priority);
+
+[[nodiscard]] program::EventNumber event_number(const void* event);
+
 // As the calls of the API, but for streams of graphs: nothing of it is captured.
-Error create_stream(StreamHandle* stream, unsigned flags);
-Error create_event(EventHandle* event, unsigned flags);
-void destroy_stream(StreamHandle stream);
+// `of_body`: for what is kept (Call::BeginBody).
+Error create_stream(StreamHandle* stream, unsigned flags, int priority = 0, bool of_body = false);
+Error set_priority(StreamHandle stream, int priority);
+Error create_event(EventHandle* event, unsigned flags, bool of_body = false);
+Error destroy_stream(StreamHandle stream);
 void destroy_event(EventHandle event);
 Error record_event(EventHandle event, std::uint32_t stream);
 Error wait_for_event(std::uint32_t stream, EventHandle event);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "abi.hpp"
 #include "session.hpp"
 
 namespace gpumux::cudart {
@@ -12,6 +13,17 @@ GPUMUX_CUDART_API Error gpumux_get_device_properties(void* properties, int devic
 /// As cudaGraphAddDependencies, without data of edges.
 GPUMUX_CUDART_API Error gpumux_graph_add_dependencies(void* graph, void* const* from, void* const* to,
                                                       std::size_t count);
+// The same way: without data of edges.
+GPUMUX_CUDART_API Error gpumux_graph_remove_dependencies(void* graph, void* const* from, void* const* to,
+                                                         std::size_t count);
+GPUMUX_CUDART_API Error gpumux_graph_get_edges(void* graph, void** from, void** to, std::size_t* count);
+GPUMUX_CUDART_API Error gpumux_graph_node_get_dependencies(void* node, void** nodes, std::size_t* count);
+GPUMUX_CUDART_API Error gpumux_graph_node_get_dependent_nodes(void* node, void** nodes, std::size_t* count);
+GPUMUX_CUDART_API Error gpumux_graph_add_node(void** made, void* graph, void* const* after, std::size_t count,
+                                              GraphNodeParams* params);
+GPUMUX_CUDART_API Error gpumux_stream_update_capture_dependencies(StreamHandle stream, void* const* nodes,
+                                                                  std::size_t count, unsigned flags,
+                                                                  int per_thread);
 /// As cudaGetDriverEntryPoint, of this version of CUDA; flag 2: of the default stream per thread.
 GPUMUX_CUDART_API Error gpumux_get_entry_point(const char* name, void** function, int version,
                                                unsigned long long flags, int* found);

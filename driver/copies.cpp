@@ -5,6 +5,7 @@
 #include "cudart/arrays.hpp"
 #include "cudart/memory.hpp"
 #include "driver/call.hpp"
+#include "driver/copies.hpp"
 
 namespace gpumux::driver {
 namespace {
@@ -66,8 +67,8 @@ MemcpyKind kind_of(MemoryType to, MemoryType from) {
   return from == MemoryType::Host ? MemcpyKind::HostToDevice : MemcpyKind::DeviceToDevice;
 }
 
-Error copy_box(const Side& to, const Side& from, cudart::Extent extent, Where where) {
-  cudart::Copy3D of{};
+Error describe_box(const Side& to, const Side& from, cudart::Extent extent, cudart::Copy3D& of) {
+  of = {};
   if (!convert(to, extent.width, of.to_array, of.to_at, of.to) ||
       !convert(from, extent.width, of.from_array, of.from_at, of.from))
     return Error::InvalidValue;
@@ -75,7 +76,12 @@ Error copy_box(const Side& to, const Side& from, cudart::Extent extent, Where wh
   of.extent = extent;
   if (of.to_array != nullptr || of.from_array != nullptr)
     of.extent.width /= cudart::texel_bytes_of(of.to_array != nullptr ? of.to_array : of.from_array);
-  return cudart::copy_3d(&of, where);
+  return Error::Success;
+}
+Error copy_box(const Side& to, const Side& from, cudart::Extent extent, Where where) {
+  cudart::Copy3D of{};
+  const Error error = describe_box(to, from, extent, of);
+  return error == Error::Success ? cudart::copy_3d(&of, where) : error;
 }
 
 Result copy_2d(const Copy2D* of, Where where) {
@@ -97,12 +103,9 @@ Result copy_2d(const Copy2D* of, Where where) {
 }
 Result copy_3d(const Copy3D* of, Where where) {
   return in_context([=] {
-    if (of == nullptr) return Error::InvalidValue;
-    const Side to{of->to_type, of->to_host, of->to_device, of->to_array, of->to_x,
-                  of->to_y,    of->to_z,    of->to_pitch,  of->to_height};
-    const Side from{of->from_type, of->from_host, of->from_device, of->from_array, of->from_x,
-                    of->from_y,    of->from_z,    of->from_pitch,  of->from_height};
-    return copy_box(to, from, {of->width, of->height, of->depth}, where);
+    cudart::Copy3D described;
+    const Error error = describe_copy(of, described);
+    return error == Error::Success ? cudart::copy_3d(&described, where) : error;
   });
 }
 
@@ -120,6 +123,15 @@ Result fill(DevicePointer to, cudart::Pattern with, std::size_t width, Where whe
 }
 
 }  // namespace
+
+Error describe_copy(const Copy3D* of, cudart::Copy3D& out) {
+  if (of == nullptr) return Error::InvalidValue;
+  const Side to{of->to_type, of->to_host, of->to_device, of->to_array, of->to_x,
+                of->to_y,    of->to_z,    of->to_pitch,  of->to_height};
+  const Side from{of->from_type, of->from_host, of->from_device, of->from_array, of->from_x,
+                  of->from_y,    of->from_z,    of->from_pitch,  of->from_height};
+  return describe_box(to, from, {of->width, of->height, of->depth}, out);
+}
 
 GPUMUX_DRIVER_BOTH(cuMemcpy, _ptds, (DevicePointer to, DevicePointer from, std::size_t bytes),
                    anywhere(to, from, bytes, {nullptr, per_thread, kBlocks}))

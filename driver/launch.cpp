@@ -15,35 +15,11 @@ using cudart::Dim3;
 using cudart::Kernel;
 using cudart::StreamHandle;
 
-/// Of `parameters` and `extra`, the one that is given; false: both are, or `extra` is not as it should be.
-bool read_arguments(void** parameters, void** extra, Arguments& arguments) {
-  constexpr std::uintptr_t kBuffer = 1;
-  constexpr std::uintptr_t kBufferBytes = 2;
-  arguments.pointers = parameters;
-  if (extra == nullptr) return true;
-  if (parameters != nullptr) return false;
-  const char* buffer = nullptr;
-  std::size_t bytes = 0;
-  for (; *extra != nullptr; extra += 2) {
-    const auto what = reinterpret_cast<std::uintptr_t>(*extra);
-    if (what == kBuffer) {
-      buffer = static_cast<const char*>(extra[1]);
-    } else if (what == kBufferBytes) {
-      bytes = *static_cast<const std::size_t*>(extra[1]);
-    } else {
-      return false;
-    }
-  }
-  if (buffer == nullptr) return bytes == 0;
-  arguments.packed = {buffer, bytes};
-  return true;
-}
-
 Result launch(const Kernel* kernel, Dim3 grid, Dim3 block, unsigned shared_bytes, StreamHandle stream,
               void** parameters, void** extra, bool cooperative, bool per_thread) {
   return in_context([=] {
-    Arguments arguments;
-    if (!read_arguments(parameters, extra, arguments)) return Error::InvalidValue;
+    Arguments arguments{parameters, {}};
+    if (!cudart::read_extra(extra, arguments)) return Error::InvalidValue;
     return cudart::launch(kernel, grid, block, shared_bytes, stream, arguments, cooperative, per_thread);
   });
 }
@@ -51,8 +27,8 @@ Result launch(const Kernel* kernel, Dim3 grid, Dim3 block, unsigned shared_bytes
 Result launch(const LaunchConfig* config, const Kernel* kernel, void** parameters, void** extra,
               bool per_thread) {
   return in_context([=] {
-    Arguments arguments;
-    if (config == nullptr || !read_arguments(parameters, extra, arguments)) return Error::InvalidValue;
+    Arguments arguments{parameters, {}};
+    if (config == nullptr || !cudart::read_extra(extra, arguments)) return Error::InvalidValue;
     const cudart::LaunchConfig of{config->grid,   config->block,      config->shared_bytes,
                                   config->stream, config->attributes, config->attribute_count};
     return cudart::launch(&of, kernel, arguments, per_thread);

@@ -1,4 +1,4 @@
-// Streams, events and graphs, which are those of the run time.
+// Streams and events, which are those of the run time.
 #include "cudart/api.hpp"
 #include "driver/call.hpp"
 
@@ -27,12 +27,6 @@ Result synchronize(StreamHandle stream, bool per_thread) {
     return per_thread ? cudart::cudaStreamSynchronize_ptsz(stream) : cudart::cudaStreamSynchronize(stream);
   });
 }
-Result begin_capture(StreamHandle stream, int mode, bool per_thread) {
-  return in_context([=] {
-    return per_thread ? cudart::cudaStreamBeginCapture_ptsz(stream, mode)
-                      : cudart::cudaStreamBeginCapture(stream, mode);
-  });
-}
 Result elapsed(float* milliseconds, EventHandle begin, EventHandle end) {
   return initialized([=] { return cudart::cudaEventElapsedTime(milliseconds, begin, end); });
 }
@@ -55,9 +49,8 @@ Result give_context(Context** context) {
 GPUMUX_DRIVER_API Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   return create_stream(stream, flags);
 }
-// cuCtxGetStreamPriorityRange says that there is one priority; others are taken as the nearest there is.
-GPUMUX_DRIVER_API Result cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
-  return create_stream(stream, flags);
+GPUMUX_DRIVER_API Result cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int priority) {
+  return in_context([=] { return cudart::cudaStreamCreateWithPriority(stream, flags, priority); });
 }
 GPUMUX_DRIVER_API Result cuStreamDestroy(StreamHandle stream) { return destroy_stream(stream); }
 GPUMUX_DRIVER_API Result cuStreamDestroy_v2(StreamHandle stream) { return destroy_stream(stream); }
@@ -74,6 +67,18 @@ GPUMUX_DRIVER_BOTH(cuStreamWaitEvent, _ptsz, (StreamHandle stream, EventHandle e
 GPUMUX_DRIVER_BOTH(cuStreamGetPriority, _ptsz, (StreamHandle stream, int* priority),
                    (static_cast<void>(per_thread),
                     in_context([=] { return cudart::cudaStreamGetPriority(stream, priority); })))
+GPUMUX_DRIVER_BOTH(cuStreamGetFlags, _ptsz, (StreamHandle stream, unsigned* flags),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaStreamGetFlags(stream, flags); })))
+GPUMUX_DRIVER_BOTH(cuStreamGetAttribute, _ptsz, (StreamHandle stream, int attribute, void* value),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaStreamGetAttribute(stream, attribute, value); })))
+GPUMUX_DRIVER_BOTH(cuStreamSetAttribute, _ptsz, (StreamHandle stream, int attribute, const void* value),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaStreamSetAttribute(stream, attribute, value); })))
+GPUMUX_DRIVER_BOTH(cuStreamCopyAttributes, _ptsz, (StreamHandle to, StreamHandle from),
+                   (static_cast<void>(per_thread),
+                    in_context([=] { return cudart::cudaStreamCopyAttributes(to, from); })))
 GPUMUX_DRIVER_BOTH(cuStreamGetCtx, _ptsz, (StreamHandle, Context** context),
                    (static_cast<void>(per_thread), give_context(context)))
 GPUMUX_DRIVER_BOTH(cuStreamGetDevice, _ptsz, (StreamHandle, DeviceNumber* device),
@@ -111,49 +116,5 @@ GPUMUX_DRIVER_API Result cuEventElapsedTime(float* milliseconds, EventHandle beg
 GPUMUX_DRIVER_API Result cuEventElapsedTime_v2(float* milliseconds, EventHandle begin, EventHandle end) {
   return elapsed(milliseconds, begin, end);
 }
-
-GPUMUX_DRIVER_BOTH(cuStreamBeginCapture, _ptsz, (StreamHandle stream), begin_capture(stream, 0, per_thread))
-GPUMUX_DRIVER_BOTH(cuStreamBeginCapture_v2, _ptsz, (StreamHandle stream, int mode),
-                   begin_capture(stream, mode, per_thread))
-GPUMUX_DRIVER_BOTH(cuStreamEndCapture, _ptsz, (StreamHandle stream, void** graph), in_context([=] {
-                     return per_thread ? cudart::cudaStreamEndCapture_ptsz(stream, graph)
-                                       : cudart::cudaStreamEndCapture(stream, graph);
-                   }))
-GPUMUX_DRIVER_BOTH(cuStreamIsCapturing, _ptsz, (StreamHandle stream, int* status), in_context([=] {
-                     return per_thread ? cudart::cudaStreamIsCapturing_ptsz(stream, status)
-                                       : cudart::cudaStreamIsCapturing(stream, status);
-                   }))
-GPUMUX_DRIVER_API Result cuThreadExchangeStreamCaptureMode(int* mode) {
-  return initialized([=] { return cudart::cudaThreadExchangeStreamCaptureMode(mode); });
-}
-
-GPUMUX_DRIVER_API Result cuGraphCreate(void** graph, unsigned flags) {
-  return initialized([=] { return cudart::cudaGraphCreate(graph, flags); });
-}
-GPUMUX_DRIVER_API Result cuGraphDestroy(void* graph) {
-  return initialized([=] { return cudart::cudaGraphDestroy(graph); });
-}
-GPUMUX_DRIVER_API Result cuGraphClone(void** made, void* graph) {
-  return initialized([=] { return cudart::cudaGraphClone(made, graph); });
-}
-GPUMUX_DRIVER_API Result cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
-  return initialized([=] { return cudart::cudaGraphGetNodes(graph, nodes, count); });
-}
-GPUMUX_DRIVER_API Result cuGraphNodeGetType(void* node, int* type) {
-  return initialized([=] { return cudart::cudaGraphNodeGetType(node, type); });
-}
-GPUMUX_DRIVER_API Result cuGraphInstantiateWithFlags(void** plan, void* graph, unsigned long long flags) {
-  return in_context([=] { return cudart::cudaGraphInstantiateWithFlags(plan, graph, flags); });
-}
-GPUMUX_DRIVER_API Result cuGraphExecDestroy(void* plan) {
-  return initialized([=] { return cudart::cudaGraphExecDestroy(plan); });
-}
-GPUMUX_DRIVER_BOTH(cuGraphUpload, _ptsz, (void* plan, StreamHandle stream),
-                   (static_cast<void>(per_thread),
-                    in_context([=] { return cudart::cudaGraphUpload(plan, stream); })))
-GPUMUX_DRIVER_BOTH(cuGraphLaunch, _ptsz, (void* plan, StreamHandle stream), in_context([=] {
-                     return per_thread ? cudart::cudaGraphLaunch_ptsz(plan, stream)
-                                       : cudart::cudaGraphLaunch(plan, stream);
-                   }))
 
 }  // namespace gpumux::driver

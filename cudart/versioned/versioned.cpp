@@ -5,10 +5,18 @@
 
 #include "cudart/session.hpp"
 
+#include <cstring>
+
 namespace gpumux::cudart {
 namespace {
 
 constexpr int kMajor = GPUMUX_CUDART_MAJOR;  // from CMakeLists.txt
+
+/// cudaGraphEdgeData, 8 bytes each: plain dependencies.
+void clear_edges(void* data, std::size_t count) {
+  constexpr std::size_t kBytes = 8;
+  std::memset(data, 0, kBytes * count);
+}
 
 }  // namespace
 
@@ -28,22 +36,91 @@ GPUMUX_CUDART_API Error cudaGetDriverEntryPoint_ptsz(const char* name, void** fu
 }
 
 #if GPUMUX_CUDART_MAJOR >= 13
+GPUMUX_CUDART_API Error cudaStreamUpdateCaptureDependencies_ptsz(StreamHandle stream, void* const* nodes,
+                                                                 const void*, std::size_t count,
+                                                                 unsigned flags) {
+  return gpumux_stream_update_capture_dependencies(stream, nodes, count, flags, 1);
+}
 GPUMUX_CUDART_API Error cudaGetDeviceProperties(void* properties, int device) {
   return gpumux_get_device_properties(properties, device, kMajor);
 }
 // Data of each edge in between, which nobody has who does not use programmatic launches.
-GPUMUX_CUDART_API Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to, const void*,
-                                                 std::size_t count) {
-  return gpumux_graph_add_dependencies(graph, from, to, count);
-}
+#define GPUMUX_EDGE_DATA(name) name
 #else
 GPUMUX_CUDART_API Error cudaGetDeviceProperties_v2(void* properties, int device) {
   return gpumux_get_device_properties(properties, device, kMajor);
 }
+// With data of edges by another name.
+#define GPUMUX_EDGE_DATA(name) name##_v2
 GPUMUX_CUDART_API Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to,
                                                  std::size_t count) {
   return gpumux_graph_add_dependencies(graph, from, to, count);
 }
+GPUMUX_CUDART_API Error cudaGraphRemoveDependencies(void* graph, void* const* from, void* const* to,
+                                                    std::size_t count) {
+  return gpumux_graph_remove_dependencies(graph, from, to, count);
+}
+GPUMUX_CUDART_API Error cudaGraphGetEdges(void* graph, void** from, void** to, std::size_t* count) {
+  return gpumux_graph_get_edges(graph, from, to, count);
+}
+GPUMUX_CUDART_API Error cudaGraphNodeGetDependencies(void* node, void** nodes, std::size_t* count) {
+  return gpumux_graph_node_get_dependencies(node, nodes, count);
+}
+GPUMUX_CUDART_API Error cudaGraphNodeGetDependentNodes(void* node, void** nodes, std::size_t* count) {
+  return gpumux_graph_node_get_dependent_nodes(node, nodes, count);
+}
+GPUMUX_CUDART_API Error cudaGraphAddNode(void** made, void* graph, void* const* after, std::size_t count,
+                                         GraphNodeParams* params) {
+  return gpumux_graph_add_node(made, graph, after, count, params);
+}
+GPUMUX_CUDART_API Error cudaStreamUpdateCaptureDependencies(StreamHandle stream, void* const* nodes,
+                                                            std::size_t count, unsigned flags) {
+  return gpumux_stream_update_capture_dependencies(stream, nodes, count, flags, 0);
+}
+GPUMUX_CUDART_API Error cudaStreamUpdateCaptureDependencies_ptsz(StreamHandle stream, void* const* nodes,
+                                                                 std::size_t count, unsigned flags) {
+  return gpumux_stream_update_capture_dependencies(stream, nodes, count, flags, 1);
+}
 #endif
+
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphAddDependencies)(void* graph, void* const* from,
+                                                                   void* const* to, const void*,
+                                                                   std::size_t count) {
+  return gpumux_graph_add_dependencies(graph, from, to, count);
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphRemoveDependencies)(void* graph, void* const* from,
+                                                                      void* const* to, const void*,
+                                                                      std::size_t count) {
+  return gpumux_graph_remove_dependencies(graph, from, to, count);
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphGetEdges)(void* graph, void** from, void** to, void* data,
+                                                            std::size_t* count) {
+  const Error error = gpumux_graph_get_edges(graph, from, to, count);
+  if (error == Error::Success && data != nullptr && from != nullptr) clear_edges(data, *count);
+  return error;
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphNodeGetDependencies)(void* node, void** nodes, void* data,
+                                                                       std::size_t* count) {
+  const Error error = gpumux_graph_node_get_dependencies(node, nodes, count);
+  if (error == Error::Success && data != nullptr && nodes != nullptr) clear_edges(data, *count);
+  return error;
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphNodeGetDependentNodes)(void* node, void** nodes, void* data,
+                                                                         std::size_t* count) {
+  const Error error = gpumux_graph_node_get_dependent_nodes(node, nodes, count);
+  if (error == Error::Success && data != nullptr && nodes != nullptr) clear_edges(data, *count);
+  return error;
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaGraphAddNode)(void** made, void* graph, void* const* after,
+                                                           const void*, std::size_t count,
+                                                           GraphNodeParams* params) {
+  return gpumux_graph_add_node(made, graph, after, count, params);
+}
+GPUMUX_CUDART_API Error GPUMUX_EDGE_DATA(cudaStreamUpdateCaptureDependencies)(StreamHandle stream,
+                                                                              void* const* nodes, const void*,
+                                                                              std::size_t count,
+                                                                              unsigned flags) {
+  return gpumux_stream_update_capture_dependencies(stream, nodes, count, flags, 0);
+}
 
 }  // namespace gpumux::cudart

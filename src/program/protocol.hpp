@@ -9,7 +9,7 @@
 namespace gpumux::program {
 
 /// Of both sides, in Hello: records of another build have other sizes.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
 inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
 inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
@@ -62,6 +62,7 @@ enum class Call : std::uint32_t {
   Launch,
   ActiveBlocks,
   CreateStream,
+  SetStreamPriority,
   DestroyStream,
   QueryStream,
   WaitForStream,
@@ -70,6 +71,7 @@ enum class Call : std::uint32_t {
   DestroyEvent,
   RecordEvent,
   QueryEvent,
+  IsEventOver,
   WaitForEvent,
   ElapsedTime,
   WaitForDevice,
@@ -80,6 +82,9 @@ enum class Call : std::uint32_t {
   DestroyTexture,
   CreateSurface,
   DestroySurface,
+  BeginBody,
+  EndBody,
+  EnqueueCondition,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -188,8 +193,10 @@ struct AllocateResult {
 };
 struct FreeArguments {
   std::uint64_t address;
-  std::uint32_t stream;  // FreeInStream: when its work so far has ended
+  std::uint32_t stream;  // FreeInStream: when its work so far has ended; kAllStreams: that of all
 };
+
+inline constexpr std::uint32_t kAllStreams = ~std::uint32_t{0};
 
 enum class Direction : std::uint32_t { ToDevice, FromDevice, OnDevice };
 /// `rows` rows of `row_bytes` each. The host's side is memory that both sides see, or the staging buffer from
@@ -234,6 +241,9 @@ struct ReadConstantArguments {
 struct Extent {
   std::uint32_t x, y, z;
 };
+/// Priorities are CUDA's with the sign changed: 0 is the least.
+inline constexpr std::uint32_t kGreatestPriority = 5;
+inline constexpr std::uint32_t kStreamsPriority = ~std::uint32_t{0};
 /// The parameters follow, as the kernel has them.
 struct LaunchArguments {
   Extent grid;
@@ -243,6 +253,7 @@ struct LaunchArguments {
   std::uint32_t stream;
   std::uint32_t cooperative;
   std::uint64_t heap_bytes;  // for malloc in kernels
+  std::uint32_t priority;    // kStreamsPriority: as the stream has it
 };
 struct ActiveBlocksArguments {
   std::uint32_t kernel;
@@ -256,12 +267,38 @@ struct ActiveBlocksResult {
 /// Streams have numbers; 0 is the default stream, with which those that block are ordered.
 struct CreateStreamArguments {
   std::uint32_t non_blocking;
+  std::uint32_t priority;
+  std::uint32_t of_body;  // used by calls between BeginBody and EndBody alone
+};
+struct CreateEventArguments {
+  std::uint32_t of_body;
+};
+/// What comes between BeginBody and EndBody is kept, as runtime::Host has it: work in non-blocking streams
+/// made for it.
+struct BodyNumber {
+  std::uint32_t body;
+};
+enum class ConditionKind : std::uint32_t { If, While, Switch };
+/// Numbers of bodies follow.
+struct EnqueueConditionArguments {
+  std::uint64_t word;  // address of 4 bytes
+  ConditionKind kind;
+  std::uint32_t stream;
+};
+/// Of launches from now on.
+struct SetStreamPriorityArguments {
+  std::uint32_t stream;
+  std::uint32_t priority;
 };
 struct StreamNumber {
   std::uint32_t stream;
 };
 struct EventNumber {
   std::uint32_t event;
+};
+/// Of IsEventOver: as QueryEvent, but no time passes, however often it is asked.
+struct EventState {
+  std::uint32_t over;
 };
 struct EventInStream {
   std::uint32_t event;

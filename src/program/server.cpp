@@ -116,6 +116,7 @@ void Server::perform() {
   result_.clear();
   tail_.clear();
   if (errors_ != nullptr && errors_->ended()) return;
+  if (in_body_ && !is_possible_in_body()) return fail(Error::InvalidValue);
   perform_call();
   if (wait_) record_host_writes();
 }
@@ -141,6 +142,7 @@ void Server::perform_call() {
     case Call::Launch: return launch();
     case Call::ActiveBlocks: return active_blocks();
     case Call::CreateStream: return create_stream();
+    case Call::SetStreamPriority: return set_stream_priority();
     case Call::DestroyStream: return destroy_stream();
     case Call::QueryStream: {
       Stream* const asked = stream(arguments<StreamNumber>().stream);
@@ -153,6 +155,7 @@ void Server::perform_call() {
     case Call::DestroyEvent: return destroy_event();
     case Call::RecordEvent: return record_event();
     case Call::QueryEvent: return query_event();
+    case Call::IsEventOver: return is_event_over();
     case Call::WaitForEvent: return wait_for_event();
     case Call::ElapsedTime: return elapsed_time();
     case Call::WaitForDevice: return wait_for_all();
@@ -163,6 +166,9 @@ void Server::perform_call() {
     case Call::DestroyTexture:
     case Call::DestroySurface: return destroy_texture();
     case Call::CreateSurface: return create_surface();
+    case Call::BeginBody: return begin_body();
+    case Call::EndBody: return end_body();
+    case Call::EnqueueCondition: return enqueue_condition();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
                               static_cast<std::uint32_t>(request_.call)));
@@ -335,10 +341,13 @@ void Server::free() {
 
 void Server::free_in_stream() {
   const auto of = arguments<FreeArguments>();
-  Stream* const after = stream(of.stream);
-  if (after == nullptr) return;
+  if (of.stream != kAllStreams) {
+    Stream* const after = stream(of.stream);
+    if (after == nullptr) return;
+    if (!allocations_.contains(of.address)) return fail(Error::InvalidValue);
+    (void)enter(*after);  // it counts as work of the stream
+  }
   if (allocations_.erase(of.address) == 0) return fail(Error::InvalidValue);
-  (void)enter(*after);  // it counts as work of the stream
   delayed_frees_.push_back({of.stream, of.address});
 }
 
@@ -350,7 +359,9 @@ void Server::free_now(Address address) {
 // When it waits, and not when the work happens to be over: so addresses follow from the calls alone.
 void Server::free_delayed() {
   std::erase_if(delayed_frees_, [&](const DelayedFree& delayed) {
-    const bool ended = !streams_[delayed.stream].unawaited;
+    const bool ended = delayed.stream == kAllStreams
+                           ? std::ranges::none_of(streams_, [](const Stream& each) { return each.unawaited; })
+                           : !streams_[delayed.stream].unawaited;
     if (ended) free_now(delayed.address);
     return ended;
   });
@@ -498,6 +509,8 @@ void Server::launch() {
   spec.stream = enter(*on);
   spec.cooperative = of.cooperative != 0;
   spec.heap_bytes = of.heap_bytes;
+  if (of.priority != kStreamsPriority && of.priority > kGreatestPriority) return fail(Error::InvalidValue);
+  spec.priority = of.priority == kStreamsPriority ? on->priority : static_cast<std::uint8_t>(of.priority);
   host_.launch_raw(kernel.module, kernel.name, spec, std::move(request_.tail));
   ++launches_;
 }
@@ -553,12 +566,13 @@ runtime::StreamId Server::enter(Stream& stream) {
 }
 
 void Server::create_stream() {
-  const bool blocking = arguments<CreateStreamArguments>().non_blocking == 0;
+  const auto of = arguments<CreateStreamArguments>();
+  if (of.priority > kGreatestPriority) return fail(Error::InvalidValue);
   // One that may have work is not used again, since its work may wait for others.
   const auto idle =
       std::ranges::find_if(idle_streams_, [&](std::uint32_t number) { return !streams_[number].unawaited; });
   std::uint32_t number = static_cast<std::uint32_t>(streams_.size());
-  if (idle != idle_streams_.end()) {
+  if (of.of_body == 0 && idle != idle_streams_.end()) {
     number = *idle;
     idle_streams_.erase(idle);
   } else {
@@ -567,8 +581,18 @@ void Server::create_stream() {
     made.order = host_.create_event();
   }
   streams_[number].alive = true;
-  streams_[number].blocking = blocking;
+  streams_[number].blocking = of.non_blocking == 0;
+  streams_[number].priority = static_cast<std::uint8_t>(of.priority);
+  streams_[number].of_body = of.of_body != 0;
   result(StreamNumber{number});
+}
+
+void Server::set_stream_priority() {
+  const auto of = arguments<SetStreamPriorityArguments>();
+  Stream* const set = stream(of.stream);
+  if (set == nullptr) return;
+  if (of.priority > kGreatestPriority) return fail(Error::InvalidValue);
+  set->priority = static_cast<std::uint8_t>(of.priority);
 }
 
 void Server::destroy_stream() {
@@ -577,7 +601,7 @@ void Server::destroy_stream() {
   if (destroyed == nullptr) return;
   if (number == 0) return fail(Error::InvalidResourceHandle);
   destroyed->alive = false;  // its work goes on
-  idle_streams_.push_back(number);
+  if (!destroyed->of_body) idle_streams_.push_back(number);
 }
 
 void Server::query(runtime::Host::WaitFor wait) {
@@ -612,8 +636,10 @@ void Server::stream_waits_for_event() {
 
 void Server::create_event() {
   std::uint32_t number = static_cast<std::uint32_t>(events_.size());
-  if (idle_events_.empty()) {
+  const bool of_body = arguments<CreateEventArguments>().of_body != 0;
+  if (of_body || idle_events_.empty()) {
     events_.push_back({host_.create_event()});
+    events_.back().of_body = of_body;
   } else {
     number = idle_events_.back();
     idle_events_.pop_back();
@@ -628,7 +654,7 @@ void Server::destroy_event() {
   Event* const destroyed = event(number);
   if (destroyed == nullptr) return;
   destroyed->alive = false;
-  idle_events_.push_back(number);
+  if (!destroyed->of_body) idle_events_.push_back(number);
 }
 
 void Server::record_event() {
@@ -643,6 +669,13 @@ void Server::record_event() {
 void Server::query_event() {
   const Event* const asked = event(arguments<EventNumber>().event);
   if (asked != nullptr && asked->recorded) query(host_.synchronize_event(asked->id));
+}
+
+void Server::is_event_over() {
+  const Event* const asked = event(arguments<EventNumber>().event);
+  if (asked == nullptr) return;
+  const bool over = !asked->recorded || host_.synchronize_event(asked->id).over();
+  result(EventState{over ? 1U : 0U});
 }
 
 void Server::wait_for_event() {

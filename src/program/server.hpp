@@ -95,6 +95,8 @@ class Server {
     runtime::EventId order = 0;
     bool alive = true;
     bool blocking = true;
+    std::uint8_t priority = 0;
+    bool of_body = false;
     bool unseen_work = false;         // that the default stream has not been told to wait for
     bool unawaited = false;           // work for which the program has not waited
     std::uint64_t default_works = 0;  // of the default stream's, those that it has been told to wait for
@@ -103,6 +105,7 @@ class Server {
     runtime::EventId id = 0;
     bool alive = true;
     bool recorded = false;
+    bool of_body = false;
   };
   struct DelayedFree {
     std::uint32_t stream = 0;
@@ -151,6 +154,7 @@ class Server {
   void launch();
   void active_blocks();
   void create_stream();
+  void set_stream_priority();
   void destroy_stream();
   void query(runtime::Host::WaitFor wait);
   [[nodiscard]] static bool seen_over(const runtime::Host::WaitFor& wait);
@@ -160,9 +164,15 @@ class Server {
   void destroy_event();
   void record_event();
   void query_event();
+  void is_event_over();
   void wait_for_event();
   void elapsed_time();
   void memory_info();
+  // Bodies and conditions: bodies.cpp.
+  [[nodiscard]] bool is_possible_in_body() const;
+  void begin_body();
+  void end_body();
+  void enqueue_condition();
   // Arrays and textures: arrays.cpp.
   void create_array();
   void copy_box();
@@ -215,6 +225,8 @@ class Server {
   std::vector<Event> events_;
   std::vector<std::uint32_t> idle_events_;
   std::deque<DelayedFree> delayed_frees_;
+  bool in_body_ = false;
+  std::uint32_t bodies_ = 0;  // that there are
 };
 
 }  // namespace gpumux::program

@@ -65,12 +65,32 @@ TEST_F(LiveRun, RunsRepeatByteForByte) {
   EXPECT_EQ(text("c.json", {"--threads", "3"}), first);
 }
 
+TEST_F(LiveRun, PrioritiesAndConditionsDoNotDependOnThreads) {
+  for (const std::string name : {"priorities-launched", "conditions"}) {
+    const auto cycles = [&](const char* threads) {
+      const Outcome o = calls(name, {"--threads", threads, "--json", "r.json"});
+      EXPECT_EQ(o.code, 0) << o.out << o.err;
+      nlohmann::json json = result("r.json");
+      json.erase("wall_seconds");
+      return json.dump();
+    };
+    EXPECT_EQ(cycles("1"), cycles("4")) << name;
+  }
+}
+
 TEST_F(LiveRun, Copies) { expect_fine("copies", "", false); }
 TEST_F(LiveRun, Arrays) { expect_fine("arrays", ""); }
 TEST_F(LiveRun, Variables) { expect_fine("symbols", ""); }
 TEST_F(LiveRun, ParametersOfAllSizes) { expect_fine("parameters", ""); }
 TEST_F(LiveRun, MemoryThatBothSidesSee) { expect_fine("shared", ""); }
 TEST_F(LiveRun, StreamsAndEventsInSimulatedTime) { expect_fine("streams", "one "); }
+TEST_F(LiveRun, Graphs) {
+  expect_fine("graphs", "");
+  expect_fine("graph-nodes", "");
+}
+TEST_F(LiveRun, GraphsDecideByWhatKernelsSay) { expect_fine("conditions", "1\n"); }
+TEST_F(LiveRun, GraphsHaveMemory) { expect_fine("graph-memory", ""); }
+TEST_F(LiveRun, KernelsOfGreaterPriorityComeFirst) { expect_fine("priorities", ""); }
 TEST_F(LiveRun, KernelsPrintAmidTheProgramsOwnText) {
   expect_fine("print", "before\nlaunched\nblock 0 says 42\nblock 1 says 42\nafter\n");
 }
@@ -263,7 +283,8 @@ TEST_P(Capture, TakesAsLongAsTheProgram) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, Capture,
                          testing::Values("add", "symbols", "parameters", "shared", "print", "raw", "units",
-                                         "arrays"));
+                                         "arrays", "graph-nodes", "conditions", "graph-memory",
+                                         "priorities-launched"));
 
 class Captures : public Capture {};
 

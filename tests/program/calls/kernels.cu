@@ -66,3 +66,14 @@ extern "C" __global__ void double_surface(cudaSurfaceObject_t surface) {
 extern "C" __global__ void fetch(cudaTextureObject_t texture, int* out) {
   out[threadIdx.y * blockDim.x + threadIdx.x] = tex2D<int>(texture, threadIdx.x, threadIdx.y);
 }
+
+// What conditions of graphs are told.
+extern "C" __global__ void count_down(cudaGraphConditionalHandle handle, int* left, int* sum) {
+  *sum += *left;
+  *left -= 1;
+  cudaGraphSetConditional(handle, *left > 0 ? 1 : 0);
+}
+extern "C" __global__ void decide(cudaGraphConditionalHandle handle, unsigned value) {
+  cudaGraphSetConditional(handle, value);
+}
+extern "C" __global__ void append(int* number, int digit) { *number = *number * 10 + digit; }

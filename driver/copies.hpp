@@ -1,0 +1,12 @@
+// Copies, for other parts of the library.
+#pragma once
+
+#include "cudart/abi.hpp"
+#include "driver/call.hpp"
+
+namespace gpumux::driver {
+
+/// CUDA_MEMCPY3D as the run time has it. InvalidValue: there is no such memory.
+Error describe_copy(const Copy3D* of, cudart::Copy3D& out);
+
+}  // namespace gpumux::driver
