@@ -55,9 +55,12 @@ Error launch(void* handle, StreamHandle stream, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
   Plan* const plan = plan_of(handle);
   if (plan == nullptr) return returned(Error::InvalidValue);
-  if (is_under_capture(stream_number(stream, per_thread)))
-    return returned(not_supported("a graph's launch under capture"));
-  return returned(plan->launch(stream, per_thread));
+  const std::uint32_t number = stream_number(stream, per_thread);
+  if (!is_under_capture(number)) return returned(plan->launch(stream, per_thread));
+  if (plan->has_memory())
+    return returned(not_supported("a launch of a graph with memory nodes under capture"));
+  captured(number, {NodeType::Graph, ChildContent{plan->as_graph()}, {}});
+  return Error::Success;
 }
 
 Error upload(void* plan) {

@@ -250,6 +250,24 @@ Error Plan::launch(StreamHandle stream, bool per_thread) {
   return error;
 }
 
+std::shared_ptr<Graph> Plan::as_graph() const {
+  const auto graph = std::make_shared<Graph>();
+  std::vector<Node*> nodes;
+  for (const Step& step : steps_) {
+    std::vector<Node*> after;
+    for (const std::size_t before : step.after) after.push_back(nodes[before]);
+    nodes.push_back(graph->add(step.enabled ? step.of : NodeWork{}, std::move(after)));
+    auto* const condition = std::get_if<ConditionContent>(&nodes.back()->of.content);
+    for (std::size_t i = 0; condition != nullptr && i < step.bodies.size(); ++i) {
+      condition->bodies[i] = step.bodies[i]->as_graph();
+      condition->handles[i] = condition->bodies[i].get();
+    }
+  }
+  // Those of its bodies' graphs are among them.
+  graph->words = words_;
+  return graph;
+}
+
 Plan::Step* Plan::step_of(const void* node) {
   for (Step& step : steps_)
     if (step.node == node) return &step;

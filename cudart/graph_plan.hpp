@@ -49,6 +49,9 @@ class Plan {
     const Node* from = nullptr;
   };
   Update update(const Graph& graph);
+  /// A graph that does the same, for a node of another.
+  [[nodiscard]] std::shared_ptr<Graph> as_graph() const;
+  [[nodiscard]] bool has_memory() const { return !memory_.allocated.empty() || !memory_.freed.empty(); }
   [[nodiscard]] unsigned long long flags() const { return flags_; }
 
  private:

@@ -120,6 +120,22 @@ void topology() {
   CHECK(cudaGraphExecKernelNodeSetParams(turned, two, &five.params));
   CHECK(cudaGraphNodeSetEnabled(turned, three, 0));
   EXPECT_SAME(number_of(turned, number), 45);
+  // Launched under capture it is a graph within another.
+  Stream stream = nullptr;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamBeginCapture(stream, 0));
+  CHECK(launch(append_kernel, {1}, {1}, 0, stream, number, 8));
+  CHECK(cudaGraphLaunch(turned, stream));
+  CHECK(launch(append_kernel, {1}, {1}, 0, stream, number, 9));
+  Graph outer = nullptr;
+  CHECK(cudaStreamEndCapture(stream, &outer));
+  count = 0;
+  CHECK(cudaGraphGetNodes(outer, nullptr, &count));
+  EXPECT_SAME(count, 3U);
+  GraphExec nested = instantiated(outer);
+  EXPECT_SAME(number_of(nested, number, stream), 8459);
+  CHECK(cudaGraphExecDestroy(nested));
+  CHECK(cudaGraphDestroy(outer));
   CHECK(cudaGraphAddDependencies(graph, &two, &three, nullptr, 1));  // a circle
   GraphExec none = nullptr;
   EXPECT_SAME(cudaGraphInstantiate(&none, graph, 0), 1);
