@@ -50,6 +50,7 @@ TEST_F(DriverRun, FilesFatBinariesLibrariesAndTheLinker) {
 }
 TEST_F(DriverRun, CopiesFillsAndPointers) { expect_fine("memory", "", note()); }
 TEST_F(DriverRun, StreamsEventsAndGraphs) { expect_fine("streams", "one "); }
+TEST_F(DriverRun, NodesOfGraphs) { expect_fine("graphs", ""); }
 TEST_F(DriverRun, ContextsAndTheirMemory) { expect_fine("contexts", "", note()); }
 TEST_F(DriverRun, TheDeviceAndItsKernels) {
   expect_fine("properties", "rtx2060: 30 SMs, 7.5, 1024 threads, block 49152 shared\n");

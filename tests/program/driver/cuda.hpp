@@ -38,6 +38,28 @@ struct ArrayShape {
   unsigned channels;
 };
 
+/// CUDA_KERNEL_NODE_PARAMS of version 2.
+struct KernelNode {
+  Function function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  void* context = nullptr;
+};
+/// CUgraphNodeParams of a condition.
+struct ConditionNode {
+  int type = 13;
+  int reserved[3] = {};
+  std::uint64_t handle = 0;
+  int kind = 0;
+  unsigned size = 1;
+  void** graphs = nullptr;
+  char more[216] = {};
+};
+
 extern "C" {
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int* version);
@@ -126,6 +148,21 @@ int cuStreamBeginCapture_v2(void* stream, int mode);
 int cuStreamEndCapture(void* stream, void** graph);
 int cuGraphInstantiateWithFlags(void** plan, void* graph, unsigned long long flags);
 int cuGraphLaunch(void* plan, void* stream);
+int cuGraphCreate(void** graph, unsigned flags);
+int cuGraphDestroy(void* graph);
+int cuGraphExecDestroy(void* plan);
+int cuGraphAddKernelNode_v2(void** node, void* graph, void* const* after, std::size_t count,
+                            const KernelNode* params);
+int cuGraphKernelNodeGetParams_v2(void* node, KernelNode* params);
+int cuGraphExecKernelNodeSetParams_v2(void* plan, void* node, const KernelNode* params);
+int cuGraphAddNode_v2(void** node, void* graph, void* const* after, const void* data, std::size_t count,
+                      void* params);
+int cuGraphAddDependencies_v2(void* graph, void* const* from, void* const* to, const void* data,
+                              std::size_t count);
+int cuGraphConditionalHandleCreate(std::uint64_t* handle, void* graph, void* context, unsigned first,
+                                   unsigned flags);
+int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority);
+int cuStreamGetPriority(void* stream, int* priority);
 int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
 int cuEventCreate(void** event, unsigned flags);
 int cuEventDestroy_v2(void* event);

@@ -424,6 +424,60 @@ void streams() {
   std::printf("one %.6f\n", one);
 }
 
+void graphs() {
+  begin();
+  load_kernels();
+  const Address number = device(4);
+  int priority = 1;
+  void* stream = nullptr;
+  CHECK(cuStreamCreateWithPriority(&stream, 1, -9));
+  CHECK(cuStreamGetPriority(stream, &priority));
+  EXPECT_SAME(priority, -5);
+
+  void* graph = nullptr;
+  CHECK(cuGraphCreate(&graph, 0));
+  const Function append = kernel("append");
+  const auto digit = [&](void* to, int value) {
+    void* arguments[] = {const_cast<Address*>(&number), &value};
+    KernelNode params;
+    params.kernel = append;  // in place of the function
+    params.parameters = arguments;
+    void* node = nullptr;
+    CHECK(cuGraphAddKernelNode_v2(&node, to, nullptr, 0, &params));
+    return node;
+  };
+  void* const one = digit(graph, 1);
+  KernelNode is;
+  CHECK(cuGraphKernelNodeGetParams_v2(one, &is));
+  EXPECT(is.function == append && is.context == context);
+  EXPECT_SAME(*static_cast<int*>(is.parameters[1]), 1);
+  ConditionNode condition;
+  CHECK(cuGraphConditionalHandleCreate(&condition.handle, graph, context, 1, 1));
+  void* decided = nullptr;
+  CHECK(cuGraphAddNode_v2(&decided, graph, &one, nullptr, 1, &condition));
+  digit(condition.graphs[0], 2);
+  void* const three = digit(graph, 3);
+  CHECK(cuGraphAddDependencies_v2(graph, &decided, &three, nullptr, 1));
+  void* plan = nullptr;
+  CHECK(cuGraphInstantiateWithFlags(&plan, graph, 0));
+  int result = 0;
+  const auto launched = [&] {
+    CHECK(cuMemsetD32_v2(number, 0, 1));
+    CHECK(cuGraphLaunch(plan, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemcpyDtoH_v2(&result, number, 4));
+    return result;
+  };
+  EXPECT_SAME(launched(), 123);
+  int four = 4;
+  void* arguments[] = {const_cast<Address*>(&number), &four};
+  is.parameters = arguments;
+  CHECK(cuGraphExecKernelNodeSetParams_v2(plan, one, &is));
+  EXPECT_SAME(launched(), 423);
+  CHECK(cuGraphExecDestroy(plan));
+  CHECK(cuGraphDestroy(graph));
+}
+
 void contexts() {
   int device = -1, active = -1;
   unsigned flags = 0;
@@ -629,6 +683,7 @@ int main(int argc, char** argv) {
       {"images", images},
       {"memory", memory},
       {"streams", streams},
+      {"graphs", graphs},
       {"contexts", contexts},
       {"properties", properties},
       {"errors", errors},
