@@ -140,7 +140,7 @@ class Lexer {
     }
     std::size_t end = pos_;
     while (is_digit(at(end))) ++end;
-    const bool fraction = at(end) == '.' && is_digit(at(end + 1));
+    const bool fraction = at(end) == '.' && (is_digit(at(end + 1)) || !is_word(at(end + 1)));
     const bool exponent = text_[pos_] != '0' && (at(end) == 'e' || at(end) == 'E');
     if (fraction || exponent) {
       lex_decimal(token, end);

@@ -1,5 +1,6 @@
 // Arithmetic and bit operations.
 #include "ptx/parser.hpp"
+#include "ptx/sequence.hpp"
 
 namespace gpumux::ptx {
 namespace {
@@ -102,6 +103,9 @@ void Parser::op_table(Statement& s) {
   constexpr TypeSet kClampable = kHalves | TypeSet{Type::S32};
   const bool can_clamp = inst.op == Opcode::Min || inst.op == Opcode::Max || inst.op == Opcode::Fma;
   const bool relu = can_clamp && kClampable.has(inst.type) && s.modifiers.take("relu");
+  const bool of_signs = (rule->allowed & kNan) != 0 && s.modifiers.take("xorsign");
+  if (of_signs && !s.modifiers.take("abs"))
+    fail(s.opcode, fmt::format("'{}' needs .abs with .xorsign", opcode_text(s)));
   finish_modifiers(s);
   const int ways =
       (inst.rounding != isa::Rounding::None ? 1 : 0) + (inst.approx ? 1 : 0) + (inst.full ? 1 : 0);
@@ -118,6 +122,7 @@ void Parser::op_table(Statement& s) {
   for (std::size_t i = 1; i < rule->operands.size(); ++i) {
     inst.src[i - 1] = source(s.args[i], operand_type(rule->operands[i]));
   }
+  if (of_signs) return sign_of_product(s);
   emit(inst);
   if (relu) clamp_to_zero(s);
 }
@@ -256,10 +261,20 @@ void Parser::op_testp(Statement& s) {
 void Parser::op_lop3(Statement& s) {
   Instruction& inst = s.inst;
   inst.op = Opcode::Lop3;
+  static constexpr std::pair<std::string_view, Opcode> kBooleans[] = {
+      {"and", Opcode::And}, {"or", Opcode::Or}, {"xor", Opcode::Xor}};
+  const Opcode with = s.modifiers.take_from(kBooleans, Opcode::Nop);
+  const bool tests = with != Opcode::Nop;
   inst.type = want_type(s, {Type::B32});
   finish_modifiers(s);
-  want_args(s, 5, 5);
-  inst.dst[0] = destination(s.args[0], inst.type);
+  want_args(s, tests ? 6 : 5, tests ? 6 : 5);
+  Arg result = s.args[0];
+  if (tests) {
+    if (result.pair.empty()) fail(result.at, "lop3 with .and, .or or .xor writes a pair: register|predicate");
+    result.pair.clear();
+  }
+  inst.dst[0] = destination(result, inst.type);
+  if (tests && !inst.dst[0]) inst.dst[0] = Operand::reg32(new_register(Type::B32));
   for (std::size_t i = 1; i < 4; ++i) inst.src[i - 1] = source(s.args[i], inst.type);
   const Arg& table = s.args[4];
   if (table.kind != Arg::Kind::Number || table.at.kind != Token::Kind::Integer || table.minus ||
@@ -267,7 +282,13 @@ void Parser::op_lop3(Statement& s) {
     fail(table.at, "the table of lop3 is a number from 0 to 255");
   }
   inst.shift = static_cast<std::uint8_t>(table.at.bits);
+  if (!tests) return emit(inst);
+  const Operand holds = destination(s.args[0].pair[0], Type::Pred);
+  const Operand other = predicate(s.args[5]);
   emit(inst);
+  Sequence seq(*this, s);
+  const Operand set = seq.compare(isa::Compare::NE, Type::B32, inst.dst[0], Operand::immediate(0));
+  if (holds) seq.emit(with, Type::Pred, holds, {set, other});
 }
 
 void Parser::op_shf(Statement& s) {

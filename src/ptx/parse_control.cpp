@@ -169,6 +169,7 @@ void Parser::op_membar(Statement& s) {
       want_args(s, 0, 0);
       return emit(inst);
     }
+    s.modifiers.take("mbarrier_init");  // with .release.cluster: what it orders is ordered with all else
     if (!s.modifiers.take("sc") && !s.modifiers.take("acq_rel") && !s.modifiers.take("acquire")) {
       s.modifiers.take("release");
     }

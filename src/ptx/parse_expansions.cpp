@@ -104,13 +104,6 @@ void Parser::op_elect(Statement& s) {
   if (elected) seq.compare_into(elected, Compare::EQ, Type::U32, lane, leader);
 }
 
-void Parser::clamp_to_zero(const Statement& s) {
-  const Instruction& inst = s.inst;
-  Sequence seq(*this, s);
-  seq.emit(Opcode::Max, inst.type, inst.dst[0], {inst.dst[0], value(0)});
-  if (isa::is_float(inst.type)) function_->code.back().nan = true;  // NaN stays NaN
-}
-
 void Parser::op_packed_integers(Statement& s) {
   // Two 16-bit operations in one register (sm_90 and later): taken apart, done one by one, packed.
   const bool is_signed = s.modifiers.take("s16x2");

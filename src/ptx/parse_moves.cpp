@@ -67,6 +67,7 @@ void Parser::op_cvt(Statement& s) {
     if (item.token.text == "tf32" || item.token.text == "e4m3x2" || item.token.text == "e5m2x2")
       return op_cvt_narrow(s);
   }
+  if (s.modifiers.take("pack")) return op_cvt_pack_integers(s);
   if (s.args.size() == 3) return op_cvt_pack(s);
   static constexpr std::pair<std::string_view, Rounding> kRoundings[] = {
       {"rn", Rounding::RN},   {"rz", Rounding::RZ},   {"rm", Rounding::RM},
@@ -80,6 +81,7 @@ void Parser::op_cvt(Statement& s) {
   inst.type2 = want_type(s, kScalars);
   inst.ftz = s.modifiers.take("ftz");
   inst.sat = s.modifiers.take("sat");
+  const Clamps clamps = take_clamps(s);
   finish_modifiers(s);
   const bool to_float = isa::is_float(inst.type);
   const bool from_float = isa::is_float(inst.type2);
@@ -150,6 +152,7 @@ void Parser::op_cvt(Statement& s) {
     low_half();
   }
   emit(inst);
+  clamp(s, clamps);
 }
 
 void Parser::op_cvt_pack(Statement& s) {
@@ -160,12 +163,14 @@ void Parser::op_cvt_pack(Statement& s) {
   inst.rounding = s.modifiers.take_from(kRoundings, Rounding::None);
   inst.type = want_type(s, {Type::F16x2, Type::BF16x2});
   inst.type2 = want_type(s, {Type::F32});
+  const Clamps clamps = take_clamps(s);
   finish_modifiers(s);
   if (inst.rounding == Rounding::None) fail(s.opcode, fmt::format("'{}' needs .rn or .rz", opcode_text(s)));
   inst.dst[0] = destination(s.args[0], inst.type);
   inst.src[0] = source(s.args[1], Type::F32);
   inst.src[1] = source(s.args[2], Type::F32);
   emit(inst);
+  clamp(s, clamps);
 }
 
 void Parser::op_cvta(Statement& s) {

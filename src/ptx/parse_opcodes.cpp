@@ -138,7 +138,8 @@ const std::vector<std::string>& known_modifiers() {
       "idx all "
       "any uni ballot warp aligned arrive red popc proxy alias async async::generic async.global "
       "async::shared::cta "
-      "mask shared::cluster launch_dependents wait u16x2 s16x2 f32x2 relu "
+      "mask shared::cluster launch_dependents wait u16x2 s16x2 f32x2 relu xorsign abs pack u2 s2 "
+      "mbarrier_init "
       "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop expect_tx complete_tx "
       "noComplete "
       "test_wait try_wait parity pending_count L2::cache_hint range fractional cvt L2::evict_unchanged "
@@ -155,7 +156,7 @@ const std::vector<std::string>& known_modifiers() {
 
 const std::vector<std::string>& unsupported_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "xorsign abs rs scaled pack b4x16 tex surf tensor "
+      "rs scaled b4x16 tex surf tensor "
       "num_samples memory_layout force_unnormalized_coords",
       ' ');
   return kKnown;

@@ -92,7 +92,7 @@ Arg Parser::parse_simple_arg() {
       if (arg.minus && !negates_names_) fail(token, "'-' goes with a number");
       arg.kind = token.text == "_" ? Arg::Kind::Sink : Arg::Kind::Name;
       arg.at = token;
-      if (token.text[0] == '%' && peek().kind == Token::Kind::Dot) arg.component = next().text;
+      if (peek().kind == Token::Kind::Dot) arg.component = next().text;
       arg.offset = parse_offset();
       return arg;
     case Token::Kind::Integer:

@@ -266,6 +266,16 @@ class Parser {
   void op_mov(Statement& s);
   void op_cvt(Statement& s);
   void op_cvt_pack(Statement& s);
+  // parse_clamped.cpp
+  struct Clamps {
+    bool to_zero = false;    // .relu
+    bool to_finite = false;  // .satfinite
+  };
+  Clamps take_clamps(Statement& s) const;
+  void clamp(const Statement& s, Clamps clamps);
+  void clamp_to_zero(const Statement& s);
+  void op_cvt_pack_integers(Statement& s);
+  void sign_of_product(const Statement& s);
   void op_cvta(Statement& s);
   void op_isspacep(Statement& s);
   void op_set(Statement& s);
@@ -348,7 +358,6 @@ class Parser {
   void op_elect(Statement& s);
   void op_packed_integers(Statement& s);
   void op_packed_singles(Statement& s);
-  void clamp_to_zero(const Statement& s);
   void op_bar(Statement& s);
   void op_membar(Statement& s);
   void op_nanosleep(Statement& s);

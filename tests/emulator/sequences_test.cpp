@@ -104,6 +104,80 @@ TEST(Video, PartByPart) {
   EXPECT_EQ(result("vset2.s32.s32.gt.add %r1, %r2, %r3, %r4;", 0x00050005, 0xffff0004, 7), 9U);
 }
 
+TEST(Video, PartsOfRegistersWithAnyName) {
+  EXPECT_EQ(result("{ .reg .b32 word, sum; mov.b32 word, %r2; vadd.u32.u32.u32 sum, word.b1, %r3.h1;\n"
+                   "mov.b32 %r1, sum; }",
+                   0x1200, 0x00030000),
+            0x15U);
+}
+
+TEST(Lop3, JoinsWhetherItIsZeroWithAPredicate) {
+  // The table 0x80 is "and" of all three.
+  const auto joined = [](const std::string& how, std::uint32_t a, std::uint32_t other) {
+    return result("{ .reg .pred %p<3>; setp.ne.u32 %p1, %r4, 0;\n" + how + " 7, 0x80, %p1;\n" +
+                      "@%p2 add.u32 %r1, %r1, 100; }",
+                  a, 3, other);
+  };
+  EXPECT_EQ(joined("lop3.or.b32 %r1|%p2, %r2, %r3,", 2, 0), 102U);
+  EXPECT_EQ(joined("lop3.or.b32 %r1|%p2, %r2, %r3,", 4, 0), 0U);
+  EXPECT_EQ(joined("lop3.or.b32 %r1|%p2, %r2, %r3,", 4, 1), 100U);
+  EXPECT_EQ(joined("lop3.and.b32 %r1|%p2, %r2, %r3,", 2, 0), 2U);
+  EXPECT_EQ(joined("lop3.and.b32 %r1|%p2, %r2, %r3,", 2, 1), 102U);
+  EXPECT_EQ(joined("lop3.xor.b32 %r1|%p2, %r2, %r3,", 2, 1), 2U);
+  EXPECT_EQ(joined("mov.u32 %r1, 9; lop3.xor.b32 _|%p2, %r2, %r3,", 2, 0), 109U);
+}
+
+TEST(Conversions, ClampToZeroAndToTheLargestNumber) {
+  const std::uint32_t minus_two = 0xc0000000;
+  const std::uint32_t two = 0x40000000;
+  const std::uint32_t million = 0x49742400;
+  const std::uint32_t huge = 0x7f7fffff;
+  const std::uint32_t nan = 0x7fffffff;
+  EXPECT_EQ(result("cvt.rn.relu.f16x2.f32 %r1, %r2, %r3;", minus_two, two), 0x4000U);
+  EXPECT_EQ(result("cvt.rz.relu.bf16x2.f32 %r1, %r2, %r3;", two, minus_two), 0x40000000U);
+  EXPECT_EQ(result("cvt.rn.relu.f16x2.f32 %r1, %r2, %r3;", nan, two), 0x7fff4000U);
+  EXPECT_EQ(result("cvt.rn.f16x2.f32 %r1, %r2, %r3;", million, minus_two), 0x7c00c000U);
+  EXPECT_EQ(result("cvt.rn.satfinite.f16x2.f32 %r1, %r2, %r3;", million, minus_two), 0x7bffc000U);
+  EXPECT_EQ(result("cvt.rn.satfinite.f16x2.f32 %r1, %r2, %r3;", million | 0x80000000, nan), 0xfbff7fffU);
+  EXPECT_EQ(result("cvt.rn.satfinite.bf16x2.f32 %r1, %r2, %r3;", huge, huge | 0x80000000), 0x7f7fff7fU);
+  EXPECT_EQ(result("cvt.rn.relu.satfinite.bf16x2.f32 %r1, %r2, %r3;", huge, huge | 0x80000000), 0x7f7f0000U);
+  const auto scalar = [](const std::string& instruction, std::uint32_t a) {
+    return result("{ .reg .b16 %h; " + instruction + " %h, %r2; cvt.u32.u16 %r1, %h; }", a, 0);
+  };
+  EXPECT_EQ(scalar("cvt.rn.relu.f16.f32", minus_two), 0U);
+  EXPECT_EQ(scalar("cvt.rn.relu.f16.f32", two), 0x4000U);
+  EXPECT_EQ(scalar("cvt.rn.satfinite.f16.f32", million), 0x7bffU);
+  EXPECT_EQ(scalar("cvt.rz.relu.bf16.f32", minus_two), 0U);
+  EXPECT_EQ(scalar("cvt.rn.satfinite.bf16.f32", huge | 0x80000000), 0xff7fU);
+}
+
+TEST(Conversions, PackSaturatedIntegers) {
+  const std::uint32_t minus_five = 0xfffffffb;
+  EXPECT_EQ(result("cvt.pack.sat.s16.s32 %r1, %r2, %r3;", 0x12345, minus_five), 0x7ffffffbU);
+  EXPECT_EQ(result("cvt.pack.sat.u16.s32 %r1, %r2, %r3;", minus_five, 0x12345), 0x0000ffffU);
+  EXPECT_EQ(result("cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;", 200, minus_five, 0xabcd1234), 0x12347ffbU);
+  EXPECT_EQ(result("cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, 0;", 300, minus_five), 0xff00U);
+  EXPECT_EQ(result("cvt.pack.sat.s4.s32.b32 %r1, %r2, %r3, %r4;", 100, 0xffffff00, 0x12345678), 0x34567878U);
+  EXPECT_EQ(result("cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, %r4;", 9, 100, 1), 0x19fU);
+  EXPECT_EQ(result("cvt.pack.sat.u2.s32.b32 %r1, %r2, %r3, %r4;", 2, 3, 1), 0x1bU);
+  EXPECT_EQ(result("cvt.pack.sat.s2.s32.b32 %r1, %r2, %r3, %r4;", minus_five, 5, 0), 0x9U);
+}
+
+TEST(Minimum, OfMagnitudesHasTheSignOfAProduct) {
+  const std::uint32_t one = 0x3f800000;
+  const std::uint32_t minus_two = 0xc0000000;
+  const std::uint32_t nan = 0xffc00000;
+  EXPECT_EQ(result("min.xorsign.abs.f32 %r1, %r2, %r3;", one, minus_two), 0xbf800000U);
+  EXPECT_EQ(result("max.xorsign.abs.f32 %r1, %r2, %r3;", one, minus_two), 0xc0000000U);
+  EXPECT_EQ(result("max.xorsign.abs.f32 %r1, %r2, %r3;", one | 0x80000000, minus_two), 0x40000000U);
+  EXPECT_EQ(result("max.ftz.xorsign.abs.f32 %r1, %r2, %r3;", 1, 0x80000000), 0x80000000U);
+  EXPECT_EQ(result("min.xorsign.abs.f32 %r1, %r2, %r3;", one, nan), 0xbf800000U);
+  EXPECT_EQ(result("min.NaN.xorsign.abs.f32 %r1, %r2, %r3;", one, nan), 0x7fffffffU);
+  EXPECT_EQ(result("min.xorsign.abs.f16x2 %r1, %r2, %r3;", 0x3c00c000, 0xc0003c00), 0xbc00bc00U);
+  EXPECT_EQ(result("max.xorsign.abs.bf16x2 %r1, %r2, %r3;", 0x3f80c000, 0x4000bf80), 0x40004000U);
+  EXPECT_EQ(result("max.NaN.xorsign.abs.f16x2 %r1, %r2, %r3;", 0x7e003c00, 0xc000c000), 0x7fffc000U);
+}
+
 TEST(PairsOfSingles, EachHalfByItself) {
   PtxRunner runner(
       ".visible .entry k(.param .u64 o) { .reg .b64 %rd<9>; .reg .f32 %f<9>; ld.param.u64 %rd1, [o];\n"

@@ -309,8 +309,16 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"add.s32 %r1, %r2, 5 6;", "a.ptx:12:21: error: expected ';' after 'add.s32', found '6'"},
       {"atom.global.add.u32 %r1, [%rd1], %r2, %r3;",
        "a.ptx:12:1: error: 'atom.global.add.u32' takes 3 operands, 4 given"},
-      {"fma.rn.xorsign.f16 %rs1, %rs2, %rs3, %rs1;",
-       "a.ptx:12:7: error: modifier '.xorsign' of 'fma.rn.xorsign.f16' is not supported"},
+      {"fma.rn.scaled.f16 %rs1, %rs2, %rs3, %rs1;",
+       "a.ptx:12:7: error: modifier '.scaled' of 'fma.rn.scaled.f16' is not supported"},
+      {"min.xorsign.f32 %f1, %f2, %f3;", "a.ptx:12:1: error: 'min.xorsign.f32' needs .abs with .xorsign"},
+      {"lop3.or.b32 %r1, %r2, %r3, %r1, 0x96, %p1;",
+       "a.ptx:12:13: error: lop3 with .and, .or or .xor writes a pair: register|predicate"},
+      {"cvt.pack.u16.s32 %r1, %r2, %r3;", "a.ptx:12:1: error: 'cvt.pack.u16.s32' needs .sat"},
+      {"cvt.pack.sat.u32.s32 %r1, %r2, %r3;",
+       "a.ptx:12:1: error: 'cvt.pack.sat.u32.s32' packs .s16, .u16, .s8, .u8, .s4, .u4, .s2 or .u2"},
+      {"cvt.rn.satfinite.f32.f64 %f1, %fd2;",
+       "a.ptx:12:7: error: modifier '.satfinite' is not possible in 'cvt.rn.satfinite.f32.f64'"},
   };
   for (const Case& c : cases) EXPECT_EQ(error_in_kernel(c.statement), c.error) << c.statement;
 }
