@@ -240,11 +240,6 @@ Error linear_between_arrays(void* to, std::size_t to_x, std::size_t to_row, void
   }));
 }
 
-constexpr Where kBlocking{nullptr, false, true};
-constexpr Where kBlockingPerThread{nullptr, true, true};
-Where in(StreamHandle stream) { return {stream, false, false}; }
-Where in_per_thread(StreamHandle stream) { return {stream, true, false}; }
-
 }  // namespace
 
 Error copy_3d_of_arrays(const Copy3D& of, Where where) {

@@ -253,10 +253,6 @@ GPUMUX_CUDART_API Error cudaDeviceGetPCIBusId(char* text, int length, int device
   std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
   return returned(of_device(device));
 }
-GPUMUX_CUDART_API Error cudaDeviceCanAccessPeer(int* can, int device, int) {
-  *can = 0;
-  return returned(of_device(device));
-}
 GPUMUX_CUDART_API Error cudaDriverGetVersion(int* version) {
   *version = kDriverVersion;
   return Error::Success;
@@ -268,6 +264,12 @@ GPUMUX_CUDART_API Error cudaDeviceGetCacheConfig(int* config) {
   return returned(connected());
 }
 GPUMUX_CUDART_API Error cudaDeviceSetSharedMemConfig(int) { return returned(connected()); }
+GPUMUX_CUDART_API Error cudaDeviceGetSharedMemConfig(int* config) {
+  *config = 1;  // banks of four bytes
+  return returned(connected());
+}
+// Nothing persists in the simulated L2.
+GPUMUX_CUDART_API Error cudaCtxResetPersistingL2Cache() { return returned(connected()); }
 
 GPUMUX_CUDART_API Error cudaDeviceReset() {
   Session& session = Session::get();

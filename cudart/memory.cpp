@@ -347,21 +347,6 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
 
 namespace {
 
-/// Copies between a variable and memory.
-Error copy_symbol(bool to_symbol, const void* symbol, std::byte* memory, std::size_t bytes,
-                  std::size_t offset, MemcpyKind kind, Where where) {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  Error error = Error::Success;
-  const Variable* const variable = find_variable(symbol, error);
-  if (variable == nullptr) return returned(error);
-  const program::VariableDescription& of = variable->description;
-  if (offset > of.bytes || bytes > of.bytes - offset) return returned(Error::InvalidValue);
-  if (variable->address == nullptr) return returned(Error::InvalidSymbol);
-  void* const place = static_cast<std::byte*>(variable->address) + offset;
-  return to_symbol ? copy(place, memory, bytes, kind, where) : copy(memory, place, bytes, kind, where);
-}
-
 Error copy_constant(bool to_constant, const ConstantPlace& place, std::byte* memory, std::size_t bytes,
                     Where where) {
   Session& session = Session::get();
@@ -444,13 +429,6 @@ Error describe_fill(const MemsetNode* of, NodeWork& out) {
 }
 
 namespace {
-
-constexpr Where kBlocking{nullptr, false, true};
-constexpr Where kBlockingPerThread{nullptr, true, true};
-Where in(StreamHandle stream) { return {stream, false, false}; }
-Where in_per_thread(StreamHandle stream) { return {stream, true, false}; }
-
-Pattern bytes_of_value(int value) { return {static_cast<std::uint32_t>(value) & 0xffU, 1}; }
 
 /// Memory that the program has registered: its copies go as those of any other memory.
 std::map<const void*, std::size_t>& registered() {
@@ -646,64 +624,6 @@ GPUMUX_CUDART_API Error cudaMemcpy3DAsync_ptsz(const Copy3D* of, StreamHandle st
   return copy_3d(of, in_per_thread(stream));
 }
 
-GPUMUX_CUDART_API Error cudaMemset(void* to, int value, std::size_t bytes) {
-  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemset_ptds(void* to, int value, std::size_t bytes) {
-  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, kBlockingPerThread);
-}
-GPUMUX_CUDART_API Error cudaMemsetAsync(void* to, int value, std::size_t bytes, StreamHandle stream) {
-  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, in(stream));
-}
-GPUMUX_CUDART_API Error cudaMemsetAsync_ptsz(void* to, int value, std::size_t bytes, StreamHandle stream) {
-  return fill(to, bytes, bytes_of_value(value), {bytes, 1}, in_per_thread(stream));
-}
-GPUMUX_CUDART_API Error cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
-                                     std::size_t height) {
-  return fill(to, pitch, bytes_of_value(value), {width, height}, kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                                          std::size_t height, StreamHandle stream) {
-  return fill(to, pitch, bytes_of_value(value), {width, height}, in(stream));
-}
-GPUMUX_CUDART_API Error cudaMemset3D(PitchedPointer to, int value, Extent extent) {
-  for (std::size_t slice = 0; slice < extent.depth; ++slice) {
-    std::byte* const first = static_cast<std::byte*>(to.pointer) + slice * to.height * to.pitch;
-    const Error error =
-        fill(first, to.pitch, bytes_of_value(value), {extent.width, extent.height}, kBlocking);
-    if (error != Error::Success) return error;
-  }
-  return Error::Success;
-}
-
-GPUMUX_CUDART_API Error cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
-                                           std::size_t offset, MemcpyKind kind) {
-  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
-                     kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemcpyToSymbol_ptds(const void* symbol, const void* from, std::size_t bytes,
-                                                std::size_t offset, MemcpyKind kind) {
-  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
-                     kBlockingPerThread);
-}
-GPUMUX_CUDART_API Error cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes,
-                                                std::size_t offset, MemcpyKind kind, StreamHandle stream) {
-  return copy_symbol(true, symbol, static_cast<std::byte*>(const_cast<void*>(from)), bytes, offset, kind,
-                     in(stream));
-}
-GPUMUX_CUDART_API Error cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes,
-                                             std::size_t offset, MemcpyKind kind) {
-  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, kBlocking);
-}
-GPUMUX_CUDART_API Error cudaMemcpyFromSymbol_ptds(void* to, const void* symbol, std::size_t bytes,
-                                                  std::size_t offset, MemcpyKind kind) {
-  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, kBlockingPerThread);
-}
-GPUMUX_CUDART_API Error cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
-                                                  std::size_t offset, MemcpyKind kind, StreamHandle stream) {
-  return copy_symbol(false, symbol, static_cast<std::byte*>(to), bytes, offset, kind, in(stream));
-}
-
 // Managed memory is the device's from the start, and costs neither side a migration: hints change nothing.
 // Their other arguments, which differ among versions, are not looked at.
 GPUMUX_CUDART_API Error cudaMemPrefetchAsync(const void* pointer, std::size_t) {
@@ -716,6 +636,10 @@ GPUMUX_CUDART_API Error cudaMemAdvise(const void* pointer, std::size_t bytes) {
   return cudaMemPrefetchAsync(pointer, bytes);
 }
 GPUMUX_CUDART_API Error cudaStreamAttachMemAsync(StreamHandle, void* pointer, std::size_t bytes, unsigned) {
+  return cudaMemPrefetchAsync(pointer, bytes);
+}
+GPUMUX_CUDART_API Error cudaStreamAttachMemAsync_ptsz(StreamHandle, void* pointer, std::size_t bytes,
+                                                      unsigned) {
   return cudaMemPrefetchAsync(pointer, bytes);
 }
 

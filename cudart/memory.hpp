@@ -16,6 +16,11 @@ struct Where {
   bool blocking;
 };
 
+inline constexpr Where kBlocking{nullptr, false, true};
+inline constexpr Where kBlockingPerThread{nullptr, true, true};
+inline Where in(StreamHandle stream) { return {stream, false, false}; }
+inline Where in_per_thread(StreamHandle stream) { return {stream, true, false}; }
+
 /// What is filled with: `bytes` of it, 1, 2 or 4.
 struct Pattern {
   std::uint32_t value;

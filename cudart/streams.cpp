@@ -134,6 +134,13 @@ Error call_host(StreamHandle stream, void (*function)(void*), void* data, bool p
   return work(number);
 }
 
+Error call_back(StreamHandle stream, void (*function)(StreamHandle, Error, void*), void* data,
+                bool per_thread) {
+  const Error error = synchronize(stream, per_thread);
+  if (error == Error::Success) function(stream, error, data);
+  return error;
+}
+
 }  // namespace
 
 std::uint32_t stream_number(StreamHandle stream, bool per_thread) {
@@ -213,9 +220,12 @@ GPUMUX_CUDART_API Error cudaLaunchHostFunc_ptsz(StreamHandle stream, void (*func
 GPUMUX_CUDART_API Error cudaStreamAddCallback(StreamHandle stream,
                                               void (*function)(StreamHandle, Error, void*), void* data,
                                               unsigned) {
-  const Error error = synchronize(stream, false);
-  if (error == Error::Success) function(stream, error, data);
-  return error;
+  return call_back(stream, function, data, false);
+}
+GPUMUX_CUDART_API Error cudaStreamAddCallback_ptsz(StreamHandle stream,
+                                                   void (*function)(StreamHandle, Error, void*), void* data,
+                                                   unsigned) {
+  return call_back(stream, function, data, true);
 }
 
 GPUMUX_CUDART_API Error cudaDeviceSynchronize() { return simple(Call::WaitForDevice, program::Nothing{}); }

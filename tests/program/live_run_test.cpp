@@ -106,6 +106,9 @@ TEST_F(LiveRun, PtxInEachPacking) {
   expect_fine("raw", "sums are right\n");
 }
 
+TEST_F(LiveRun, OneDeviceIsNoPeerOfItself) { expect_fine("peers", "", false); }
+TEST_F(LiveRun, FillsAndVariablesInStreamsOfThreads) { expect_fine("per-thread", "", false); }
+
 TEST_F(LiveRun, RelocatableUnitsAreLinked) { expect_fine("units", "90 2\n"); }
 TEST_F(LiveRun, WhatNoUnitDefinesIsSaid) {
   const Outcome o = calls("units-without");

@@ -38,6 +38,25 @@ struct Sampling {
   float levels[3] = {};
   int more[2] = {};
 };
+struct Position {
+  std::size_t x = 0, y = 0, z = 0;
+};
+struct Pitched {
+  void* pointer = nullptr;
+  std::size_t pitch = 0, width = 0, height = 0;
+};
+struct PeerCopy {
+  void* from_array = nullptr;
+  Position from_at;
+  Pitched from;
+  int from_device = 0;
+  void* to_array = nullptr;
+  Position to_at;
+  Pitched to;
+  int to_device = 0;
+  Extent extent;
+};
+using Callback = void (*)(Stream, int, void*);
 enum Kind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
 
 extern "C" {
@@ -137,6 +156,37 @@ int cudaDestroyTextureObject(std::uint64_t texture);
 int cudaGetTextureObjectResourceDesc(Resource* resource, std::uint64_t texture);
 int cudaCreateSurfaceObject(std::uint64_t* surface, const Resource* resource);
 int cudaDestroySurfaceObject(std::uint64_t surface);
+int cudaDeviceCanAccessPeer(int* can, int device, int peer);
+int cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+int cudaDeviceDisablePeerAccess(int peer);
+int cudaDeviceGetP2PAttribute(int* value, int attribute, int from, int to);
+int cudaDeviceGetByPCIBusId(int* device, const char* text);
+int cudaDeviceGetPCIBusId(char* text, int length, int device);
+int cudaDeviceGetSharedMemConfig(int* config);
+int cudaCtxResetPersistingL2Cache();
+int cudaFuncGetName(const char** name, const void* function);
+int cudaMemcpy3DPeer(const PeerCopy* of);
+int cudaMemcpy3DPeerAsync(const PeerCopy* of, Stream stream);
+int cudaMemcpy3DPeer_ptds(const PeerCopy* of);
+int cudaMemcpy3DPeerAsync_ptsz(const PeerCopy* of, Stream stream);
+int cudaMemset2D_ptds(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height);
+int cudaMemset2DAsync_ptsz(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                           Stream stream);
+int cudaMemset3D(Pitched to, int value, Extent extent);
+int cudaMemset3D_ptds(Pitched to, int value, Extent extent);
+int cudaMemset3DAsync(Pitched to, int value, Extent extent, Stream stream);
+int cudaMemset3DAsync_ptsz(Pitched to, int value, Extent extent, Stream stream);
+int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
+                            int kind, Stream stream);
+int cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
+                                 int kind, Stream stream);
+int cudaMemcpyFromSymbolAsync_ptsz(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                                   int kind, Stream stream);
+int cudaStreamSynchronize_ptsz(Stream stream);
+int cudaStreamAddCallback_ptsz(Stream stream, Callback function, void* data, unsigned flags);
+int cudaStreamGetId(Stream stream, unsigned long long* id);
+int cudaStreamGetId_ptsz(Stream stream, unsigned long long* id);
+int cudaStreamGetDevice(Stream stream, int* device);
 int cudaIpcGetMemHandle(void* handle, void* pointer);
 }
 
