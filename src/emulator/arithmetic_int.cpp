@@ -36,22 +36,21 @@ Handler multiply_low(Opcode op) {
   return &map3<V, V, V, V, ([](T a, T b, T c) -> T { return a * b + c; })>;
 }
 
-// d and carry-out of a + b + carry-in, and of a - b - borrow-in.
+// d and carry-out of a + b + carry-in, and of a - b as a + ~b + carry-in: so the flag says that there is no
+// borrow, as on hardware, where PTX's manual calls it the borrow. nvcc's 128-bit division adds it with addc.
 template <class T, bool Subtract>
 void add_carry(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<T>(op);
   const auto* a = warp.src<T>(op, 0);
   const auto* b = warp.src<T>(op, 1);
-  const LaneMask in = op.inst->carry_in ? warp.pred(op.pred_src[0]) : 0;
+  const LaneMask in = op.inst->carry_in ? warp.pred(op.pred_src[0]) : Subtract ? ~LaneMask{0} : LaneMask{0};
   LaneMask out = 0;
   alignas(64) T result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
-    const T c = (in >> i) & 1U;
-    const T partial = Subtract ? a[i] - b[i] : a[i] + b[i];
-    const T sum = Subtract ? partial - c : partial + c;
-    const bool carry = Subtract ? (a[i] < b[i] || partial < c) : (partial < a[i] || sum < partial);
+    const T partial = a[i] + (Subtract ? static_cast<T>(~b[i]) : b[i]);
+    const T sum = partial + static_cast<T>((in >> i) & 1U);
     result[i] = sum;
-    out |= (carry ? 1U : 0U) << i;
+    out |= (partial < a[i] || sum < partial ? 1U : 0U) << i;
   }
   merge(d, result, lanes);
   if (op.inst->carry_out) warp.set_pred(op.pred_dst[0], out, lanes);

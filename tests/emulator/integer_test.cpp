@@ -135,11 +135,13 @@ TEST(Integer, CarryChains) {
       const ProbeResult result = probe(inst, shape, in);
       for (std::size_t i = 0; i < in.size(); ++i) {
         const u128 a = in[i][0];
-        const u128 b = u128{in[i][1]} + (in[i][2] & 1U);
+        // What a subtraction takes in and gives out says that there is no borrow.
+        const unsigned flag = in[i][2] & 1U;
+        const u128 b = u128{in[i][1]} + (op == Opcode::Add ? flag : 1U - flag);
         const u128 exact = op == Opcode::Add ? a + b : a - b;
         ASSERT_EQ(result.value[i], cut(static_cast<std::uint64_t>(exact), width));
         ASSERT_EQ(result.second[i],
-                  op == Opcode::Add ? static_cast<std::uint64_t>(exact >> width) & 1U : a < b);
+                  op == Opcode::Add ? static_cast<std::uint64_t>(exact >> width) & 1U : a >= b);
       }
     }
     for (const Opcode op : {Opcode::MadLo, Opcode::MadHi}) {

@@ -184,6 +184,27 @@ DONE:
   }
 }
 
+// After a subtraction the flag is set where there is no borrow: so nvcc's division of 128 bits has it.
+TEST(WideValues, CarriesOfSubtractionsThatAdditionsTake) {
+  const std::string body = std::string(kTakeApart) + R"(
+  sub.cc.u32 %r20, %r10, %r12;
+  subc.cc.u32 %r21, %r11, %r13;
+  addc.u32 %r22, 0, 0;
+  add.cc.u32 %r2, %r10, %r12;
+  subc.u32 %r23, 5, 2;
+)" + kStore;
+  const auto values = operands();
+  for (const int optimize : {0, 1, 2}) {
+    const auto words = run(body, values, optimize);
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      const std::uint64_t a = values[2 * t];
+      const std::uint64_t b = values[2 * t + 1];
+      const bool carry = (a & 0xffff'ffffU) + (b & 0xffff'ffffU) > 0xffff'ffffU;
+      expect_words(words, t, u128{a - b} | u128{a < b ? 0U : 1U} << 64U | u128{carry ? 3U : 2U} << 96U);
+    }
+  }
+}
+
 // Null parts say nothing of how many parts there are: a lone first part of four has 16 bits.
 TEST(WideValues, PartsThatAreNull) {
   struct Case {
