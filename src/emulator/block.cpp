@@ -571,7 +571,7 @@ void Block::report_deadlock() const {
 void Block::report_endless(const Warp& warp) const {
   throw SimulationFault(
       fmt::format("error: {}: kernel {}: endless: warp {} of block {} has executed {} instructions without "
-                  "an end, {} at {}{}",
+                  "an end, {} at {}{}; runtime.max_warp_instructions says how many it may",
                   module().app_name, launch_->program->kernel->code.name, warp.index, triple(ctaid_),
                   warp.executed, lanes_text(warp.active), place_text(warp.pc), waiting_lanes(warp)));
 }

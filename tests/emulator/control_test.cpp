@@ -411,6 +411,7 @@ TEST(Blocks, EndlessKernelsAreStopped) {
           "error: test: kernel kernel: endless: warp 0 of block (0,0,0) has executed 10000 instructions"),
       std::string::npos)
       << message;
+  EXPECT_TRUE(message.ends_with("; runtime.max_warp_instructions says how many it may")) << message;
 }
 
 // A loop that comes back to the same registers without a look at memory is known to be endless long before
