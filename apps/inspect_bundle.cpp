@@ -153,6 +153,8 @@ class Contents {
   void take(const bundle::CreateTexture&) { ++textures_; }
   void take(const bundle::CreateMipmapTexture&) { ++textures_; }
   void take(const bundle::CreateSurface&) { ++textures_; }
+  void take(const bundle::MapHost&) {}
+  void take(const bundle::UnmapHost&) {}
   void take(const bundle::CopyToBox& r) { to_device_.add(r.from.bytes); }
   void take(const bundle::CopyFromBox& r) { from_device_.add(r.size.total()); }
   void take(const bundle::CopyBox& r) {

@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "memory.hpp"
+#include "registered.hpp"
 #include "streams.hpp"
 
 namespace gpumux::cudart {
@@ -56,6 +57,13 @@ program::CopyBoxArguments arguments_of(const Box& box, BoxSide side, std::uint32
           side,
           stream,
           blocking ? 1U : 0U};
+}
+
+/// As registered.hpp has it, of linear memory.
+Memory device_view(Memory memory, const Box& box) {
+  const std::size_t bytes = (box.slices - 1) * memory.slice_pitch + (box.rows - 1) * memory.pitch + box.bytes;
+  memory.first = static_cast<std::byte*>(cudart::device_view(memory.first, bytes));
+  return memory;
 }
 
 /// What memory that the device sees, too, counts as.
@@ -125,8 +133,9 @@ Error to_array(const Array& array, const Box& box, const Memory& from, MemcpyKin
     return Error::InvalidValue;
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
+  const Memory source = device_view(from, box);
   return perform(
-      [=](std::uint32_t stream) { return to_array_now(place, box, from, kind, stream, where.blocking); },
+      [=](std::uint32_t stream) { return to_array_now(place, box, source, kind, stream, where.blocking); },
       where);
 }
 
@@ -135,8 +144,9 @@ Error from_array(const Array& array, const Box& box, const Memory& to, MemcpyKin
     return Error::InvalidValue;
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
+  const Memory target = device_view(to, box);
   return perform(
-      [=](std::uint32_t stream) { return from_array_now(place, box, to, kind, stream, where.blocking); },
+      [=](std::uint32_t stream) { return from_array_now(place, box, target, kind, stream, where.blocking); },
       where);
 }
 

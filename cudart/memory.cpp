@@ -11,6 +11,7 @@
 #include "memory.hpp"
 #include "modules.hpp"
 #include "pools.hpp"
+#include "registered.hpp"
 #include "streams.hpp"
 
 namespace gpumux::cudart {
@@ -46,6 +47,7 @@ const Allocations::value_type* allocation_of(const void* pointer) {
 }  // namespace
 
 bool is_pinned(const void* pointer) {
+  if (registration_at(pointer) != nullptr) return true;
   const auto* const found = allocation_of(pointer);
   return found != nullptr && found->second.kind == MemoryKind::Pinned;
 }
@@ -133,6 +135,9 @@ void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::
   for (std::size_t row = 0; row < rows.count; ++row)
     std::memcpy(to + row * to_pitch, from + row * from_pitch, rows.bytes);
 }
+
+/// From the first byte of the first row to the last of the last.
+std::size_t bytes_from_to(Rows rows, std::size_t pitch) { return (rows.count - 1) * pitch + rows.bytes; }
 
 /// One copy, whose host side is staged in pieces if the device does not see it.
 class Copy {
@@ -270,10 +275,11 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
     }
     return Error::Success;
   }
+  auto* const target = static_cast<std::byte*>(device_view(to, bytes_from_to(rows, to_pitch)));
+  const auto* const source =
+      static_cast<const std::byte*>(device_view(from, bytes_from_to(rows, from_pitch)));
   const Work work = [=](std::uint32_t stream) {
-    return Copy(static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, rows,
-                stream, where.blocking)
-        .perform(kind);
+    return Copy(target, to_pitch, source, from_pitch, rows, stream, where.blocking).perform(kind);
   };
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
   const auto* const from_bytes = static_cast<const std::byte*>(from);
@@ -328,6 +334,7 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
       std::memcpy(row.data() + at, &pattern.value, std::min<std::size_t>(pattern.bytes, row.size() - at));
     return copy_rows(to, pitch, row.data(), 0, rows, MemcpyKind::HostToDevice, where);
   }
+  to = device_view(to, bytes_from_to(rows, pitch));
   const auto* const allocation = allocation_of(to);
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
   const Work work = [=](std::uint32_t in) {
@@ -339,7 +346,7 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
   if (captured(stream, {NodeType::Memset, described, work})) return Error::Success;
   Error error = work(stream);
   // As documented: what the host sees, too, is filled when the call returns.
-  const bool seen = allocation != nullptr && allocation->second.kind != MemoryKind::Device;
+  const bool seen = allocation == nullptr || allocation->second.kind != MemoryKind::Device;
   if (error == Error::Success && where.blocking && seen)
     error = session.call(Call::WaitForStream, program::StreamNumber{stream});
   return returned(error);
@@ -428,18 +435,12 @@ Error describe_fill(const MemsetNode* of, NodeWork& out) {
   return Error::Success;
 }
 
-namespace {
-
-/// Memory that the program has registered: its copies go as those of any other memory.
-std::map<const void*, std::size_t>& registered() {
-  static auto* const all = new std::map<const void*, std::size_t>;
-  return *all;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<AllocationInfo> allocation_at(const void* pointer) {
   const std::scoped_lock lock(Session::get().lock());
+  if (const Registration* const of = registration_at(pointer); of != nullptr)
+    return AllocationInfo{of->host, of->bytes, MemoryKind::Pinned, nullptr};
   const auto* const found = allocation_of(pointer);
   if (found == nullptr) return std::nullopt;
   const auto& [address, of] = *found;
@@ -518,38 +519,27 @@ GPUMUX_CUDART_API Error cudaFreeAsync_ptsz(void* pointer, StreamHandle stream) {
   return release_in_stream(pointer, stream, true);
 }
 
-GPUMUX_CUDART_API Error cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (registered().contains(host))
-    return returned(not_supported("cudaHostGetDevicePointer of memory from cudaHostRegister"));
-  if (allocation_of(host) == nullptr) return returned(Error::InvalidValue);
-  *device = host;
-  return Error::Success;
-}
 GPUMUX_CUDART_API Error cudaHostGetFlags(unsigned* flags, void* host) {
   const std::scoped_lock lock(Session::get().lock());
+  const Registration* const registered = registration_at(host);
   const auto* const found = allocation_of(host);
-  if (found == nullptr || found->second.kind != MemoryKind::Pinned) return returned(Error::InvalidValue);
-  *flags = found->second.flags;
+  if (registered == nullptr && (found == nullptr || found->second.kind != MemoryKind::Pinned))
+    return returned(Error::InvalidValue);
+  *flags = registered != nullptr ? registered->flags : found->second.flags;
   return Error::Success;
 }
-GPUMUX_CUDART_API Error cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
-  constexpr int kAlready = 712;
-  const std::scoped_lock lock(Session::get().lock());
-  if (pointer == nullptr || bytes == 0) return returned(Error::InvalidValue);
-  if (!registered().emplace(pointer, bytes).second) return returned(static_cast<Error>(kAlready));
-  return Error::Success;
-}
-GPUMUX_CUDART_API Error cudaHostUnregister(void* pointer) {
-  constexpr int kNotRegistered = 713;
-  const std::scoped_lock lock(Session::get().lock());
-  return returned(registered().erase(pointer) == 1 ? Error::Success : static_cast<Error>(kNotRegistered));
-}
-
 GPUMUX_CUDART_API Error cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
   const std::scoped_lock lock(Session::get().lock());
   constexpr int kTypes[] = {2, 1, 3};  // by MemoryKind
   *attributes = {};
+  if (const Registration* const of = registration_at(pointer); of != nullptr) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    const std::uintptr_t offset = address - of->host < of->bytes ? address - of->host : address - of->device;
+    attributes->type = kTypes[static_cast<std::size_t>(MemoryKind::Pinned)];
+    attributes->host_pointer = reinterpret_cast<void*>(of->host + offset);
+    attributes->device_pointer = of->device == 0 ? nullptr : reinterpret_cast<void*>(of->device + offset);
+    return Error::Success;
+  }
   const auto* const found = allocation_of(pointer);
   if (found == nullptr) {
     attributes->host_pointer = const_cast<void*>(pointer);

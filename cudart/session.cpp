@@ -69,8 +69,8 @@ Error Session::connect() {
 
 Error Session::hello() {
   socket_ = number_in(program::kSocketVariable);
-  const int memory = number_in(program::kMemoryVariable);
-  if (socket_ < 0 || memory < 0) return lose(kHow);
+  memory_ = number_in(program::kMemoryVariable);
+  if (socket_ < 0 || memory_ < 0) return lose(kHow);
   process_ = getpid();
   connected_ = true;
   const program::HelloArguments arguments{program::kProtocolVersion, kDriverVersion, process_};
@@ -81,14 +81,19 @@ Error Session::hello() {
   void* const at = reinterpret_cast<void*>(device_.memory_base);
   const int access = PROT_READ | PROT_WRITE;
   void* const mapped =
-      mmap(at, device_.memory_bytes, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory, 0);
+      mmap(at, device_.memory_bytes, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory_, 0);
   if (mapped != at)
     return lose("the addresses of device memory are in use here, or a limit on memory is too low");
-  void* const staging = mmap(nullptr, program::kStagingBytes, access, MAP_SHARED | MAP_NORESERVE, memory,
+  void* const staging = mmap(nullptr, program::kStagingBytes, access, MAP_SHARED | MAP_NORESERVE, memory_,
                              static_cast<off_t>(program::kDeviceBytes));
   if (staging == MAP_FAILED) return lose("a limit on memory is too low");
   staging_ = static_cast<std::byte*>(staging);
   return Error::Success;
+}
+
+bool Session::map_device(void* at, std::size_t bytes, std::uintptr_t device_address) const {
+  return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory_,
+              static_cast<off_t>(device_address - device_.memory_base)) == at;
 }
 
 bool Session::send(std::span<const std::byte> bytes) {

@@ -33,6 +33,9 @@ class Session {
   [[nodiscard]] const program::DeviceDescription& device() const { return device_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::byte* staging() const { return staging_; }
+  /// Maps so many bytes of device memory at `at` as well, in place of what is there; both addresses are
+  /// multiples of a page. False: the system refuses.
+  [[nodiscard]] bool map_device(void* at, std::size_t bytes, std::uintptr_t device_address) const;
   /// Of memory that the device sees, too.
   [[nodiscard]] bool is_shared(const void* pointer) const {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -68,6 +71,7 @@ class Session {
   bool tried_ = false;
   bool connected_ = false;
   int socket_ = -1;
+  int memory_ = -1;  // the file that backs device memory
   std::int64_t process_ = 0;
   program::DeviceDescription device_{};
   std::byte* staging_ = nullptr;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "registered.hpp"
 
 namespace gpumux::cudart {
 namespace {
@@ -53,7 +54,7 @@ bool describe(const ResourceDescription& resource, program::TextureArguments& of
       const LinearResource& linear = resource.of.linear;
       if (!describe(linear.format, of.shape)) return false;
       of.kind = program::TextureKind::Linear;
-      of.address = reinterpret_cast<std::uintptr_t>(linear.pointer);
+      of.address = reinterpret_cast<std::uintptr_t>(device_view(linear.pointer, linear.bytes));
       of.shape.width = static_cast<std::uint32_t>(linear.bytes / (of.shape.bits / 8 * of.shape.channels));
       return true;
     }
@@ -61,7 +62,7 @@ bool describe(const ResourceDescription& resource, program::TextureArguments& of
       const PitchResource& pitched = resource.of.pitched;
       if (!describe(pitched.format, of.shape)) return false;
       of.kind = program::TextureKind::Pitch2D;
-      of.address = reinterpret_cast<std::uintptr_t>(pitched.pointer);
+      of.address = reinterpret_cast<std::uintptr_t>(device_view(pitched.pointer, 1));
       of.shape.width = static_cast<std::uint32_t>(pitched.width);
       of.shape.height = static_cast<std::uint32_t>(pitched.height);
       of.pitch_bytes = pitched.pitch;

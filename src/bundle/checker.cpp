@@ -110,6 +110,20 @@ void Checker::check_one(const Free& r) {
   allocations_.erase(found);
 }
 
+void Checker::check_one(const MapHost& r) {
+  check_room(host_pieces_.size(), kMostHostPieces, "pieces of host memory at a time");
+  check_range(r.device, r.bytes);
+  const auto after = host_pieces_.lower_bound(r.host + r.bytes);
+  if (after != host_pieces_.begin() && std::prev(after)->first + std::prev(after)->second > r.host)
+    fail(fmt::format("{} bytes of the host at 0x{:x} lie where others do", r.bytes, r.host));
+  host_pieces_.emplace(r.host, r.bytes);
+}
+
+void Checker::check_one(const UnmapHost& r) {
+  if (host_pieces_.erase(r.host) == 0)
+    fail(fmt::format("no memory of the host begins at 0x{:x}, which is unmapped", r.host));
+}
+
 void Checker::check_one(const CopyToDevice& r) {
   check_range(r.to, r.from.bytes);
   check_stream(r.stream);

@@ -41,6 +41,8 @@ class Checker {
   void check_one(const CopyToBox& r);
   void check_one(const CopyFromBox& r);
   void check_one(const CopyBox& r);
+  void check_one(const MapHost& r);
+  void check_one(const UnmapHost& r);
   void check_one(const DestroyTexture& r);
   void check_one(const Launch& r);
   void check_one(const LaunchWithPriority& r);
@@ -69,6 +71,7 @@ class Checker {
   Address base_;
   Address placed_end_;
   std::map<Address, Allocation> allocations_;
+  std::map<Address, std::uint64_t> host_pieces_;  // bytes by the host's address
   std::set<std::uint64_t> textures_;
   std::uint64_t modules_ = 0;
   std::uint64_t ptx_bytes_ = 0;

@@ -345,6 +345,12 @@ void fields(Coder& c, R& r) {
     fields_of_size(c, r.size);
     fields_of_link(c, r.link);
     c.number(r.stream, kAnyId, "a stream");
+  } else if constexpr (kIs<R, MapHost>) {
+    c.number(r.host, kMostHostAddress, "an address of the host");
+    c.number(r.bytes, kMostAddresses, "the size of host memory");
+    c.address(r.device);
+  } else if constexpr (kIs<R, UnmapHost>) {
+    c.number(r.host, kMostHostAddress, "an address of the host");
   } else if constexpr (kIs<R, DestroyTexture>) {
     c.word(r.handle);
   } else if constexpr (kIs<R, Launch>) {

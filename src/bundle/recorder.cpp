@@ -131,6 +131,16 @@ void RecordingHost::host_write(Address to, std::span<const std::byte> from) {
   if (!from.empty()) writer_.add(HostWrite{to, writer_.keep(from)});
 }
 
+void RecordingHost::map_host(Address host, std::uint64_t bytes, Address device) {
+  host_.map_host(host, bytes, device);
+  writer_.add(MapHost{host, bytes, device});
+}
+
+void RecordingHost::unmap_host(Address host) {
+  host_.unmap_host(host);
+  writer_.add(UnmapHost{host});
+}
+
 void RecordingHost::copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
                                 runtime::StreamId stream) {
   host_.copy_pinned(direction, to, from, bytes, stream);

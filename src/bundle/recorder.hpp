@@ -48,6 +48,8 @@ class RecordingHost final : public runtime::Host {
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, runtime::StreamId stream) override;
   void host_write(Address to, std::span<const std::byte> from) override;
+  void map_host(Address host, std::uint64_t bytes, Address device) override;
+  void unmap_host(Address host) override;
   void copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
                    runtime::StreamId stream) override;
   [[nodiscard]] bool wants_host_writes() const override { return true; }

@@ -190,21 +190,35 @@ struct EnqueueCondition {
   runtime::StreamId stream = 0;
 };
 
+/// Kernels find device memory at an address of the host, too, which has it there.
+struct MapHost {
+  Address host = 0;
+  std::uint64_t bytes = 0;
+  Address device = 0;
+};
+/// What began at this address of the host.
+struct UnmapHost {
+  Address host = 0;
+};
+
 /// The order is that of the kinds in a file: new ones go to the end.
-using Record = std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice,
-                            CopyToArray, Fill, CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch,
-                            CreateStream, CreateEvent, RecordEvent, StreamWaitEvent, Synchronize, HostTime,
-                            Result, CopyPinned, CreateMipmapTexture, CreateSurface, CopyToBox, CopyFromBox,
-                            CopyBox, LaunchWithPriority, BeginBody, EndBody, EnqueueCondition>;
+using Record =
+    std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
+                 CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
+                 RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned, CreateMipmapTexture,
+                 CreateSurface, CopyToBox, CopyFromBox, CopyBox, LaunchWithPriority, BeginBody, EndBody,
+                 EnqueueCondition, MapHost, UnmapHost>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}
                                                 << 36U;   // bytes of an address space, and of a copy
 inline constexpr std::uint32_t kMostBoxRows = 1U << 17U;  // of a slice, and slices of a box
 inline constexpr std::uint32_t kMostModules = 1U << 16U;
-inline constexpr std::uint64_t kMostPtx = std::uint64_t{256} << 20U;  // bytes, of all modules together
-inline constexpr std::uint32_t kMostVariables = 1U << 16U;            // of a module
-inline constexpr std::uint64_t kMostAllocations = 1U << 20U;          // at a time
+inline constexpr std::uint64_t kMostPtx = std::uint64_t{256} << 20U;        // bytes, of all modules together
+inline constexpr std::uint32_t kMostVariables = 1U << 16U;                  // of a module
+inline constexpr std::uint64_t kMostAllocations = 1U << 20U;                // at a time
+inline constexpr std::uint64_t kMostHostAddress = std::uint64_t{1} << 57U;  // of five levels of page tables
+inline constexpr std::uint64_t kMostHostPieces = 1U << 16U;                 // at a time
 inline constexpr std::uint32_t kMostStreams = 1U << 16U;
 inline constexpr std::uint32_t kMostEvents = 1U << 22U;
 inline constexpr std::uint32_t kMostBodies = 1U << 20U;

@@ -164,13 +164,28 @@ void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 wh
   finish(addresses, lanes);
 }
 
-void check_global(const Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
-                  AccessKind kind) {
+void translate_host(Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes) {
   const workload::DeviceMemory& memory = warp.block->memory();
-  if (a.aligned(align)) {
-    if (memory.valid_again(a.floor(), a.ceiling() - a.floor() + bytes)) return;
+  if (!memory.maps_host()) return;
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    u64& at = a.at[std::countr_zero(rest)];
+    at = memory.translated(at, bytes);
+  }
+  finish(a, lanes);
+}
+
+void check_global(Addresses& a, const Warp& warp, LaneMask lanes, u32 bytes, u32 align, AccessKind kind) {
+  const workload::DeviceMemory& memory = warp.block->memory();
+  const auto right = [&] {
+    if (!a.aligned(align)) return false;
+    if (memory.valid_again(a.floor(), a.ceiling() - a.floor() + bytes)) return true;
     const auto [low, high] = a.bounds();
-    if (high >= low && memory.valid(low, high - low + bytes)) return;
+    return high >= low && memory.valid(low, high - low + bytes);
+  };
+  if (right()) return;
+  if (memory.maps_host()) {
+    translate_host(a, warp, lanes, bytes);
+    if (right()) return;
   }
   find_fault(
       a, warp, lanes, bytes, align, kind, "global",

@@ -43,9 +43,11 @@ void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 wh
 
 enum class AccessKind : std::uint8_t { Read, Write, Atomic };
 
+/// Turns addresses of the host, where its memory is mapped, into the device's.
+void translate_host(Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes);
 /// Throws SimulationFault for the first lane (in order) whose access is misaligned or out of bounds.
-/// `bytes` per lane, `align` of its address.
-void check_global(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
+/// `bytes` per lane, `align` of its address. Of check_global() the addresses are the device's afterwards.
+void check_global(Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                   AccessKind kind);
 void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                    AccessKind kind, isa::Space space, u64 size);

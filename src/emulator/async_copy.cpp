@@ -35,7 +35,10 @@ void copy(Warp& warp, const Op& op, LaneMask lanes) {
   }
 
   Addresses from;
-  if (reading != 0) read_addresses(from, warp, op, 1, reading);
+  if (reading != 0) {
+    read_addresses(from, warp, op, 1, reading);
+    translate_host(from, warp, reading, 1);
+  }
   for (LaneMask rest = reading; rest != 0;) {  // nearly always all lanes read the same number of bytes
     const u32 count = wanted[std::countr_zero(rest)];
     LaneMask alike = 0;

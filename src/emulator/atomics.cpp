@@ -119,7 +119,7 @@ void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::
   }
 }
 
-void in_global(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, u32 bytes) {
+void in_global(Warp& warp, const Op& op, Addresses& a, LaneMask lanes, u32 bytes) {
   check_global(a, warp, lanes, bytes, bytes, AccessKind::Atomic);
   record_atomic(warp, a, lanes, bytes);
   const workload::DeviceMemory& memory = warp.block->memory();

@@ -330,6 +330,7 @@ Handler of_width(const Instruction& inst) {
 void prefetch(Warp& warp, const Op& op, LaneMask lanes) {
   Addresses a;
   make_addresses(a, warp, op, lanes);
+  translate_host(a, warp, lanes, 1);
   const workload::DeviceMemory& memory = warp.block->memory();
   LaneMask inside = 0;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {

@@ -33,18 +33,21 @@ void for_each_lane(LaneMask lanes, Body body) {
 struct BySpace {
   LaneMask global = 0;
   LaneMask shared = 0;
-  BySpace(Addresses& a, Space space, LaneMask lanes) {
+  BySpace(Addresses& a, Space space, LaneMask lanes, const workload::DeviceMemory& memory) {
     if (space == Space::Global) global = lanes;
     if (space == Space::Shared) shared = lanes;
-    if (space != Space::Generic) return;
-    for_each_lane(lanes, [&](u32 lane) {
-      const Space of = space_of(a.at[lane]);
-      if (of == Space::Global) global |= 1U << lane;
-      if (of == Space::Shared) {
-        shared |= 1U << lane;
-        a.at[lane] -= window_of(Space::Shared);
-      }
-    });
+    if (space == Space::Generic) {
+      for_each_lane(lanes, [&](u32 lane) {
+        const Space of = space_of(a.at[lane]);
+        if (of == Space::Global) global |= 1U << lane;
+        if (of == Space::Shared) {
+          shared |= 1U << lane;
+          a.at[lane] -= window_of(Space::Shared);
+        }
+      });
+    }
+    if (memory.maps_host())
+      for_each_lane(global, [&](u32 lane) { a.at[lane] = memory.translated(a.at[lane], 1); });
   }
 };
 
@@ -60,7 +63,7 @@ void access(Warp& warp, const Op& op, LaneMask lanes) {
   what.strong = what.strong || inst.is_volatile || inst.relaxed || inst.acquire_release;
   Addresses a;
   make_addresses(a, warp, op, lanes);
-  const BySpace where(a, inst.space, lanes);
+  const BySpace where(a, inst.space, lanes, warp.block->memory());
   const auto for_each_place = [&](auto body) {
     for_each_lane(where.global, [&](u32 lane) { body(lane, Space::Global, a.at[lane]); });
     for_each_lane(where.shared, [&](u32 lane) { body(lane, Space::Shared, a.at[lane]); });
@@ -88,7 +91,7 @@ void matrix(Warp& warp, const Op& op, LaneMask lanes) {
   if (named != 0) {
     Addresses a;
     make_addresses(a, warp, op, named);
-    const BySpace where(a, op.inst->space, named);
+    const BySpace where(a, op.inst->space, named, warp.block->memory());
     const Kind kind = op.inst->op == Opcode::StMatrix ? Kind::Write : Kind::Read;
     races.shared_access(warp, {&op, pc_of(warp, op), kind, false, kRowBytes16}, a.at, where.shared);
   }
@@ -109,6 +112,7 @@ void async_copy(Warp& warp, const Op& op, LaneMask lanes) {
   if (reading != 0) {
     Addresses from;
     read_addresses(from, warp, op, 1, reading);
+    translate_host(from, warp, reading, 1);
     for_each_lane(reading, [&](u32 lane) {
       const u32 wanted = inst.src[2] ? warp.src<u32>(op, 2)[lane] : bytes;
       if (wanted == 0 || wanted > bytes || from.at[lane] % bytes != 0) return;
@@ -123,7 +127,7 @@ void mbarrier(Warp& warp, const Op& op, LaneMask lanes) {
   races.enter(warp);
   Addresses a;
   make_addresses(a, warp, op, lanes);
-  const BySpace where(a, op.inst->space, lanes);
+  const BySpace where(a, op.inst->space, lanes, warp.block->memory());
   switch (op.inst->mbarrier) {
     case MbarrierMode::Arrive:
     case MbarrierMode::ArriveDrop:

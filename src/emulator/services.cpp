@@ -57,8 +57,8 @@ void read_generic(const Warp& warp, u32 lane, u64 address, void* to, u32 bytes) 
       break;
     }
     default:
-      if (block.memory().valid(address, bytes)) {
-        std::memcpy(to, block.memory().host(address), bytes);
+      if (const u64 at = block.memory().translated(address, bytes); block.memory().valid(at, bytes)) {
+        std::memcpy(to, block.memory().host(at), bytes);
         return;
       }
       break;

@@ -85,6 +85,8 @@ enum class Call : std::uint32_t {
   BeginBody,
   EndBody,
   EnqueueCondition,
+  MapHost,
+  UnmapHost,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -197,6 +199,15 @@ struct FreeArguments {
 };
 
 inline constexpr std::uint32_t kAllStreams = ~std::uint32_t{0};
+/// Registered memory of the host: kernels find it at its address there, too. It lies in one allocation.
+struct MapHostArguments {
+  std::uint64_t host;
+  std::uint64_t bytes;
+  std::uint64_t device;
+};
+struct UnmapHostArguments {
+  std::uint64_t host;
+};
 
 enum class Direction : std::uint32_t { ToDevice, FromDevice, OnDevice };
 /// `rows` rows of `row_bytes` each. The host's side is memory that both sides see, or the staging buffer from

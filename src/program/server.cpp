@@ -135,6 +135,8 @@ void Server::perform_call() {
     case Call::Allocate: return allocate();
     case Call::Free: return free();
     case Call::FreeInStream: return free_in_stream();
+    case Call::MapHost: return map_host();
+    case Call::UnmapHost: return unmap_host();
     case Call::Transfer: return transfer();
     case Call::Fill: return fill();
     case Call::WriteConstant: return write_constant();
@@ -366,6 +368,15 @@ void Server::free_delayed() {
     return ended;
   });
 }
+
+void Server::map_host() {
+  const auto of = arguments<MapHostArguments>();
+  if (of.bytes == 0 || of.bytes > kDeviceBytes || !host_.memory().valid(of.device, of.bytes))
+    return fail(Error::InvalidValue);
+  host_.map_host(of.host, of.bytes, of.device);
+}
+
+void Server::unmap_host() { host_.unmap_host(arguments<UnmapHostArguments>().host); }
 
 void Server::wait_for_all() {
   wait_ = host_.synchronize();

@@ -146,6 +146,8 @@ class Server {
   void allocate();
   void free();
   void free_in_stream();
+  void map_host();
+  void unmap_host();
   void transfer();
   void fill();
   void fill_with_words(const FillArguments& of, runtime::StreamId id);

@@ -311,6 +311,12 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
 
 void Context::host_write(Address to, std::span<const std::byte> from) { memory_->write(to, from); }
 
+void Context::map_host(Address host, std::uint64_t bytes, Address device) {
+  memory_->map_host(host, bytes, device);
+}
+
+void Context::unmap_host(Address host) { memory_->unmap_host(host); }
+
 Address Context::symbol_address(std::uint32_t module_id, const std::string& symbol) {
   return module(module_id).global_address(symbol);
 }

@@ -62,6 +62,8 @@ class Context final : public Host {
   void copy_to_symbol(std::uint32_t module, const std::string& symbol, std::uint64_t offset,
                       std::span<const std::byte> from, StreamId stream) override;
   void host_write(Address to, std::span<const std::byte> from) override;
+  void map_host(Address host, std::uint64_t bytes, Address device) override;
+  void unmap_host(Address host) override;
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;

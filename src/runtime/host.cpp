@@ -29,6 +29,12 @@ void Host::host_write(Address, std::span<const std::byte>) {
   throw InternalError("this host shares no memory with the device");
 }
 
+void Host::map_host(Address, std::uint64_t, Address) {
+  throw InternalError("this host shares no memory with the device");
+}
+
+void Host::unmap_host(Address) { throw InternalError("this host shares no memory with the device"); }
+
 void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
 
 void Host::copy_pinned(HostCopy, Address, Address, std::uint64_t, StreamId) {

@@ -162,6 +162,10 @@ class Host {
   [[nodiscard]] virtual Address symbol_address(std::uint32_t module, const std::string& symbol) = 0;
   /// What the host writes to memory that it shares with the device: at once, in no stream, over no link.
   virtual void host_write(Address to, std::span<const std::byte> from);
+  /// Kernels find the bytes at device address `device` at this address of the host, too, at which nothing
+  /// else is: from now on, until unmap_host().
+  virtual void map_host(Address host, std::uint64_t bytes, Address device);
+  virtual void unmap_host(Address host);
   /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
   /// a block that no SM of the machine can hold, or a cooperative launch of more blocks than all of them
   /// can.

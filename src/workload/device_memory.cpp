@@ -245,6 +245,7 @@ void DeviceMemory::free_all() {
   allocations_.clear();
   names_.clear();
   heap_.clear();
+  host_pieces_.clear();
   heap_bytes_ = 0;
   freed_.clear();
   freed_order_.clear();
@@ -275,6 +276,24 @@ bool DeviceMemory::on_used_pages(Address address, std::uint64_t bytes) const {
     if (start + size <= page) return false;
   }
   return true;
+}
+
+void DeviceMemory::map_host(Address host, std::uint64_t bytes, Address device) {
+  const auto after = host_pieces_.lower_bound(host + bytes);
+  if (after != host_pieces_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > host) {
+    throw UserError(fmt::format("{}{} bytes of the host at 0x{:x} lie where others do",
+                                owner_.empty() ? "" : fmt::format("app {}: ", owner_), bytes, host));
+  }
+  host_pieces_[host] = {bytes, device};
+}
+
+Address DeviceMemory::translated(Address address, std::uint64_t bytes) const {
+  const auto after = host_pieces_.upper_bound(address);
+  if (after == host_pieces_.begin()) return address;
+  const auto& [first, piece] = *std::prev(after);
+  const std::uint64_t offset = address - first;
+  if (offset >= piece.bytes || bytes > piece.bytes - offset) return address;
+  return piece.device + offset;
 }
 
 void DeviceMemory::write(Address to, std::span<const std::byte> from) {

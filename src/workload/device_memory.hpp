@@ -94,6 +94,16 @@ class DeviceMemory {
   /// Host pointer of a device address of this application; the caller has checked valid().
   [[nodiscard]] std::byte* host(Address address) const { return host_ + (address - base_); }
 
+  /// The program's host sees the bytes at `device` at `host`, an address outside of the range: kernels may
+  /// use it for them. Throws UserError where another such piece lies there.
+  void map_host(Address host, std::uint64_t bytes, Address device);
+  /// What began at this address of the host; nothing where none did.
+  void unmap_host(Address host) { host_pieces_.erase(host); }
+  /// There is such memory.
+  [[nodiscard]] bool maps_host() const { return !host_pieces_.empty(); }
+  /// The device's address of bytes that lie in such a piece; all others as they are.
+  [[nodiscard]] Address translated(Address address, std::uint64_t bytes) const;
+
   /// Copies for the host side. Throw SimulationFault that names the range when it is not allocated.
   void write(Address to, std::span<const std::byte> from);
   void read(Address from, std::span<std::byte> to) const;
@@ -145,7 +155,12 @@ class DeviceMemory {
   std::uint64_t code_placed_ = 0;
   std::uint64_t local_placed_ = 0;
   std::map<std::uint64_t, Address> local_ranges_;  // by bytes of a block
-  mutable Address hot_begin_ = 1;                  // the allocation that was hit last
+  struct HostPiece {
+    std::uint64_t bytes = 0;
+    Address device = 0;
+  };
+  std::map<Address, HostPiece> host_pieces_;  // by the host's address
+  mutable Address hot_begin_ = 1;             // the allocation that was hit last
   mutable Address hot_end_ = 0;
   TextureTable textures_{*this};
 };

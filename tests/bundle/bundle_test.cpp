@@ -114,6 +114,8 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
       HostTime{kMostHostTime},
       Result{0, {~std::uint64_t{0}, 1}},
       DestroyTexture{0x1234'5678'9abc'def0U},
+      MapHost{0x7f12'3456'7890U, 5000, kBase + 8200},
+      UnmapHost{0x7f12'3456'7890U},
       Synchronize{},
       Free{kBase + 8192},
   };

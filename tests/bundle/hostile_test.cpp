@@ -202,13 +202,15 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x1e", "byte 48: 30 is no kind of record; the last is 29");
+  expect("\x20", "byte 48: 32 is no kind of record; the last is 31");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
   expect("\x02" + std::string(10, '\xff'), "a number has more than 64 bits");
   expect(std::string("\x02\x80\0", 3), "a number has more bytes than it needs");
   expect("\x02\x80\x80\x80\x80\x80\x80\x80\x01", "an address is 562949953421312; at most 68719476735");
+  expect("\x1b" + std::string(9, '\xff') + "\x01",
+         "an address of the host is 18446744073709551615; at most 144115188075855872");
   // A copy whose pieces are not there, and one that asks for more memory than the file can fill.
   expect(std::string("\x03\0\x04\x02\0", 5), "piece 1 does not exist; the file has 0");
   expect(std::string("\x03\0\x80\x80\x80\x80\x80\x02\0", 9), "has 262144 pieces, and 1 bytes are left");
@@ -250,6 +252,11 @@ TEST_F(Hostile, Calls) {
   expect({a, CopyToDevice{kBase + 4096, piece, 1}}, "stream 1 does not exist; the last is 0");
   expect({a, CopyToDevice{kBase + 4096, {0, {}}, 0}}, "a copy has no bytes");
   expect({a, HostWrite{kBase + 5000, piece}}, "do not lie in one allocation");
+  expect({a, MapHost{100, 1000, kBase + 4096}, UnmapHost{100}, MapHost{1000, 9, kBase + 4096}}, "");
+  expect({a, MapHost{100, 1000, kBase + 4097}}, "do not lie in one allocation");
+  expect({a, MapHost{100, 10, kBase + 4096}, MapHost{109, 10, kBase + 4096}},
+         "host at 0x6d lie where others do");
+  expect({a, MapHost{100, 10, kBase + 4096}, UnmapHost{101}}, "no memory of the host begins at 0x65");
   using runtime::HostCopy;
   expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4096, 1000, 0}}, "");
   expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4097, 1000, 0}}, "do not lie in one");

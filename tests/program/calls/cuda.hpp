@@ -97,6 +97,10 @@ int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, 
 int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int kind);
 int cudaGetSymbolAddress(void** address, const void* symbol);
 int cudaGetSymbolSize(std::size_t* bytes, const void* symbol);
+int cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags);
+int cudaHostUnregister(void* pointer);
+int cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
+int cudaHostGetFlags(unsigned* flags, void* host);
 int cudaMemGetInfo(std::size_t* free, std::size_t* total);
 int cudaPointerGetAttributes(void* attributes, const void* pointer);
 int cudaDeviceSynchronize();
