@@ -108,7 +108,9 @@ class Contents {
                   {"cpp_name", launch.kernel},
                   {"error", fmt::format("module {} has no such kernel", modules_[launch.module].name)}};
       } else {
-        const Subject subject{launch.kernel, launch.grid, launch.block, launch.shared_bytes, {}};
+        Subject subject{launch.kernel, launch.grid, launch.block, launch.shared_bytes, {}};
+        if (const auto known = registers_.find({launch.module, launch.kernel}); known != registers_.end())
+          subject.metadata.registers_per_thread = known->second;
         kernel = describe_kernel(subject, compiled.module, found->second, machine_);
         if (disassemble) {
           ordered_json lines = ordered_json::array();
@@ -155,6 +157,7 @@ class Contents {
   void take(const bundle::CreateSurface&) { ++textures_; }
   void take(const bundle::MapHost&) {}
   void take(const bundle::UnmapHost&) {}
+  void take(const bundle::SetRegisters& r) { registers_[{r.module, r.kernel}] = r.registers; }
   void take(const bundle::CopyToBox& r) { to_device_.add(r.from.bytes); }
   void take(const bundle::CopyFromBox& r) { from_device_.add(r.size.total()); }
   void take(const bundle::CopyBox& r) {
@@ -190,6 +193,7 @@ class Contents {
   std::shared_ptr<const bundle::Bundle> bundle_;
   const arch::MachineConfig& machine_;
   std::vector<Module> modules_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> registers_;  // of the program's machine code
   std::vector<bundle::Allocate> allocations_;
   std::map<Address, std::uint64_t> live_;
   std::uint64_t allocated_ = 0;

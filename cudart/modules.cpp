@@ -91,7 +91,12 @@ Error load_wrapped(Module& module, const void* wrapped, std::string* message) {
     const Error error = load_part(module, wrapper.linked[part], part, parts, message);
     if (error != Error::Success) return error;
   }
-  return Error::Success;
+  BinaryHead head;
+  std::memcpy(&head, wrapper.binary, sizeof(head));
+  if (parts == 0 || head.magic != kBinaryMagic) return Error::Success;
+  const std::span<const std::byte> linked(static_cast<const std::byte*>(wrapper.binary),
+                                          head.head_bytes + head.bytes);
+  return Session::get().call(Call::TakeRegisters, program::TakeRegistersArguments{module.number}, linked);
 }
 
 Error load_text(Module& module, const char* text, std::uint32_t part, std::uint32_t parts,

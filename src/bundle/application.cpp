@@ -79,6 +79,7 @@ class Replay {
   void perform_one(const HostWrite& r) { host_.host_write(r.to, bytes_of(bundle_.content(r.from))); }
   void perform_one(const MapHost& r) { host_.map_host(r.host, r.bytes, r.device); }
   void perform_one(const UnmapHost& r) { host_.unmap_host(r.host); }
+  void perform_one(const SetRegisters& r) { host_.set_registers(r.module, r.kernel, r.registers); }
   void perform_one(const CopyPinned& r) { host_.copy_pinned(r.direction, r.to, r.from, r.bytes, r.stream); }
   void perform_one(const CreateTexture& r) {
     check_handle(r.handle, host_.create_texture(r.resource, r.settings).handle);

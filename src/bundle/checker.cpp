@@ -124,6 +124,12 @@ void Checker::check_one(const UnmapHost& r) {
     fail(fmt::format("no memory of the host begins at 0x{:x}, which is unmapped", r.host));
 }
 
+void Checker::check_one(const SetRegisters& r) {
+  check_module(r.module);
+  check_name(r.kernel, "kernel");
+  if (r.registers == 0) fail(fmt::format("threads of {} have no registers", r.kernel));
+}
+
 void Checker::check_one(const CopyToDevice& r) {
   check_range(r.to, r.from.bytes);
   check_stream(r.stream);

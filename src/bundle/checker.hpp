@@ -43,6 +43,7 @@ class Checker {
   void check_one(const CopyBox& r);
   void check_one(const MapHost& r);
   void check_one(const UnmapHost& r);
+  void check_one(const SetRegisters& r);
   void check_one(const DestroyTexture& r);
   void check_one(const Launch& r);
   void check_one(const LaunchWithPriority& r);

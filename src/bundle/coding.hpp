@@ -349,6 +349,10 @@ void fields(Coder& c, R& r) {
     c.number(r.host, kMostHostAddress, "an address of the host");
     c.number(r.bytes, kMostAddresses, "the size of host memory");
     c.address(r.device);
+  } else if constexpr (kIs<R, SetRegisters>) {
+    c.number(r.module, kAnyId, "a module");
+    c.text(r.kernel, kMostName, "the name of a kernel");
+    c.number(r.registers, 255, "the registers of a thread");
   } else if constexpr (kIs<R, UnmapHost>) {
     c.number(r.host, kMostHostAddress, "an address of the host");
   } else if constexpr (kIs<R, DestroyTexture>) {

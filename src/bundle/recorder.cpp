@@ -141,6 +141,11 @@ void RecordingHost::unmap_host(Address host) {
   writer_.add(UnmapHost{host});
 }
 
+void RecordingHost::set_registers(std::uint32_t module, const std::string& kernel, std::uint32_t registers) {
+  host_.set_registers(module, kernel, registers);
+  writer_.add(SetRegisters{module, kernel, registers});
+}
+
 void RecordingHost::copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
                                 runtime::StreamId stream) {
   host_.copy_pinned(direction, to, from, bytes, stream);

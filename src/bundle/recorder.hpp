@@ -50,6 +50,7 @@ class RecordingHost final : public runtime::Host {
   void host_write(Address to, std::span<const std::byte> from) override;
   void map_host(Address host, std::uint64_t bytes, Address device) override;
   void unmap_host(Address host) override;
+  void set_registers(std::uint32_t module, const std::string& kernel, std::uint32_t registers) override;
   void copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
                    runtime::StreamId stream) override;
   [[nodiscard]] bool wants_host_writes() const override { return true; }

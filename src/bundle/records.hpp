@@ -201,13 +201,20 @@ struct UnmapHost {
   Address host = 0;
 };
 
+/// Blocks of a kernel take so many registers per thread of an SM.
+struct SetRegisters {
+  std::uint32_t module = 0;
+  std::string kernel;
+  std::uint32_t registers = 0;
+};
+
 /// The order is that of the kinds in a file: new ones go to the end.
 using Record =
     std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
                  CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
                  RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned, CreateMipmapTexture,
                  CreateSurface, CopyToBox, CopyFromBox, CopyBox, LaunchWithPriority, BeginBody, EndBody,
-                 EnqueueCondition, MapHost, UnmapHost>;
+                 EnqueueCondition, MapHost, UnmapHost, SetRegisters>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0xba55ed50;
 constexpr std::uint64_t kHeaderBytes = 16;
 constexpr std::uint64_t kLeastEntryHeader = 0x40;
-constexpr std::uint64_t kMostText = std::uint64_t{256} << 20U;  // bytes of one PTX text
+constexpr std::uint64_t kMostContent = std::uint64_t{256} << 20U;  // bytes of one text or image
 enum Kind : std::uint16_t { kPtx = 1, kMachineCode = 2 };
 enum Flags : std::uint64_t { kLz4 = 0x2000, kZstd = 0x8000 };
 
@@ -36,6 +36,22 @@ class Reader {
     FatBinary all;
     for (std::uint64_t at = header; at < end;) at = read_entry(at, end, all);
     return all;
+  }
+
+  /// Of an entry that read() has found.
+  [[nodiscard]] std::string content(std::uint64_t at) const {
+    const std::uint64_t header = number<std::uint32_t>(at + 4);
+    const std::uint64_t payload = number<std::uint64_t>(at + 8);
+    const std::span<const std::byte> packed = bytes_.subspan(at + header, payload);
+    const auto flags = number<std::uint64_t>(at + 0x28);
+    const std::uint64_t packed_bytes = number<std::uint32_t>(at + 0x10);
+    const auto unpacked_bytes = number<std::uint64_t>(at + 0x38);
+    if ((flags & (kLz4 | kZstd)) == 0) return {reinterpret_cast<const char*>(packed.data()), packed.size()};
+    if (packed_bytes > payload)
+      fail(at + 0x10, fmt::format("{} compressed bytes in an entry of {}", packed_bytes, payload));
+    if (unpacked_bytes > kMostContent)
+      fail(at + 0x38, fmt::format("an entry of {} bytes; at most {} can be", unpacked_bytes, kMostContent));
+    return unpack((flags & kZstd) != 0, at + header, packed.first(packed_bytes), unpacked_bytes);
   }
 
  private:
@@ -59,26 +75,13 @@ class Reader {
       fail(at + 4, fmt::format("an entry of {} and {} bytes, where {} are left", header, payload, end - at));
     const auto kind = number<std::uint16_t>(at);
     const auto architecture = number<std::uint32_t>(at + 0x1c);
-    if (kind == kMachineCode) all.machine_code.push_back(architecture);
-    if (kind == kPtx) all.ptx.push_back({architecture, text(at, header, payload)});
+    if (kind == kMachineCode) all.machine_code.push_back({architecture, at});
+    if (kind == kPtx) all.ptx.push_back({architecture, text(at)});
     return at + header + payload;
   }
 
-  [[nodiscard]] std::string text(std::uint64_t at, std::uint64_t header, std::uint64_t payload) const {
-    const std::span<const std::byte> packed = bytes_.subspan(at + header, payload);
-    const auto flags = number<std::uint64_t>(at + 0x28);
-    const std::uint64_t packed_bytes = number<std::uint32_t>(at + 0x10);
-    const auto unpacked_bytes = number<std::uint64_t>(at + 0x38);
-    std::string unpacked;
-    if ((flags & (kLz4 | kZstd)) == 0) {
-      unpacked.assign(reinterpret_cast<const char*>(packed.data()), packed.size());
-    } else {
-      if (packed_bytes > payload)
-        fail(at + 0x10, fmt::format("{} compressed bytes in an entry of {}", packed_bytes, payload));
-      if (unpacked_bytes > kMostText)
-        fail(at + 0x38, fmt::format("{} bytes of PTX; at most {} can be", unpacked_bytes, kMostText));
-      unpacked = unpack((flags & kZstd) != 0, at + header, packed.first(packed_bytes), unpacked_bytes);
-    }
+  [[nodiscard]] std::string text(std::uint64_t at) const {
+    std::string unpacked = content(at);
     // A C string, padded with zeros.
     unpacked.resize(std::min(unpacked.find('\0'), unpacked.size()));
     return unpacked;
@@ -90,13 +93,14 @@ class Reader {
     if (zstd) {
       const std::size_t got = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
       if (ZSTD_isError(got) != 0 || got != bytes)
-        fail(at, fmt::format("PTX does not unpack (Zstandard) to the {} bytes that its entry says", bytes));
+        fail(at,
+             fmt::format("an entry does not unpack (Zstandard) to the {} bytes that its entry says", bytes));
       return text;
     }
     const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), text.data(),
                                         static_cast<int>(packed.size()), static_cast<int>(bytes));
     if (got < 0 || static_cast<std::uint64_t>(got) != bytes)
-      fail(at, fmt::format("PTX does not unpack (LZ4) to the {} bytes that its entry says", bytes));
+      fail(at, fmt::format("an entry does not unpack (LZ4) to the {} bytes that its entry says", bytes));
     return text;
   }
 
@@ -119,8 +123,25 @@ const FatBinary::Ptx* FatBinary::best(std::uint32_t capability) const {
   return chosen;
 }
 
+const FatBinary::MachineCode* FatBinary::code_for(std::uint32_t capability,
+                                                  std::uint32_t architecture) const {
+  const MachineCode* chosen = nullptr;
+  const MachineCode* of_ptx = nullptr;
+  for (const MachineCode& candidate : machine_code) {
+    const bool runs = candidate.architecture <= capability && candidate.architecture / 10 == capability / 10;
+    if (runs && (chosen == nullptr || candidate.architecture > chosen->architecture)) chosen = &candidate;
+    if (candidate.architecture == architecture) of_ptx = &candidate;
+  }
+  return chosen != nullptr ? chosen : of_ptx;
+}
+
 FatBinary read_fat_binary(std::span<const std::byte> bytes, const std::string& file) {
   return Reader(bytes, file).read();
+}
+
+std::string read_machine_code(std::span<const std::byte> bytes, const std::string& file,
+                              const FatBinary::MachineCode& of) {
+  return Reader(bytes, file).content(of.at);
 }
 
 }  // namespace gpumux::program

@@ -87,6 +87,7 @@ enum class Call : std::uint32_t {
   EnqueueCondition,
   MapHost,
   UnmapHost,
+  TakeRegisters,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -148,6 +149,11 @@ struct LoadModuleArguments {
   /// the run.
   std::uint32_t heard;
   std::uint32_t check_only;  // nothing is loaded
+};
+/// The fat binary follows whose machine code nvcc linked of a module's translation units: its kernels take
+/// the registers that it says.
+struct TakeRegistersArguments {
+  std::uint32_t module;
 };
 struct LoadModuleResult {
   std::uint32_t module;

@@ -7,7 +7,7 @@
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
-#include "program/fat_binary.hpp"
+#include "program/machine_code.hpp"
 #include "ptx/limits.hpp"
 #include "ptx/unit_reader.hpp"
 #include "workload/device_memory.hpp"
@@ -130,6 +130,7 @@ void Server::perform_call() {
   switch (request_.call) {
     case Call::Hello: return hello();
     case Call::LoadModule: return load_module();
+    case Call::TakeRegisters: return take_registers();
     case Call::FindKernel: return find_kernel();
     case Call::FindVariable: return find_variable();
     case Call::Allocate: return allocate();
@@ -226,10 +227,11 @@ Server::Image Server::image_of(ModuleImage kind) {
   if (kind == ModuleImage::FatBinary) {
     const FatBinary binary = read_fat_binary(std::as_bytes(std::span(request_.tail)), name_);
     if (const FatBinary::Ptx* const ptx = binary.best(host_.machine().runtime.compute_capability))
-      return {ptx->text, fmt::format("{}.compute_{}.ptx", name_, ptx->architecture), ptx->architecture};
+      return {ptx->text, fmt::format("{}.compute_{}.ptx", name_, ptx->architecture), ptx->architecture,
+              registers_in(binary, ptx->architecture)};
     if (binary.machine_code.empty()) return {};
-    for (const std::uint32_t architecture : binary.machine_code)
-      architectures += fmt::format("{}sm_{}", architectures.empty() ? " of " : ", ", architecture);
+    for (const FatBinary::MachineCode& code : binary.machine_code)
+      architectures += fmt::format("{}sm_{}", architectures.empty() ? " of " : ", ", code.architecture);
   }
   throw UserError({name_},
                   fmt::format("has its kernels as machine code{} alone, which is not executed here: compile "
@@ -239,7 +241,7 @@ Server::Image Server::image_of(ModuleImage kind) {
 
 void Server::load_module() {
   const auto of = arguments<LoadModuleArguments>();
-  const Image image = image_of(of.image);
+  Image image = image_of(of.image);
   if (image.text.empty()) return fail(Error::InvalidKernelImage);
   try {
     if (of.check_only != 0) {
@@ -260,6 +262,8 @@ void Server::load_module() {
       module.units.push_back({own ? image.file : fmt::format("{}, unit {}", name_, of.part + 1), image.text});
     }
     if (of.part + 1 == of.parts && !module.units.empty()) load(module, of.image == ModuleImage::Ptx);
+    // Of a unit, nvcc's linker may still change them.
+    if (of.parts == 1) set_registers(module, std::move(image.registers));
     result(LoadModuleResult{number});
   } catch (const UserError& error) {
     if (of.heard == 0) throw;
@@ -276,12 +280,36 @@ void Server::load(Module& module, bool own) {
   module.loaded = host_.load_module(text, module.file);
 }
 
+Server::Registers Server::registers_in(const FatBinary& binary, std::uint32_t architecture) const {
+  const FatBinary::MachineCode* const code =
+      binary.code_for(host_.machine().runtime.compute_capability, architecture);
+  if (code == nullptr) return {};
+  const std::string image = read_machine_code(std::as_bytes(std::span(request_.tail)), name_, *code);
+  return registers_of(std::as_bytes(std::span(image)), name_);
+}
+
+void Server::set_registers(Module& module, Registers registers) {
+  if (!module.loaded) return;
+  for (const auto& [name, count] : registers)
+    if (host_.module(*module.loaded).find(name) != nullptr) host_.set_registers(*module.loaded, name, count);
+  module.registers = std::move(registers);
+}
+
+void Server::take_registers() {
+  const std::uint32_t number = arguments<TakeRegistersArguments>().module;
+  if (!loaded_module(number)) return;
+  Module& module = modules_[number];
+  const FatBinary binary = read_fat_binary(std::as_bytes(std::span(request_.tail)), name_);
+  set_registers(module, registers_in(binary, module.architecture));
+}
+
 std::optional<std::uint32_t> Server::loaded_module(std::uint32_t number) const {
   return number < modules_.size() ? modules_[number].loaded : std::nullopt;
 }
 
 void Server::find_kernel() {
-  const std::optional<std::uint32_t> number = loaded_module(arguments<FindKernelArguments>().module);
+  const std::uint32_t of = arguments<FindKernelArguments>().module;
+  const std::optional<std::uint32_t> number = loaded_module(of);
   if (!number) return fail(Error::InvalidResourceHandle);
   emulator::LoadedModule& module = host_.module(*number);
   const emulator::KernelInfo* const info = module.find(request_.tail);
@@ -291,18 +319,20 @@ void Server::find_kernel() {
   for (const isa::Param& parameter : info->code.params)
     parameters.push_back({parameter.offset, parameter.bytes});
   const isa::Module& whole = module.compiled().module;
+  const auto known = modules_[of].registers.find(request_.tail);
+  const std::uint32_t registers = known != modules_[of].registers.end() ? known->second : info->registers;
   result(KernelDescription{
       static_cast<std::uint32_t>(kernels_.size()), static_cast<std::uint32_t>(parameters.size()),
-      info->code.param_bytes, info->registers, info->code.shared_bytes, info->code.local_bytes,
-      static_cast<std::uint32_t>(whole.const_bank.size()), most_threads(*info), whole.sm});
+      info->code.param_bytes, registers, info->code.shared_bytes, info->code.local_bytes,
+      static_cast<std::uint32_t>(whole.const_bank.size()), most_threads(*info, registers), whole.sm});
   tail_.assign(reinterpret_cast<const char*>(parameters.data()), parameters.size() * sizeof(KernelParameter));
-  kernels_.push_back({*number, request_.tail, info});
+  kernels_.push_back({*number, request_.tail, info, registers});
 }
 
-std::uint32_t Server::most_threads(const emulator::KernelInfo& info) const {
+std::uint32_t Server::most_threads(const emulator::KernelInfo& info, std::uint32_t registers) const {
   std::uint32_t most = info.code.max_threads != 0 ? info.code.max_threads : kMostThreads;
   const auto fits = [&](std::uint32_t threads) {
-    return arch::occupancy(host_.machine().sm, threads, info.registers, info.code.shared_bytes).blocks > 0;
+    return arch::occupancy(host_.machine().sm, threads, registers, info.code.shared_bytes).blocks > 0;
   };
   while (most > kWarpSize && !fits(most)) most = (most - 1) / kWarpSize * kWarpSize;
   return most;
@@ -496,9 +526,8 @@ Error Server::check_launch(const LaunchArguments& of, const Kernel& kernel) cons
   const isa::Function& code = kernel.info->code;
   const std::uint64_t shared = std::uint64_t{code.shared_bytes} + of.shared_bytes;
   if (shared > most_shared(machine)) return Error::InvalidValue;
-  const arch::Occupancy occupancy =
-      arch::occupancy(machine.sm, static_cast<std::uint32_t>(threads), kernel.info->registers,
-                      static_cast<std::uint32_t>(shared));
+  const arch::Occupancy occupancy = arch::occupancy(machine.sm, static_cast<std::uint32_t>(threads),
+                                                    kernel.registers, static_cast<std::uint32_t>(shared));
   if (occupancy.blocks == 0 || (code.max_threads != 0 && threads > code.max_threads))
     return Error::LaunchOutOfResources;
   const std::uint64_t resident = std::uint64_t{occupancy.blocks} * machine.sms;
@@ -529,13 +558,13 @@ void Server::launch() {
 void Server::active_blocks() {
   const auto of = arguments<ActiveBlocksArguments>();
   if (of.kernel >= kernels_.size()) return fail(Error::InvalidDeviceFunction);
-  const emulator::KernelInfo& info = *kernels_[of.kernel].info;
+  const Kernel& kernel = kernels_[of.kernel];
   const arch::MachineConfig& machine = host_.machine();
-  const std::uint64_t shared = info.code.shared_bytes + of.shared_bytes;
+  const std::uint64_t shared = kernel.info->code.shared_bytes + of.shared_bytes;
   std::uint32_t blocks = 0;
   if (of.threads <= kMostThreads && shared <= most_shared(machine)) {
     blocks =
-        arch::occupancy(machine.sm, of.threads, info.registers, static_cast<std::uint32_t>(shared)).blocks;
+        arch::occupancy(machine.sm, of.threads, kernel.registers, static_cast<std::uint32_t>(shared)).blocks;
   }
   result(ActiveBlocksResult{blocks});
 }

@@ -12,6 +12,7 @@
 
 #include "emulator/kernel_errors.hpp"
 #include "emulator/program.hpp"
+#include "program/fat_binary.hpp"
 #include "program/process.hpp"
 #include "program/shared_memory.hpp"
 #include "ptx/link.hpp"
@@ -69,16 +70,20 @@ class Server {
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
 
  private:
+  /// Of kernels' threads, by name: as the program's machine code has them.
+  using Registers = std::map<std::string, std::uint32_t>;
   struct Module {
     std::vector<ptx::Unit> units;  // until all are there
     std::uint32_t architecture = 0;
     std::string file;                     // what messages call it
     std::optional<std::uint32_t> loaded;  // of the host
+    Registers registers;
   };
   struct Kernel {
     std::uint32_t module = 0;  // of the host
     std::string name;
     const emulator::KernelInfo* info = nullptr;
+    std::uint32_t registers = 0;  // of a thread
   };
   struct Variable {
     std::uint32_t module = 0;  // of the host
@@ -134,6 +139,7 @@ class Server {
     std::string text;  // PTX; empty: there is nothing in it
     std::string file;  // what messages call it
     std::uint32_t architecture = 0;
+    Registers registers{};
   };
   [[nodiscard]] Image image_of(ModuleImage kind);
   /// `own`: PTX that the program itself has, which may be wrong in any of its kernels; of what nvcc made,
@@ -141,6 +147,10 @@ class Server {
   void load(Module& module, bool own);
   /// The host's number of one of the program's modules; none: there is no such module.
   [[nodiscard]] std::optional<std::uint32_t> loaded_module(std::uint32_t number) const;
+  void take_registers();
+  /// Of the machine code that the machine would execute, or that is of this architecture.
+  [[nodiscard]] Registers registers_in(const FatBinary& binary, std::uint32_t architecture) const;
+  void set_registers(Module& module, Registers registers);
   void find_kernel();
   void find_variable();
   void allocate();
@@ -183,7 +193,7 @@ class Server {
   void create_surface();
 
   [[nodiscard]] DeviceDescription describe_device() const;
-  [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info) const;
+  [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info, std::uint32_t registers) const;
   [[nodiscard]] Error check_launch(const LaunchArguments& of, const Kernel& kernel) const;
   /// The call waits for the device, or for one stream: what is known to have ended afterwards.
   void wait_for_all();

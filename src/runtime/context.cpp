@@ -317,6 +317,10 @@ void Context::map_host(Address host, std::uint64_t bytes, Address device) {
 
 void Context::unmap_host(Address host) { memory_->unmap_host(host); }
 
+void Context::set_registers(std::uint32_t module_id, const std::string& kernel, std::uint32_t registers) {
+  registers_[{module_id, kernel}] = registers;
+}
+
 Address Context::symbol_address(std::uint32_t module_id, const std::string& symbol) {
   return module(module_id).global_address(symbol);
 }
@@ -346,9 +350,11 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
-  const auto metadata = metadata_.find(kernel);
-  std::unique_ptr<workload::KernelSource> source = loaded.launch(
-      *info, std::move(config), metadata == metadata_.end() ? workload::BlockMetadata{} : metadata->second);
+  const auto found = metadata_.find(kernel);
+  workload::BlockMetadata metadata = found == metadata_.end() ? workload::BlockMetadata{} : found->second;
+  if (const auto known = registers_.find({module_id, kernel}); known != registers_.end())
+    metadata.registers_per_thread = known->second;
+  std::unique_ptr<workload::KernelSource> source = loaded.launch(*info, std::move(config), metadata);
   check_tensor_units(*info);
   check_fits(*source, spec.cooperative);
   enter(spec.stream).queue.emplace_back(Launch{std::move(source), spec.priority});

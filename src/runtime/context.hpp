@@ -64,6 +64,7 @@ class Context final : public Host {
   void host_write(Address to, std::span<const std::byte> from) override;
   void map_host(Address host, std::uint64_t bytes, Address device) override;
   void unmap_host(Address host) override;
+  void set_registers(std::uint32_t module, const std::string& kernel, std::uint32_t registers) override;
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
@@ -215,7 +216,8 @@ class Context final : public Host {
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
   std::vector<std::string> module_files_;
   std::map<std::string, workload::BlockMetadata> metadata_;
-  std::deque<Stream> streams_;  // never moved
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> registers_;  // by module and kernel
+  std::deque<Stream> streams_;                                                // never moved
   std::vector<Event> events_;
   std::deque<Body> bodies_;
   std::optional<Body> described_;  // the one that is

@@ -35,6 +35,10 @@ void Host::map_host(Address, std::uint64_t, Address) {
 
 void Host::unmap_host(Address) { throw InternalError("this host shares no memory with the device"); }
 
+void Host::set_registers(std::uint32_t, const std::string&, std::uint32_t) {
+  throw InternalError("on this host kernels have the registers that they need");
+}
+
 void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
 
 void Host::copy_pinned(HostCopy, Address, Address, std::uint64_t, StreamId) {

@@ -166,6 +166,9 @@ class Host {
   /// else is: from now on, until unmap_host().
   virtual void map_host(Address host, std::uint64_t bytes, Address device);
   virtual void unmap_host(Address host);
+  /// Blocks of this kernel take so many registers per thread of an SM, from the next launch on: other than
+  /// our back end gave it.
+  virtual void set_registers(std::uint32_t module, const std::string& kernel, std::uint32_t registers);
   /// `parameters` is the kernel's constant bank. Throws UserError for an unknown kernel, a wrong size,
   /// a block that no SM of the machine can hold, or a cooperative launch of more blocks than all of them
   /// can.

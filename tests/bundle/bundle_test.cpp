@@ -116,6 +116,7 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
       DestroyTexture{0x1234'5678'9abc'def0U},
       MapHost{0x7f12'3456'7890U, 5000, kBase + 8200},
       UnmapHost{0x7f12'3456'7890U},
+      SetRegisters{0, "kernel", 255},
       Synchronize{},
       Free{kBase + 8192},
   };

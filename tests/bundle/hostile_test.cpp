@@ -202,13 +202,14 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x20", "byte 48: 32 is no kind of record; the last is 31");
+  expect("\x21", "byte 48: 33 is no kind of record; the last is 32");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
   expect("\x02" + std::string(10, '\xff'), "a number has more than 64 bits");
   expect(std::string("\x02\x80\0", 3), "a number has more bytes than it needs");
   expect("\x02\x80\x80\x80\x80\x80\x80\x80\x01", "an address is 562949953421312; at most 68719476735");
+  expect(std::string("\x1c\0\x01k\x80\x02", 6), "the registers of a thread is 256; at most 255");
   expect("\x1b" + std::string(9, '\xff') + "\x01",
          "an address of the host is 18446744073709551615; at most 144115188075855872");
   // A copy whose pieces are not there, and one that asks for more memory than the file can fill.
@@ -257,6 +258,11 @@ TEST_F(Hostile, Calls) {
   expect({a, MapHost{100, 10, kBase + 4096}, MapHost{109, 10, kBase + 4096}},
          "host at 0x6d lie where others do");
   expect({a, MapHost{100, 10, kBase + 4096}, UnmapHost{101}}, "no memory of the host begins at 0x65");
+  const LoadModule some{"m", piece, {}};
+  expect({some, SetRegisters{0, "k", 255}}, "");
+  expect({SetRegisters{0, "k", 1}}, "module 0 does not exist; there is none");
+  expect({some, SetRegisters{0, "k", 0}}, "threads of k have no registers");
+  expect({some, SetRegisters{0, "", 1}}, "the name of a kernel is empty");
   using runtime::HostCopy;
   expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4096, 1000, 0}}, "");
   expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4097, 1000, 0}}, "do not lie in one");

@@ -109,6 +109,16 @@ TEST_F(LiveRun, TheDeviceIsTheSimulatedMachine) {
               false);
 }
 TEST_F(LiveRun, Occupancy) { expect_fine("occupancy", "1 blocks of 1024, 1 with 40 KB each\n", false); }
+TEST_F(LiveRun, RegistersOfMachineCode) {
+  expect_fine("registers", "");
+  expect_fine("units-registers", "", false);
+  // One block of 256 threads fits on an SM then, and there are 40 for 30 SMs.
+  const auto cycles = [&](const std::string& name) {
+    EXPECT_EQ(calls(name, {"--json", "r.json"}).code, 0);
+    return result("r.json")["cycles"].get<double>();
+  };
+  EXPECT_GT(cycles("beside-machine-code"), cycles("add") + 200);
+}
 TEST_F(LiveRun, PtxInEachPacking) {
   expect_fine("lz4", "sums are right\n");
   expect_fine("raw", "sums are right\n");
@@ -296,8 +306,8 @@ TEST_P(Capture, TakesAsLongAsTheProgram) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, Capture,
-                         testing::Values("add", "symbols", "parameters", "shared", "registered", "print",
-                                         "raw", "units", "arrays", "graph-nodes", "conditions",
+                         testing::Values("add", "symbols", "parameters", "shared", "registered", "registers",
+                                         "print", "raw", "units", "arrays", "graph-nodes", "conditions",
                                          "graph-memory", "priorities-launched"));
 
 class Captures : public Capture {};

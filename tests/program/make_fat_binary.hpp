@@ -9,7 +9,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
-enum class Packing { Raw, Lz4, Zstd, MachineCodeOnly };
+enum class Packing { Raw, Lz4, Zstd, MachineCodeOnly, BesideMachineCode };
 
 template <class T>
 void put(std::string& to, std::size_t at, T value) {

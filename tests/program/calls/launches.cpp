@@ -99,6 +99,7 @@ const Case code_case("code", [] { std::exit(7); });
 const Case signal_case("signal", vector_add_and_die);
 const Case fork_case("fork", vector_add_and_fork);
 const Case lz4_case("lz4", vector_add, Packing::Lz4);
+const Case beside_case("beside-machine-code", vector_add, Packing::BesideMachineCode);
 const Case raw_case("raw", vector_add, Packing::Raw);
 const Case machine_code_case("machine-code", vector_add, Packing::MachineCodeOnly);
 

@@ -4,6 +4,7 @@
 
 #include "tests/program/calls/program.hpp"
 #include "tests/program/calls/units.hpp"
+#include "tests/program/make_machine_code.hpp"
 
 void** handle;
 int table[4];
@@ -43,6 +44,8 @@ void register_all(Packing packing) {
   // One for a GPU that is too new, which must not be taken where there is another.
   std::string entries = fat_entry(1, 120, "no PTX at all", packing);
   entries += fat_entry(1, 75, ptx, packing);
+  if (packing == Packing::BesideMachineCode)
+    entries += fat_entry(2, 75, machine_code({{"add", 255}}), Packing::Zstd);
   if (packing == Packing::MachineCodeOnly) entries = fat_entry(2, 90, "ELF", Packing::Raw);
   binary = fat_binary(entries);
   wrapper.binary = binary.data();
@@ -62,7 +65,7 @@ void register_units(bool all) {
   static std::vector<const void*> linked;
   for (const std::string& unit : unit_binaries) linked.push_back(unit.data());
   linked.push_back(nullptr);
-  binary = fat_binary("");
+  binary = fat_binary(fat_entry(2, 75, machine_code({{"total", 200}}), Packing::Raw));
   wrapper.version = 2;
   wrapper.binary = binary.data();
   wrapper.linked = linked.data();
