@@ -86,6 +86,19 @@ struct Copy3D {
   MemcpyKind kind;
 };
 
+/// cudaMemcpy3DPeerParms.
+struct PeerCopy3D {
+  void* from_array;
+  Position from_at;
+  PitchedPointer from;
+  int from_device;
+  void* to_array;
+  Position to_at;
+  PitchedPointer to;
+  int to_device;
+  Extent extent;
+};
+
 /// cudaChannelFormatDesc; `kind` is 0 for signed integers, 1 for unsigned ones, 2 for floats.
 struct ChannelFormat {
   int bits[4];

@@ -13,6 +13,7 @@ Error cudaDeviceGetLimit(std::size_t* value, int limit);
 Error cudaDeviceSetLimit(int limit, std::size_t value);
 Error cudaDeviceGetAttribute(int* value, int attribute, int device);
 Error cudaDeviceGetPCIBusId(char* text, int length, int device);
+Error cudaDeviceGetByPCIBusId(int* device, const char* text);
 Error cudaDeviceCanAccessPeer(int* can, int device, int other);
 Error cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 
@@ -50,6 +51,9 @@ Error cudaStreamGetAttribute(StreamHandle stream, int attribute, void* value);
 Error cudaStreamSetAttribute(StreamHandle stream, int attribute, const void* value);
 Error cudaStreamCopyAttributes(StreamHandle to, StreamHandle from);
 Error cudaStreamGetPriority(StreamHandle stream, int* priority);
+Error cudaStreamGetFlags(StreamHandle stream, unsigned* flags);
+Error cudaStreamGetId(StreamHandle stream, unsigned long long* id);
+Error cudaStreamGetId_ptsz(StreamHandle stream, unsigned long long* id);
 Error cudaStreamDestroy(StreamHandle stream);
 Error cudaStreamSynchronize(StreamHandle stream);
 Error cudaStreamSynchronize_ptsz(StreamHandle stream);

@@ -20,6 +20,9 @@ constexpr int kMostBlockZ = 64;
 constexpr int kWarp = 32;
 constexpr int kTextureAlignment = 512;
 constexpr int kTexturePitch = 32;
+/// Where it would be in a computer: domain, bus, device and function.
+constexpr unsigned kPciBus = 1;
+constexpr const char* kPciAddress = "0000:01:00.0";
 
 /// Writes the members of a structure one after the other, each where the compiler would put it.
 class MemberWriter {
@@ -89,9 +92,10 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_zeros(2);                          // layered cube maps
   write.put_zeros(1 + 2 + 3 + 2 + 3 + 1 + 2);  // surfaces
   write.put_size(kTextureAlignment);
-  write.put_int(1);    // concurrent kernels
-  write.put_int(0);    // ECC
-  write.put_zeros(3);  // PCI bus, device, domain
+  write.put_int(1);  // concurrent kernels
+  write.put_int(0);  // ECC
+  write.put_int(kPciBus);
+  write.put_zeros(2);  // PCI device, domain
   write.put_int(0);    // TCC driver
   write.put_int(2);    // copy engines
   write.put_int(1);    // unified addressing
@@ -112,7 +116,7 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(0);  // pageable memory access
   write.put_int(1);  // concurrent managed access
   write.put_int(0);  // compute preemption
-  write.put_int(0);  // host pointers of registered memory
+  write.put_int(1);  // host pointers of registered memory
   write.put_int(1);  // cooperative launch
   if (old) write.put_int(0);
   write.put_size(of.shared_bytes_most);
@@ -121,7 +125,8 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(of.max_blocks_per_sm);
   write.put_int(0);    // window of an access policy
   write.put_size(0);   // shared memory of each block that is CUDA's own
-  write.put_zeros(4);  // registration of host memory, sparse arrays, semaphores of others
+  write.put_int(1);    // registration of host memory
+  write.put_zeros(3);  // of memory to be read alone, sparse arrays, semaphores of others
   write.put_int(1);    // memory pools
 }
 
@@ -160,6 +165,7 @@ int attribute_value(int attribute) {
     case 29: return 2048;
     case 30: return kTextureAlignment;
     case 31: return 1;  // concurrent kernels
+    case 33: return static_cast<int>(kPciBus);
     case 36: return static_cast<int>(of.dram_mhz * 1e3);
     case 37: return number(of.dram_bus_bits);
     case 38: return number(of.l2_bytes);
@@ -178,8 +184,10 @@ int attribute_value(int attribute) {
     case 83: return 1;  // managed memory
     case 87: return number(of.sp_lanes_per_dp_lane);
     case 89: return 1;  // concurrent managed access
+    case 91: return 1;  // host pointers of registered memory
     case 95: return 1;  // cooperative launch
     case 97: return number(of.shared_bytes_most);
+    case 99: return 1;  // registration of host memory
     case 106: return number(of.max_blocks_per_sm);
     case 115: return 1;  // memory pools
     default: return 0;
@@ -250,8 +258,23 @@ GPUMUX_CUDART_API Error cudaDeviceGetAttribute(int* value, int attribute, int de
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaDeviceGetPCIBusId(char* text, int length, int device) {
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
-  return returned(of_device(device));
+  if (text == nullptr || length <= 0) return returned(Error::InvalidValue);
+  const Error error = of_device(device);
+  if (error == Error::Success) std::snprintf(text, static_cast<std::size_t>(length), "%s", kPciAddress);
+  return returned(error);
+}
+// The domain and the function may be missing.
+GPUMUX_CUDART_API Error cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (device == nullptr || text == nullptr) return returned(Error::InvalidValue);
+  unsigned domain = 0, bus = 0, slot = 0, function = 0;
+  const bool whole = std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) >= 3;
+  if (!whole) domain = 0;
+  if (!whole && std::sscanf(text, "%x:%x.%x", &bus, &slot, &function) < 2)
+    return returned(Error::InvalidValue);
+  if (const Error error = connected(); error != Error::Success) return returned(error);
+  if (domain != 0 || bus != kPciBus || slot != 0 || function != 0) return returned(Error::InvalidDevice);
+  *device = 0;
+  return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaDriverGetVersion(int* version) {
   *version = kDriverVersion;
@@ -265,6 +288,7 @@ GPUMUX_CUDART_API Error cudaDeviceGetCacheConfig(int* config) {
 }
 GPUMUX_CUDART_API Error cudaDeviceSetSharedMemConfig(int) { return returned(connected()); }
 GPUMUX_CUDART_API Error cudaDeviceGetSharedMemConfig(int* config) {
+  if (config == nullptr) return returned(Error::InvalidValue);
   *config = 1;  // banks of four bytes
   return returned(connected());
 }

@@ -217,16 +217,6 @@ GPUMUX_CUDART_API Error cudaFuncGetAttributes(FunctionAttributes* attributes, co
   return Error::Success;
 }
 
-GPUMUX_CUDART_API Error cudaFuncGetName(const char** name, const void* function) {
-  const std::scoped_lock lock(Session::get().lock());
-  if (name == nullptr) return returned(Error::InvalidValue);
-  Error error = Error::Success;
-  const Kernel* const kernel = find_kernel(function, error);
-  if (kernel == nullptr) return returned(error);
-  *name = kernel->name.c_str();
-  return Error::Success;
-}
-
 GPUMUX_CUDART_API Error cudaFuncSetAttribute(const void* function, int attribute, int value) {
   const std::scoped_lock lock(Session::get().lock());
   Error error = Error::Success;

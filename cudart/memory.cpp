@@ -625,11 +625,11 @@ GPUMUX_CUDART_API Error cudaMemPrefetchAsync_ptsz(const void* pointer, std::size
 GPUMUX_CUDART_API Error cudaMemAdvise(const void* pointer, std::size_t bytes) {
   return cudaMemPrefetchAsync(pointer, bytes);
 }
-GPUMUX_CUDART_API Error cudaStreamAttachMemAsync(StreamHandle, void* pointer, std::size_t bytes, unsigned) {
-  return cudaMemPrefetchAsync(pointer, bytes);
-}
 GPUMUX_CUDART_API Error cudaStreamAttachMemAsync_ptsz(StreamHandle, void* pointer, std::size_t bytes,
                                                       unsigned) {
+  return cudaMemPrefetchAsync(pointer, bytes);
+}
+GPUMUX_CUDART_API Error cudaStreamAttachMemAsync(StreamHandle, void* pointer, std::size_t bytes, unsigned) {
   return cudaMemPrefetchAsync(pointer, bytes);
 }
 

@@ -20,19 +20,6 @@ Error without_peer() {
   return returned(error == Error::Success ? Error::InvalidDevice : error);
 }
 
-/// cudaMemcpy3DPeerParms.
-struct PeerCopy3D {
-  void* from_array;
-  Position from_at;
-  PitchedPointer from;
-  int from_device;
-  void* to_array;
-  Position to_at;
-  PitchedPointer to;
-  int to_device;
-  Extent extent;
-};
-
 Error copy_3d_of_peers(const PeerCopy3D* of, Where where) {
   if (of == nullptr) return returned(Error::InvalidValue);
   if (const Error error = connected(); error != Error::Success) return returned(error);
@@ -71,18 +58,6 @@ GPUMUX_CUDART_API Error cudaMemcpy3DPeerAsync(const PeerCopy3D* of, StreamHandle
 }
 GPUMUX_CUDART_API Error cudaMemcpy3DPeerAsync_ptsz(const PeerCopy3D* of, StreamHandle stream) {
   return copy_3d_of_peers(of, in_per_thread(stream));
-}
-
-GPUMUX_CUDART_API Error cudaDeviceGetByPCIBusId(int* device, const char* text) {
-  if (device == nullptr || text == nullptr) return returned(Error::InvalidValue);
-  if (const Error error = connected(); error != Error::Success) return returned(error);
-  // domain:bus:device.function, of which the domain and the function may be left out; ours is all zeros.
-  unsigned part[4] = {};
-  const bool read = std::sscanf(text, "%x:%x:%x.%x", &part[0], &part[1], &part[2], &part[3]) >= 3 ||
-                    std::sscanf(text, "%x:%x.%x", &part[0], &part[1], &part[2]) >= 2;
-  if (!read || (part[0] | part[1] | part[2] | part[3]) != 0) return returned(Error::InvalidValue);
-  *device = 0;
-  return Error::Success;
 }
 
 }  // namespace gpumux::cudart

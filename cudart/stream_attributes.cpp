@@ -81,8 +81,10 @@ Error give_number(StreamHandle stream, bool per_thread, unsigned long long* numb
   return Error::Success;
 }
 
-Error give_device(int* device) {
+Error give_device(StreamHandle stream, int* device) {
+  const std::scoped_lock lock(Session::get().lock());
   if (device == nullptr) return returned(Error::InvalidValue);
+  if (info_of(stream) == nullptr) return returned(Error::InvalidResourceHandle);
   *device = 0;
   return Error::Success;
 }
@@ -133,7 +135,11 @@ GPUMUX_CUDART_API Error cudaStreamGetId(StreamHandle stream, unsigned long long*
 GPUMUX_CUDART_API Error cudaStreamGetId_ptsz(StreamHandle stream, unsigned long long* number) {
   return give_number(stream, true, number);
 }
-GPUMUX_CUDART_API Error cudaStreamGetDevice(StreamHandle, int* device) { return give_device(device); }
-GPUMUX_CUDART_API Error cudaStreamGetDevice_ptsz(StreamHandle, int* device) { return give_device(device); }
+GPUMUX_CUDART_API Error cudaStreamGetDevice(StreamHandle stream, int* device) {
+  return give_device(stream, device);
+}
+GPUMUX_CUDART_API Error cudaStreamGetDevice_ptsz(StreamHandle stream, int* device) {
+  return give_device(stream, device);
+}
 
 }  // namespace gpumux::cudart

@@ -89,6 +89,9 @@ GPUMUX_DRIVER_API Result cuDeviceGetProperties(DeviceProperties* properties, Dev
 GPUMUX_DRIVER_API Result cuDeviceGetPCIBusId(char* text, int length, DeviceNumber device) {
   return initialized([=] { return cudart::cudaDeviceGetPCIBusId(text, length, device); });
 }
+GPUMUX_DRIVER_API Result cuDeviceGetByPCIBusId(DeviceNumber* device, const char* text) {
+  return initialized([=] { return cudart::cudaDeviceGetByPCIBusId(device, text); });
+}
 GPUMUX_DRIVER_API Result cuDeviceCanAccessPeer(int* can, DeviceNumber device, DeviceNumber) {
   return initialized([=] { return cudart::cudaDeviceCanAccessPeer(can, device, device); });
 }

@@ -79,6 +79,10 @@ GPUMUX_DRIVER_BOTH(cuStreamSetAttribute, _ptsz, (StreamHandle stream, int attrib
 GPUMUX_DRIVER_BOTH(cuStreamCopyAttributes, _ptsz, (StreamHandle to, StreamHandle from),
                    (static_cast<void>(per_thread),
                     in_context([=] { return cudart::cudaStreamCopyAttributes(to, from); })))
+GPUMUX_DRIVER_BOTH(cuStreamGetId, _ptsz, (StreamHandle stream, unsigned long long* id), in_context([=] {
+                     return per_thread ? cudart::cudaStreamGetId_ptsz(stream, id)
+                                       : cudart::cudaStreamGetId(stream, id);
+                   }))
 GPUMUX_DRIVER_BOTH(cuStreamGetCtx, _ptsz, (StreamHandle, Context** context),
                    (static_cast<void>(per_thread), give_context(context)))
 GPUMUX_DRIVER_BOTH(cuStreamGetDevice, _ptsz, (StreamHandle, DeviceNumber* device),

@@ -88,6 +88,7 @@ enum class Call : std::uint32_t {
   MapHost,
   UnmapHost,
   TakeRegisters,
+  KernelNames,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -156,6 +157,11 @@ struct TakeRegistersArguments {
   std::uint32_t module;
 };
 struct LoadModuleResult {
+  std::uint32_t module;
+};
+
+/// Answered with the names of all its kernels, each of which ends with a line's end.
+struct KernelNamesArguments {
   std::uint32_t module;
 };
 

@@ -131,6 +131,7 @@ void Server::perform_call() {
     case Call::Hello: return hello();
     case Call::LoadModule: return load_module();
     case Call::TakeRegisters: return take_registers();
+    case Call::KernelNames: return kernel_names();
     case Call::FindKernel: return find_kernel();
     case Call::FindVariable: return find_variable();
     case Call::Allocate: return allocate();
@@ -305,6 +306,12 @@ void Server::take_registers() {
 
 std::optional<std::uint32_t> Server::loaded_module(std::uint32_t number) const {
   return number < modules_.size() ? modules_[number].loaded : std::nullopt;
+}
+
+void Server::kernel_names() {
+  const std::optional<std::uint32_t> number = loaded_module(arguments<KernelNamesArguments>().module);
+  if (!number) return fail(Error::InvalidResourceHandle);
+  for (const std::string& name : host_.module(*number).kernel_names()) (tail_ += name) += '\n';
 }
 
 void Server::find_kernel() {

@@ -151,6 +151,7 @@ class Server {
   /// Of the machine code that the machine would execute, or that is of this architecture.
   [[nodiscard]] Registers registers_in(const FatBinary& binary, std::uint32_t architecture) const;
   void set_registers(Module& module, Registers registers);
+  void kernel_names();
   void find_kernel();
   void find_variable();
   void allocate();

@@ -209,8 +209,8 @@ TEST_F(Hostile, Numbers) {
   expect("\x02" + std::string(10, '\xff'), "a number has more than 64 bits");
   expect(std::string("\x02\x80\0", 3), "a number has more bytes than it needs");
   expect("\x02\x80\x80\x80\x80\x80\x80\x80\x01", "an address is 562949953421312; at most 68719476735");
-  expect(std::string("\x1c\0\x01k\x80\x02", 6), "the registers of a thread is 256; at most 255");
-  expect("\x1b" + std::string(9, '\xff') + "\x01",
+  expect(std::string("\x20\0\x01k\x80\x02", 6), "the registers of a thread is 256; at most 255");
+  expect("\x1f" + std::string(9, '\xff') + "\x01",
          "an address of the host is 18446744073709551615; at most 144115188075855872");
   // A copy whose pieces are not there, and one that asks for more memory than the file can fill.
   expect(std::string("\x03\0\x04\x02\0", 5), "piece 1 does not exist; the file has 0");

@@ -109,6 +109,8 @@ TEST_F(LiveRun, TheDeviceIsTheSimulatedMachine) {
               false);
 }
 TEST_F(LiveRun, Occupancy) { expect_fine("occupancy", "1 blocks of 1024, 1 with 40 KB each\n", false); }
+TEST_F(LiveRun, LibrariesOfTheRunTime) { expect_fine("libraries", ""); }
+TEST_F(LiveRun, WhatKernelsAndStreamsAndTheDeviceAreAsked) { expect_fine("questions", "", false); }
 TEST_F(LiveRun, RegistersOfMachineCode) {
   expect_fine("registers", "");
   expect_fine("units-registers", "", false);

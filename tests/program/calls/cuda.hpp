@@ -191,6 +191,20 @@ int cudaStreamAddCallback_ptsz(Stream stream, Callback function, void* data, uns
 int cudaStreamGetId(Stream stream, unsigned long long* id);
 int cudaStreamGetId_ptsz(Stream stream, unsigned long long* id);
 int cudaStreamGetDevice(Stream stream, int* device);
+int cudaLibraryLoadData(void** library, const void* code, const int* options, void** values, unsigned count,
+                        const int* library_options, void** library_values, unsigned library_count);
+int cudaLibraryLoadFromFile(void** library, const char* file, const int* options, void** values,
+                            unsigned count, const int* library_options, void** library_values,
+                            unsigned library_count);
+int cudaLibraryUnload(void* library);
+int cudaLibraryGetKernel(void** kernel, void* library, const char* name);
+int cudaLibraryGetKernelCount(unsigned* count, void* library);
+int cudaLibraryEnumerateKernels(void** kernels, unsigned count, void* library);
+int cudaLibraryGetGlobal(void** address, std::size_t* bytes, void* library, const char* name);
+int cudaKernelSetAttributeForDevice(void* kernel, int attribute, int value, int device);
+int cudaFuncGetParamInfo(const void* function, std::size_t index, std::size_t* offset, std::size_t* bytes);
+int cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function, int blocks,
+                                              int threads);
 int cudaIpcGetMemHandle(void* handle, void* pointer);
 }
 

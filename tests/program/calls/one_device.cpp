@@ -28,9 +28,9 @@ void peers() {
   CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), 0));
   CHECK(cudaDeviceGetByPCIBusId(&device, text));
   EXPECT_SAME(device, 0);
-  CHECK(cudaDeviceGetByPCIBusId(&device, "0000:00:00"));
-  CHECK(cudaDeviceGetByPCIBusId(&device, "00:00.0"));
-  EXPECT_SAME(cudaDeviceGetByPCIBusId(&device, "0000:01:00.0"), kInvalidValue);
+  CHECK(cudaDeviceGetByPCIBusId(&device, "0000:01:00"));
+  CHECK(cudaDeviceGetByPCIBusId(&device, "01:00.0"));
+  EXPECT_SAME(cudaDeviceGetByPCIBusId(&device, "0000:02:00.0"), kInvalidDevice);
   EXPECT_SAME(cudaDeviceGetByPCIBusId(&device, "card"), kInvalidValue);
   CHECK(cudaDeviceGetSharedMemConfig(&device));
   EXPECT_SAME(device, 1);
