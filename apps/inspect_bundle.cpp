@@ -166,6 +166,7 @@ class Contents {
   }
   void take(const bundle::DestroyTexture&) {}
   void take(const bundle::LaunchWithPriority& r) { take(r.launch); }
+  void take(const bundle::LimitLaunches&) {}
   void take(const bundle::Launch& r) {
     const auto key = std::tuple(r.module, r.kernel, r.grid.x, r.grid.y, r.grid.z, r.block.x, r.block.y,
                                 r.block.z, r.shared_bytes, r.cooperative);

@@ -209,10 +209,10 @@ Error of_device(int device) {
 
 }  // namespace
 
-std::array<std::size_t, 3>& limits() {
+std::array<std::size_t, kLimits>& limits() {
   // What CUDA's documentation gives as defaults, but for the heap, which is the machine's.
-  static std::array<std::size_t, 3> all = {1024, 1U << 20U,
-                                           static_cast<std::size_t>(Session::get().device().heap_bytes)};
+  static std::array<std::size_t, kLimits> all = {
+      1024, 1U << 20U, static_cast<std::size_t>(Session::get().device().heap_bytes), 0, 2048};
   return all;
 }
 
@@ -303,17 +303,28 @@ GPUMUX_CUDART_API Error cudaDeviceReset() {
 }
 
 // cudaLimit: 0 the stack of a thread and 1 the buffer of printf, of which there is as much as is needed; 2
-// the heap of malloc in kernels.
+// the heap of malloc in kernels; 4 launches of kernels by kernels that may be pending.
 GPUMUX_CUDART_API Error cudaDeviceSetLimit(int limit, std::size_t value) {
   if (const Error error = connected(); error != Error::Success) return returned(error);
-  if (limit < 0 || limit > 2) return returned(not_supported("cudaDeviceSetLimit of this limit"));
-  limits()[static_cast<std::size_t>(limit)] = value;
+  const auto number = static_cast<std::size_t>(limit);
+  if (number >= kLimits || number == kSyncDepthLimit)
+    return returned(not_supported("cudaDeviceSetLimit of this limit"));
+  if (number == kPendingLimit) {
+    Session& session = Session::get();
+    const std::scoped_lock lock(session.lock());
+    const Error error =
+        session.call(Call::LimitPendingLaunches, program::LimitPendingLaunchesArguments{value});
+    if (error != Error::Success) return returned(error);
+  }
+  limits()[number] = value;
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaDeviceGetLimit(std::size_t* value, int limit) {
   if (const Error error = connected(); error != Error::Success) return returned(error);
-  if (limit < 0 || limit > 2) return returned(not_supported("cudaDeviceGetLimit of this limit"));
-  *value = limits()[static_cast<std::size_t>(limit)];
+  const auto number = static_cast<std::size_t>(limit);
+  if (number >= kLimits || number == kSyncDepthLimit)
+    return returned(not_supported("cudaDeviceGetLimit of this limit"));
+  *value = limits()[number];
   return Error::Success;
 }
 

@@ -250,11 +250,11 @@ GPUMUX_DRIVER_API Result cuCtxGetId(Context* context, unsigned long long* number
   });
 }
 GPUMUX_DRIVER_API Result cuCtxGetLimit(std::size_t* value, int limit) {
-  if (limit < 0 || limit > 2) return Result::UnsupportedLimit;
+  if (limit < 0 || limit > 4 || limit == 3) return Result::UnsupportedLimit;
   return in_context([=] { return cudart::cudaDeviceGetLimit(value, limit); });
 }
 GPUMUX_DRIVER_API Result cuCtxSetLimit(int limit, std::size_t value) {
-  if (limit < 0 || limit > 2) return Result::UnsupportedLimit;
+  if (limit < 0 || limit > 4 || limit == 3) return Result::UnsupportedLimit;
   return in_context([=] { return cudart::cudaDeviceSetLimit(limit, value); });
 }
 // The division of L1 and shared memory is the machine's matter (docs/machines.md).

@@ -104,6 +104,7 @@ class Replay {
   void perform_one(const BeginBody&) { host_.begin_body(); }
   void perform_one(const EndBody&) { (void)host_.end_body(); }
   void perform_one(const EnqueueCondition& r) { host_.enqueue_condition(r.condition, r.stream); }
+  void perform_one(const LimitLaunches& r) { host_.limit_pending_launches(r.launches); }
   void perform_one(const CreateStream&) { (void)host_.create_stream(); }
   void perform_one(const CreateEvent&) { (void)host_.create_event(); }
   void perform_one(const RecordEvent& r) { host_.record_event(r.event, r.stream); }

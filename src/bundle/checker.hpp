@@ -56,6 +56,7 @@ class Checker {
   void check_one(const StreamWaitEvent& r);
   void check_one(const Synchronize& r);
   void check_one(const HostTime&) {}
+  void check_one(const LimitLaunches&) {}
   void check_one(const Result& r);
 
   void place(Address address, Allocation allocation);

@@ -370,6 +370,8 @@ void fields(Coder& c, R& r) {
     c.number(r.id, kAnyId, "a stream or event");
   } else if constexpr (kIs<R, HostTime>) {
     c.number(r.ns, kMostHostTime, "a time");
+  } else if constexpr (kIs<R, LimitLaunches>) {
+    c.number(r.launches, kMostPendingLaunches, "a number of pending launches");
   } else if constexpr (kIs<R, Result>) {
     c.number(r.copy, ~std::uint64_t{0}, "a copy");
     c.word(r.digest.low);

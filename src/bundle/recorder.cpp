@@ -163,6 +163,11 @@ void RecordingHost::launch_raw(std::uint32_t module, const std::string& kernel,
     writer_.add(launch);
 }
 
+void RecordingHost::limit_pending_launches(std::uint64_t launches) {
+  host_.limit_pending_launches(launches);
+  writer_.add(LimitLaunches{launches});
+}
+
 void RecordingHost::launch_source(const runtime::KernelMaker&, runtime::StreamId) {
   throw UserError("a bundle holds launches of PTX kernels; a trace has none");
 }

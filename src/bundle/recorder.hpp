@@ -63,6 +63,7 @@ class RecordingHost final : public runtime::Host {
   }
   void launch_raw(std::uint32_t module, const std::string& kernel, const runtime::LaunchSpec& spec,
                   std::string parameters) override;
+  void limit_pending_launches(std::uint64_t launches) override;
   void launch_source(const runtime::KernelMaker& make, runtime::StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes,
                    runtime::StreamId stream) override;

@@ -208,13 +208,18 @@ struct SetRegisters {
   std::uint32_t registers = 0;
 };
 
+/// Launches of kernels by kernels that may be pending from here on.
+struct LimitLaunches {
+  std::uint64_t launches = 0;
+};
+
 /// The order is that of the kinds in a file: new ones go to the end.
 using Record =
     std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
                  CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
                  RecordEvent, StreamWaitEvent, Synchronize, HostTime, Result, CopyPinned, CreateMipmapTexture,
                  CreateSurface, CopyToBox, CopyFromBox, CopyBox, LaunchWithPriority, BeginBody, EndBody,
-                 EnqueueCondition, MapHost, UnmapHost, SetRegisters>;
+                 EnqueueCondition, MapHost, UnmapHost, SetRegisters, LimitLaunches>;
 
 /// Limits of what a bundle may say; beyond them it is refused, written as well as read.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}
@@ -232,6 +237,7 @@ inline constexpr std::uint32_t kMostBodies = 1U << 20U;
 inline constexpr std::uint32_t kMostBranches = 1U << 16U;  // bodies of a condition
 inline constexpr std::uint32_t kMostName = 1U << 16U;      // bytes, of a kernel, module or variable
 inline constexpr std::uint32_t kMostParameters = 32764;    // bytes, as CUDA 12.1 and later allow
+inline constexpr std::uint64_t kMostPendingLaunches = std::uint64_t{1} << 40U;
 inline constexpr std::uint32_t kMostShared = 1U << 20U;
 inline constexpr std::uint64_t kMostHostTime = std::uint64_t{1} << 50U;     // ns: 13 days
 inline constexpr std::uint64_t kMostRecordBytes = std::uint64_t{1} << 30U;  // of all records, unpacked

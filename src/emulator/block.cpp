@@ -56,6 +56,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
       launch_(std::move(launch)),
       storage_(launch_->pool->take()),
       ctaid_(unflatten(index, launch_->config.grid)),
+      index_(index),
       residency_(residency),
       sm_(sm),
       start_(now),
@@ -388,6 +389,13 @@ void Block::run_up_to(Warp& warp, std::uint32_t limit) {
     if (warp.status != WarpStatus::Running) return;
     if (warp.split) return run_split(warp, limit);
   }
+  if (launch_->program->enqueues) {
+    const std::uint64_t first = warp.executed;
+    const bool nothing_before = streams_[warp.index].available() == 0;
+    return execute(warp, limit, [&](const Op& op, std::uint32_t, LaneMask) {
+      return !isa::enqueues(op.inst->service) || (nothing_before && warp.executed == first);
+    });
+  }
   execute(warp, limit, [](const Op&, std::uint32_t, LaneMask) { return true; });
 }
 
@@ -426,6 +434,7 @@ void Block::refill(std::uint32_t index, std::uint32_t wanted) {
   while (warp.status != WarpStatus::Done && !has_enough(stream.available())) {
     const std::uint32_t has = stream.available();
     if (warp.status == WarpStatus::Running) {
+      if (holds_back(warp)) return;
       run(warp, has < wanted ? std::max(kChunk, wanted - has) : std::min(kChunk, kDeep - has));
     } else {
       let_others_run(warp);
@@ -467,7 +476,7 @@ void Block::let_others_run(const Warp& stuck) {
     Warp& other = storage_->warps[w];
     if (other.status != WarpStatus::Running) continue;
     someone_runs = true;
-    while (other.status == WarpStatus::Running && streams_[w].available() < ahead &&
+    while (other.status == WarpStatus::Running && !holds_back(other) && streams_[w].available() < ahead &&
            (!apart || other.buffer->words_left(streams_[w]) < ahead)) {
       run(other, std::min(chunk, ahead - streams_[w].available()));
       if (stuck.status != WarpStatus::AtBarrier || ended_by_errors()) return;

@@ -79,6 +79,13 @@ class Block final : public workload::BlockStream {
   /// Where word 0 of the warp's local memory lies for the caches.
   [[nodiscard]] Address local_line(std::uint32_t warp) const;
   [[nodiscard]] Dim3 coordinates() const { return ctaid_; }
+  /// In its grid, x fastest.
+  [[nodiscard]] std::uint64_t index() const { return index_; }
+  /// Of the device run time, of a thread of the block: cudaError_t.
+  [[nodiscard]] std::uint32_t& last_error(std::uint32_t thread) {
+    last_errors_.resize(launch_->threads);
+    return last_errors_.at(thread);
+  }
   [[nodiscard]] Cycle start() const { return start_; }
   /// "thread (3,0,0) of block (7,0,0)".
   [[nodiscard]] std::string thread_text(const Warp& warp, std::uint32_t lane) const;
@@ -122,6 +129,12 @@ class Block final : public workload::BlockStream {
   /// The warp executes nothing more.
   void stop(Warp& warp);
   void fill_block_rows();
+  /// Its next instruction leaves work for the device (isa::enqueues()), and comes once all before it have
+  /// been consumed: that they are done is what a launch means to the kernel that it launches, and for time.
+  [[nodiscard]] bool holds_back(const Warp& warp) const {
+    return launch_->program->enqueues && isa::enqueues(launch_->program->ops[warp.pc].inst->service) &&
+           streams_[warp.index].available() != 0;
+  }
   void run(Warp& warp, std::uint32_t limit);
   void run_up_to(Warp& warp, std::uint32_t limit);
   /// Executes up to `limit` instructions of a running warp; stops before one of which `go` says no.
@@ -149,6 +162,7 @@ class Block final : public workload::BlockStream {
   std::shared_ptr<LaunchData> launch_;
   std::unique_ptr<BlockStorage> storage_;
   Dim3 ctaid_;
+  std::uint64_t index_;
   std::uint32_t residency_;
   SmId sm_;
   Cycle start_;
@@ -158,6 +172,7 @@ class Block final : public workload::BlockStream {
   std::uint32_t barriers_in_use_ = 0;  // one bit each: warps have arrived
   std::array<Barrier, 16> barriers_{};
   std::unique_ptr<BlockRaces> races_;
+  std::vector<std::uint32_t> last_errors_;  // by thread; empty: none has asked
 };
 
 /// Computes the rows of special registers that all blocks of the launch share.

@@ -66,7 +66,7 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
     case Opcode::SurfLd:
     case Opcode::SurfSt:
     case Opcode::SurfRed: return index == 0 || (wide && index > isa::coordinates(inst.geometry));
-    case Opcode::Syscall: return !(inst.service == isa::Service::AssertFail && index == 2);
+    case Opcode::Syscall: return isa::reads_wide(inst.service, index);
     case Opcode::Shfl:
     case Opcode::Vote:
     case Opcode::Redux:
@@ -136,6 +136,11 @@ class Decoder {
     if (module_.races != nullptr) watch_races(program_, module_.races->mode());
     program_.constant_bytes = constant_bytes_;
     program_.warps_apart = std::none_of(function_.code.begin(), function_.code.end(), reaches_others);
+    program_.enqueues = std::any_of(function_.code.begin(), function_.code.end(),
+                                    [](const Instruction& inst) { return isa::enqueues(inst.service); });
+    program_.has_streams =
+        std::any_of(function_.code.begin(), function_.code.end(),
+                    [](const Instruction& inst) { return isa::concerns_streams(inst.service); });
     return std::move(program_);
   }
 
@@ -287,7 +292,8 @@ class Decoder {
       }
     }
     preds = 0;
-    if (inst.op == Opcode::Mma || inst.geometry != isa::TextureGeometry::None) {
+    if (inst.op == Opcode::Mma || inst.geometry != isa::TextureGeometry::None ||
+        inst.service == isa::Service::ParameterBuffer) {
       op.offset = static_cast<std::int64_t>(program_.operands.size());
       ManyOperands& operands = program_.operands.emplace_back();
       for (std::size_t i = 0; i < inst.src.size(); ++i) operands[i] = source(inst, i);

@@ -187,5 +187,7 @@ LaneMask compare2(const Warp& warp, const Op& op) {
 [[nodiscard]] Handler select_surface(const isa::Instruction& inst);
 [[nodiscard]] Handler select_matrix(const isa::Instruction& inst);
 [[nodiscard]] Handler select_service(const isa::Instruction& inst);
+/// Of those, the device run time.
+[[nodiscard]] Handler select_device_runtime(const isa::Instruction& inst);
 
 }  // namespace gpumux::emulator

@@ -25,8 +25,10 @@ struct ModuleData {
   workload::DeviceMemory* memory = nullptr;
   AppId app = 0;
   PrintSink* sink = nullptr;
-  KernelErrors* errors = nullptr;  // nullptr: they end the simulation
-  RaceLog* races = nullptr;        // nullptr: launches are not watched
+  KernelErrors* errors = nullptr;           // nullptr: they end the simulation
+  RaceLog* races = nullptr;                 // nullptr: launches are not watched
+  LoadedModule* loaded = nullptr;           // whose data this is
+  DeviceRuntime* device_runtime = nullptr;  // nullptr: kernels launch none
   std::string const_bank;
   std::vector<Address> symbol_address;                // by symbol: as its own space sees it
   std::string app_name;                               // for messages: "app NAME", or the module file's stem
@@ -79,6 +81,8 @@ struct Program {
   std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
   std::vector<Handler> unwatched;         // by pc, where launches are watched: what each handler stands for
   bool warps_apart = false;               // nothing shows them how far others are but barriers
+  bool enqueues = false;                  // it may leave work for the device
+  bool has_streams = false;               // and asks for streams or events for that
 };
 
 /// Throws UserError at the instruction's place when the emulator does not support it.

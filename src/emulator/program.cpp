@@ -167,6 +167,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   data.sink = sink;
   data.errors = errors;
   data.races = races;
+  data.loaded = this;
   const isa::Module& module = data.compiled->module;
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
@@ -207,6 +208,8 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
 }
 
 LoadedModule::~LoadedModule() = default;
+
+void LoadedModule::set_device_runtime(DeviceRuntime& runtime) { impl_->data->device_runtime = &runtime; }
 
 const CompiledModule& LoadedModule::compiled() const { return *impl_->data->compiled; }
 

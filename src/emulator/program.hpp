@@ -20,6 +20,7 @@
 
 namespace gpumux::emulator {
 
+class DeviceRuntime;
 class KernelErrors;
 
 /// Where the text of printf goes, one call per formatted message.
@@ -67,6 +68,7 @@ struct LaunchConfig {
   std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32
   std::uint64_t heap_bytes = std::uint64_t{8}
                              << 20U;  // for malloc in kernels, of the application's all together
+  std::uint32_t ticket = 0;           // by which the module's DeviceRuntime knows the grid
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.
@@ -84,6 +86,8 @@ class LoadedModule {
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   [[nodiscard]] const CompiledModule& compiled() const;
+  /// For kernels that launch kernels, which fault without it; it outlives the launches.
+  void set_device_runtime(DeviceRuntime& runtime);
   /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
   /// (.const: write_const).
   [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
@@ -108,12 +112,11 @@ class LoadedModule {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs a launch to its end without a timing model: blocks in order, `resident` of them interleaved (so that
-/// blocks that wait for each other make progress). Where none of them ends in kBlockPatience instructions of
-/// each warp, others may have to come first: twice as many are let in, up to `most`. Returns the number of
-/// warp instructions.
+/// Runs a launch to its end without a timing model, as FunctionalRun does (emulator/functional_run.hpp).
+/// Returns the number of warp instructions.
 std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident = 8,
                                std::uint32_t most = 0);
+/// Instructions of each warp.
 inline constexpr std::uint64_t kBlockPatience = std::uint64_t{1} << 20U;
 
 }  // namespace gpumux::emulator

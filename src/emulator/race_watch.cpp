@@ -3,6 +3,8 @@
 #include <bit>
 
 #include "emulator/addresses.hpp"
+#include "emulator/device_runtime.hpp"
+#include "emulator/generic_access.hpp"
 #include "emulator/race_order.hpp"
 
 namespace gpumux::emulator {
@@ -163,6 +165,43 @@ void service(Warp& warp, const Op& op, LaneMask lanes) {
   });
 }
 
+/// Nor has what the device run time gives.
+void parameter_buffer(Warp& warp, const Op& op, LaneMask lanes) {
+  BlockRaces& races = *warp.block->races();
+  races.enter(warp);
+  execute(warp, op, lanes);
+  const auto* given = warp.dst<u64>(op);
+  for_each_lane(lanes, [&](u32 lane) {
+    if (given[lane] == 0) return;
+    races.forget_global(given[lane], warp.block->module().device_runtime->parameter_bytes(given[lane]));
+  });
+}
+
+void device_malloc(Warp& warp, const Op& op, LaneMask lanes) {
+  BlockRaces& races = *warp.block->races();
+  races.enter(warp);
+  alignas(64) u64 pointers[kWarpSize];
+  alignas(64) u64 bytes[kWarpSize];
+  std::memcpy(pointers, warp.src<u64>(op, 0), sizeof(pointers));
+  std::memcpy(bytes, warp.src<u64>(op, 1), sizeof(bytes));
+  execute(warp, op, lanes);
+  for_each_lane(lanes, [&](u32 lane) {
+    u64 given = 0;
+    read_generic(warp, lane, pointers[lane], &given, sizeof(given));
+    if (given != 0) races.forget_global(given, bytes[lane]);
+  });
+}
+
+/// Of a call of the run time that gives memory.
+Handler gives_memory(isa::Service called) {
+  switch (called) {
+    case isa::Service::Malloc: return &service;
+    case isa::Service::ParameterBuffer: return &parameter_buffer;
+    case isa::Service::CudaMalloc: return &device_malloc;
+    default: return nullptr;
+  }
+}
+
 /// The lanes that the member masks of `lanes` name.
 LaneMask members(const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
   if (!op.inst->src[which]) return lanes;  // the forms without .sync
@@ -209,7 +248,7 @@ Handler watched(const Instruction& inst, RaceMode mode) {
     case Opcode::CpAsync: return &async_copy;
     case Opcode::Mbarrier: return &mbarrier;
     case Opcode::Membar: return &membar;
-    case Opcode::Syscall: return inst.service == isa::Service::Malloc ? &service : nullptr;
+    case Opcode::Syscall: return gives_memory(inst.service);
     case Opcode::BarWarp: return &warp_barrier;
     case Opcode::Shfl: return by_lanes ? &exchange<3> : nullptr;
     case Opcode::Vote:

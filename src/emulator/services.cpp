@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "emulator/addresses.hpp"
+#include "emulator/generic_access.hpp"
 
 namespace gpumux::emulator {
 namespace {
@@ -15,60 +16,6 @@ namespace {
 using isa::Instruction;
 using isa::Opcode;
 using isa::Service;
-using isa::Space;
-
-/// Reads `bytes` at a generic address on behalf of a lane; faults as a load would.
-void read_generic(const Warp& warp, u32 lane, u64 address, void* to, u32 bytes) {
-  Block& block = *warp.block;
-  switch (space_of(address)) {
-    case Space::Shared: {
-      const u64 offset = address - window_of(Space::Shared);
-      if (offset + bytes <= block.launch().shared_bytes) {
-        std::memcpy(to, block.shared() + offset, bytes);
-        return;
-      }
-      break;
-    }
-    case Space::Local: {
-      const u64 offset = address - window_of(Space::Local);
-      if (offset + bytes <= u64{block.launch().local_words} * 4) {
-        for (u32 i = 0; i < bytes; ++i) {
-          static_cast<std::byte*>(to)[i] = *local_byte(block.local(warp.index), lane, offset + i);
-        }
-        return;
-      }
-      break;
-    }
-    case Space::Const: {
-      const u64 offset = address - kConstWindow;
-      if (offset + bytes <= block.module().const_bank.size()) {
-        std::memcpy(to, block.module().const_bank.data() + offset, bytes);
-        return;
-      }
-      break;
-    }
-    case Space::Param: {
-      const std::string& bank = block.launch().config.parameters;
-      const u64 offset = address - kParamWindow;
-      if (offset + bytes <= bank.size()) {
-        std::memcpy(to, bank.data() + offset, bytes);
-        return;
-      }
-      break;
-    }
-    default:
-      if (const u64 at = block.memory().translated(address, bytes); block.memory().valid(at, bytes)) {
-        std::memcpy(to, block.memory().host(at), bytes);
-        return;
-      }
-      break;
-  }
-  const Instruction& inst = block.launch().program->kernel->code.code[warp.pc];
-  block.fault(
-      warp, lane,
-      fmt::format("invalid read of {} byte{} at 0x{:x} by {} ({})", bytes, bytes == 1 ? "" : "s", address,
-                  inst.service == Service::Vprintf ? "printf" : "assert", block.memory().describe(address)));
-}
 
 std::string read_string(const Warp& warp, u32 lane, u64 address) {
   constexpr std::size_t kLongest = 1U << 20U;
@@ -299,9 +246,8 @@ Handler select_service(const Instruction& inst) {
     case Service::AssertFail: return &assert_service;
     case Service::Malloc: return &malloc_service;
     case Service::Free: return &free_service;
-    case Service::None: return nullptr;
+    default: return select_device_runtime(inst);
   }
-  return nullptr;
 }
 
 }  // namespace gpumux::emulator

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,8 +25,18 @@ class Watching final : public runtime::Device {
   [[nodiscard]] Cycle now() const override { return now_; }
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t /*priority*/) override {
-    run(*kernel, kernels[kernel->name()]);
-    context.kernel_ended(stream);
+    submit_child(context, stream, std::move(kernel));
+    while (!submitted_.empty()) {
+      const auto next = std::move(submitted_.front());
+      submitted_.pop_front();
+      context.kernel_began(next.first);
+      run(*next.second, kernels[next.second->name()]);
+      context.kernel_ended(next.first);
+    }
+  }
+  void submit_child(runtime::Context&, std::uint32_t stream,
+                    std::unique_ptr<workload::KernelSource> kernel) override {
+    submitted_.emplace_back(stream, std::move(kernel));
   }
   void copied_to_device(AppId, Address, std::uint64_t) override {}
   void kill(runtime::Context&) override {}  // nothing is under way between two calls
@@ -95,6 +106,7 @@ class Watching final : public runtime::Device {
 
   const arch::MachineConfig& machine_;
   Cycle now_ = 0;
+  std::deque<std::pair<std::uint32_t, std::unique_ptr<workload::KernelSource>>> submitted_;
 };
 
 }  // namespace

@@ -161,17 +161,6 @@ const char* suffix(CacheOp cache) {
   return "";
 }
 
-const char* name(Service service) {
-  switch (service) {
-    case Service::None: return "none";
-    case Service::Vprintf: return "vprintf";
-    case Service::Malloc: return "malloc";
-    case Service::Free: return "free";
-    case Service::AssertFail: return "__assertfail";
-  }
-  return "none";
-}
-
 bool is_memory(Opcode op) {
   return op == Opcode::Ld || op == Opcode::St || op == Opcode::Atom || op == Opcode::Red ||
          op == Opcode::Prefetch || op == Opcode::LdMatrix || op == Opcode::StMatrix ||

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -161,7 +162,7 @@ enum class Opcode : std::uint8_t {
   Exit,
   Trap,
   Nop,
-  // Run-time services (vprintf, malloc, free, __assertfail); `service` selects
+  // Run-time services (vprintf, malloc, free, __assertfail, the device run time); `service` selects
   Syscall
 };
 [[nodiscard]] bool is_special_function(Opcode op);  // rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh
@@ -226,7 +227,57 @@ enum MbarrierForm : std::uint8_t {
 enum class TestpMode : std::uint8_t { None, Finite, Infinite, Number, NotANumber, Normal, Subnormal };
 /// How far a load may be cached; the timing model reads it (cg, cv, volatile and acquire skip L1).
 enum class CacheOp : std::uint8_t { None, CA, CG, CS, LU, CV, WB, WT, NC };
-enum class Service : std::uint8_t { None, Vprintf, Malloc, Free, AssertFail };
+enum class Service : std::uint8_t {
+  None,
+  Vprintf,
+  Malloc,
+  Free,
+  AssertFail,
+  // The device run time: kernels that launch kernels
+  ParameterBuffer,
+  LaunchDevice,
+  GetLastError,
+  PeekAtLastError,
+  GetErrorString,
+  GetErrorName,
+  GetDeviceCount,
+  GetDevice,
+  DeviceGetAttribute,
+  DeviceGetLimit,
+  RuntimeGetVersion,
+  StreamCreate,
+  StreamDestroy,
+  StreamWaitEvent,
+  EventCreate,
+  EventRecord,
+  EventDestroy,
+  FuncGetAttributes,
+  Occupancy,
+  CudaMalloc,
+  CudaFree,
+  MemcpyAsync,
+  MemsetAsync
+};
+/// A function that code calls by this name without defining it. `arguments`: a letter for each, 'l' 64 bits,
+/// 'i' 32 bits, 'd' three of 32 bits.
+struct ServiceFunction {
+  const char* name;
+  Service service;
+  const char* arguments;
+  bool per_thread = false;  // stream 0 is one of each thread's own
+};
+/// nullptr: no service has this name.
+[[nodiscard]] const ServiceFunction* find_service(std::string_view function);
+/// Whether source `index` of a Syscall has 64 bits.
+[[nodiscard]] bool reads_wide(Service service, std::size_t index);
+/// It leaves work for the device: what the warp has executed before counts as done then.
+[[nodiscard]] bool enqueues(Service service);
+[[nodiscard]] bool is_device_runtime(Service service);
+/// One of the device run time that concerns streams or events of the grid.
+[[nodiscard]] bool concerns_streams(Service service);
+/// One of the device run time that gives an address, and no error.
+[[nodiscard]] bool gives_address(Service service);
+[[nodiscard]] const char* name(Service service);
 
 enum class Special : std::uint16_t {
   TidX,

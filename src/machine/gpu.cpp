@@ -121,6 +121,9 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&
       work_.next_power_up() == kNever && (arrived || !work_.something_submitted()) &&
       (!work_.kernels().empty() || arrived)) {
+    // A warp that launches a kernel waits for its turn alone.
+    parts_.refill_streams();
+    if (parts_.next_of_parts() <= now() || work_.next_arrival() != kNever) return;
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now(), work_.wait_report()));
   }
@@ -130,7 +133,7 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (to == kNever || to <= now()) return;
   // In the window that is skipped. What cannot go on then, cannot before something happens.
   parts_.refill_streams();
-  if (parts_.next_of_parts() <= now()) return;
+  if (parts_.next_of_parts() <= now() || work_.next_arrival() < to) return;
   if (mechanisms_.next_sample() <= to) sample_skipped(to);
   parts_.skip_to(to, horizon_);
 }

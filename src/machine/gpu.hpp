@@ -98,6 +98,10 @@ class Gpu final : public runtime::Device, public policy::Control {
               std::uint8_t priority) override {
     work_.submit(context, stream, std::move(kernel), priority);
   }
+  void submit_child(runtime::Context& context, std::uint32_t stream,
+                    std::unique_ptr<workload::KernelSource> kernel) override {
+    work_.submit_child(context, stream, std::move(kernel), parts_.refilling());
+  }
   void kill(runtime::Context& context) override;
   void copied_to_device(AppId app, Address to, std::uint64_t bytes) override {
     work_.copied_to_device(app, to, bytes);

@@ -46,7 +46,7 @@ void Horizon::skipped_to(Cycle cycle) {
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
   return rules_.in_step || routed_ || network_is_fast_ || work_.may_place() || watched() ||
-         work_.admission_may_come() || work_.priorities_matter();
+         work_.kernels_launch() || work_.admission_may_come() || work_.priorities_matter();
 }
 
 /// The kernel does not end for so many cycles because of blocks that no SM has.
@@ -86,7 +86,8 @@ Span Horizon::span(Cycle meeting) {
   if (span.in_step) {
     busy_slots_ = 0;
     span.sms = span.window;
-    if (routed_ || tails != 0 || work_.admission_may_come() || watched()) span.partitions = span.window;
+    if (routed_ || tails != 0 || work_.admission_may_come() || work_.kernels_launch() || watched())
+      span.partitions = span.window;
     return span;
   }
   if ((tails & ~busy_slots_) != 0) {
@@ -111,7 +112,8 @@ Span Horizon::span(Cycle meeting) {
 /// Beside what holds throughout the run: no kernel waits for another's end to be admitted, and the caller has
 /// said at which ends it reads counters. Changes at arrivals alone, so never while some parts are ahead.
 bool Horizon::ends_concern_host_alone() const {
-  return ends_reach_no_part_ && !needs_.kernel_ends && awaited_ && !work_.kernel_has_arrived();
+  return ends_reach_no_part_ && !needs_.kernel_ends && awaited_ && !work_.kernel_has_arrived() &&
+         !work_.kernels_launch();
 }
 
 /// Kernels (mask) that may end soon, where all parts have to meet: at the end of each, or of the last of

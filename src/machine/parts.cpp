@@ -203,12 +203,14 @@ void Parts::run_sm(std::uint32_t i, const engine::Grant& grant, Horizon& horizon
 }
 
 void Parts::refill_streams() {
+  refilling_ = true;
   for (std::uint32_t i = 0; i < sms_.size(); ++i) {
     if (refill_at_[i] > now_) continue;
     GPUMUX_DCHECK(refill_at_[i] == now_ && sm_time_[i] <= now_);
     if (sms_[i]->refill_streams(static_cast<std::uint32_t>(network_.window) + 1)) wake(i, now_);
     refill_at_[i] = sms_[i]->waits_for_turn() ? windows_.end(now_) : kNever;
   }
+  refilling_ = false;
 }
 
 void Parts::settle(Cycle cycle) {

@@ -85,6 +85,8 @@ class Parts {
   void refill_now(std::uint32_t sm) { refill_at_[sm] = std::min(refill_at_[sm], now_); }
   /// The streams of those SMs that stopped at this window for it, however far ahead the others are.
   void refill_streams();
+  /// It is in the midst of that.
+  [[nodiscard]] bool refilling() const { return refilling_; }
   /// The SM with its counters up to now(), also if it sleeps.
   [[nodiscard]] const sm::Sm& settled_sm(std::uint32_t i) const {
     sms_[i]->settle(now_);
@@ -123,6 +125,7 @@ class Parts {
   engine::Windows windows_;
   engine::Crew crew_;
   bool no_skip_;
+  bool refilling_ = false;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
   std::vector<std::unique_ptr<l2::Partition>> partitions_;
   std::vector<std::unique_ptr<CpuNode>> cpus_;

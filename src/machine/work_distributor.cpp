@@ -30,10 +30,21 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
 
 void WorkDistributor::submit(runtime::Context& context, std::uint32_t stream,
                              std::unique_ptr<workload::KernelSource> kernel, std::uint8_t priority) {
-  // Every launch has the same latency, so the queue stays in order of arrival.
   const Cycle arrival = parts_.now() + config_.runtime.kernel_launch_latency;
-  GPUMUX_CHECK(parts_.none_beyond(arrival));
-  submitted_.push_back({&context, stream, std::move(kernel), arrival, priority});
+  put({&context, stream, std::move(kernel), arrival, priority});
+}
+
+void WorkDistributor::submit_child(runtime::Context& context, std::uint32_t stream,
+                                   std::unique_ptr<workload::KernelSource> kernel, bool refilling) {
+  const Cycle arrival = refilling ? parts_.windows().end(parts_.now()) : parts_.now();
+  put({&context, stream, std::move(kernel), arrival, 0});
+}
+
+void WorkDistributor::put(Submitted submitted) {
+  GPUMUX_CHECK(parts_.none_beyond(submitted.arrival));
+  const auto later = std::find_if(submitted_.rbegin(), submitted_.rend(),
+                                  [&](const Submitted& other) { return other.arrival <= submitted.arrival; });
+  submitted_.insert(later.base(), std::move(submitted));
 }
 
 void WorkDistributor::copied_to_device(AppId app, Address to, std::uint64_t bytes) {
@@ -62,8 +73,16 @@ void WorkDistributor::set_duty(SmId sm, policy::SmDuty duty) {
   look_again();
 }
 
-void WorkDistributor::kill(const runtime::Context& context, Mechanisms& mechanisms) {
-  std::erase_if(submitted_, [&](const Submitted& submitted) { return submitted.context == &context; });
+void WorkDistributor::kill(runtime::Context& context, Mechanisms& mechanisms) {
+  std::vector<std::uint32_t> streams;
+  std::erase_if(submitted_, [&](const Submitted& submitted) {
+    if (submitted.context == &context) streams.push_back(submitted.stream);
+    return submitted.context == &context;
+  });
+  for (const std::uint32_t stream : streams) {
+    context.kernel_began(stream);
+    context.kernel_ended(stream);
+  }
   std::vector<arch::KernelSlot> killed;
   for (RunningKernel& kernel : running_) {
     Slot& slot = slots_[kernel.slot];
@@ -142,6 +161,9 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   slot.app = submitted.context->app();
   slot.source = std::move(submitted.source);
   slot.last_block_takes = least_time(*slot.source);
+  slot.in_family = slot.source->launches() || (slot.stream & runtime::DeviceLaunches::kChild) != 0;
+  families_ += slot.in_family ? 1 : 0;
+  slot.context->kernel_began(slot.stream);
 
   RunningKernel kernel;
   kernel.slot = id;
@@ -173,8 +195,11 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   }
   running_.push_back(kernel);
   look_again();
-  mechanisms.kernel_arrived(running_.back(), {slot.source->grid(), slot.source->block(), slot.stream,
-                                              submitted.arrival - config_.runtime.kernel_launch_latency});
+  const bool child = (slot.stream & runtime::DeviceLaunches::kChild) != 0;
+  const Cycle launched =
+      child ? submitted.arrival : submitted.arrival - config_.runtime.kernel_launch_latency;
+  mechanisms.kernel_arrived(running_.back(), {slot.source->grid(), slot.source->block(),
+                                              slot.context->host_stream(slot.stream), launched});
 }
 
 Cycle WorkDistributor::least_time(const workload::KernelSource& source) const {
@@ -399,6 +424,7 @@ void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) 
   std::erase_if(running_, [slot](const RunningKernel& k) { return k.slot == slot; });
   std::erase(dispatch_order_, slot);
   slots_[slot].state = Slot::State::Draining;
+  families_ -= slots_[slot].in_family ? 1 : 0;
   mechanisms.kernel_ended(ended);
   slots_[slot].context->kernel_ended(slots_[slot].stream);
 }

@@ -28,6 +28,10 @@ class WorkDistributor {
   /// A launch and a copy are as long on their way to the machine.
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t priority);
+  /// One that a kernel launches is there at the begin of a window: `refilling`: of the next one, since
+  /// streams are refilled in this one, before or after others have been admitted.
+  void submit_child(runtime::Context& context, std::uint32_t stream,
+                    std::unique_ptr<workload::KernelSource> kernel, bool refilling);
   void copied_to_device(AppId app, Address to, std::uint64_t bytes);
   void set_dispatch_order(const std::vector<arch::KernelSlot>& order);
   void set_dispatch_turns(bool on) { takes_turns_ = on; }
@@ -39,7 +43,7 @@ class WorkDistributor {
   void look_again() { may_place_ = true; }
   /// The context's launches end here: those that have not arrived are forgotten, kernels that run lose the
   /// blocks that no SM has, and those on SMs leave at once. All parts have come to now().
-  void kill(const runtime::Context& context, Mechanisms& mechanisms);
+  void kill(runtime::Context& context, Mechanisms& mechanisms);
   /// Forgets all work, so that nothing refers to the contexts any more.
   void drop();
 
@@ -71,6 +75,8 @@ class WorkDistributor {
     return kernel_has_arrived() && entries() < config_.runtime.max_concurrent_kernels;
   }
   [[nodiscard]] bool room_for_kernel() const;
+  /// Kernels run that launch others, or were launched so: their launches and ends concern the parts at once.
+  [[nodiscard]] bool kernels_launch() const { return families_ != 0; }
   /// One that has arrived may be admitted at the end of any window, not with a kernel's end alone.
   [[nodiscard]] bool admission_may_come() const {
     return kernel_waits_for_slot() ||
@@ -128,6 +134,7 @@ class WorkDistributor {
     AppId app = 0;
     Cycle last_block_takes = 0;  // at least, from its dispatch to its end
     bool killed = false;
+    bool in_family = false;  // kernels_launch()
     std::unique_ptr<workload::KernelSource> source;
     std::deque<std::uint32_t>
         waiting;  // blocks that have left their SM, by residency, the first that left first
@@ -154,6 +161,8 @@ class WorkDistributor {
   /// was stopped after its last dispatch has no entry again.
   [[nodiscard]] std::size_t entries() const;
   void admit(Submitted submitted, Mechanisms& mechanisms);
+  /// Behind those that arrive no later.
+  void put(Submitted submitted);
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
   bool dispatch_in(Cycle start, Mechanisms& mechanisms);
   /// The same in an instance, which has a dispatcher of its own.
@@ -182,6 +191,7 @@ class WorkDistributor {
   std::vector<policy::RunningKernel> running_;
   std::uint64_t arrivals_ = 0;
   std::uint32_t prioritized_ = 0;  // running kernels whose priority is not 0
+  std::uint32_t families_ = 0;     // slots whose kernels run with in_family
   std::vector<arch::KernelSlot> dispatch_order_;
   bool takes_turns_ = false;                   // each SM among the kernels of that order
   std::vector<arch::KernelSlot> last_kernel_;  // by SM: of the last block that it took

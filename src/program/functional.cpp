@@ -1,11 +1,14 @@
 #include "program/functional.hpp"
 
+#include <deque>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
+#include "emulator/functional_run.hpp"
 #include "emulator/program.hpp"
 #include "runtime/context.hpp"
 #include "runtime/device.hpp"
@@ -14,6 +17,7 @@ namespace gpumux::program {
 namespace {
 
 constexpr std::uint32_t kResident = 4;  // few, whose state stays in the host's caches
+constexpr std::size_t kKernels = 32;    // at a time
 
 class UntimedDevice final : public runtime::Device {
  public:
@@ -22,18 +26,27 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
   [[nodiscard]] Cycle now() const override { return now_; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
+  /// Runs it to its end, and those that it launches.
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t /*priority*/) override {
+    submit_child(context, stream, std::move(kernel));
+    while (!running_.empty() || !waiting_.empty()) {
+      for (; !waiting_.empty() && running_.size() < kKernels; waiting_.pop_front()) {
+        running_.push_back(std::move(waiting_.front()));
+        context.kernel_began(running_.back().stream);
+      }
+      step(context);
+    }
+  }
+  void submit_child(runtime::Context&, std::uint32_t stream,
+                    std::unique_ptr<workload::KernelSource> kernel) override {
     // Blocks of a grid that the machine would hold at once may wait for each other.
     const workload::BlockResources need = kernel->resources();
     const std::uint32_t room =
         machine_.sms *
         arch::occupancy(machine_.sm, need.threads, need.registers_per_thread, need.shared_bytes).blocks;
-    const std::uint64_t executed =
-        emulator::run_functionally(*kernel, kernel->blocks() <= room ? room : kResident, room);
-    now_ += executed;
-    instructions_ += executed;
-    context.kernel_ended(stream);
+    emulator::FunctionalRun run(*kernel, kernel->blocks() <= room ? room : kResident, room);
+    waiting_.push_back({stream, std::move(kernel), std::move(run)});
   }
   void kill(runtime::Context&) override {}  // nothing is under way between two calls
   void copied_to_device(AppId, Address, std::uint64_t) override {}
@@ -41,10 +54,32 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] std::uint64_t instructions() const { return instructions_; }
 
  private:
+  struct Running {
+    std::uint32_t stream;
+    std::unique_ptr<workload::KernelSource> kernel;
+    emulator::FunctionalRun run;
+  };
+  /// Some instructions of each kernel.
+  void step(runtime::Context& context) {
+    for (std::size_t i = 0; i < running_.size();) {
+      if (running_[i].run.step()) {
+        ++i;
+        continue;
+      }
+      const Running ended = std::move(running_[i]);
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+      now_ += ended.run.executed();
+      instructions_ += ended.run.executed();
+      context.kernel_ended(ended.stream);
+    }
+  }
+
   const arch::MachineConfig& machine_;
   emulator::RaceLog* races_;
   Cycle now_ = 0;
   std::uint64_t instructions_ = 0;
+  std::vector<Running> running_;
+  std::deque<Running> waiting_;
 };
 
 }  // namespace

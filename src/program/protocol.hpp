@@ -89,6 +89,7 @@ enum class Call : std::uint32_t {
   UnmapHost,
   TakeRegisters,
   KernelNames,
+  LimitPendingLaunches,
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
@@ -277,6 +278,10 @@ struct LaunchArguments {
   std::uint32_t cooperative;
   std::uint64_t heap_bytes;  // for malloc in kernels
   std::uint32_t priority;    // kStreamsPriority: as the stream has it
+};
+/// Of kernels by kernels.
+struct LimitPendingLaunchesArguments {
+  std::uint64_t launches;
 };
 struct ActiveBlocksArguments {
   std::uint32_t kernel;

@@ -22,6 +22,7 @@ constexpr std::uint32_t kMostGridYZ = 65535;
 constexpr std::uint32_t kUsualShared = 48U << 10U;  // of a block, where a kernel has not been allowed more
 constexpr std::uint32_t kConstantBytes = 64U << 10U;
 /// In the names of NVIDIA's device run time, which nvcc links to all relocatable code that is PTX alone.
+constexpr std::uint64_t kMostPendingLaunches = std::uint64_t{1} << 40U;
 constexpr std::string_view kDeviceRuntime = "_cuda_device_runtime_cu_";
 
 std::uint32_t most_shared(const arch::MachineConfig& machine) {
@@ -173,6 +174,7 @@ void Server::perform_call() {
     case Call::BeginBody: return begin_body();
     case Call::EndBody: return end_body();
     case Call::EnqueueCondition: return enqueue_condition();
+    case Call::LimitPendingLaunches: return limit_pending_launches();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
                               static_cast<std::uint32_t>(request_.call)));
@@ -560,6 +562,12 @@ void Server::launch() {
   spec.priority = of.priority == kStreamsPriority ? on->priority : static_cast<std::uint8_t>(of.priority);
   host_.launch_raw(kernel.module, kernel.name, spec, std::move(request_.tail));
   ++launches_;
+}
+
+void Server::limit_pending_launches() {
+  const auto of = arguments<LimitPendingLaunchesArguments>();
+  if (of.launches > kMostPendingLaunches) return fail(Error::InvalidValue);
+  host_.limit_pending_launches(of.launches);
 }
 
 void Server::active_blocks() {

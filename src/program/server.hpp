@@ -165,6 +165,7 @@ class Server {
   void write_constant();
   void read_constant();
   void launch();
+  void limit_pending_launches();
   void active_blocks();
   void create_stream();
   void set_stream_priority();

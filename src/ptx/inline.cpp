@@ -13,7 +13,6 @@ using isa::Instruction;
 using isa::Module;
 using isa::Opcode;
 using isa::Operand;
-using isa::Service;
 using isa::Symbol;
 
 std::uint32_t function_index(const Module& module, const std::string& name) {
@@ -24,14 +23,6 @@ std::uint32_t function_index(const Module& module, const std::string& name) {
 }
 
 namespace {
-
-Service service_of(const std::string& name) {
-  if (name == "vprintf") return Service::Vprintf;
-  if (name == "malloc") return Service::Malloc;
-  if (name == "free") return Service::Free;
-  if (name == "__assertfail") return Service::AssertFail;
-  return Service::None;
-}
 
 /// What a real call counts for in the size of a body: it saves and restores registers.
 constexpr std::size_t kRealCallSize = 64;
@@ -163,10 +154,12 @@ class Inliner {
     std::uint32_t callee = isa::kNoTarget;
     if (!site.callee.empty()) {
       callee = graph_.callee(context.function, inst.call);
-      const Service service = service_of(site.callee);
-      if (callee == isa::kNoTarget && service != Service::None) {
+      const isa::ServiceFunction* const service = isa::find_service(site.callee);
+      if (callee == isa::kNoTarget && service != nullptr) {
+        check_arguments(body, inst, *service);
         inst.op = Opcode::Syscall;
-        inst.service = service;
+        inst.service = service->service;
+        inst.shift = service->per_thread ? 1 : 0;
       } else if (callee == isa::kNoTarget && site.callee == "cudaGraphSetConditional" &&
                  here.arguments.size() == 2) {
         set_condition(here, inst);
@@ -213,18 +206,37 @@ class Inliner {
     out_.code.insert(out_.code.end(), {handle, value, store});
   }
 
+  /// Those of the device run time are read by their widths.
+  static void check_arguments(const Function& body, const Instruction& inst,
+                              const isa::ServiceFunction& service) {
+    if (!isa::is_device_runtime(service.service)) return;
+    const isa::CallSite& site = body.calls[inst.call];
+    bool same =
+        site.results.size() == 1 && site.arguments.size() == std::string_view(service.arguments).size();
+    for (std::size_t i = 0; same && i < site.arguments.size(); ++i) {
+      const char letter = service.arguments[i];
+      const std::uint32_t bytes = letter == 'l' ? 8 : letter == 'i' ? 4 : 12;
+      same = body.slots[site.arguments[i]].bytes == bytes;
+    }
+    if (same && body.slots[site.results[0]].bytes == (isa::gives_address(service.service) ? 8U : 4U)) return;
+    throw UserError({body.where.file, inst.line, inst.column},
+                    "call to '" + site.callee + "' with other arguments than it takes");
+  }
+
   [[noreturn]] void fail_undefined(const SourceLocation& where, const std::string& callee) const {
     for (const Function& function : module_.functions) {
       if (function.name == callee && !function.error.empty()) throw UserError::from_line(function.error);
     }
-    // The device run time that nvcc -rdc=true calls for kernels launched by kernels.
-    if (callee.starts_with("__cudaCDP2") || callee.starts_with("cudaLaunchDevice") ||
-        callee.starts_with("cudaGetParameterBuffer")) {
+    constexpr std::string_view kDeviceRuntime = "__cudaCDP2";
+    if (callee.starts_with(kDeviceRuntime)) {
       throw UserError(where,
-                      "'" + callee + "': dynamic parallelism (kernels launched by kernels) is not supported");
+                      "'cuda" + callee.substr(kDeviceRuntime.size()) + "' in kernels is not supported");
     }
+    // What -DCUDA_FORCE_CDP1_IF_SUPPORTED makes of them, with which kernels may wait for those that they
+    // launch.
     if (callee.starts_with("cuda")) {
-      throw UserError(where, "'" + callee + "': CUDA's run time within kernels is not supported");
+      throw UserError(where,
+                      "'" + callee + "': CUDA's run time within kernels as before CUDA 12 is not supported");
     }
     throw UserError(where, "call to '" + callee + "', which this module does not define");
   }

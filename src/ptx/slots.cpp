@@ -22,6 +22,8 @@ constexpr std::uint32_t align_up(std::uint32_t value, std::uint32_t align) {
   return (value + align - 1) / align * align;
 }
 
+constexpr std::uint32_t kDim3Bytes = 12;
+
 /// A slot's parts that are read or written, and where the slot went.
 struct SlotUse {
   std::map<std::int64_t, unsigned> parts;  // offset -> bytes
@@ -147,7 +149,9 @@ class SlotLowering {
         const isa::CallSite& site = function_.calls[inst.call];
         for (const auto* list : {&site.arguments, &site.results}) {
           for (const std::uint32_t slot : *list) {
-            add_part(uses_[slot], 0, std::min(8U, function_.slots[slot].bytes));
+            const unsigned bytes = part_bytes(slot);
+            for (std::uint32_t part = 0; part < parts_of(slot); ++part)
+              add_part(uses_[slot], part * bytes, bytes);
           }
         }
       }
@@ -159,6 +163,14 @@ class SlotLowering {
         end = offset + bytes;
       }
     }
+  }
+
+  /// A Syscall takes an argument in one register, a dim3 in three.
+  [[nodiscard]] std::uint32_t parts_of(std::uint32_t slot) const {
+    return function_.slots[slot].bytes == kDim3Bytes ? 3 : 1;
+  }
+  [[nodiscard]] unsigned part_bytes(std::uint32_t slot) const {
+    return parts_of(slot) == 3 ? 4 : std::min(8U, function_.slots[slot].bytes);
   }
 
   static void add_part(SlotUse& use, std::int64_t offset, unsigned bytes) {
@@ -310,20 +322,24 @@ class SlotLowering {
   void lower_syscall(Instruction inst) {
     const isa::CallSite& site = function_.calls[inst.call];
     inst.call = isa::kNoTarget;
-    const auto slot_memory = [&](Opcode op, std::uint32_t slot) {
-      const bool wide = function_.slots[slot].bytes >= 8;
+    const auto slot_memory = [&](Opcode op, std::uint32_t slot, std::uint32_t offset = 0) {
+      const bool wide = part_bytes(slot) >= 8;
       Instruction access = make(op, wide ? Type::B64 : Type::B32, inst);
-      set_address(access, uses_[slot].place, uses_[slot].outgoing);
+      set_address(access, uses_[slot].place + offset, uses_[slot].outgoing);
       (op == Opcode::Ld ? access.dst[0] : access.src[1]) = wide ? new_reg64(function_) : new_reg32(function_);
       return access;
     };
-    for (std::size_t i = 0; i < site.arguments.size() && i < inst.src.size(); ++i) {
-      const SlotUse& use = uses_[site.arguments[i]];
-      if (use.in_memory) {
-        code_.push_back(slot_memory(Opcode::Ld, site.arguments[i]));
-        inst.src[i] = code_.back().dst[0];
-      } else {
-        inst.src[i] = use.registers.at(0);
+    std::size_t sources = 0;
+    for (const std::uint32_t slot : site.arguments) {
+      const SlotUse& use = uses_[slot];
+      for (std::uint32_t part = 0; part < parts_of(slot) && sources < inst.src.size(); ++part, ++sources) {
+        const std::uint32_t offset = part * part_bytes(slot);
+        if (use.in_memory) {
+          code_.push_back(slot_memory(Opcode::Ld, slot, offset));
+          inst.src[sources] = code_.back().dst[0];
+        } else {
+          inst.src[sources] = use.registers.at(offset);
+        }
       }
     }
     if (site.results.empty()) {

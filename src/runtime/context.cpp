@@ -28,6 +28,7 @@ void Context::start() {
   const std::optional<workload::AddressSpace> space = application_->address_space();
   memory_ = space ? std::make_unique<workload::DeviceMemory>(app_, name_, *space)
                   : std::make_unique<workload::DeviceMemory>(app_, name_, application_->memory_file());
+  device_launches_ = std::make_unique<DeviceLaunches>(*this, device_, *memory_);
   errors_ = application_->kernel_errors();
   streams_.clear();
   streams_.emplace_back();
@@ -49,6 +50,7 @@ void Context::kill() {
     s.queue.clear();
     s.copy_until = 0;
   }
+  device_launches_->kill();
   device_.kill(*this);
 }
 
@@ -99,6 +101,7 @@ bool Context::pump_stream(StreamId id) {
       perform(*copy);
     } else if (Launch* launch = std::get_if<Launch>(&head)) {
       s.kernel_running = true;
+      s.family = launch->family;
       device_.submit(*this, id, std::move(launch->kernel), launch->priority);
       s.queue.pop_front();  // it ends at kernel_ended()
       moved = true;
@@ -198,9 +201,27 @@ Cycle Context::next_event() const {
   return next;
 }
 
+void Context::kernel_began(StreamId id) {
+  if ((id & DeviceLaunches::kChild) != 0) device_launches_->began(id & ~DeviceLaunches::kChild);
+}
+
 void Context::kernel_ended(StreamId id) {
+  if ((id & DeviceLaunches::kChild) != 0) {
+    device_launches_->ended(id & ~DeviceLaunches::kChild);
+  } else if (const std::uint32_t family = std::exchange(stream(id).family, 0); family != 0) {
+    device_launches_->ended(family);
+  } else {
+    family_ended(id);
+  }
+}
+
+void Context::family_ended(StreamId id) {
   stream(id).kernel_running = false;
   ++ended_operations_;
+}
+
+StreamId Context::host_stream(StreamId id) const {
+  return (id & DeviceLaunches::kChild) != 0 ? device_launches_->stream_of(id & ~DeviceLaunches::kChild) : id;
 }
 
 const Context::Stream& Context::stream(StreamId id) const {
@@ -231,6 +252,7 @@ std::uint32_t Context::load_module_at(std::string_view ptx_text, const std::stri
   modules_.push_back(
       std::make_unique<emulator::LoadedModule>(emulator::compile_module(ptx_text, file, options), *memory_,
                                                app_, sink_, places, errors_, device_.races()));
+  modules_.back()->set_device_runtime(*device_launches_);
   module_files_.push_back(file);
   return static_cast<std::uint32_t>(modules_.size() - 1);
 }
@@ -350,14 +372,28 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
-  const auto found = metadata_.find(kernel);
-  workload::BlockMetadata metadata = found == metadata_.end() ? workload::BlockMetadata{} : found->second;
-  if (const auto known = registers_.find({module_id, kernel}); known != registers_.end())
-    metadata.registers_per_thread = known->second;
-  std::unique_ptr<workload::KernelSource> source = loaded.launch(*info, std::move(config), metadata);
-  check_tensor_units(*info);
+  const std::uint32_t ticket = config.ticket = device_launches_->new_ticket();
+  std::unique_ptr<workload::KernelSource> source = make_kernel(loaded, *info, std::move(config));
   check_fits(*source, spec.cooperative);
-  enter(spec.stream).queue.emplace_back(Launch{std::move(source), spec.priority});
+  const bool family = source->launches();
+  Stream& in = enter(spec.stream);
+  if (family) device_launches_->begin_family(ticket, spec.stream);
+  in.queue.emplace_back(Launch{std::move(source), spec.priority, family ? ticket : 0});
+}
+
+std::unique_ptr<workload::KernelSource> Context::make_kernel(emulator::LoadedModule& module,
+                                                             const emulator::KernelInfo& kernel,
+                                                             emulator::LaunchConfig config) const {
+  const auto found = metadata_.find(kernel.code.name);
+  workload::BlockMetadata metadata = found == metadata_.end() ? workload::BlockMetadata{} : found->second;
+  const auto at = std::find_if(modules_.begin(), modules_.end(),
+                               [&](const auto& other) { return other.get() == &module; });
+  const auto id = static_cast<std::uint32_t>(at - modules_.begin());
+  if (const auto known = registers_.find({id, kernel.code.name}); known != registers_.end())
+    metadata.registers_per_thread = known->second;
+  std::unique_ptr<workload::KernelSource> source = module.launch(kernel, std::move(config), metadata);
+  check_tensor_units(kernel);
+  return source;
 }
 
 void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {

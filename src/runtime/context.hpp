@@ -14,6 +14,7 @@
 #include "emulator/program.hpp"
 #include "runtime/application.hpp"
 #include "runtime/device.hpp"
+#include "runtime/device_launches.hpp"
 #include "runtime/host.hpp"
 #include "workload/device_memory.hpp"
 
@@ -39,9 +40,20 @@ class Context final : public Host {
   /// The next cycle at which pump() can do more without a kernel's end (timed copies, the host's own time);
   /// kNever: none.
   [[nodiscard]] Cycle next_event() const;
+  /// Of a child: the machine has admitted it.
+  void kernel_began(StreamId stream);
   void kernel_ended(StreamId stream);
+  /// The host's stream in which a kernel of Device::submit() or submit_child() is.
+  [[nodiscard]] StreamId host_stream(StreamId stream) const;
   [[nodiscard]] AppId app() const { return app_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+
+  // For DeviceLaunches
+  /// Throws UserError for a kernel that could not be compiled, or that the machine lacks units for.
+  [[nodiscard]] std::unique_ptr<workload::KernelSource> make_kernel(emulator::LoadedModule& module,
+                                                                    const emulator::KernelInfo& kernel,
+                                                                    emulator::LaunchConfig config) const;
+  void family_ended(StreamId stream);
 
   // Host
   std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override {
@@ -68,6 +80,9 @@ class Context final : public Host {
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                   std::string parameters) override;
+  void limit_pending_launches(std::uint64_t launches) override {
+    device_launches_->set_pending_limit(launches);
+  }
   void launch_source(const KernelMaker& make, StreamId stream) override;
   void copy_unseen(bool to_device, std::uint64_t offset, std::uint64_t bytes, StreamId stream) override;
   void copy_pinned(HostCopy direction, Address to, Address from, std::uint64_t bytes,
@@ -137,6 +152,7 @@ class Context final : public Host {
   struct Launch {
     std::unique_ptr<workload::KernelSource> kernel;
     std::uint8_t priority = 0;
+    std::uint32_t family = 0;  // its ticket, if it may launch kernels
   };
   struct Record {
     EventId event;
@@ -165,7 +181,8 @@ class Context final : public Host {
     bool used = false;  // by its owner
     std::deque<Operation> queue;
     bool kernel_running = false;
-    Cycle copy_until = 0;  // a timed copy at the head ends then; 0: none
+    std::uint32_t family = 0;  // of this kernel, if its blocks have not ended and it may launch others
+    Cycle copy_until = 0;      // a timed copy at the head ends then; 0: none
   };
   struct Event {
     Owner owner = kHost;
@@ -213,6 +230,7 @@ class Context final : public Host {
   emulator::PrintSink* sink_;
   emulator::KernelErrors* errors_ = nullptr;  // of this run
   std::unique_ptr<workload::DeviceMemory> memory_;
+  std::unique_ptr<DeviceLaunches> device_launches_;
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
   std::vector<std::string> module_files_;
   std::map<std::string, workload::BlockMetadata> metadata_;

@@ -47,6 +47,13 @@ class Device {
   /// Context::kernel_ended(stream) is called.
   virtual void submit(Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
                       std::uint8_t priority) = 0;
+  /// The same of a kernel that a kernel launches (DeviceLaunches), in a stream of its own, which
+  /// Context::kernel_began() is also called with: while the kernel's blocks are refilled, or at the end of
+  /// another one. It takes no time to get there.
+  virtual void submit_child(Context& context, std::uint32_t stream,
+                            std::unique_ptr<workload::KernelSource> kernel) {
+    submit(context, stream, std::move(kernel), 0);
+  }
   /// Ends the context's kernels, those that run and those on their way: their blocks leave at once. To be
   /// called at a cycle that was told to be one of the host's.
   virtual void kill(Context& context) = 0;

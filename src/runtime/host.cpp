@@ -73,6 +73,8 @@ workload::TextureArray Host::create_array(const workload::ArrayShape& shape, std
   return array;
 }
 
+void Host::limit_pending_launches(std::uint64_t) { throw InternalError("this host has no machine"); }
+
 void Host::copy_to_array(const workload::TextureArray& array, std::span<const std::byte> texels,
                          StreamId stream) {
   textures().check(array.shape);

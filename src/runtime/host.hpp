@@ -174,6 +174,8 @@ class Host {
   /// can.
   virtual void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
                           std::string parameters) = 0;
+  /// Launches of kernels by kernels that may be pending from now on: cudaLimitDevRuntimePendingLaunchCount.
+  virtual void limit_pending_launches(std::uint64_t launches);
   /// A launch whose instructions are known already. Throws UserError when no SM of the machine can hold a
   /// block of it; InternalError on a host that has no machine.
   virtual void launch_source(const KernelMaker& make, StreamId stream);

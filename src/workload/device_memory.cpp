@@ -83,6 +83,7 @@ void DeviceMemory::reserve(int file) {
                     reserved_ >> 20U, std::strerror(errno)));
   }
   host_ = static_cast<std::byte*>(range);
+  end_ = base_ + reserved_;
 }
 
 DeviceMemory::~DeviceMemory() { munmap(host_, reserved_); }
@@ -119,7 +120,7 @@ void DeviceMemory::fail_full(std::uint64_t wanted) const {
 
 Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (bytes == 0) return 0;
-  const Address end_of_range = base_ + reserved_;
+  const Address end_of_range = end_;
   if (first_ + kGap > end_of_range || bytes > reserved_ - kFirstOffset - 2 * kGap) {
     fail_full(bytes);
   }
@@ -160,6 +161,15 @@ void DeviceMemory::allocate_at(Address address, std::uint64_t bytes) {
     }
   }
   take(address, bytes);
+}
+
+Address DeviceMemory::allocate_at_end(std::uint64_t bytes) {
+  if (bytes == 0 || bytes > end_ - base_ - kGap) return 0;
+  const Address start = (end_ - kGap - bytes) / kAllocationAlign * kAllocationAlign;
+  if (start < top_ + kGap) return 0;
+  allocations_.emplace(start, bytes);
+  end_ = start;
+  return start;
 }
 
 void DeviceMemory::take(Address start, std::uint64_t bytes) {
@@ -242,6 +252,11 @@ std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
 
 void DeviceMemory::free_all() {
   if (top_ > base_) return_pages(base_, align_up(top_ - base_, 4096));
+  if (end_ < base_ + reserved_) {
+    const Address first = end_ / 4096 * 4096;
+    return_pages(first, base_ + reserved_ - first);
+    end_ = base_ + reserved_;
+  }
   allocations_.clear();
   names_.clear();
   heap_.clear();

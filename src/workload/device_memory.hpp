@@ -67,6 +67,10 @@ class DeviceMemory {
   /// The same at this address, which need not be aligned. Throws UserError when it is not in the range, or
   /// when something lies there.
   void allocate_at(Address address, std::uint64_t bytes);
+  /// For what the run time itself keeps there, until free_all(): from the end of the addresses on downwards,
+  /// so that it lies in the same place whatever was allocated before. Its bytes are zero. 0: there is no
+  /// room.
+  Address allocate_at_end(std::uint64_t bytes);
   /// Frees what allocate() gave. Throws SimulationFault for any other address but 0.
   void free(Address address);
   void free_all();
@@ -149,8 +153,9 @@ class DeviceMemory {
   std::map<Address, std::uint64_t> freed_;  // start -> bytes, of the last ones, where nothing lives since
   std::deque<Address> freed_order_;
   std::uint64_t allocated_ = 0;
-  Address first_;  // of allocations whose place is free
-  Address top_;    // first address never allocated
+  Address first_;    // of allocations whose place is free
+  Address top_;      // first address never allocated, but at the end
+  Address end_ = 0;  // from there on allocate_at_end() has been
   std::uint64_t constants_placed_ = 0;
   std::uint64_t code_placed_ = 0;
   std::uint64_t local_placed_ = 0;

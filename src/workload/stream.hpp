@@ -157,6 +157,8 @@ class KernelSource {
   /// Its code has a notice (isa::kNotice) in front of each instruction at which a block may stop being
   /// idempotent.
   [[nodiscard]] virtual bool has_notices() const { return false; }
+  /// Its threads may launch kernels, or make streams for them.
+  [[nodiscard]] virtual bool launches() const { return false; }
   /// Any block may be begun anew at any time, as far as that is known before it runs. May take long.
   [[nodiscard]] virtual bool is_idempotent() { return false; }
   /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").

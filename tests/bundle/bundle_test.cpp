@@ -91,6 +91,7 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
               runtime::HostCopy::FromDevice,
               1},
       CopyBox{workload::BoxEnd::of(array), workload::BoxEnd::of(array, 0, 1), {36, 7, 7}, {}, 0},
+      LimitLaunches{4096},
       Launch{0,
              "kernel",
              {0x7fff'ffff, 65535, 65535},

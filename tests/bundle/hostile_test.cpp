@@ -202,7 +202,7 @@ TEST_F(Hostile, Numbers) {
     EXPECT_EQ(error.find("x.gmx: error: byte "), 0U) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect("\x21", "byte 48: 33 is no kind of record; the last is 32");
+  expect("\x22", "byte 48: 34 is no kind of record; the last is 33");
   expect("\x02", "byte 49: it ends in the middle of a number");
   expect("\x02\xff", "it ends in the middle of a number");
   expect("\x02" + std::string(9, '\xff') + "\x02", "byte 49: a number has more than 64 bits");
