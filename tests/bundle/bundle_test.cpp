@@ -82,6 +82,7 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
       CreateTexture{resource, settings, 0x1234'5678'9abc'def0U},
       CreateMipmapTexture{mipmap},
       CreateSurface{array, 5},
+      LimitLaunches{4096},
       CopyToBox{
           workload::BoxEnd::of(array, 4, 1, 2), {8, 2, 3}, writer.keep(span_of(random_bytes(48, 3))), 1},
       CopyFromBox{workload::BoxEnd::of(array, 12, 3, 4), {4, 5, 1}, 1},
@@ -91,7 +92,6 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
               runtime::HostCopy::FromDevice,
               1},
       CopyBox{workload::BoxEnd::of(array), workload::BoxEnd::of(array, 0, 1), {36, 7, 7}, {}, 0},
-      LimitLaunches{4096},
       Launch{0,
              "kernel",
              {0x7fff'ffff, 65535, 65535},

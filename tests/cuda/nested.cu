@@ -132,7 +132,7 @@ int main() {
   cudaMemset(to, 0, sizeof(Results));
   cudaMalloc(&of_blocks, count * sizeof(unsigned));
   cudaMemset(of_blocks, 0, count * sizeof(unsigned));
-  tree<<<1, 2>>>(&to->sum, 5);
+  tree<<<1, 2>>>(&to->sum, 3);
   add<<<1, 1>>>(&to->sum, 1000);  // behind all of the tree
   ordered<<<1, 1>>>(to);
   blocks<<<count, 64>>>(of_blocks);
@@ -147,7 +147,7 @@ int main() {
   cudaMemcpy(&results, to, sizeof(results), cudaMemcpyDeviceToHost);
   cudaMemcpy(each, of_blocks, sizeof(each), cudaMemcpyDeviceToHost);
   bool right = cudaGetLastError() == cudaSuccess;
-  right &= check("sum", results.sum, 63 * 3 + 1000);
+  right &= check("sum", results.sum, 15 * 3 + 1000);
   right &= check("order", results.in_order, ((((1 * 3) + 2) * 3 + 3) * 3 + 4) * 3 + 5);
   for (unsigned b = 0; b < count; ++b) right &= check("block", each[b], 7 + b);
   right &= check("event", results.by_event, 4 * 5 + 6);
