@@ -68,7 +68,8 @@ class OneByOne final : public Device {
   OneByOne() { config_.sm.max_threads = 1536; }
   [[nodiscard]] const arch::MachineConfig& config() const override { return config_; }
   [[nodiscard]] Cycle now() const override { return 0; }
-  void submit(Context&, StreamId stream, std::unique_ptr<workload::KernelSource> kernel) override {
+  void submit(Context&, StreamId stream, std::unique_ptr<workload::KernelSource> kernel,
+              std::uint8_t /*priority*/) override {
     running.push_back({stream, std::move(kernel)});
   }
   void kill(Context&) override {}
