@@ -251,7 +251,7 @@ Error Plan::launch(StreamHandle stream, bool per_thread) {
 }
 
 std::shared_ptr<Graph> Plan::as_graph() const {
-  const auto graph = std::make_shared<Graph>();
+  auto graph = std::make_shared<Graph>();
   std::vector<Node*> nodes;
   for (const Step& step : steps_) {
     std::vector<Node*> after;
