@@ -17,7 +17,8 @@ using isa::Instruction;
 using isa::Opcode;
 using isa::Type;
 
-enum class Operation { Add, Sub, Mul, Fma, Div, Sqrt, Rcp };
+// Fms: a * b - c, Fnma: -(a * b) + c, Fnms: -(a * b) - c.
+enum class Operation { Add, Sub, Mul, Fma, Fms, Fnma, Fnms, Div, Sqrt, Rcp };
 
 template <Operation Kind, class T>
 inline T compute(T a, T b, T c) {
@@ -25,13 +26,17 @@ inline T compute(T a, T b, T c) {
   if constexpr (Kind == Operation::Sub) return a - b;
   if constexpr (Kind == Operation::Mul) return a * b;
   if constexpr (Kind == Operation::Fma) return std::fma(a, b, c);
+  if constexpr (Kind == Operation::Fms) return std::fma(a, b, -c);
+  if constexpr (Kind == Operation::Fnma) return std::fma(-a, b, c);
+  if constexpr (Kind == Operation::Fnms) return std::fma(-a, b, -c);
   if constexpr (Kind == Operation::Div) return a / b;
   if constexpr (Kind == Operation::Sqrt) return std::sqrt(a);
   if constexpr (Kind == Operation::Rcp) return T{1} / a;
 }
 
 constexpr unsigned operands(Operation kind) {
-  return kind == Operation::Fma ? 3 : (kind == Operation::Sqrt || kind == Operation::Rcp ? 1 : 2);
+  if (kind >= Operation::Fma && kind <= Operation::Fnms) return 3;
+  return kind == Operation::Sqrt || kind == Operation::Rcp ? 1 : 2;
 }
 
 template <Operation Kind, class T, bool Ftz, bool Sat>
@@ -162,17 +167,27 @@ Handler select_directed_f32(const Instruction& inst) {
 }
 
 template <Operation Kind>
-Handler select_operation(const Instruction& inst) {
-  if (inst.type == Type::F64) {
-    if (!rounds_to_nearest(inst.rounding)) return &directed<Kind, ViewF64>;
-    return nearest<Kind, ViewF64, false, false>();
-  }
-  if (inst.type != Type::F32) return nullptr;
-  if (!rounds_to_nearest(inst.rounding)) return select_directed_f32<Kind>(inst);
+Handler select_nearest(const Instruction& inst) {
+  if (inst.type == Type::F64) return nearest<Kind, ViewF64, false, false>();
   if (inst.ftz) {
     return inst.sat ? nearest<Kind, ViewF32, true, true>() : nearest<Kind, ViewF32, true, false>();
   }
   return inst.sat ? nearest<Kind, ViewF32, false, true>() : nearest<Kind, ViewF32, false, false>();
+}
+
+template <Operation Kind>
+Handler select_operation(const Instruction& inst) {
+  if (rounds_to_nearest(inst.rounding)) return select_nearest<Kind>(inst);
+  return inst.type == Type::F64 ? &directed<Kind, ViewF64> : select_directed_f32<Kind>(inst);
+}
+
+Handler select_fma(const Instruction& inst) {
+  switch (inst.shift & (isa::kFmaMinusProduct | isa::kFmaMinusAddend)) {  // these round to nearest
+    case isa::kFmaMinusProduct: return select_nearest<Operation::Fnma>(inst);
+    case isa::kFmaMinusAddend: return select_nearest<Operation::Fms>(inst);
+    case isa::kFmaMinusProduct | isa::kFmaMinusAddend: return select_nearest<Operation::Fnms>(inst);
+    default: return select_operation<Operation::Fma>(inst);
+  }
 }
 
 // abs and neg change the sign bit alone; .ftz flushes; a NaN of f32 becomes the canonical one.
@@ -258,7 +273,7 @@ Handler select_float(const Instruction& inst) {
     case Opcode::Add: return select_operation<Operation::Add>(inst);
     case Opcode::Sub: return select_operation<Operation::Sub>(inst);
     case Opcode::Mul: return select_operation<Operation::Mul>(inst);
-    case Opcode::Fma: return select_operation<Operation::Fma>(inst);
+    case Opcode::Fma: return select_fma(inst);
     case Opcode::Div: return select_operation<Operation::Div>(inst);
     case Opcode::Sqrt: return select_operation<Operation::Sqrt>(inst);
     case Opcode::Rcp:

@@ -13,6 +13,8 @@ struct Modifiers {
   bool ftz = false;
   bool sat = false;
   bool nan = false;
+  bool minus_product = false;
+  bool minus_addend = false;
 };
 
 template <bool Bfloat>
@@ -59,8 +61,9 @@ u32 compute(u32 a_bits, u32 b_bits, u32 c_bits, const Modifiers& m) {
   } else if constexpr (Kind == Opcode::Mul) {
     result = Bfloat ? round<true>(static_cast<double>(a) * static_cast<double>(b)) : float_to_half(a * b);
   } else if constexpr (Kind == Opcode::Fma) {
-    const float c = widen<Bfloat>(c_bits);
-    result = Bfloat ? bfloat_fma(a, b, c) : half_fma(a, b, c);
+    const float c = m.minus_addend ? -widen<Bfloat>(c_bits) : widen<Bfloat>(c_bits);
+    const float factor = m.minus_product ? -a : a;
+    result = Bfloat ? bfloat_fma(factor, b, c) : half_fma(factor, b, c);
   } else if constexpr (Kind == Opcode::Neg) {
     return is_nan(a) ? kNan16 : a_bits ^ 0x8000U;
   } else if constexpr (Kind == Opcode::Abs) {
@@ -83,7 +86,10 @@ void run(Warp& warp, const Op& op, LaneMask lanes) {
   const auto* a = warp.src<u32>(op, 0);
   const auto* b = kSources > 1 ? warp.src<u32>(op, 1) : a;
   const auto* c = kSources > 2 ? warp.src<u32>(op, 2) : a;
-  const Modifiers modifiers{op.inst->ftz, op.inst->sat, op.inst->nan};
+  const bool fma = Kind == Opcode::Fma;
+  const Modifiers modifiers{op.inst->ftz, op.inst->sat, op.inst->nan,
+                            fma && (op.inst->shift & isa::kFmaMinusProduct) != 0,
+                            fma && (op.inst->shift & isa::kFmaMinusAddend) != 0};
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
     result[i] = compute<Bfloat, Kind>(a[i] & 0xffffU, b[i] & 0xffffU, c[i] & 0xffffU, modifiers);

@@ -115,6 +115,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
   hash.add(std::uint64_t{options.max_registers});
   hash.add(static_cast<std::uint64_t>(options.level));
   hash.add(std::uint64_t{options.notices});
+  hash.add(std::uint64_t{options.contract});
   const std::string key = hash.hex();
   const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
   if (const auto found = cache.find(key); found != cache.end()) return found->second;

@@ -269,6 +269,13 @@ std::string target_text(const Function& function, std::uint32_t target) {
   return target < function.labels.size() ? function.labels[target] : fmt::format("L{}", target);
 }
 
+/// Of operand i of an fma that contraction made of a subtraction.
+std::string sign_text(const Instruction& inst, std::size_t i) {
+  if (inst.op != Opcode::Fma) return {};
+  const unsigned bit = i == 0 ? kFmaMinusProduct : i == 2 ? kFmaMinusAddend : 0U;
+  return (inst.shift & bit) != 0 ? "-" : "";
+}
+
 }  // namespace
 
 std::string to_text(const Module& module, const Function& function, const Instruction& inst) {
@@ -328,7 +335,8 @@ std::string to_text(const Module& module, const Function& function, const Instru
     for (std::size_t i = behind; i < last_src; ++i)
       add(operand_text(module, function, inst.src[i], inst.op == Opcode::Tex ? type : inst.type));
   } else {
-    for (std::size_t i = 0; i < last_src; ++i) add(operand_text(module, function, inst.src[i], source_type));
+    for (std::size_t i = 0; i < last_src; ++i)
+      add(sign_text(inst, i) + operand_text(module, function, inst.src[i], source_type));
   }
   if (inst.op == Opcode::CpAsyncWait) add(fmt::format("{}", inst.offset));
   if (inst.op == Opcode::Lop3 || inst.op == Opcode::Lea) add(fmt::format("{:#x}", inst.shift));

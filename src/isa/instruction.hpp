@@ -433,6 +433,11 @@ struct Operand {
   static Operand constant(std::uint64_t offset) { return {Kind::Const, false, 0, offset}; }
 };
 
+/// Bits of Instruction::shift of a floating-point Fma: the sign of a * b, of c is changed first. PTX has no
+/// name for them; contraction makes them of subtractions (ptx/contract.cpp).
+inline constexpr std::uint8_t kFmaMinusProduct = 1;
+inline constexpr std::uint8_t kFmaMinusAddend = 2;
+
 inline constexpr std::uint32_t kNoTarget = 0xffff'ffffU;
 
 struct Instruction {
@@ -461,10 +466,10 @@ struct Instruction {
   bool gather = false;                               // Tex: one component, `shift`, of four texels (tld4)
   std::uint8_t vector = 1;                           // elements moved by Ld/St: 1, 2, 4;
                             // Pack, Unpack: number of parts (2, 4); LdMatrix, StMatrix: matrices (1, 2, 4)
-  std::uint8_t shift =
-      0;  // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
-          // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
-          // Mul24/Mad24: bit 0 hi; Membar: scope (0 block, 1 GPU, 2 system); Mbarrier: MbarrierForm
+  std::uint8_t shift = 0;  // Lea: shift; Lop3: table; Prmt: mode (0 default,1 f4e,2 b4e,3 rc8,4 ecl,5 ecr,6
+                           // rc16) Shf: bit 0 right, bit 1 clamp; Bfind: bit 0 shiftamt; Dp4a/Dp2a: bit 0 hi;
+                           // Mul24/Mad24: bit 0 hi; Fma: kFmaMinus...; Membar: scope (0 block, 1 GPU, 2
+                           // system); Mbarrier: MbarrierForm
   bool approx = false;
   bool full = false;  // div.full
   bool ftz = false;

@@ -204,6 +204,7 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
   const bool optimized = options.optimize > 0 && !as_written;
   for (std::size_t i = 0; i < units.size(); ++i) {
     lower(units[i], has_calls, i == 0, alloca, options.level);
+    if (options.contract && !as_written) contract(units[i].graph, units[i].function);
     if (optimized) optimize(units[i]);
   }
   std::vector<AnalysedCode> code;

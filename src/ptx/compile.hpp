@@ -16,6 +16,8 @@ struct CompileOptions {
   /// Ptx: one instruction for each of the PTX, in its order, in physical registers; `optimize` is not used
   /// then.
   isa::CodeLevel level = isa::CodeLevel::Machine;
+  /// Fuses multiplications and additions as ptxas does; without: as under its -fmad=false. Not at level Ptx.
+  bool contract = true;
   /// With a Notify in front of each instruction at which a block may stop being idempotent
   /// (ptx/idempotence.hpp).
   bool notices = false;

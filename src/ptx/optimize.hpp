@@ -1,4 +1,4 @@
-// Machine-independent clean-up of the graph. Each pass keeps results bit for bit.
+// Machine-independent clean-up of the graph. Each pass but contract() keeps results bit for bit.
 #pragma once
 
 #include "isa/instruction.hpp"
@@ -6,6 +6,8 @@
 
 namespace gpumux::ptx {
 
+/// Multiplications and additions of floats that PTX lets an implementation fuse become fma, as ptxas chooses them.
+void contract(FlowGraph& graph, const isa::Function& function);
 /// Loads of kernel parameters at fixed offsets become moves from the constant bank; moves and selects
 /// of floats become moves of bits; addition of negated immediates replaces subtraction; conversions
 /// between global and generic addresses, which are the same numbers, become moves.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include <fmt/core.h>
+
 #include "emulator/ptx_runner.hpp"
 
 namespace gpumux::emulator::test {
@@ -19,6 +21,48 @@ std::uint32_t result(const std::string& instruction, std::uint32_t a, std::uint3
   const Address out = runner.device.memory.allocate(4);
   runner.run("k", {1, 1, 1}, {1, 1, 1}, {out, a, b, c});
   return runner.device.download<std::uint32_t>(out, 1)[0];
+}
+
+// 1 + 2^-12 squared is 1 + 2^-11 + 2^-24, whose last bit a rounding of its own loses.
+TEST(Contraction, AProductAndASumRoundOnce) {
+  const std::uint32_t a = std::bit_cast<std::uint32_t>(1.0F + 0x1p-12F);
+  const std::uint32_t c = std::bit_cast<std::uint32_t>(1.0F + 0x1p-11F);
+  const auto of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  EXPECT_EQ(result("mul.f32 %r1, %r2, %r3; sub.f32 %r1, %r1, %r4;", a, a, c), of(0.0F));  // %r1 is no value
+  const std::string mul = ".reg .b32 %t<3>; mul.f32 %t1, %r2, %r3; ";
+  EXPECT_EQ(result(mul + "sub.f32 %r1, %t1, %r4;", a, a, c), of(0x1p-24F));
+  EXPECT_EQ(result(mul + "sub.f32 %r1, %r4, %t1;", a, a, c), of(-0x1p-24F));
+  EXPECT_EQ(result(mul + "neg.f32 %t2, %t1; add.f32 %r1, %t2, %r4;", a, a, c), of(-0x1p-24F));
+  EXPECT_EQ(result(mul + "neg.f32 %t2, %t1; sub.f32 %r1, %t2, %r4;", a, a, c | 0x80000000U), of(-0x1p-24F));
+  EXPECT_EQ(result(mul + "sub.sat.f32 %r1, %r4, %t1;", a, a, c), of(0.0F));
+  EXPECT_EQ(result(".reg .b32 %t<2>; mul.rn.f32 %t1, %r2, %r3; sub.f32 %r1, %t1, %r4;", a, a, c), of(0.0F));
+  // A product below the normal range: flushed as a result, exact within.
+  const std::uint32_t tiny = of(0x1p-80F);
+  EXPECT_EQ(result(".reg .b32 %t<2>; mul.ftz.f32 %t1, %r2, %r3; sub.ftz.f32 %r1, %t1, %r4;", tiny, tiny, 0),
+            of(0.0F));
+}
+
+TEST(Contraction, OfHalvesAndDoublesToo) {
+  // Halves: 1 + 2^-6 squared is 1 + 2^-5 + 2^-12; of bfloats 1 + 2^-4 squared is 1 + 2^-3 + 2^-8.
+  const std::string of_pairs = ".reg .b32 %t<2>; mul.{0} %t1, %r2, %r3; sub.{0} %r1, {1};";
+  EXPECT_EQ(
+      result(fmt::format(fmt::runtime(of_pairs), "f16x2", "%t1, %r4"), 0x3c103c10, 0x3c103c10, 0x3c203c20),
+      0x0c000c00U);
+  EXPECT_EQ(
+      result(fmt::format(fmt::runtime(of_pairs), "f16x2", "%r4, %t1"), 0x3c103c10, 0x3c103c10, 0x3c203c20),
+      0x8c008c00U);
+  EXPECT_EQ(
+      result(fmt::format(fmt::runtime(of_pairs), "bf16x2", "%t1, %r4"), 0x3f883f88, 0x3f883f88, 0x3f903f90),
+      0x3b803b80U);
+  const std::string doubles =
+      ".reg .f64 %e<9>; cvt.f64.f32 %e1, %r2; cvt.f64.f32 %e2, %r3; add.rn.f64 %e3, %e1, %e2;"
+      "mul.f64 %e4, %e3, %e3; mul.rn.f64 %e5, %e3, %e3;";
+  const std::uint32_t one = std::bit_cast<std::uint32_t>(1.0F);
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(0x1p-30F);
+  EXPECT_EQ(result(doubles + "sub.f64 %e6, %e4, %e5; cvt.rn.f32.f64 %r1, %e6;", one, small),
+            std::bit_cast<std::uint32_t>(0x1p-60F));
+  EXPECT_EQ(result(doubles + "sub.f64 %e6, %e5, %e4; cvt.rn.f32.f64 %r1, %e6;", one, small),
+            std::bit_cast<std::uint32_t>(-0x1p-60F));
 }
 
 TEST(Video, OneResultOfPartsOfTwoWords) {

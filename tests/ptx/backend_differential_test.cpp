@@ -172,10 +172,12 @@ TEST_P(Differential, OptimisedCodeComputesTheSameMemory) {
     if (depends_on_time(ptx::compile(module, kernel, {.optimize = 0}))) continue;
     const unsigned before = compared;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      const Outcome plain = run_kernel(text, GetParam(), kernel, {.optimize = 0}, seed);
+      const Outcome fused = run_kernel(text, GetParam(), kernel, {.optimize = 0}, seed);
+      const Outcome unfused = run_kernel(text, GetParam(), kernel, {.optimize = 0, .contract = false}, seed);
       const ptx::CompileOptions others[] = {
           {}, {.max_registers = 24}, {.level = isa::CodeLevel::Ptx, .max_registers = 255}};
       for (const ptx::CompileOptions& other : others) {
+        const Outcome& plain = other.level == isa::CodeLevel::Ptx ? unfused : fused;
         const Outcome physical = run_kernel(text, GetParam(), kernel, other, seed);
         const std::string what =
             fmt::format("{} seed {} registers {}{}", kernel.name, seed, other.max_registers,
