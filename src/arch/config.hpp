@@ -237,7 +237,7 @@ struct RuntimeConfig {
   bool copies_write_l2 = false;                // data copied to the device lies in L2, a launch latency later
   ContextMoves context_moves = ContextMoves::Traffic;
   std::uint64_t max_warp_instructions =
-      20'000'000;                         // of one warp, then the kernel counts as endless; 0: none
+      1'000'000'000;                      // of one warp, then the kernel counts as endless; 0: none
   std::uint32_t heap_bytes = 8U << 20U;   // for malloc in the kernels of one application
   std::uint32_t compute_capability = 75;  // that CUDA programs are told: 75 of 7.5. No cycle depends on it
   Cycle max_kernel_cycles = 200'000'000;  // core cycles of one kernel, then it counts as endless; 0: none
