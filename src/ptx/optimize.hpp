@@ -6,7 +6,7 @@
 
 namespace gpumux::ptx {
 
-/// Multiplications and additions of floats that PTX lets an implementation fuse become fma, as ptxas chooses them.
+/// Multiplications and additions of floats that PTX lets an implementation fuse become fma, as ptxas chooses.
 void contract(FlowGraph& graph, const isa::Function& function);
 /// Loads of kernel parameters at fixed offsets become moves from the constant bank; moves and selects
 /// of floats become moves of bits; addition of negated immediates replaces subtraction; conversions
