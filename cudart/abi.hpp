@@ -61,6 +61,8 @@ struct LaunchAttribute {
   unsigned char value[64];
 };
 inline constexpr int kAttributeCooperative = 2;
+inline constexpr int kAttributeClusterDimension = 4;
+inline constexpr int kAttributeProgrammaticStreamSerialization = 6;
 inline constexpr int kAttributePriority = 8;
 
 struct Extent {

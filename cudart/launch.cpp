@@ -62,6 +62,12 @@ Error describe(const void* function, const Configuration& configuration, const A
   return Error::Success;
 }
 
+bool is_one_block(const LaunchAttribute& cluster) {
+  std::uint32_t dimensions[3];
+  std::memcpy(dimensions, cluster.value, sizeof(dimensions));
+  return dimensions[0] == 1 && dimensions[1] == 1 && dimensions[2] == 1;
+}
+
 Error launch(const void* function, const Configuration& configuration, const Arguments& arguments,
              bool cooperative, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
@@ -97,8 +103,13 @@ Error launch(const LaunchConfig* config, const void* function, const Arguments& 
       cooperative = value != 0;
     } else if (attribute.id == kAttributePriority) {
       priority = priority_number(value);
+    } else if (attribute.id == kAttributeProgrammaticStreamSerialization) {
+      // It may begin before the one before it in the stream has ended. It need not, and does not here.
+    } else if (attribute.id == kAttributeClusterDimension && is_one_block(attribute)) {
+      // Clusters of one block are blocks.
     } else if (attribute.id != 0) {  // 0: to be ignored
-      return returned(not_supported("a launch with attributes other than cooperative and priority"));
+      return returned(not_supported(
+          "a launch with attributes other than cooperative, priority and programmatic serialization"));
     }
   }
   return launch(function, {config->grid, config->block, config->shared_bytes, config->stream, priority},

@@ -5,7 +5,7 @@ usage: docs/results/cuda-programs.py record FOLDER [--only REGEX]
        docs/results/cuda-programs.py check FOLDER build/release/bin/gpumux [--only REGEX] [--seconds N] [--jobs N] [--long] [--write]
   record   on a machine with an NVIDIA GPU: runs each program twice, and keeps a digest of each line; those that check
            their results themselves ("expects") need none
-  check    runs them with `gpumux capture`, those that launch no kernel with `gpumux run`; --write: into cuda-programs.md
+  check    runs them with `gpumux capture`, those that launch no kernel with `gpumux run`; --write: into cuda-programs.md, where --only leaves the others' rows
 FOLDER has the suites as published, each in the folder that validation/cuda-programs.json gives for it. What is not built yet
 is built with the commands there. --seconds: for each program (120). --long: those, too, that are marked as not through in 45 s
 of a processor that others used, too.
@@ -91,9 +91,11 @@ def expectation(code, outputs):
 def verdict(program, arguments):
     if program.get("long") and not arguments.long:
         return "not tried", "executes more than 45 s allow", 0
+    folder = arguments.folder / program["folder"]
+    if "data" in program and not (folder / program["data"]).exists():
+        return "not tried", "its data are not in the folder", 0
     if not built(program, arguments.folder):
         return "does not compile", "", 0
-    folder = arguments.folder / program["folder"]
     with tempfile.TemporaryDirectory() as scratch:
         bundle = os.path.join(scratch, "a.gmx")
         code, out, err, seconds = execute(f"exec {arguments.gpumux} capture --machine {MACHINE} -o {bundle} -- {program['run']}",
@@ -123,7 +125,14 @@ def verdict(program, arguments):
     return "differs", (missing[0].strip()[:100] if missing else f"{len(ours)} lines in place of {len(program['lines'])}"), seconds
 
 
-def check(arguments, programs):
+def of_page(programs):
+    """What the page says of them."""
+    rows = [re.fullmatch(r"\| (\S+) \| `(.*)` \| ([a-z ]+) \| (.*) \|", line) for line in PAGE.read_text().splitlines()]
+    said = {row[1]: (row[3], row[4], 0) for row in rows if row}
+    return [(program, said[name]) for program in programs if (name := f"{program['suite']}/{program['name']}") in said]
+
+
+def check(arguments, programs, others):
     known = [program for program in programs if "exit" in program or "expects" in program]
 
     def one(program):
@@ -132,11 +141,13 @@ def check(arguments, programs):
         return program, result
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(one, known))
+    if arguments.write and arguments.only:
+        results += of_page(others)
     version = subprocess.run([arguments.gpumux, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     count = collections.Counter(result[0] for _, result in results)
     done = len(results) - count["does not compile"] - count["not tried"]
     summary = (f"{count['same']} of {done} print what they print on a GPU, {count['differs']} print something else, {count['ends']} end with an "
-               f"error, {count['not through']} were not through in {arguments.seconds} s; {count['not tried']} that take longer were not tried.")
+               f"error, {count['not through']} were not through in {arguments.seconds} s; {count['not tried']} that take longer, or have no data here, were not tried.")
     print(summary)
     if not arguments.write:
         return
@@ -183,7 +194,7 @@ def main():
         parser.error("check needs the program: build/release/bin/gpumux")
     else:
         arguments.gpumux = str(pathlib.Path(arguments.gpumux).resolve())
-        check(arguments, programs)
+        check(arguments, programs, [p for p in data["programs"] if p not in programs])
 
 
 if __name__ == "__main__":

@@ -85,6 +85,14 @@ void priorities() {
   void* arguments[] = {const_cast<int**>(&word), &rounds};
   CHECK(cudaLaunchKernelExC(&config, &spin_kernel, arguments));
   EXPECT(race.last_wins());
+  // What a launch may ask for and need not get: to begin before the one before it ends; and a cluster of one
+  // block.
+  constexpr int kProgrammaticSerialization = 6;
+  constexpr int kClusterDimension = 4;
+  Attribute several[] = {{kProgrammaticSerialization, 0, {1}}, {kClusterDimension, 0, {1, 1, 1}}};
+  config.attributes = several;
+  config.count = 2;
+  CHECK(cudaLaunchKernelExC(&config, &spin_kernel, arguments));
 
   // Kernels of graphs have that of the stream of the launch, or where that is asked for their own.
   Graph graph = nullptr;
