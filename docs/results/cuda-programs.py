@@ -108,7 +108,7 @@ def verdict(program, arguments):
         return "not through", "", seconds
     if "expects" in program:
         if code == 0 and re.search(program["expects"], out):
-            return "same", "checks its results itself", seconds
+            return "same", "; ".join(["checks its results itself", *([program["note"]] if "note" in program else [])]), seconds
         return ("ends", re.sub(r"^.*?error: ", "", said[-1])[:150], seconds) if said else ("differs", "its check fails", seconds)
     ours = digests(out)
     if code == program["exit"] and len(ours) == len(program["lines"]) and program["varying"] is not None:
