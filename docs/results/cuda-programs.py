@@ -141,9 +141,11 @@ def check(arguments, programs, others):
         return program, result
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(one, known))
-    if arguments.write and arguments.only:
-        results += of_page(others)
     version = subprocess.run([arguments.gpumux, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if arguments.write and arguments.only:
+        if version not in PAGE.read_text():
+            sys.exit(f"error: {PAGE.name} is not by {version}: write it without --only")
+        results += of_page(others)
     count = collections.Counter(result[0] for _, result in results)
     done = len(results) - count["does not compile"] - count["not tried"]
     summary = (f"{count['same']} of {done} print what they print on a GPU, {count['differs']} print something else, {count['ends']} end with an "
