@@ -69,6 +69,7 @@ struct LaunchConfig {
   std::uint64_t heap_bytes = std::uint64_t{8}
                              << 20U;  // for malloc in kernels, of the application's all together
   std::uint32_t ticket = 0;           // by which the module's DeviceRuntime knows the grid
+  std::uint64_t textures_time = 0;    // TextureTable::time() of the launch by the host
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.

@@ -21,7 +21,7 @@ TextureObjects::TextureObjects(const Warp& warp, const Op& op)
 void TextureObjects::look_up(std::uint64_t handle, std::uint32_t lane) {
   handle_ = handle;
   const workload::DeviceMemory& memory = warp_.block->memory();
-  object_ = memory.textures().find(handle);
+  object_ = memory.textures().find(handle, warp_.block->launch().config.textures_time);
   if (object_ == nullptr) {
     warp_.block->fault(warp_, lane,
                        reference_ && handle == 0 ? std::string("a texture reference that is not bound")

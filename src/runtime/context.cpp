@@ -372,6 +372,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
+  config.textures_time = memory_->textures().time();
   const std::uint32_t ticket = config.ticket = device_launches_->new_ticket();
   std::unique_ptr<workload::KernelSource> source = make_kernel(loaded, *info, std::move(config));
   check_fits(*source, spec.cooperative);

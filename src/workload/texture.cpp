@@ -157,7 +157,6 @@ Texture texture_of(const TextureResource& resource, const TextureSettings& setti
   Texture texture;
   texture.resource = resource;
   texture.settings = settings;
-  texture.alive = true;
   const ArrayShape& shape = resource.array.shape;
   const TexelFormat& format = shape.format;
   texture.texel_bytes = format.bytes();
@@ -242,8 +241,9 @@ std::uint64_t TextureTable::create_surface(const TextureArray& array) {
 }
 
 void TextureTable::destroy(std::uint64_t handle) {
-  if (find(handle) == nullptr) fail(fmt::format("destroying a texture object: {}", describe(handle)));
-  textures_[handle - first_handle()].alive = false;
+  if (find(handle, time()) == nullptr)
+    fail(fmt::format("destroying a texture object: {}", describe(handle)));
+  textures_[handle - first_handle()].destroyed_at = ++destroyed_;
 }
 
 std::string TextureTable::describe(std::uint64_t handle) const {

@@ -148,7 +148,7 @@ struct TextureSettings {
 struct Texture {
   TextureResource resource;
   TextureSettings settings;
-  bool alive = false;
+  std::uint64_t destroyed_at = kNever;  // TextureTable::time()
   bool surface = false;
   bool reads_floats = false;    // the result is f32
   std::uint8_t dimensions = 1;  // without the layers
@@ -191,12 +191,16 @@ class TextureTable {
   std::uint64_t create_surface(const TextureArray& array);
   /// Throws SimulationFault when the handle is none.
   void destroy(std::uint64_t handle);
-  /// nullptr: no such object.
-  [[nodiscard]] const Texture* find(std::uint64_t handle) const {
+  /// The number of objects that were destroyed. One is there for every kernel that was launched before it was
+  /// destroyed, and may be destroyed before they run, as on a GPU.
+  [[nodiscard]] std::uint64_t time() const { return destroyed_; }
+  /// For a kernel that was launched at `time`. nullptr: no such object.
+  [[nodiscard]] const Texture* find(std::uint64_t handle, std::uint64_t time) const {
     const std::uint64_t index = handle - first_handle();
-    if (index >= textures_.size() || !textures_[index].alive) return nullptr;
+    if (index >= textures_.size() || textures_[index].destroyed_at <= time) return nullptr;
     return &textures_[index];
   }
+  [[nodiscard]] const Texture* find(std::uint64_t handle) const { return find(handle, time()); }
   /// Why find() gives nullptr, in words.
   [[nodiscard]] std::string describe(std::uint64_t handle) const;
   /// Throws SimulationFault for shapes that no array has.
@@ -208,6 +212,7 @@ class TextureTable {
   [[noreturn]] void fail(const std::string& what) const;
   const DeviceMemory* memory_;
   std::vector<Texture> textures_;  // by handle; those that were destroyed stay
+  std::uint64_t destroyed_ = 0;
 };
 
 }  // namespace gpumux::workload

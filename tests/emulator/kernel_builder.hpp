@@ -136,6 +136,7 @@ class Device {
     if (!parameters.empty())
       std::memcpy(config.parameters.data(), parameters.data(), config.parameters.size());
     config.max_warp_instructions = limit;
+    config.textures_time = memory.textures().time();
     return module.launch(*module.find("kernel"), config);
   }
   std::uint64_t run(const KernelBuilder& builder, Dim3 grid, Dim3 block,

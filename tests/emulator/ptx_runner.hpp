@@ -36,6 +36,7 @@ class PtxRunner {
     config.dynamic_shared_bytes = dynamic_shared;
     config.parameters.assign(reinterpret_cast<const char*>(parameters.data()), parameters.size() * 8);
     config.max_warp_instructions = limit;
+    config.textures_time = device.memory.textures().time();
     return module_->launch(*module_->find(kernel), config);
   }
   std::uint64_t run(const std::string& kernel, Dim3 grid, Dim3 block,

@@ -459,16 +459,33 @@ TEST_F(ContextTest, TexturesOverArraysThatTheHostAndKernelsFill) {
     host.copy_on_device_to_array(array, linear.address, 0);
     host.bind_texture(module, "bound", texture);
     host.launch(module, "read_bound", {}, out);
+    host.destroy_texture(texture);  // it is there for the kernel, which was launched before
     std::vector<std::uint32_t> result(2);
     host.from_device(result, out);
     co_await host.synchronize();
     log = result;
-    host.destroy_texture(texture);
     host.free_array(array);
   });
   device_.finish();
   device_.finish();
   EXPECT_EQ(log_, (std::vector<std::uint32_t>{65, 1065}));
+}
+
+TEST_F(ContextTest, ATextureIsNotThereForWhatIsLaunchedBehindItsDestruction) {
+  start([](Host& host, std::vector<std::uint32_t>&) -> Task {
+    const std::uint32_t module = host.load_module(kTexturePtx, "textures.ptx");
+    const TextureObject texture = host.create_texture(workload::TextureResource::of(
+        host.create_array({{workload::ChannelKind::Unsigned, 32, 1}, 10, 8, 0, 0})));
+    host.destroy_texture(texture);
+    host.launch(module, "read", {}, texture, host.malloc<std::uint32_t>(2));
+    co_await host.synchronize();
+  });
+  try {
+    device_.finish();
+    FAIL() << "the kernel reads it";
+  } catch (const SimulationFault& fault) {
+    EXPECT_NE(std::string(fault.what()).find("was destroyed"), std::string::npos) << fault.what();
+  }
 }
 
 TEST_F(ContextTest, WrongTexturesAreFaultsOfTheApplication) {

@@ -60,6 +60,9 @@ void arrays() {
   const Sampling sampling;
   CHECK(cudaCreateTextureObject(&texture, &of, &sampling, nullptr));
   CHECK(launch(fetch_kernel, {1}, {kWidth, kHeight}, 0, nullptr, texture, word));
+  const std::uint64_t destroyed = texture;  // it is there for the kernel, which was launched before
+  CHECK(cudaDestroyTextureObject(destroyed));
+  EXPECT_SAME(cudaDestroyTextureObject(destroyed), 1);
   CHECK(cudaMemcpy(back.data(), word, n * 4, kDeviceToHost));
   for (int i = 0; i < n; ++i) EXPECT_SAME(back[i], expected(i));
   CHECK(cudaMemcpyFromArray(back.data(), array, 20, 1, 15 * 4, kDeviceToHost));
@@ -68,6 +71,7 @@ void arrays() {
   CHECK(cudaMemcpy2DFromArray(back.data(), kRow, array, 0, 0, kRow, kHeight, kDeviceToHost));
   for (int i = 7; i < 17; ++i) EXPECT_SAME(back[i], pageable[i - 7]);
   EXPECT_SAME(back[17], expected(17));
+  CHECK(cudaCreateTextureObject(&texture, &of, &sampling, nullptr));
   Resource told;
   CHECK(cudaGetTextureObjectResourceDesc(&told, texture));
   EXPECT(told.array == other);
