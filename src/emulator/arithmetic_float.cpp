@@ -58,9 +58,40 @@ inline T evaluate(T a, T b, T c) {
   return finish<Kind, T, Ftz, Sat>(compute<Kind, T>(a, b, c), a, b, c);
 }
 
+/// f64: which NaN results is found out afterwards, where there is one, so that the loop is of vectors.
+template <Operation Kind>
+void nearest_f64(Warp& warp, const Op& op, LaneMask lanes) {
+  auto* d = warp.dst<u64>(op);
+  const auto* a = warp.src<u64>(op, 0);
+  const auto* b = operands(Kind) > 1 ? warp.src<u64>(op, 1) : a;
+  const auto* c = operands(Kind) > 2 ? warp.src<u64>(op, 2) : a;
+  alignas(64) double result[kWarpSize];
+  if (lanes == kAllLanes) {
+    for (u32 i = 0; i < kWarpSize; ++i)
+      result[i] = compute<Kind, double>(ViewF64::get(a[i]), ViewF64::get(b[i]), ViewF64::get(c[i]));
+  } else {
+    for (u32 i = 0; i < kWarpSize; ++i) {
+      result[i] = compute<Kind, double>(masked<ViewF64>(a, i, lanes), masked<ViewF64>(b, i, lanes),
+                                        masked<ViewF64>(c, i, lanes));
+    }
+  }
+  u64 nan = 0;
+  for (u32 i = 0; i < kWarpSize; ++i) nan |= is_nan(result[i]) ? 1U : 0U;
+  if (nan != 0) {
+    for (u32 i = 0; i < kWarpSize; ++i) {
+      result[i] = finish<Kind, double, false, false>(result[i], ViewF64::get(a[i]), ViewF64::get(b[i]),
+                                                     ViewF64::get(c[i]));
+    }
+  }
+  alignas(64) u64 bits[kWarpSize];
+  std::memcpy(bits, result, sizeof(bits));
+  merge(d, bits, lanes);
+}
+
 template <Operation Kind, class V, bool Ftz, bool Sat>
 Handler nearest() {
   using T = typename V::Value;
+  if constexpr (sizeof(T) == 8) return &nearest_f64<Kind>;
   if constexpr (operands(Kind) == 1) {
     return &map1<V, V, ([](T a) { return evaluate<Kind, T, Ftz, Sat>(a, T{0}, T{0}); })>;
   } else if constexpr (operands(Kind) == 2) {

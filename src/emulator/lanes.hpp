@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "emulator/op.hpp"
 #include "emulator/warp.hpp"
@@ -101,6 +102,17 @@ inline LaneMask to_mask(const u32* flags) {
   return mask;
 }
 
+/// What a lane that takes no part computes with. Of f64 not what its registers hold: addresses and integers
+/// are subnormal numbers there, and with these hosts compute slowly.
+template <class View>
+inline typename View::Value masked(const typename View::Store* row, u32 lane, LaneMask lanes) {
+  if constexpr (std::is_same_v<typename View::Value, double>) {
+    const typename View::Store one = View::put(1);
+    return View::get((lanes & (1U << lane)) != 0 ? row[lane] : one);
+  }
+  return View::get(row[lane]);
+}
+
 /// d = F(a), d = F(a, b), d = F(a, b, c) lane by lane. Rows of one width may be the same row but never
 /// overlap in part; rows of different widths may, so those go through a temporary row.
 template <class D, class A, auto F>
@@ -115,7 +127,7 @@ void map1(Warp& warp, const Op& op, LaneMask lanes) {
     }
   }
   alignas(64) typename D::Store result[kWarpSize];
-  for (u32 i = 0; i < kWarpSize; ++i) result[i] = D::put(F(A::get(a[i])));
+  for (u32 i = 0; i < kWarpSize; ++i) result[i] = D::put(F(masked<A>(a, i, lanes)));
   merge(d, result, lanes);
 }
 
@@ -133,7 +145,7 @@ void map2(Warp& warp, const Op& op, LaneMask lanes) {
     }
   }
   alignas(64) typename D::Store result[kWarpSize];
-  for (u32 i = 0; i < kWarpSize; ++i) result[i] = D::put(F(A::get(a[i]), B::get(b[i])));
+  for (u32 i = 0; i < kWarpSize; ++i) result[i] = D::put(F(masked<A>(a, i, lanes), masked<B>(b, i, lanes)));
   merge(d, result, lanes);
 }
 
@@ -153,7 +165,8 @@ void map3(Warp& warp, const Op& op, LaneMask lanes) {
     }
   }
   alignas(64) typename D::Store result[kWarpSize];
-  for (u32 i = 0; i < kWarpSize; ++i) result[i] = D::put(F(A::get(a[i]), B::get(b[i]), C::get(c[i])));
+  for (u32 i = 0; i < kWarpSize; ++i)
+    result[i] = D::put(F(masked<A>(a, i, lanes), masked<B>(b, i, lanes), masked<C>(c, i, lanes)));
   merge(d, result, lanes);
 }
 
