@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "arrays.hpp"
-#include "memory.hpp"
+#include "copies.hpp"
 #include "registered.hpp"
 #include "streams.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "memory.hpp"
+#include "copies.hpp"
 
 namespace gpumux::cudart {
 namespace {

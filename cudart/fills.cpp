@@ -1,5 +1,5 @@
 // cudaMemset and its relatives, each as it is, in a stream, and with default streams per thread.
-#include "memory.hpp"
+#include "copies.hpp"
 
 namespace gpumux::cudart {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "graph.hpp"
-#include "memory.hpp"
+#include "allocations.hpp"
 #include "streams.hpp"
 
 namespace gpumux::cudart {

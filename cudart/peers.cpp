@@ -1,7 +1,7 @@
 // Access of devices to each other's memory. There is one device, which is no peer of itself.
 #include <cstdio>
 
-#include "memory.hpp"
+#include "copies.hpp"
 #include "session.hpp"
 
 namespace gpumux::cudart {

@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include "memory.hpp"
+#include "allocations.hpp"
 
 namespace gpumux::cudart {
 namespace {

@@ -1,5 +1,5 @@
 // Copies to and from a program's variables, by what stands for them on the host.
-#include "memory.hpp"
+#include "copies.hpp"
 #include "modules.hpp"
 
 namespace gpumux::cudart {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cudart/api.hpp"
-#include "cudart/memory.hpp"
+#include "cudart/allocations.hpp"
 #include "cudart/version.hpp"
 #include "driver/call.hpp"
 

@@ -14,7 +14,7 @@ struct Context;
 [[nodiscard]] Context* current_context();
 /// Success: there is a current context that has not been destroyed.
 [[nodiscard]] Result check_context();
-/// As memory has it (cudart/memory.hpp); nullptr for the primary one.
+/// As memory has it (cudart/allocations.hpp); nullptr for the primary one.
 [[nodiscard]] const void* owner_of(const Context* context);
 [[nodiscard]] Context* context_of(const void* owner);
 

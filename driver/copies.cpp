@@ -3,7 +3,7 @@
 
 #include "cudart/api.hpp"
 #include "cudart/arrays.hpp"
-#include "cudart/memory.hpp"
+#include "cudart/copies.hpp"
 #include "driver/call.hpp"
 #include "driver/copies.hpp"
 

@@ -1,5 +1,5 @@
 // Allocations, and what is known of a pointer. Memory belongs to the context in which it was allocated.
-#include "cudart/memory.hpp"
+#include "cudart/allocations.hpp"
 
 #include <cstring>
 
@@ -186,7 +186,7 @@ GPUMUX_DRIVER_API Result cuPointerGetAttributes(unsigned count, const int* attri
   });
 }
 
-// Hints, as those of the run time (cudart/memory.cpp); the versions differ in how they name a device.
+// Hints, as those of the run time (cudart/allocations.cpp); the versions differ in how they name a device.
 GPUMUX_DRIVER_API Result cuMemPrefetchAsync(DevicePointer address, std::size_t bytes) {
   return prefetch(address, bytes);
 }

@@ -1,9 +1,8 @@
-// Copies, for other parts of the library.
+// Copies and fills.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "graphs.hpp"
 
@@ -35,28 +34,9 @@ struct Rows {
 Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where);
 Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where);
 
-/// Memory that a pointer points into.
-struct AllocationInfo {
-  std::uintptr_t address;
-  std::size_t bytes;
-  program::MemoryKind kind;
-  const void* owner;  // the driver's context; nullptr: the primary one
-};
-[[nodiscard]] std::optional<AllocationInfo> allocation_at(const void* pointer);
-void own(const void* pointer, const void* owner);
-/// Waits for the device, if there is something to free.
-void free_all_of(const void* owner);
-
 /// As cudaMemcpy2D.
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where);
-
-/// Addresses that graphs have (graph_memory.hpp).
-void note_of_graph(std::uintptr_t address, std::size_t bytes);
-void forget_of_graph(std::uintptr_t address);
-
-/// Pinned host memory, which copies of no stated kind take for the host's.
-[[nodiscard]] bool is_pinned(const void* pointer);
 
 /// As cudaMemcpy3D.
 Error copy_3d(const Copy3D* of, Where where);
