@@ -312,6 +312,7 @@ void parameter_buffer_service(Warp& warp, const Op& op, LaneMask lanes) {
     launch.config.max_warp_instructions = own.max_warp_instructions;
     launch.config.shared_banks = own.shared_banks;
     launch.config.heap_bytes = own.heap_bytes;
+    launch.config.clock = own.clock;
     launch.config.textures_time = own.textures_time;
     result[lane] = call.runtime().prepare(std::move(launch));
     if (result[lane] == 0)

@@ -58,6 +58,12 @@ struct CompiledModule {
                                                                    const std::string& file,
                                                                    const ptx::CompileOptions& options);
 
+/// What kernels read as time: the emulator runs ahead of the machine, whose cycles it does not know.
+struct KernelClock {
+  std::uint32_t cycles_per_instruction = 1;  // of a warp, one of which waits for the last
+  double cycles_per_ns = 1;
+};
+
 struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
@@ -69,7 +75,8 @@ struct LaunchConfig {
   std::uint64_t heap_bytes = std::uint64_t{8}
                              << 20U;  // for malloc in kernels, of the application's all together
   std::uint32_t ticket = 0;           // by which the module's DeviceRuntime knows the grid
-  std::uint64_t textures_time = 0;    // TextureTable::time() of the launch by the host
+  KernelClock clock{};
+  std::uint64_t textures_time = 0;  // TextureTable::time() of the launch by the host
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.

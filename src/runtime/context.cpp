@@ -8,6 +8,16 @@
 #include "base/text.hpp"
 
 namespace gpumux::runtime {
+namespace {
+
+/// Instructions one behind the other, as those of loops that wait for a time are.
+emulator::KernelClock clock_of(const arch::MachineConfig& config) {
+  const auto add = static_cast<std::size_t>(isa::LatencyClass::IntAdd);
+  return {config.latency[add].latency + config.sm.operand_latency + config.sm.writeback_latency,
+          config.clocks.core * 1e-3};
+}
+
+}  // namespace
 
 Context::Context(AppId app, std::string name, std::unique_ptr<Application> application, Device& device,
                  bool verify, emulator::PrintSink* sink)
@@ -372,6 +382,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.shared_banks = device_.config().shared.banks;
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
+  config.clock = clock_of(device_.config());
   config.textures_time = memory_->textures().time();
   const std::uint32_t ticket = config.ticket = device_launches_->new_ticket();
   std::unique_ptr<workload::KernelSource> source = make_kernel(loaded, *info, std::move(config));

@@ -103,6 +103,35 @@ TEST(ConstantCache, ATableThatDoesNotFitGoesToL2) {
   EXPECT_EQ(large_real.gpu.l1_accesses, large_perfect.gpu.l1_accesses) << "constants pass the L1 by";
 }
 
+// What kernels read as time is the emulator's, not the machine's: they have to agree about as well as a loop
+// of dependent instructions does with their latencies.
+TEST(Clocks, AWaitTakesAboutItsTime) {
+  const auto wait = [](const char* clock, int ticks) {
+    return ptx("", std::string(R"(
+  mov.u64 %rd3, )") + clock +
+                       R"(;
+TIME:
+  mov.u64 %rd4, )" + clock +
+                       R"(;
+  sub.s64 %rd4, %rd4, %rd3;
+  setp.lt.u64 %p2, %rd4, )" +
+                       std::to_string(ticks) + R"(;
+  @%p2 bra TIME;
+  ret;
+)");
+  };
+  for (const char* machine : {"dai18-maxwell", "v100", "rtx2060", "h100-measured"}) {
+    const arch::MachineConfig config = arch::load_machine(machine, {});
+    const double cycles = static_cast<double>(run(config, wait("%clock64", 20000), 1, 32).cycles);
+    EXPECT_GT(cycles, 0.8 * 20000) << machine;
+    EXPECT_LT(cycles, 2 * 20000) << machine;
+    const double ns = static_cast<double>(run(config, wait("%globaltimer", 20000), 1, 32).cycles) /
+                      (config.clocks.core * 1e-3);
+    EXPECT_GT(ns, 0.8 * 20000) << machine;
+    EXPECT_LT(ns, 2 * 20000) << machine;
+  }
+}
+
 TEST(Barriers, HalvesOfABlockMeetApart) {
   // Warps 0 and 1 meet 40 times while warps 2 and 3 run a chain of divisions of several times that length;
   // at barriers of the whole block the first two would take as long as the others in every round.
