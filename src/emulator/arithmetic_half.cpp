@@ -1,4 +1,7 @@
 // f16, f16x2, bf16 and bf16x2 arithmetic. Every result is rounded once, to nearest even.
+#pragma GCC optimize("no-math-errno")
+#pragma GCC optimize("no-trapping-math")
+
 #include "emulator/half.hpp"
 #include "emulator/lanes.hpp"
 
@@ -79,6 +82,116 @@ u32 compute(u32 a_bits, u32 b_bits, u32 c_bits, const Modifiers& m) {
   return result;
 }
 
+// The same for whole rows, without modifiers, in vectors.
+
+/// The halves of a row from bit `shift` on.
+template <bool Bfloat>
+void widen_row(const u32* from, u32 shift, float* to) {
+  if constexpr (Bfloat) {
+    for (u32 i = 0; i < kWarpSize; ++i) to[i] = bfloat_to_float((from[i] >> shift) & 0xffffU);
+    return;
+  }
+#ifdef __AVX2__
+  for (u32 i = 0; i < kWarpSize; i += 8) {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+    const __m256i halves =
+        _mm256_and_si256(_mm256_srli_epi32(words, static_cast<int>(shift)), _mm256_set1_epi32(0xffff));
+    const __m128i packed =
+        _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(packed));
+  }
+#else
+  for (u32 i = 0; i < kWarpSize; ++i) to[i] = half_to_float((from[i] >> shift) & 0xffffU);
+#endif
+}
+
+template <bool Bfloat>
+void narrow_row(const float* from, u32* to) {
+  if constexpr (Bfloat) {
+    for (u32 i = 0; i < kWarpSize; ++i) to[i] = float_to_bfloat(from[i]);
+    return;
+  }
+#ifdef __AVX2__
+  for (u32 i = 0; i < kWarpSize; i += 8) {
+    const __m256 values = _mm256_loadu_ps(from + i);
+    const __m256i halves =
+        _mm256_cvtepu16_epi32(_mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(values, values, _CMP_UNORD_Q));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_blendv_epi8(halves, _mm256_set1_epi32(kNan16), nan));
+  }
+#else
+  for (u32 i = 0; i < kWarpSize; ++i) to[i] = float_to_half(from[i]);
+#endif
+}
+
+template <Opcode Kind, class T>
+T of_two(T a, T b) {
+  if constexpr (Kind == Opcode::Add) return a + b;
+  if constexpr (Kind == Opcode::Sub) return a - b;
+  return a * b;
+}
+
+/// As compute(): see round(), half_fma() and bfloat_fma().
+template <bool Bfloat, Opcode Kind>
+void compute_row(const float* a, const float* b, const float* c, u32* result) {
+  alignas(64) float narrow[kWarpSize];
+  if constexpr (!Bfloat && Kind != Opcode::Fma) {
+    for (u32 i = 0; i < kWarpSize; ++i) narrow[i] = of_two<Kind>(a[i], b[i]);
+    return narrow_row<false>(narrow, result);
+  }
+  alignas(64) double wide[kWarpSize];
+  for (u32 i = 0; i < kWarpSize; ++i) {
+    const auto x = static_cast<double>(a[i]);
+    const auto y = static_cast<double>(b[i]);
+    if constexpr (Kind != Opcode::Fma) {
+      wide[i] = of_two<Kind>(x, y);
+    } else if constexpr (Bfloat) {
+      const double sum = x * y + static_cast<double>(c[i]);
+      wide[i] = is_nan(sum) || std::isinf(sum) ? sum : add_to_odd(x * y, static_cast<double>(c[i]));
+    } else {
+      wide[i] = x * y + static_cast<double>(c[i]);
+    }
+  }
+  for (u32 i = 0; i < kWarpSize; ++i)
+    narrow[i] = static_cast<float>(is_nan(wide[i]) || std::isinf(wide[i]) ? wide[i] : odd24(wide[i]));
+  narrow_row<Bfloat>(narrow, result);
+  if constexpr (Bfloat) {  // subnormal floats do not hold what odd24() keeps
+    u32 small = 0;
+    for (u32 i = 0; i < kWarpSize; ++i) small |= std::fabs(wide[i]) < 0x1p-126 && wide[i] != 0 ? 1U : 0U;
+    if (small == 0) return;
+    for (u32 i = 0; i < kWarpSize; ++i) result[i] = double_to_bfloat(wide[i]);
+  }
+}
+
+template <bool Bfloat, bool Pair, Opcode Kind>
+void run_rows(Warp& warp, const Op& op, LaneMask lanes) {
+  constexpr bool kFma = Kind == Opcode::Fma;
+  const bool minus_product = kFma && (op.inst->shift & isa::kFmaMinusProduct) != 0;
+  const bool minus_addend = kFma && (op.inst->shift & isa::kFmaMinusAddend) != 0;
+  alignas(64) float a[kWarpSize], b[kWarpSize], c[kWarpSize];
+  const auto part = [&](u32 shift, u32* result) {
+    widen_row<Bfloat>(warp.src<u32>(op, 0), shift, a);
+    widen_row<Bfloat>(warp.src<u32>(op, 1), shift, b);
+    if constexpr (kFma) widen_row<Bfloat>(warp.src<u32>(op, 2), shift, c);
+    if (minus_product) {
+      for (float& value : a) value = -value;
+    }
+    if (minus_addend) {
+      for (float& value : c) value = -value;
+    }
+    compute_row<Bfloat, Kind>(a, b, c, result);
+  };
+  alignas(64) u32 result[kWarpSize];
+  part(0, result);
+  if constexpr (Pair) {
+    alignas(64) u32 upper[kWarpSize];
+    part(16, upper);
+    for (u32 i = 0; i < kWarpSize; ++i) result[i] |= upper[i] << 16U;
+  }
+  merge(warp.dst<u32>(op), result, lanes);
+}
+
 template <bool Bfloat, bool Pair, Opcode Kind>
 void run(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr u32 kSources = Kind == Opcode::Fma ? 3 : (Kind == Opcode::Neg || Kind == Opcode::Abs ? 1 : 2);
@@ -100,13 +213,18 @@ void run(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
+template <bool Bfloat, bool Pair, Opcode Kind>
+Handler arithmetic(const Instruction& inst) {
+  return inst.ftz || inst.sat ? &run<Bfloat, Pair, Kind> : &run_rows<Bfloat, Pair, Kind>;
+}
+
 template <bool Bfloat, bool Pair>
-Handler of_opcode(Opcode op) {
-  switch (op) {
-    case Opcode::Add: return &run<Bfloat, Pair, Opcode::Add>;
-    case Opcode::Sub: return &run<Bfloat, Pair, Opcode::Sub>;
-    case Opcode::Mul: return &run<Bfloat, Pair, Opcode::Mul>;
-    case Opcode::Fma: return &run<Bfloat, Pair, Opcode::Fma>;
+Handler of_opcode(const Instruction& inst) {
+  switch (inst.op) {
+    case Opcode::Add: return arithmetic<Bfloat, Pair, Opcode::Add>(inst);
+    case Opcode::Sub: return arithmetic<Bfloat, Pair, Opcode::Sub>(inst);
+    case Opcode::Mul: return arithmetic<Bfloat, Pair, Opcode::Mul>(inst);
+    case Opcode::Fma: return arithmetic<Bfloat, Pair, Opcode::Fma>(inst);
     case Opcode::Neg: return &run<Bfloat, Pair, Opcode::Neg>;
     case Opcode::Abs: return &run<Bfloat, Pair, Opcode::Abs>;
     case Opcode::Min: return &run<Bfloat, Pair, Opcode::Min>;
@@ -120,10 +238,10 @@ Handler of_opcode(Opcode op) {
 Handler select_half(const Instruction& inst) {
   if (!rounds_to_nearest(inst.rounding)) return nullptr;  // PTX has no other mode for these types
   switch (inst.type) {
-    case Type::F16: return of_opcode<false, false>(inst.op);
-    case Type::F16x2: return of_opcode<false, true>(inst.op);
-    case Type::BF16: return of_opcode<true, false>(inst.op);
-    case Type::BF16x2: return of_opcode<true, true>(inst.op);
+    case Type::F16: return of_opcode<false, false>(inst);
+    case Type::F16x2: return of_opcode<false, true>(inst);
+    case Type::BF16: return of_opcode<true, false>(inst);
+    case Type::BF16x2: return of_opcode<true, true>(inst);
     default: return nullptr;
   }
 }

@@ -93,14 +93,14 @@ u32 value_source(const Instruction& inst) {
   return inst.op == Opcode::SurfRed ? 1 + isa::coordinates(inst.geometry) : 1;
 }
 
-/// `lanes` perform their operations at `origin + address`.
+/// `lanes` perform their operations at `origin + address`, on words of `bytes`.
+template <u32 bytes>
 void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin,
              bool in_global) {
   const Instruction& inst = *op.inst;
-  const u32 bytes = isa::width_bytes(inst.type);
   const u32 value = value_source(inst);
   const bool has_result = inst.dst[0].kind != Operand::Kind::None;
-  const u64 mask = bytes == 8 ? ~u64{0} : (u64{1} << (8 * bytes)) - 1;
+  constexpr u64 mask = ~u64{0} >> (64 - 8 * bytes);
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     auto* at = reinterpret_cast<std::byte*>(origin + a.at[lane]);
@@ -116,6 +116,15 @@ void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::
     } else {
       warp.dst<u32>(op)[lane] = static_cast<u32>(old);
     }
+  }
+}
+
+void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin,
+             bool in_global) {
+  switch (isa::width_bytes(op.inst->type)) {
+    case 2: return perform<2>(warp, op, a, lanes, origin, in_global);
+    case 8: return perform<8>(warp, op, a, lanes, origin, in_global);
+    default: return perform<4>(warp, op, a, lanes, origin, in_global);
   }
 }
 

@@ -97,27 +97,28 @@ Handler select_shift(const Instruction& inst) {
   }
 }
 
-// The funnel shift works on the 64-bit value b:a (a the lower half).
+// The funnel shift works on the 64-bit value b:a (a the lower half), here in halves, whose shifts are
+// vectors'.
+constexpr u32 funnel_right(u32 a, u32 b, u32 by) { return (a >> by) | ((b << 1U) << (31U - by)); }
+constexpr u32 funnel_left(u32 a, u32 b, u32 by) { return (b << by) | ((a >> 1U) >> (31U - by)); }
+
 Handler select_funnel(const Instruction& inst) {
   const bool right = (inst.shift & 1U) != 0;
   const bool clamp = (inst.shift & 2U) != 0;
   if (right) {
     if (clamp) {
-      return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-                     return static_cast<u32>(((u64{b} << 32U) | a) >> (c > 32 ? 32 : c));
-                   })>;
+      return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
+                   ([](u32 a, u32 b, u32 c) { return c >= 32 ? b : funnel_right(a, b, c & 31U); })>;
     }
     return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
-                 ([](u32 a, u32 b, u32 c) { return static_cast<u32>(((u64{b} << 32U) | a) >> (c & 31U)); })>;
+                 ([](u32 a, u32 b, u32 c) { return funnel_right(a, b, c & 31U); })>;
   }
   if (clamp) {
-    return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-                   return static_cast<u32>((((u64{b} << 32U) | a) << (c > 32 ? 32 : c)) >> 32U);
-                 })>;
+    return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
+                 ([](u32 a, u32 b, u32 c) { return c >= 32 ? a : funnel_left(a, b, c & 31U); })>;
   }
-  return &map3<ViewU32, ViewU32, ViewU32, ViewU32, ([](u32 a, u32 b, u32 c) {
-                 return static_cast<u32>((((u64{b} << 32U) | a) << (c & 31U)) >> 32U);
-               })>;
+  return &map3<ViewU32, ViewU32, ViewU32, ViewU32,
+               ([](u32 a, u32 b, u32 c) { return funnel_left(a, b, c & 31U); })>;
 }
 
 // The selector of prmt's special modes: four nibbles, from the lowest two bits of c.

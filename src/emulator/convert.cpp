@@ -216,6 +216,48 @@ Handler nearest_from_int(Type from) {
   }
 }
 
+/// Division of integers begins with a conversion that rounds up.
+template <Rounding Mode, class T>
+u32 directed_single(T a) {
+  const auto nearest = static_cast<float>(a);
+  u32 bits = std::bit_cast<u32>(nearest);
+  bool above = false;
+  bool below = false;
+  if constexpr (sizeof(T) == 4) {  // doubles hold it
+    above = static_cast<double>(nearest) > static_cast<double>(a);
+    below = static_cast<double>(nearest) < static_cast<double>(a);
+  } else {
+    above = nearest >= 0x1p64F || static_cast<T>(nearest) > a;
+    below = nearest < 0x1p64F && static_cast<T>(nearest) < a;
+  }
+  // Away from zero the bits grow; only 0 has none, and it is exact.
+  const bool negative = (bits >> 31U) != 0;
+  const bool down = above && (Mode == Rounding::RM || (Mode == Rounding::RZ && !negative));
+  const bool up = below && (Mode == Rounding::RP || (Mode == Rounding::RZ && negative));
+  bits += down ? (negative ? 1U : ~0U) : 0U;
+  bits += up ? (negative ? ~0U : 1U) : 0U;
+  return bits;
+}
+
+template <Rounding Mode>
+Handler directed_from_int(Type from) {
+  switch (from) {
+    case Type::U32: return &map1<ViewU32, ViewU32, ([](u32 a) { return directed_single<Mode>(a); })>;
+    case Type::S32: return &map1<ViewU32, ViewS32, ([](i32 a) { return directed_single<Mode>(a); })>;
+    case Type::U64: return &map1<ViewU32, ViewU64, ([](u64 a) { return directed_single<Mode>(a); })>;
+    default: return nullptr;
+  }
+}
+
+Handler directed_from_int(const Instruction& inst) {
+  switch (inst.rounding) {
+    case Rounding::RZ: return directed_from_int<Rounding::RZ>(inst.type2);
+    case Rounding::RM: return directed_from_int<Rounding::RM>(inst.type2);
+    case Rounding::RP: return directed_from_int<Rounding::RP>(inst.type2);
+    default: return nullptr;
+  }
+}
+
 /// F as an integral value, clamped; NaN gives 0.
 template <bool Ftz, Rounding Mode>
 i32 single_to_s32(float a) {
@@ -378,6 +420,9 @@ Handler select_cvt(const Instruction& inst) {
   if (!from_float && nearest) {
     if (inst.type == Type::F32) return nearest_from_int<ViewF32>(inst.type2);
     if (inst.type == Type::F64) return nearest_from_int<ViewF64>(inst.type2);
+  }
+  if (!from_float && inst.type == Type::F32 && !inst.sat) {
+    if (const Handler handler = directed_from_int(inst)) return handler;
   }
   if (inst.type2 == Type::F64 && inst.type == Type::S32 && !inst.sat) {
     switch (inst.rounding) {

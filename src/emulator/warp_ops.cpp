@@ -22,29 +22,31 @@ void shfl(Warp& warp, const Op& op, LaneMask lanes) {
   const auto* a = warp.src<u32>(op, 0);
   const auto* b = warp.src<u32>(op, 1);
   const auto* c = warp.src<u32>(op, 2);
-  alignas(64) u32 result[kWarpSize];
-  LaneMask inside = 0;
+  alignas(64) u32 from[kWarpSize];
+  alignas(64) u32 inside[kWarpSize];
   for (u32 lane = 0; lane < kWarpSize; ++lane) {
     const u32 distance = b[lane] & 31U;
     const u32 segment = (c[lane] >> 8U) & 31U;
     const u32 lowest = lane & segment;
     const u32 bound = lowest | (c[lane] & 31U & ~segment);
-    i32 from = 0;
+    u32 wanted = 0;
     bool ok = false;
     if constexpr (Mode == ShflMode::Up) {
-      from = static_cast<i32>(lane) - static_cast<i32>(distance);
-      ok = from >= static_cast<i32>(bound);
+      wanted = lane - distance;
+      ok = static_cast<i32>(wanted) >= static_cast<i32>(bound);
     } else {
-      if constexpr (Mode == ShflMode::Down) from = static_cast<i32>(lane + distance);
-      if constexpr (Mode == ShflMode::Bfly) from = static_cast<i32>(lane ^ distance);
-      if constexpr (Mode == ShflMode::Idx) from = static_cast<i32>(lowest | (distance & ~segment));
-      ok = from <= static_cast<i32>(bound);
+      if constexpr (Mode == ShflMode::Down) wanted = lane + distance;
+      if constexpr (Mode == ShflMode::Bfly) wanted = lane ^ distance;
+      if constexpr (Mode == ShflMode::Idx) wanted = lowest | (distance & ~segment);
+      ok = static_cast<i32>(wanted) <= static_cast<i32>(bound);
     }
-    result[lane] = a[ok ? static_cast<u32>(from) & 31U : lane];
-    inside |= (ok ? 1U : 0U) << lane;
+    from[lane] = ok ? wanted & 31U : lane;
+    inside[lane] = ok ? 1 : 0;
   }
+  alignas(64) u32 result[kWarpSize];
+  for (u32 lane = 0; lane < kWarpSize; ++lane) result[lane] = a[from[lane]];
   merge(d, result, lanes);
-  warp.set_pred(op.pred_dst[0], inside, lanes);
+  warp.set_pred(op.pred_dst[0], to_mask(inside), lanes);
 }
 
 /// Calls body(lanes, members) for each group of lanes that vote, match or reduce together: those of `lanes`
