@@ -267,8 +267,8 @@ void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t
     const RegisterSpace space(function);
     const Liveness live(graph, space);
     const Pressure pressure = measure_pressure(graph, space, live);
-    if (pressure.predicates > kPredicateRegisters) {
-      spiller.spill(pressure.at_predicates, pressure.predicates - kPredicateRegisters, true);
+    if (!pressure.crowded.empty()) {
+      spiller.spill_predicates(pressure.crowded);
       continue;
     }
     if (pressure.registers > aim) {

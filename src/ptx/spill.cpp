@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/error.hpp"
+#include "ptx/allocate.hpp"
 #include "ptx/calls.hpp"
 #include "ptx/frame_marks.hpp"
 
@@ -18,22 +21,21 @@ using isa::Type;
 Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space, const Liveness& live) {
   Pressure result;
   result.at_registers = BitSet(space.size());
-  result.at_predicates = BitSet(space.size());
+  std::vector<std::uint32_t> predicates;
   const auto measure = [&](const BitSet& at) {
     std::uint32_t units = 0;
-    std::uint32_t predicates = 0;
+    predicates.clear();
     at.for_each([&](std::uint32_t reg) {
       units += space.cost(reg);
-      predicates += space.is_pred(reg) ? 1 : 0;
+      if (space.is_pred(reg)) predicates.push_back(reg);
     });
     if (units > result.registers) {
       result.registers = units;
       result.at_registers = at;
     }
-    if (predicates > result.predicates) {
-      result.predicates = predicates;
-      result.at_predicates = at;
-    }
+    if (predicates.size() > kPredicateRegisters &&
+        (result.crowded.empty() || result.crowded.back() != predicates))
+      result.crowded.push_back(predicates);
   };
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
     measure(live.in(id));
@@ -67,8 +69,7 @@ const Instruction* Spiller::rematerializable(const Operand& reg) const {
   return found;
 }
 
-void Spiller::spill(const BitSet& candidates, std::uint32_t units, bool predicates) {
-  const RegisterSpace space(function_);
+std::vector<double> Spiller::costs(const RegisterSpace& space) const {
   const Liveness live(graph_, space);
   const std::vector<std::uint32_t> depth = loop_depths(graph_);
   std::vector<double> uses(space.size(), 0);
@@ -83,31 +84,72 @@ void Spiller::spill(const BitSet& candidates, std::uint32_t units, bool predicat
       length[reg] += static_cast<double>(graph_.blocks[id].code.size()) * weight;
     });
   }
+  for (std::uint32_t reg = 0; reg < space.size(); ++reg) uses[reg] /= length[reg];
+  return uses;
+}
+
+void Spiller::fail() const {
+  throw UserError(function_.where, "'" + function_.name +
+                                       "' does not fit the register limit; allow more registers per thread");
+}
+
+void Spiller::spill(const BitSet& candidates, std::uint32_t units, bool predicates) {
+  const RegisterSpace space(function_);
+  const std::vector<double> cost = costs(space);
   std::vector<std::uint32_t> order;
   candidates.for_each([&](std::uint32_t reg) {
     const Operand operand = space.operand(reg);
     const bool fixed = stack_ && operand == Operand::reg32(kStackPointer);
     if (space.is_pred(reg) == predicates && !fixed && !is_temporary(operand)) order.push_back(reg);
   });
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return uses[a] / length[a] < uses[b] / length[b];
-  });
-  if (order.empty()) {
-    throw UserError(
-        function_.where,
-        "'" + function_.name + "' does not fit the register limit; allow more registers per thread");
-  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return cost[a] < cost[b]; });
+  if (order.empty()) fail();
+  BitSet spilled(space.size());
   std::uint32_t freed = 0;
   for (const std::uint32_t reg : order) {
     if (freed >= units) break;
-    const Operand operand = space.operand(reg);
     freed += predicates ? 1 : space.cost(reg);
     if (predicates) {
-      spill_predicate(operand);
+      spilled.set(reg);
     } else {
-      spill_one(operand);
+      spill_one(space.operand(reg));
     }
   }
+  if (predicates) rewrite_predicates(space, spilled);
+}
+
+void Spiller::spill_predicates(const std::vector<std::vector<std::uint32_t>>& crowded) {
+  const RegisterSpace space(function_);
+  const std::vector<double> cost = costs(space);
+  BitSet temporary(space.size());
+  for (const Operand& reg : temporaries_) {
+    if (reg.kind == Operand::Kind::Pred) temporary.set(space.index(reg));
+  }
+  // The fullest first, as others often have some of the same.
+  std::vector<const std::vector<std::uint32_t>*> places;
+  for (const auto& place : crowded) places.push_back(&place);
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto* a, const auto* b) { return a->size() > b->size(); });
+  BitSet spilled(space.size());
+  bool any = false;
+  std::vector<std::uint32_t> order;
+  for (const std::vector<std::uint32_t>* const place : places) {
+    order.clear();
+    std::size_t live = place->size();
+    for (const std::uint32_t reg : *place) {
+      if (spilled.test(reg)) --live;
+      if (!spilled.test(reg) && !temporary.test(reg)) order.push_back(reg);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return cost[a] < cost[b]; });
+    for (std::size_t i = 0; i < order.size() && live > kPredicateRegisters; ++i, --live) {
+      spilled.set(order[i]);
+      any = true;
+    }
+  }
+  if (!any) fail();
+  rewrite_predicates(space, spilled);
 }
 
 namespace {
@@ -190,48 +232,63 @@ void Spiller::spill_one(const Operand& reg) {
   }
 }
 
-void Spiller::spill_predicate(const Operand& reg) {
-  const Operand home = new_reg32(function_);  // 0 or 1
+void Spiller::rewrite_predicates(const RegisterSpace& space, const BitSet& spilled) {
+  std::map<std::uint32_t, Operand> homes;  // by predicate: 0 or 1
+  spilled.for_each([&](std::uint32_t reg) { homes.emplace(space.operand(reg).reg, new_reg32(function_)); });
+  struct Touched {
+    std::uint32_t reg;
+    Operand fresh;
+    bool reads, defines;
+  };
+  std::vector<Touched> touched;
+  const auto touch = [&](const Operand& operand, bool reads, bool defines) {
+    if (operand.kind != Operand::Kind::Pred || !homes.contains(operand.reg)) return;
+    const auto known = std::find_if(touched.begin(), touched.end(),
+                                    [&](const Touched& other) { return other.reg == operand.reg; });
+    Touched& entry =
+        known != touched.end() ? *known : touched.emplace_back(Touched{operand.reg, {}, false, false});
+    entry.reads = entry.reads || reads;
+    entry.defines = entry.defines || defines;
+  };
   for (Block& block : graph_.blocks) {
     std::vector<Instruction> code;
     code.reserve(block.code.size());
-    for (Instruction inst : block.code) {
-      bool defines = false;
-      for_each_def(inst, [&](const Operand& dst) { defines = defines || dst.reg == reg.reg; });
-      defines = defines && std::any_of(inst.dst.begin(), inst.dst.end(), [&](const Operand& dst) {
-                  return dst.kind == Operand::Kind::Pred && dst.reg == reg.reg;
-                });
-      bool reads = defines && keeps_old_value(inst);
-      for_each_use(inst, [&](const Operand& operand) {
-        reads = reads || (operand.kind == Operand::Kind::Pred && operand.reg == reg.reg);
-      });
-      if (!reads && !defines) {
-        code.push_back(inst);
-        continue;
+    for (Instruction& inst : block.code) {
+      touched.clear();
+      for_each_def(inst, [&](const Operand& dst) { touch(dst, keeps_old_value(inst), true); });
+      for_each_use(inst, [&](const Operand& operand) { touch(operand, true, false); });
+      for (Touched& entry : touched) {
+        entry.fresh = new_pred(function_);
+        temporaries_.push_back(entry.fresh);
+        if (entry.reads) {
+          Instruction test = make(Opcode::Setp, Type::U32, inst);
+          test.guard = {};
+          test.compare = isa::Compare::NE;
+          test.dst[0] = entry.fresh;
+          test.src[0] = homes.at(entry.reg);
+          test.src[1] = Operand::immediate(0);
+          code.push_back(test);
+        }
       }
-      const Operand fresh = new_pred(function_);
-      temporaries_.push_back(fresh);
-      if (reads) {
-        Instruction test = make(Opcode::Setp, Type::U32, inst);
-        test.guard = {};
-        test.compare = isa::Compare::NE;
-        test.dst[0] = fresh;
-        test.src[0] = home;
-        test.src[1] = Operand::immediate(0);
-        code.push_back(test);
-      }
-      replace_uses(inst, reg, [&] { return fresh; });
-      for (Operand& dst : inst.dst) {
-        if (dst.kind == Operand::Kind::Pred && dst.reg == reg.reg) dst.reg = fresh.reg;
-      }
-      code.push_back(inst);
-      if (defines) {
-        Instruction keep = make(Opcode::Selp, Type::B32, inst);
+      Instruction keep = make(Opcode::Selp, Type::B32, inst);
+      const auto rename = [&](Operand& operand) {
+        if (operand.kind != Operand::Kind::Pred) return;
+        for (const Touched& entry : touched) {
+          if (operand.reg != entry.reg) continue;
+          operand.reg = entry.fresh.reg;
+          return;
+        }
+      };
+      for_each_use(inst, rename);
+      for_each_def(inst, rename);
+      code.push_back(std::move(inst));
+      for (const Touched& entry : touched) {
+        if (!entry.defines) continue;
         keep.guard = {};
-        keep.dst[0] = home;
+        keep.dst[0] = homes.at(entry.reg);
         keep.src[0] = Operand::immediate(1);
         keep.src[1] = Operand::immediate(0);
-        keep.src[2] = Operand::pred(fresh.reg);
+        keep.src[2] = Operand::pred(entry.fresh.reg);
         code.push_back(keep);
       }
     }

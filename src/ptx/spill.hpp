@@ -10,12 +10,13 @@
 
 namespace gpumux::ptx {
 
-/// Pressure of one register class over the graph.
+/// Pressure over the graph.
 struct Pressure {
   std::uint32_t registers = 0;  // 32-bit units at the fullest point
-  std::uint32_t predicates = 0;
-  BitSet at_registers;  // what is live there
-  BitSet at_predicates;
+  BitSet at_registers;          // what is live there
+  /// Predicates that are live where there are more than kPredicateRegisters: an entry for each such place
+  /// that has others than the one before it.
+  std::vector<std::vector<std::uint32_t>> crowded;
 };
 [[nodiscard]] Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space,
                                         const Liveness& live);
@@ -28,10 +29,17 @@ class Spiller {
   /// Spills the cheapest registers among `candidates` until `units` 32-bit units (or that many
   /// predicates) are freed. Throws UserError when none is left to spill.
   void spill(const BitSet& candidates, std::uint32_t units, bool predicates);
+  /// Spills predicates until each place of Pressure::crowded has enough, the cheapest of each. Throws
+  /// UserError when none is left to spill.
+  void spill_predicates(const std::vector<std::vector<std::uint32_t>>& crowded);
 
  private:
+  /// By register: how little is gained, for how much, when it is spilled.
+  [[nodiscard]] std::vector<double> costs(const RegisterSpace& space) const;
+  [[noreturn]] void fail() const;
   void spill_one(const isa::Operand& reg);
-  void spill_predicate(const isa::Operand& reg);
+  /// Those of `spilled`, in one pass.
+  void rewrite_predicates(const RegisterSpace& space, const BitSet& spilled);
   [[nodiscard]] bool is_temporary(const isa::Operand& reg) const;
   [[nodiscard]] const isa::Instruction* rematerializable(const isa::Operand& reg) const;
   FlowGraph& graph_;
