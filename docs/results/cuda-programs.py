@@ -158,7 +158,7 @@ def check(arguments, programs, others):
             "Times, and what follows from them, and the device's name are not compared. Programs are those of HeCBench in a random order, and all "
             "of the others, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. Of the "
             "rest of HeCBench there are those that check their results themselves and whose default size, or one that is an argument, executes in half a "
-            "minute; some 90 others do not end in so short a time, and have no such check or no such argument. "
+            "minute. Some 220 others are not listed: half of them do not end in so short a time; the rest lack data here, do not compile, or check nothing. "
             "`docs/cuda-programs.md` says what is not supported.", "", "| suite | programs | same | differ | end | not through | not tried |",
             "|---|---:|---:|---:|---:|---:|---:|"]
     for suite in sorted({program["suite"] for program, _ in results}):
