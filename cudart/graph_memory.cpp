@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "graph.hpp"
 #include "allocations.hpp"
+#include "graph.hpp"
 #include "streams.hpp"
 
 namespace gpumux::cudart {

@@ -3,8 +3,8 @@
 #include <set>
 #include <vector>
 
-#include "cudart/api.hpp"
 #include "cudart/allocations.hpp"
+#include "cudart/api.hpp"
 #include "cudart/version.hpp"
 #include "driver/call.hpp"
 

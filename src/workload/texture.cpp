@@ -241,8 +241,7 @@ std::uint64_t TextureTable::create_surface(const TextureArray& array) {
 }
 
 void TextureTable::destroy(std::uint64_t handle) {
-  if (find(handle, time()) == nullptr)
-    fail(fmt::format("destroying a texture object: {}", describe(handle)));
+  if (find(handle, time()) == nullptr) fail(fmt::format("destroying a texture object: {}", describe(handle)));
   textures_[handle - first_handle()].destroyed_at = ++destroyed_;
 }
 
