@@ -152,8 +152,6 @@ std::uint32_t stream_number(StreamHandle stream, bool per_thread) {
   return number_of(own);
 }
 
-namespace {}  // namespace
-
 StreamHandle stream_handle(std::uint32_t number) {
   return number == 0 ? reinterpret_cast<StreamHandle>(kLegacyStream) : handle_of(number);
 }

@@ -91,7 +91,7 @@ void widen_row(const u32* from, u32 shift, float* to) {
     for (u32 i = 0; i < kWarpSize; ++i) to[i] = bfloat_to_float((from[i] >> shift) & 0xffffU);
     return;
   }
-#ifdef __AVX2__
+#if defined(__AVX2__) && defined(__F16C__)
   for (u32 i = 0; i < kWarpSize; i += 8) {
     const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
     const __m256i halves =
@@ -111,7 +111,7 @@ void narrow_row(const float* from, u32* to) {
     for (u32 i = 0; i < kWarpSize; ++i) to[i] = float_to_bfloat(from[i]);
     return;
   }
-#ifdef __AVX2__
+#if defined(__AVX2__) && defined(__F16C__)
   for (u32 i = 0; i < kWarpSize; i += 8) {
     const __m256 values = _mm256_loadu_ps(from + i);
     const __m256i halves =

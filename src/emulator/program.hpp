@@ -76,7 +76,8 @@ struct LaunchConfig {
                              << 20U;  // for malloc in kernels, of the application's all together
   std::uint32_t ticket = 0;           // by which the module's DeviceRuntime knows the grid
   KernelClock clock{};
-  std::uint64_t textures_time = 0;  // TextureTable::time() of the launch by the host
+  std::uint64_t textures_time =
+      0;  // TextureTable::time() of the launch by the host; 0: none was ever destroyed
 };
 
 /// A module loaded into an application's memory: .global symbols allocated and initialised.

@@ -266,7 +266,7 @@ void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t
     GPUMUX_CHECK(round < 2000);
     const RegisterSpace space(function);
     const Liveness live(graph, space);
-    const Pressure pressure = measure_pressure(graph, space, live);
+    const Pressure pressure = measure_pressure(graph, space, live, true);
     if (!pressure.crowded.empty()) {
       spiller.spill_predicates(pressure.crowded);
       continue;

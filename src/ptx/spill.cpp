@@ -18,7 +18,8 @@ using isa::Opcode;
 using isa::Operand;
 using isa::Type;
 
-Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space, const Liveness& live) {
+Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space, const Liveness& live,
+                          bool crowded) {
   Pressure result;
   result.at_registers = BitSet(space.size());
   std::vector<std::uint32_t> predicates;
@@ -33,9 +34,13 @@ Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space, co
       result.registers = units;
       result.at_registers = at;
     }
-    if (predicates.size() > kPredicateRegisters &&
-        (result.crowded.empty() || result.crowded.back() != predicates))
-      result.crowded.push_back(predicates);
+    if (!crowded || predicates.size() <= kPredicateRegisters) return;
+    const auto includes = [](const auto& all, const auto& some) {
+      return std::includes(all.begin(), all.end(), some.begin(), some.end());
+    };
+    if (!result.crowded.empty() && includes(result.crowded.back(), predicates)) return;
+    if (!result.crowded.empty() && includes(predicates, result.crowded.back())) result.crowded.pop_back();
+    result.crowded.push_back(predicates);
   };
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
     measure(live.in(id));
@@ -257,6 +262,10 @@ void Spiller::rewrite_predicates(const RegisterSpace& space, const BitSet& spill
       touched.clear();
       for_each_def(inst, [&](const Operand& dst) { touch(dst, keeps_old_value(inst), true); });
       for_each_use(inst, [&](const Operand& operand) { touch(operand, true, false); });
+      if (touched.empty()) {
+        code.push_back(inst);
+        continue;
+      }
       for (Touched& entry : touched) {
         entry.fresh = new_pred(function_);
         temporaries_.push_back(entry.fresh);
@@ -267,10 +276,9 @@ void Spiller::rewrite_predicates(const RegisterSpace& space, const BitSet& spill
           test.dst[0] = entry.fresh;
           test.src[0] = homes.at(entry.reg);
           test.src[1] = Operand::immediate(0);
-          code.push_back(test);
+          code.insert(end_of_own_frame(code, inst), test);
         }
       }
-      Instruction keep = make(Opcode::Selp, Type::B32, inst);
       const auto rename = [&](Operand& operand) {
         if (operand.kind != Operand::Kind::Pred) return;
         for (const Touched& entry : touched) {
@@ -281,9 +289,10 @@ void Spiller::rewrite_predicates(const RegisterSpace& space, const BitSet& spill
       };
       for_each_use(inst, rename);
       for_each_def(inst, rename);
-      code.push_back(std::move(inst));
+      code.push_back(inst);
       for (const Touched& entry : touched) {
         if (!entry.defines) continue;
+        Instruction keep = make(Opcode::Selp, Type::B32, inst);
         keep.guard = {};
         keep.dst[0] = homes.at(entry.reg);
         keep.src[0] = Operand::immediate(1);

@@ -14,12 +14,12 @@ namespace gpumux::ptx {
 struct Pressure {
   std::uint32_t registers = 0;  // 32-bit units at the fullest point
   BitSet at_registers;          // what is live there
-  /// Predicates that are live where there are more than kPredicateRegisters: an entry for each such place
-  /// that has others than the one before it.
+  /// Predicates that are live where there are more than kPredicateRegisters, in ascending order; of
+  /// neighbouring places one of which has all that the other has, that one. Only where it was asked for.
   std::vector<std::vector<std::uint32_t>> crowded;
 };
 [[nodiscard]] Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space,
-                                        const Liveness& live);
+                                        const Liveness& live, bool crowded = false);
 
 /// Rewrites spilled registers; remembers which registers are short-lived results of spilling.
 class Spiller {
@@ -34,7 +34,8 @@ class Spiller {
   void spill_predicates(const std::vector<std::vector<std::uint32_t>>& crowded);
 
  private:
-  /// By register: how little is gained, for how much, when it is spilled.
+  /// By register: accesses, weighted by the depth of loops, for each instruction over which it is live. The
+  /// least is spilled first.
   [[nodiscard]] std::vector<double> costs(const RegisterSpace& space) const;
   [[noreturn]] void fail() const;
   void spill_one(const isa::Operand& reg);

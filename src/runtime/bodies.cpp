@@ -67,7 +67,9 @@ void Context::enqueue_condition(const Condition& condition, StreamId on) {
       throw UserError(fmt::format("app {}: a condition in stream {}, which is its body's", name_, on));
   }
   if (keeps(on, [=, this] { enqueue_condition(condition, on); })) return;
-  enter(on).queue.emplace_back(Decision{condition, {}});
+  Decision decision{condition, {}};
+  decision.textures_time = textures_time();
+  enter(on).queue.emplace_back(std::move(decision));
 }
 
 bool Context::is_idle(const Body& body) const {
@@ -100,7 +102,9 @@ bool Context::decide(Decision& decision, bool& began) {
         "error: a graph's loop is endless: its body takes no time, and does not change the condition"));
   decision.under_way = id;
   acting_ = *id;
+  body_textures_time_ = decision.textures_time;
   for (const std::function<void()>& call : body.calls) call();
+  body_textures_time_.reset();
   acting_ = kHost;
   began = true;
   return false;

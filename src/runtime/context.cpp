@@ -46,6 +46,7 @@ void Context::start() {
   bodies_.clear();
   described_.reset();
   acting_ = kHost;
+  body_textures_time_.reset();
   waiting_.reset();
   host_until_ = 0;
   ended_operations_ = 0;
@@ -383,7 +384,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.max_warp_instructions = device_.config().runtime.max_warp_instructions;
   config.heap_bytes = spec.heap_bytes != 0 ? spec.heap_bytes : device_.config().runtime.heap_bytes;
   config.clock = clock_of(device_.config());
-  config.textures_time = memory_->textures().time();
+  config.textures_time = textures_time();
   const std::uint32_t ticket = config.ticket = device_launches_->new_ticket();
   std::unique_ptr<workload::KernelSource> source = make_kernel(loaded, *info, std::move(config));
   check_fits(*source, spec.cooperative);

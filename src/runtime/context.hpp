@@ -165,8 +165,9 @@ class Context final : public Host {
   struct Decision {
     Condition condition;
     std::optional<BodyId> under_way;
-    Cycle since = kNever;     // of the last body that began,
-    std::uint64_t begun = 0;  // and how many did in that cycle
+    Cycle since = kNever;             // of the last body that began,
+    std::uint64_t begun = 0;          // and how many did in that cycle
+    std::uint64_t textures_time = 0;  // of the call, for what its bodies launch
   };
   using Operation = std::variant<Copy, Launch, Record, Wait, Decision>;
   /// Whose a stream or event is: kHost, or a body's.
@@ -197,6 +198,10 @@ class Context final : public Host {
   void move_on();
   bool pump_stream(StreamId id);
   // Bodies: bodies.cpp.
+  /// TextureTable::time() of what the host enqueues now, or has, where a body is the one that enqueues.
+  [[nodiscard]] std::uint64_t textures_time() const {
+    return body_textures_time_.value_or(memory_->textures().time());
+  }
   /// To be called before anything is enqueued: the stream. Throws UserError when it is not for who enqueues.
   [[nodiscard]] Stream& enter(StreamId id);
   void enter_event(EventId id);
@@ -238,8 +243,9 @@ class Context final : public Host {
   std::deque<Stream> streams_;                                                // never moved
   std::vector<Event> events_;
   std::deque<Body> bodies_;
-  std::optional<Body> described_;  // the one that is
-  Owner acting_ = kHost;           // who enqueues
+  std::optional<Body> described_;                    // the one that is
+  Owner acting_ = kHost;                             // who enqueues
+  std::optional<std::uint64_t> body_textures_time_;  // while a body does
   Task program_;
   bool running_ = false;
   Cycle host_until_ = 0;  // the host computes until then

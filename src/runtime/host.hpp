@@ -231,6 +231,7 @@ class Host {
     texture_created(resource, settings, texture);
     return texture;
   }
+  /// Kernels that were launched before keep it.
   void destroy_texture(TextureObject texture) {
     textures().destroy(texture.handle);
     texture_destroyed(texture);

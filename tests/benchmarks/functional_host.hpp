@@ -65,6 +65,7 @@ class FunctionalHost : public runtime::Host {
     config.block = spec.block;
     config.dynamic_shared_bytes = spec.shared_bytes;
     config.parameters = std::move(parameters);
+    config.textures_time = memory_.textures().time();
     const auto launch = modules_.at(module)->launch(*info, std::move(config));
     warp_instructions_[kernel] += run(*launch);
   }

@@ -471,6 +471,34 @@ TEST_F(ContextTest, TexturesOverArraysThatTheHostAndKernelsFill) {
   EXPECT_EQ(log_, (std::vector<std::uint32_t>{65, 1065}));
 }
 
+TEST_F(ContextTest, ATextureIsThereForWhatABodyLaunchesThatWasEnqueuedBeforeItsDestruction) {
+  start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const std::uint32_t module = host.load_module(kTexturePtx, "textures.ptx");
+    const workload::TextureArray array =
+        host.create_array({{workload::ChannelKind::Unsigned, 32, 1}, 10, 8, 0, 0});
+    const TextureObject texture = host.create_texture(workload::TextureResource::of(array));
+    std::vector<std::uint32_t> texels(10 * 8, 9);
+    host.to_array(array, texels);
+    const auto word = host.malloc<std::uint32_t>(1);
+    host.fill(word.address, 1, 4, 0);
+    const auto out = host.malloc<std::uint32_t>(2);
+    const StreamId inside = host.create_stream();
+    host.begin_body();
+    LaunchSpec spec;
+    spec.stream = inside;
+    host.launch(module, "read", spec, texture, out);
+    const BodyId body = host.end_body();
+    host.enqueue_condition({Condition::Kind::If, word.address, {body}}, 0);
+    host.destroy_texture(texture);
+    std::vector<std::uint32_t> result(2);
+    host.from_device(result, out);
+    co_await host.synchronize();
+    log = result;
+  });
+  device_.finish();
+  EXPECT_EQ(log_, (std::vector<std::uint32_t>{9, 0}));
+}
+
 TEST_F(ContextTest, ATextureIsNotThereForWhatIsLaunchedBehindItsDestruction) {
   start([](Host& host, std::vector<std::uint32_t>&) -> Task {
     const std::uint32_t module = host.load_module(kTexturePtx, "textures.ptx");
