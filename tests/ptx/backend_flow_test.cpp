@@ -452,6 +452,35 @@ TEST(Spill, ACallsTargetIsReadBeforeTheStackPointerMoves) {
       EXPECT_EQ(result_of(kernel_text(body, functions, bounds), optimize), 702U + 2 * sum) << bounds;
 }
 
+TEST(Spill, CallsAreGuardedByPredicatesThatAreSpilled) {
+  // More predicates than there are, and more values than registers, live over calls that two of them guard.
+  const std::string functions =
+      ".func (.param .b32 o) f1(.param .b32 i) { .reg .b32 %a; .local .align 8 .b8 d[64]; "
+      "ld.param.u32 %a,[i]; mad.lo.u32 %a,%a,100,1; st.param.b32 [o],%a; ret; }\n"
+      ".func (.param .b32 o) f2(.param .b32 i) { .reg .b32 %a; .local .align 8 .b8 d[128]; "
+      "ld.param.u32 %a,[i]; trap; st.param.b32 [o],%a; ret; }\n";
+  std::string body = R"(.reg .pred %q<20>; ld.param.u64 %rd1,[p]; ld.param.u32 %r1,[n];
+    mov.u64 %rd3,f1; mov.u64 %rd4,f2; setp.gt.u32 %p1,%r1,3; selp.b64 %rd6,%rd3,%rd4,%p1;
+    selp.b64 %rd7,%rd4,%rd3,%p1;)";
+  for (int i = 0; i < 16; ++i) body += fmt::format("setp.gt.u32 %q{},%r1,{};", i, i);
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    body += fmt::format("mad.lo.u32 %r{},%r1,{},{};", 10 + i, i + 3, i * i);
+    sum += 7 * (i + 3) + i * i;
+  }
+  body += R"({ .param .b32 x; .param .b32 y; st.param.b32 [x],%r1;
+    q : .callprototype (.param .b32 _) _ (.param .b32 _); @%q3 call (y),%rd6,(x),q; ld.param.b32 %r3,[y]; }
+    { .param .b32 x; .param .b32 y; st.param.b32 [x],%r1;
+    s : .callprototype (.param .b32 _) _ (.param .b32 _); @%q9 call (y),%rd7,(x),s; })";
+  for (int i = 0; i < 60; ++i) body += fmt::format("add.u32 %r3,%r3,%r{};", 10 + i);
+  for (int i = 0; i < 16; ++i)
+    body += fmt::format("selp.b32 %r2,{},0,%q{}; add.u32 %r3,%r3,%r2;", 1000 << i, i);
+  body += "st.global.u32 [%rd1],%r3; ret;";
+  for (const int optimize : {0, 1})
+    for (const char* bounds : {"", ".maxnreg 24 ", ".maxnreg 16 "})
+      EXPECT_EQ(result_of(kernel_text(body, functions, bounds), optimize), 701U + sum + 127'000U) << bounds;
+}
+
 TEST(Inline, StackHoldsTheDeepestCalls) {
   // Every level has 4096 bytes of its own, more in all than any reserve: two of them can be seen in the
   // frames.
