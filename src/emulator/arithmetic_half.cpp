@@ -16,8 +16,6 @@ struct Modifiers {
   bool ftz = false;
   bool sat = false;
   bool nan = false;
-  bool minus_product = false;
-  bool minus_addend = false;
 };
 
 template <bool Bfloat>
@@ -31,14 +29,6 @@ u32 flush_bits(u32 bits) {
   return (bits & kExponent) == 0 ? bits & 0x8000U : bits;
 }
 
-/// Rounds an f32 or f64 result of two operands. The sum, difference or product of two halves rounded to
-/// f32 (of two bfloats to f64) keeps more than twice the bits and two, so that rounding again is safe.
-template <bool Bfloat>
-u32 round(double wide) {
-  if constexpr (Bfloat) return double_to_bfloat(wide);
-  return float_to_half(static_cast<float>(wide));
-}
-
 template <bool Bfloat>
 u32 clamp(u32 bits) {
   constexpr u32 kOne = Bfloat ? 0x3f80U : 0x3c00U;
@@ -47,46 +37,37 @@ u32 clamp(u32 bits) {
   return x < 1.0F ? bits : kOne;
 }
 
+/// Those that do not round; `nan`: a NaN operand gives NaN.
 template <bool Bfloat, Opcode Kind>
-u32 compute(u32 a_bits, u32 b_bits, u32 c_bits, const Modifiers& m) {
+u32 compute(u32 a_bits, u32 b_bits, const Modifiers& m) {
   if (m.ftz) {
     a_bits = flush_bits<Bfloat>(a_bits);
     b_bits = flush_bits<Bfloat>(b_bits);
-    c_bits = flush_bits<Bfloat>(c_bits);
   }
   const float a = widen<Bfloat>(a_bits);
   const float b = widen<Bfloat>(b_bits);
-  u32 result = 0;
-  if constexpr (Kind == Opcode::Add) {
-    result = Bfloat ? round<true>(static_cast<double>(a) + static_cast<double>(b)) : float_to_half(a + b);
-  } else if constexpr (Kind == Opcode::Sub) {
-    result = Bfloat ? round<true>(static_cast<double>(a) - static_cast<double>(b)) : float_to_half(a - b);
-  } else if constexpr (Kind == Opcode::Mul) {
-    result = Bfloat ? round<true>(static_cast<double>(a) * static_cast<double>(b)) : float_to_half(a * b);
-  } else if constexpr (Kind == Opcode::Fma) {
-    const float c = m.minus_addend ? -widen<Bfloat>(c_bits) : widen<Bfloat>(c_bits);
-    const float factor = m.minus_product ? -a : a;
-    result = Bfloat ? bfloat_fma(factor, b, c) : half_fma(factor, b, c);
-  } else if constexpr (Kind == Opcode::Neg) {
-    return is_nan(a) ? kNan16 : a_bits ^ 0x8000U;
-  } else if constexpr (Kind == Opcode::Abs) {
-    return is_nan(a) ? kNan16 : a_bits & 0x7fffU;
-  } else {
-    const float r = Kind == Opcode::Max
-                        ? (m.nan ? min_max<float, true, true>(a, b) : min_max<float, true, false>(a, b))
-                        : (m.nan ? min_max<float, false, true>(a, b) : min_max<float, false, false>(a, b));
-    result = is_nan(r) ? kNan16 : (Bfloat ? float_to_bfloat(r) : float_to_half(r));
-  }
+  if constexpr (Kind == Opcode::Neg) return is_nan(a) ? kNan16 : a_bits ^ 0x8000U;
+  if constexpr (Kind == Opcode::Abs) return is_nan(a) ? kNan16 : a_bits & 0x7fffU;
+  const float r = Kind == Opcode::Max
+                      ? (m.nan ? min_max<float, true, true>(a, b) : min_max<float, true, false>(a, b))
+                      : (m.nan ? min_max<float, false, true>(a, b) : min_max<float, false, false>(a, b));
+  u32 result = is_nan(r) ? kNan16 : (Bfloat ? float_to_bfloat(r) : float_to_half(r));
   if (m.ftz) result = flush_bits<Bfloat>(result);
   if (m.sat) result = clamp<Bfloat>(result);
   return result;
 }
 
-// The same for whole rows, without modifiers, in vectors.
+// Those that round: whole rows, in vectors.
 
 /// The halves of a row from bit `shift` on.
 template <bool Bfloat>
-void widen_row(const u32* from, u32 shift, float* to) {
+void widen_row(const u32* from, u32 shift, bool ftz, float* to) {
+  alignas(64) u32 flushed[kWarpSize];
+  if (ftz) {
+    for (u32 i = 0; i < kWarpSize; ++i) flushed[i] = flush_bits<Bfloat>((from[i] >> shift) & 0xffffU);
+    from = flushed;
+    shift = 0;
+  }
   if constexpr (Bfloat) {
     for (u32 i = 0; i < kWarpSize; ++i) to[i] = bfloat_to_float((from[i] >> shift) & 0xffffU);
     return;
@@ -132,7 +113,10 @@ T of_two(T a, T b) {
   return a * b;
 }
 
-/// As compute(): see round(), half_fma() and bfloat_fma().
+/// Rounded once. The sum, difference or product of two halves rounded to f32 (of two bfloats to f64) keeps
+/// more than twice the bits and two, so that rounding again is safe. Of fma the product is exact as a double.
+/// The sum of halves is, too, wherever it comes near the middle of two halves, since there no operand reaches
+/// more than 53 bits below the sum; that of bfloats is rounded to odd.
 template <bool Bfloat, Opcode Kind>
 void compute_row(const float* a, const float* b, const float* c, u32* result) {
   alignas(64) float narrow[kWarpSize];
@@ -167,13 +151,15 @@ void compute_row(const float* a, const float* b, const float* c, u32* result) {
 template <bool Bfloat, bool Pair, Opcode Kind>
 void run_rows(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr bool kFma = Kind == Opcode::Fma;
+  const bool ftz = op.inst->ftz;
+  const bool sat = op.inst->sat;
   const bool minus_product = kFma && (op.inst->shift & isa::kFmaMinusProduct) != 0;
   const bool minus_addend = kFma && (op.inst->shift & isa::kFmaMinusAddend) != 0;
   alignas(64) float a[kWarpSize], b[kWarpSize], c[kWarpSize];
   const auto part = [&](u32 shift, u32* result) {
-    widen_row<Bfloat>(warp.src<u32>(op, 0), shift, a);
-    widen_row<Bfloat>(warp.src<u32>(op, 1), shift, b);
-    if constexpr (kFma) widen_row<Bfloat>(warp.src<u32>(op, 2), shift, c);
+    widen_row<Bfloat>(warp.src<u32>(op, 0), shift, ftz, a);
+    widen_row<Bfloat>(warp.src<u32>(op, 1), shift, ftz, b);
+    if constexpr (kFma) widen_row<Bfloat>(warp.src<u32>(op, 2), shift, ftz, c);
     if (minus_product) {
       for (float& value : a) value = -value;
     }
@@ -181,6 +167,11 @@ void run_rows(Warp& warp, const Op& op, LaneMask lanes) {
       for (float& value : c) value = -value;
     }
     compute_row<Bfloat, Kind>(a, b, c, result);
+    if (!ftz && !sat) return;
+    for (u32 i = 0; i < kWarpSize; ++i) {
+      if (ftz) result[i] = flush_bits<Bfloat>(result[i]);
+      if (sat) result[i] = clamp<Bfloat>(result[i]);
+    }
   };
   alignas(64) u32 result[kWarpSize];
   part(0, result);
@@ -194,37 +185,25 @@ void run_rows(Warp& warp, const Op& op, LaneMask lanes) {
 
 template <bool Bfloat, bool Pair, Opcode Kind>
 void run(Warp& warp, const Op& op, LaneMask lanes) {
-  constexpr u32 kSources = Kind == Opcode::Fma ? 3 : (Kind == Opcode::Neg || Kind == Opcode::Abs ? 1 : 2);
-  auto* d = warp.dst<u32>(op);
+  constexpr bool kOne = Kind == Opcode::Neg || Kind == Opcode::Abs;
   const auto* a = warp.src<u32>(op, 0);
-  const auto* b = kSources > 1 ? warp.src<u32>(op, 1) : a;
-  const auto* c = kSources > 2 ? warp.src<u32>(op, 2) : a;
-  const bool fma = Kind == Opcode::Fma;
-  const Modifiers modifiers{op.inst->ftz, op.inst->sat, op.inst->nan,
-                            fma && (op.inst->shift & isa::kFmaMinusProduct) != 0,
-                            fma && (op.inst->shift & isa::kFmaMinusAddend) != 0};
+  const auto* b = kOne ? a : warp.src<u32>(op, 1);
+  const Modifiers modifiers{op.inst->ftz, op.inst->sat, op.inst->nan};
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
-    result[i] = compute<Bfloat, Kind>(a[i] & 0xffffU, b[i] & 0xffffU, c[i] & 0xffffU, modifiers);
-    if constexpr (Pair) {
-      result[i] |= compute<Bfloat, Kind>(a[i] >> 16U, b[i] >> 16U, c[i] >> 16U, modifiers) << 16U;
-    }
+    result[i] = compute<Bfloat, Kind>(a[i] & 0xffffU, b[i] & 0xffffU, modifiers);
+    if constexpr (Pair) result[i] |= compute<Bfloat, Kind>(a[i] >> 16U, b[i] >> 16U, modifiers) << 16U;
   }
-  merge(d, result, lanes);
-}
-
-template <bool Bfloat, bool Pair, Opcode Kind>
-Handler arithmetic(const Instruction& inst) {
-  return inst.ftz || inst.sat ? &run<Bfloat, Pair, Kind> : &run_rows<Bfloat, Pair, Kind>;
+  merge(warp.dst<u32>(op), result, lanes);
 }
 
 template <bool Bfloat, bool Pair>
-Handler of_opcode(const Instruction& inst) {
-  switch (inst.op) {
-    case Opcode::Add: return arithmetic<Bfloat, Pair, Opcode::Add>(inst);
-    case Opcode::Sub: return arithmetic<Bfloat, Pair, Opcode::Sub>(inst);
-    case Opcode::Mul: return arithmetic<Bfloat, Pair, Opcode::Mul>(inst);
-    case Opcode::Fma: return arithmetic<Bfloat, Pair, Opcode::Fma>(inst);
+Handler of_opcode(Opcode op) {
+  switch (op) {
+    case Opcode::Add: return &run_rows<Bfloat, Pair, Opcode::Add>;
+    case Opcode::Sub: return &run_rows<Bfloat, Pair, Opcode::Sub>;
+    case Opcode::Mul: return &run_rows<Bfloat, Pair, Opcode::Mul>;
+    case Opcode::Fma: return &run_rows<Bfloat, Pair, Opcode::Fma>;
     case Opcode::Neg: return &run<Bfloat, Pair, Opcode::Neg>;
     case Opcode::Abs: return &run<Bfloat, Pair, Opcode::Abs>;
     case Opcode::Min: return &run<Bfloat, Pair, Opcode::Min>;
@@ -238,10 +217,10 @@ Handler of_opcode(const Instruction& inst) {
 Handler select_half(const Instruction& inst) {
   if (!rounds_to_nearest(inst.rounding)) return nullptr;  // PTX has no other mode for these types
   switch (inst.type) {
-    case Type::F16: return of_opcode<false, false>(inst);
-    case Type::F16x2: return of_opcode<false, true>(inst);
-    case Type::BF16: return of_opcode<true, false>(inst);
-    case Type::BF16x2: return of_opcode<true, true>(inst);
+    case Type::F16: return of_opcode<false, false>(inst.op);
+    case Type::F16x2: return of_opcode<false, true>(inst.op);
+    case Type::BF16: return of_opcode<true, false>(inst.op);
+    case Type::BF16x2: return of_opcode<true, true>(inst.op);
     default: return nullptr;
   }
 }

@@ -318,21 +318,6 @@ void Block::fill_block_rows() {
   }
 }
 
-std::uint64_t read_clock(const Warp& warp, isa::Special special) {
-  const KernelClock& clock = warp.block->launch().config.clock;
-  const std::uint64_t now = warp.block->start() + warp.executed * clock.cycles_per_instruction;
-  const auto nanoseconds = [&] {
-    return static_cast<std::uint64_t>(static_cast<double>(now) / clock.cycles_per_ns);
-  };
-  switch (special) {
-    case isa::Special::ClockHi: return now >> 32U;
-    case isa::Special::GlobalTimer:
-    case isa::Special::GlobalTimerLo: return nanoseconds();
-    case isa::Special::GlobalTimerHi: return nanoseconds() >> 32U;
-    default: return now;
-  }
-}
-
 namespace {
 
 /// Whether what an instruction does to the warp's registers, predicates and paths follows from them alone.

@@ -189,6 +189,5 @@ void fill_warp_rows(LaunchData& launch);
 [[nodiscard]] constexpr bool is_clock(isa::Special special) {
   return special >= isa::Special::Clock && special <= isa::Special::GlobalTimerHi;
 }
-[[nodiscard]] std::uint64_t read_clock(const Warp& warp, isa::Special special);
 
 }  // namespace gpumux::emulator

@@ -57,14 +57,6 @@ inline double odd24(double x) {
   return std::bit_cast<double>((bits & ~kCut) | ((bits & kCut) != 0 ? kCut + 1 : 0));
 }
 
-/// a * b + c of halves, rounded once. The product is exact as a double. The sum is, too, wherever it comes
-/// near the middle of two halves, since there no operand reaches more than 53 bits below the sum.
-inline u32 half_fma(float a, float b, float c) {
-  const double sum = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
-  if (is_nan(sum)) return kNan16;
-  return float_to_half(static_cast<float>(std::isinf(sum) ? sum : odd24(sum)));
-}
-
 /// x + y rounded to odd: exact, or the neighbour with the last bit set.
 inline double add_to_odd(double x, double y) {
   const double sum = x + y;
@@ -84,14 +76,6 @@ inline u32 double_to_bfloat(double x) {
   const Exact value = decompose(std::bit_cast<u64>(x), kDouble);
   if (value.kind == Exact::Kind::Infinity) return value.negative ? 0xff80U : 0x7f80U;
   return static_cast<u32>(encode(value, kBfloat, isa::Rounding::RN));
-}
-
-/// a * b + c of bfloats, rounded once: the product is exact as a double, the sum is rounded to odd.
-inline u32 bfloat_fma(float a, float b, float c) {
-  const double product = static_cast<double>(a) * static_cast<double>(b);
-  const double sum = product + static_cast<double>(c);
-  if (is_nan(sum) || std::isinf(sum)) return double_to_bfloat(sum);
-  return double_to_bfloat(add_to_odd(product, static_cast<double>(c)));
 }
 
 }  // namespace gpumux::emulator

@@ -13,6 +13,20 @@ using isa::Operand;
 using isa::Special;
 using isa::Type;
 
+/// What the kernel reads as time (KernelClock).
+u64 read_clock(const Warp& warp, Special special) {
+  const KernelClock& clock = warp.block->launch().config.clock;
+  const u64 now = warp.block->start() + warp.executed * clock.cycles_per_instruction;
+  const auto nanoseconds = [&] { return static_cast<u64>(static_cast<double>(now) / clock.cycles_per_ns); };
+  switch (special) {
+    case Special::ClockHi: return now >> 32U;
+    case Special::GlobalTimer:
+    case Special::GlobalTimerLo: return nanoseconds();
+    case Special::GlobalTimerHi: return nanoseconds() >> 32U;
+    default: return now;
+  }
+}
+
 Handler select_mov(const Instruction& inst) {
   if (inst.type == Type::Pred) {
     return [](Warp& warp, const Op& op, LaneMask lanes) {

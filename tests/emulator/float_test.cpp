@@ -381,6 +381,27 @@ void check_half(Type single, Type pair, unsigned fraction, unsigned exponent) {
     ProbeShape shape{Held::Bits32, {Held::Bits32, Held::Bits32}};
     if (op == Opcode::Fma) shape.src.push_back(Held::Bits32);
     const ProbeResult result = probe(inst, shape, in);
+    // .ftz: subnormal operands and results are zeroes of their sign; .sat: within 0 and 1, NaN is 0.
+    const std::uint64_t infinity = ((std::uint64_t{1} << exponent) - 1) << fraction;
+    const std::uint64_t one = ((std::uint64_t{1} << (exponent - 1)) - 1) << fraction;
+    const auto flushed = [&](std::uint64_t bits) { return (bits & infinity) == 0 ? bits & 0x8000U : bits; };
+    std::vector<Operands> normal = in;
+    for (Operands& operands : normal) {
+      for (std::uint64_t& bits : operands) bits = flushed(bits);
+    }
+    isa::Instruction modified = inst;
+    modified.ftz = true;
+    const ProbeResult of_normal = probe(inst, shape, normal);
+    const ProbeResult ftz = probe(modified, shape, in);
+    modified.ftz = false;
+    modified.sat = true;
+    const ProbeResult sat = probe(modified, shape, in);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      ASSERT_EQ(ftz.value[i], flushed(of_normal.value[i])) << isa::name(op) << '.' << isa::name(single);
+      const std::uint64_t plain = result.value[i];
+      const std::uint64_t bounded = plain > infinity ? 0 : std::min(plain, one);  // negative, NaN
+      ASSERT_EQ(sat.value[i], bounded) << isa::name(op) << '.' << isa::name(single) << ' ' << plain;
+    }
     // The pair form: the same operands in the upper half, those of the next case in the lower.
     std::vector<Operands> two = in;
     for (std::size_t i = 0; i < in.size(); ++i) {
