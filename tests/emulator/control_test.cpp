@@ -450,6 +450,27 @@ TEST(Blocks, RepetitionIsProvenEarly) {
   EXPECT_NE(diverged.find("every 2 instructions"), std::string::npos) << diverged;
 }
 
+TEST(Blocks, ClocksCountCyclesOfInstructionsAndNanoseconds) {
+  PtxRunner runner(R"(.visible .entry k(.param .u64 p) {
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [p];
+    mov.u64 %rd2, %clock64;
+    mov.u64 %rd3, %clock64;
+    mov.u64 %rd4, %globaltimer;
+    st.global.u64 [%rd1], %rd2;
+    st.global.u64 [%rd1+8], %rd3;
+    st.global.u64 [%rd1+16], %rd4;
+    ret;
+  })");
+  runner.clock = {6, 2.0};
+  const Address at = runner.device.memory.allocate(24);
+  runner.run("k", {1, 1, 1}, {1, 1, 1}, {at});
+  std::vector<std::uint64_t> read(3);
+  runner.device.memory.read(at, std::as_writable_bytes(std::span(read)));
+  EXPECT_EQ(read[1], read[0] + 6);
+  EXPECT_EQ(read[2], (read[1] + 6) / 2);
+}
+
 // Loops that look alike at every turn but may end: by what they read, by the clock, at a barrier, or by a
 // counter that comes to its end late.
 TEST(Blocks, WaitingIsNotRepetition) {

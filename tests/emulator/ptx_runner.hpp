@@ -17,6 +17,7 @@ inline std::string with_header(const std::string& body) {
 class PtxRunner {
  public:
   Device device;
+  KernelClock clock;
 
   explicit PtxRunner(const std::string& body, int optimize = 0, RaceLog* races = nullptr) {
     ptx::CompileOptions options;
@@ -36,6 +37,7 @@ class PtxRunner {
     config.dynamic_shared_bytes = dynamic_shared;
     config.parameters.assign(reinterpret_cast<const char*>(parameters.data()), parameters.size() * 8);
     config.max_warp_instructions = limit;
+    config.clock = clock;
     config.textures_time = device.memory.textures().time();
     return module_->launch(*module_->find(kernel), config);
   }
