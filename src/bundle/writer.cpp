@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
@@ -80,6 +81,21 @@ void in_parallel(std::size_t count, const std::function<void(unsigned, std::size
     if (error) std::rethrow_exception(error);
 }
 
+/// Its buffers are used again.
+struct Batch {
+  std::vector<std::string_view> fresh;  // pieces
+  std::vector<char> smaller;            // those whose compressed form is
+  std::vector<std::string> packed;
+};
+
+/// Waits for it, also when an exception comes.
+struct WritingEnds {
+  const std::future<void>& writing;
+  ~WritingEnds() {
+    if (writing.valid()) writing.wait();
+  }
+};
+
 }  // namespace
 
 struct Writer::Impl {
@@ -100,26 +116,45 @@ struct Writer::Impl {
     ++chunks;
     append(stored);
   }
-  /// A batch of pieces: numbers of known ones, and new ones into the file in their order.
-  void keep(std::span<const std::string_view> raw, std::vector<std::uint32_t>& numbers) {
+  /// A batch of pieces: numbers of known ones, and new ones into the file in their order. If `others` follow,
+  /// they may be on their way into it after the call, until written().
+  void keep(std::span<const std::string_view> raw, bool others, std::vector<std::uint32_t>& numbers) {
     std::vector<Digest> digests(raw.size());
     in_parallel(raw.size(), [&](unsigned, std::size_t i) { digests[i] = bundle::digest(raw[i]); });
-    std::vector<std::size_t> fresh;
+    Batch& batch = batches[batch_count++ % batches.size()];
+    std::vector<std::string>& packed = batch.packed;
+    batch.fresh.clear();
     for (std::size_t i = 0; i < raw.size(); ++i) {
       const auto [at, is_new] = known.try_emplace(digests[i], pieces);
       numbers.push_back(at->second);
       if (!is_new) continue;
       if (pieces == ~std::uint32_t{0}) throw UserError({path}, "cannot hold more: it has 2^32 pieces");
       ++pieces;
-      fresh.push_back(i);
+      batch.fresh.push_back(raw[i]);
     }
-    std::vector<char> smaller(fresh.size());
-    if (packed.size() < fresh.size()) packed.resize(fresh.size());
-    in_parallel(fresh.size(), [&](unsigned worker, std::size_t i) {
-      smaller[i] = static_cast<char>(compressors[worker].pack(raw[fresh[i]], packed[i]));
+    const std::size_t count = batch.fresh.size();
+    batch.smaller.resize(count);
+    if (packed.size() < count) packed.resize(count);
+    in_parallel(count, [&](unsigned worker, std::size_t i) {
+      batch.smaller[i] = static_cast<char>(compressors[worker].pack(batch.fresh[i], packed[i]));
     });
-    for (std::size_t i = 0; i < fresh.size(); ++i)
-      chunk(raw[fresh[i]], smaller[i] != 0 ? &packed[i] : nullptr, 0);
+    written();
+    if (others) {
+      try {
+        writing = std::async(std::launch::async, [this, &batch] { write(batch); });
+        return;
+      } catch (const std::system_error&) {  // the system has no more threads
+      }
+    }
+    write(batch);
+  }
+  void write(const Batch& batch) {
+    for (std::size_t i = 0; i < batch.fresh.size(); ++i)
+      chunk(batch.fresh[i], batch.smaller[i] != 0 ? &batch.packed[i] : nullptr, 0);
+  }
+  /// Waits until all batches are.
+  void written() {
+    if (writing.valid()) writing.get();
   }
   void flush_records() {
     if (records.empty()) return;
@@ -128,9 +163,8 @@ struct Writer::Impl {
       throw UserError({path}, fmt::format("cannot hold more: its records have more than {} bytes; record a "
                                           "shorter run of the program",
                                           kMostRecordBytes));
-    if (packed.empty()) packed.resize(1);
-    const bool smaller = compressors[0].pack(records, packed[0]);
-    chunk(records, smaller ? &packed[0] : nullptr, kRecords);
+    const bool smaller = compressors[0].pack(records, packed_records);
+    chunk(records, smaller ? &packed_records : nullptr, kRecords);
     records.clear();
   }
 
@@ -144,12 +178,15 @@ struct Writer::Impl {
   std::unordered_map<Digest, std::uint32_t, HashOfDigest> known;
   std::uint32_t pieces = 0;
   std::array<Compressor, kMostThreads> compressors;
-  std::vector<std::string> packed;  // buffers, used again
-  std::string records;              // that are not in the file yet
+  std::array<Batch, 2> batches;  // one is written while the next is compressed
+  std::size_t batch_count = 0;
+  std::string records;  // that are not in the file yet
+  std::string packed_records;
   std::uint64_t record_bytes = 0;
   std::uint64_t record_count = 0;
   std::string index;  // of chunks
   std::uint64_t chunks = 0;
+  std::future<void> writing;  // the last: it ends before what it uses
 };
 
 Digest digest(std::span<const std::byte> bytes) { return digest(text(bytes)); }
@@ -165,11 +202,12 @@ Content Writer::keep(std::span<const std::byte> bytes) {
   Content content{bytes.size(), {}};
   content.pieces.reserve(pieces_of(bytes.size()));
   std::vector<std::string_view> batch;
+  const WritingEnds before_bytes_go{impl_->writing};
   while (!bytes.empty()) {
     batch.clear();
     for (; !bytes.empty() && batch.size() < kBatch; bytes = bytes.subspan(batch.back().size()))
       batch.push_back(text(bytes.first(std::min<std::size_t>(bytes.size(), kPieceBytes))));
-    impl_->keep(batch, content.pieces);
+    impl_->keep(batch, !bytes.empty(), content.pieces);
   }
   return content;
 }

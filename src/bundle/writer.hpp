@@ -13,8 +13,8 @@ namespace gpumux::bundle {
 /// Of bytes, as Result has it.
 [[nodiscard]] Digest digest(std::span<const std::byte> bytes);
 
-/// Not thread-safe. Pieces of large contents are hashed and compressed on up to four threads, which end
-/// before keep() does; the file is the same for any number of them.
+/// Not thread-safe. Pieces of large contents are hashed and compressed on up to four threads and written
+/// by another one, which end before keep() does; the file is the same for any number of them.
 class Writer {
  public:
   /// The bundle appears under `path` with finish(), and never without it. `base`: of the recorded

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
@@ -9,6 +10,9 @@
 
 namespace gpumux::runtime {
 namespace {
+
+/// More than the copies of CUDA programs bring at once.
+constexpr std::size_t kMostSpareBytes = std::size_t{1} << 27U;
 
 /// Instructions one behind the other, as those of loops that wait for a time are.
 emulator::KernelClock clock_of(const arch::MachineConfig& config) {
@@ -110,6 +114,7 @@ bool Context::pump_stream(StreamId id) {
       if (s.copy_until > device_.now()) return moved;
       s.copy_until = 0;
       perform(*copy);
+      give_back(std::move(copy->host_from));
     } else if (Launch* launch = std::get_if<Launch>(&head)) {
       s.kernel_running = true;
       s.family = launch->family;
@@ -139,6 +144,17 @@ Cycle Context::copy_cycles(const Copy& copy) const {
   if (rate <= 0 || !over_link) return 0;
   const double seconds = static_cast<double>(copy.bytes) / rate;
   return static_cast<Cycle>(std::ceil(seconds * device_.config().clocks.core * 1e6));
+}
+
+std::vector<std::byte> Context::taken(std::span<const std::byte> from) {
+  std::vector<std::byte> bytes = std::exchange(spare_bytes_, {});
+  bytes.assign(from.begin(), from.end());
+  return bytes;
+}
+
+void Context::give_back(std::vector<std::byte>&& bytes) {
+  if (bytes.capacity() > spare_bytes_.capacity() && bytes.capacity() <= kMostSpareBytes)
+    spare_bytes_ = std::move(bytes);
 }
 
 void Context::perform(Copy& copy) {
@@ -286,7 +302,7 @@ void Context::copy_to_device(Address to, std::span<const std::byte> from, Stream
   copy.kind = Copy::Kind::In;
   copy.to = to;
   copy.bytes = from.size();
-  copy.host_from.assign(from.begin(), from.end());
+  copy.host_from = taken(from);
   enter(id).queue.emplace_back(std::move(copy));
 }
 
@@ -336,7 +352,7 @@ void Context::copy_to_symbol(std::uint32_t module_id, const std::string& symbol,
   copy.kind = Copy::Kind::Symbol;
   copy.to = offset;
   copy.bytes = from.size();
-  copy.host_from.assign(from.begin(), from.end());
+  copy.host_from = taken(from);
   copy.module = module_id;
   copy.symbol = symbol;
   enter(id).queue.emplace_back(std::move(copy));
@@ -479,7 +495,7 @@ void Context::copy_to_box(const workload::BoxEnd& to, const workload::BoxSize& s
   copy.kind = Copy::Kind::BoxIn;
   copy.box = std::make_unique<const Copy::Box>(Copy::Box{to, {}, size});
   copy.bytes = from.size();
-  copy.host_from.assign(from.begin(), from.end());
+  copy.host_from = taken(from);
   enter(on).queue.emplace_back(std::move(copy));
 }
 

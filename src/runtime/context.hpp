@@ -213,6 +213,10 @@ class Context final : public Host {
   bool decide(Decision& decision, bool& began);
   [[nodiscard]] std::optional<BodyId> decided(const Condition& condition) const;
   [[nodiscard]] bool is_idle(const Body& body) const;
+  /// Bytes of the host, which may change them before the copy has its turn.
+  [[nodiscard]] std::vector<std::byte> taken(std::span<const std::byte> from);
+  /// The memory of those of a copy that is done is used again: large ones have pages already.
+  void give_back(std::vector<std::byte>&& bytes);
   void perform(Copy& copy);
   void perform_box(const Copy& copy);
   void move_on_device(const Copy& copy);
@@ -251,6 +255,7 @@ class Context final : public Host {
   Cycle host_until_ = 0;  // the host computes until then
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
   std::uint64_t ended_operations_ = 0;
+  std::vector<std::byte> spare_bytes_;
 };
 
 }  // namespace gpumux::runtime

@@ -29,6 +29,10 @@ constexpr std::uint64_t kReturnBytes = std::uint64_t{1} << 20U;
 /// Allocations up to this size get huge pages, which are committed by 2 MB, wherever they are touched.
 constexpr std::uint64_t kMostHuge = std::uint64_t{1} << 28U;
 
+/// The pages of writes of this size or more are asked for together, which takes less time than as many page
+/// faults.
+constexpr std::uint64_t kPreparedBytes = std::uint64_t{1} << 20U;
+
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
@@ -317,7 +321,15 @@ void DeviceMemory::write(Address to, std::span<const std::byte> from) {
     throw SimulationFault(error() + fmt::format("invalid copy of {} bytes to device address 0x{:x} ({})",
                                                 from.size(), to, describe(to)));
   }
+  prepare_pages(to, from.size());
   std::memcpy(host(to), from.data(), from.size());
+}
+
+void DeviceMemory::prepare_pages(Address first, std::uint64_t bytes) {
+  if (bytes < kPreparedBytes) return;
+  const Address page = first / 4096 * 4096;
+  // A system that cannot gives each page when it is touched.
+  (void)madvise(host(page), align_up(first + bytes, 4096) - page, MADV_POPULATE_WRITE);
 }
 
 void DeviceMemory::read(Address from, std::span<std::byte> to) const {
@@ -335,6 +347,7 @@ void DeviceMemory::fill(Address to, std::byte value, std::uint64_t bytes) {
     throw SimulationFault(error() + fmt::format("invalid fill of {} bytes at device address 0x{:x} ({})",
                                                 bytes, to, describe(to)));
   }
+  prepare_pages(to, bytes);
   std::memset(host(to), std::to_integer<int>(value), bytes);
 }
 

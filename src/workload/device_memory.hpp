@@ -136,6 +136,8 @@ class DeviceMemory {
   void note_freed(Address address, std::uint64_t bytes);
   /// Whole pages from `first` on go back to the host; they read as zero then.
   void return_pages(Address first, std::uint64_t bytes);
+  /// Of bytes that are about to be written.
+  void prepare_pages(Address first, std::uint64_t bytes);
   [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
   bool valid_slow(Address address, std::uint64_t bytes) const;
   /// "error: app NAME: " or "error: ".

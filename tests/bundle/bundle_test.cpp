@@ -1,12 +1,15 @@
 // Writing and reading: what comes out is what went in; contents are there once; files appear when complete.
 #include <fmt/core.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "bundle/coding.hpp"
 #include "small_program.hpp"
@@ -204,6 +207,43 @@ TEST_F(Bundles, EqualContentsAreThereOnce) {
   EXPECT_EQ(writer.keep(span_of("two")).pieces, std::vector<std::uint32_t>{1});
   EXPECT_EQ(writer.keep(span_of("one")).pieces, std::vector<std::uint32_t>{0});
   EXPECT_EQ(writer.keep({}).pieces, std::vector<std::uint32_t>{});
+}
+
+TEST_F(Bundles, ContentsOfManyBatchesAreWhole) {
+  // Of 64 pieces each, alternately with pieces that can be packed and such that cannot; the last is short.
+  std::string large;
+  for (std::uint64_t batch = 0; batch < 5; ++batch) {
+    large += random_bytes(40 * kPieceBytes, batch + 10);
+    for (int piece = 0; piece < 24; ++piece) large += std::string(kPieceBytes, static_cast<char>(piece));
+  }
+  large += "and more";
+  const auto write = [&](const std::string& name) {
+    Writer writer(path(name), kBase);
+    writer.add(Allocate{kBase + 4096, large.size()});
+    writer.add(CopyToDevice{kBase + 4096, writer.keep(span_of(large)), 0});
+    writer.finish();
+  };
+  write("a.gmx");
+  write("b.gmx");
+  EXPECT_TRUE(read_file(path("a.gmx"), large.size()) == read_file(path("b.gmx"), large.size()));
+  Reader reader(Bundle::open(path("a.gmx")));
+  Record record;
+  (void)reader.next(record);
+  ASSERT_TRUE(reader.next(record));
+  EXPECT_TRUE(Bundle::open(path("a.gmx"))->content(std::get<CopyToDevice>(record).from) == large);
+}
+
+TEST_F(Bundles, AFullDiskIsAnErrorAmidALargeContent) {
+  const std::string large = random_bytes(130 * kPieceBytes, 4);
+  Writer writer(path("f.gmx"), kBase);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{20 * kPieceBytes, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW((void)writer.keep(span_of(large)), UserError);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, SIG_DFL);
 }
 
 TEST_F(Bundles, ManyRecordsGoToManyChunks) {

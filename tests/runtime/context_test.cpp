@@ -113,6 +113,29 @@ TEST_F(ContextTest, OneStreamRunsInOrder) {
   EXPECT_EQ(log_, std::vector<std::uint32_t>{42});
 }
 
+/// Also where memory of copies that are done is used again, by others that are larger or smaller.
+TEST_F(ContextTest, CopiesHaveTheBytesOfTheirCalls) {
+  Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
+    const auto data = host.malloc<std::uint32_t>(8);
+    for (const std::size_t count : {4, 8, 2}) {
+      for (std::uint32_t copy = 0; copy < 3; ++copy) {
+        std::vector<std::uint32_t> values(count - copy, 10 * static_cast<std::uint32_t>(count) + copy);
+        host.to_device(data + copy, values);
+        std::ranges::fill(values, 0);
+      }
+      std::vector<std::uint32_t> back(8);
+      host.from_device(back, data);
+      co_await host.synchronize();
+      log.insert(log.end(), back.begin(), back.end());
+    }
+  });
+  EXPECT_TRUE(context.finished());
+  const std::vector<std::uint32_t> expected = {40, 41, 42, 42, 0,  0,  0,  0,   //
+                                               80, 81, 82, 82, 82, 82, 82, 82,  //
+                                               20, 21, 82, 82, 82, 82, 82, 82};
+  EXPECT_EQ(log_, expected);
+}
+
 TEST_F(ContextTest, OneThatIsKilledEndsWithTheKernelThatTheDeviceLetsGo) {
   Context& context = start([](Host& host, std::vector<std::uint32_t>& log) -> Task {
     const std::uint32_t module = host.load_module(kPtx, "one.ptx");
