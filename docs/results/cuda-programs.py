@@ -156,9 +156,11 @@ def check(arguments, programs, others):
             f"Made by `docs/results/cuda-programs.py` with {version}, machine `{MACHINE}`, beside what each printed on a GPU, in two runs (where the program checks its results against a CPU's, that check) "
             f"(`validation/cuda-programs.json`, which has the commands; the suites are not part of this repository). {summary}", "",
             "Times, and what follows from them, and the device's name are not compared. Programs are those of HeCBench in a random order, and all "
-            "of the others, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. Of the "
+            "of the CUDA samples, PolyBench and Rodinia, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. Of the "
             "rest of HeCBench there are those that check their results themselves and whose default size, or one that is an argument, executes in half a "
             "minute. Some 220 others are not listed: half of them do not end in so short a time; the rest lack data here, do not compile, or check nothing. "
+            "Of SHOC and Altis there are those that check their results and use no texture references, which CUDA 13 does not have; Parboil's programs need "
+            "data that are not with them, use such references, or check nothing. "
             "`docs/cuda-programs.md` says what is not supported.", "", "| suite | programs | same | differ | end | not through | not tried |",
             "|---|---:|---:|---:|---:|---:|---:|"]
     for suite in sorted({program["suite"] for program, _ in results}):
