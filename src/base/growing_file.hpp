@@ -1,6 +1,7 @@
 // A file that is written piece by piece and appears when it is complete.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -24,11 +25,16 @@ class GrowingFile {
   void complete(std::string_view first_bytes);
 
  private:
+  /// Of large files: pages that are on the disk already serve again, in place of as many new ones as the file
+  /// has, which a virtual machine's host may have to find first.
+  void write_behind();
   [[noreturn]] void fail() const;
   std::string path_;
   std::string target_;  // of the rename
   std::optional<TemporaryName> temporary_;
   std::FILE* file_ = nullptr;
+  std::uint64_t written_ = 0;  // bytes,
+  std::uint64_t asked_ = 0;    // and those of which the system was asked
 };
 
 }  // namespace gpumux
