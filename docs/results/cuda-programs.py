@@ -159,8 +159,8 @@ def check(arguments, programs, others):
             "of the CUDA samples, PolyBench and Rodinia, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. Of the "
             "rest of HeCBench there are those that check their results themselves and whose default size, or one that is an argument, executes in half a "
             "minute. Some 220 others are not listed: half of them do not end in so short a time; the rest lack data here, do not compile, or check nothing. "
-            "Of SHOC and Altis there are those that check their results and use no texture references, which CUDA 13 does not have; Parboil's programs need "
-            "data that are not with them, use such references, or check nothing. "
+            "Of SHOC and Altis there are those that check their results and compile with CUDA 13, which has no texture references, by one command; Parboil's "
+            "programs need data that are not with them, do not compile so, or check nothing. "
             "`docs/cuda-programs.md` says what is not supported.", "", "| suite | programs | same | differ | end | not through | not tried |",
             "|---|---:|---:|---:|---:|---:|---:|"]
     for suite in sorted({program["suite"] for program, _ in results}):
