@@ -10,15 +10,6 @@
 
 namespace gpumux::test {
 
-/// Instrumented code is some ten times slower: such builds run loops over whole runs less often.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33",
                                              "add:loops=2,blocks=40",
                                              "atax:nx=300,ny=270",
@@ -77,9 +68,9 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "kayiran14/sssp:bits=11",
                                              "kayiran14/mst:width=70,height=33",
                                              "kayiran14/sp:variables=9200,clauses=4600,iterations=1",
-                                             "kayiran14/pvc:lines=1200,urls=100",
+                                             "kayiran14/pvc:lines=500,urls=100",
                                              "kayiran14/pvr:lines=3000",
-                                             "kayiran14/iix:pages=900,urls=300",
+                                             "kayiran14/iix:pages=300,urls=100",
                                              "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
                                              "dai18/cd:side=12,height=9",
                                              "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",

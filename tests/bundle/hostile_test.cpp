@@ -9,13 +9,14 @@
 #include "base/hash.hpp"
 #include "forged.hpp"
 #include "small_program.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/small_apps.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace gpumux::bundle::test {
 namespace {
 
-constexpr Address kBase = Address{1} << kAppShift;
+constexpr Address kHostileBase = Address{1} << kAppShift;
 
 /// Opens it and takes everything out of it. Empty when that works.
 std::string use(std::string bytes) {
@@ -112,7 +113,7 @@ TEST_F(Hostile, EveryByteChangedWithRightDigests) {
 TEST_F(Hostile, FieldsChangedAndRun) {
   const auto bundle = Bundle::from_bytes(good(), "good.gmx");
   Reader reader(bundle);
-  CodingState state{kBase, 0};
+  CodingState state{kHostileBase, 0};
   std::string records;
   std::vector<RawChunk> chunks;
   std::uint64_t count = 0;
@@ -231,7 +232,7 @@ TEST_F(Hostile, Calls) {
     EXPECT_NE(error.find(part), std::string::npos) << error;
     // And nobody can write it.
     gpumux::test::TemporaryFolder folder;
-    Writer writer(folder.path() + "/w.gmx", kBase);
+    Writer writer(folder.path() + "/w.gmx", kHostileBase);
     (void)writer.keep(std::as_bytes(std::span("content")));
     std::string refused;
     try {
@@ -243,48 +244,56 @@ TEST_F(Hostile, Calls) {
       EXPECT_NE(refused.find(part), std::string::npos) << refused;
     }
   };
-  const Allocate a{kBase + 4096, 1000};
+  const Allocate a{kHostileBase + 4096, 1000};
   using What = Synchronize::What;
-  expect({a, CopyToDevice{kBase + 4096, piece, 0}}, "");
-  expect({a, CopyToDevice{kBase + 4096, {50, {0}}, 0}}, "piece 0 has 100 bytes, and 50 are needed here");
-  expect({a, CopyToDevice{kBase + 4096 + 901, piece, 0}},
+  expect({a, CopyToDevice{kHostileBase + 4096, piece, 0}}, "");
+  expect({a, CopyToDevice{kHostileBase + 4096, {50, {0}}, 0}},
+         "piece 0 has 100 bytes, and 50 are needed here");
+  expect({a, CopyToDevice{kHostileBase + 4096 + 901, piece, 0}},
          "100 bytes at 0x10000001385 do not lie in one allocation");
-  expect({a, CopyToDevice{kBase + 4095, piece, 0}}, "do not lie in one allocation");
-  expect({a, CopyToDevice{kBase + 4096, piece, 1}}, "stream 1 does not exist; the last is 0");
-  expect({a, CopyToDevice{kBase + 4096, {0, {}}, 0}}, "a copy has no bytes");
-  expect({a, HostWrite{kBase + 5000, piece}}, "do not lie in one allocation");
-  expect({a, MapHost{100, 1000, kBase + 4096}, UnmapHost{100}, MapHost{1000, 9, kBase + 4096}}, "");
-  expect({a, MapHost{100, 1000, kBase + 4097}}, "do not lie in one allocation");
-  expect({a, MapHost{100, 10, kBase + 4096}, MapHost{109, 10, kBase + 4096}},
+  expect({a, CopyToDevice{kHostileBase + 4095, piece, 0}}, "do not lie in one allocation");
+  expect({a, CopyToDevice{kHostileBase + 4096, piece, 1}}, "stream 1 does not exist; the last is 0");
+  expect({a, CopyToDevice{kHostileBase + 4096, {0, {}}, 0}}, "a copy has no bytes");
+  expect({a, HostWrite{kHostileBase + 5000, piece}}, "do not lie in one allocation");
+  expect({a, MapHost{100, 1000, kHostileBase + 4096}, UnmapHost{100}, MapHost{1000, 9, kHostileBase + 4096}},
+         "");
+  expect({a, MapHost{100, 1000, kHostileBase + 4097}}, "do not lie in one allocation");
+  expect({a, MapHost{100, 10, kHostileBase + 4096}, MapHost{109, 10, kHostileBase + 4096}},
          "host at 0x6d lie where others do");
-  expect({a, MapHost{100, 10, kBase + 4096}, UnmapHost{101}}, "no memory of the host begins at 0x65");
+  expect({a, MapHost{100, 10, kHostileBase + 4096}, UnmapHost{101}}, "no memory of the host begins at 0x65");
   const LoadModule some{"m", piece, {}};
   expect({some, SetRegisters{0, "k", 255}}, "");
   expect({SetRegisters{0, "k", 1}}, "module 0 does not exist; there is none");
   expect({some, SetRegisters{0, "k", 0}}, "threads of k have no registers");
   expect({some, SetRegisters{0, "", 1}}, "the name of a kernel is empty");
   using runtime::HostCopy;
-  expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4096, 1000, 0}}, "");
-  expect({a, CopyPinned{HostCopy::ToDevice, kBase + 4096, kBase + 4097, 1000, 0}}, "do not lie in one");
-  expect({a, CopyPinned{HostCopy::FromDevice, kBase + 4097, kBase + 4096, 1000, 0}}, "do not lie in one");
-  expect({a, CopyPinned{HostCopy::FromDevice, kBase + 4096, kBase + 4096, 1, 3}}, "stream 3 does not exist");
-  expect({a, Fill{kBase + 4096, 1, 1001, 0}}, "1001 bytes at 0x10000001000 do not lie");
-  expect({a, CopyOnDevice{kBase + 4096, kBase + 4096, 1000, 0}}, "");
-  expect({a, CopyOnDevice{kBase + 4096, kBase + 4097, 1000, 0}}, "1000 bytes at 0x10000001001 do not lie");
-  expect({a, CopyOnDevice{kBase + 4097, kBase + 4096, 1000, 0}}, "1000 bytes at 0x10000001001 do not lie");
-  expect({a, CopyFromDevice{kBase + 4096, 1001, 0}}, "do not lie in one allocation");
-  expect({a, Free{kBase + 4096}, Fill{kBase + 4096, 1, 1, 0}}, "do not lie in one allocation");
-  expect({a, Free{kBase + 4352}}, "0x10000001100 is freed, where no allocation begins");
-  expect({Allocate{kBase + 4100, 4}}, "which is no multiple of 256");
-  expect({Allocate{kBase + 4096, 0}}, "has no bytes");
-  expect({a, Allocate{kBase + 4096 + 768, 1}}, "lies where one of 1000 bytes at 0x10000001000 does");
-  expect({a, Allocate{kBase + 4096 + 1024, 1}}, "");
-  expect({Allocate{kBase + 4096, kMostAddresses}}, "ends behind 0x11000000000");
+  expect({a, CopyPinned{HostCopy::ToDevice, kHostileBase + 4096, kHostileBase + 4096, 1000, 0}}, "");
+  expect({a, CopyPinned{HostCopy::ToDevice, kHostileBase + 4096, kHostileBase + 4097, 1000, 0}},
+         "do not lie in one");
+  expect({a, CopyPinned{HostCopy::FromDevice, kHostileBase + 4097, kHostileBase + 4096, 1000, 0}},
+         "do not lie in one");
+  expect({a, CopyPinned{HostCopy::FromDevice, kHostileBase + 4096, kHostileBase + 4096, 1, 3}},
+         "stream 3 does not exist");
+  expect({a, Fill{kHostileBase + 4096, 1, 1001, 0}}, "1001 bytes at 0x10000001000 do not lie");
+  expect({a, CopyOnDevice{kHostileBase + 4096, kHostileBase + 4096, 1000, 0}}, "");
+  expect({a, CopyOnDevice{kHostileBase + 4096, kHostileBase + 4097, 1000, 0}},
+         "1000 bytes at 0x10000001001 do not lie");
+  expect({a, CopyOnDevice{kHostileBase + 4097, kHostileBase + 4096, 1000, 0}},
+         "1000 bytes at 0x10000001001 do not lie");
+  expect({a, CopyFromDevice{kHostileBase + 4096, 1001, 0}}, "do not lie in one allocation");
+  expect({a, Free{kHostileBase + 4096}, Fill{kHostileBase + 4096, 1, 1, 0}}, "do not lie in one allocation");
+  expect({a, Free{kHostileBase + 4352}}, "0x10000001100 is freed, where no allocation begins");
+  expect({Allocate{kHostileBase + 4100, 4}}, "which is no multiple of 256");
+  expect({Allocate{kHostileBase + 4096, 0}}, "has no bytes");
+  expect({a, Allocate{kHostileBase + 4096 + 768, 1}}, "lies where one of 1000 bytes at 0x10000001000 does");
+  expect({a, Allocate{kHostileBase + 4096 + 1024, 1}}, "");
+  expect({Allocate{kHostileBase + 4096, kMostAddresses}}, "ends behind 0x11000000000");
   expect({LoadModule{"", piece, {}}}, "the name of a module is empty, or not on one line");
   expect({LoadModule{"a\nb", piece, {}}}, "not on one line");
   expect({LoadModule{"m", {0, {}}, {}}}, "module m has no PTX");
-  expect({LoadModule{"m", piece, {{"v", kBase + 4096, 4}}}, Free{kBase + 4096}}, "is freed");
-  expect({LoadModule{"m", piece, {{"v", kBase + 4096, 4}, {"w", kBase + 4098, 4}}}}, "lies where");
+  expect({LoadModule{"m", piece, {{"v", kHostileBase + 4096, 4}}}, Free{kHostileBase + 4096}}, "is freed");
+  expect({LoadModule{"m", piece, {{"v", kHostileBase + 4096, 4}, {"w", kHostileBase + 4098, 4}}}},
+         "lies where");
   expect({CopyToSymbol{0, "v", 0, piece, 0}}, "module 0 does not exist; there is none");
   const LoadModule m{"m", piece, {}};
   expect({m, Launch{1, "k", {1}, {1}, 0, false, "", 0, 0}}, "module 1 does not exist; the last is 0");
@@ -305,31 +314,31 @@ TEST_F(Hostile, Calls) {
   const BeginBody begin;
   const EndBody end;
   using Kind = runtime::Condition::Kind;
-  const auto fill = [](runtime::StreamId stream) { return Fill{kBase + 4096, 1, 4, stream}; };
+  const auto fill = [](runtime::StreamId stream) { return Fill{kHostileBase + 4096, 1, 4, stream}; };
   const auto condition = [](Kind kind, Address word, std::vector<runtime::BodyId> bodies,
                             runtime::StreamId stream = 0) {
     return EnqueueCondition{{kind, word, std::move(bodies)}, stream};
   };
   const CreateStream s;
-  expect({a, s, begin, fill(1), end, condition(Kind::While, kBase + 4096, {0})}, "");
-  expect({a, s, begin, fill(1), end, condition(Kind::While, kBase + 4096, {0}, 1)},
+  expect({a, s, begin, fill(1), end, condition(Kind::While, kHostileBase + 4096, {0})}, "");
+  expect({a, s, begin, fill(1), end, condition(Kind::While, kHostileBase + 4096, {0}, 1)},
          "stream 1 is used inside and outside of a body");
   expect({a, begin, fill(0), end}, "stream 0 is used inside and outside of a body");
   expect({a, s, fill(1), begin, fill(1), end}, "stream 1 is used inside and outside of a body");
   expect({a, s, begin, fill(1), end, Synchronize{What::Stream, 1}}, "inside and outside of a body");
   expect({a, s, CreateEvent{}, RecordEvent{0, 0}, begin, StreamWaitEvent{1, 0}, end},
          "event 0 is used inside and outside of a body");
-  expect({a, s, begin, condition(Kind::If, kBase + 4096, {0}, 1), end},
+  expect({a, s, begin, condition(Kind::If, kHostileBase + 4096, {0}, 1), end},
          "body 0 does not exist; there is none");
-  expect({a, begin, CopyToDevice{kBase + 4096, piece, 0}}, "a body has what cannot be in one");
+  expect({a, begin, CopyToDevice{kHostileBase + 4096, piece, 0}}, "a body has what cannot be in one");
   expect({begin, begin}, "a body has what cannot be in one");
   expect({end}, "a body ends that did not begin");
-  expect({a, begin, end, condition(Kind::If, kBase + 4098, {0})}, "a condition lies at 0x10000001002");
-  expect({a, begin, end, condition(Kind::If, kBase, {0})}, "do not lie in one allocation");
-  expect({a, begin, end, condition(Kind::While, kBase + 4096, {0, 0})}, "a condition has 2 bodies");
-  expect({a, begin, end, condition(Kind::If, kBase + 4096, {})}, "a condition has 0 bodies");
+  expect({a, begin, end, condition(Kind::If, kHostileBase + 4098, {0})}, "a condition lies at 0x10000001002");
+  expect({a, begin, end, condition(Kind::If, kHostileBase, {0})}, "do not lie in one allocation");
+  expect({a, begin, end, condition(Kind::While, kHostileBase + 4096, {0, 0})}, "a condition has 2 bodies");
+  expect({a, begin, end, condition(Kind::If, kHostileBase + 4096, {})}, "a condition has 0 bodies");
   // A result frees what its copy went to: the copy must have been waited for.
-  const CopyFromDevice c{kBase + 4096, 10, 0};
+  const CopyFromDevice c{kHostileBase + 4096, 10, 0};
   const Digest d;
   expect({a, c, Synchronize{}, Result{0, d}}, "");
   expect({a, c, Result{0, d}}, "copy 0 from the device has a result, and was not waited for");
@@ -337,15 +346,15 @@ TEST_F(Hostile, Calls) {
   expect({a, c, Synchronize{What::Stream, 0}, Result{0, d}}, "");
   expect({a, c, Synchronize{}, Result{0, d}, Result{0, d}}, "has one already");
   expect({a, c, Synchronize{}, Result{1, d}}, "copy from the device 1 does not exist; the last is 0");
-  const CreateTexture t{workload::TextureResource::linear(kBase + 4096, {}, 4), {}, 77};
+  const CreateTexture t{workload::TextureResource::linear(kHostileBase + 4096, {}, 4), {}, 77};
   expect({a, t, t}, "texture 0x4d is made twice");
   expect({t}, "do not lie in one allocation");
   expect({a, t, DestroyTexture{78}}, "texture 0x4e does not exist");
-  expect({a, t, CreateSurface{{kBase + 4096, {}}, 77}}, "texture 0x4d is made twice");
+  expect({a, t, CreateSurface{{kHostileBase + 4096, {}}, 77}}, "texture 0x4d is made twice");
   expect({CreateMipmapTexture{t}}, "do not lie in one allocation");
   // Boxes of arrays.
-  const workload::TextureArray rows{kBase + 4096, {{}, 10, 5, 0, 0}};
-  const auto box = workload::BoxEnd::of(rows), linear = workload::BoxEnd::linear(kBase + 4096, 20, 0);
+  const workload::TextureArray rows{kHostileBase + 4096, {{}, 10, 5, 0, 0}};
+  const auto box = workload::BoxEnd::of(rows), linear = workload::BoxEnd::linear(kHostileBase + 4096, 20, 0);
   expect({a, CopyToBox{box, {20, 5, 1}, piece, 0}}, "");
   expect({a, CopyToBox{box, {20, 4, 1}, piece, 0}}, "a box of 80 bytes is copied from 100");
   expect({a, CopyToBox{box, {0, 4, 1}, piece, 0}}, "a copy has no bytes");
@@ -363,8 +372,8 @@ TEST_F(Hostile, Calls) {
 
 // What is found wrong only where arrays are known ends the run: nothing is written or read beside them.
 TEST_F(Hostile, BoxesThatAreNotInTheirArrays) {
-  const workload::TextureArray rows{kBase + 4096, {{}, 10, 5, 0, 0}};
-  const Allocate a{kBase + 4096, 1024}, other{kBase + 8192, 256};
+  const workload::TextureArray rows{kHostileBase + 4096, {{}, 10, 5, 0, 0}};
+  const Allocate a{kHostileBase + 4096, 1024}, other{kHostileBase + 8192, 256};
   const auto fails = [&](const Record& record) {
     const std::string bytes = unchecked_bundle({a, other, record, Synchronize{}}, std::string(100, 'x'));
     experiment::RunSpec spec = run_of({experiment::bundle_app("x.gmx", Bundle::from_bytes(bytes, "x.gmx"))});
@@ -380,22 +389,25 @@ TEST_F(Hostile, BoxesThatAreNotInTheirArrays) {
   };
   const Content piece{100, {0}};
   using workload::BoxEnd;
-  const BoxEnd memory = BoxEnd::linear(kBase + 8192, 20, 100);
+  const BoxEnd memory = BoxEnd::linear(kHostileBase + 8192, 20, 100);
   EXPECT_EQ(fails(CopyToBox{BoxEnd::of(rows), {20, 5, 1}, piece, 0}), "");
   EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 21), {20, 5, 1}, piece, 0}).find("copy of a box"),
             std::string::npos);
   EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 0, 1), {20, 5, 1}, piece, 0}), "");
   EXPECT_NE(fails(CopyToBox{BoxEnd::of(rows, 0, 0, 1), {20, 5, 1}, piece, 0}), "");
   EXPECT_NE(fails(CopyFromBox{BoxEnd::of(rows), {44, 5, 1}, 0}), "");
-  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kBase + 4096, {{}, 10, 500, 0, 0}}), {4, 1, 1}, 0}), "");
-  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kBase + 4096, {{}, 0, 5, 0, 0}}), {4, 1, 1}, 0}), "");
+  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kHostileBase + 4096, {{}, 10, 500, 0, 0}}), {4, 1, 1}, 0}), "");
+  EXPECT_NE(fails(CopyFromBox{BoxEnd::of({kHostileBase + 4096, {{}, 0, 5, 0, 0}}), {4, 1, 1}, 0}), "");
   EXPECT_EQ(fails(CopyBox{memory, BoxEnd::of(rows), {20, 5, 1}, {}, 0}), "");
-  EXPECT_NE(fails(CopyBox{BoxEnd::linear(kBase + 8192, 60, 0), BoxEnd::of(rows), {20, 5, 1}, {}, 0}), "");
-  EXPECT_NE(
-      fails(CopyBox{
-          BoxEnd::linear(kBase + 8192, kMostAddresses, kMostAddresses), BoxEnd::of(rows), {20, 5, 1}, {}, 0}),
-      "");
-  EXPECT_NE(fails(CreateSurface{{kBase + 4096, {{}, 10, 500, 0, 0}}, 1}), "");
+  EXPECT_NE(fails(CopyBox{BoxEnd::linear(kHostileBase + 8192, 60, 0), BoxEnd::of(rows), {20, 5, 1}, {}, 0}),
+            "");
+  EXPECT_NE(fails(CopyBox{BoxEnd::linear(kHostileBase + 8192, kMostAddresses, kMostAddresses),
+                          BoxEnd::of(rows),
+                          {20, 5, 1},
+                          {},
+                          0}),
+            "");
+  EXPECT_NE(fails(CreateSurface{{kHostileBase + 4096, {{}, 10, 500, 0, 0}}, 1}), "");
   CreateTexture levels{workload::TextureResource::of(rows, 32), {}, 1};
   EXPECT_NE(fails(CreateMipmapTexture{levels}).find("of 32 levels; 1 to 4 are possible"), std::string::npos);
   levels.resource.levels = 0;

@@ -2,9 +2,12 @@
 // however it is simulated.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/hash.hpp"
 #include "tests/cpu/core_reference.hpp"
 #include "tests/cpu/fixed_memory.hpp"
+#include "tests/sanitized.hpp"
 
 namespace gpumux::cpu::test {
 namespace {
@@ -73,7 +76,7 @@ std::vector<std::pair<Cycle, std::uint64_t>> in_order(std::vector<Request> reque
 TEST(RandomCore, DoesInEveryCycleWhatTheRulesSay) {
   constexpr Cycle kCycles = 4000;
   Counters sum;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= gpumux::test::rounds(150); ++seed) {
     Random random(seed);
     const CpuConfig config = random_config(random);
     const std::vector<Record> records = random_trace(random, 700);

@@ -11,13 +11,14 @@
 #include "experiment/result_json.hpp"
 #include "experiment/run.hpp"
 #include "tests/figures.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/small_apps.hpp"
 
 namespace gpumux::experiment {
 namespace {
 
-RunSpec spec_of(const std::vector<std::string>& apps, const std::string& policy,
-                const char* machine = "dai18-maxwell", const char* sms = "sms=3") {
+RunSpec preempted_spec(const std::vector<std::string>& apps, const std::string& policy,
+                       const char* machine = "dai18-maxwell", const char* sms = "sms=3") {
   RunSpec spec;
   spec.machine = arch::load_machine(machine, {sms});
   for (const std::string& app : apps) spec.apps.push_back(builtin_app(app));
@@ -42,7 +43,7 @@ double preempted_blocks(const RunResult& result) {
 
 // --- every technique, with results verified ------------------------------------------------------------
 
-constexpr double kPreempted = test::kSanitized ? 40 : 400;  // blocks, by application
+constexpr double kPreempted = test::kSanitized ? 20 : 400;  // blocks, by application
 
 class Preempted : public testing::TestWithParam<const char*> {};
 
@@ -57,12 +58,14 @@ TEST_P(Preempted, ResultsAreRightUnderEveryTechnique) {
                                   "chimera,limit=1us,context=halt",
                                   "ideal",
                                   "chimera"};
+  // Instrumented builds run each application under half of the techniques, the first four or the last four.
+  constexpr std::uint64_t kRuns = test::kSanitized ? 4 : std::size(kHow);
+  const std::uint64_t first = test::kSanitized ? std::string_view(GetParam()).size() % 2 * kRuns : 0;
   double preempted = 0;
-  std::uint64_t runs = 0;
-  for (; (preempted < kPreempted || runs < std::size(kHow)) && runs < 200; ++runs) {
+  for (std::uint64_t runs = first; (preempted < kPreempted || runs < first + kRuns) && runs < 200; ++runs) {
     const std::string policy =
         fmt::format("time-slice:slice={},preempt={}", 300 + runs % 5 * 200, kHow[runs % 8]);
-    RunSpec spec = spec_of({GetParam(), "add:loops=4,blocks=30"}, policy, kMachines[runs % 4]);
+    RunSpec spec = preempted_spec({GetParam(), "add:loops=4,blocks=30"}, policy, kMachines[runs % 4]);
     spec.seed = runs + 1;
     const RunResult result = simulate(spec);
     ASSERT_GE(result.apps[0].completions, 1U) << policy;
@@ -76,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(Apps, Preempted, testing::ValuesIn(test::kSmallApps), t
 TEST(PreemptedRun, IsTheSameHoweverItIsSimulated) {
   for (const char* technique : {"switch,context=traffic", "chimera", "ideal"}) {
     SCOPED_TRACE(technique);
-    RunSpec spec = spec_of({"hotspot:size=61,steps=5", "lud:size=64"},
-                           fmt::format("time-slice:slice=700,preempt={}", technique));
+    RunSpec spec = preempted_spec({"hotspot:size=61,steps=5", "lud:size=64"},
+                                  fmt::format("time-slice:slice=700,preempt={}", technique));
     const std::string first = figures(simulate(spec));
     spec.threads = 3;
     EXPECT_EQ(first, figures(simulate(spec))) << "three threads";
@@ -89,8 +92,8 @@ TEST(PreemptedRun, IsTheSameHoweverItIsSimulated) {
 // Contexts take longer to come back here than the estimate and the slice.
 TEST(PreemptedRun, ASliceIsNoShorterThanAContextsWayBack) {
   RunSpec spec =
-      spec_of({"leukocyte:width=96,height=56,cells=1,iterations=3,frames=1", "add:loops=4,blocks=30"},
-              "time-slice:slice=500,preempt=switch,context=traffic");
+      preempted_spec({"leukocyte:width=96,height=56,cells=1,iterations=3,frames=1", "add:loops=4,blocks=30"},
+                     "time-slice:slice=500,preempt=switch,context=traffic");
   EXPECT_GE(simulate(spec).apps[0].completions, 1U);
 }
 
@@ -102,11 +105,11 @@ TEST(PreemptedRun, EightApplicationsShareUnderEveryPolicyThatPreempts) {
        {"fcfs", "smart-even:preempt=switch", "smart-even:preempt=drain", "smart-even:preempt=flush",
         "smart-even:preempt=chimera,limit=15us", "time-slice:slice=2us", "mps:20/10/10/20/10/10/10/10"}) {
     SCOPED_TRACE(policy);
-    const RunResult result = simulate(spec_of(apps, policy, "dai18-maxwell", "sms=10"));
+    const RunResult result = simulate(preempted_spec(apps, policy, "dai18-maxwell", "sms=10"));
     for (const AppResult& app : result.apps) EXPECT_GE(app.completions, 1U) << app.app;
   }
-  const RunResult mig =
-      simulate(spec_of({apps.begin(), apps.begin() + 7}, "mig:1/1/1/1/1/1/1", "dai18-maxwell", "sms=14"));
+  const RunResult mig = simulate(
+      preempted_spec({apps.begin(), apps.begin() + 7}, "mig:1/1/1/1/1/1/1", "dai18-maxwell", "sms=14"));
   for (const AppResult& app : mig.apps) EXPECT_GE(app.completions, 1U) << app.app;
 }
 
@@ -115,12 +118,13 @@ TEST(PreemptedRun, EightApplicationsShareUnderEveryPolicyThatPreempts) {
 TEST(ContextTraffic, IsFeltByOthersAndAHaltIsNot) {
   // Two take turns; what moves their contexts is among the requests that partitions have taken.
   const auto bytes = [](const char* context) {
-    RunSpec spec = spec_of({"hotspot:size=128,steps=4", "add:loops=40,blocks=60"},
-                           fmt::format("time-slice:slice=2000,preempt=switch,context={}", context));
+    RunSpec spec = preempted_spec({"hotspot:size=128,steps=4", "add:loops=40,blocks=60"},
+                                  fmt::format("time-slice:slice=2000,preempt=switch,context={}", context));
     spec.cycles = 100'000;
     return simulate(spec).partitions.requests;
   };
-  RunSpec calm = spec_of({"hotspot:size=128,steps=4", "add:loops=40,blocks=60"}, "time-slice:slice=2000");
+  RunSpec calm =
+      preempted_spec({"hotspot:size=128,steps=4", "add:loops=40,blocks=60"}, "time-slice:slice=2000");
   EXPECT_EQ(calm.machine.runtime.context_moves, arch::ContextMoves::Traffic);
   EXPECT_EQ(arch::load_machine("chimera15-fermi30").runtime.context_moves, arch::ContextMoves::Halt);
   EXPECT_GT(bytes("traffic"), bytes("halt"));
@@ -132,7 +136,7 @@ TEST(ContextTraffic, IsFeltByOthersAndAHaltIsNot) {
 /// All that a run says of its first application.
 std::string first_app(const std::vector<std::string>& apps, const std::string& policy, const char* machine,
                       const char* sms) {
-  RunSpec spec = spec_of(apps, policy, machine, sms);
+  RunSpec spec = preempted_spec(apps, policy, machine, sms);
   spec.cycles = 60'000;
   const RunResult result = simulate(spec);
   return result_document(result, {}, {}).at("apps").at(0).dump();
@@ -182,8 +186,8 @@ TEST(Mig, ShapesThatAMachineHasNotAreRefused) {
 TEST(Killed, ARunThatIsLateMakesPlaceForTheNext) {
   // Alone, a run takes far longer than its deadline: each is killed, and none completes.
   RunSpec spec =
-      spec_of({"add:loops=1000,blocks=120,every=20000,deadline=10000,late=kill", "hotspot:size=61"},
-              "smart-even:preempt=drain");
+      preempted_spec({"add:loops=1000,blocks=120,every=20000,deadline=10000,late=kill", "hotspot:size=61"},
+                     "smart-even:preempt=drain");
   spec.cycles = 100'000;
   const RunResult result = simulate(spec);
   const RequestResult& requests = *result.apps[0].requests;
@@ -204,7 +208,7 @@ TEST(Killed, ARunThatIsLateMakesPlaceForTheNext) {
 
 TEST(Killed, OneThatHasNotBegunByItsDeadlineNeverDoes) {
   // First come, first served, behind a kernel that runs on and on.
-  RunSpec spec = spec_of(
+  RunSpec spec = preempted_spec(
       {"add:loops=1000,blocks=240", "stream:blocks=4,at=5000,every=20000,deadline=10000,late=kill"}, "fcfs");
   spec.cycles = 60'000;
   const RunResult result = simulate(spec);
@@ -215,7 +219,8 @@ TEST(Killed, OneThatHasNotBegunByItsDeadlineNeverDoes) {
 }
 
 TEST(Killed, WithoutALimitItHasHadItsTime) {
-  RunSpec spec = spec_of({"add:loops=1000,blocks=120,deadline=10000,late=kill", "hotspot:size=61"}, "even");
+  RunSpec spec =
+      preempted_spec({"add:loops=1000,blocks=120,deadline=10000,late=kill", "hotspot:size=61"}, "even");
   const RunResult result = simulate(spec);
   EXPECT_EQ(result.apps[0].completions, 0U);
   EXPECT_GE(result.apps[1].completions, 1U);
@@ -225,9 +230,9 @@ TEST(Killed, WithoutALimitItHasHadItsTime) {
 // has no launch latency. Within searches for the number of cores, too.
 TEST(Killed, AKernelEndsAtOnceHoweverItIsSimulated) {
   for (const auto& [policy, deadline] : {std::pair{"leftover", 55}, {"leftover,cores=onac", 58}}) {
-    RunSpec spec =
-        spec_of({fmt::format("stream:blocks=4000,deadline={}us,late=kill", deadline), "add:blocks=700"},
-                policy, "awatramani17-onac32", "sms=8");
+    RunSpec spec = preempted_spec(
+        {fmt::format("stream:blocks=4000,deadline={}us,late=kill", deadline), "add:blocks=700"}, policy,
+        "awatramani17-onac32", "sms=8");
     spec.verify = false;
     const RunResult result = simulate(spec);
     EXPECT_GT(*result.apps[0].requests->killed, 0U);
@@ -241,7 +246,7 @@ TEST(Killed, AKernelEndsAtOnceHoweverItIsSimulated) {
 // --- runs to a number of instructions ----------------------------------------------------------------------
 
 TEST(Instructions, AnApplicationCountsAsEndedOnceItHasExecutedThem) {
-  RunSpec spec = spec_of({"add:loops=1000,blocks=120", "stream:blocks=4"}, "even");
+  RunSpec spec = preempted_spec({"add:loops=1000,blocks=120", "stream:blocks=4"}, "even");
   const RunResult whole = simulate(spec);
   EXPECT_FALSE(whole.apps[0].active_instructions);
   spec.instructions = whole.apps[0].counters.thread_instructions / 4;
@@ -264,7 +269,7 @@ TEST(Instructions, AnApplicationCountsAsEndedOnceItHasExecutedThem) {
 }
 
 TEST(Instructions, BaselinesStopLikewise) {
-  RunSpec spec = spec_of({"add:loops=1000,blocks=120"}, "leftover");
+  RunSpec spec = preempted_spec({"add:loops=1000,blocks=120"}, "leftover");
   const double whole = isolated_ipcs(spec, "").at(0);
   spec.instructions = 100'000;
   const RunResult alone = simulate(spec);

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "dram/address_map.hpp"
 #include "noc/partition_map.hpp"
+#include "tests/sanitized.hpp"
 
 namespace gpumux {
 namespace {
@@ -116,7 +117,7 @@ TEST(MappedPartitions, NoTwoLinesMeet) {
         std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> slices;
         std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>> rows;
         std::map<std::pair<std::uint32_t, std::uint32_t>, unsigned> load;
-        constexpr std::uint64_t kLines = 60000;
+        constexpr std::uint64_t kLines = test::rounds(60000);
         for (std::uint64_t n = 0; n < kLines; ++n) {
           const auto place = map.locate(first_line_of(app) + n);
           ASSERT_LT(place.partition, config.l2.partitions);

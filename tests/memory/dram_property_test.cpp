@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "memory/dram_reference.hpp"
+#include "tests/sanitized.hpp"
 
 namespace gpumux::test {
 namespace {
@@ -135,7 +136,7 @@ TEST(DramProperty, CommandsEqualThoseOfTheReference) {
       {1U << 20U, 60, 9000, 4, false},
   };
   std::uint64_t seed = 1;
-  for (std::uint32_t variant = 0; variant < 48; ++variant) {
+  for (std::uint32_t variant = 0; variant < test::rounds(48); ++variant) {
     const bool reads_by_sector = variant % 10 >= 6;
     Random random(variant + 100);
     DramConfig c;

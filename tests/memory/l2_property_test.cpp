@@ -11,6 +11,7 @@
 #include "dram/channel.hpp"
 #include "l2/partition.hpp"
 #include "memory/l2_reference.hpp"
+#include "tests/sanitized.hpp"
 
 namespace gpumux::test {
 namespace {
@@ -88,7 +89,7 @@ MachineConfig draw_machine(Random& random) {
   return c;
 }
 
-struct Pattern {
+struct L2Pattern {
   std::uint32_t inside;   // requests at most in the partition at once
   std::uint32_t gap;      // mean cycles between arrivals; 0: several in one
   std::uint32_t pause;    // once in 64 arrivals, so many cycles more
@@ -103,8 +104,8 @@ struct Pattern {
   bool preloads;          // host copies leave lines in the caches
 };
 
-Pattern draw_pattern(Random& random) {
-  Pattern p{};
+L2Pattern draw_pattern(Random& random) {
+  L2Pattern p{};
   p.inside = one_of(random, {2U, 12U, 60U, 400U});
   p.gap = one_of(random, {0U, 0U, 1U, 6U, 40U});
   p.pause = one_of(random, {0U, 60U, 900U});
@@ -121,7 +122,7 @@ Pattern draw_pattern(Random& random) {
 }
 
 /// All slices wait for places of the DRAM queue, several of which come free between two L2 cycles.
-void crowd_the_channel(MachineConfig& c, Pattern& p) {
+void crowd_the_channel(MachineConfig& c, L2Pattern& p) {
   c.clocks.l2 = c.clocks.core * 0.3;
   c.l2.sectored = true;
   c.l2.slices_per_partition = 4;
@@ -139,7 +140,7 @@ void crowd_the_channel(MachineConfig& c, Pattern& p) {
 }
 
 /// Fills evict each other's lines while the miss queue is full.
-void crowd_the_sets(MachineConfig& c, Pattern& p) {
+void crowd_the_sets(MachineConfig& c, L2Pattern& p) {
   c.l2.allocate = arch::Allocate::OnFill;
   c.l2.sectored = true;
   c.l2.ways = 1;
@@ -158,7 +159,7 @@ void crowd_the_sets(MachineConfig& c, Pattern& p) {
   p.lines = 12;
 }
 
-std::vector<std::uint64_t> draw_lines(const Pattern& pattern, const noc::PartitionMap& map, PartitionId id,
+std::vector<std::uint64_t> draw_lines(const L2Pattern& pattern, const noc::PartitionMap& map, PartitionId id,
                                       Random& random) {
   std::vector<std::uint64_t> lines;
   while (lines.size() < pattern.lines) {
@@ -191,7 +192,7 @@ struct Course {
   std::vector<Snapshot> at;
 };
 
-Course simulate_reference(const MachineConfig& config, const Pattern& pattern, PartitionId id,
+Course simulate_reference(const MachineConfig& config, const L2Pattern& pattern, PartitionId id,
                           std::uint64_t seed, ReferencePartition& reference) {
   Random random(seed);
   const noc::PartitionMap map(config);
@@ -463,11 +464,11 @@ class Subject {
 
 TEST(L2Property, RepliesRequestsToDramAndCountersEqualThoseOfTheReference) {
   EventCounts events{};
-  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint32_t seed = 1; seed <= test::rounds(200); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     MachineConfig config = draw_machine(random);
-    Pattern pattern = draw_pattern(random);
+    L2Pattern pattern = draw_pattern(random);
     if (seed % 8 == 0) crowd_the_sets(config, pattern);
     if (seed % 8 == 4) crowd_the_channel(config, pattern);
     const auto id = static_cast<PartitionId>(random.below(config.l2.partitions));
@@ -492,7 +493,7 @@ TEST(L2Property, RepliesRequestsToDramAndCountersEqualThoseOfTheReference) {
     }
     if (HasFailure()) return;
   }
-  for (std::size_t e = 0; e < events.size(); ++e) EXPECT_GE(events[e], 10U) << kEventNames[e];
+  for (std::size_t e = 0; e < events.size(); ++e) EXPECT_GE(events[e], test::rounds(10)) << kEventNames[e];
 }
 
 }  // namespace

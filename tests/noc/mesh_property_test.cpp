@@ -9,6 +9,7 @@
 #include "base/hash.hpp"
 #include "noc/mesh.hpp"
 #include "noc/mesh_reference.hpp"
+#include "tests/sanitized.hpp"
 
 namespace gpumux::test {
 namespace {
@@ -74,7 +75,7 @@ std::string shape(const MeshConfig& c) {
 }
 
 TEST(MeshProperty, DoesWhatTheReferenceDoesAndLosesNothing) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::rounds(300); ++seed) {
     Random random(seed);
     const MeshConfig config = any_config(random);
     const Traffic traffic = any_traffic(random);
@@ -214,7 +215,7 @@ std::vector<std::tuple<Cycle, std::uint32_t>> outcome(std::uint64_t seed, bool e
 }
 
 TEST(MeshProperty, DoesNotDependOnHowTimeIsCut) {
-  for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
+  for (std::uint64_t seed = 1000; seed < 1000 + test::rounds(60); ++seed) {
     SCOPED_TRACE(seed);
     const auto each = outcome(seed, true, 0, false);
     EXPECT_FALSE(each.empty());
