@@ -113,6 +113,12 @@ Instruction Decoder::decode(std::uint64_t ip, std::span<const std::uint8_t> byte
       if (number != cpu::kInstructionPointer) list.push_back(number);
     };
     for (std::uint8_t i = 0; i < reads; ++i) add(from, read[i]);
+    // A conditional move keeps its destination where the condition fails. Capstone 4 says that it reads it, 5
+    // does not.
+    const cs_x86& x86 = found->detail->x86;
+    if (std::string_view(found->mnemonic).starts_with("cmov") && x86.op_count > 0 &&
+        x86.operands[0].type == X86_OP_REG)
+      add(from, static_cast<std::uint16_t>(x86.operands[0].reg));
     for (std::uint8_t i = 0; i < writes; ++i) add(to, written[i]);
   }
   put(result.record.source_registers, std::move(from));

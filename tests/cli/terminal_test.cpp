@@ -109,6 +109,11 @@ TEST(Tables, NamesAreShortenedFirstAndColumnsWrappedThen) {
 /// Runs the program on a terminal.
 class OnATerminal : public CliTest {
  protected:
+  void SetUp() override {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0) GTEST_SKIP() << "this computer has no pseudo terminals: " << std::strerror(errno);
+    ::close(terminal);
+  }
   struct Seen {
     int code = -1;
     std::string text;  // standard output and errors, with "\n" as line ends
