@@ -29,7 +29,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kSchema = "gpumux.bench/1";
+constexpr const char* kBenchSchema = "gpumux.bench/1";
 constexpr std::uint32_t kBlocks = 2048;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int32_t kElements = kBlocks * kThreads;
@@ -149,7 +149,8 @@ std::optional<double> geometric_mean_ratio(const ordered_json& cases) {
 ordered_json read_earlier(const std::string& path) {
   try {
     ordered_json document = ordered_json::parse(read_file(path));
-    if (document.at("schema") != kSchema) throw UserError({path}, fmt::format("is no {} document", kSchema));
+    if (document.at("schema") != kBenchSchema)
+      throw UserError({path}, fmt::format("is no {} document", kBenchSchema));
     bool good = true;
     // Files of before --repeat and --blocks have neither.
     for (const char* count : {"threads", "repeats", "trace_blocks"})
@@ -287,7 +288,7 @@ int bench_command(const Arguments& args) {
     cases.push_back(std::move(entry));
   }
   ordered_json document = {
-      {"schema", kSchema}, {"threads", threads}, {"repeats", repeats}, {"trace_blocks", blocks}};
+      {"schema", kBenchSchema}, {"threads", threads}, {"repeats", repeats}, {"trace_blocks", blocks}};
   if (const std::optional<double> mean = geometric_mean_ratio(cases)) {
     fmt::print(
         "traces: {:.1f} times as fast as Accel-Sim's QV100 model in the geometric mean; its speed is not "

@@ -14,7 +14,7 @@
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCacheHelp = R"(
 Runs of applications alone, which normalized IPC and profiles need, are kept in $GPUMUX_CACHE, else
 $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux, by the content of all that determines them: an entry is never stale, and
 what is removed is simulated again when it is needed.)";
@@ -31,7 +31,7 @@ std::string size_text(std::uint64_t bytes) {
 
 int cache_command(const Arguments& args) {
   CLI::App app("Shows what is kept of runs of applications alone, and limits or clears it.", "gpumux cache");
-  app.footer(kFooter);
+  app.footer(kCacheHelp);
   std::string limit;
   bool clear = false;
   bool json = false;

@@ -69,7 +69,7 @@ ordered_json describe(const trace::Trace& opened, const trace::Launch& launch,
   return out;
 }
 
-void print_kernel(const ordered_json& k) {
+void print_trace_kernel(const ordered_json& k) {
   const auto whole = [&](const char* key) { return k[key].get<std::uint64_t>(); };
   fmt::print("\n{}\n", k["kernel"].get<std::string>());
   fmt::print("  launches       {}\n", whole("launches"));
@@ -127,7 +127,7 @@ void inspect_trace(const std::string& path, const arch::MachineConfig& machine, 
       "{} from it\n",
       path, opened->sm(), opened->launches().size(), opened->streams(), opened->warp_instructions(),
       to_device, from_device);
-  for (const ordered_json& kernel : kernels) print_kernel(kernel);
+  for (const ordered_json& kernel : kernels) print_trace_kernel(kernel);
 }
 
 }  // namespace gpumux::cli

@@ -21,7 +21,7 @@
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kProfileHelp = R"(
 Runs each APP alone with at most 1, 2, 3... thread blocks of a kernel per SM, and writes what its kernels issue. Policies
 that need profiles (see `gpumux list policies`) read the file with profile=FILE instead of making these runs. APP and its
 options are those of `gpumux run`.)";
@@ -37,7 +37,7 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
 
 int profile_command(Arguments args) {
   CLI::App app("Writes the scalability curves of applications alone.", "gpumux profile");
-  app.footer(kFooter);
+  app.footer(kProfileHelp);
   std::string machine = experiment::kDefaultMachine;
   std::vector<std::string> set;
   std::string seed = "1";

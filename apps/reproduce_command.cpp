@@ -26,12 +26,12 @@
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kReproduceHelp = R"(
 WHAT is an experiment (basics/sharing), a folder of them (basics), a paper (dai18), `all`, or a file
 (my_experiment.toml); `gpumux list experiments` shows them. Runs that the database has are not repeated, whichever
 sweep or experiment made them. docs/experiments.md describes the files and how agreement is judged.)";
 
-struct Options {
+struct ReproduceOptions {
   std::string what;
   std::string db;
   std::string scale = "quick";
@@ -43,9 +43,9 @@ struct Options {
   ProgressMode progress = ProgressMode::Auto;
 };
 
-bool read_options(const Arguments& args, Options& options) {
+bool read_reproduce_options(const Arguments& args, ReproduceOptions& options) {
   CLI::App app("Runs experiments and shows our numbers beside the papers'.", "gpumux reproduce");
-  app.footer(kFooter);
+  app.footer(kReproduceHelp);
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   app.add_option("WHAT", options.what, "experiment, folder, paper, file or all")->required();
@@ -91,7 +91,7 @@ std::vector<Task> read_tasks(std::vector<reproduce::Experiment> experiments, con
 }
 
 /// False when a signal stopped it. `exit_code`: of the gravest failure, or of the signal.
-bool work_off(const Options& options, const std::vector<Task>& tasks,
+bool work_off(const ReproduceOptions& options, const std::vector<Task>& tasks,
               std::vector<reproduce::ExperimentResult>& results, int& exit_code) {
   database::ResultStore store(options.db);
   std::set<std::string> planned;  // sweeps: experiments may share one
@@ -123,8 +123,8 @@ bool work_off(const Options& options, const std::vector<Task>& tasks,
 }  // namespace
 
 int reproduce_command(const Arguments& args) {
-  Options options;
-  if (!read_options(args, options)) return 0;
+  ReproduceOptions options;
+  if (!read_reproduce_options(args, options)) return 0;
   ResultFiles files;
   for (const std::string& path : {options.json, options.markdown}) {
     if (!path.empty()) ResultFiles::check(path);

@@ -34,10 +34,10 @@
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRunHelp = R"(
 APP is a built-in application with settings (hotspot, hotspot:size=256; see `gpumux list apps`), a trace (an
 Accel-Sim trace folder, or its compact form FILE.gmt; see `gpumux convert`), a bundle (a recorded CUDA program,
-FILE.gmx; FILE.gmx:host_time=1 lets the time pass that the host computed), or a kernel of a PTX file,
+FILE.gmx; with FILE.gmx:host_time=1, the time that the host computed passes, too), or a kernel of a PTX file,
 file.ptx:kernel, followed by its own options:
   --grid X[,Y[,Z]]     blocks
   --block X[,Y[,Z]]    threads of a block
@@ -47,22 +47,21 @@ file.ptx:kernel, followed by its own options:
       bytes:FILE               a structure by value
       in:FILE                  a buffer with the file's bytes; in:TYPE=FILE and in:TYPE[N]=FILE say what it holds
       out:TYPE[N]=FILE         a zeroed buffer that is written to the file afterwards
-      inout:TYPE[N]=IN,OUT     both
+      inout:TYPE[N]=IN,OUT     a buffer that is read from IN before and written to OUT afterwards
       zero:TYPE[N]             a zeroed buffer
-      same:K or same:K+BYTES   the buffer of the Kth --arg again, or from BYTES into it
+      same:K or same:K+BYTES   the buffer of the Kth --arg again, from its start or from BYTES on
     Files are raw bytes; those that end in .txt hold one number per line.
   --symbol NAME=ARG    the content of a __constant__ or __device__ variable; ARG as above
-The kernel is named as in C++, scale, reduce<float, 256>, or as in the PTX; `gpumux inspect file.ptx` lists them.
+A kernel has its C++ name (scale, reduce<float, 256>) or its name in the PTX. `gpumux inspect file.ptx` lists both.
 
-After -- comes a CUDA program with its arguments, compiled with nvcc -cudart shared: it runs, and its kernels are
-simulated, beside the APPs that are given before. --app 'PROGRAM ARGUMENTS' is the same for several of them. gpumux
-ends with the first exit code of theirs that is not 0.
+After -- comes a CUDA program with its arguments. The program runs on the host, and its kernels run on the simulated
+GPU beside the APPs. --app 'PROGRAM ARGUMENTS' does the same and may be repeated. The exit code of gpumux is the first
+exit code of the programs that is not 0.
 
-With --cycles applications restart until the limit; without it they do until each has ended once, or has executed
---instructions. Several --policy
-are compared in a table.)";
+With --cycles, applications restart until the limit. Without it, they restart until each application has ended once or
+has executed --instructions. If there are several policies, a table compares them.)";
 
-struct Options {
+struct RunOptions {
   std::optional<std::string> machine;
   std::vector<std::string> policies;
   std::vector<std::string> set;
@@ -102,10 +101,10 @@ std::optional<std::uint64_t> whole_number(const char* option, const std::string&
 }
 
 /// False when help was shown. `has_programs`: there are some beside the APPs.
-bool read_options(Arguments args, bool has_programs, Options& options,
-                  std::vector<experiment::AppArguments>& apps) {
+bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
+                      std::vector<experiment::AppArguments>& apps) {
   CLI::App app("Simulates applications that share a GPU.", "gpumux run");
-  app.footer(kFooter);
+  app.footer(kRunHelp);
   std::string machine;
   std::string seed;
   std::string cycles;
@@ -119,41 +118,47 @@ bool read_options(Arguments args, bool has_programs, Options& options,
   app.add_option("--app", programs,
                  "a CUDA program with its arguments, as a shell reads them; may be repeated");
   bool stop_at_errors = false;
-  app.add_flag("--stop-at-errors", stop_at_errors,
-               "faults of a CUDA program's kernels end the run; else its calls return them, as on a GPU, and "
-               "accesses outside of allocations pass within pages of 2 MB");
+  app.add_flag(
+      "--stop-at-errors", stop_at_errors,
+      "a fault of a CUDA program's kernel ends the run; without this option the program's calls return "
+      "the error, as on a GPU, and accesses outside of allocations pass within pages of 2 MB");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option = app.add_option(
-      "--machine", machine, fmt::format("preset or machine file [{}]", experiment::kDefaultMachine));
+      "--machine", machine,
+      fmt::format("a preset (gpumux list machines) or a machine file [{}]", experiment::kDefaultMachine));
   app.add_option(
          "--policy", options.policies,
          fmt::format(
-             "sharing policy with its settings [{}]; several are separated by commas or repeated; all: each "
-             "that is built in",
+             "sharing policy with its settings [{}]; separate several by commas, or repeat the option; all: "
+             "every built-in policy",
              experiment::kDefaultPolicy))
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--seed", seed, "of the inputs [1]")->check(not_empty);
-  app.add_option("--cycles", cycles, "core cycles to simulate, such as 500000, 5e5 or 500K")
+  app.add_option("--seed", seed, "seed of the random inputs [1]")->check(not_empty);
+  app.add_option("--cycles", cycles,
+                 "core cycles to simulate, such as 500000, 5e5 or 500K; applications that end start again")
       ->check(not_empty);
   app.add_option("--instructions", instructions,
-                 "an application counts as ended, too, after so many thread instructions, such as 1e9")
+                 "an application also counts as ended after this many thread instructions, such as 1e9")
       ->check(not_empty);
-  app.add_option("--threads", options.threads, "host threads; results never depend on them [1]")
+  app.add_option("--threads", options.threads, "host threads; results do not depend on the number [1]")
       ->check(CLI::Range(1, 256));
-  app.add_option("--baseline", options.baseline, "auto: also run each application alone (cached); off")
+  app.add_option("--baseline", options.baseline,
+                 "auto: also run each application alone, and keep that run in the cache [auto]")
       ->check(CLI::IsMember({"auto", "off"}));
   app.add_flag("--verify", options.verify, "check the results of every completed run");
   app.add_option(
          "--json", options.json,
-         "write the result to this file, of several policies a list; -: to standard output, and no table")
+         "write the result to this file (a list if there are several policies); -: to standard output, "
+         "without the table")
       ->check(not_empty);
   app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV")
       ->check(not_empty);
-  app.add_option("--series", series,
-                 "sample all counters every so many core cycles: in --json and --series-csv")
+  app.add_option(
+         "--series", series,
+         "sample all counters each time this many core cycles have passed, for --json and --series-csv")
       ->check(not_empty);
   app.add_option("--series-csv", options.series_csv,
                  fmt::format("write the series to this file [--series {}]", experiment::kDefaultSeries))
@@ -162,38 +167,39 @@ bool read_options(Arguments args, bool has_programs, Options& options,
                  fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]",
                              experiment::kDefaultSeries))
       ->check(not_empty);
-  app.add_option("--db", options.db, "keep runs and baselines in this database, and take from it what it has")
+  app.add_option("--db", options.db, "keep runs and baselines in this database, and reuse those that it has")
       ->check(not_empty);
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
   app.add_option("--progress", progress, kProgressHelp);
   app.add_option(
          "--ledger", options.ledger,
-         "take down who waited for whom, and where: on, off, or auto, for applications with goals [auto]")
+         "record which application delayed which, and where; auto: if an application has a goal [auto]")
       ->check(CLI::IsMember({"on", "off", "auto"}));
-  app.add_option("--view-sms", options.view_sms,
-                 "look at what the warps of these SMs do in each cycle, such as 0,2-3, or all: in --json, "
-                 "--stats and series")
+  app.add_option(
+         "--view-sms", options.view_sms,
+         "record the state of the warps of these SMs in each cycle, such as 0,2-3, or all; the result is "
+         "in --json, --stats and series")
       ->check(not_empty);
   add_races_option(app, options.races);
   app.add_option(
          "--cpu", options.cpu,
-         "programs of the machine's CPU cores, by commas: a mix (H2), an application (mcf), a ChampSim "
-         "trace (a path with a . or /), - for none; NAME*N for N cores")
+         "programs of the machine's CPU cores, separated by commas: a mix (H2), an application (mcf), a "
+         "ChampSim trace (a path with a . or /), or - for none; NAME*N for N cores")
       ->check(not_empty);
   app.add_option("--cpu-warm-up", cpu_warm_up,
-                 fmt::format("instructions of the slowest CPU core before APPs begin [{}]",
+                 fmt::format("instructions that the slowest CPU core executes before APPs start [{}]",
                              experiment::CpuSpan().warm_up))
       ->check(not_empty);
   app.add_option("--cpu-instructions", cpu_instructions,
-                 fmt::format("of each CPU core that count from there on [{}]; APPs restart until all have "
-                             "executed them",
+                 fmt::format("instructions of each CPU core that count after the warm-up [{}]; APPs restart "
+                             "until all cores have executed them",
                              experiment::CpuSpan().instructions))
       ->check(not_empty);
   const CLI::Option* const alpha =
-      app.add_option("--alpha", options.alpha, "importance of the GPU in the overall system speedup [0.5]")
+      app.add_option("--alpha", options.alpha, "weight of the GPU in the overall system speedup [0.5]")
           ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--no-skip", options.no_skip, "visit idle time too: slower, same results");
+  app.add_flag("--no-skip", options.no_skip, "simulate idle cycles, too: slower, with the same results");
 
   std::vector<std::string> value_options;
   for (const CLI::Option* option : app.get_options()) {
@@ -218,7 +224,7 @@ bool read_options(Arguments args, bool has_programs, Options& options,
 }
 
 /// A workload file gives what the options leave open. Returns the folder of its paths.
-std::string read_workload_file(const std::string& path, Options& options,
+std::string read_workload_file(const std::string& path, RunOptions& options,
                                std::vector<experiment::AppArguments>& apps) {
   experiment::WorkloadFile workload = experiment::read_workload(path);
   if (!options.machine && workload.machine) {
@@ -238,7 +244,7 @@ std::string read_workload_file(const std::string& path, Options& options,
   return workload.folder;
 }
 
-std::vector<Report> run_all(experiment::RunSpec spec, const Options& options,
+std::vector<Report> run_all(experiment::RunSpec spec, const RunOptions& options,
                             const std::vector<policy::PolicyChoice>& policies) {
   Progress progress(options.progress);
   if (!options.db.empty()) {
@@ -335,7 +341,7 @@ std::vector<std::string> expand_policies(const std::vector<std::string>& texts) 
   return all;
 }
 
-void write_results(const Options& options, const std::vector<Report>& reports,
+void write_results(const RunOptions& options, const std::vector<Report>& reports,
                    const arch::MachineConfig& machine, const experiment::Applications& apps) {
   ResultFiles files;
   const Report& first = reports.front();
@@ -367,7 +373,7 @@ void write_results(const Options& options, const std::vector<Report>& reports,
 }
 
 /// What a run of a CUDA program cannot do. It may write to the terminal at any time, where progress would be.
-void check_program(const ProgramApp& app, Options& options) {
+void check_program(const ProgramApp& app, RunOptions& options) {
   const std::string& name = app.spec.name;
   if (options.verify)
     throw UserError(
@@ -381,7 +387,7 @@ void check_program(const ProgramApp& app, Options& options) {
 }
 
 /// What a run that comes from a database cannot do.
-void check_database(const Options& options, const experiment::Applications& apps) {
+void check_database(const RunOptions& options, const experiment::Applications& apps) {
   if (!options.races.empty())
     throw UserError("--races needs a simulation, and --db may have the run already; give one of them");
   if (options.verify)
@@ -400,10 +406,10 @@ void check_database(const Options& options, const experiment::Applications& apps
 }  // namespace
 
 int run_command(Arguments args) {
-  Options options;
+  RunOptions options;
   std::vector<experiment::AppArguments> app_arguments;
   const std::vector<ProgramApp> programs = take_programs(args);
-  if (!read_options(std::move(args), !programs.empty(), options, app_arguments)) return 0;
+  if (!read_run_options(std::move(args), !programs.empty(), options, app_arguments)) return 0;
   std::string folder;
   std::string workload_file;
   if (!app_arguments.empty() && app_arguments.front().app.ends_with(".toml")) {

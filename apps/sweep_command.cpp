@@ -26,7 +26,7 @@
 namespace gpumux::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kSweepHelp = R"(
 Runs that the database has are not repeated: the same command goes on where an earlier one was stopped, however that
 was, and several may work on one database at a time. A run is named by the hash of all that determines it, so that
 a changed kernel, machine or setting is another run. docs/sweeps.md describes the file and the database.)";
@@ -91,7 +91,7 @@ int report_failures(const sweep::SweepPlan& plan,
   return code;
 }
 
-struct Options {
+struct SweepOptions {
   std::string file;
   std::string db;
   std::string scale;
@@ -117,7 +117,7 @@ std::string part_of_shared(const std::string& folder, const std::string& db) {
 }
 
 /// --jobs is there only when the user said so: a cluster has its own idea of how many.
-void read_cluster_options(const CLI::App& app, Options& options) {
+void read_cluster_options(const CLI::App& app, SweepOptions& options) {
   if (!options.slurm) {
     for (const char* option : {"--partition", "--array-size", "--runs-per-task", "--sbatch", "--shared",
                                "--program", "--tries", "--poll", "--cancel"}) {
@@ -136,9 +136,9 @@ void read_cluster_options(const CLI::App& app, Options& options) {
   cluster.retry_failed = options.retry_failed;
 }
 
-bool read_options(const Arguments& args, Options& options) {
+bool read_sweep_options(const Arguments& args, SweepOptions& options) {
   CLI::App app("Runs all that a file describes, keeping the results in a database.", "gpumux sweep");
-  app.footer(kFooter);
+  app.footer(kSweepHelp);
   app.add_option("FILE", options.file, "SWEEP.toml")->required();
   app.add_option("--db", options.db, "SQLite database; made where there is none")->required();
   app.add_option("--scale", options.scale, "one of the file's scales, such as quick or paper");
@@ -228,8 +228,8 @@ SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& pla
 }
 
 int sweep_command(const Arguments& args) {
-  Options options;
-  if (!read_options(args, options)) return 0;
+  SweepOptions options;
+  if (!read_sweep_options(args, options)) return 0;
   if (options.cancel) {
     if (!std::filesystem::is_directory(options.shared)) {
       throw UserError({options.shared}, "there is no such shared folder");

@@ -32,23 +32,23 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kSchema = "gpumux.validation/1";
-constexpr const char* kFooter = R"(
+constexpr const char* kValidationSchema = "gpumux.validation/1";
+constexpr const char* kValidateHelp = R"(
 Simulates traces of small kernels for which Accel-Sim's figures are known (validation/accel-sim.toml), on the machine that
 has its configuration, and shows both. With --hardware: probes of latencies and bandwidths, on the machines that follow
 measurements, beside these (validation/hardware.toml).)";
 
-struct Figure {
+struct TraceFigure {
   std::string counter;  // "cycles", or one of the GPU's counters
   std::uint64_t theirs = 0;
 };
 
 struct Kernel {
   trace::ReferenceKernel kernel;
-  std::vector<Figure> figures;  // the first: cycles
+  std::vector<TraceFigure> figures;  // the first: cycles
 };
 
-struct Machine {
+struct TraceMachine {
   std::string title;
   std::string machine;
   std::vector<std::string> set;
@@ -58,7 +58,7 @@ struct Machine {
 struct Suite {
   std::string title;
   std::string source;
-  std::vector<Machine> machines;
+  std::vector<TraceMachine> machines;
 };
 
 Kernel read_kernel(const experiment::TomlReader& reader, const toml::key& name, const toml::node& node) {
@@ -68,12 +68,12 @@ Kernel read_kernel(const experiment::TomlReader& reader, const toml::key& name, 
   for (const auto& [counter, value] : *node.as_table())
     read.figures.push_back({std::string(counter.str()), reader.whole(value, counter.data(), 0)});
   std::stable_partition(read.figures.begin(), read.figures.end(),
-                        [](const Figure& figure) { return figure.counter == "cycles"; });
+                        [](const TraceFigure& figure) { return figure.counter == "cycles"; });
   return read;
 }
 
-Machine read_machine(const experiment::TomlReader& reader, const toml::table& table) {
-  Machine machine;
+TraceMachine read_machine(const experiment::TomlReader& reader, const toml::table& table) {
+  TraceMachine machine;
   for (const auto& [key, value] : table) {
     if (key == "title") {
       machine.title = reader.text(value, "title");
@@ -136,7 +136,7 @@ std::uint64_t ours(const experiment::RunResult& result, const std::string& count
   return *found;
 }
 
-double percent(std::uint64_t ours, std::uint64_t theirs) {
+double percent_off(std::uint64_t ours, std::uint64_t theirs) {
   return theirs == 0 ? 0.0 : 100.0 * (static_cast<double>(ours) / static_cast<double>(theirs) - 1.0);
 }
 
@@ -150,7 +150,7 @@ std::string grouped(std::uint64_t number) {
 
 int validate_command(const Arguments& args) {
   CLI::App app("Compares reference kernels with what other simulators print for them.", "gpumux validate");
-  app.footer(kFooter);
+  app.footer(kValidateHelp);
   std::string only;
   std::string json;
   std::string folder;
@@ -189,9 +189,9 @@ int validate_command(const Arguments& args) {
     }
   }
   ordered_json document = {
-      {"schema", kSchema}, {"source", suite.source}, {"machines", ordered_json::array()}};
+      {"schema", kValidationSchema}, {"source", suite.source}, {"machines", ordered_json::array()}};
   fmt::print("{}: {}.\n", suite.title, suite.source);
-  for (const Machine& machine : suite.machines) {
+  for (const TraceMachine& machine : suite.machines) {
     std::vector<std::string> settings = machine.set;
     settings.insert(settings.end(), set.begin(), set.end());
     const arch::MachineConfig config = arch::load_machine(machine.machine, settings);
@@ -204,10 +204,11 @@ int validate_command(const Arguments& args) {
       const std::string name = trace::name(kernel.kernel);
       if (!wanted(name)) continue;
       const experiment::RunResult result = run(kernel.kernel, config, threads);
-      for (const Figure& figure : kernel.figures) {
+      for (const TraceFigure& figure : kernel.figures) {
         const std::uint64_t value = ours(result, figure.counter);
-        const double difference = percent(value, figure.theirs);
-        kernels[name][figure.counter] = {{"theirs", figure.theirs}, {"ours", value}, {"percent", difference}};
+        const double difference = percent_off(value, figure.theirs);
+        kernels[name][figure.counter] = {
+            {"theirs", figure.theirs}, {"ours", value}, {"percent_off", difference}};
         if (figure.counter != "cycles") {
           counters += fmt::format("{:<12} {:<18} {:>11} {:>11} {:>+7.1f}%\n", name, figure.counter,
                                   grouped(figure.theirs), grouped(value), difference);

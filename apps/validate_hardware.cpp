@@ -25,24 +25,24 @@ namespace {
 using nlohmann::ordered_json;
 using trace::ProbeKind;
 
-constexpr const char* kSchema = "gpumux.hardware/1";
+constexpr const char* kHardwareSchema = "gpumux.hardware/1";
 constexpr const char* kFile = "validation/hardware.toml";
 
-struct Figure {
+struct HardwareFigure {
   std::string what;
   ProbeKind kind = ProbeKind::Latency;
   std::uint64_t footprint = 0;
   double value = 0;  // cycles, or GB/s
 };
 
-struct Machine {
+struct HardwareMachine {
   std::string title;
   std::string machine;
-  std::vector<Figure> figures;
+  std::vector<HardwareFigure> figures;
 };
 
-Figure read_figure(const experiment::TomlReader& reader, const toml::table& table) {
-  Figure figure;
+HardwareFigure read_figure(const experiment::TomlReader& reader, const toml::table& table) {
+  HardwareFigure figure;
   figure.what = reader.text(*table.get("what"), "what");
   const std::string probe = reader.text(*table.get("probe"), "probe");
   const auto word = std::find(trace::kProbeWords.begin(), trace::kProbeWords.end(), probe);
@@ -57,11 +57,12 @@ Figure read_figure(const experiment::TomlReader& reader, const toml::table& tabl
   return figure;
 }
 
-std::vector<Machine> read_machines(const toml::table& document, const experiment::TomlReader& reader) {
-  std::vector<Machine> machines;
+std::vector<HardwareMachine> read_machines(const toml::table& document,
+                                           const experiment::TomlReader& reader) {
+  std::vector<HardwareMachine> machines;
   for (const toml::node& node : *document.get_as<toml::array>("machine")) {
     const toml::table& table = *node.as_table();
-    Machine machine;
+    HardwareMachine machine;
     machine.title = reader.text(*table.get("title"), "title");
     machine.machine = reader.text(*table.get("machine"), "machine");
     for (const toml::node& figure : *table.get_as<toml::array>("figures"))
@@ -85,7 +86,7 @@ std::uint64_t cycles_of(const trace::Probe& probe, const arch::MachineConfig& ma
 
 /// What the second of two amounts of work has more than the first, so that neither launches nor cold caches
 /// count: cycles per load, or GB/s.
-double measure(const Figure& figure, const arch::MachineConfig& machine, unsigned threads) {
+double measure(const HardwareFigure& figure, const arch::MachineConfig& machine, unsigned threads) {
   trace::Probe first{figure.kind, figure.footprint, machine.sms, 1};
   trace::Probe second = first;
   if (figure.kind == ProbeKind::Latency) {
@@ -117,12 +118,12 @@ void validate_hardware(const HardwareOptions& options) {
   const experiment::TomlReader reader(kFile);
   const toml::table document = reader.parse(embedded::hardware_toml);
   const std::string source = reader.text(*document.get("source"), "source");
-  ordered_json json = {{"schema", kSchema}, {"source", source}, {"machines", ordered_json::array()}};
+  ordered_json json = {{"schema", kHardwareSchema}, {"source", source}, {"machines", ordered_json::array()}};
   fmt::print("{}: {}.\n", reader.text(*document.get("title"), "title"), source);
   bool any = false;
-  for (const Machine& machine : read_machines(document, reader)) {
-    std::vector<const Figure*> wanted;
-    for (const Figure& figure : machine.figures) {
+  for (const HardwareMachine& machine : read_machines(document, reader)) {
+    std::vector<const HardwareFigure*> wanted;
+    for (const HardwareFigure& figure : machine.figures) {
       if ((machine.title + figure.what).find(options.only) != std::string::npos) wanted.push_back(&figure);
     }
     if (wanted.empty()) continue;
@@ -131,7 +132,7 @@ void validate_hardware(const HardwareOptions& options) {
     fmt::print("\n{} ({})\n{:<30} {:<6} {:>9} {:>9}\n", machine.title, machine.machine, "", "", "measured",
                "ours");
     ordered_json figures = ordered_json::array();
-    for (const Figure* figure : wanted) {
+    for (const HardwareFigure* figure : wanted) {
       const double ours = measure(*figure, config, options.threads);
       const double difference = 100 * (ours / figure->value - 1);
       const bool latency = figure->kind == ProbeKind::Latency;

@@ -208,7 +208,16 @@ class KernelApplication final : public runtime::Application {
   bool has_inputs_ = false;
 };
 
-/// Registers Program, a KernelProgram, as `app`. `Variant` is any type, another for each application that one
+/// Names for the applications that one Program makes beside its own.
+namespace variant {
+struct Awatramani17 {};
+struct Chimera15 {};
+struct Dai18 {};
+struct Kayiran14 {};
+struct Wang17 {};
+}  // namespace variant
+
+/// Registers Program, a KernelProgram, as `app`. `Variant` is a type of its own for each application that one
 /// Program makes.
 template <typename Program, typename Variant = Program>
 bool register_kernel_app(KernelApp app) {

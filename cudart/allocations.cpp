@@ -48,8 +48,6 @@ bool is_pinned(const void* pointer) {
 
 namespace {
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
 Error allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());

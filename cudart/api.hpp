@@ -100,7 +100,7 @@ Error cudaArrayGetInfo(ChannelFormat* format, Extent* extent, unsigned* flags, v
 Error cudaMemcpyToArray(void* array, std::size_t x, std::size_t row, const void* from, std::size_t count,
                         MemcpyKind kind);
 Error cudaCreateTextureObject(std::uint64_t* texture, const ResourceDescription* resource,
-                              const TextureDescription* settings, const void* view);
+                              const TextureDescription* settings, const ResourceView* view);
 Error cudaDestroyTextureObject(std::uint64_t texture);
 }
 

@@ -22,7 +22,7 @@ struct Box {
   std::size_t bytes, rows, slices;
 };
 /// Rows of memory.
-struct Memory {
+struct BoxMemory {
   std::byte* first;
   std::size_t pitch, slice_pitch;
 };
@@ -45,7 +45,7 @@ ArrayPlace place_in(const Array& array, const Box& box) {
           0,
           0};
 }
-ArrayPlace place_in(const Memory& memory) {
+ArrayPlace place_in(const BoxMemory& memory) {
   return {reinterpret_cast<std::uintptr_t>(memory.first), {}, 0, 0, 0, 0, memory.pitch, memory.slice_pitch};
 }
 
@@ -61,19 +61,19 @@ program::CopyBoxArguments arguments_of(const Box& box, BoxSide side, std::uint32
 }
 
 /// As registered.hpp has it, of linear memory.
-Memory device_view(Memory memory, const Box& box) {
+BoxMemory box_view(BoxMemory memory, const Box& box) {
   const std::size_t bytes = (box.slices - 1) * memory.slice_pitch + (box.rows - 1) * memory.pitch + box.bytes;
   memory.first = static_cast<std::byte*>(cudart::device_view(memory.first, bytes));
   return memory;
 }
 
 /// What memory that the device sees, too, counts as.
-BoxSide side_of(const Memory& memory, MemcpyKind kind, MemcpyKind over_link, BoxSide link) {
+BoxSide side_of(const BoxMemory& memory, MemcpyKind kind, MemcpyKind over_link, BoxSide link) {
   const bool host = kind == over_link || (kind == MemcpyKind::Default && is_pinned(memory.first));
   return host ? link : BoxSide::OnDevice;
 }
 
-Error to_array_now(const ArrayPlace& place, const Box& box, const Memory& from, MemcpyKind kind,
+Error to_array_now(const ArrayPlace& place, const Box& box, const BoxMemory& from, MemcpyKind kind,
                    std::uint32_t stream, bool blocking) {
   Session& session = Session::get();
   const bool shared = session.is_shared(from.first);
@@ -95,7 +95,7 @@ Error to_array_now(const ArrayPlace& place, const Box& box, const Memory& from, 
   return session.call(Call::CopyBox, arguments, bytes);
 }
 
-Error from_array_now(const ArrayPlace& place, const Box& box, const Memory& to, MemcpyKind kind,
+Error from_array_now(const ArrayPlace& place, const Box& box, const BoxMemory& to, MemcpyKind kind,
                      std::uint32_t stream, bool blocking) {
   Session& session = Session::get();
   const bool shared = session.is_shared(to.first);
@@ -129,23 +129,23 @@ Error perform(const Work& work, Where where) {
 bool is_empty(const Box& box) { return box.bytes == 0 || box.rows == 0 || box.slices == 0; }
 
 // The array may be freed before a graph is launched; then its place is refused.
-Error to_array(const Array& array, const Box& box, const Memory& from, MemcpyKind kind, Where where) {
+Error to_array(const Array& array, const Box& box, const BoxMemory& from, MemcpyKind kind, Where where) {
   if (!fits(array, box) || kind == MemcpyKind::DeviceToHost || kind == MemcpyKind::HostToHost)
     return Error::InvalidValue;
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
-  const Memory source = device_view(from, box);
+  const BoxMemory source = box_view(from, box);
   return perform(
       [=](std::uint32_t stream) { return to_array_now(place, box, source, kind, stream, where.blocking); },
       where);
 }
 
-Error from_array(const Array& array, const Box& box, const Memory& to, MemcpyKind kind, Where where) {
+Error from_array(const Array& array, const Box& box, const BoxMemory& to, MemcpyKind kind, Where where) {
   if (!fits(array, box) || kind == MemcpyKind::HostToDevice || kind == MemcpyKind::HostToHost)
     return Error::InvalidValue;
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
-  const Memory target = device_view(to, box);
+  const BoxMemory target = box_view(to, box);
   return perform(
       [=](std::uint32_t stream) { return from_array_now(place, box, target, kind, stream, where.blocking); },
       where);
@@ -276,7 +276,7 @@ Error copy_3d_of_arrays(const Copy3D& of, Where where) {
   const Position& there = to != nullptr ? of.from_at : of.to_at;
   if (pointer.pointer == nullptr) return returned(Error::InvalidValue);
   const std::size_t slice_pitch = pointer.pitch * std::max<std::size_t>(pointer.height, 1);
-  const Memory memory{
+  const BoxMemory memory{
       static_cast<std::byte*>(pointer.pointer) + there.z * slice_pitch + there.y * pointer.pitch + there.x,
       pointer.pitch, slice_pitch};
   return returned(to != nullptr ? to_array(*to, box_of(*to, of.to_at), memory, of.kind, where)

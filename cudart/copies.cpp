@@ -17,8 +17,6 @@ namespace {
 using program::Direction;
 using program::MemoryKind;
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
 void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
                Rows rows) {
   for (std::size_t row = 0; row < rows.count; ++row)

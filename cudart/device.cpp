@@ -194,12 +194,6 @@ int attribute_value(int attribute) {
   }
 }
 
-Error connected() {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  return session.connect();
-}
-
 /// Of a call for one device: there is number 0 alone.
 Error of_device(int device) {
   const Error error = connected();

@@ -6,6 +6,20 @@
 
 namespace gpumux::cudart {
 
+/// cudaGraphInstantiateParams.
+struct InstantiateParams {
+  unsigned long long flags;
+  StreamHandle upload;
+  void* node;  // at fault
+  int result;  // cudaGraphInstantiateResult
+};
+/// cudaGraphExecUpdateResultInfo.
+struct UpdateResult {
+  int result;
+  void* node;
+  void* from;
+};
+
 extern "C" {
 Error cudaDeviceGetGraphMemAttribute(int device, int which, void* value);
 Error cudaDeviceGraphMemTrim(int device);
@@ -45,11 +59,11 @@ Error cudaGraphExecKernelNodeSetParams(void* plan, void* node, const KernelNode*
 Error cudaGraphExecMemcpyNodeSetParams(void* plan, void* node, const Copy3D* params);
 Error cudaGraphExecMemsetNodeSetParams(void* plan, void* node, const MemsetNode* params);
 Error cudaGraphExecNodeSetParams(void* plan, void* node, const GraphNodeParams* params);
-Error cudaGraphExecUpdate(void* handle, void* from, void* result);
+Error cudaGraphExecUpdate(void* handle, void* from, UpdateResult* result);
 Error cudaGraphGetRootNodes(void* handle, void** nodes, std::size_t* count);
 Error cudaGraphHostNodeGetParams(void* node, HostNode* out);
 Error cudaGraphHostNodeSetParams(void* node, const HostNode* params);
-Error cudaGraphInstantiateWithParams(void** made, void* graph, void* params);
+Error cudaGraphInstantiateWithParams(void** made, void* graph, InstantiateParams* params);
 Error cudaGraphKernelNodeCopyAttributes(void* to, void* from);
 Error cudaGraphKernelNodeGetAttribute(void* node, int attribute, void* value);
 Error cudaGraphKernelNodeGetParams(void* handle, KernelNode* out);

@@ -1,6 +1,7 @@
 // Graphs that have been instantiated: cudaGraphExec_t.
 #include <algorithm>
 
+#include "graph_api.hpp"
 #include "graph_plan.hpp"
 #include "streams.hpp"
 
@@ -34,13 +35,6 @@ Error instantiate(void** made, void* handle, unsigned long long flags) {
   return Error::Success;
 }
 
-/// cudaGraphInstantiateParams.
-struct InstantiateParams {
-  unsigned long long flags;
-  StreamHandle upload;
-  void* node;  // at fault
-  int result;  // cudaGraphInstantiateResult
-};
 Error instantiate(void** made, void* graph, InstantiateParams* params) {
   constexpr int kFailed = 1;
   constexpr int kInvalidStructure = 2;
@@ -74,13 +68,6 @@ Error set_described(void* handle, const void* node, Error error, NodeWork& of) {
   if (plan == nullptr) return returned(Error::InvalidValue);
   return returned(error == Error::Success ? plan->set(node, std::move(of)) : error);
 }
-
-/// cudaGraphExecUpdateResultInfo.
-struct UpdateResult {
-  int result;
-  void* node;
-  void* from;
-};
 
 }  // namespace
 

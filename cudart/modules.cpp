@@ -30,7 +30,7 @@ struct BinaryHead {
   std::uint64_t bytes;  // behind the head
 };
 
-struct Registry {
+struct ModuleRegistry {
   std::deque<std::unique_ptr<Module>> modules;
   std::map<const void*, std::unique_ptr<Kernel>> kernels;      // by host function
   std::map<const void*, std::unique_ptr<Variable>> variables;  // by host variable
@@ -40,9 +40,10 @@ struct Registry {
   std::map<std::pair<const Module*, std::string>, std::unique_ptr<Kernel>> named_kernels;
   std::map<std::pair<const Module*, std::string>, std::unique_ptr<Variable>> named_variables;
 };
-Registry& registry() {
-  static Registry* const registry = new Registry;  // outlives static destructors, which unregister
-  return *registry;
+ModuleRegistry& module_registry() {
+  // Outlives static destructors, which unregister.
+  static auto* const all = new ModuleRegistry;
+  return *all;
 }
 
 /// Of link_images(): so many texts follow, each of which ends with 0.
@@ -178,7 +179,7 @@ Module* module_of(void** handle) { return reinterpret_cast<Module*>(handle); }
 
 Kernel* find_kernel(const void* function, Error& error) {
   const std::scoped_lock lock(Session::get().lock());
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   if (const auto found = all.kernels.find(function); found != all.kernels.end())
     return ready(found->second.get(), error);
   if (all.handles.contains(function)) return ready(static_cast<Kernel*>(const_cast<void*>(function)), error);
@@ -188,7 +189,7 @@ Kernel* find_kernel(const void* function, Error& error) {
 
 Variable* find_variable(const void* host_variable, Error& error) {
   const std::scoped_lock lock(Session::get().lock());
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const auto found = all.variables.find(host_variable);
   if (found != all.variables.end()) return ready(found->second.get(), error);
   error = Error::InvalidSymbol;
@@ -205,12 +206,12 @@ Module* load_image(const void* image, Error& error, std::string& message) {
   error = load_parts(*module, image, &message);
   if (error != Error::Success) return nullptr;
   const Module* const key = module.get();
-  return (registry().loaded[key] = std::move(module)).get();
+  return (module_registry().loaded[key] = std::move(module)).get();
 }
 
 void unload(Module* module) {
   const std::scoped_lock lock(Session::get().lock());
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   std::erase_if(all.named_kernels, [&](const auto& entry) {
     if (entry.first.first != module) return false;
     all.handles.erase(entry.second.get());
@@ -222,7 +223,7 @@ void unload(Module* module) {
 
 bool is_loaded(const Module* module) {
   const std::scoped_lock lock(Session::get().lock());
-  return registry().loaded.contains(module);
+  return module_registry().loaded.contains(module);
 }
 
 namespace {
@@ -244,14 +245,14 @@ Thing* named(std::map<std::pair<const Module*, std::string>, std::unique_ptr<Thi
 
 Kernel* find_kernel(Module* module, const char* name, Error& error) {
   const std::scoped_lock lock(Session::get().lock());
-  Kernel* const kernel = named(registry().named_kernels, module, name, error);
-  if (kernel != nullptr) registry().handles.insert(kernel);
+  Kernel* const kernel = named(module_registry().named_kernels, module, name, error);
+  if (kernel != nullptr) module_registry().handles.insert(kernel);
   return kernel;
 }
 
 Variable* find_variable(Module* module, const char* name, Error& error) {
   const std::scoped_lock lock(Session::get().lock());
-  return named(registry().named_variables, module, name, error);
+  return named(module_registry().named_variables, module, name, error);
 }
 
 Error check_ptx(const std::string& text, std::string& message) {
@@ -272,7 +273,7 @@ std::string link_images(const std::vector<std::string>& texts) {
 
 GPUMUX_CUDART_API void** __cudaRegisterFatBinary(void* wrapper) {
   const std::scoped_lock lock(Session::get().lock());
-  auto& modules = registry().modules;
+  auto& modules = module_registry().modules;
   modules.push_back(std::make_unique<Module>());
   modules.back()->wrapper = wrapper;
   return reinterpret_cast<void**>(modules.back().get());
@@ -283,7 +284,7 @@ GPUMUX_CUDART_API void __cudaRegisterFatBinaryEnd(void**) {}
 
 GPUMUX_CUDART_API void __cudaUnregisterFatBinary(void** handle) {
   const std::scoped_lock lock(Session::get().lock());
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   std::erase_if(all.kernels, [&](const auto& entry) {
     if (entry.second->module != module_of(handle)) return false;
     all.handles.erase(entry.second.get());
@@ -302,8 +303,8 @@ GPUMUX_CUDART_API void __cudaRegisterFunction(void** handle, const char* host_fu
   auto kernel = std::make_unique<Kernel>();
   kernel->module = module_of(handle);
   kernel->name = name;
-  registry().handles.insert(kernel.get());
-  registry().kernels[host_function] = std::move(kernel);
+  module_registry().handles.insert(kernel.get());
+  module_registry().kernels[host_function] = std::move(kernel);
 }
 
 GPUMUX_CUDART_API void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int,
@@ -312,7 +313,7 @@ GPUMUX_CUDART_API void __cudaRegisterVar(void** handle, char* host_variable, cha
   auto variable = std::make_unique<Variable>();
   variable->module = module_of(handle);
   variable->name = name;
-  registry().variables[host_variable] = std::move(variable);
+  module_registry().variables[host_variable] = std::move(variable);
 }
 
 GPUMUX_CUDART_API void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* name,
@@ -324,7 +325,7 @@ GPUMUX_CUDART_API void __cudaRegisterManagedVar(void** handle, void** host_point
   variable->module = &module;
   variable->name = name;
   variable->managed = true;
-  registry().variables[host_pointer] = std::move(variable);
+  module_registry().variables[host_pointer] = std::move(variable);
 }
 
 GPUMUX_CUDART_API Error __cudaGetKernel(void** kernel, const void* host_function) {

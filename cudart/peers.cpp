@@ -9,11 +9,6 @@ namespace {
 
 constexpr auto kNotEnabled = static_cast<Error>(705);  // cudaErrorPeerAccessNotEnabled
 
-Error connected() {
-  Session& session = Session::get();
-  const std::scoped_lock lock(session.lock());
-  return session.connect();
-}
 /// Of a call that needs a second device.
 Error without_peer() {
   const Error error = connected();

@@ -19,19 +19,19 @@ struct Pool {
 
 namespace {
 
-constexpr int kThreshold = 4;
-constexpr int kReserved = 5;
-constexpr int kMostReserved = 6;
-constexpr int kUsed = 7;
-constexpr int kMostUsed = 8;
+constexpr int kPoolThreshold = 4;
+constexpr int kPoolReserved = 5;
+constexpr int kPoolMostReserved = 6;
+constexpr int kPoolUsed = 7;
+constexpr int kPoolMostUsed = 8;
 
-struct Registry {
+struct Pools {
   Pool usual;
   std::set<Pool*> made;
   Pool* current = &usual;
 };
-Registry& registry() {
-  static auto* const all = new Registry;
+Pools& pools() {
+  static auto* const all = new Pools;
   return *all;
 }
 
@@ -44,10 +44,10 @@ Error give_pool(void** pool, Pool* given) {
 
 }  // namespace
 
-Pool* current_pool() { return registry().current; }
+Pool* current_pool() { return pools().current; }
 Pool* pool_of(void* handle) {
   auto* const pool = static_cast<Pool*>(handle);
-  return pool == &registry().usual || registry().made.contains(pool) ? pool : nullptr;
+  return pool == &pools().usual || pools().made.contains(pool) ? pool : nullptr;
 }
 void count_in(Pool* pool, std::size_t bytes) {
   pool->used += bytes;
@@ -58,14 +58,14 @@ void count_out(Pool* pool, std::size_t bytes) {
 }
 
 GPUMUX_CUDART_API Error cudaDeviceGetDefaultMemPool(void** pool, int) {
-  return give_pool(pool, &registry().usual);
+  return give_pool(pool, &pools().usual);
 }
-GPUMUX_CUDART_API Error cudaDeviceGetMemPool(void** pool, int) { return give_pool(pool, registry().current); }
+GPUMUX_CUDART_API Error cudaDeviceGetMemPool(void** pool, int) { return give_pool(pool, pools().current); }
 GPUMUX_CUDART_API Error cudaDeviceSetMemPool(int, void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   Pool* const pool = pool_of(handle);
   if (pool == nullptr) return returned(Error::InvalidValue);
-  registry().current = pool;
+  pools().current = pool;
   return Error::Success;
 }
 // Its properties say of which device it is and how it is shared with other processes, which it cannot be.
@@ -74,13 +74,13 @@ GPUMUX_CUDART_API Error cudaMemPoolCreate(void** handle, const void*) {
   if (handle == nullptr) return returned(Error::InvalidValue);
   auto pool = std::make_unique<Pool>();
   *handle = pool.get();
-  registry().made.insert(pool.release());
+  pools().made.insert(pool.release());
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaMemPoolDestroy(void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   Pool* const pool = pool_of(handle);
-  Registry& all = registry();
+  Pools& all = pools();
   if (pool == nullptr || pool == &all.usual) return returned(Error::InvalidValue);
   if (all.current == pool) all.current = &all.usual;
   all.made.erase(pool);
@@ -91,15 +91,15 @@ GPUMUX_CUDART_API Error cudaMemPoolSetAttribute(void* handle, int attribute, voi
   const std::scoped_lock lock(Session::get().lock());
   Pool* const pool = pool_of(handle);
   if (pool == nullptr || value == nullptr) return returned(Error::InvalidValue);
-  if (attribute >= 1 && attribute < kThreshold) {
+  if (attribute >= 1 && attribute < kPoolThreshold) {
     std::memcpy(&pool->reuse[static_cast<std::size_t>(attribute)], value, sizeof(int));
     return Error::Success;
   }
   std::uint64_t number = 0;
   std::memcpy(&number, value, sizeof(number));
-  if (attribute == kThreshold) {
+  if (attribute == kPoolThreshold) {
     pool->threshold = number;
-  } else if ((attribute == kMostReserved || attribute == kMostUsed) && number == 0) {
+  } else if ((attribute == kPoolMostReserved || attribute == kPoolMostUsed) && number == 0) {
     pool->most = pool->used;  // begins anew
   } else {
     return returned(Error::InvalidValue);
@@ -110,17 +110,17 @@ GPUMUX_CUDART_API Error cudaMemPoolGetAttribute(void* handle, int attribute, voi
   const std::scoped_lock lock(Session::get().lock());
   const Pool* const pool = pool_of(handle);
   if (pool == nullptr || value == nullptr) return returned(Error::InvalidValue);
-  if (attribute >= 1 && attribute < kThreshold) {
+  if (attribute >= 1 && attribute < kPoolThreshold) {
     std::memcpy(value, &pool->reuse[static_cast<std::size_t>(attribute)], sizeof(int));
     return Error::Success;
   }
   std::uint64_t number = 0;
   switch (attribute) {
-    case kThreshold: number = pool->threshold; break;
-    case kReserved:
-    case kUsed: number = pool->used; break;
-    case kMostReserved:
-    case kMostUsed: number = pool->most; break;
+    case kPoolThreshold: number = pool->threshold; break;
+    case kPoolReserved:
+    case kPoolUsed: number = pool->used; break;
+    case kPoolMostReserved:
+    case kPoolMostUsed: number = pool->most; break;
     default: return returned(Error::InvalidValue);
   }
   std::memcpy(value, &number, sizeof(number));

@@ -18,6 +18,10 @@
 namespace gpumux::cudart {
 
 using program::Call;
+
+[[nodiscard]] inline std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
 using program::Error;
 
 class Session {
@@ -76,6 +80,13 @@ class Session {
   program::DeviceDescription device_{};
   std::byte* staging_ = nullptr;
 };
+
+/// Session::connect() for a call that makes no request of its own.
+inline Error connected() {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  return session.connect();
+}
 
 /// While a function of the driver runs, which calls functions of the run time: they leave no last error, and
 /// the thread does not count as one that uses the run time.

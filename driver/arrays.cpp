@@ -115,7 +115,8 @@ GPUMUX_DRIVER_BOTH(cuMemcpyHtoA_v2, _ptds,
                     })))
 
 GPUMUX_DRIVER_API Result cuTexObjectCreate(std::uint64_t* texture, const ResourceDescription* resource,
-                                           const TextureDescription* settings, const void* view) {
+                                           const TextureDescription* settings,
+                                           const cudart::ResourceView* view) {
   return in_context([=] {
     if (resource == nullptr || settings == nullptr) return Error::InvalidValue;
     cudart::ResourceDescription of{};

@@ -257,7 +257,7 @@ GPUMUX_DRIVER_API Result cuGraphNodeSetEnabled(void* plan, void* node, unsigned 
 GPUMUX_DRIVER_API Result cuGraphNodeGetEnabled(void* plan, void* node, unsigned* enabled) {
   return initialized([=] { return cudart::cudaGraphNodeGetEnabled(plan, node, enabled); });
 }
-GPUMUX_DRIVER_API Result cuGraphExecUpdate_v2(void* plan, void* graph, void* result) {
+GPUMUX_DRIVER_API Result cuGraphExecUpdate_v2(void* plan, void* graph, cudart::UpdateResult* result) {
   return initialized([=] { return cudart::cudaGraphExecUpdate(plan, graph, result); });
 }
 GPUMUX_DRIVER_API Result cuGraphExecGetFlags(void* plan, unsigned long long* flags) {
@@ -405,7 +405,8 @@ GPUMUX_DRIVER_API Result cuGraphExecNodeSetParams(void* plan, void* node,
     });
   });
 }
-GPUMUX_DRIVER_BOTH(cuGraphInstantiateWithParams, _ptsz, (void** made, void* graph, void* params),
+GPUMUX_DRIVER_BOTH(cuGraphInstantiateWithParams, _ptsz,
+                   (void** made, void* graph, cudart::InstantiateParams* params),
                    (static_cast<void>(per_thread),
                     in_context([=] { return cudart::cudaGraphInstantiateWithParams(made, graph, params); })))
 

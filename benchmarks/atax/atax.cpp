@@ -7,7 +7,7 @@
 #include "embedded/atax.ptx.hpp"
 #include "runtime/application.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::atax {
 namespace {
 
 constexpr const char* kName = "atax";
@@ -88,4 +88,4 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
 });
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::atax

@@ -44,7 +44,7 @@ class Product final : public KernelProgram {
   std::vector<double> expected_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Product>({
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Product>({
     .name = "dai18/ax",
     .description = "first product of atax as in Table 2 of dai18",
     .params = {{"nx", 98304, 1, 262144, "rows of A; a block serves 256"},

@@ -47,7 +47,7 @@ class Adjust final : public KernelProgram {
   std::vector<float> new_weights_, new_changes_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Adjust>({
+[[maybe_unused]] const bool registered_adjust = register_kernel_app<Adjust>({
     .name = "awatramani17/bp-k2",
     .description = "weight update of Back Propagation: BP-K2 of awatramani17",
     .params = {{"inputs", 262144, 16, 1048560, "input units, a multiple of 16; there are 16 hidden units"}},

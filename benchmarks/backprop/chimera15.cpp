@@ -74,9 +74,9 @@ const KernelApp kStep{
     .kernels = {{"layerforward_over", {.registers_per_thread = 10, .shared_bytes = 1920}},
                 {"adjust_weights", {.registers_per_thread = 22}}},
 };
-[[maybe_unused]] const bool registered = register_kernel_app<Step>(kStep);
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Step>(kStep);
 // As many inputs as Rodinia's own runs have.
-[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Step, struct Kayiran14>(
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Step, variant::Kayiran14>(
     kStep.with("kayiran14/bp", "Back Propagation, forward and update, for kayiran14", {{"inputs", 65536}}));
 
 }  // namespace

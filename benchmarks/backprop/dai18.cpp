@@ -54,9 +54,9 @@ const KernelApp kForward{
     .ptx_text = embedded::backprop_ptx,
     .metadata = {.registers_per_thread = 12, .shared_bytes = 1090},
 };
-[[maybe_unused]] const bool registered = register_kernel_app<Forward>(kForward);
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Forward>(kForward);
 // Registers as in Table 4.2.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Forward, struct Awatramani17>(
+[[maybe_unused]] const bool registered_layer_forward = register_kernel_app<Forward, variant::Awatramani17>(
     kForward.with("awatramani17/bp-k1", "forward reduction of Back Propagation: BP-K1 of awatramani17", {},
                   {.registers_per_thread = 12}));
 

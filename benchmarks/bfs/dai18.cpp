@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::bfs {
 namespace {
 
-constexpr std::uint32_t kThreads = 512;  // as Rodinia
+constexpr std::uint32_t kLevelThreads = 512;  // as Rodinia
 constexpr std::uint32_t kSource = 0;
 
 class Level final : public KernelProgram {
@@ -21,7 +21,7 @@ class Level final : public KernelProgram {
                    fmt::format("nodes={} times degree={} must be at most 32000000", nodes_, degree_));
   }
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
-    return {"bfs_expand", {blocks_for(nodes_, kThreads)}, {kThreads}};
+    return {"bfs_expand", {blocks_for(nodes_, kLevelThreads)}, {kLevelThreads}};
   }
   /// The graph, and the state before and after the level.
   void make_inputs(std::uint64_t seed) override {
@@ -81,7 +81,7 @@ class Level final : public KernelProgram {
   std::vector<std::uint8_t> frontier_now_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Level>({
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Level>({
     .name = "dai18/bs",
     .description = "a level of a breadth-first search as in Table 2 of dai18",
     .params = {{"nodes", 1048576, 1, 4194304, "nodes of the random graph; nodes * degree at most 32 million"},

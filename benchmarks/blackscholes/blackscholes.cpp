@@ -95,11 +95,11 @@ const KernelApp kBlackScholes{
     .ptx_text = embedded::blackscholes_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<BlackScholes>(kBlackScholes);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<BlackScholes, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<BlackScholes, variant::Chimera15>(
     kBlackScholes.with("chimera15/BS", "BlackScholes as in Table 2 of chimera15", {{"options", 4'000'000}},
                        {.registers_per_thread = 28, .shared_bytes = 10368}));
 // The SDK's grid, on a tenth of its options.
-[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<BlackScholes, struct Kayiran14>(
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<BlackScholes, variant::Kayiran14>(
     kBlackScholes.with("kayiran14/blk", "BlackScholes for kayiran14", {{"options", 400'000}}));
 
 }  // namespace

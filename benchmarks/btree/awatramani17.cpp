@@ -121,7 +121,7 @@ KernelApp find_range() {
   app.params.push_back({"range", 3000, 1, 1 << 22, "keys of a range, at most as many as the tree has"});
   return app;
 }
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_awatramani17 =
     register_kernel_app<FindRange>(find_range()) && register_kernel_app<Find>(kFind);
 
 }  // namespace

@@ -81,7 +81,7 @@ const KernelApp kConvsep{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Convsep<true, true>>(kConvsep);
 [[maybe_unused]] const bool registered_awatramani17 =
-    register_kernel_app<Convsep<true, true>, struct Awatramani17>(
+    register_kernel_app<Convsep<true, true>, variant::Awatramani17>(
         kConvsep.with("awatramani17/convsep", "convsep for awatramani17", {{"height", 1024}}));
 // Of the two kernels the one that takes longer.
 [[maybe_unused]] const bool registered_cvsep = register_kernel_app<Convsep<false, true>>(

@@ -85,7 +85,7 @@ const KernelApp kConvtex{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Convtex<true, true>>(kConvtex);
 [[maybe_unused]] const bool registered_awatramani17 =
-    register_kernel_app<Convtex<true, true>, struct Awatramani17>(kConvtex.with(
+    register_kernel_app<Convtex<true, true>, variant::Awatramani17>(kConvtex.with(
         "awatramani17/convtex", "convtex for awatramani17", {{"width", 1024}, {"height", 768}}));
 [[maybe_unused]] const bool registered_k1 = register_kernel_app<Convtex<true, false>>(
     kConvtex.with("awatramani17/cvt-k1", "convolution along rows, through a texture: CVT-K1 of awatramani17",

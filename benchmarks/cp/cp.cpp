@@ -93,7 +93,7 @@ const KernelApp kCp{
     .ptx_text = embedded::cp_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Cp>(kCp);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Cp, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Cp, variant::Chimera15>(
     kCp.with("chimera15/CP", "Coulomb potential as in Table 2 of chimera15",
              {{"height", 256}, {"atoms", 2000}}, {.registers_per_thread = 14, .shared_bytes = 384}));
 

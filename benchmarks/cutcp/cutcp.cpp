@@ -7,7 +7,7 @@
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/cutcp.ptx.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::cutcp {
 namespace {
 
 class Cutcp : public KernelProgram {
@@ -105,8 +105,8 @@ const KernelApp kCutcp{
     register_kernel_app<CutcpWords>(kCutcp.with("dai18/cp", "Coulomb potential as in Table 2 of dai18",
                                                 {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}},
                                                 {.registers_per_thread = 28, .shared_bytes = 4116}));
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Cutcp, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Cutcp, variant::Wang17>(
     kCutcp.with("wang17/cutcp", "cutcp for wang17", {{"regions_x", 16}}));
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::cutcp

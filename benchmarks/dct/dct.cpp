@@ -59,8 +59,9 @@ const KernelApp kDct{
     .ptx_text = embedded::dct_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Dct>(kDct);
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Dct, struct Awatramani17>(kDct.with(
-    "awatramani17/dct", "dct for awatramani17", {{"width", 1024}, {"height", 1024}, {"repeats", 2}}));
+[[maybe_unused]] const bool registered_awatramani17 =
+    register_kernel_app<Dct, variant::Awatramani17>(kDct.with(
+        "awatramani17/dct", "dct for awatramani17", {{"width", 1024}, {"height", 1024}, {"repeats", 2}}));
 [[maybe_unused]] const bool registered_k2 = register_kernel_app<Dct, struct Awatramani17Kernel2>(
     kDct.with("awatramani17/dct-k2", "dct, launched once: DCT-K2 of awatramani17",
               {{"width", 2048}, {"height", 2048}, {"repeats", 1}}));

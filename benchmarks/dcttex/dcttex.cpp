@@ -65,7 +65,7 @@ const KernelApp kDcttex{
     .ptx_text = embedded::dcttex_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Dcttex>(kDcttex);
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Dcttex, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Dcttex, variant::Awatramani17>(
     kDcttex.with("awatramani17/dcttex", "dcttex for awatramani17", {{"width", 1024}, {"height", 1024}}));
 [[maybe_unused]] const bool registered_k1 = register_kernel_app<Dcttex, struct Awatramani17Kernel1>(
     kDcttex.with("awatramani17/dct-k1", "dcttex, launched once: DCT-K1 of awatramani17",

@@ -65,7 +65,7 @@ const KernelApp kDwt{
     .ptx_text = embedded::dwt_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Dwt>(kDwt);
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Dwt, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Dwt, variant::Awatramani17>(
     kDwt.with("awatramani17/dwt", "dwt for awatramani17", {{"bits", 20}}));
 
 }  // namespace

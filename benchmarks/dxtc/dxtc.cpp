@@ -1,4 +1,6 @@
 // dxtc: host program of the texture compression.
+#include <algorithm>
+
 #include "benchmarks/dxtc/dxtc_reference.hpp"
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/dxtc.ptx.hpp"
@@ -77,7 +79,7 @@ const KernelApp kDxtc{
 [[maybe_unused]] const bool registered = register_kernel_app<Dxtc>(kDxtc);
 // Table 3.3's grid.
 [[maybe_unused]] const bool registered_awatramani17 =
-    register_kernel_app<Dxtc, struct Awatramani17>(kDxtc.with(
+    register_kernel_app<Dxtc, variant::Awatramani17>(kDxtc.with(
         "awatramani17/dxtc", "DXT1 texture compression for awatramani17", {{"width", 256}, {"height", 256}}));
 
 }  // namespace

@@ -39,7 +39,7 @@ class Batch final : public KernelProgram {
 };
 
 // Most registers that give Table 3.3's three blocks an SM.
-[[maybe_unused]] const bool registered = register_kernel_app<Batch>({
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Batch>({
     .name = "awatramani17/fwt",
     .description = "Walsh-Hadamard transforms of 2048 elements each: FWT of awatramani17",
     .params = {{"blocks", 4096, 1, 32768, "sequences, a block each"}},

@@ -106,7 +106,7 @@ const KernelApp kFwt{
     .ptx_text = embedded::fwt_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Fwt>(kFwt);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Fwt, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Fwt, variant::Chimera15>(
     kFwt.with("chimera15/FWT", "fast Walsh transform as in Table 2 of chimera15", {{"bits", 23}})
         .of({{"radix4_global", {.registers_per_thread = 12, .shared_bytes = 8832}},
              {"transform_shared", {.registers_per_thread = 10, .shared_bytes = 8192}},

@@ -139,7 +139,7 @@ const KernelApp kGaussian{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Gaussian>(kGaussian);
 // Registers as in Table 4.2, which has one row for both kernels.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Gaussian, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Gaussian, variant::Awatramani17>(
     kGaussian.with("awatramani17/gaussian", "gaussian for awatramani17", {{"size", 192}})
         .of({{"column_multipliers", {.registers_per_thread = 24}},
              {"update_rows", {.registers_per_thread = 24}}}));

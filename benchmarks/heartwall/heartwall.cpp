@@ -203,12 +203,12 @@ const KernelApp kHeartwall{
     .ptx_text = embedded::heartwall_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Heartwall>(kHeartwall);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Heartwall, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Heartwall, variant::Chimera15>(
     kHeartwall.with("chimera15/HW", "heart wall tracking as in Table 2 of chimera15",
                     {{"width", 656}, {"height", 744}, {"points", 51}, {"frames", 5}},
                     {.registers_per_thread = 32, .shared_bytes = 2688}));
 // Table 3.2's grid. Registers for as many threads on an SM as its four blocks of 256 have.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Heartwall, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Heartwall, variant::Awatramani17>(
     kHeartwall.with("awatramani17/heartwall", "heartwall for awatramani17", {{"points", 56}},
                     {.registers_per_thread = 32}));
 

@@ -76,7 +76,7 @@ const KernelApp kHisto{
     .ptx_text = embedded::histo_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Histo>(kHisto);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Histo, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Histo, variant::Wang17>(
     kHisto.with("wang17/histo", "histo for wang17", {{"samples", 1'048'576}, {"rounds", 4}}));
 
 }  // namespace

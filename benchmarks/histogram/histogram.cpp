@@ -56,7 +56,7 @@ const KernelApp kHistogram{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Histogram>(kHistogram);
 // Most registers that give Table 3.3's six blocks an SM.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Histogram, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Histogram, variant::Awatramani17>(
     kHistogram
         .with("awatramani17/histogram", "histogram for awatramani17",
               {{"bytes", 12'582'912}, {"blocks", 768}})

@@ -117,18 +117,18 @@ const KernelApp kHotspot{
 [[maybe_unused]] const bool registered = register_kernel_app<Hotspot>(kHotspot);
 
 // Several waves of blocks on a full machine.
-[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, struct Dai18>(
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, variant::Dai18>(
     kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}},
                   {.registers_per_thread = 36, .shared_bytes = 3076}));
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Hotspot, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Hotspot, variant::Chimera15>(
     kHotspot.with("chimera15/HS", "HotSpot as in Table 2 of chimera15", {{"size", 1024}, {"steps", 40}},
                   {.registers_per_thread = 34, .shared_bytes = 3584}));
 // Registers as in Table 4.2. Table 4.4's grid is that of size=2048, in one launch.
 [[maybe_unused]] const bool registered_awatramani17 =
-    register_kernel_app<Hotspot, struct Awatramani17>(kHotspot.with(
+    register_kernel_app<Hotspot, variant::Awatramani17>(kHotspot.with(
         "awatramani17/hotspot", "hotspot for awatramani17", {{"size", 1024}}, {.registers_per_thread = 36}));
 // The grid and steps of Rodinia's own runs.
-[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Hotspot, struct Kayiran14>(
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Hotspot, variant::Kayiran14>(
     kHotspot.with("kayiran14/hot", "hotspot for kayiran14", {{"size", 512}, {"steps", 2}}));
 
 }  // namespace

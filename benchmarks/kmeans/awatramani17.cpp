@@ -46,7 +46,7 @@ class NearestCentre final : public KernelProgram {
 };
 
 // Most registers that give Table 3.2's six blocks an SM.
-[[maybe_unused]] const bool registered = register_kernel_app<NearestCentre>({
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<NearestCentre>({
     .name = "awatramani17/km",
     .description = "nearest centre of each point, one pass of Kmeans: KM of awatramani17",
     .params = {{"points", 524'288, 1, 8'388'608, "points, at least as many as clusters"},

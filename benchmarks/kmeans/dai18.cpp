@@ -35,7 +35,7 @@ class InvertMapping final : public KernelProgram {
   std::vector<float> by_feature_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<InvertMapping>({
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<InvertMapping>({
     .name = "dai18/ks",
     .description = "transposition of Kmeans' points as in Table 2 of dai18",
     .params = {{"points", 196608, 1, 1048576, "points; points * features at most 25 million"},

@@ -141,7 +141,7 @@ const KernelApp kLbm{
     .ptx_text = embedded::lbm_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Lbm>(kLbm);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Lbm, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Lbm, variant::Wang17>(
     kLbm.with("wang17/lbm", "lbm for wang17", {{"ny", 60}, {"nz", 20}, {"steps", 4}}));
 
 }  // namespace

@@ -7,21 +7,21 @@
 #include "benchmarks/lud/lud_reference.hpp"
 #include "embedded/lud.ptx.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::lud {
 namespace {
 
-constexpr std::uint32_t kTile = 16;
+constexpr std::uint32_t kInternalTile = 16;
 
 class LudInternal final : public KernelProgram {
  public:
-  explicit LudInternal(const Params& params) : n_(params.get_multiple("size", kTile)) {}
+  explicit LudInternal(const Params& params) : n_(params.get_multiple("size", kInternalTile)) {}
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
-    const std::uint32_t rest = n_ / kTile - 1;
-    return {"lud_internal", {rest, rest}, {kTile, kTile}};
+    const std::uint32_t rest = n_ / kInternalTile - 1;
+    return {"lud_internal", {rest, rest}, {kInternalTile, kInternalTile}};
   }
   void make_inputs(std::uint64_t seed) override {
     matrix_ = lud_matrix(n_, seed);
-    const std::vector<double> begun = lud_steps(matrix_, n_, kTile);
+    const std::vector<double> begun = lud_steps(matrix_, n_, kInternalTile);
     for (std::size_t i = 0; i < matrix_.size(); ++i)
       if (is_done(i)) matrix_[i] = static_cast<float>(begun[i]);
   }
@@ -36,28 +36,29 @@ class LudInternal final : public KernelProgram {
     for (std::size_t i = 0; i < matrix_.size(); ++i) {
       if (is_done(i)) continue;
       double magnitude = 0;
-      for (std::size_t k = 0; k < kTile; ++k) {
+      for (std::size_t k = 0; k < kInternalTile; ++k) {
         const double product =
             static_cast<double>(matrix_[i / n_ * n_ + k]) * static_cast<double>(matrix_[k * n_ + i % n_]);
         expected[i] -= product;
         magnitude += std::abs(product);
       }
       // A product is rounded, then in its sum, and that again as it is subtracted.
-      allowed[i] = sum_tolerance(kTile + 1).relative * magnitude + 2 * kFloatRounding * std::abs(expected[i]);
+      allowed[i] =
+          sum_tolerance(kInternalTile + 1).relative * magnitude + 2 * kFloatRounding * std::abs(expected[i]);
     }
     check_within("lud: matrix", result_, expected, allowed);
   }
 
  private:
   /// Whether an element belongs to the first row or column of tiles, which the kernel reads alone.
-  [[nodiscard]] bool is_done(std::size_t i) const { return i / n_ < kTile || i % n_ < kTile; }
+  [[nodiscard]] bool is_done(std::size_t i) const { return i / n_ < kInternalTile || i % n_ < kInternalTile; }
 
   std::uint32_t n_;
   std::vector<float> matrix_;
   std::vector<float> result_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<LudInternal>({
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<LudInternal>({
     .name = "awatramani17/lud",
     .description = "update of the remaining square in the first step of lud: LUD of awatramani17",
     .params = {{"size", 1024, 32, 4096, "rows and columns of the matrix, a multiple of 16"}},
@@ -67,4 +68,4 @@ class LudInternal final : public KernelProgram {
 });
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::lud

@@ -9,7 +9,7 @@
 #include "embedded/lud.ptx.hpp"
 #include "runtime/application.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::lud {
 namespace {
 
 constexpr const char* kName = "lud";
@@ -125,4 +125,4 @@ std::vector<runtime::AppParamInfo> chimera15_params() {
 });
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::lud

@@ -1,6 +1,7 @@
 // mergesort: host program of keys sorted by merging.
 #include "benchmarks/mergesort/mergesort.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "benchmarks/kernel_program.hpp"
@@ -146,7 +147,7 @@ const KernelApp kMergeSort{
     .ptx_text = embedded::mergesort_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MergeSort>(kMergeSort);
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MergeSort, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MergeSort, variant::Awatramani17>(
     kMergeSort.with("awatramani17/mergesort", "mergesort for awatramani17", {{"bits", 17}}));
 [[maybe_unused]] const bool registered_ms = register_kernel_app<MergeIntervals>({
     .name = "awatramani17/ms",

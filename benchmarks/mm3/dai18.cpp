@@ -6,7 +6,7 @@
 namespace gpumux::benchmarks::mm3 {
 namespace {
 
-constexpr Dim3 kBlock{32, 8, 1};
+constexpr Dim3 kProductBlock{32, 8, 1};
 
 class Product final : public KernelProgram {
  public:
@@ -16,7 +16,7 @@ class Product final : public KernelProgram {
     params.require_memory(sizeof(float) * (times(ni_, nk_) + times(nk_, nj_) + times(ni_, nj_)));
   }
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
-    return {"mm3_first", {blocks_for(nj_, kBlock.x), blocks_for(ni_, kBlock.y)}, kBlock};
+    return {"mm3_first", {blocks_for(nj_, kProductBlock.x), blocks_for(ni_, kProductBlock.y)}, kProductBlock};
   }
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
@@ -46,7 +46,7 @@ class Product final : public KernelProgram {
   std::vector<double> expected_;
 };
 
-[[maybe_unused]] const bool registered = register_kernel_app<Product>({
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Product>({
     .name = "dai18/3m",
     .description = "one product of 3mm as in Table 2 of dai18",
     .params = {{"ni", 512, 1, 4096, "rows of A"},

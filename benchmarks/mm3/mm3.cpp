@@ -7,7 +7,7 @@
 #include "embedded/mm3.ptx.hpp"
 #include "runtime/application.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::mm3 {
 namespace {
 
 constexpr const char* kName = "3mm";
@@ -127,4 +127,4 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
 });
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::mm3

@@ -71,7 +71,7 @@ const KernelApp kMonteCarlo{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MonteCarlo>(kMonteCarlo);
 // Most registers that give Table 3.3's five blocks an SM.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MonteCarlo, struct Awatramani17>(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MonteCarlo, variant::Awatramani17>(
     kMonteCarlo.with("awatramani17/montecarlo", "montecarlo for awatramani17",
                      {{"options", 512}, {"paths", 8192}}, {.registers_per_thread = 24}));
 

@@ -142,7 +142,7 @@ const KernelApp kMriGridding{
     .ptx_text = embedded::mri_gridding_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MriGridding>(kMriGridding);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriGridding, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriGridding, variant::Wang17>(
     kMriGridding.with("wang17/mri-gridding", "mri-gridding for wang17", {{"size", 64}, {"samples", 20000}}));
 
 }  // namespace

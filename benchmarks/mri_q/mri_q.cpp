@@ -116,7 +116,7 @@ const KernelApp kMriQ{
     .ptx_text = embedded::mri_q_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MriQ>(kMriQ);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriQ, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriQ, variant::Wang17>(
     kMriQ.with("wang17/mri-q", "mri-q for wang17", {{"voxels", 262144}, {"samples", 256}}));
 
 }  // namespace

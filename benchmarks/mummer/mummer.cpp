@@ -99,14 +99,14 @@ const KernelApp kMummer{
     .ptx_text = embedded::mummer_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Mummer>(kMummer);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Mummer, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Mummer, variant::Chimera15>(
     kMummer
         .with("chimera15/MUM", "MUMmer as in Table 2 of chimera15",
               {{"reference", 1'000'000}, {"queries", 50'000}})
         .of({{"match_queries", {.registers_per_thread = 18}},
              {"print_matches", {.registers_per_thread = 24}}}));
 // Three blocks for each of 28 SMs, and a tree of some 6 MB.
-[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Mummer, struct Kayiran14>(
+[[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Mummer, variant::Kayiran14>(
     kMummer.with("kayiran14/mum", "MUMmerGPU for kayiran14", {{"reference", 100'000}, {"queries", 21504}}));
 
 }  // namespace

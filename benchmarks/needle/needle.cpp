@@ -96,7 +96,7 @@ const KernelApp kNeedle{
     .ptx_text = embedded::needle_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Needle>(kNeedle);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Needle, struct Chimera15>(
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Needle, variant::Chimera15>(
     kNeedle.with("chimera15/NW", "Needleman-Wunsch as in Table 2 of chimera15", {{"size", 4096}})
         .of({{"needle_first", {.registers_per_thread = 46, .shared_bytes = 2304}},
              {"needle_second", {.registers_per_thread = 46, .shared_bytes = 2304}}}));

@@ -95,7 +95,7 @@ const KernelApp kNn{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Nn>(kNn);
 // Registers as in Table 4.2.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Nn, struct Awatramani17>(kNn.with(
+[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Nn, variant::Awatramani17>(kNn.with(
     "awatramani17/nn", "nn for awatramani17", {{"records", 4'194'304}}, {.registers_per_thread = 16}));
 
 }  // namespace

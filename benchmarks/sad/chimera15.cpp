@@ -88,14 +88,14 @@ const KernelApp kSad{
     .ptx_file = "benchmarks/sad/sad.ptx",
     .ptx_text = embedded::sad_ptx,
 };
-[[maybe_unused]] const bool registered = register_kernel_app<MotionSads>(kSad);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<MotionSads, struct Chimera15>(
+[[maybe_unused]] const bool registered_motion_sads = register_kernel_app<MotionSads>(kSad);
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<MotionSads, variant::Chimera15>(
     kSad.with("chimera15/SAD", "SADs of a video frame as in Table 2 of chimera15",
               {{"width", 1920}, {"height", 1072}})
         .of({{"sad_small", {.registers_per_thread = 20, .shared_bytes = 2304}},
              {"sad_larger", {.registers_per_thread = 16}},
              {"sad_largest", {.registers_per_thread = 16}}}));
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MotionSads, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MotionSads, variant::Wang17>(
     kSad.with("wang17/sad", "SADs of a video frame for wang17", {{"width", 176}, {"height", 144}}));
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "embedded/sgemm.ptx.hpp"
 #include "runtime/application.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::sgemm {
 namespace {
 
 constexpr const char* kName = "sgemm";
@@ -118,4 +118,4 @@ bool add(const char* name, const char* description) {
 [[maybe_unused]] const bool registered_kayiran14 = add<1024>("kayiran14/mm", "sgemm for kayiran14");
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::sgemm

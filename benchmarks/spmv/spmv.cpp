@@ -6,7 +6,7 @@
 #include "benchmarks/spmv/spmv_reference.hpp"
 #include "embedded/spmv.ptx.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::spmv {
 namespace {
 
 constexpr std::uint32_t kBlock = 192;
@@ -102,11 +102,11 @@ const KernelApp kSpmv{
 [[maybe_unused]] const bool registered = register_kernel_app<Spmv>(kSpmv);
 
 // Parboil's large matrix has about as many rows.
-[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Spmv, struct Dai18>(
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<Spmv, variant::Dai18>(
     kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}},
                {.registers_per_thread = 16}));
-[[maybe_unused]] const bool registered_wang17 =
-    register_kernel_app<Spmv, struct Wang17>(kSpmv.with("wang17/spmv", "spmv for wang17", {{"repeats", 4}}));
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Spmv, variant::Wang17>(
+    kSpmv.with("wang17/spmv", "spmv for wang17", {{"repeats", 4}}));
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::spmv

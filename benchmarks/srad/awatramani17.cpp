@@ -211,7 +211,7 @@ const KernelApp kExtract{
     .ptx_text = embedded::srad_ptx,
     .metadata = {.registers_per_thread = 12},
 };
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_kernels =
     register_kernel_app<Extract>(kExtract) &&
     register_kernel_app<Prepare>(kExtract.with(
         "awatramani17/srad-2", "an image and its squares before they are summed, SRAD - 2 of awatramani17",

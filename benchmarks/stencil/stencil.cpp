@@ -6,7 +6,7 @@
 #include "benchmarks/stencil/stencil_reference.hpp"
 #include "embedded/stencil.ptx.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::stencil {
 namespace {
 
 constexpr float kCentreWeight = 0.4F;
@@ -114,8 +114,8 @@ KernelApp dai18_app() {
     kStencil.with("chimera15/ST", "7-point stencil as in Table 2 of chimera15",
                   {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 10}},
                   {.registers_per_thread = 20, .shared_bytes = 1280}));
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Stencil, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Stencil, variant::Wang17>(
     kStencil.with("wang17/stencil", "stencil for wang17", {{"nz", 66}, {"steps", 4}}));
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::stencil

@@ -3,7 +3,7 @@
 #include "benchmarks/common.hpp"
 #include "embedded/stream.ptx.hpp"
 
-namespace gpumux::benchmarks {
+namespace gpumux::benchmarks::stream {
 namespace {
 
 constexpr const char* kName = "stream";
@@ -78,4 +78,4 @@ const bool registered = runtime::register_app(app_of(kName));
 const bool registered_for_paper = runtime::register_app(app_of("awatramani17/stream"));
 
 }  // namespace
-}  // namespace gpumux::benchmarks
+}  // namespace gpumux::benchmarks::stream

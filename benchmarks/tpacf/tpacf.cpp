@@ -82,7 +82,7 @@ const KernelApp kTpacf{
     .ptx_text = embedded::tpacf_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Tpacf>(kTpacf);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Tpacf, struct Wang17>(
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Tpacf, variant::Wang17>(
     kTpacf.with("wang17/tpacf", "tpacf for wang17", {{"sets", 100}, {"points", 256}}));
 
 }  // namespace

@@ -71,7 +71,7 @@ const KernelApp kTranspose{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Transpose<true, true>>(kTranspose);
 [[maybe_unused]] const bool registered_awatramani17 =
-    register_kernel_app<Transpose<true, true>, struct Awatramani17>(
+    register_kernel_app<Transpose<true, true>, variant::Awatramani17>(
         kTranspose.with("awatramani17/transpose", "transpose for awatramani17",
                         {{"width", 1024}, {"height", 1024}, {"repeats", 1}}));
 [[maybe_unused]] const bool registered_k1 = register_kernel_app<Transpose<true, false>>(

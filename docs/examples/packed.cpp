@@ -13,7 +13,7 @@ class Packed final : public BlockScheduler {
   }
 };
 
-const bool registered = register_block_scheduler(
+const bool registered_packed = register_block_scheduler(
     {"packed", "fills one SM after the other (worked example)", "",
      [](const std::string&) -> std::unique_ptr<BlockScheduler> { return std::make_unique<Packed>(); }});
 

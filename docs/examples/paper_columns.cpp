@@ -37,7 +37,7 @@ std::optional<TableCell> block_time(const AppFacts& facts, const RunResult& alon
   return cycles / facts.machine.clocks.core;  // which is in MHz
 }
 
-[[maybe_unused]] const bool registered = reproduce::register_paper_table({
+[[maybe_unused]] const bool registered_columns = reproduce::register_paper_table({
     .paper = "doe21",
     .title = "doe21 Table 1",
     .key = "table1",

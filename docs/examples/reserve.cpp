@@ -42,7 +42,7 @@ std::unique_ptr<Policy> create_reserve(const Settings& settings) {
   return std::make_unique<Reserve>(static_cast<std::uint32_t>(*value));
 }
 
-const bool registered =
+const bool registered_reserve =
     register_policy({"reserve",
                      "the oldest kernel has some SMs for itself (worked example)",
                      {{"sms", "SMs reserved for the oldest kernel, 1 to 1024, default 4"}},

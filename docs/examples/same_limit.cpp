@@ -18,7 +18,7 @@ bool set_limit(MemoryScheme& scheme, const std::string& value) {
   return true;
 }
 
-const bool registered = register_memory_scheme(
+const bool registered_same_limit = register_memory_scheme(
     {"same-limit",
      "the same limit of memory instructions in flight for all applications (worked example)",
      {{"limit", "memory instructions, 1 to 64, default 8", "an integer from 1 to 64", "8", set_limit}},

@@ -32,7 +32,7 @@ class Trickle final : public Policy {
   arch::IssueBudget budget_;
 };
 
-const bool registered = register_policy(
+const bool registered_trickle = register_policy(
     {"trickle",
      "applications behind the first issue a few thread instructions per period (worked example)",
      {{"instructions", "thread instructions per SM and period, 1 to 1000000 [3200]"},

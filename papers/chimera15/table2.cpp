@@ -7,7 +7,7 @@
 #include "ptx/idempotence.hpp"
 #include "reproduce/paper_table.hpp"
 
-namespace gpumux::papers {
+namespace gpumux::papers::chimera15 {
 namespace {
 
 using experiment::KernelResult;
@@ -113,4 +113,4 @@ std::optional<TableCell> drain(const AppFacts& facts, const RunResult& alone) {
 });
 
 }  // namespace
-}  // namespace gpumux::papers
+}  // namespace gpumux::papers::chimera15

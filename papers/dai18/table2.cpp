@@ -9,7 +9,7 @@
 #include "database/workload_class.hpp"
 #include "reproduce/paper_table.hpp"
 
-namespace gpumux::papers {
+namespace gpumux::papers::dai18 {
 namespace {
 
 using experiment::RunResult;
@@ -137,4 +137,4 @@ std::optional<TableCell> type(const AppFacts& facts, const RunResult& alone) {
 });
 
 }  // namespace
-}  // namespace gpumux::papers
+}  // namespace gpumux::papers::dai18

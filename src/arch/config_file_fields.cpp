@@ -528,7 +528,7 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{}", bytes);
 }
 
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string out = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') {
@@ -603,9 +603,9 @@ std::string field_text(const Field& field, const MachineConfig& const_config) {
         const auto& value = member(config);
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string>) {
-          return quoted(value);
+          return in_quotes(value);
         } else if constexpr (std::is_same_v<T, std::uint8_t>) {
-          return quoted(field.choices.at(value));
+          return in_quotes(field.choices.at(value));
         } else if constexpr (std::is_same_v<T, LatencyConfig>) {
           return fmt::format("[{}, {}]", value.latency, value.initiation);
         } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {

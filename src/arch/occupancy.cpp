@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "arch/config_file.hpp"
+#include "base/round_up.hpp"
 
 namespace gpumux::arch {
 namespace {
-
-std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; }
 
 std::uint32_t fitting(std::uint32_t available, std::uint64_t needed) {
   if (needed == 0) return std::numeric_limits<std::uint32_t>::max();

@@ -20,7 +20,7 @@ constexpr bool kPlain = true;  // the sanitizers watch what they have allocated 
 constexpr bool kPlain = false;
 #endif
 
-std::size_t round_up(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+std::size_t to_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 /// A freed block holds the list of its size.
 struct Freed {
@@ -78,14 +78,14 @@ Arena& arena() {
 }  // namespace
 
 void* huge_page_allocate(std::size_t bytes) {
-  bytes = round_up(bytes == 0 ? 1 : bytes);
+  bytes = to_lines(bytes == 0 ? 1 : bytes);
   if (kPlain || bytes > kLargest) return ::operator new (bytes, std::align_val_t{kLine});
   return arena().take(bytes);
 }
 
 void huge_page_free(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
-  bytes = round_up(bytes == 0 ? 1 : bytes);
+  bytes = to_lines(bytes == 0 ? 1 : bytes);
   if (kPlain || bytes > kLargest) {
     ::operator delete (block, std::align_val_t{kLine});
     return;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "base/compiler.hpp"
+
 namespace gpumux {
 
 // GCC takes a function that only prefetches for one without effect and drops calls of it, so those with a
@@ -11,7 +13,7 @@ namespace gpumux {
 /// The cache lines of [first, last).
 [[gnu::always_inline]] inline void prefetch_lines(const void* first, const void* last) {
   constexpr std::size_t kLine = 64;
-#pragma GCC unroll 4
+  GPUMUX_UNROLL_4
   for (const auto* at = static_cast<const std::byte*>(first); at < last; at += kLine)
     __builtin_prefetch(at, 1);
 }

@@ -154,6 +154,8 @@ bool is_one_line(std::string_view text) {
   });
 }
 
+std::string triple(const Dim3& size) { return fmt::format("({},{},{})", size.x, size.y, size.z); }
+
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/types.hpp"
+
 namespace gpumux {
 
 /// The choice nearest to `typed` (edit distance of at most a third of its length), or empty.
@@ -34,6 +36,9 @@ namespace gpumux {
 
 /// Without control characters: fit for a name, which tables and messages show on one line.
 [[nodiscard]] bool is_one_line(std::string_view text);
+
+/// "(x,y,z)".
+[[nodiscard]] std::string triple(const Dim3& size);
 
 /// A field of a line of CSV, in quotes where it needs them (RFC 4180).
 [[nodiscard]] std::string csv_field(std::string_view text);

@@ -48,6 +48,11 @@ struct Dim3 {
   std::uint32_t y = 1;
   std::uint32_t z = 1;
   [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  /// The point with this index in a box of this size: x runs fastest, then y.
+  [[nodiscard]] Dim3 at(std::uint64_t index) const {
+    return {static_cast<std::uint32_t>(index % x), static_cast<std::uint32_t>(index / x % y),
+            static_cast<std::uint32_t>(index / x / y)};
+  }
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 

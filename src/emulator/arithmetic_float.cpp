@@ -1,8 +1,6 @@
 // f32 and f64 arithmetic. Round to nearest is the host's own arithmetic in vector loops; so are the directed
 // modes of f32, by stepping; those of f64 and of quotients and roots set the host's rounding mode and go lane
 // by lane. All are exact.
-#pragma GCC optimize("no-math-errno")
-#pragma GCC optimize("no-trapping-math")
 
 #include <cmath>
 

@@ -1,6 +1,4 @@
 // f16, f16x2, bf16 and bf16x2 arithmetic. Every result is rounded once, to nearest even.
-#pragma GCC optimize("no-math-errno")
-#pragma GCC optimize("no-trapping-math")
 
 #include "emulator/half.hpp"
 #include "emulator/lanes.hpp"

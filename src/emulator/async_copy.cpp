@@ -65,7 +65,7 @@ void copy(Warp& warp, const Op& op, LaneMask lanes) {
   }
 }
 
-void nothing(Warp&, const Op&, LaneMask) {}
+void no_wait(Warp&, const Op&, LaneMask) {}
 
 }  // namespace
 
@@ -73,7 +73,7 @@ Handler select_async_copy(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::CpAsync: return &copy;
     case Opcode::CpAsyncCommit:
-    case Opcode::CpAsyncWait: return &nothing;
+    case Opcode::CpAsyncWait: return &no_wait;
     default: return nullptr;
   }
 }

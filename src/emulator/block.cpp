@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "emulator/addresses.hpp"
 #include "emulator/execute.hpp"
 #include "emulator/race_order.hpp"
@@ -32,13 +33,6 @@ constexpr std::uint64_t kFirstWatch = 4096;
 /// For how many instructions it is watched: the longest loop that is recognised.
 constexpr std::uint32_t kWatched = 1024;
 
-Dim3 unflatten(std::uint64_t index, const Dim3& size) {
-  return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
-          static_cast<std::uint32_t>(index / size.x / size.y)};
-}
-
-std::string triple(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
-
 }  // namespace
 
 std::unique_ptr<BlockStorage> BlockPool::take() {
@@ -55,7 +49,7 @@ Block::Block(std::shared_ptr<LaunchData> launch, std::uint64_t index, std::uint3
     : BlockStream(launch->warps),
       launch_(std::move(launch)),
       storage_(launch_->pool->take()),
-      ctaid_(unflatten(index, launch_->config.grid)),
+      ctaid_(launch_->config.grid.at(index)),
       index_(index),
       residency_(residency),
       sm_(sm),
@@ -124,7 +118,7 @@ Address Block::local_line(std::uint32_t warp) const {
 }
 
 Dim3 Block::thread(const Warp& warp, std::uint32_t lane) const {
-  return unflatten(warp.index * kWarpSize + lane, launch_->config.block);
+  return launch_->config.block.at(warp.index * kWarpSize + lane);
 }
 
 std::string Block::thread_text(const Warp& warp, std::uint32_t lane) const {
@@ -248,7 +242,7 @@ std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std
                              std::uint32_t lane) {
   const Dim3& grid = launch.config.grid;
   const Dim3& block = launch.config.block;
-  const Dim3 thread = unflatten(std::uint64_t{warp} * kWarpSize + lane, block);
+  const Dim3 thread = block.at(std::uint64_t{warp} * kWarpSize + lane);
   const std::uint32_t own = 1U << lane;
   switch (special) {
     case isa::Special::TidX: return thread.x;

@@ -1,7 +1,5 @@
 // Conversions between number types. The common ones are vector loops; the rest take the exact path
 // bit by bit, lane by lane.
-#pragma GCC optimize("no-math-errno")
-#pragma GCC optimize("no-trapping-math")
 
 #include <algorithm>
 #include <array>

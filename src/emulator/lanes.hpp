@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/compiler.hpp"
 #include "emulator/op.hpp"
 #include "emulator/warp.hpp"
 
@@ -91,7 +92,7 @@ inline void merge(T* to, const T* from, LaneMask lanes) {
     std::memcpy(to, from, sizeof(T) * kWarpSize);
     return;
   }
-#pragma GCC ivdep
+  GPUMUX_INDEPENDENT_ITERATIONS
   for (u32 i = 0; i < kWarpSize; ++i) to[i] = (lanes & (1U << i)) != 0 ? from[i] : to[i];
 }
 
@@ -121,7 +122,7 @@ void map1(Warp& warp, const Op& op, LaneMask lanes) {
   const auto* a = warp.src<typename A::Store>(op, 0);
   if constexpr (sizeof(typename D::Store) == sizeof(typename A::Store)) {
     if (lanes == kAllLanes) {
-#pragma GCC ivdep
+      GPUMUX_INDEPENDENT_ITERATIONS
       for (u32 i = 0; i < kWarpSize; ++i) d[i] = D::put(F(A::get(a[i])));
       return;
     }
@@ -139,7 +140,7 @@ void map2(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr auto kBytes = sizeof(typename D::Store);
   if constexpr (sizeof(typename A::Store) == kBytes && sizeof(typename B::Store) == kBytes) {
     if (lanes == kAllLanes) {
-#pragma GCC ivdep
+      GPUMUX_INDEPENDENT_ITERATIONS
       for (u32 i = 0; i < kWarpSize; ++i) d[i] = D::put(F(A::get(a[i]), B::get(b[i])));
       return;
     }
@@ -159,7 +160,7 @@ void map3(Warp& warp, const Op& op, LaneMask lanes) {
   if constexpr (sizeof(typename A::Store) == kBytes && sizeof(typename B::Store) == kBytes &&
                 sizeof(typename C::Store) == kBytes) {
     if (lanes == kAllLanes) {
-#pragma GCC ivdep
+      GPUMUX_INDEPENDENT_ITERATIONS
       for (u32 i = 0; i < kWarpSize; ++i) d[i] = D::put(F(A::get(a[i]), B::get(b[i]), C::get(c[i])));
       return;
     }

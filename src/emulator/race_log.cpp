@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
+
 namespace gpumux::emulator {
 namespace {
-
-std::string triple(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
 std::string access_text(const RaceAccess& access) {
   return fmt::format("{} at {} by thread {} of block {}", access.what, access.place, triple(access.thread),

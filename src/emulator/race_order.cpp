@@ -28,11 +28,6 @@ GridClocks join_clocks(const GridClocks& a, const GridClocks& b) {
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(both));
 }
 
-Dim3 unflatten(std::uint64_t index, const Dim3& size) {
-  return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
-          static_cast<std::uint32_t>(index / size.x / size.y)};
-}
-
 /// What a lane of a store stores: up to 16 bytes. False: it is no plain store, and not known.
 bool stored_value(const Warp& warp, const Op& op, std::uint32_t lane, std::byte* to) {
   const isa::Instruction& inst = *op.inst;
@@ -381,8 +376,8 @@ void BlockRaces::describe(Race& race, const Place& at, const Mark& before, bool 
                       : write ? "write"
                               : "read",
                       launch.module->compiled->module.place(code.code[pc].line),
-                      unflatten(warp / launch.warps, launch.config.grid),
-                      unflatten(warp % launch.warps * kWarpSize + lane, launch.config.block)};
+                      launch.config.grid.at(warp / launch.warps),
+                      launch.config.block.at(warp % launch.warps * kWarpSize + lane)};
   };
   race.app = launch.module->app;
   race.app_name = launch.module->app_name;

@@ -14,7 +14,7 @@ using isa::Instruction;
 using isa::MbarrierMode;
 using isa::Opcode;
 using isa::Space;
-using Access = BlockRaces::Access;
+using WatchedAccess = BlockRaces::Access;
 using Kind = BlockRaces::Kind;
 
 u32 pc_of(const Warp& warp, const Op& op) {
@@ -59,7 +59,7 @@ void access(Warp& warp, const Op& op, LaneMask lanes) {
   const Instruction& inst = *op.inst;
   races.enter(warp);
   const bool atomic = inst.op == Opcode::Atom || inst.op == Opcode::Red;
-  Access what{&op, pc_of(warp, op), Kind::Read, atomic, inst.vector * isa::width_bytes(inst.type)};
+  WatchedAccess what{&op, pc_of(warp, op), Kind::Read, atomic, inst.vector * isa::width_bytes(inst.type)};
   if (atomic) what.kind = Kind::Atomic;
   if (inst.op == Opcode::St) what.kind = Kind::Write;
   what.strong = what.strong || inst.is_volatile || inst.relaxed || inst.acquire_release;
@@ -124,7 +124,7 @@ void async_copy(Warp& warp, const Op& op, LaneMask lanes) {
   execute(warp, op, lanes);
 }
 
-void mbarrier(Warp& warp, const Op& op, LaneMask lanes) {
+void watched_mbarrier(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   races.enter(warp);
   Addresses a;
@@ -211,7 +211,7 @@ LaneMask members(const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
   return named;
 }
 
-void warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
+void watched_warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   races.enter(warp);
   const LaneMask named = members(warp, op, 0, lanes) & warp.alive;
@@ -246,10 +246,10 @@ Handler watched(const Instruction& inst, RaceMode mode) {
     case Opcode::LdMatrix:
     case Opcode::StMatrix: return &matrix;
     case Opcode::CpAsync: return &async_copy;
-    case Opcode::Mbarrier: return &mbarrier;
+    case Opcode::Mbarrier: return &watched_mbarrier;
     case Opcode::Membar: return &membar;
     case Opcode::Syscall: return gives_memory(inst.service);
-    case Opcode::BarWarp: return &warp_barrier;
+    case Opcode::BarWarp: return &watched_warp_barrier;
     case Opcode::Shfl: return by_lanes ? &exchange<3> : nullptr;
     case Opcode::Vote:
     case Opcode::Match:

@@ -1,8 +1,6 @@
 // The approximate functions. PTX bounds their error only, so each is the function computed to within
 // one unit in the last place of its type (rcp, sqrt and div correctly rounded): results may differ from a
 // GPU's in the last bits, within what PTX allows.
-#pragma GCC optimize("no-math-errno")
-#pragma GCC optimize("no-trapping-math")
 
 #include <cmath>
 

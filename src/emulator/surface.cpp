@@ -20,17 +20,17 @@ using workload::MemHeader;
 using workload::Texture;
 
 /// An access of one lane: x in bytes, of which there are `row`.
-struct Place {
+struct SurfacePlace {
   i64 x = 0, y = 0, slice = 0;
   i64 row = 0;
 };
 
-bool is_inside(const Place& at, const Texture& surface, u32 bytes) {
+bool is_inside(const SurfacePlace& at, const Texture& surface, u32 bytes) {
   return at.x >= 0 && at.x + bytes <= at.row && at.y >= 0 && at.y < i64{surface.extent[1]} && at.slice >= 0 &&
          at.slice < i64{surface.slices};
 }
 
-[[noreturn]] void fault_outside(const Warp& warp, u32 lane, const Place& at, const Texture& surface,
+[[noreturn]] void fault_outside(const Warp& warp, u32 lane, const SurfacePlace& at, const Texture& surface,
                                 u64 handle) {
   warp.block->fault(warp, lane,
                     fmt::format("surface access outside: byte {} of row {} of slice or layer {} of surface "
@@ -39,7 +39,7 @@ bool is_inside(const Place& at, const Texture& surface, u32 bytes) {
 }
 
 /// The nearest that is inside.
-Place clamped(const Place& at, const Texture& surface, u32 bytes) {
+SurfacePlace clamped(const SurfacePlace& at, const Texture& surface, u32 bytes) {
   const i64 last = (at.row / bytes - 1) * bytes;
   return {std::clamp<i64>(at.x, 0, last), std::clamp<i64>(at.y, 0, i64{surface.extent[1]} - 1),
           std::clamp<i64>(at.slice, 0, i64{surface.slices} - 1), at.row};
@@ -154,7 +154,7 @@ LaneMask place_on_surface(Addresses& addresses, const Warp& warp, const Op& op, 
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const Texture& surface = surfaces.of(lane);
-    Place at;
+    SurfacePlace at;
     at.row = i64{surface.extent[0]} * surface.texel_bytes;
     at.x = number(first, lane) * (inst.formatted ? surface.texel_bytes : 1);
     if (axes > 1) at.y = number(first + 1, lane);

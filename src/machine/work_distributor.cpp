@@ -1,5 +1,6 @@
 #include "machine/work_distributor.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "arch/config_file.hpp"

@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-MechanismTable<BlockSchedulerInfo>& table() {
+MechanismTable<BlockSchedulerInfo>& block_scheduler_table() {
   static MechanismTable<BlockSchedulerInfo> schedulers;
   return schedulers;
 }
@@ -15,15 +15,15 @@ MechanismTable<BlockSchedulerInfo>& table() {
 }  // namespace
 
 bool register_block_scheduler(BlockSchedulerInfo info, std::string_view path) {
-  return table().add(std::move(info), path);
+  return block_scheduler_table().add(std::move(info), path);
 }
 
-const std::vector<BlockSchedulerInfo>& block_schedulers() { return table().all(); }
+const std::vector<BlockSchedulerInfo>& block_schedulers() { return block_scheduler_table().all(); }
 
 const BlockSchedulerInfo& block_scheduler(std::string_view text) {
   const std::string name(text.empty() ? kUsualBlockScheduler : text.substr(0, text.find(':')));
-  if (const BlockSchedulerInfo* info = table().find(name)) return *info;
-  throw UserError(unknown_choice("block scheduler", name, table().names()));
+  if (const BlockSchedulerInfo* info = block_scheduler_table().find(name)) return *info;
+  throw UserError(unknown_choice("block scheduler", name, block_scheduler_table().names()));
 }
 
 std::unique_ptr<BlockScheduler> create_block_scheduler(std::string_view text) {

@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-MechanismTable<ConcurrencyControlInfo>& table() {
+MechanismTable<ConcurrencyControlInfo>& concurrency_control_table() {
   static MechanismTable<ConcurrencyControlInfo> controls;
   return controls;
 }
@@ -16,18 +16,20 @@ MechanismTable<ConcurrencyControlInfo>& table() {
 
 bool register_concurrency_control(ConcurrencyControlInfo info, std::string_view path) {
   GPUMUX_CHECK(info.name != kNoConcurrencyControl);
-  return table().add(std::move(info), path);
+  return concurrency_control_table().add(std::move(info), path);
 }
 
-const std::vector<ConcurrencyControlInfo>& concurrency_controls() { return table().all(); }
+const std::vector<ConcurrencyControlInfo>& concurrency_controls() {
+  return concurrency_control_table().all();
+}
 
 const ConcurrencyControlInfo* concurrency_control(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (text.empty() || text == kNoConcurrencyControl) return nullptr;
   if (name == kNoConcurrencyControl)
     throw UserError(fmt::format("concurrency={}: none takes no argument", text));
-  if (const ConcurrencyControlInfo* info = table().find(name)) return info;
-  std::vector<std::string> known = table().names();
+  if (const ConcurrencyControlInfo* info = concurrency_control_table().find(name)) return info;
+  std::vector<std::string> known = concurrency_control_table().names();
   known.emplace_back(kNoConcurrencyControl);
   throw UserError(unknown_choice("concurrency control", name, known));
 }

@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-MechanismTable<CoreControlInfo>& table() {
+MechanismTable<CoreControlInfo>& core_control_table() {
   static MechanismTable<CoreControlInfo> controls;
   return controls;
 }
@@ -16,17 +16,17 @@ MechanismTable<CoreControlInfo>& table() {
 
 bool register_core_control(CoreControlInfo info, std::string_view path) {
   GPUMUX_CHECK(info.name != kAllCores);
-  return table().add(std::move(info), path);
+  return core_control_table().add(std::move(info), path);
 }
 
-const std::vector<CoreControlInfo>& core_controls() { return table().all(); }
+const std::vector<CoreControlInfo>& core_controls() { return core_control_table().all(); }
 
 const CoreControlInfo* core_control(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (text.empty() || text == kAllCores) return nullptr;
   if (name == kAllCores) throw UserError(fmt::format("cores={}: all takes no argument", text));
-  if (const CoreControlInfo* info = table().find(name)) return info;
-  std::vector<std::string> known = table().names();
+  if (const CoreControlInfo* info = core_control_table().find(name)) return info;
+  std::vector<std::string> known = core_control_table().names();
   known.insert(known.begin(), std::string(kAllCores));
   throw UserError(unknown_choice("core control", name, known));
 }

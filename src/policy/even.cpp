@@ -44,7 +44,7 @@ class Even final : public Policy {
   std::vector<std::uint32_t> shares_;  // by application; empty: equal ones
 };
 
-const bool registered = register_policy(
+const bool registered_even = register_policy(
     {"even",
      "every SM's registers, shared memory, threads and block slots divided evenly among kernels",
      {{"shares", "parts of the applications, in their order, 1 to 1000 each: 3/1 [equal ones]"}},

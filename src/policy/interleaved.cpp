@@ -202,7 +202,7 @@ std::unique_ptr<Policy> create_interleaved(const Settings& settings) {
   return std::make_unique<Interleaved>(std::move(to), optimum ? curves : ProfileRequest());
 }
 
-const bool registered = register_policy(
+const bool registered_interleaved = register_policy(
     {"interleaved",
      "every kernel on all SMs, each up to its number of blocks there (intra-core concurrent kernels, "
      "awatramani17)",

@@ -48,7 +48,7 @@ std::unique_ptr<Policy> create_leftover(const Settings& settings) {
   return std::make_unique<Leftover>(value == "sequential");
 }
 
-const bool registered = register_policy(
+const bool registered_leftover = register_policy(
     {"leftover",
      "oldest kernel first, later ones take the resources that remain (dai18, awatramani17)",
      {{"mode",

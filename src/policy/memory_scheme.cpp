@@ -12,7 +12,7 @@ namespace {
 
 using arch::MemoryScheme;
 
-MechanismTable<MemorySchemeInfo>& table() {
+MechanismTable<MemorySchemeInfo>& memory_scheme_table() {
   static MechanismTable<MemorySchemeInfo> schemes;
   return schemes;
 }
@@ -36,14 +36,14 @@ std::optional<std::uint32_t> application(const MemorySchemeInfo& scheme, const s
 }  // namespace
 
 bool register_memory_scheme(MemorySchemeInfo info, std::string_view path) {
-  return table().add(std::move(info), path);
+  return memory_scheme_table().add(std::move(info), path);
 }
 
-const std::vector<MemorySchemeInfo>& memory_schemes() { return table().all(); }
+const std::vector<MemorySchemeInfo>& memory_schemes() { return memory_scheme_table().all(); }
 
 const MemorySchemeInfo& memory_scheme_info(const std::string& name) {
-  if (const MemorySchemeInfo* info = table().find(name)) return *info;
-  throw UserError(unknown_choice("memory scheme", name, table().names()));
+  if (const MemorySchemeInfo* info = memory_scheme_table().find(name)) return *info;
+  throw UserError(unknown_choice("memory scheme", name, memory_scheme_table().names()));
 }
 
 bool is_memory_setting(const MemorySchemeInfo& scheme, const std::string& key) {

@@ -89,7 +89,7 @@ class Mig final : public Policy {
   mutable std::vector<arch::Instance> instances_;  // those that the machine has been divided into
 };
 
-const bool registered = register_policy(
+const bool registered_mig = register_policy(
     {"mig",
      "a slice of the machine for each application: SMs, L2 slices, DRAM channels (Multi-Instance GPU)",
      {{"slices",

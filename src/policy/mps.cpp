@@ -63,7 +63,7 @@ class Mps final : public Policy {
   std::vector<std::uint32_t> percent_;  // by application; empty: each may use all
 };
 
-const bool registered = register_policy(
+const bool registered_mps = register_policy(
     {"mps",
      "a percentage of the SMs for each application, without preemption (Multi-Process Service)",
      {{"shares",

@@ -68,7 +68,7 @@ class Priority final : public NeedDrivenPolicy {
   std::vector<std::uint32_t> levels_;  // by application, greater is higher; empty: in their order
 };
 
-const bool registered = register_policy(
+const bool registered_priority = register_policy(
     {"priority", "SMs to applications in order of priority, taken by preemption",
      with_preemption_settings({{"levels",
                                 "priority of each application, in their order, 1 to 1000, greater first: 2/1 "

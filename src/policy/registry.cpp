@@ -12,7 +12,7 @@
 namespace gpumux::policy {
 namespace {
 
-MechanismTable<PolicyInfo>& table() {
+MechanismTable<PolicyInfo>& policy_table() {
   static MechanismTable<PolicyInfo> policies;
   return policies;
 }
@@ -35,11 +35,11 @@ std::vector<LoneName> lone_names() {
 }
 
 const PolicyInfo& find(const std::string& name) {
-  if (const PolicyInfo* info = table().find(name)) return *info;
-  std::vector<std::string> known = table().names();
+  if (const PolicyInfo* info = policy_table().find(name)) return *info;
+  std::vector<std::string> known = policy_table().names();
   // Of the names joined with a memory scheme, the one that is meant, if any: there are many.
   std::vector<std::string> joined;
-  for (const PolicyInfo& info : table().all())
+  for (const PolicyInfo& info : policy_table().all())
     for (const MemorySchemeInfo& scheme : memory_schemes()) joined.push_back(info.name + "-" + scheme.name);
   if (const std::string nearest = nearest_choice(name, joined);
       nearest_choice(name, known).empty() && !nearest.empty())
@@ -56,7 +56,7 @@ const PolicyInfo& find(const std::string& name) {
 /// the longest is meant.
 void split_joined_name(PolicyChoice& choice) {
   const std::string name = choice.name;
-  const auto is_policy = [](const std::string& text) { return table().find(text) != nullptr; };
+  const auto is_policy = [](const std::string& text) { return policy_table().find(text) != nullptr; };
   if (is_policy(name)) return;
   for (const MemorySchemeInfo& scheme : memory_schemes()) {
     const std::string end = "-" + scheme.name;
@@ -71,7 +71,7 @@ void split_joined_name(PolicyChoice& choice) {
 /// "cm-bal:2" is concurrency=cm-bal:2, "dyncta" blocks=dyncta, beside the usual policy.
 void name_level(std::string& first_part) {
   const std::string name(trim(std::string_view(first_part).substr(0, first_part.find(':'))));
-  if (table().find(name) != nullptr) return;
+  if (policy_table().find(name) != nullptr) return;
   for (const LoneName& of : lone_names()) {
     if (of.name != name) continue;
     first_part = fmt::format("{}={}", of.level, trim(first_part));
@@ -102,9 +102,11 @@ std::pair<std::string, std::string> key_and_value(const std::string& part, const
 
 }  // namespace
 
-bool register_policy(PolicyInfo info, std::string_view path) { return table().add(std::move(info), path); }
+bool register_policy(PolicyInfo info, std::string_view path) {
+  return policy_table().add(std::move(info), path);
+}
 
-const std::vector<PolicyInfo>& policies() { return table().all(); }
+const std::vector<PolicyInfo>& policies() { return policy_table().all(); }
 
 PolicyChoice parse_choice(std::string_view text) {
   PolicyChoice choice;

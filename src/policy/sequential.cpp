@@ -21,7 +21,7 @@ class Sequential final : public Policy {
   }
 };
 
-const bool registered = register_policy(
+const bool registered_sequential = register_policy(
     {"sequential",
      "one kernel launch at a time in order of arrival",
      {},

@@ -1,18 +1,14 @@
 #include "policy/sm_share.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
+#include "base/round_up.hpp"
 
 namespace gpumux::policy {
-namespace {
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return unit <= 1 ? value : (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
 
 SmAmounts sm_capacity(const arch::SmConfig& sm) {
   return {sm.registers, sm.shared_bytes, sm.max_threads, sm.max_blocks, sm.max_warps};
@@ -21,8 +17,8 @@ SmAmounts sm_capacity(const arch::SmConfig& sm) {
 SmAmounts block_demand(const arch::SmConfig& sm, const workload::BlockResources& block) {
   const std::uint64_t of_warp =
       round_up(std::uint64_t{block.registers_per_thread} * kWarpSize, sm.register_allocation_unit);
-  return {of_warp * block.warps(), round_up(block.shared_bytes, sm.shared_allocation_unit), block.threads, 1,
-          block.warps()};
+  return {of_warp * block.warps(), round_up(std::uint64_t{block.shared_bytes}, sm.shared_allocation_unit),
+          block.threads, 1, block.warps()};
 }
 
 bool fit_together(const SmAmounts& capacity, const std::vector<Sharer>& sharers,

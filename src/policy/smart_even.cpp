@@ -17,7 +17,7 @@ class SmartEven final : public NeedDrivenPolicy {
   }
 };
 
-const bool registered = register_policy(
+const bool registered_smart_even = register_policy(
     {"smart-even", "SMs divided evenly among kernels, and taken from them by preemption (chimera15)",
      with_preemption_settings({}, "drain"), [](const Settings& settings) -> std::unique_ptr<Policy> {
        return std::make_unique<SmartEven>(

@@ -30,7 +30,7 @@ Report SmkPartition::report(const Probes& control) const {
 
 namespace {
 
-const bool registered = register_policy(
+const bool registered_smk_p = register_policy(
     {"smk-p",
      "blocks of every SM divided by dominant resource fairness (SMK-P of dai18)",
      {},

@@ -69,7 +69,7 @@ std::unique_ptr<Policy> create_smk_pw(const Settings& settings) {
   return std::make_unique<SmkQuotas>(profile_request(read, ProfileRequest::Depth::WholeSm), period);
 }
 
-const bool registered = register_policy(
+const bool registered_smk_pw = register_policy(
     {"smk-pw", "smk-p and quotas of warp instructions from isolated profiles (SMK-(P+W) of dai18)",
      with_profile_settings({{"period",
                              "core cycles that the quotas of a set take at the speeds alone, one kernel "

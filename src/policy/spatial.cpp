@@ -115,7 +115,7 @@ class Spatial final : public Policy {
   std::vector<std::uint32_t> owned_ = std::vector<std::uint32_t>(arch::kMaxKernelSlots, 0);
 };
 
-const bool registered = register_policy(
+const bool registered_spatial = register_policy(
     {"spatial",
      "SMs divided evenly among kernels (chimera15, dai18)",
      {{"surplus",

@@ -105,7 +105,7 @@ class TimeSlice final : public PreemptivePolicy {
   std::uint64_t slices_ = 0;
 };
 
-const bool registered = register_policy(
+const bool registered_time_slice = register_policy(
     {"time-slice", "all SMs to one application at a time, in turn, taken by preemption",
      with_preemption_settings({{"slice", "time of each turn: 100us, or core cycles [100us]"}}, "switch"),
      [](const Settings& settings) -> std::unique_ptr<Policy> {

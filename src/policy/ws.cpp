@@ -372,7 +372,7 @@ std::vector<std::pair<std::string, std::string>> ws_settings() {
   return all;
 }
 
-const bool registered = register_policy(
+const bool registered_ws = register_policy(
     {"ws",
      "blocks of every SM at the sweet spot of curves sampled at run time (dynamic Warped-Slicer, dai18)",
      ws_settings(), create_ws});

@@ -53,7 +53,7 @@ std::unique_ptr<Policy> create_ws_static(const Settings& settings) {
                                         Slicer::read(read));
 }
 
-const bool registered = register_policy(
+const bool registered_ws_static = register_policy(
     {"ws-static", "blocks of every SM at the sweet spot of isolated profiles (Warped-Slicer, dai18)",
      with_profile_settings(Slicer::settings()), create_ws_static});
 

@@ -27,13 +27,13 @@ using isa::Opcode;
 namespace {
 
 /// A kernel or a function that it really calls, on its way to final code.
-struct Unit {
+struct Compiled {
   std::uint32_t module_index = isa::kNoTarget;  // callees only
   Function function;
   FlowGraph graph;
 };
 
-void lower(Unit& unit, bool stack, bool is_root, std::uint32_t alloca, isa::CodeLevel level) {
+void lower(Compiled& unit, bool stack, bool is_root, std::uint32_t alloca, isa::CodeLevel level) {
   const bool as_written = level == isa::CodeLevel::Ptx;
   lower_slots(unit.function, stack, is_root, alloca);
   unit.graph = build_flow(unit.function, as_written);
@@ -44,7 +44,7 @@ void lower(Unit& unit, bool stack, bool is_root, std::uint32_t alloca, isa::Code
 /// is more): at 32 an SM of 65536 registers holds 2048 threads, at 64 still 1024.
 constexpr RegisterTarget kScheduleRegisters{32, 64};
 
-void clean_up(Unit& unit) {
+void clean_up(Compiled& unit) {
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds; ++round) {
     bool changed = propagate(unit.graph, unit.function);
@@ -55,7 +55,7 @@ void clean_up(Unit& unit) {
   }
 }
 
-void optimize(Unit& unit) {
+void optimize(Compiled& unit) {
   canonicalize(unit.graph);
   clean_up(unit);
   expand_arithmetic(unit.graph, unit.function);
@@ -67,7 +67,7 @@ void optimize(Unit& unit) {
   convert_branches(unit.graph, unit.function);
 }
 
-void make_physical(Unit& unit, std::uint32_t limit, bool stack) {
+void make_physical(Compiled& unit, std::uint32_t limit, bool stack) {
   const std::uint32_t before = max_pressure(unit.graph, unit.function);
   const auto target = [&](std::uint32_t wanted) { return std::min(limit, std::max(before, wanted)); };
   schedule(unit.graph, unit.function,
@@ -77,7 +77,7 @@ void make_physical(Unit& unit, std::uint32_t limit, bool stack) {
 
 /// Bytes of stack that calls from the kernel, units[0], need beyond its own frame. With recursion or function
 /// pointers nobody knows how deep they nest: then the largest frame and kStackReserveBytes.
-std::uint64_t stack_bytes(const std::vector<Unit>& units, const Module& module, const CallGraph& calls) {
+std::uint64_t stack_bytes(const std::vector<Compiled>& units, const Module& module, const CallGraph& calls) {
   const auto frame = [&](std::size_t unit) {
     return (std::uint64_t{units[unit].function.local_bytes} + 15U) / 16U * 16U;
   };
@@ -112,7 +112,7 @@ std::uint64_t stack_bytes(const std::vector<Unit>& units, const Module& module, 
 }
 
 /// Puts the units' code behind each other and resolves calls.
-Function link(std::vector<Unit>& units, const Module& module, const CallGraph& calls) {
+Function link_functions(std::vector<Compiled>& units, const Module& module, const CallGraph& calls) {
   const bool has_calls =
       std::any_of(units[0].graph.blocks.begin(), units[0].graph.blocks.end(), [](const Block& b) {
         return std::any_of(b.code.begin(), b.code.end(),
@@ -182,20 +182,21 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
   const CallGraph calls(module);
   std::uint32_t index = 0;
   while (&module.functions[index] != &kernel) ++index;
-  std::vector<Unit> units(1);
+  std::vector<Compiled> units(1);
   units[0].function = inline_calls(calls, index);
   const bool has_calls = std::any_of(units[0].function.code.begin(), units[0].function.code.end(),
                                      [](const Instruction& inst) { return inst.op == Opcode::Call; });
   if (has_calls) {
     for (RealCallee& callee : real_callees(calls, units[0].function)) {
-      Unit unit;
+      Compiled unit;
       unit.module_index = callee.index;
       unit.function = std::move(callee.function);
       units.push_back(std::move(unit));
     }
   }
   std::uint32_t alloca = kNoAlloca;
-  if (std::any_of(units.begin(), units.end(), [](const Unit& unit) { return uses_alloca(unit.function); })) {
+  if (std::any_of(units.begin(), units.end(),
+                  [](const Compiled& unit) { return uses_alloca(unit.function); })) {
     alloca = (units[0].function.local_bytes + 15U) / 16U * 16U;
     units[0].function.local_bytes = alloca + kAllocaBytes;
   }
@@ -208,16 +209,16 @@ Function compile(const Module& module, const Function& kernel, const CompileOpti
     if (optimized) optimize(units[i]);
   }
   std::vector<AnalysedCode> code;
-  for (Unit& unit : units) code.push_back({&unit.graph, &unit.function});
+  for (Compiled& unit : units) code.push_back({&unit.graph, &unit.function});
   mark_hazards(module, code);
-  for (Unit& unit : units) {
+  for (Compiled& unit : units) {
     if (has_calls) save_registers(unit.graph, unit.function);
     if (optimized) make_physical(unit, limit, has_calls);
     if (as_written) allocate_registers(unit.graph, unit.function, options.max_registers, has_calls, true);
     if (has_calls) finish_frame(unit.graph, unit.function);
     if (options.notices) insert_notices(unit.graph);
   }
-  return link(units, module, calls);
+  return link_functions(units, module, calls);
 }
 
 }  // namespace gpumux::ptx

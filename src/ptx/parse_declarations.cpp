@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/round_up.hpp"
 #include "base/text.hpp"
 #include "ptx/limits.hpp"
 #include "ptx/parser.hpp"
@@ -13,10 +14,6 @@ namespace {
 constexpr std::uint64_t kMaxVariableBytes = std::uint64_t{1} << 40U;
 constexpr std::uint64_t kMaxParamBytes = 32764;  // of a kernel, since PTX 8.1
 constexpr unsigned kMaxNesting = 16;
-
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 void append_bytes(std::string& bytes, std::uint64_t value, unsigned count) {
   for (unsigned i = 0; i < count; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xffU);

@@ -5,12 +5,6 @@
 #include "ptx/sequence.hpp"
 
 namespace gpumux::ptx {
-namespace {
-
-Operand value(std::uint32_t bits) { return Operand::immediate(bits); }
-
-}  // namespace
-
 void Parser::op_fns(Statement& s) {
   // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
   want_type(s, {Type::B32});
@@ -22,33 +16,33 @@ void Parser::op_fns(Statement& s) {
   const Operand offset = source(s.args[3], Type::S32);
   Sequence seq(*this, s);
   // Downward searches run upward on the reversed mask. Offset 0 asks for the bit at the base alone.
-  const Operand down = seq.compare(Compare::LT, Type::S32, offset, value(0));
-  const Operand here = seq.compare(Compare::EQ, Type::S32, offset, value(0));
+  const Operand down = seq.compare(Compare::LT, Type::S32, offset, constant(0));
+  const Operand here = seq.compare(Compare::EQ, Type::S32, offset, constant(0));
   const Operand mirrored = seq.op(Opcode::Brev, Type::B32, mask);
-  const Operand from_top = seq.op(Opcode::Sub, Type::S32, value(31), base);
+  const Operand from_top = seq.op(Opcode::Sub, Type::S32, constant(31), base);
   const Operand start = seq.select(from_top, base, down);
-  const Operand negative = seq.op(Opcode::Sub, Type::S32, value(0), offset);
-  const Operand distance = seq.select(value(1), seq.select(negative, offset, down), here);
+  const Operand negative = seq.op(Opcode::Sub, Type::S32, constant(0), offset);
+  const Operand distance = seq.select(constant(1), seq.select(negative, offset, down), here);
   const Operand oriented = seq.select(mirrored, mask, down);
   const Operand shifted = seq.op(Opcode::Shr, Type::U32, oriented, start);
-  const Operand one = seq.op(Opcode::And, Type::B32, shifted, value(1));
+  const Operand one = seq.op(Opcode::And, Type::B32, shifted, constant(1));
   const Operand candidates = seq.op(Opcode::Shl, Type::B32, seq.select(one, shifted, here), start);
   const Operand total = seq.op(Opcode::Popc, Type::B32, candidates);
   const Operand found = seq.compare(Compare::LE, Type::U32, distance, total);
   Operand rest = candidates;
   Operand wanted = distance;
-  Operand position = value(0);
+  Operand position = constant(0);
   for (const std::uint32_t half : {16U, 8U, 4U, 2U, 1U}) {
-    const Operand low = seq.op(Opcode::And, Type::B32, rest, value((1U << half) - 1));
+    const Operand low = seq.op(Opcode::And, Type::B32, rest, constant((1U << half) - 1));
     const Operand count = seq.op(Opcode::Popc, Type::B32, low);
     const Operand above = seq.compare(Compare::GT, Type::U32, wanted, count);
     wanted = seq.select(seq.op(Opcode::Sub, Type::U32, wanted, count), wanted, above);
-    position = seq.select(seq.op(Opcode::Add, Type::U32, position, value(half)), position, above);
-    rest = seq.select(seq.op(Opcode::Shr, Type::U32, rest, value(half)), rest, above);
+    position = seq.select(seq.op(Opcode::Add, Type::U32, position, constant(half)), position, above);
+    rest = seq.select(seq.op(Opcode::Shr, Type::U32, rest, constant(half)), rest, above);
   }
-  const Operand from_end = seq.op(Opcode::Sub, Type::U32, value(31), position);
+  const Operand from_end = seq.op(Opcode::Sub, Type::U32, constant(31), position);
   const Operand upright = seq.select(from_end, position, down);
-  seq.emit(Opcode::Selp, Type::B32, result, {upright, value(0xffff'ffffU), found});
+  seq.emit(Opcode::Selp, Type::B32, result, {upright, constant(0xffff'ffffU), found});
 }
 
 void Parser::op_bmsk(Statement& s) {
@@ -62,12 +56,12 @@ void Parser::op_bmsk(Statement& s) {
   Operand width = source(s.args[2], Type::B32);
   Sequence seq(*this, s);
   if (wrap) {
-    first = seq.op(Opcode::And, Type::B32, first, value(31));
-    width = seq.op(Opcode::And, Type::B32, width, value(31));
+    first = seq.op(Opcode::And, Type::B32, first, constant(31));
+    width = seq.op(Opcode::And, Type::B32, width, constant(31));
   }
   // shl gives 0 from 32 on, so full widths and positions past the end come out right.
-  const Operand end = seq.op(Opcode::Shl, Type::B32, value(1), width);
-  const Operand ones = seq.op(Opcode::Sub, Type::U32, end, value(1));
+  const Operand end = seq.op(Opcode::Shl, Type::B32, constant(1), width);
+  const Operand ones = seq.op(Opcode::Sub, Type::U32, end, constant(1));
   seq.emit(Opcode::Shl, Type::B32, result, {ones, first});
 }
 
@@ -81,9 +75,9 @@ void Parser::op_szext(Statement& s) {
   const Operand number = source(s.args[1], type);
   const Operand width = source(s.args[2], Type::U32);
   Sequence seq(*this, s);
-  const Operand bits = wrap ? seq.op(Opcode::And, Type::B32, width, value(31))
-                            : seq.op(Opcode::Min, Type::U32, width, value(32));
-  seq.emit(Opcode::Bfe, type, result, {number, value(0), bits});
+  const Operand bits = wrap ? seq.op(Opcode::And, Type::B32, width, constant(31))
+                            : seq.op(Opcode::Min, Type::U32, width, constant(32));
+  seq.emit(Opcode::Bfe, type, result, {number, constant(0), bits});
 }
 
 void Parser::op_elect(Statement& s) {
@@ -130,7 +124,7 @@ void Parser::op_packed_integers(Statement& s) {
   const Opcode op = name == "add" ? Opcode::Add : name == "min" ? Opcode::Min : Opcode::Max;
   for (int half = 0; half < 2; ++half) {
     seq.emit(op, type, part[0][half], {part[0][half], part[1][half]});
-    if (relu) seq.emit(Opcode::Max, type, part[0][half], {part[0][half], value(0)});
+    if (relu) seq.emit(Opcode::Max, type, part[0][half], {part[0][half], constant(0)});
   }
   seq.emit(Opcode::Pack, Type::B32, result, {part[0][0], part[0][1]});
   function_->code.back().vector = 2;

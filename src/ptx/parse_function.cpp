@@ -2,16 +2,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/round_up.hpp"
 #include "base/text.hpp"
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
 
 namespace {
-
-std::uint32_t round_up(std::uint32_t value, std::uint32_t align) {
-  return (value + align - 1) / align * align;
-}
 
 constexpr std::size_t kMaxScopes = 256;
 constexpr std::uint32_t kMaxKernelParamBytes = 32764;

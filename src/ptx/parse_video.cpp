@@ -10,27 +10,25 @@ namespace {
 
 using isa::Compare;
 
-Operand value(std::uint64_t bits) { return Operand::immediate(bits); }
-
-constexpr TypeSet kWords{Type::U32, Type::S32};
+constexpr TypeSet kVideoWords{Type::U32, Type::S32};
 
 /// "b3", "h0" of a register: which part of it. Nothing: all of it.
-struct Part {
+struct VideoPart {
   unsigned first = 0;  // bit
   unsigned width = 32;
 };
-std::optional<Part> part_of(std::string_view text) {
-  if (text.empty()) return Part{};
+std::optional<VideoPart> part_of(std::string_view text) {
+  if (text.empty()) return VideoPart{};
   if (text.size() != 2 || text[1] < '0') return std::nullopt;
   const auto number = static_cast<unsigned>(text[1] - '0');
-  if (text[0] == 'b' && number < 4) return Part{number * 8, 8};
-  if (text[0] == 'h' && number < 2) return Part{number * 16, 16};
+  if (text[0] == 'b' && number < 4) return VideoPart{number * 8, 8};
+  if (text[0] == 'h' && number < 2) return VideoPart{number * 16, 16};
   return std::nullopt;
 }
 
 template <class Fail>
-Part wanted_part(std::string_view text, const Fail& fail) {
-  const std::optional<Part> found = part_of(text);
+VideoPart wanted_part(std::string_view text, const Fail& fail) {
+  const std::optional<VideoPart> found = part_of(text);
   if (!found) fail(fmt::format("'.{}' is none of the parts .b0 to .b3, .h0 and .h1", text));
   return *found;
 }
@@ -79,10 +77,11 @@ Operand Parser::video_source(const Arg& arg, Type type) {
 
 /// A part of a register, or all of it, as a 64-bit number: all results in between fit.
 Operand Parser::video_number(const Statement& s, const Arg& arg, Type type) {
-  const Part chosen = wanted_part(arg.component, [&](const std::string& what) { fail(arg.at, what); });
+  const VideoPart chosen = wanted_part(arg.component, [&](const std::string& what) { fail(arg.at, what); });
   Operand word = video_source(arg, type);
   Sequence seq(*this, s);
-  if (chosen.width != 32) word = seq.op3(Opcode::Bfe, type, word, value(chosen.first), value(chosen.width));
+  if (chosen.width != 32)
+    word = seq.op3(Opcode::Bfe, type, word, constant(chosen.first), constant(chosen.width));
   const Operand wide =
       seq.emit(Opcode::Cvt, type == Type::S32 ? Type::S64 : Type::U64, seq.wide_word(), {word});
   function_->code.back().type2 = type;
@@ -93,9 +92,9 @@ void Parser::op_video(Statement& s) {
   const std::string_view name = s.opcode.text;
   const bool compares = name == "vset";
   const bool shifts = name == "vshl" || name == "vshr";
-  const Type result_type = compares ? Type::U32 : want_type(s, kWords);
-  const Type a_type = want_type(s, kWords);
-  const Type b_type = shifts ? want_type(s, {Type::U32}) : want_type(s, kWords);
+  const Type result_type = compares ? Type::U32 : want_type(s, kVideoWords);
+  const Type a_type = want_type(s, kVideoWords);
+  const Type b_type = shifts ? want_type(s, {Type::U32}) : want_type(s, kVideoWords);
   const Compare how = compares ? take_compare(s, Type::S32) : Compare::None;
   const bool saturates = !compares && s.modifiers.take("sat");
   const bool wraps = shifts && s.modifiers.take("wrap");
@@ -112,7 +111,7 @@ void Parser::op_video(Statement& s) {
          fmt::format("'{}' takes a third source with a part of the result, or with .add, .min or .max",
                      opcode_text(s)));
   }
-  const Part of_result =
+  const VideoPart of_result =
       wanted_part(s.args[0].component, [&](const std::string& what) { fail(s.args[0].at, what); });
   Arg plain_result = s.args[0];
   plain_result.component = {};
@@ -134,19 +133,19 @@ void Parser::op_video(Statement& s) {
     middle = op64(name == "vmin" ? Opcode::Min : Opcode::Max, Type::S64, a, b);
   } else if (compares) {
     const Operand holds = seq.compare(how, Type::S64, a, b);
-    middle = seq.emit(Opcode::Selp, Type::B64, seq.wide_word(), {value(1), value(0), holds});
+    middle = seq.emit(Opcode::Selp, Type::B64, seq.wide_word(), {constant(1), constant(0), holds});
   } else {
     const Operand amount = seq.emit(Opcode::Cvt, Type::U32, Operand::reg32(new_register(Type::B32)), {b});
     function_->code.back().type2 = Type::U64;
-    const Operand limited = wraps ? seq.op(Opcode::And, Type::B32, amount, value(31))
-                                  : seq.op(Opcode::Min, Type::U32, amount, value(32));
+    const Operand limited = wraps ? seq.op(Opcode::And, Type::B32, amount, constant(31))
+                                  : seq.op(Opcode::Min, Type::U32, amount, constant(32));
     middle =
         name == "vshl" ? op64(Opcode::Shl, Type::B64, a, limited) : op64(Opcode::Shr, Type::S64, a, limited);
   }
   if (saturates) {
     const Range range = range_of(result_type == Type::S32, of_result.width);
-    middle = op64(Opcode::Max, Type::S64, middle, value(range.low));
-    middle = op64(Opcode::Min, Type::S64, middle, value(range.high));
+    middle = op64(Opcode::Max, Type::S64, middle, constant(range.low));
+    middle = op64(Opcode::Min, Type::S64, middle, constant(range.high));
   }
   const bool ends = !merges && second == Opcode::Nop;
   const Operand narrow =
@@ -155,14 +154,16 @@ void Parser::op_video(Statement& s) {
   if (ends) return;
   const Operand c = source(s.args[3], Type::B32);
   if (merges) {
-    seq.emit(Opcode::Bfi, Type::B32, result, {narrow, c, value(of_result.first), value(of_result.width)});
+    seq.emit(Opcode::Bfi, Type::B32, result,
+             {narrow, c, constant(of_result.first), constant(of_result.width)});
   } else {
     seq.emit(second, result_type, result, {narrow, c});
   }
 }
 
 void Parser::op_vmad(Statement& s) {
-  const Type types[3] = {want_type(s, kWords), want_type(s, kWords), want_type(s, kWords)};  // d, a, b
+  const Type types[3] = {want_type(s, kVideoWords), want_type(s, kVideoWords),
+                         want_type(s, kVideoWords)};  // d, a, b
   const bool adds_one = s.modifiers.take("po");
   const bool saturates = s.modifiers.take("sat");
   const unsigned shift = s.modifiers.take("shr7") ? 7U : s.modifiers.take("shr15") ? 15U : 0U;
@@ -187,7 +188,7 @@ void Parser::op_vmad(Statement& s) {
   // Of two unsigned ones 64 bits are full; what is signed then has one bit less, far beyond where it
   // saturates.
   if (!of_signed && result_signed && saturates)
-    sum = op64(Opcode::Min, Type::U64, sum, value(std::uint64_t{1} << 62U));
+    sum = op64(Opcode::Min, Type::U64, sum, constant(std::uint64_t{1} << 62U));
   if (of_addend) c = seq.op(Opcode::Not, Type::B32, c);
   const Operand addend = seq.emit(Opcode::Cvt, result_signed ? Type::S64 : Type::U64, seq.wide_word(), {c});
   function_->code.back().type2 = result_signed ? Type::S32 : Type::U32;
@@ -195,14 +196,14 @@ void Parser::op_vmad(Statement& s) {
     sum = op64(Opcode::Sub, Type::S64, addend, sum);
   } else {
     sum = op64(Opcode::Add, Type::S64, sum, addend);
-    if (adds_one || of_addend) sum = op64(Opcode::Add, Type::S64, sum, value(1));
+    if (adds_one || of_addend) sum = op64(Opcode::Add, Type::S64, sum, constant(1));
   }
   const Type wide = result_signed ? Type::S64 : Type::U64;
-  if (shift != 0) sum = op64(Opcode::Shr, wide, sum, value(shift));
+  if (shift != 0) sum = op64(Opcode::Shr, wide, sum, constant(shift));
   if (saturates) {
     const Range range = range_of(result_signed, 32);
-    if (result_signed) sum = op64(Opcode::Max, wide, sum, value(range.low));
-    sum = op64(Opcode::Min, wide, sum, value(range.high));
+    if (result_signed) sum = op64(Opcode::Max, wide, sum, constant(range.low));
+    sum = op64(Opcode::Min, wide, sum, constant(range.high));
   }
   seq.emit(Opcode::Cvt, Type::U32, result, {sum});
   function_->code.back().type2 = Type::U64;
@@ -213,9 +214,9 @@ void Parser::op_video_simd(Statement& s) {
   const unsigned width = 32 / parts;
   const std::string_view name = s.opcode.text.substr(0, s.opcode.text.size() - 1);
   const bool compares = name == "vset";
-  const Type result_type = compares ? Type::U32 : want_type(s, kWords);
-  const Type a_type = want_type(s, kWords);
-  const Type b_type = want_type(s, kWords);
+  const Type result_type = compares ? Type::U32 : want_type(s, kVideoWords);
+  const Type a_type = want_type(s, kVideoWords);
+  const Type b_type = want_type(s, kVideoWords);
   const Compare how = compares ? take_compare(s, Type::S32) : Compare::None;
   const bool saturates = !compares && s.modifiers.take("sat");
   const bool sum = s.modifiers.take("add");
@@ -240,7 +241,8 @@ void Parser::op_video_simd(Statement& s) {
   const Operand c = source(s.args[3], Type::B32);
   Sequence seq(*this, s);
   const auto extract = [&](unsigned number, Type type) {
-    return seq.op3(Opcode::Bfe, type, words[number / parts], value(number % parts * width), value(width));
+    return seq.op3(Opcode::Bfe, type, words[number / parts], constant(number % parts * width),
+                   constant(width));
   };
   Operand total = c;
   for (unsigned i = 0; i < parts; ++i) {
@@ -259,23 +261,23 @@ void Parser::op_video_simd(Statement& s) {
         total = seq.op3(Opcode::Sad, Type::S32, a, b, total);
         continue;
       }
-      middle = seq.op3(Opcode::Sad, Type::S32, a, b, value(0));
+      middle = seq.op3(Opcode::Sad, Type::S32, a, b, constant(0));
     } else if (name == "vavrg") {  // rounded up from 0 on, down below
       const Operand both = seq.op(Opcode::Add, Type::S32, a, b);
-      const Operand sign = seq.op(Opcode::Shr, Type::S32, both, value(31));
+      const Operand sign = seq.op(Opcode::Shr, Type::S32, both, constant(31));
       const Operand rounded =
-          seq.op(Opcode::Add, Type::S32, seq.op(Opcode::Add, Type::S32, both, value(1)), sign);
-      middle = seq.op(Opcode::Shr, Type::S32, rounded, value(1));
+          seq.op(Opcode::Add, Type::S32, seq.op(Opcode::Add, Type::S32, both, constant(1)), sign);
+      middle = seq.op(Opcode::Shr, Type::S32, rounded, constant(1));
     } else {
-      middle = seq.select(value(1), value(0), seq.compare(how, Type::S32, a, b));
+      middle = seq.select(constant(1), constant(0), seq.compare(how, Type::S32, a, b));
     }
     if (saturates) {
       const Range range = range_of(result_type == Type::S32, width);
-      middle = seq.op(Opcode::Max, Type::S32, middle, value(range.low & 0xffff'ffffU));
-      middle = seq.op(Opcode::Min, Type::S32, middle, value(range.high));
+      middle = seq.op(Opcode::Max, Type::S32, middle, constant(range.low & 0xffff'ffffU));
+      middle = seq.op(Opcode::Min, Type::S32, middle, constant(range.high));
     }
     total = sum ? seq.op(Opcode::Add, Type::U32, total, middle)
-                : seq.op4(Opcode::Bfi, Type::B32, middle, total, value(i * width), value(width));
+                : seq.op4(Opcode::Bfi, Type::B32, middle, total, constant(i * width), constant(width));
   }
   seq.emit(Opcode::Mov, Type::B32, result, {total});
 }

@@ -10,6 +10,8 @@ namespace gpumux::ptx {
 
 using isa::Compare;
 
+[[nodiscard]] inline Operand constant(std::uint64_t bits) { return Operand::immediate(bits); }
+
 /// Emits instructions under the guard and at the place of one statement.
 class Parser::Sequence {
  public:

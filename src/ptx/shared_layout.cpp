@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/round_up.hpp"
 #include "ptx/limits.hpp"
 #include "ptx/parser.hpp"
 
@@ -27,10 +28,6 @@ using isa::Symbol;
 
 bool is_shared(const Symbol& symbol) {
   return symbol.kind == Symbol::Kind::Shared || symbol.kind == Symbol::Kind::ExternShared;
-}
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t align) {
-  return (value + align - 1) / align * align;
 }
 
 /// Per function the .shared symbols that it names itself, and the functions that it may call.

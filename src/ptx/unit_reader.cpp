@@ -9,9 +9,9 @@
 namespace gpumux::ptx {
 namespace {
 
-class Reader {
+class UnitReader {
  public:
-  explicit Reader(const Unit& unit) {
+  explicit UnitReader(const Unit& unit) {
     of_.unit = &unit;
     of_.tokens = tokenize(unit.text, unit.name);
   }
@@ -234,6 +234,6 @@ std::size_t UnitContents::end_of(std::size_t token) const {
          (of.kind == Token::Kind::String ? 1 : 0);
 }
 
-UnitContents read_unit(const Unit& unit) { return Reader(unit).run(); }
+UnitContents read_unit(const Unit& unit) { return UnitReader(unit).run(); }
 
 }  // namespace gpumux::ptx

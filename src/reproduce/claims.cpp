@@ -29,9 +29,9 @@ std::optional<double> no_effect_of(const std::string& unit) {
   return std::nullopt;
 }
 
-class Reader {
+class ClaimsReader {
  public:
-  Reader(const TomlReader& toml, PaperClaims& paper) : toml_(toml), paper_(paper) {}
+  ClaimsReader(const TomlReader& toml, PaperClaims& paper) : toml_(toml), paper_(paper) {}
 
   void read(const toml::table& root) {
     paper_.paper = required(root, "paper", nullptr);
@@ -206,7 +206,7 @@ const Trend* PaperClaims::find_trend(std::string_view id) const { return find_id
 PaperClaims parse_claims(std::string_view text, const std::string& path) {
   const TomlReader toml(path);
   PaperClaims paper;
-  Reader(toml, paper).read(toml.parse(text));
+  ClaimsReader(toml, paper).read(toml.parse(text));
   return paper;
 }
 

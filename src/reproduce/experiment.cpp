@@ -16,9 +16,9 @@ namespace {
 
 using experiment::TomlReader;
 
-class Reader {
+class ExperimentReader {
  public:
-  Reader(const TomlReader& toml, Experiment& out, const Sources& sources)
+  ExperimentReader(const TomlReader& toml, Experiment& out, const Sources& sources)
       : toml_(toml), reader_(toml), out_(out), sources_(sources) {}
 
   void read(const toml::table& root, std::string_view text) {
@@ -137,7 +137,7 @@ Experiment parse_experiment(std::string_view text, const std::string& path, cons
   Experiment out;
   out.id = id;
   out.path = path;
-  Reader(toml, out, sources).read(root, text);
+  ExperimentReader(toml, out, sources).read(root, text);
   return out;
 }
 

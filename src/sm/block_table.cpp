@@ -1,17 +1,13 @@
 #include "sm/block_table.hpp"
+#include "base/round_up.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 namespace gpumux::sm {
 
-namespace {
-
-std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
-  return unit <= 1 ? value : (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 BlockTable::BlockTable(const arch::SmConfig& config, std::uint32_t warp_slots)
     : config_(config), warps_(warp_slots), blocks_(config.max_blocks) {}

@@ -8,13 +8,13 @@
 namespace gpumux::trace {
 namespace {
 
-constexpr int kNone = WarpProgram::kNoResult;
+constexpr int kNoDestination = WarpProgram::kNoResult;
 constexpr std::uint32_t kBlockThreads = 1024;
 constexpr std::uint32_t kBlockWarps = kBlockThreads / kWarpSize;
 constexpr std::uint32_t kWarpBytes = kWarpSize * 8;  // of doubles
 
 /// Arrays of 4 GiB side by side.
-constexpr Address array(unsigned index) { return 0x7f40'0000'0000ULL + (Address{index} << 32U); }
+constexpr Address probe_array(unsigned index) { return 0x7f40'0000'0000ULL + (Address{index} << 32U); }
 
 /// Lines in steps of about the golden section: all are visited before one comes again.
 void chase(WarpProgram& p, const Probe& probe) {
@@ -24,10 +24,10 @@ void chase(WarpProgram& p, const Probe& probe) {
   p.add("S2R", 2, {});
   std::uint64_t line = 0;
   for (std::uint32_t i = 0; i < probe.work; ++i) {
-    p.strided("LDG.E.64.SYS", 2, {2}, 8, array(0) + kLineBytes * line, 0);
+    p.strided("LDG.E.64.SYS", 2, {2}, 8, probe_array(0) + kLineBytes * line, 0);
     line = (line + step) % lines;
   }
-  p.strided("STG.E.64.SYS", kNone, {4, 2}, 8, array(1), 0);
+  p.strided("STG.E.64.SYS", kNoDestination, {4, 2}, 8, probe_array(1), 0);
   p.exit();
 }
 
@@ -39,20 +39,20 @@ void read(WarpProgram& p, const Probe& probe, std::uint32_t warp) {
   for (std::uint32_t round = 0; round < probe.work; ++round) {
     int loaded = 0;
     for (std::uint64_t line = warp; line < lines; line += kBlockWarps) {
-      p.coalesced("LDG.E.SYS", 8 + loaded, {2}, array(0) + kLineBytes * line);
+      p.coalesced("LDG.E.SYS", 8 + loaded, {2}, probe_array(0) + kLineBytes * line);
       if (++loaded < kLoads && line + kBlockWarps < lines) continue;
       for (int i = 0; i + 1 < loaded; i += 2) p.add("FFMA", 4, {8 + i, 9 + i, 4});
       loaded = 0;
     }
   }
-  p.coalesced("STG.E.SYS", kNone, {2, 4}, array(1) + kLineBytes * warp);
+  p.coalesced("STG.E.SYS", kNoDestination, {2, 4}, probe_array(1) + kLineBytes * warp);
   p.exit();
 }
 
 void stream(WarpProgram& p, const Probe& probe, std::uint32_t block, std::uint32_t warp) {
   const Address offset = (Address{block} * kBlockWarps + warp) * kWarpBytes;
   const auto access = [&](const char* opcode, int dst, WarpProgram::Sources src, unsigned index) {
-    p.strided(opcode, dst, src, 8, array(index) + offset, 8);
+    p.strided(opcode, dst, src, 8, probe_array(index) + offset, 8);
   };
   p.prologue(2, {0, 1, 2}, 1);
   if (probe.kind != ProbeKind::Init) access("LDG.E.64.SYS", 8, {2}, 1);
@@ -63,9 +63,9 @@ void stream(WarpProgram& p, const Probe& probe, std::uint32_t block, std::uint32
   }
   if (probe.kind == ProbeKind::Scale) p.add("DMUL", 8, {8, 14});
   if (probe.kind == ProbeKind::Load) {
-    p.add("DSETP.NE.AND", kNone, {8, 14});  // nothing is written, but the value is waited for
+    p.add("DSETP.NE.AND", kNoDestination, {8, 14});  // nothing is written, but the value is waited for
   } else {
-    access("STG.E.64.SYS", kNone, {2, 8}, 0);
+    access("STG.E.64.SYS", kNoDestination, {2, 8}, 0);
   }
   p.exit();
 }

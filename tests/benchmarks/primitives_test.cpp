@@ -13,7 +13,7 @@
 namespace gpumux {
 namespace {
 
-using testing::SuiteDevice;
+using testing_support::SuiteDevice;
 
 struct Target {
   int arch;
@@ -23,7 +23,7 @@ void PrintTo(const Target& target, std::ostream* out) {
   *out << "sm_" << target.arch << "_O" << target.optimize;
 }
 
-class Primitives : public ::testing::TestWithParam<Target> {
+class Primitives : public testing::TestWithParam<Target> {
  protected:
   [[nodiscard]] SuiteDevice device(const std::string& name) const {
     return SuiteDevice("../primitives/" + name + ".sm_" + std::to_string(GetParam().arch),
@@ -228,9 +228,9 @@ TEST_P(Primitives, CubDeviceSortOfATile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nvcc, Primitives,
-                         ::testing::Values(Target{75, 1}, Target{75, 0}, Target{90, 1}, Target{90, 0},
-                                           Target{100, 1}, Target{100, 0}),
-                         ::testing::PrintToStringParamName());
+                         testing::Values(Target{75, 1}, Target{75, 0}, Target{90, 1}, Target{90, 0},
+                                         Target{100, 1}, Target{100, 0}),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace gpumux

@@ -13,7 +13,7 @@
 #include "runtime/host.hpp"
 #include "workload/device_memory.hpp"
 
-namespace gpumux::testing {
+namespace gpumux::testing_support {
 
 /// One module and its memory. Arguments of launch() must have the kernel's own types.
 class SuiteDevice {
@@ -72,4 +72,4 @@ class SuiteDevice {
   emulator::LoadedModule module_;
 };
 
-}  // namespace gpumux::testing
+}  // namespace gpumux::testing_support

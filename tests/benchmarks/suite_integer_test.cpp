@@ -13,10 +13,10 @@
 namespace gpumux {
 namespace {
 
-using testing::SuiteDevice;
+using testing_support::SuiteDevice;
 
 /// The parameter is CompileOptions::optimize.
-class IntegerSuite : public ::testing::TestWithParam<int> {
+class IntegerSuite : public testing::TestWithParam<int> {
  protected:
   Random random_{7};
   std::vector<std::int32_t> ints(std::size_t count, std::int32_t low, std::uint32_t range) {
@@ -366,7 +366,7 @@ TEST_P(IntegerSuite, LocksAndTickets) {
   EXPECT_LT(block, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimize, IntegerSuite, ::testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Optimize, IntegerSuite, testing::Values(0, 1));
 
 }  // namespace
 }  // namespace gpumux

@@ -13,10 +13,10 @@
 namespace gpumux {
 namespace {
 
-using testing::SuiteDevice;
+using testing_support::SuiteDevice;
 
 /// The parameter is CompileOptions::optimize.
-class NumericSuite : public ::testing::TestWithParam<int> {
+class NumericSuite : public testing::TestWithParam<int> {
  protected:
   Random random_{42};
   std::vector<float> floats(std::size_t count, float low, float high) {
@@ -332,7 +332,7 @@ TEST_P(NumericSuite, DoubleMath) {
   expect_near(device.download<double>(out, 64), wanted, 0, 1e-13);
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimize, NumericSuite, ::testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Optimize, NumericSuite, testing::Values(0, 1));
 
 }  // namespace
 }  // namespace gpumux

@@ -42,9 +42,9 @@ TEST_F(BundleCommands, Inspect) {
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("3 launches on 2 streams"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("small.ptx"), std::string::npos) << text.out;
-  const Outcome json = gpumux({"inspect", "small.gmx", "--json", "--disassemble"});
-  ASSERT_EQ(json.code, 0) << json.err;
-  const nlohmann::json d = nlohmann::json::parse(json.out);
+  const Outcome as_json = gpumux({"inspect", "small.gmx", "--json", "--disassemble"});
+  ASSERT_EQ(as_json.code, 0) << as_json.err;
+  const nlohmann::json d = nlohmann::json::parse(as_json.out);
   EXPECT_EQ(d["launches"], 3);
   EXPECT_EQ(d["modules"][0]["variables"][0]["name"], "total");
   EXPECT_EQ(d["allocations"].size(), 4U);

@@ -7,7 +7,7 @@
 namespace gpumux::test {
 namespace {
 
-const std::string kFaults = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/faults.ptx";
+const std::string kFaultyKernels = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/faults.ptx";
 
 struct Fault {
   const char* name;
@@ -22,7 +22,7 @@ class ProgramAtFault : public CliTest, public testing::WithParamInterface<Fault>
  protected:
   /// Runs a kernel of faults.ptx; every file that a run may write is asked for.
   [[nodiscard]] Outcome run(const std::string& kernel, std::vector<std::string> args) const {
-    args.insert(args.begin(), {"run", kFaults + ":" + kernel});
+    args.insert(args.begin(), {"run", kFaultyKernels + ":" + kernel});
     args.insert(args.end(), {"--set", "sms=2", "--json", "a.json", "--stats", "s.csv"});
     return gpumux(args);
   }
@@ -49,7 +49,7 @@ TEST_P(ProgramAtFault, IsExit3WithOneLineAndNoResult) {
 using Args = std::vector<std::string>;
 const Args kOneWarp = {"--grid", "1", "--block", "32", "--arg", "out:i32[64]=y.bin"};
 
-Args with(Args args, const Args& more) {
+Args with_arguments(Args args, const Args& more) {
   args.insert(args.end(), more.begin(), more.end());
   return args;
 }
@@ -63,12 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Fault{"GlobalRead",
               "global_read",
-              with(with(kThreeBlocks, {"--arg", "zero:i32[64]"}), kBuffer),
+              with_arguments(with_arguments(kThreeBlocks, {"--arg", "zero:i32[64]"}), kBuffer),
               {"invalid global read of 4 bytes at 0x", "just after the end of --arg 1, 256 bytes at 0x",
                "thread (0,0,0) of block (2,0,0)", "pc ", "faults.ptx:"}},
         Fault{"GlobalWrite",
               "global_write",
-              with(kThreeBlocks, kBuffer),
+              with_arguments(kThreeBlocks, kBuffer),
               {"invalid global write of 4 bytes at 0x", "thread (0,0,0) of block (2,0,0)", "pc "}},
         Fault{
             "NullRead", "null_read", kOneWarp, {"invalid global read of 4 bytes at 0x0 ", "thread (0,0,0)"}},
@@ -82,16 +82,16 @@ INSTANTIATE_TEST_SUITE_P(
               {"misaligned global write of 4 bytes at 0x", "multiple of 4", "thread (3,0,0)"}},
         Fault{"SharedEnd",
               "shared_outside",
-              with(kOneWarp, {"--arg", "i32:1"}),
+              with_arguments(kOneWarp, {"--arg", "i32:1"}),
               {"invalid shared read of 4 bytes at 0x80", "shared memory of the block, 128 bytes",
                "thread (31,0,0)"}},
         Fault{"SharedFar",
               "shared_outside",
-              with(kOneWarp, {"--arg", "i32:100000"}),
+              with_arguments(kOneWarp, {"--arg", "i32:100000"}),
               {"invalid shared read of 4 bytes", "thread (0,0,0)"}},
         Fault{"Local",
               "local_outside",
-              with(kOneWarp, {"--arg", "i32:4096"}),
+              with_arguments(kOneWarp, {"--arg", "i32:4096"}),
               {"invalid local write of 4 bytes", "local memory of the thread", "thread (0,0,0)"}},
         Fault{"Trap", "stops", kOneWarp, {"trap, thread (5,0,0) of block (0,0,0), pc "}},
         Fault{"Assert",
@@ -105,12 +105,12 @@ INSTANTIATE_TEST_SUITE_P(
                "warp 1 at barrier 2, pc "}},
         Fault{"EndlessByInstructions",
               "endless",
-              with(kOneWarp, {"--set", "runtime.max_warp_instructions=5000"}),
+              with_arguments(kOneWarp, {"--set", "runtime.max_warp_instructions=5000"}),
               {"endless: warp 0 of block (0,0,0) has executed 5", "pc "}}),
     [](const auto& fault) { return std::string(fault.param.name); });
 
 TEST_F(ProgramAtFault, EndlessByCyclesSaysWhereItsWarpsAre) {
-  const Outcome o = run("endless", with(kOneWarp, {"--set", "runtime.max_kernel_cycles=20000"}));
+  const Outcome o = run("endless", with_arguments(kOneWarp, {"--set", "runtime.max_kernel_cycles=20000"}));
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_NE(o.err.find("kernel endless: endless: it has run for more than 20000 cycles "
                        "(runtime.max_kernel_cycles)\n"),
@@ -138,7 +138,7 @@ TEST_P(SourceLines, SaysWhatAStrangerWantsToKnow) {
   const std::string file = std::string(GPUMUX_SOURCE_DIR) + "/tests/cli/data/source_lines.ptx";
   Args args = {"run", file + ":" + GetParam().kernel, "--grid", "1", "--baseline", "off"};
   args.insert(args.end(), {"--set", "sms=2", "--set", "runtime.max_kernel_cycles=20000"});
-  const Outcome o = gpumux(with(args, GetParam().args));
+  const Outcome o = gpumux(with_arguments(args, GetParam().args));
   EXPECT_EQ(o.code, 3) << o.err;
   for (const std::string& part : GetParam().parts)
     EXPECT_NE(o.err.find(part), std::string::npos) << part << " is not in " << o.err;
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "source_lines.cu:18, "}},
         SourceLine{"InlinedFromAHeader",
                    "atomic_beyond",
-                   with(kWarp, {"--arg", "i32:64"}),
+                   with_arguments(kWarp, {"--arg", "i32:64"}),
                    {"(just after the end of --arg 1, 256 bytes at 0x", "(source_lines.cu:23 > "}},
         SourceLine{"StackOverflow",
                    "recurses",
@@ -170,15 +170,15 @@ INSTANTIATE_TEST_SUITE_P(
                    {"stack overflow: calls nest ", " bytes of local memory and stack", "source_lines.cu:"}},
         SourceLine{"WildCall",
                    "wild_call",
-                   with(kWarp, {"--arg", "u64:12345"}),
+                   with_arguments(kWarp, {"--arg", "u64:12345"}),
                    {"call through 0x3039, which is no function's address", "source_lines.cu:45, "}},
         SourceLine{"NullCall",
                    "calls_null",
-                   with(kOneThread, {"--arg", "i32:1"}),
+                   with_arguments(kOneThread, {"--arg", "i32:1"}),
                    {"call through 0x0, which is no function's address", "source_lines.cu:66, "}},
         SourceLine{"StackOverflowInAnArray",
                    "recurses_by_index",
-                   with(kWarp, {"--set", "runtime.max_kernel_cycles=400000"}),
+                   with_arguments(kWarp, {"--set", "runtime.max_kernel_cycles=400000"}),
                    {"stack overflow: calls nest ", " bytes of local memory and stack", "source_lines.cu:"}},
         SourceLine{"BeyondAnArray",
                    "beyond_an_array",
@@ -213,8 +213,8 @@ TEST_F(ProgramAtFault, NoFunctionIsNull) {
 }
 
 TEST_F(ProgramAtFault, EndlessIsSaidBeforeTooManyIntervals) {
-  const Outcome o = run("endless", with(kOneWarp, {"--set", "runtime.max_kernel_cycles=400000", "--timeline",
-                                                   "t.json", "--series", "3"}));
+  const Outcome o = run("endless", with_arguments(kOneWarp, {"--set", "runtime.max_kernel_cycles=400000",
+                                                             "--timeline", "t.json", "--series", "3"}));
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_NE(o.err.find("endless: it has run for more than 400000 cycles"), std::string::npos) << o.err;
   EXPECT_FALSE(exists("t.json"));
@@ -245,7 +245,7 @@ TEST_F(ProgramAtFault, AGridBarrierNeedsAllBlocksResident) {
 
   Args many = few;
   many[1] = "8";  // two SMs hold three each
-  const Outcome o = run("grid_barrier", with(many, {"--set", "runtime.max_kernel_cycles=30000"}));
+  const Outcome o = run("grid_barrier", with_arguments(many, {"--set", "runtime.max_kernel_cycles=30000"}));
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_NE(o.err.find("6 of 8 blocks dispatched, 0 done"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("warps 1 to 31 wait for barrier 0 (31 arrivals, 32 warps run)"), std::string::npos)
@@ -258,11 +258,11 @@ TEST_F(ProgramAtFault, AGridBarrierNeedsAllBlocksResident) {
 
 // The fault of one application ends the run of both, and the message says whose it is.
 TEST_F(ProgramAtFault, TheMessageNamesTheApplication) {
-  const Outcome o = gpumux({"run", "add", kFaults + ":stops", "--grid", "1", "--block", "32", "--arg",
+  const Outcome o = gpumux({"run", "add", kFaultyKernels + ":stops", "--grid", "1", "--block", "32", "--arg",
                             "out:i32[64]=y.bin", "--set", "sms=2", "--json", "a.json"});
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(lines(o.err), 1U);
-  EXPECT_EQ(o.err.find("error: app " + kFaults + ":stops: kernel stops: trap"), 0U) << o.err;
+  EXPECT_EQ(o.err.find("error: app " + kFaultyKernels + ":stops: kernel stops: trap"), 0U) << o.err;
   expect_no_result();
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kKernel = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
+const std::string kScaleKernel = std::string(GPUMUX_SOURCE_DIR) + "/tests/experiment/kernel.ptx";
 
 class Run : public CliTest {
  protected:
@@ -90,12 +90,12 @@ TEST_F(Run, WritesStatistics) {
 
 TEST_F(Run, RunsAUsersKernelBesideABuiltInApp) {
   write_file_atomically(path("x.txt"), "1\n2\n3\n4\n");
-  const Outcome o =
-      gpumux({"run", "add", kKernel + ":scale", "--grid", "1", "--block=32", "--arg", "in:f32=x.txt", "--arg",
-              "out:f32[4]=y.txt", "--arg=f32:-0.5", "--arg", "i32:4", "--set", "sms=2", "--json", "a.json"});
+  const Outcome o = gpumux({"run", "add", kScaleKernel + ":scale", "--grid", "1", "--block=32", "--arg",
+                            "in:f32=x.txt", "--arg", "out:f32[4]=y.txt", "--arg=f32:-0.5", "--arg", "i32:4",
+                            "--set", "sms=2", "--json", "a.json"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(read_file(path("y.txt")), "-0.5\n-1\n-1.5\n-2\n");
-  EXPECT_EQ(result("a.json")["apps"][1]["app"], kKernel + ":scale");
+  EXPECT_EQ(result("a.json")["apps"][1]["app"], kScaleKernel + ":scale");
 }
 
 TEST_F(Run, NamesKernelsAsInCppAndSetsVariables) {
@@ -114,7 +114,7 @@ TEST_F(Run, TakesAWorkloadFile) {
   write_file_atomically(path("w/w.toml"),
                         "machine = \"dai18-maxwell\"\nset = [\"sms=2\"]\npolicy = \"even\"\n"
                         "cycles = 3000\n[[apps]]\napp = \"add\"\n[[apps]]\napp = \"" +
-                            kKernel +
+                            kScaleKernel +
                             ":scale\"\ngrid = 1\nblock = 32\nargs = [\"in:f32=x.txt\", "
                             "\"out:f32[2]=y.txt\", \"f32:3\", \"i32:2\"]\n");
   const Outcome o = gpumux({"run", "w/w.toml", "--cycles", "40000", "--json", "a.json"});
@@ -213,7 +213,7 @@ TEST_P(WrongInput, IsOneLineAndLeavesNoResult) {
   std::vector<std::string> args = GetParam().args;
   for (std::string& arg : args) {
     const std::size_t at = arg.find("KERNEL");
-    if (at != std::string::npos) arg.replace(at, 6, kKernel);
+    if (at != std::string::npos) arg.replace(at, 6, kScaleKernel);
   }
   if (!args.empty() && args[0] == "run") args.insert(args.end(), {"--json", "a.json"});
   const Outcome o = gpumux(args);
@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& wrong) { return std::string(wrong.param.name); });
 
 TEST_F(Run, AFaultOfTheProgramIsExit3WithoutResult) {
-  const Outcome o = gpumux({"run", kKernel + ":outside", "--grid", "1", "--block", "1", "--arg",
+  const Outcome o = gpumux({"run", kScaleKernel + ":outside", "--grid", "1", "--block", "1", "--arg",
                             "out:i32[1]=y.bin", "--json", "a.json", "--stats", "s.csv"});
   EXPECT_EQ(o.code, 3);
   EXPECT_NE(o.err.find("outside"), std::string::npos) << o.err;
@@ -296,7 +296,7 @@ TEST_F(Run, AFaultOfTheProgramIsExit3WithoutResult) {
 
 TEST_F(Run, ALongRunThatFailsKeepsTheEarlierResult) {
   write_file_atomically(path("a.json"), "earlier");
-  EXPECT_EQ(gpumux({"run", kKernel + ":outside", "--grid", "1", "--block", "1", "--arg", "zero:i32[1]",
+  EXPECT_EQ(gpumux({"run", kScaleKernel + ":outside", "--grid", "1", "--block", "1", "--arg", "zero:i32[1]",
                     "--json", "a.json"})
                 .code,
             3);

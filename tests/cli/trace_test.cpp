@@ -103,9 +103,9 @@ TEST_F(TraceCommands, Inspect) {
         "LDG.E.SYS R4, R2", "4096 bytes copied to the device"}) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
   }
-  const Outcome json = gpumux({"inspect", "t", "--json"});
-  EXPECT_EQ(json.code, 0) << json.err;
-  const nlohmann::json document = nlohmann::json::parse(json.out);
+  const Outcome as_json = gpumux({"inspect", "t", "--json"});
+  EXPECT_EQ(as_json.code, 0) << as_json.err;
+  const nlohmann::json document = nlohmann::json::parse(as_json.out);
   EXPECT_EQ(document["warp_instructions"], kInstructions);
   EXPECT_EQ(document["kernels"][0]["instruction_mix"]["sp"], 60);
   EXPECT_GE(document["kernels"][0]["phases"]["count"], 2);

@@ -23,7 +23,7 @@ std::vector<Record> take(TraceSource& source, std::size_t count) {
   return records;
 }
 
-bool same(const std::vector<Record>& a, const std::vector<Record>& b) {
+bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Record)) == 0;
 }
 
@@ -49,7 +49,7 @@ TEST_F(TraceFiles, EveryKindGivesTheSameRecordsAgainAndAgain) {
       const std::string path = write(std::string("t") + kind.suffix, kind.compress(bytes_of(records)));
       EXPECT_EQ(check_trace(path), count) << path;
       FileTrace trace(path);
-      EXPECT_TRUE(same(take(trace, thrice.size()), thrice)) << path;
+      EXPECT_TRUE(same_records(take(trace, thrice.size()), thrice)) << path;
       EXPECT_EQ(trace.restarts(), 2U);
     }
   }
@@ -66,7 +66,7 @@ TEST_F(TraceFiles, WhatIsWrittenIsRead) {
       writer.close();
       EXPECT_EQ(check_trace(path), count);
       FileTrace trace(path);
-      EXPECT_TRUE(same(take(trace, count), records));
+      EXPECT_TRUE(same_records(take(trace, count), records));
     }
   }
 }
@@ -101,7 +101,7 @@ TEST_F(TraceFiles, StreamsThatFollowEachOtherAreOneTrace) {
     const std::string path = write(std::string("two") + kind.suffix, kind.compress(bytes.substr(0, 70001)) +
                                                                          kind.compress(bytes.substr(70001)));
     FileTrace trace(path);
-    EXPECT_TRUE(same(take(trace, records.size()), records)) << path;
+    EXPECT_TRUE(same_records(take(trace, records.size()), records)) << path;
     EXPECT_EQ(check_trace(path), records.size());
   }
 }

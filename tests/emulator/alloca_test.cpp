@@ -34,9 +34,9 @@ std::uint32_t reversed(std::uint32_t n) {
 }
 
 /// In registers as they are written, optimized, and one instruction for each of the PTX.
-struct Levels {
+struct OptimizationLevels {
   ptx::CompileOptions as_written, optimized, ptx_level;
-  Levels() {
+  OptimizationLevels() {
     as_written.optimize = 0;
     ptx_level.level = isa::CodeLevel::Ptx;
   }
@@ -94,7 +94,7 @@ TEST(Alloca, ALoopOfCallsNeedsNoMoreThanOne) {
     add.s32 %r4, %r4, %r3; add.s32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 1000; @%p2 bra AGAIN;
     mov.u32 %r3, %r4;
   )");
-  for (const ptx::CompileOptions& options : Levels().all()) {
+  for (const ptx::CompileOptions& options : OptimizationLevels().all()) {
     Launched run(text, options);
     EXPECT_EQ(run.compiled->kernels.at("k").code.local_bytes, ptx::kAllocaBytes);
     const std::vector<std::uint32_t> words = run.words();
@@ -130,7 +130,7 @@ DONE:
     add.s32 %r4, %r4, %r3; add.s32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 100; @%p2 bra AGAIN;
     ld.local.u32 %r6, [%r7]; mad.lo.s32 %r3, %r6, 100000, %r4; mad.lo.s32 %r3, %r8, 77, %r3;
   )");
-  for (const ptx::CompileOptions& options : Levels().all()) {
+  for (const ptx::CompileOptions& options : OptimizationLevels().all()) {
     Launched run(text, options);
     const std::vector<std::uint32_t> words = run.words();
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -151,7 +151,7 @@ TEST(Alloca, SavedAndRestored) {
     sub.s64 %rd8, %rd7, %rd6; cvt.u32.u64 %r6, %rd8; shl.b32 %r6, %r6, 16;
     or.b32 %r3, %r4, %r5; or.b32 %r3, %r3, %r6;
   )");
-  for (const ptx::CompileOptions& options : Levels().all()) {
+  for (const ptx::CompileOptions& options : OptimizationLevels().all()) {
     Launched run(text, options);
     for (const std::uint32_t word : run.words()) EXPECT_EQ(word, (8U << 16U) + (112U << 8U));
   }
@@ -169,7 +169,7 @@ TEST(Alloca, MoreThanThereIsFaultsWhereItIsUsed) {
     }
     return {};
   };
-  for (const ptx::CompileOptions& options : Levels().all()) {
+  for (const ptx::CompileOptions& options : OptimizationLevels().all()) {
     EXPECT_EQ(fault("4096", options), "");
     for (const char* bytes : {"4097", "0x100000004", "0xffffffffffffff00"}) {
       const std::string message = fault(bytes, options);

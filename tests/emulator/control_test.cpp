@@ -21,7 +21,7 @@ const char* const kPrologue = R"(
   add.s64 %rd1, %rd1, %rd2;
 )";
 
-std::string kernel(const std::string& body, const std::string& declarations = "") {
+std::string control_kernel(const std::string& body, const std::string& declarations = "") {
   return declarations + "\n.visible .entry kernel(.param .u64 out)\n{\n" + kPrologue + body + "}\n";
 }
 
@@ -34,7 +34,7 @@ std::vector<std::uint32_t> results(const std::string& text, std::uint32_t grid, 
 }
 
 TEST(Divergence, NestedIfsReconverge) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     mov.u32 %r10, 0;
     and.b32 %r11, %r1, 1;
     setp.eq.s32 %p1, %r11, 0;
@@ -66,7 +66,7 @@ TEST(Divergence, NestedIfsReconverge) {
 
 TEST(Divergence, LoopsWithTripCountsBreakAndContinue) {
   // for (i = 0; i < tid; ++i) { if (i == 11) break; if (i % 3 == 1) continue; sum += i; }
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     mov.u32 %r10, 0;
     mov.u32 %r11, 0;
   LOOP:
@@ -97,7 +97,7 @@ TEST(Divergence, LoopsWithTripCountsBreakAndContinue) {
 }
 
 TEST(Divergence, EarlyExitsLeaveTheRestRunning) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     and.b32 %r10, %r1, 3;
     setp.eq.u32 %p1, %r10, 2;
     mov.u32 %r11, 7;
@@ -121,7 +121,7 @@ TEST(Divergence, EarlyExitsLeaveTheRestRunning) {
 }
 
 TEST(Divergence, IndexedBranches) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     and.b32 %r10, %r1, 3;
     setp.lt.u32 %p1, %r1, 30;
     mov.u32 %r11, 1;
@@ -184,9 +184,9 @@ BASE:
 )";
 
 std::string fibonacci_kernel(const std::string& mask) {
-  return kernel(R"(
-    and.b32 %r10, %r1, )" +
-                    mask + R"(;
+  return control_kernel(R"(
+    and.b32 %r10, %r1, )" + mask +
+                            R"(;
     {
       .param .b32 a; .param .b32 b;
       st.param.b32 [a], %r10;
@@ -196,7 +196,7 @@ std::string fibonacci_kernel(const std::string& mask) {
     st.global.u32 [%rd1], %r11;
     ret;
   )",
-                kFibonacci);
+                        kFibonacci);
 }
 
 TEST(Calls, RecursionWithDivergentDepths) {
@@ -226,7 +226,7 @@ TEST(Calls, EndlessRecursionOverflowsTheStack) {
   ret;
 }
 )";
-  PtxRunner runner(kernel(R"(
+  PtxRunner runner(control_kernel(R"(
     {
       .param .b32 a; .param .b32 b;
       st.param.b32 [a], %r1;
@@ -236,7 +236,7 @@ TEST(Calls, EndlessRecursionOverflowsTheStack) {
     st.global.u32 [%rd1], %r11;
     ret;
   )",
-                          endless));
+                                  endless));
   const Address out = runner.device.memory.allocate(128);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out});
   EXPECT_NE(message.find("error: test: kernel kernel: invalid local write of 4 bytes"), std::string::npos)
@@ -246,7 +246,7 @@ TEST(Calls, EndlessRecursionOverflowsTheStack) {
 
 TEST(Barriers, SharedMemoryIsSeenByOtherWarps) {
   // out[t] = the value that thread 255 - t put into shared memory.
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     .shared .align 4 .b8 buffer[1024];
     shl.b32 %r10, %r1, 2;
     mov.u32 %r11, buffer;
@@ -269,7 +269,7 @@ TEST(Barriers, SharedMemoryIsSeenByOtherWarps) {
 TEST(Barriers, DivergedLanesJoinBeforeThemWhereEveryExitIsGuarded) {
   // An early return and a loop whose end is the kernel's: both become guarded exits. The lanes of the last
   // warp that write and those that do not must meet at the barrier, or it opens before the writes.
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     .shared .align 4 .b8 buffer[400];
     setp.gt.u32 %p1, %r1, 1000;
     @%p1 bra END;
@@ -301,7 +301,7 @@ TEST(Barriers, DivergedLanesJoinBeforeThemWhereEveryExitIsGuarded) {
 }
 
 TEST(Barriers, ExitedWarpsCountAsArrived) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     mov.u32 %r10, 1;
     setp.ge.u32 %p1, %r1, 64;
     @%p1 st.global.u32 [%rd1], %r10;
@@ -316,7 +316,7 @@ TEST(Barriers, ExitedWarpsCountAsArrived) {
 }
 
 TEST(Barriers, ReductionsOverTheBlock) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     and.b32 %r10, %r1, 7;
     setp.eq.u32 %p1, %r10, 3;
     bar.red.popc.u32 %r11, 0, %p1;
@@ -336,7 +336,7 @@ TEST(Barriers, ReductionsOverTheBlock) {
 
 // Warps 0 and 1 produce (bar.arrive), warps 2 and 3 consume (bar.sync) on a barrier of 128 threads.
 TEST(Barriers, ArriveDoesNotWait) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     .shared .align 4 .b8 buffer[256];
     mov.u32 %r11, buffer;
     and.b32 %r12, %r1, 63;
@@ -360,7 +360,7 @@ TEST(Barriers, ArriveDoesNotWait) {
 }
 
 TEST(Barriers, DeadlockNamesTheBarriers) {
-  PtxRunner runner(kernel(R"(
+  PtxRunner runner(control_kernel(R"(
     setp.ge.u32 %p1, %r1, 32;
     @%p1 bra OTHER;
     bar.sync 1, 64;
@@ -380,7 +380,7 @@ TEST(Barriers, DeadlockNamesTheBarriers) {
 
 // Block 0 waits for a flag that the last block sets; blocks in between do nothing.
 TEST(Blocks, SpinOnAnotherBlockMakesProgress) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     mov.u64 %rd3, flag;
     cvta.global.u64 %rd3, %rd3;
     setp.eq.u32 %p1, %r2, 0;
@@ -396,14 +396,14 @@ TEST(Blocks, SpinOnAnotherBlockMakesProgress) {
     st.global.u32 [%rd1], %r11;
     ret;
   )",
-                                     ".global .align 4 .u32 flag;"),
+                                             ".global .align 4 .u32 flag;"),
                               4, 32);
   EXPECT_EQ(values[0] % 5, 0U);
   EXPECT_GT(values[0], 0U);
 }
 
 TEST(Blocks, EndlessKernelsAreStopped) {
-  PtxRunner runner(kernel("LOOP:\n  ld.volatile.global.u32 %r10, [%rd1];\n  bra.uni LOOP;\n"));
+  PtxRunner runner(control_kernel("LOOP:\n  ld.volatile.global.u32 %r10, [%rd1];\n  bra.uni LOOP;\n"));
   const Address out = runner.device.memory.allocate(4 * 64);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, 10000);
   EXPECT_NE(
@@ -419,7 +419,7 @@ TEST(Blocks, EndlessKernelsAreStopped) {
 TEST(Blocks, RepetitionIsProvenEarly) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 60U;
   const auto message = [](const std::string& body) {
-    PtxRunner runner(kernel(body));
+    PtxRunner runner(control_kernel(body));
     const Address out = runner.device.memory.allocate(4 * 64);
     return runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, kLimit);
   };
@@ -474,7 +474,7 @@ TEST(Blocks, ClocksCountCyclesOfInstructionsAndNanoseconds) {
 // Loops that look alike at every turn but may end: by what they read, by the clock, at a barrier, or by a
 // counter that comes to its end late.
 TEST(Blocks, WaitingIsNotRepetition) {
-  const auto values = results(kernel(R"(
+  const auto values = results(control_kernel(R"(
     mov.u32 %r10, 0;
   COUNT:
     add.u32 %r10, %r10, 1;
@@ -507,7 +507,7 @@ TEST(Blocks, WaitingIsNotRepetition) {
     st.global.u32 [%rd1], %r10;
     ret;
   )",
-                                     ".global .align 4 .u32 flag;"),
+                                             ".global .align 4 .u32 flag;"),
                               2, 32, 0, std::uint64_t{1} << 60U);
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i < 32 ? 40007U : 40000U) << i;
 }

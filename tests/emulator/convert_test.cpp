@@ -1,6 +1,7 @@
 // Conversions between all pairs of types, against the exact value.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "emulator/instruction_probe.hpp"

@@ -18,11 +18,11 @@ std::int64_t as_signed(std::uint64_t bits, unsigned width) {
 std::uint64_t cut(std::uint64_t bits, unsigned width) {
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
-i128 number(std::uint64_t bits, Type type) {
+i128 as_number(std::uint64_t bits, Type type) {
   const unsigned width = isa::width_bits(type);
   return isa::is_signed(type) ? i128{as_signed(bits, width)} : i128{static_cast<i128>(cut(bits, width))};
 }
-Held held(Type type) { return isa::width_bits(type) == 64 ? Held::Bits64 : Held::Bits32; }
+Held held_as(Type type) { return isa::width_bits(type) == 64 ? Held::Bits64 : Held::Bits32; }
 
 using Reference = std::function<std::uint64_t(const Operands&)>;
 
@@ -55,13 +55,13 @@ class IntegerArithmetic : public testing::TestWithParam<Type> {};
 TEST_P(IntegerArithmetic, MatchesTheReference) {
   const Type type = GetParam();
   const unsigned width = isa::width_bits(type);
-  const Held h = held(type);
+  const Held h = held_as(type);
   const auto in = inputs_of(width, width);
   const ProbeShape two{h, {h, h}};
   const ProbeShape three{h, {h, h, h}};
-  const auto a = [&](const Operands& o) { return number(o[0], type); };
-  const auto b = [&](const Operands& o) { return number(o[1], type); };
-  const auto c = [&](const Operands& o) { return number(o[2], type); };
+  const auto a = [&](const Operands& o) { return as_number(o[0], type); };
+  const auto b = [&](const Operands& o) { return as_number(o[1], type); };
+  const auto c = [&](const Operands& o) { return as_number(o[2], type); };
   const auto low = [&](i128 x) { return cut(static_cast<std::uint64_t>(x), width); };
   const auto high = [&](i128 x, i128 y) {
     if (isa::is_signed(type)) return static_cast<std::uint64_t>((x * y) >> width);
@@ -125,7 +125,7 @@ TEST(Integer, SaturatingAddAndSubtractClampToS32) {
 TEST(Integer, CarryChains) {
   for (const unsigned width : {32U, 64U}) {
     const Type type = width == 32 ? Type::U32 : Type::U64;
-    const Held h = held(type);
+    const Held h = held_as(type);
     const auto in = inputs_of(width, 9);
     for (const Opcode op : {Opcode::Add, Opcode::Sub}) {
       isa::Instruction inst = make(op, type);
@@ -172,7 +172,7 @@ TEST(Integer, LeaScalesAndExtends) {
     inst.type2 = extension;
     inst.shift = 3;
     expect_equal(inst, {Held::Bits64, {Held::Bits64, Held::Bits32}}, in, [&](const Operands& o) {
-      return o[0] + (static_cast<std::uint64_t>(number(o[1], extension)) << 3U);
+      return o[0] + (static_cast<std::uint64_t>(as_number(o[1], extension)) << 3U);
     });
   }
 }
@@ -180,7 +180,7 @@ TEST(Integer, LeaScalesAndExtends) {
 TEST(Bits, LogicAndSelection) {
   for (const unsigned width : {16U, 32U, 64U}) {
     const Type type = width == 16 ? Type::B16 : (width == 32 ? Type::B32 : Type::B64);
-    const Held h = held(type);
+    const Held h = held_as(type);
     const auto in = inputs_of(width, 21);
     const ProbeShape two{h, {h, h}};
     expect_equal(make(Opcode::And, type), two, in, [](const Operands& o) { return o[0] & o[1]; });
@@ -218,7 +218,7 @@ TEST(Bits, Lop3FollowsItsTable) {
 TEST(Bits, ShiftsClamp) {
   for (const Type type : {Type::U16, Type::S16, Type::U32, Type::S32, Type::U64, Type::S64}) {
     const unsigned width = isa::width_bits(type);
-    const Held h = held(type);
+    const Held h = held_as(type);
     const auto in = pairs(patterns(width, 3, 60), patterns(32, 4, 60), {0}, 600, 5);
     const auto amount = [&](const Operands& o) {
       return static_cast<unsigned>(std::min<std::uint64_t>(o[1], width));
@@ -226,7 +226,7 @@ TEST(Bits, ShiftsClamp) {
     expect_equal(make(Opcode::Shl, type), {h, {h, Held::Bits32}}, in,
                  [&](const Operands& o) { return amount(o) == width ? 0 : cut(o[0] << amount(o), width); });
     expect_equal(make(Opcode::Shr, type), {h, {h, Held::Bits32}}, in, [&](const Operands& o) {
-      return cut(static_cast<std::uint64_t>(number(o[0], type) >> amount(o)), width);
+      return cut(static_cast<std::uint64_t>(as_number(o[0], type) >> amount(o)), width);
     });
   }
 }
@@ -292,7 +292,7 @@ TEST(Bits, CountsAndFinds) {
   for (const Type type : {Type::U32, Type::S32, Type::U64, Type::S64}) {
     const unsigned width = isa::width_bits(type);
     const auto in = inputs_of(width, 40);
-    const ProbeShape one{Held::Bits32, {held(type)}};
+    const ProbeShape one{Held::Bits32, {held_as(type)}};
     const auto msb = [&](const Operands& o) {
       std::uint64_t a = o[0];
       if (isa::is_signed(type) && as_signed(a, width) < 0) a = cut(~a, width);
@@ -316,7 +316,7 @@ TEST(Bits, CountsAndFinds) {
     amount.shift = 1;
     expect_equal(amount, one, in,
                  [&](const Operands& o) { return msb(o) == 0xffffffff ? msb(o) : width - 1 - msb(o); });
-    expect_equal(make(Opcode::Brev, type), {held(type), {held(type)}}, in, [&](const Operands& o) {
+    expect_equal(make(Opcode::Brev, type), {held_as(type), {held_as(type)}}, in, [&](const Operands& o) {
       std::uint64_t result = 0;
       for (unsigned i = 0; i < width; ++i) result |= (o[0] >> i & 1U) << (width - 1 - i);
       return result;
@@ -332,7 +332,7 @@ TEST(Bits, FieldsFollowThePseudoCodeOfPtx) {
   for (const Type type : {Type::U32, Type::S32, Type::U64, Type::S64}) {
     const unsigned width = isa::width_bits(type);
     const auto in = pairs(patterns(width, 6, 80), small, small, 3000, 7);
-    expect_equal(make(Opcode::Bfe, type), {held(type), {held(type), Held::Bits32, Held::Bits32}}, in,
+    expect_equal(make(Opcode::Bfe, type), {held_as(type), {held_as(type), Held::Bits32, Held::Bits32}}, in,
                  [&](const Operands& o) {
                    const unsigned msb = width - 1;
                    const unsigned pos = o[1] & 0xffU;
@@ -351,8 +351,9 @@ TEST(Bits, FieldsFollowThePseudoCodeOfPtx) {
     auto in = pairs(patterns(width, 8, 80), patterns(width, 9, 80), small, 3000, 10);
     Random random(11);
     for (Operands& o : in) o[3] = small[random.below(static_cast<std::uint32_t>(small.size()))];
-    expect_equal(make(Opcode::Bfi, type), {held(type), {held(type), held(type), Held::Bits32, Held::Bits32}},
-                 in, [&](const Operands& o) {
+    expect_equal(make(Opcode::Bfi, type),
+                 {held_as(type), {held_as(type), held_as(type), Held::Bits32, Held::Bits32}}, in,
+                 [&](const Operands& o) {
                    const unsigned pos = o[2] & 0xffU;
                    const unsigned len = o[3] & 0xffU;
                    std::uint64_t f = o[1];
@@ -410,14 +411,14 @@ TEST(Compare, IntegersOfEveryType) {
       isa::Instruction setp = make(Opcode::Setp, type);
       setp.compare = compare;
       setp.bool_op = isa::BoolOp::Xor;
-      const ProbeShape shape{Held::Pred, {held(type), held(type), Held::Pred}, Held::Pred};
+      const ProbeShape shape{Held::Pred, {held_as(type), held_as(type), Held::Pred}, Held::Pred};
       const ProbeResult result = probe(setp, shape, in);
       isa::Instruction set = make(Opcode::Set, Type::U32);
       set.type2 = type;
       set.compare = compare;
-      const ProbeResult as_value = probe(set, {Held::Bits32, {held(type), held(type)}}, in);
+      const ProbeResult as_value = probe(set, {Held::Bits32, {held_as(type), held_as(type)}}, in);
       for (std::size_t i = 0; i < in.size(); ++i) {
-        const bool expected = holds(number(in[i][0], type), number(in[i][1], type));
+        const bool expected = holds(as_number(in[i][0], type), as_number(in[i][1], type));
         const bool c = (in[i][2] & 1U) != 0;
         ASSERT_EQ(result.value[i], expected != c);
         ASSERT_EQ(result.second[i], !expected != c);

@@ -1,6 +1,7 @@
 // Small kernels built by hand in the instruction format, and the surroundings to run them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <initializer_list>

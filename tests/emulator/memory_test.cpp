@@ -9,7 +9,7 @@ namespace gpumux::emulator::test {
 namespace {
 
 // Two pointers, a and b; thread number in %r1; %rd3 = a + 16 * tid, %rd4 = b + 16 * tid.
-std::string kernel(const std::string& body, const std::string& declarations = "") {
+std::string memory_kernel(const std::string& body, const std::string& declarations = "") {
   return declarations + R"(
 .visible .entry kernel(.param .u64 a, .param .u64 b)
 {
@@ -57,13 +57,13 @@ TEST(Memory, VectorsOfEveryWidth) {
         "ld.global.v2.f64 {%fd1, %fd2}, [%rd3]; st.global.v2.f64 [%rd4], {%fd1, %fd2}; ret;",
         "ld.global.v2.u32 {%r2, %r3}, [%rd3]; ld.global.v2.f32 {%f1, %f2}, [%rd3+8];"
         "st.global.v2.u32 [%rd4], {%r2, %r3}; st.global.v2.f32 [%rd4+8], {%f1, %f2}; ret;"}) {
-    const Buffers buffers = run(kernel(body));
+    const Buffers buffers = run(memory_kernel(body));
     EXPECT_EQ(buffers.a, buffers.b) << body;
   }
 }
 
 TEST(Memory, NarrowLoadsExtendAndNarrowStoresCut) {
-  const Buffers buffers = run(kernel(R"(
+  const Buffers buffers = run(memory_kernel(R"(
     ld.global.s8 %r2, [%rd3];
     ld.global.u8 %r3, [%rd3];
     ld.global.s16 %r4, [%rd3+2];
@@ -87,7 +87,7 @@ TEST(Memory, NarrowLoadsExtendAndNarrowStoresCut) {
 
 TEST(Memory, LocalArraysAreOfTheThread) {
   for (const int optimize : {0, 1}) {
-    const Buffers buffers = run(kernel(R"(
+    const Buffers buffers = run(memory_kernel(R"(
     .local .align 8 .b8 frame[64];
     mov.u64 %rd5, frame;
     cvta.local.u64 %rd6, %rd5;
@@ -116,7 +116,7 @@ TEST(Memory, LocalArraysAreOfTheThread) {
 
 TEST(Memory, GenericAddressesReachEverySpace) {
   // Lane 0 mod 4: global, 1: shared, 2: local, 3: constant, all by one load.
-  const Buffers buffers = run(kernel(R"(
+  const Buffers buffers = run(memory_kernel(R"(
     .shared .align 8 .b8 tile[512];
     .local .align 4 .b8 frame[16];
     mov.u64 %rd5, tile;
@@ -152,7 +152,7 @@ TEST(Memory, GenericAddressesReachEverySpace) {
     st.global.u32 [%rd4+4], %r6;
     ret;
   )",
-                                     ".const .align 4 .u32 table[4] = {77, 78, 79, 80};"));
+                                            ".const .align 4 .u32 table[4] = {77, 78, 79, 80};"));
   for (std::uint32_t t = 0; t < 64; ++t) {
     const std::uint32_t expected[] = {0x81828380U + 4 * t, 1000 + t, 2000 + t, 77};
     const std::uint32_t space[] = {4, 1, 2, 0};
@@ -224,7 +224,7 @@ TEST(Memory, NarrowSignedLoadsReadAsTheirRegistersWidth) {
         "[%rd3];"
         "ld.global.s8 %rd6, [%rd3];";
     const auto values = [&](const std::string& body) {
-      return run(kernel(head + body + "ret;"), 64, optimize).b;
+      return run(memory_kernel(head + body + "ret;"), 64, optimize).b;
     };
     const auto wide = values(
         "cvt.u32.u16 %r4, %rs1; cvt.s32.s16 %r5, %rs1; mov.b32 %r6, {%rs1, %rs1};"
@@ -280,7 +280,7 @@ TEST(Memory, NarrowSignedLoadsReadAsTheirRegistersWidth) {
 }
 
 TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
-  const Buffers buffers = run(kernel(R"(
+  const Buffers buffers = run(memory_kernel(R"(
     .shared .align 4 .b8 fixed[20];
     mov.u32 %r2, fixed;
     mov.u32 %r3, extra;
@@ -293,14 +293,14 @@ TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
     st.global.u32 [%rd4+4], %r6;
     ret;
   )",
-                                     ".extern .shared .align 16 .b8 extra[];"),
+                                            ".extern .shared .align 16 .b8 extra[];"),
                               64, 0, 256);
   EXPECT_EQ(buffers.b[0], 32U);  // 20 rounded up to 16 bytes
   EXPECT_EQ(buffers.b[1], 256U);
 }
 
 TEST(Memory, InitialisedSymbolsAndConstants) {
-  PtxRunner runner(kernel(R"(
+  PtxRunner runner(memory_kernel(R"(
     ld.const.u32 %r2, [table+4];
     ld.global.u64 %rd5, [pointer];
     ld.u32 %r3, [%rd5];
@@ -308,7 +308,7 @@ TEST(Memory, InitialisedSymbolsAndConstants) {
     st.global.u32 [%rd4+4], %r3;
     ret;
   )",
-                          R"(
+                                 R"(
 .const .align 4 .u32 table[3] = {5, 6, 7};
 .global .align 4 .u32 values[2] = {40, 41};
 .global .align 8 .u64 pointer[1] = {generic(values)+4};
@@ -330,7 +330,8 @@ TEST(Memory, InitialisedSymbolsAndConstants) {
 }
 
 TEST(Atomics, LanesGoInOrder) {
-  const Buffers buffers = run(kernel("atom.global.add.u32 %r2, [%rd1], 3; st.global.u32 [%rd4], %r2; ret;"));
+  const Buffers buffers =
+      run(memory_kernel("atom.global.add.u32 %r2, [%rd1], 3; st.global.u32 [%rd4], %r2; ret;"));
   for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(buffers.b[4 * t], 0x81828380U + 3 * t);
   EXPECT_EQ(buffers.a[0], 0x81828380U + 3 * 64);
 }
@@ -338,9 +339,9 @@ TEST(Atomics, LanesGoInOrder) {
 /// What 32 lanes leave in memory that began as `start`, each with the operand lane + 1.
 std::uint64_t after(const std::string& op, std::uint64_t start, const std::string& operand = "%rd10") {
   PtxRunner runner(
-      kernel("cvt.u64.u32 %rd10, %r1; add.s64 %rd10, %rd10, 1; cvt.u32.u64 %r10, %rd10;"
-             "cvt.rn.f32.u32 %f1, %r10; cvt.rn.f64.u32 %fd1, %r10;" +
-             op + " [%rd1], " + operand + "; ret;"));
+      memory_kernel("cvt.u64.u32 %rd10, %r1; add.s64 %rd10, %rd10, 1; cvt.u32.u64 %r10, %rd10;"
+                    "cvt.rn.f32.u32 %f1, %r10; cvt.rn.f64.u32 %fd1, %r10;" +
+                    op + " [%rd1], " + operand + "; ret;"));
   const Address a = runner.device.upload(std::vector<std::uint64_t>{start});
   runner.run("kernel", {1, 1, 1}, {32, 1, 1}, {a, a});
   return runner.device.download<std::uint64_t>(a, 1)[0];
@@ -368,7 +369,7 @@ TEST(Atomics, EveryOperation) {
 }
 
 TEST(Atomics, SharedAndGeneric) {
-  const Buffers buffers = run(kernel(R"(
+  const Buffers buffers = run(memory_kernel(R"(
     .shared .align 4 .b8 count[8];
     mov.u32 %r2, count;
     atom.shared.add.u32 %r3, [%r2], 1;
@@ -386,7 +387,7 @@ TEST(Atomics, SharedAndGeneric) {
 
 std::string fault_of(const std::string& body, std::uint32_t threads = 32,
                      const std::string& declarations = "") {
-  PtxRunner runner(kernel(body, declarations));
+  PtxRunner runner(memory_kernel(body, declarations));
   const Address a = runner.device.memory.allocate(512);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {threads, 1, 1}, {a, a});
   std::string text = message;
@@ -431,7 +432,7 @@ TEST(Faults, EveryKindIsOneLine) {
 }
 
 TEST(Faults, DivisionByZeroIsNone) {
-  const Buffers buffers = run(kernel(R"(
+  const Buffers buffers = run(memory_kernel(R"(
     mov.u32 %r2, 0;
     div.u32 %r3, %r1, %r2;
     rem.s32 %r4, %r1, %r2;

@@ -15,7 +15,6 @@ namespace {
 using isa::TextureDetail;
 using isa::TextureQuery;
 using workload::ArrayShape;
-using workload::ChannelKind;
 using workload::FilterMode;
 using workload::TextureArray;
 using workload::TextureResource;

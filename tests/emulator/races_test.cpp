@@ -12,7 +12,7 @@ namespace {
 
 /// A kernel `k` of two pointers, `data` in %rd1 and `more` in %rd2, with the thread's number in its block in
 /// %r1, its block's in %r2 and its lane's in %r3.
-std::string kernel(const std::string& body) {
+std::string racing_kernel(const std::string& body) {
   return R"(
 .visible .entry k(.param .u64 data, .param .u64 more)
 {
@@ -52,7 +52,7 @@ std::vector<std::string> races_of(const std::string& body, Shape shape = {}) {
   for (const int optimize : {0, 1}) {
     if (optimize == 1 && !shape.optimised) break;
     RaceLog log(shape.mode);
-    PtxRunner runner(kernel(body), optimize, &log);
+    PtxRunner runner(racing_kernel(body), optimize, &log);
     const Address data = runner.device.memory.allocate(4096);
     const Address more = runner.device.memory.allocate(4096);
     for (int i = 0; i < shape.launches; ++i)
@@ -398,8 +398,8 @@ TEST(Races, CopiesReadAndWrite) {
 
 TEST(Races, TheReportSaysWhereAndWho) {
   RaceLog log(RaceMode::Lockstep);
-  PtxRunner runner(kernel("\n.loc 1 12 3\nst.global.u32 [%rd1+8], %r2;\n") + ".file 1 \"dir/a.cu\"\n", 0,
-                   &log);
+  PtxRunner runner(racing_kernel("\n.loc 1 12 3\nst.global.u32 [%rd1+8], %r2;\n") + ".file 1 \"dir/a.cu\"\n",
+                   0, &log);
   EXPECT_EQ(races_text(log, 9), "note: races: no kernel was executed that could have some\n");
   const Address data = runner.device.memory.allocate(64);
   runner.device.memory.name(data, "data");
@@ -427,10 +427,10 @@ TEST(Races, TheReportSaysWhereAndWho) {
 TEST(Races, ABlockThatIsDroppedAndBeginsAnewDoesNotRaceWithItself) {
   RaceLog log(RaceMode::Lockstep);
   PtxRunner runner(
-      kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ld.global.u32 %r10, [%rd1];"
-             "st.global.u32 [%rd1+64], %r10; bra B; A: st.global.u32 [%rd1+128], %r2; B: bar.sync 0;"
-             "st.global.u32 [%rd1+128], %r2; bar.sync 0; ld.global.u32 %r10, [%rd1+128];"
-             "st.global.u32 [%rd3+512], %r10;"),
+      racing_kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ld.global.u32 %r10, [%rd1];"
+                    "st.global.u32 [%rd1+64], %r10; bra B; A: st.global.u32 [%rd1+128], %r2; B: bar.sync 0;"
+                    "st.global.u32 [%rd1+128], %r2; bar.sync 0; ld.global.u32 %r10, [%rd1+128];"
+                    "st.global.u32 [%rd3+512], %r10;"),
       1, &log);
   const Address data = runner.device.memory.allocate(4096);
   const auto launch = runner.launch("k", {1, 1, 1}, {64, 1, 1}, {data, data});
@@ -453,7 +453,7 @@ TEST(Races, WatchedKernelsDoTheSame) {
   std::vector<std::byte> content[2];
   for (const int watched : {0, 1}) {
     RaceLog log(RaceMode::Warp);
-    PtxRunner runner(kernel(last_block("membar.gl;")), 1, watched == 1 ? &log : nullptr);
+    PtxRunner runner(racing_kernel(last_block("membar.gl;")), 1, watched == 1 ? &log : nullptr);
     const Address data = runner.device.memory.allocate(4096);
     const Address more = runner.device.memory.allocate(4096);
     executed[watched] = runner.run("k", {8, 1, 1}, {64, 1, 1}, {data, more});

@@ -21,7 +21,7 @@ using workload::Transaction;
 
 /// Thread t reads coordinates x, y, z and the layer from in[4 t], values from in[4 t] of `more`, and writes
 /// four words to out[4 t].
-std::string kernel(const std::string& name, const std::string& body) {
+std::string surface_kernel(const std::string& name, const std::string& body) {
   return ".visible .entry " + name + R"((.param .u64 s, .param .u64 in, .param .u64 more, .param .u64 out)
 {
   .reg .b32 %r<20>; .reg .b64 %rd<12>; .reg .b16 %rs<5>; .reg .f32 %f<5>; .reg .b32 %v<5>;
@@ -45,36 +45,43 @@ std::string kernel(const std::string& name, const std::string& body) {
 )";
 }
 
-std::string all_kernels() {
+std::string all_surface_kernels() {
   std::string text;
   for (const std::string bounds : {"trap", "clamp", "zero"}) {
-    text += kernel("read_1d_" + bounds, "suld.b.1d.b32." + bounds + " {%r11}, [%rd1, {%r1}];");
-    text += kernel("read_2d_" + bounds, "suld.b.2d.v2.b32." + bounds + " {%r11, %r12}, [%rd1, {%r1, %r2}];");
-    text += kernel("read_3d_" + bounds, "suld.b.3d.b32." + bounds + " %r11, [%rd1, {%r1, %r2, %r3, %r3}];");
-    text += kernel("read_a2d_" + bounds, "suld.b.a2d.b32." + bounds + " %r11, [%rd1, {%r4, %r1, %r2, %r2}];");
-    text += kernel("write_2d_" + bounds, "sust.b.2d.b32." + bounds + " [%rd1, {%r1, %r2}], {%v1};");
+    text += surface_kernel("read_1d_" + bounds, "suld.b.1d.b32." + bounds + " {%r11}, [%rd1, {%r1}];");
+    text += surface_kernel("read_2d_" + bounds,
+                           "suld.b.2d.v2.b32." + bounds + " {%r11, %r12}, [%rd1, {%r1, %r2}];");
+    text += surface_kernel("read_3d_" + bounds,
+                           "suld.b.3d.b32." + bounds + " %r11, [%rd1, {%r1, %r2, %r3, %r3}];");
+    text += surface_kernel("read_a2d_" + bounds,
+                           "suld.b.a2d.b32." + bounds + " %r11, [%rd1, {%r4, %r1, %r2, %r2}];");
+    text += surface_kernel("write_2d_" + bounds, "sust.b.2d.b32." + bounds + " [%rd1, {%r1, %r2}], {%v1};");
   }
-  text += kernel("read_bytes", "suld.b.1d.b8.trap {%rs1}, [%rd1, {%r1}]; cvt.u32.u16 %r11, %rs1;");
-  text += kernel("read_halves",
-                 "suld.b.a1d.v2.b16.trap {%rs1, %rs2}, [%rd1, {%r4, %r1}]; "
-                 "cvt.u32.u16 %r11, %rs1; cvt.u32.u16 %r12, %rs2;");
-  text += kernel("read_long", "suld.b.1d.b64.trap {%rd9}, [%rd1, {%r1}]; mov.b64 {%r11, %r12}, %rd9;");
+  text += surface_kernel("read_bytes", "suld.b.1d.b8.trap {%rs1}, [%rd1, {%r1}]; cvt.u32.u16 %r11, %rs1;");
+  text += surface_kernel("read_halves",
+                         "suld.b.a1d.v2.b16.trap {%rs1, %rs2}, [%rd1, {%r4, %r1}]; "
+                         "cvt.u32.u16 %r11, %rs1; cvt.u32.u16 %r12, %rs2;");
   text +=
-      kernel("write_long", "mov.b64 %rd9, {%v1, %v2}; sust.b.1d.v2.b64.trap [%rd1, {%r1}], {%rd9, %rd9};");
-  text += kernel("write_bytes", "cvt.u16.u32 %rs1, %v1; sust.b.2d.b8.trap [%rd1, {%r1, %r2}], {%rs1};");
-  text += kernel("write_a2d", "sust.b.a2d.v4.b32.trap [%rd1, {%r4, %r1, %r2, %r2}], {%v1, %v2, %v3, %v4};");
-  text += kernel("write_3d", "sust.b.3d.b32.zero [%rd1, {%r1, %r2, %r3, %r3}], %v1;");
-  text += kernel("write_texels", "sust.p.2d.v4.b32.trap [%rd1, {%r1, %r2}], {%v1, %v2, %v3, %v4};");
-  text += kernel("write_red_alone", "sust.p.2d.b32.trap [%rd1, {%r1, %r2}], {%v1};");
-  text += kernel("sum", "sured.b.add.2d.u32.zero [%rd1, {%r1, %r2}], {%v1};");
-  text += kernel("least", "sured.b.min.1d.s32.trap [%rd1, {%r1}], %v1;");
-  text += kernel("both",
-                 "sust.b.1d.b32.trap [%rd1, {%r1}], {%v1}; suld.b.1d.b32.trap {%r11}, [%rd1, {%r1}]; "
-                 "sust.b.1d.b32.trap [%rd1, {%r1}], {%v2}; suld.b.1d.b32.trap {%r12}, [%rd1, {%r1}];");
-  text += kernel("ask",
-                 "suq.width.b32 %r11, [%rd1]; suq.height.b32 %r12, [%rd1]; "
-                 "suq.array_size.b32 %r13, [%rd1]; suq.channel_order.b32 %r14, [%rd1];");
-  text += kernel("fetch", "tex.2d.v4.u32.s32 {%r11, %r12, %r13, %r14}, [%rd1, {%r1, %r2}];");
+      surface_kernel("read_long", "suld.b.1d.b64.trap {%rd9}, [%rd1, {%r1}]; mov.b64 {%r11, %r12}, %rd9;");
+  text += surface_kernel("write_long",
+                         "mov.b64 %rd9, {%v1, %v2}; sust.b.1d.v2.b64.trap [%rd1, {%r1}], {%rd9, %rd9};");
+  text +=
+      surface_kernel("write_bytes", "cvt.u16.u32 %rs1, %v1; sust.b.2d.b8.trap [%rd1, {%r1, %r2}], {%rs1};");
+  text += surface_kernel("write_a2d",
+                         "sust.b.a2d.v4.b32.trap [%rd1, {%r4, %r1, %r2, %r2}], {%v1, %v2, %v3, %v4};");
+  text += surface_kernel("write_3d", "sust.b.3d.b32.zero [%rd1, {%r1, %r2, %r3, %r3}], %v1;");
+  text += surface_kernel("write_texels", "sust.p.2d.v4.b32.trap [%rd1, {%r1, %r2}], {%v1, %v2, %v3, %v4};");
+  text += surface_kernel("write_red_alone", "sust.p.2d.b32.trap [%rd1, {%r1, %r2}], {%v1};");
+  text += surface_kernel("sum", "sured.b.add.2d.u32.zero [%rd1, {%r1, %r2}], {%v1};");
+  text += surface_kernel("least", "sured.b.min.1d.s32.trap [%rd1, {%r1}], %v1;");
+  text +=
+      surface_kernel("both",
+                     "sust.b.1d.b32.trap [%rd1, {%r1}], {%v1}; suld.b.1d.b32.trap {%r11}, [%rd1, {%r1}]; "
+                     "sust.b.1d.b32.trap [%rd1, {%r1}], {%v2}; suld.b.1d.b32.trap {%r12}, [%rd1, {%r1}];");
+  text += surface_kernel("ask",
+                         "suq.width.b32 %r11, [%rd1]; suq.height.b32 %r12, [%rd1]; "
+                         "suq.array_size.b32 %r13, [%rd1]; suq.channel_order.b32 %r14, [%rd1];");
+  text += surface_kernel("fetch", "tex.2d.v4.u32.s32 {%r11, %r12, %r13, %r14}, [%rd1, {%r1, %r2}];");
   return text;
 }
 
@@ -83,7 +90,7 @@ constexpr TexelFormat kWords{ChannelKind::Unsigned, 32, 1};
 
 class Surfaces : public testing::TestWithParam<int> {
  protected:
-  Surfaces() : runner(all_kernels(), GetParam()) {}
+  Surfaces() : runner(all_surface_kernels(), GetParam()) {}
 
   Address words(const Words& values) {
     const Address at = runner.device.memory.allocate(std::max<std::size_t>(values.size(), 256) * 4);

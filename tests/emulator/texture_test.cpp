@@ -43,7 +43,7 @@ constexpr Geometry kGeometries[] = {{"1d", 1, "%f1", "%r1"},
                                     {"a2d", 3, "%r4, %f1, %f2, %f2", "%r4, %r1, %r2, %r2"}};
 
 /// Thread t reads x, y, z and the layer from in[4 t], and writes four words to out[4 t].
-std::string kernel(const std::string& name, const std::string& fetch) {
+std::string texture_kernel(const std::string& name, const std::string& fetch) {
   return ".visible .entry " + name + R"((.param .u64 t, .param .u64 in, .param .u64 out)
 {
   .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<2>;
@@ -66,7 +66,7 @@ std::string kernel(const std::string& name, const std::string& fetch) {
 )";
 }
 
-std::string all_kernels() {
+std::string all_texture_kernels() {
   std::string text;
   for (const Geometry& g : kGeometries) {
     for (const char* type : {"f32", "s32", "u32"}) {
@@ -76,7 +76,7 @@ std::string all_kernels() {
         std::string fetch = std::string("tex.") + g.name + ".v4." + type + (integers ? ".s32 " : ".f32 ") +
                             results + ", [%rd1, {" + (integers ? g.integer_list : g.float_list) + "}];\n";
         if (real) fetch += "mov.b32 %r11, %f5; mov.b32 %r12, %f6; mov.b32 %r13, %f7; mov.b32 %r14, %f8;";
-        text += kernel(std::string("k_") + g.name + "_" + type + (integers ? "_s32" : "_f32"), fetch);
+        text += texture_kernel(std::string("k_") + g.name + "_" + type + (integers ? "_s32" : "_f32"), fetch);
       }
     }
   }
@@ -86,7 +86,7 @@ std::string all_kernels() {
 // --- the reference ----------------------------------------------------------------------------------------
 
 /// A texture as docs/textures.md describes it: texels by their numbers, no memory.
-struct Reference {
+struct TextureReference {
   TexelFormat format;
   unsigned axes = 1;
   std::array<int, 3> extent{1, 1, 1};
@@ -314,10 +314,10 @@ class TextureUnit : public testing::Test {
  protected:
   static constexpr std::uint32_t kThreads = 64;
 
-  TextureUnit() : runner_(all_kernels(), 1) {}
+  TextureUnit() : runner_(all_texture_kernels(), 1) {}
 
   /// Fills a reference with random texels, and device memory with the same; gives what reads them.
-  TextureResource place(Source source, Reference& reference) {
+  TextureResource place(Source source, TextureReference& reference) {
     const auto upto = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random_); };
     const TexelFormat format = reference.format;
     reference.extent = {upto(40), 1, 1};
@@ -388,7 +388,7 @@ class TextureUnit : public testing::Test {
 
   void compare(Source source, const TexelFormat& format, const TextureSettings& settings, bool integers) {
     auto& memory = runner_.device.memory;
-    Reference reference;
+    TextureReference reference;
     reference.format = format;
     reference.settings = settings;
     const TextureResource resource = place(source, reference);
@@ -455,7 +455,7 @@ TEST_F(TextureUnit, EveryKindOfFetchGivesWhatTheReferenceGives) {
                 for (AddressMode& each : settings.address) each = static_cast<AddressMode>(random_() % 4);
                 settings.address[0] = mode;
                 settings.border = {0.25F, -3.0F, 7.0F, 0.5F};
-                Reference reference;
+                TextureReference reference;
                 reference.format = format;
                 reference.settings = settings;
                 if (filter == FilterMode::Linear && !reference.floats()) continue;
@@ -593,20 +593,24 @@ TEST_F(TextureByHand, HalfABorderLiesBeforeARow) {
 class TextureKernels : public testing::Test {
  protected:
   TextureKernels()
-      : runner(all_kernels() +
-               kernel("gather", "tld4.g.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}];") +
-               kernel("level", "tex.level.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}], %f3;") +
-               kernel("grad",
-                      "tex.grad.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}], {%f3, %f3}, "
-                      "{%f1, %f1};") +
-               kernel("ask",
-                      "txq.width.b32 %r11, [%rd1]; txq.height.b32 %r12, [%rd1]; txq.channel_order.b32 %r13, "
-                      "[%rd1]; txq.channel_data_type.b32 %r14, [%rd1];") +
-               kernel("ask_more",
-                      "txq.depth.b32 %r11, [%rd1]; txq.normalized_mode.b32 %r12, [%rd1]; txq.filter_mode.b32 "
-                      "%r13, [%rd1]; txq.addr_mode_1.b32 %r14, [%rd1];") +
-               ".global .texref bound;\n" +
-               kernel("reference", "tex.1d.v4.u32.s32 {%r11, %r12, %r13, %r14}, [bound, {%r1}];")) {}
+      : runner(
+            all_texture_kernels() +
+            texture_kernel("gather", "tld4.g.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}];") +
+            texture_kernel("level",
+                           "tex.level.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}], %f3;") +
+            texture_kernel("grad",
+                           "tex.grad.2d.v4.u32.f32 {%r11, %r12, %r13, %r14}, [%rd1, {%f1, %f2}], {%f3, %f3}, "
+                           "{%f1, %f1};") +
+            texture_kernel(
+                "ask",
+                "txq.width.b32 %r11, [%rd1]; txq.height.b32 %r12, [%rd1]; txq.channel_order.b32 %r13, "
+                "[%rd1]; txq.channel_data_type.b32 %r14, [%rd1];") +
+            texture_kernel(
+                "ask_more",
+                "txq.depth.b32 %r11, [%rd1]; txq.normalized_mode.b32 %r12, [%rd1]; txq.filter_mode.b32 "
+                "%r13, [%rd1]; txq.addr_mode_1.b32 %r14, [%rd1];") +
+            ".global .texref bound;\n" +
+            texture_kernel("reference", "tex.1d.v4.u32.s32 {%r11, %r12, %r13, %r14}, [bound, {%r1}];")) {}
 
   Address words(const std::vector<std::uint32_t>& values) {
     const Address at = runner.device.memory.allocate(std::max<std::size_t>(values.size(), 256) * 4);

@@ -150,7 +150,7 @@ void check(const Form& f, const Layouts& layouts, Stride how, const std::string&
   ASSERT_EQ(out, wanted.bytes);
 }
 
-std::vector<Form> all_forms() {
+std::vector<Form> all_wmma_forms() {
   std::vector<Form> forms;
   const std::vector<std::array<unsigned, 3>> large{{16, 16, 16}, {32, 8, 16}, {8, 32, 16}};
   for (const auto& [m, n, k] : large) {
@@ -171,7 +171,7 @@ std::vector<Form> all_forms() {
 
 TEST(Wmma, TilesOfEveryTypeAndLayout) {
   unsigned turn = 0;
-  for (const Form& form : all_forms()) {
+  for (const Form& form : all_wmma_forms()) {
     for (unsigned layouts = 0; layouts < 16; ++layouts) {
       const Layouts which{(layouts & 1U) != 0, (layouts & 2U) != 0, (layouts & 4U) != 0, (layouts & 8U) != 0};
       if (form.a->width < 8 && (which.a_columns || !which.b_columns)) continue;  // PTX has .row.col alone

@@ -15,11 +15,11 @@
 namespace gpumux::experiment {
 namespace {
 
-constexpr const char* kCompute = "sgemm:m=256,n=256,k=64";
-constexpr const char* kMemory = "stream:words=8,blocks=800";
+constexpr const char* kComputeKernel = "sgemm:m=256,n=256,k=64";
+constexpr const char* kMemoryKernel = "stream:words=8,blocks=800";
 
-RunSpec spec_of(const std::vector<std::string>& apps, const std::string& policy,
-                const char* machine = "dai18-maxwell", Cycle cycles = 30'000) {
+RunSpec ledger_spec(const std::vector<std::string>& apps, const std::string& policy,
+                    const char* machine = "dai18-maxwell", Cycle cycles = 30'000) {
   RunSpec spec;
   spec.machine = arch::load_machine(machine, {"sms=4"});
   for (const std::string& app : apps) spec.apps.push_back(builtin_app(app));
@@ -49,7 +49,7 @@ TEST(Ledger, ChangesNothingElse) {
     for (const char* policy : {"even", "spatial", "ws-dmil"}) {
       SCOPED_TRACE(std::string(machine) + ' ' + policy);
       if (std::string(policy) == "ws-dmil" && std::string(machine) != "dai18-maxwell") continue;
-      RunSpec spec = spec_of({kCompute, kMemory}, policy, machine, 15'000);
+      RunSpec spec = ledger_spec({kComputeKernel, kMemoryKernel}, policy, machine, 15'000);
       const std::string with = figures(simulate(spec));
       spec.ledger = false;
       const RunResult without = simulate(spec);
@@ -62,7 +62,7 @@ TEST(Ledger, ChangesNothingElse) {
 
 TEST(Ledger, IsTheSameHoweverItIsSimulated) {
   for (const char* policy : {"even", "spatial"}) {
-    RunSpec spec = spec_of({kCompute, kMemory, "bfs:nodes=4000"}, policy);
+    RunSpec spec = ledger_spec({kComputeKernel, kMemoryKernel, "bfs:nodes=4000"}, policy);
     const std::string first = ledger_figures(simulate(spec));
     spec.threads = 3;
     EXPECT_EQ(first, ledger_figures(simulate(spec))) << "three threads";
@@ -72,8 +72,8 @@ TEST(Ledger, IsTheSameHoweverItIsSimulated) {
 }
 
 TEST(Ledger, IsEmptyOfOneAlone) {
-  for (const char* app : {kCompute, kMemory, "bfs:nodes=4000"}) {
-    const RunResult result = simulate(spec_of({app}, "leftover"));
+  for (const char* app : {kComputeKernel, kMemoryKernel, "bfs:nodes=4000"}) {
+    const RunResult result = simulate(ledger_spec({app}, "leftover"));
     EXPECT_TRUE(lost_cycles(result).empty()) << app;
     EXPECT_EQ(ledger_lines(result), "");
     EXPECT_GT(result.ledger[0].resident_scheduler_cycles, 0U);
@@ -82,8 +82,8 @@ TEST(Ledger, IsEmptyOfOneAlone) {
 }
 
 TEST(Ledger, OneAloneWaitsForMemoryWheneverItsSchedulersDo) {
-  for (const char* app : {kCompute, kMemory, "bfs:nodes=4000"}) {
-    const RunResult result = simulate(spec_of({app}, "leftover"));
+  for (const char* app : {kComputeKernel, kMemoryKernel, "bfs:nodes=4000"}) {
+    const RunResult result = simulate(ledger_spec({app}, "leftover"));
     EXPECT_EQ(result.ledger[0].memory_scheduler_cycles,
               result.schedulers.scoreboard_memory + result.schedulers.pipeline_memory)
         << app;
@@ -91,7 +91,7 @@ TEST(Ledger, OneAloneWaitsForMemoryWheneverItsSchedulersDo) {
 }
 
 TEST(Ledger, OfInstancesIsEmpty) {
-  RunSpec spec = spec_of({kCompute, kMemory}, "mig:4/3", "v100");
+  RunSpec spec = ledger_spec({kComputeKernel, kMemoryKernel}, "mig:4/3", "v100");
   spec.machine = arch::load_machine("v100", {"sms=14"});
   EXPECT_TRUE(lost_cycles(simulate(spec)).empty());
 }
@@ -107,16 +107,16 @@ TEST(Ledger, PlacesAreThoseThatAreShared) {
     return found;
   };
   // On SMs of its own an application meets others beyond them alone.
-  const auto apart = places(simulate(spec_of({kCompute, kMemory}, "spatial")), 0);
+  const auto apart = places(simulate(ledger_spec({kComputeKernel, kMemoryKernel}, "spatial")), 0);
   EXPECT_EQ(apart.count("issue") + apart.count("unit") + apart.count("lsu") + apart.count("request_port"),
             0U);
   EXPECT_EQ(apart.count("dram_bus"), 1U);
-  const auto together = places(simulate(spec_of({kCompute, kMemory}, "even")), 0);
+  const auto together = places(simulate(ledger_spec({kComputeKernel, kMemoryKernel}, "even")), 0);
   EXPECT_EQ(together.count("issue") + together.count("lsu") + together.count("request_port"), 3U);
 }
 
 TEST(Ledger, SeriesAddUpToItsCounters) {
-  RunSpec spec = spec_of({kCompute, kMemory}, "even");
+  RunSpec spec = ledger_spec({kComputeKernel, kMemoryKernel}, "even");
   spec.series = 1'000;
   const RunResult result = simulate(spec);
   arch::CounterTable all(2, true);
@@ -182,7 +182,7 @@ TEST(Ledger, TheEstimateByHand) {
 }
 
 TEST(Ledger, WhatIsLostAddsUp) {
-  const RunResult result = simulate(spec_of({kCompute, kMemory}, "even"));
+  const RunResult result = simulate(ledger_spec({kComputeKernel, kMemoryKernel}, "even"));
   const std::vector<LostCycles> lost = lost_cycles(result);
   for (std::size_t victim = 0; victim < 2; ++victim) {
     double sum = 0;

@@ -17,7 +17,7 @@ experiment::RunSpec pair_spec(const char* policy) {
   return spec;
 }
 
-std::string figures(const experiment::RunSpec& spec) {
+std::string all_figures(const experiment::RunSpec& spec) {
   experiment::RunResult result = experiment::simulate(spec);
   result.wall_seconds = 0;
   return experiment::result_json(result, {1, 1}, {}) + gpumux::figures(result);
@@ -27,19 +27,19 @@ class Determinism : public testing::TestWithParam<const char*> {};
 
 TEST_P(Determinism, ThreadsDoNotChangeResults) {
   experiment::RunSpec spec = pair_spec(GetParam());
-  const std::string one = figures(spec);
-  EXPECT_EQ(one, figures(spec)) << "a second run";
+  const std::string one = all_figures(spec);
+  EXPECT_EQ(one, all_figures(spec)) << "a second run";
   for (const unsigned threads : {2U, 3U, 4U}) {
     spec.threads = threads;
-    EXPECT_EQ(one, figures(spec)) << threads << " threads";
+    EXPECT_EQ(one, all_figures(spec)) << threads << " threads";
   }
 }
 
 TEST_P(Determinism, SkippingIsInvisible) {
   experiment::RunSpec spec = pair_spec(GetParam());
-  const std::string skipping = figures(spec);
+  const std::string skipping = all_figures(spec);
   spec.no_skip = true;
-  EXPECT_EQ(skipping, figures(spec));
+  EXPECT_EQ(skipping, all_figures(spec));
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Determinism,

@@ -29,8 +29,8 @@ struct Pair {
 };
 
 /// "key = figures" of one run: a line of the machine and one per application.
-std::vector<std::pair<std::string, std::string>> figures(const char* machine, const Pair& pair,
-                                                         const std::string& policy) {
+std::vector<std::pair<std::string, std::string>> golden_figures(const char* machine, const Pair& pair,
+                                                                const std::string& policy) {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine(machine, {"sms=4"});
   for (const char* app : pair.apps) spec.apps.push_back(experiment::builtin_app(app));
@@ -122,7 +122,7 @@ TEST(Golden, StatisticsAreUnchanged) {
       "file\n# anew. Every change of it needs a reason in its commit.\n";
   std::size_t lines = 0;
   const auto compare = [&](const char* machine, const Pair& pair, const std::string& policy) {
-    for (const auto& [key, value] : figures(machine, pair, policy)) {
+    for (const auto& [key, value] : golden_figures(machine, pair, policy)) {
       text += fmt::format("{} = {}\n", key, value);
       ++lines;
       if (write) continue;

@@ -177,9 +177,9 @@ template <typename P>
 std::unique_ptr<policy::Policy> make(const policy::Settings&) {
   return std::make_unique<P>();
 }
-const bool registered = policy::register_policy({"watching", "of a test", {}, make<Watching>}) &&
-                        policy::register_policy({"blinking", "of a test", {}, make<Blinking>}) &&
-                        policy::register_policy({"forgetful", "of a test", {}, make<Forgetful>});
+const bool registered_watching = policy::register_policy({"watching", "of a test", {}, make<Watching>}) &&
+                                 policy::register_policy({"blinking", "of a test", {}, make<Blinking>}) &&
+                                 policy::register_policy({"forgetful", "of a test", {}, make<Forgetful>});
 
 TEST(Gpu, SlotsAreReusedAndCountersKept) {
   const auto result = experiment::simulate(run_of("watching", {app("many", {2, 70, 5, 96, 0})}));

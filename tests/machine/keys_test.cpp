@@ -1,6 +1,7 @@
 // Every key of a machine file acts: changing it alone changes what a run that exercises its mechanism counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 

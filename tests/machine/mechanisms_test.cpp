@@ -128,14 +128,14 @@ class Alarmed final : public policy::BlockScheduler {
 };
 
 std::vector<Cycle> block_alarms;
-const bool registered = policy::register_block_scheduler(
+const bool registered_alarmed = policy::register_block_scheduler(
     {"alarmed", "of a test", "", [](const std::string&) -> std::unique_ptr<policy::BlockScheduler> {
        block_alarms.clear();
        return std::make_unique<Alarmed>(block_alarms);
      }});
 
 TEST(Mechanisms, EachHasAnAlarmOfItsOwn) {
-  ASSERT_TRUE(registered);
+  ASSERT_TRUE(registered_alarmed);
   // ws sets alarms all the time.
   const auto result = experiment::simulate(spec_of("ws:warmup=100,window=50,blocks=alarmed"));
   ASSERT_EQ(block_alarms.size(), 3U);
@@ -145,9 +145,9 @@ TEST(Mechanisms, EachHasAnAlarmOfItsOwn) {
 }
 
 /// Samples at exact cycles, and counts events.
-class Watching final : public policy::Observer {
+class Sampling final : public policy::Observer {
  public:
-  explicit Watching(Cycle every) : every_(every), next_(every) {}
+  explicit Sampling(Cycle every) : every_(every), next_(every) {}
   [[nodiscard]] Cycle next_sample() const override { return next_; }
   void sample(const policy::Probes& probes) override {
     EXPECT_EQ(probes.now(), next_);
@@ -181,7 +181,7 @@ TEST(Mechanisms, ObserversSeeExactCyclesAndChangeNothing) {
     const auto alone = experiment::simulate(spec);
     for (const unsigned threads : {1U, 2U}) {
       spec.threads = threads;
-      const auto often = std::make_shared<Watching>(101), seldom = std::make_shared<Watching>(1007);
+      const auto often = std::make_shared<Sampling>(101), seldom = std::make_shared<Sampling>(1007);
       spec.observers = {often, seldom};
       spec.series = 250;
       const auto watched = experiment::simulate(spec);

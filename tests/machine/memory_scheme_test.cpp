@@ -23,7 +23,7 @@ experiment::RunSpec run_of(const std::vector<std::string>& apps, const std::stri
 }
 
 /// Everything that a run counts; without what only runs with a scheme have.
-std::string figures(const experiment::RunSpec& spec, bool with_scheme = true) {
+std::string scheme_figures(const experiment::RunSpec& spec, bool with_scheme = true) {
   experiment::RunResult result = experiment::simulate(spec);
   result.wall_seconds = 0;
   result.policy.clear();
@@ -45,12 +45,12 @@ class Schemes : public testing::TestWithParam<const char*> {};
 
 TEST_P(Schemes, ThreadsSkippingAndRepetitionDoNotMatter) {
   experiment::RunSpec spec = run_of(kPair, over("even", GetParam()), 6011);
-  const std::string one = figures(spec);
+  const std::string one = scheme_figures(spec);
   spec.threads = 2;
-  EXPECT_EQ(one, figures(spec));
+  EXPECT_EQ(one, scheme_figures(spec));
   spec.threads = 3;
   spec.no_skip = true;
-  EXPECT_EQ(one, figures(spec));
+  EXPECT_EQ(one, scheme_figures(spec));
 }
 
 TEST_P(Schemes, EveryoneGoesOnOverAnyPartitionAndScheduler) {
@@ -68,7 +68,8 @@ TEST_P(Schemes, EveryoneGoesOnOverAnyPartitionAndScheduler) {
 TEST_P(Schemes, AreOfNoConsequenceForOneApplicationThatNothingLimits) {
   const std::string name = GetParam();
   if (name.find("dmil") != std::string::npos) return;  // that limits even one
-  EXPECT_EQ(figures(run_of({kPair[1]}, "even"), false), figures(run_of({kPair[1]}, "even-" + name), false));
+  EXPECT_EQ(scheme_figures(run_of({kPair[1]}, "even"), false),
+            scheme_figures(run_of({kPair[1]}, "even-" + name), false));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Schemes,
@@ -81,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(All, Schemes,
                          });
 
 TEST(StaticLimits, NoLimitIsNoChange) {
-  EXPECT_EQ(figures(run_of(kPair, "even"), false), figures(run_of(kPair, "even-smil:k0=inf,k1=inf"), false));
+  EXPECT_EQ(scheme_figures(run_of(kPair, "even"), false),
+            scheme_figures(run_of(kPair, "even-smil:k0=inf,k1=inf"), false));
 }
 
 TEST(StaticLimits, AreNeverExceeded) {
@@ -141,17 +143,17 @@ TEST(Ways, WorkOnASectoredCache) {
   for (const char* allocate : {"on-miss", "on-fill"}) {
     experiment::RunSpec spec = run_of(kPair, "even-ucp:interval=1000", 6000);
     spec.machine = arch::load_machine("v100", {"sms=2", std::string("l1.allocate=") + allocate});
-    const std::string one = figures(spec);
+    const std::string one = scheme_figures(spec);
     spec.threads = 2;
     spec.no_skip = true;
-    EXPECT_EQ(one, figures(spec)) << allocate;
+    EXPECT_EQ(one, scheme_figures(spec)) << allocate;
   }
 }
 
 TEST(DividedL1, IsOfNoConsequenceForApplicationsThatHaveSmsOfTheirOwn) {
-  const std::string plain = figures(run_of(kPair, "spatial"), false);
+  const std::string plain = scheme_figures(run_of(kPair, "spatial"), false);
   for (const char* policy : {"spatial-ucp", "spatial-mshr"})
-    EXPECT_EQ(plain, figures(run_of(kPair, policy), false)) << policy;
+    EXPECT_EQ(plain, scheme_figures(run_of(kPair, policy), false)) << policy;
 }
 
 TEST(MemorySchemes, AnImpossibleOneIsTheUsersError) {

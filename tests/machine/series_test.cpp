@@ -13,8 +13,8 @@
 namespace gpumux {
 namespace {
 
-experiment::RunSpec spec_of(const std::vector<const char*>& apps, const char* policy,
-                            const char* machine = "dai18-maxwell") {
+experiment::RunSpec series_spec(const std::vector<const char*>& apps, const char* policy,
+                                const char* machine = "dai18-maxwell") {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine(machine);
   for (const char* app : apps) spec.apps.push_back(experiment::builtin_app(app));
@@ -61,7 +61,7 @@ struct Case {
 class SeriesOf : public testing::TestWithParam<Case> {
  protected:
   [[nodiscard]] static experiment::RunSpec spec() {
-    experiment::RunSpec spec = spec_of(GetParam().apps, GetParam().policy, GetParam().machine);
+    experiment::RunSpec spec = series_spec(GetParam().apps, GetParam().policy, GetParam().machine);
     spec.viewed = GetParam().viewed;
     return spec;
   }
@@ -155,7 +155,7 @@ TEST(ViewedSms, AreNumbersAndRanges) {
 
 // Short kernels with idle time between them, which is skipped: intervals in which nothing happens are there.
 TEST(Series, IdleIntervalsAreSampled) {
-  experiment::RunSpec spec = spec_of({"bfs"}, "leftover");
+  experiment::RunSpec spec = series_spec({"bfs"}, "leftover");
   spec.cycles = 40'000;
   spec.machine.runtime.kernel_launch_latency = 5000;
   const experiment::RunResult plain = experiment::simulate(spec);
@@ -173,7 +173,7 @@ TEST(Series, IdleIntervalsAreSampled) {
 // An interval may begin or end before a block that was placed in it begins: it has issued nothing yet.
 TEST(Series, SchedulersIssueWhatApplicationsIssue) {
   for (const std::uint64_t interval : {3U, 75U, 500U}) {
-    experiment::RunSpec spec = spec_of({"bfs"}, "leftover");
+    experiment::RunSpec spec = series_spec({"bfs"}, "leftover");
     ASSERT_EQ(spec.machine.sm.issue_interval, 1U);
     spec.cycles = 9000;
     spec.series = interval;
@@ -203,7 +203,7 @@ TEST(Series, TooManyIntervalsAreAnError) {
 }
 
 TEST(Series, DocumentAndCsvHaveEveryCounter) {
-  experiment::RunSpec spec = spec_of({"hotspot", "kmeans"}, "even");
+  experiment::RunSpec spec = series_spec({"hotspot", "kmeans"}, "even");
   spec.cycles = 2500;
   spec.series = 1000;
   const experiment::RunResult result = experiment::simulate(spec);
@@ -244,7 +244,7 @@ TEST(Series, DocumentAndCsvHaveEveryCounter) {
 }
 
 TEST(Counters, OfApplicationsAddUpToThoseOfPartitions) {
-  const experiment::RunResult result = experiment::simulate(spec_of({"stream", "kmeans"}, "even"));
+  const experiment::RunResult result = experiment::simulate(series_spec({"stream", "kmeans"}, "even"));
   const auto document = nlohmann::json::parse(experiment::result_json(result, {}, {}));
   const nlohmann::json& whole = document.at("gpu").at("memory");
   for (const char* name : {"l2_accesses", "l2_misses", "l2_writebacks", "l2_wait_cycles", "dram_reads",
@@ -264,7 +264,7 @@ TEST(Counters, OfApplicationsAddUpToThoseOfPartitions) {
 }
 
 TEST(Counters, ThoseThatAnOlderResultLacksAreLeftOut) {
-  experiment::RunSpec spec = spec_of({"stream"}, "even");
+  experiment::RunSpec spec = series_spec({"stream"}, "even");
   spec.series = 5000;
   experiment::RunResult result = experiment::simulate(spec);
   const std::size_t all = experiment::counters(result).size();

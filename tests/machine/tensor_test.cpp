@@ -1,6 +1,7 @@
 // Matrix products on whole machines: their results, and that their speed follows from the tensor units.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "arch/config_file.hpp"

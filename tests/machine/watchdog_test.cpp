@@ -62,9 +62,9 @@ const bool kRegistered =
                              }});
 
 /// The host program of a kernel in text, with one buffer of 1024 words.
-class OneKernel final : public runtime::Application {
+class StuckKernel final : public runtime::Application {
  public:
-  OneKernel(std::string ptx, Dim3 grid, Dim3 block) : ptx_(std::move(ptx)), grid_(grid), block_(block) {}
+  StuckKernel(std::string ptx, Dim3 grid, Dim3 block) : ptx_(std::move(ptx)), grid_(grid), block_(block) {}
   runtime::Task run(runtime::Host& host, bool verify) override {
     const std::uint32_t module = host.load_module(ptx_, "k.ptx");
     const auto buffer = host.malloc<std::uint32_t>(1024);
@@ -111,7 +111,7 @@ const std::string kSeven = kHeader + "mov.u32 %r2, 7;\nst.global.u32 [%rd1], %r2
 experiment::AppSpec app(const std::string& name, const std::string& ptx, Dim3 grid, Dim3 block) {
   experiment::AppSpec spec;
   spec.text = spec.name = spec.identity = name;
-  spec.create = [=](std::uint64_t) { return std::make_unique<OneKernel>(ptx, grid, block); };
+  spec.create = [=](std::uint64_t) { return std::make_unique<StuckKernel>(ptx, grid, block); };
   return spec;
 }
 

@@ -2,6 +2,7 @@
 // and neither the window's length nor skipping shows in any result.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/hash.hpp"

@@ -16,11 +16,11 @@ using arch::MemReply;
 using arch::MemRequest;
 using arch::RequestKind;
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
+constexpr std::uint64_t kL2App = std::uint64_t{1} << kAppLineShift;
 
 MemRequest read(std::uint64_t line, std::uint8_t sectors = 1) {
   MemRequest r;
-  r.line = kApp + line;
+  r.line = kL2App + line;
   r.sectors = sectors;
   return r;
 }
@@ -83,7 +83,7 @@ struct Bench {
 
 TEST(L2Timing, HitFromBothSides) {
   Bench b(plain_config());
-  b.partition.preload_line(kApp + 5, 0);
+  b.partition.preload_line(kL2App + 5, 0);
   b.give(100, read(5));
   // In the output queue at 120, one data flit with header makes two flits: the last leaves at 121.
   b.run(128);
@@ -97,7 +97,7 @@ TEST(L2Timing, HitFromBothSides) {
   EXPECT_EQ(b.counters().l2_accesses, 1U);
   EXPECT_EQ(b.counters().l2_misses, 0U);
   Bench early(plain_config());
-  early.partition.preload_line(kApp + 5, 0);
+  early.partition.preload_line(kL2App + 5, 0);
   early.give(100, read(5));
   early.run(119);
   EXPECT_TRUE(early.replies.empty());
@@ -106,8 +106,8 @@ TEST(L2Timing, HitFromBothSides) {
 
 TEST(L2Timing, WholeLineHoldsTheDataPort) {
   Bench b(plain_config());
-  b.partition.preload_line(kApp + 5, 0);
-  b.partition.preload_line(kApp + 6, 0);
+  b.partition.preload_line(kL2App + 5, 0);
+  b.partition.preload_line(kL2App + 6, 0);
   b.give(100, read(5, 15));
   b.give(101, read(6, 1), 1);
   b.run(200);
@@ -186,7 +186,7 @@ TEST(L2Timing, StallsForReplyCreditsAreCounted) {
   Bench b(c);
   b.return_credits = false;
   for (std::uint64_t i = 0; i < 20; ++i) {
-    b.partition.preload_line(kApp + i, 0);
+    b.partition.preload_line(kL2App + i, 0);
     b.give(100 + i, read(i, 15));
   }
   b.run(1000);
@@ -269,7 +269,7 @@ TEST(StallTime, IsThatOfAllSlicesTogether) {
 TEST(L2Timing, RequestsAreServedByTimeThenSm) {
   MachineConfig c = plain_config();
   Bench b(c);
-  for (std::uint64_t i = 0; i < 4; ++i) b.partition.preload_line(kApp + i, 0);
+  for (std::uint64_t i = 0; i < 4; ++i) b.partition.preload_line(kL2App + i, 0);
   b.give(110, read(0), 3);  // tag 0
   b.give(105, read(1), 7);  // tag 1
   b.give(105, read(2), 2);  // tag 2
@@ -386,8 +386,8 @@ TEST(L2Atomic, OperationsOnALineAreSerialised) {
   c.l2.atomic_interval = 3;
   c.l2.atomics_per_cycle = 0;
   Bench b(c);
-  b.partition.preload_line(kApp + 5, 0);
-  b.partition.preload_line(kApp + 6, 0);
+  b.partition.preload_line(kL2App + 5, 0);
+  b.partition.preload_line(kL2App + 6, 0);
   b.give(100, atomic(5, 10));
   b.give(101, atomic(5, 4));
   b.give(102, atomic(6, 1));
@@ -404,8 +404,8 @@ TEST(L2Atomic, ASlicePerformsSoManyRoundsACycle) {
   c.l2.atomic_interval = 3;
   c.l2.atomics_per_cycle = 1;
   Bench b(c);
-  b.partition.preload_line(kApp + 5, 0);
-  b.partition.preload_line(kApp + 6, 0);
+  b.partition.preload_line(kL2App + 5, 0);
+  b.partition.preload_line(kL2App + 6, 0);
   b.give(100, atomic(5, 10));
   b.give(101, atomic(6, 4));
   b.run(300);
@@ -419,7 +419,7 @@ TEST(L2Atomic, TakeRoundsAndCountOperations) {
   MachineConfig c = plain_config();
   c.l2.atomic_interval = 3;
   Bench b(c);
-  b.partition.preload_line(kApp + 5, 0);
+  b.partition.preload_line(kL2App + 5, 0);
   MemRequest request = atomic(5, 32);
   request.rounds = 4;
   b.give(100, request);
@@ -446,7 +446,7 @@ TEST(L2Apps, SameOffsetsOfTwoApplicationsAreTwoLines) {
   Bench b(plain_config());
   b.give(100, read(5, 15));
   MemRequest other = read(5, 15);
-  other.line = 2 * kApp + 5;
+  other.line = 2 * kL2App + 5;
   other.app = 1;
   b.give(101, other);
   b.run(500);
@@ -470,7 +470,7 @@ TEST(L2Preload, KeepsDirtyAndReservedLines) {
   Bench b(c);
   b.give(100, write(5, 15, 128));
   b.run(300);
-  b.partition.preload_line(kApp + 9, 0);
+  b.partition.preload_line(kL2App + 9, 0);
   b.give(300, read(5, 15));
   b.run(500);
   EXPECT_EQ(b.counters().dram_reads, 0U);

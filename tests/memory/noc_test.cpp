@@ -1,6 +1,7 @@
 // Partition map, network parameters, ports, clocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 

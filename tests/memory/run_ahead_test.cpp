@@ -16,7 +16,7 @@ using arch::MemReply;
 using arch::MemRequest;
 using arch::RequestKind;
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
+constexpr std::uint64_t kAheadApp = std::uint64_t{1} << kAppLineShift;
 /// The credit for a reply comes no earlier than that many windows after what the reply depends on.
 constexpr Cycle kMostWindows = 12;
 
@@ -38,7 +38,7 @@ Traffic traffic(const noc::Network& network, std::uint32_t seed, double load) {
     MemRequest r;
     const auto draw = static_cast<std::uint32_t>(random() % 10);
     r.kind = draw < 6 ? RequestKind::Read : draw < 9 ? RequestKind::Write : RequestKind::Atomic;
-    r.line = kApp + (random() % 4 == 0 ? random() % 8 : random() % 4000);
+    r.line = kAheadApp + (random() % 4 == 0 ? random() % 8 : random() % 4000);
     r.sectors = static_cast<std::uint8_t>(1 + random() % 15);
     if (r.kind != RequestKind::Read) r.data_bytes = static_cast<std::uint8_t>(1 + random() % 128);
     if (r.kind == RequestKind::Atomic) r.operations = static_cast<std::uint8_t>(1 + random() % 32);
@@ -57,7 +57,7 @@ Credit credit_for(const MemReply& reply, const noc::Network& network, Cycle slow
   return {reply.time + (kMostWindows - 1) * network.latency + kept, reply.flits, 0, 0};
 }
 
-struct Outcome {
+struct AheadOutcome {
   std::vector<std::tuple<Cycle, std::uint32_t, unsigned, unsigned>> replies;
   std::vector<std::tuple<Cycle, std::uint16_t, std::uint16_t>> credits;
   arch::PartitionCounters counters;
@@ -75,12 +75,12 @@ struct Outcome {
 };
 
 /// `stride`: the partition is asked to run after at most so many windows; 0: window by window.
-Outcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness, std::uint32_t stride) {
+AheadOutcome run(const MachineConfig& config, const Traffic& traffic, Cycle slowness, std::uint32_t stride) {
   const noc::PartitionMap map(config);
   const noc::Network network(config);
   l2::Partition partition(config, 0, map);
   arch::PartitionMailbox& box = partition.mailbox();
-  Outcome outcome;
+  AheadOutcome outcome;
   std::mt19937 random(stride);
   std::size_t given = 0;
   Cycle next = 0;
@@ -122,9 +122,9 @@ class RunAhead : public testing::TestWithParam<Case> {};
 void expect_same(const MachineConfig& config, const Case& c) {
   const auto& [slowness, seed, load] = c;
   const Traffic t = traffic(noc::Network(config), seed, load);
-  const Outcome one = run(config, t, slowness, 0);
+  const AheadOutcome one = run(config, t, slowness, 0);
   for (const std::uint32_t stride : {1U, 2U, 12U}) {
-    const Outcome other = run(config, t, slowness, stride);
+    const AheadOutcome other = run(config, t, slowness, stride);
     ASSERT_EQ(one.replies.size(), other.replies.size());
     for (std::size_t i = 0; i < one.replies.size(); ++i)
       ASSERT_EQ(one.replies[i], other.replies[i]) << "reply " << i << ", stride " << stride;

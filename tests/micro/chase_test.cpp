@@ -8,7 +8,7 @@
 namespace gpumux::micro {
 namespace {
 
-constexpr std::uint64_t kApp = std::uint64_t{1} << kAppLineShift;
+constexpr std::uint64_t kChaseApp = std::uint64_t{1} << kAppLineShift;
 
 class Chase : public Preset {
  protected:
@@ -52,7 +52,7 @@ class Chase : public Preset {
 TEST_P(Chase, L1) {
   // Half of L1, five times: misses in the first pass, then every load is its access and L1's latency.
   std::vector<std::uint64_t> lines;
-  for (std::uint64_t i = 0; i < l1_lines() / 2; ++i) lines.push_back(kApp + i);
+  for (std::uint64_t i = 0; i < l1_lines() / 2; ++i) lines.push_back(kChaseApp + i);
   const auto cycles = [&](std::uint32_t passes) {
     Assembly machine(config_);
     machine.launch(program(), {chain(lines, passes)});
@@ -66,7 +66,7 @@ TEST_P(Chase, L2) {
   // Twice L1, in order: the least recently used line goes just before it is needed, so every load misses L1.
   // The first pass comes from the DRAM, the second from L2.
   std::vector<std::uint64_t> lines;
-  for (std::uint64_t i = 0; i < 2 * l1_lines(); ++i) lines.push_back(kApp + i);
+  for (std::uint64_t i = 0; i < 2 * l1_lines(); ++i) lines.push_back(kChaseApp + i);
   ASSERT_LT(lines.size(), l2_lines() / 2);
   Assembly machine(config_);
   machine.launch(program(), {chain(lines, 2)});
@@ -85,7 +85,7 @@ TEST_P(Chase, L2) {
 TEST_P(Chase, Dram) {
   // Twice L2, in order: every load of both passes comes from the DRAM, by open and by closed rows.
   std::vector<std::uint64_t> lines;
-  for (std::uint64_t i = 0; i < 2 * l2_lines(); ++i) lines.push_back(kApp + i);
+  for (std::uint64_t i = 0; i < 2 * l2_lines(); ++i) lines.push_back(kChaseApp + i);
   Assembly machine(config_);
   machine.launch(program(), {chain(lines, 2)});
   machine.finish(4'000'000'000);
@@ -108,11 +108,11 @@ TEST_P(Chase, DramRowConflicts) {
   const dram::AddressMap channel(config_.dram);
   std::vector<std::uint64_t> one, other;
   std::uint64_t row = 0;
-  for (std::uint64_t line = kApp; one.size() < 6 || other.size() < 6; ++line) {
-    if (map.partition(line) != map.partition(kApp)) continue;
+  for (std::uint64_t line = kChaseApp; one.size() < 6 || other.size() < 6; ++line) {
+    if (map.partition(line) != map.partition(kChaseApp)) continue;
     const auto place = channel.locate(map.local_line(line));
-    if (place.bank != channel.locate(map.local_line(kApp)).bank) continue;
-    if (place.row == channel.locate(map.local_line(kApp)).row) {
+    if (place.bank != channel.locate(map.local_line(kChaseApp)).bank) continue;
+    if (place.row == channel.locate(map.local_line(kChaseApp)).row) {
       one.push_back(line);
     } else if (row == 0 || place.row == row) {
       row = place.row;
@@ -137,7 +137,7 @@ TEST_P(Chase, SectorsOfASectoredCache) {
   Program made = program();
   WarpCode code;
   std::vector<std::uint64_t> lines;
-  for (std::uint64_t i = 0; i < 20; ++i) lines.push_back(kApp + 77 * i);
+  for (std::uint64_t i = 0; i < 20; ++i) lines.push_back(kChaseApp + 77 * i);
   for (const std::uint64_t line : lines) code.global(0, line, 0x2);
   code.run(1);
   Assembly machine(config_);
@@ -166,7 +166,7 @@ TEST_P(Chase, StoresAndAtomicsToTheirAcknowledgement) {
     WarpCode code;
     Cycle issue = kFirstIssue;
     for (std::uint64_t i = 0; i < 5; ++i) {
-      code.global(0, kApp + 77 * i).run(1);
+      code.global(0, kChaseApp + 77 * i).run(1);
       const std::uint64_t tags = way.tags(issue + 1, kLineBytes);
       // The fence ends when the acknowledgement is here; the jump back to the store is over by then.
       issue = way.back(tags + way.beats(kLineBytes), 0);
@@ -182,7 +182,7 @@ TEST_P(Chase, StoresAndAtomicsToTheirAcknowledgement) {
     Cycle issue = kFirstIssue;
     Assembly machine(config_);
     for (std::uint64_t i = 0; i < 5; ++i) {
-      const std::uint64_t line = kApp + 77 * i;
+      const std::uint64_t line = kChaseApp + 77 * i;
       machine.preload(line);
       code.global(2, line, 0xf, lanes);
       const std::uint32_t bytes = lanes * 4;

@@ -5,7 +5,7 @@
 namespace gpumux::micro {
 namespace {
 
-constexpr Cycle kDelay = 900;  // from a request's arrival to its reply
+constexpr Cycle kPipelineDelay = 900;  // from a request's arrival to its reply
 
 class Pipeline : public Preset {
  protected:
@@ -43,7 +43,7 @@ class Pipeline : public Preset {
       for (std::uint32_t line = 0; line < lines; ++line)
         code.memory.push_back(Transaction::make(line, sectors(line), 32 / lines).word);
     }
-    return time_of(config_, program, {code}, kDelay);
+    return time_of(config_, program, {code}, kPipelineDelay);
   }
 };
 
@@ -78,10 +78,10 @@ TEST_P(Pipeline, AHitIsAnAccessAndAMissGoesOutAfterTheTags) {
   program.add(alu(3, {2}));
   WarpCode code;
   code.global(0, 0, 0x1).global(1, 0, 0x1).run(2);
-  Bench bench(config_, kDelay);
+  Bench bench(config_, kPipelineDelay);
   bench.start(program, {code});
   const Cycle sent = kFirstIssue + to_memory() + config_.l1.tag_latency + 1 + network_latency();
-  const Cycle second = sent + kDelay + config_.sm.writeback_latency;
+  const Cycle second = sent + kPipelineDelay + config_.sm.writeback_latency;
   expect_issue(bench, second, 2);
   expect_issue(bench, second + to_memory() + config_.l1.latency + config_.sm.writeback_latency, 3);
   ASSERT_EQ(bench.sent.size(), 1U);
@@ -116,9 +116,9 @@ TEST_P(Pipeline, ABlockEndsWhenItsStoresAreAcknowledged) {
     program.add(inst(Unit::Memory, LatencyClass::Memory, {}, {}, flags));
     WarpCode code;
     code.global(0, 0, 0x1, 8);
-    EXPECT_EQ(time_of(config_, program, {code}, kDelay), kFirstIssue + to_memory() + config_.l1.tag_latency +
-                                                             1 + (flits(kSectorBytes) - 1) +
-                                                             network_latency() + kDelay);
+    EXPECT_EQ(time_of(config_, program, {code}, kPipelineDelay),
+              kFirstIssue + to_memory() + config_.l1.tag_latency + 1 + (flits(kSectorBytes) - 1) +
+                  network_latency() + kPipelineDelay);
   }
 }
 
@@ -137,7 +137,7 @@ MachineConfig waiting_machine() {
 
 /// The cycles in which a single warp issues.
 std::vector<Cycle> issues(const MachineConfig& config, const Program& program, const WarpCode& code) {
-  Bench bench(config, kDelay);
+  Bench bench(config, kPipelineDelay);
   bench.start(program, {code});
   std::vector<Cycle> cycles;
   while (cycles.size() < code.records.size() && bench.now < 10'000) {

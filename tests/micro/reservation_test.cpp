@@ -8,7 +8,7 @@
 namespace gpumux::micro {
 namespace {
 
-constexpr Cycle kDelay = 900;
+constexpr Cycle kReservationDelay = 900;
 
 class Reservation : public Preset {
  protected:
@@ -38,7 +38,7 @@ class Reservation : public Preset {
   /// Lines of L1 when no kernel needs shared memory.
   [[nodiscard]] std::uint32_t l1_lines() const { return l1_bytes() / kLineBytes; }
   /// The first reply to a burst of misses that began with the first access.
-  [[nodiscard]] Cycle first_reply() const { return kFirstAccess + 1 + network_latency() + kDelay; }
+  [[nodiscard]] Cycle first_reply() const { return kFirstAccess + 1 + network_latency() + kReservationDelay; }
 };
 
 /// Loads of up to 32 lines each over `lines`.
@@ -75,7 +75,7 @@ TEST_P(Reservation, MshrsRunOutAfterTheirNumber) {
     Program program;
     WarpCode code;
     loads_of(program, code, lines);
-    Bench bench(config_, kDelay);
+    Bench bench(config_, kReservationDelay);
     bench.start(program, {code});
     bench.finish();
     const Taken taken = take(mshrs);
@@ -100,7 +100,7 @@ TEST_P(Reservation, AnMshrMergesAsManyAsItsList) {
     const std::uint32_t loads = merges + (more ? 1 : 0);
     for (std::uint16_t i = 0; i < loads; ++i) program.add(load(i));
     for (std::uint32_t i = 0; i < loads; ++i) code.global(i, 7);
-    Bench bench(config_, kDelay);
+    Bench bench(config_, kReservationDelay);
     bench.start(program, {code});
     const Cycle end = bench.finish();
     const std::uint64_t units = config_.l1.sectored ? 4 : 1;
@@ -126,7 +126,7 @@ TEST_P(Reservation, ASetReservesAsManyLinesAsItHasWays) {
     Program program;
     WarpCode code;
     loads_of(program, code, lines);
-    Bench bench(config_, kDelay);
+    Bench bench(config_, kReservationDelay);
     bench.start(program, {code});
     bench.finish();
     if (on_miss()) {
@@ -150,7 +150,7 @@ TEST_P(Reservation, TheMissQueueBacksUpBehindTheInjectionPort) {
       access_lines(code, program.add(store()), stores - left, n);
       left -= n;
     }
-    Bench bench(config_, kDelay);
+    Bench bench(config_, kReservationDelay);
     bench.start(program, {code});
     bench.finish();
     Cycle stalls = 0, port_free = kFirstAccess + 1;
@@ -197,7 +197,7 @@ TEST_P(Reservation, CreditsBoundWhatIsUnderWay) {
           packets - left, n);
       left -= n;
     }
-    Bench bench(config_, kDelay);
+    Bench bench(config_, kReservationDelay);
     bench.answer = false;
     bench.start(program, {code});
     run_through(bench, 20 * credits + 100);

@@ -5,7 +5,7 @@
 namespace gpumux::micro {
 namespace {
 
-constexpr Cycle kDelay = 900;
+constexpr Cycle kTextureDelay = 900;
 
 class Texture : public Preset {
  protected:
@@ -21,7 +21,7 @@ class Texture : public Preset {
     if (!own()) config.texture.bytes = 12288;
     return config;
   }
-  [[nodiscard]] Cycle reply_at(Cycle access) const { return access + 1 + network_latency() + kDelay; }
+  [[nodiscard]] Cycle reply_at(Cycle access) const { return access + 1 + network_latency() + kTextureDelay; }
 
   static Program chased() {
     Program made;
@@ -53,7 +53,7 @@ TEST_P(Texture, AMissIsTheMemorysAndAHitTakesItsLatency) {
     WarpCode code;
     for (std::uint32_t i = 0; i <= hits; ++i) fetch(code, 77);
     code.run(1);
-    EXPECT_EQ(time_of(config_, chased(), {code}, kDelay),
+    EXPECT_EQ(time_of(config_, chased(), {code}, kTextureDelay),
               reply_at(kFirstAccess) + hits * (1 + hit_latency()));
   }
   // However fast the memory, no data before a hit's latency.
@@ -130,7 +130,7 @@ TEST_P(Texture, MshrsBoundTheMissesUnderWay) {
               {Transaction::make(0, 1, 8), Transaction::make(1, 1, 8), Transaction::make(2, 1, 8),
                Transaction::make(3, 1, 8)});
   code.run(1);
-  Bench bench(config, kDelay);
+  Bench bench(config, kTextureDelay);
   bench.start(program, {code});
   bench.finish();
   ASSERT_EQ(bench.sent.size(), 4U);
@@ -138,7 +138,7 @@ TEST_P(Texture, MshrsBoundTheMissesUnderWay) {
   // The reply of the first comes, the third is looked up in that cycle and leaves in the next.
   EXPECT_EQ(bench.sent[2].time, reply_at(kFirstAccess) + 1 + network_latency());
   EXPECT_EQ(bench.counters().rsfail_mshr, bench.counters().lsu_stall_cycles);
-  EXPECT_GT(bench.counters().rsfail_mshr, kDelay);
+  EXPECT_GT(bench.counters().rsfail_mshr, kTextureDelay);
   // And of one line as many fetches wait as an MSHR takes.
   config.texture.mshr_merges = 2;
   Program apart;

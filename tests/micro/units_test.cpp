@@ -1,6 +1,7 @@
 // Latency, dependent-issue distance and rate of every unit and latency class.
 #include "micro/preset.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace gpumux::micro {

@@ -22,7 +22,7 @@ const std::vector<std::string> kNames = {"cp", "hs", "dc", "pf", "bp", "bs", "st
                                          "3m", "sv", "cd", "s2", "ks", "ax"};
 
 TableRow claimed(const std::string& name) { return claimed_row("dai18", "Table 2", name).value(); }
-double number(const TableRow& row, const char* column) { return std::get<double>(row.at(column)); }
+double cell_number(const TableRow& row, const char* column) { return std::get<double>(row.at(column)); }
 
 TEST(Dai18Table2, TheClaimsAndTheApplicationsHaveTheSameRows) {
   std::set<std::string> rows;
@@ -60,15 +60,15 @@ TEST_P(Dai18Row, OccupanciesAreThePrintedOnes) {
   const AppFacts facts = app_facts(app_, machine);
   ASSERT_EQ(facts.kernels.size(), 1U);
   const workload::BlockResources& block = facts.kernels[0].resources;
-  EXPECT_EQ(block.threads, number(row_, "derived_threads_per_tb"));
-  EXPECT_EQ(block.registers_per_thread, number(row_, "derived_regs_per_thread"));
-  EXPECT_EQ(block.shared_bytes, number(row_, "derived_smem_bytes_per_tb"));
+  EXPECT_EQ(block.threads, cell_number(row_, "derived_threads_per_tb"));
+  EXPECT_EQ(block.registers_per_thread, cell_number(row_, "derived_regs_per_thread"));
+  EXPECT_EQ(block.shared_bytes, cell_number(row_, "derived_smem_bytes_per_tb"));
   const double blocks =
       arch::occupancy(machine.sm, block.threads, block.registers_per_thread, block.shared_bytes).blocks;
-  EXPECT_EQ(blocks, number(row_, "derived_tbs_per_sm"));
+  EXPECT_EQ(blocks, cell_number(row_, "derived_tbs_per_sm"));
   const auto same = [&](const char* column, double of_block, double of_sm) {
     EXPECT_EQ(fmt::format("{:.1f}", 100 * blocks * of_block / of_sm),
-              fmt::format("{:.1f}", number(row_, column)))
+              fmt::format("{:.1f}", cell_number(row_, column)))
         << column;
   };
   same("rf_occupancy_pct", block.registers_per_thread * block.threads, 65536);
@@ -84,7 +84,7 @@ TEST_P(Dai18Row, OccupanciesAreThePrintedOnes) {
     if (!ours) continue;
     ++inspected;
     EXPECT_EQ(fmt::format("{:.1f}", std::get<double>(*ours)),
-              fmt::format("{:.1f}", number(printed[0].row, column.stated.c_str())))
+              fmt::format("{:.1f}", cell_number(printed[0].row, column.stated.c_str())))
         << column.label;
   }
   EXPECT_EQ(inspected, 4U);
@@ -104,9 +104,9 @@ TEST_P(Dai18Row, TheMachineSeesItsResources) {
   config.parameters.resize(kernel->code.param_bytes);
   const auto metadata = info->create(facts.params, 1)->block_metadata();
   const auto launch = module.launch(*kernel, config, metadata.at(fact.name));
-  EXPECT_EQ(launch->resources().threads, number(row_, "derived_threads_per_tb"));
-  EXPECT_EQ(launch->resources().registers_per_thread, number(row_, "derived_regs_per_thread"));
-  EXPECT_EQ(launch->resources().shared_bytes, number(row_, "derived_smem_bytes_per_tb"));
+  EXPECT_EQ(launch->resources().threads, cell_number(row_, "derived_threads_per_tb"));
+  EXPECT_EQ(launch->resources().registers_per_thread, cell_number(row_, "derived_regs_per_thread"));
+  EXPECT_EQ(launch->resources().shared_bytes, cell_number(row_, "derived_smem_bytes_per_tb"));
   // Without metadata they are the code's own; metadata must not take shared memory away from it.
   EXPECT_EQ(module.launch(*kernel, config)->resources().shared_bytes, kernel->code.shared_bytes);
   if (kernel->code.shared_bytes > 1) {

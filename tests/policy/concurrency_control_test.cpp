@@ -24,7 +24,7 @@ using policy::CongestionCounters;
 using policy::CongestionSettings;
 using policy::WarpSteps;
 
-std::string error_of(const std::string& policy) {
+std::string concurrency_error(const std::string& policy) {
   try {
     (void)policy::parse_choice(policy);
   } catch (const UserError& error) {
@@ -313,38 +313,41 @@ TEST(ConcurrencyControl, StandsAloneOrBesideOthers) {
 
 TEST(ConcurrencyControl, BadOnesAreErrorsOfOneLine) {
   EXPECT_EQ(
-      error_of("concurrency=cm-cpo"),
+      concurrency_error("concurrency=cm-cpo"),
       "error: unknown concurrency control 'cm-cpo'; did you mean 'cm-cpu'?; known: cm-bal, cm-cpu, none");
-  EXPECT_NE(error_of("cm-cpo").find("unknown policy 'cm-cpo'; did you mean 'cm-cpu'?"), std::string::npos);
-  EXPECT_EQ(error_of("none:1"), "error: concurrency=none:1: none takes no argument");
-  EXPECT_EQ(error_of("cm-bal"),
+  EXPECT_NE(concurrency_error("cm-cpo").find("unknown policy 'cm-cpo'; did you mean 'cm-cpu'?"),
+            std::string::npos);
+  EXPECT_EQ(concurrency_error("none:1"), "error: concurrency=none:1: none takes no argument");
+  EXPECT_EQ(concurrency_error("cm-bal"),
             "error: concurrency=cm-bal: give a number from 1 to 4, as in cm-bal:1, or k=N");
-  EXPECT_EQ(error_of("cm-bal:5"),
+  EXPECT_EQ(concurrency_error("cm-bal:5"),
             "error: concurrency=cm-bal:5: a number from 1 to 4, or k=N, must follow, as in cm-bal:1 or "
             "cm-bal:k=32");
-  EXPECT_NE(error_of("cm-bal:").find("a number from 1 to 4"), std::string::npos);
-  EXPECT_EQ(error_of("cm-bal:2/k=50"), "error: concurrency=cm-bal:2/k=50: 2 means k=64; give it or k=");
-  EXPECT_NE(error_of("cm-bal:1/rules=aab").find("value of rules 'aab'"), std::string::npos);
-  EXPECT_NE(error_of("cm-bal:1/edge=9").find("setting 'edge'"), std::string::npos);
-  EXPECT_EQ(error_of("cm-cpu:low=2"), "error: concurrency=cm-cpu: low=2 must not be above high=1");
-  EXPECT_EQ(error_of("cm-cpu:interval=10"),
+  EXPECT_NE(concurrency_error("cm-bal:").find("a number from 1 to 4"), std::string::npos);
+  EXPECT_EQ(concurrency_error("cm-bal:2/k=50"),
+            "error: concurrency=cm-bal:2/k=50: 2 means k=64; give it or k=");
+  EXPECT_NE(concurrency_error("cm-bal:1/rules=aab").find("value of rules 'aab'"), std::string::npos);
+  EXPECT_NE(concurrency_error("cm-bal:1/edge=9").find("setting 'edge'"), std::string::npos);
+  EXPECT_EQ(concurrency_error("cm-cpu:low=2"), "error: concurrency=cm-cpu: low=2 must not be above high=1");
+  EXPECT_EQ(concurrency_error("cm-cpu:interval=10"),
             "error: concurrency=cm-cpu: interval=10 must be a whole number from 64 to 1000000");
-  EXPECT_EQ(error_of("cm-cpu:start=0"),
+  EXPECT_EQ(concurrency_error("cm-cpu:start=0"),
             "error: concurrency=cm-cpu: start=0 must be a whole number from 1 to 256");
-  EXPECT_EQ(error_of("cm-cpu:high=2/low=0/at_high=medium/counters=exact/start=8/edge=4/at_edge=large"),
-            "none");
-  EXPECT_EQ(error_of("cm-bal:k=0/rules=cba/refresh=off/start=8/interval=64"), "none");
+  EXPECT_EQ(
+      concurrency_error("cm-cpu:high=2/low=0/at_high=medium/counters=exact/start=8/edge=4/at_edge=large"),
+      "none");
+  EXPECT_EQ(concurrency_error("cm-bal:k=0/rules=cba/refresh=off/start=8/interval=64"), "none");
 }
 
 TEST(ConcurrencyControl, WhatCannotBeTogetherIsRefused) {
   EXPECT_EQ(
-      error_of("swl:8,concurrency=cm-cpu"),
+      concurrency_error("swl:8,concurrency=cm-cpu"),
       "error: policy swl:8,concurrency=cm-cpu: concurrency=cm-cpu cannot go with warps=swl:8, which fixes "
       "the number of warps that it sets");
-  EXPECT_NE(error_of("mig,concurrency=cm-bal:1").find("cannot go with mig"), std::string::npos);
+  EXPECT_NE(concurrency_error("mig,concurrency=cm-bal:1").find("cannot go with mig"), std::string::npos);
   std::set<std::string> refused;
   for (const policy::PolicyInfo& info : policy::policies())
-    if (error_of(info.name + ",concurrency=cm-cpu") != "none") refused.insert(info.name);
+    if (concurrency_error(info.name + ",concurrency=cm-cpu") != "none") refused.insert(info.name);
   EXPECT_EQ(refused, std::set<std::string>{"mig"});
   const auto check = [](const std::vector<std::string>& set) {
     policy::check_choice(policy::parse_choice("cm-cpu"), arch::load_machine("dai18-maxwell", set), 1);

@@ -18,7 +18,7 @@
 namespace gpumux {
 namespace {
 
-std::string error_of(const std::string& policy) {
+std::string core_error(const std::string& policy) {
   try {
     (void)policy::parse_choice(policy);
   } catch (const UserError& error) {
@@ -105,21 +105,21 @@ TEST(CoreDescent, AgainstTheBest) {
 // --- choices --------------------------------------------------------------------------------------------
 
 TEST(CoreControl, BadOnesAreErrorsOfOneLine) {
-  EXPECT_EQ(error_of("cores=onca"),
+  EXPECT_EQ(core_error("cores=onca"),
             "error: unknown core control 'onca'; did you mean 'onac'?; known: all, blinking, first, onac, "
             "seq-det, switching");
-  EXPECT_EQ(error_of("cores=all:3"), "error: cores=all:3: all takes no argument");
-  EXPECT_EQ(error_of("cores=onac:threshold=1.5/waves=2"), "none");
-  EXPECT_EQ(error_of("cores=onac:threshold=51"),
+  EXPECT_EQ(core_error("cores=all:3"), "error: cores=all:3: all takes no argument");
+  EXPECT_EQ(core_error("cores=onac:threshold=1.5/waves=2"), "none");
+  EXPECT_EQ(core_error("cores=onac:threshold=51"),
             "error: cores=onac: threshold=51 must be a number from 0 to 50");
-  EXPECT_EQ(error_of("cores=onac:step=1024"), "none");
-  EXPECT_NE(error_of("cores=onac:step=0").find("step=0 must be a whole number from 1 to 1024"),
+  EXPECT_EQ(core_error("cores=onac:step=1024"), "none");
+  EXPECT_NE(core_error("cores=onac:step=0").find("step=0 must be a whole number from 1 to 1024"),
             std::string::npos)
-      << error_of("cores=onac:step=0");
-  EXPECT_NE(error_of("cores=onac:wave=2").find("did you mean 'waves'?"), std::string::npos);
-  EXPECT_NE(error_of("cores=onac:period=two").find("value of period 'two'"), std::string::npos);
-  EXPECT_NE(error_of("cores=seq-det:against=none").find("value of against 'none'"), std::string::npos);
-  EXPECT_NE(error_of("cores=first").find("a number of SMs from 1 to 1024 must follow"), std::string::npos);
+      << core_error("cores=onac:step=0");
+  EXPECT_NE(core_error("cores=onac:wave=2").find("did you mean 'waves'?"), std::string::npos);
+  EXPECT_NE(core_error("cores=onac:period=two").find("value of period 'two'"), std::string::npos);
+  EXPECT_NE(core_error("cores=seq-det:against=none").find("value of against 'none'"), std::string::npos);
+  EXPECT_NE(core_error("cores=first").find("a number of SMs from 1 to 1024 must follow"), std::string::npos);
   const arch::MachineConfig machine = arch::load_machine("dai18-maxwell", {"sms=4"});
   EXPECT_NO_THROW(policy::check_choice(policy::parse_choice("cores=first:4"), machine, 1));
   EXPECT_THROW(policy::check_choice(policy::parse_choice("cores=first:5"), machine, 1), UserError);
@@ -133,23 +133,25 @@ TEST(CoreControl, AllIsNoChoice) {
 
 TEST(CoreControl, PoliciesThatDivideSmsAreRefused) {
   EXPECT_EQ(
-      error_of("spatial,cores=onac"),
+      core_error("spatial,cores=onac"),
       "error: policy spatial,cores=onac: cores=onac cannot go with spatial, which gives SMs to kernels");
   std::set<std::string> refused;
   for (const policy::PolicyInfo& info : policy::policies())
-    if (error_of(info.name + ",cores=onac") != "none") refused.insert(info.name);
+    if (core_error(info.name + ",cores=onac") != "none") refused.insert(info.name);
   EXPECT_EQ(refused, (std::set<std::string>{"mig", "priority", "qos-elastic", "qos-history", "qos-naive",
                                             "qos-rollover", "qos-rollover-time", "smart-even", "spart",
                                             "spatial", "time-slice", "ws"}));
-  EXPECT_EQ(error_of("mps,cores=onac"), "none") << "each may use all SMs";
-  EXPECT_NE(error_of("mps:50/50,cores=onac"), "none");
-  EXPECT_NE(error_of("ws-static:fallback=0.5,cores=onac").find("may give SMs to kernels"), std::string::npos);
+  EXPECT_EQ(core_error("mps,cores=onac"), "none") << "each may use all SMs";
+  EXPECT_NE(core_error("mps:50/50,cores=onac"), "none");
+  EXPECT_NE(core_error("ws-static:fallback=0.5,cores=onac").find("may give SMs to kernels"),
+            std::string::npos);
 }
 
 // --- in the machine -------------------------------------------------------------------------------------
 
-experiment::RunSpec spec_of(const std::string& policy, const std::vector<std::string>& apps, Cycle cycles = 0,
-                            const std::string& machine = "awatramani17-onac32", unsigned sms = 8) {
+experiment::RunSpec core_spec(const std::string& policy, const std::vector<std::string>& apps,
+                              Cycle cycles = 0, const std::string& machine = "awatramani17-onac32",
+                              unsigned sms = 8) {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine(machine, {"sms=" + std::to_string(sms)});
   for (const std::string& app : apps) spec.apps.push_back(experiment::builtin_app(app));
@@ -159,9 +161,9 @@ experiment::RunSpec spec_of(const std::string& policy, const std::vector<std::st
   return spec;
 }
 
-double number(const experiment::RunResult& result, const std::string& name) {
-  for (const policy::Report::Number& number : result.policy_report.numbers)
-    if (number.name == name) return number.value;
+double result_number(const experiment::RunResult& result, const std::string& name) {
+  for (const policy::Report::Number& result_number : result.policy_report.numbers)
+    if (result_number.name == name) return result_number.value;
   return -1;
 }
 
@@ -180,7 +182,7 @@ class Places final : public policy::Observer {
 };
 
 TEST(CoreControl, TheFirstAloneServe) {
-  experiment::RunSpec spec = spec_of("cores=first:3", {"stream:blocks=200"});
+  experiment::RunSpec spec = core_spec("cores=first:3", {"stream:blocks=200"});
   const auto places = std::make_shared<Places>();
   spec.observers = {places};
   spec.verify = true;
@@ -197,7 +199,7 @@ TEST(CoreControl, TheFirstAloneServe) {
               0.5 * static_cast<double>(8 * result.cycles - result.powered_sm_cycles) /
                   (spec.machine.clocks.core * 1e6),
               1e-12);
-  const experiment::RunResult all = experiment::simulate(spec_of("leftover", {"stream:blocks=200"}));
+  const experiment::RunResult all = experiment::simulate(core_spec("leftover", {"stream:blocks=200"}));
   EXPECT_EQ(all.powered_sm_cycles, 8 * all.cycles);
   EXPECT_GT(all.energy->static_sms / static_cast<double>(all.cycles),
             2 * result.energy->static_sms / static_cast<double>(result.cycles));
@@ -238,7 +240,7 @@ const bool registered = policy::register_core_control(
      }});
 
 TEST(CoreControl, PowerIsOffFromTheEndOfTheLastBlockOn) {
-  experiment::RunSpec spec = spec_of("cores=switching", {"stream:blocks=2000"}, 30'000);
+  experiment::RunSpec spec = core_spec("cores=switching", {"stream:blocks=2000"}, 30'000);
   const auto places = std::make_shared<Places>();
   spec.observers = {places};
   const experiment::RunResult result = experiment::simulate(spec);
@@ -264,7 +266,7 @@ TEST(CoreControl, PowerIsOffFromTheEndOfTheLastBlockOn) {
 TEST(CoreControl, PowerTakesItsTimeToComeBack) {
   // Their first block after kOn, by SM.
   const auto first_blocks = [](std::uint32_t latency) {
-    experiment::RunSpec spec = spec_of("cores=switching", {"stream:blocks=2000"}, 40'000);
+    experiment::RunSpec spec = core_spec("cores=switching", {"stream:blocks=2000"}, 40'000);
     spec.machine.sm.power_up_latency = latency;
     const auto places = std::make_shared<Places>();
     spec.observers = {places};
@@ -292,7 +294,7 @@ TEST(CoreControl, PowerTakesItsTimeToComeBack) {
 TEST(CoreControl, SamplesOfEachSmAddUpToThatOfAll) {
   const auto ipc_of_all = [](const std::string& period) {
     experiment::RunSpec spec =
-        spec_of("blocks=limit:1,cores=seq-det:warmup=0/waves=2/period=" + period, {"add:blocks=400"});
+        core_spec("blocks=limit:1,cores=seq-det:warmup=0/waves=2/period=" + period, {"add:blocks=400"});
     spec.machine.runtime.blocks_per_cycle = 8;
     const experiment::RunResult result = experiment::simulate(spec);
     return result.policy_report.curves.at(0).points.at(0).second;
@@ -303,7 +305,7 @@ TEST(CoreControl, SamplesOfEachSmAddUpToThatOfAll) {
 // Killed while SMs power up: no block waits there, and counters hold.
 TEST(CoreControl, NoBlockGoesWhereThereIsNoPowerYet) {
   for (const bool no_skip : {false, true}) {
-    experiment::RunSpec spec = spec_of("cores=switching", {"stream:blocks=2000"}, kOn + 3000);
+    experiment::RunSpec spec = core_spec("cores=switching", {"stream:blocks=2000"}, kOn + 3000);
     spec.machine.sm.power_up_latency = 10'000;
     spec.no_skip = no_skip;
     const auto places = std::make_shared<Places>();
@@ -318,12 +320,12 @@ TEST(CoreControl, NoBlockGoesWhereThereIsNoPowerYet) {
 TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
   for (const char* name : {"onac", "seq-det", "onac:period=each"}) {
     const std::string cores = std::string("leftover,cores=") + name;
-    experiment::RunSpec stream = spec_of(cores, {"stream:words=8,blocks=2000"});
+    experiment::RunSpec stream = core_spec(cores, {"stream:words=8,blocks=2000"});
     stream.machine = arch::load_machine("awatramani17-onac32", {"sms=8", "l2.partitions=3"});
     stream.verify = true;
     const experiment::RunResult memory = experiment::simulate(stream);
-    EXPECT_EQ(number(memory, "core_searches_found"), 1) << name;
-    EXPECT_LT(number(memory, "active_cores"), 6) << name;
+    EXPECT_EQ(result_number(memory, "core_searches_found"), 1) << name;
+    EXPECT_LT(result_number(memory, "active_cores"), 6) << name;
     EXPECT_LT(memory.powered_sm_cycles, 8 * memory.cycles) << name;
     EXPECT_EQ(memory.apps[0].completions, 1U) << name;
     experiment::RunSpec threads = stream;
@@ -332,16 +334,16 @@ TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
     threads.threads = 1;
     threads.no_skip = true;
     EXPECT_EQ(figures(experiment::simulate(threads)), figures(memory)) << name;
-    const experiment::RunResult compute = experiment::simulate(spec_of(cores, {"add:blocks=1500"}));
-    EXPECT_GE(number(compute, "active_cores"), 7) << name;
+    const experiment::RunResult compute = experiment::simulate(core_spec(cores, {"add:blocks=1500"}));
+    EXPECT_GE(result_number(compute, "active_cores"), 7) << name;
   }
 }
 
 // SMs that compete for memory run in turns: what each does in a time of its own must not be added up.
 TEST(CoreControl, SamplesShowWhatTheWholeGridShows) {
   const std::string app = "awatramani17/transpose:width=1024,height=1024";
-  const experiment::RunResult whole = experiment::simulate(spec_of("cores=first:2", {app}));
-  const experiment::RunResult sampled = experiment::simulate(spec_of("cores=onac", {app}));
+  const experiment::RunResult whole = experiment::simulate(core_spec("cores=first:2", {app}));
+  const experiment::RunResult sampled = experiment::simulate(core_spec("cores=onac", {app}));
   double compared = 0;
   for (const policy::Report::Curve& curve : sampled.policy_report.curves)
     for (const auto& [cores, ipc] : curve.points)
@@ -358,11 +360,11 @@ TEST(CoreControl, SamplesShowWhatTheWholeGridShows) {
 // A grid that ends within the search: all SMs serve again, and nothing is left paused.
 TEST(CoreControl, AShortGridEndsTheSearch) {
   for (const char* blocks : {"8", "60", "150", "300"}) {
-    experiment::RunSpec spec = spec_of("cores=onac", {std::string("stream:blocks=") + blocks});
+    experiment::RunSpec spec = core_spec("cores=onac", {std::string("stream:blocks=") + blocks});
     spec.verify = true;
     const experiment::RunResult result = experiment::simulate(spec);
     EXPECT_EQ(result.apps[0].completions, 1U) << blocks;
-    EXPECT_EQ(number(result, "core_searches_found"), 0) << blocks;
+    EXPECT_EQ(result_number(result, "core_searches_found"), 0) << blocks;
     EXPECT_EQ(result.powered_sm_cycles, 8 * result.cycles);
   }
 }
@@ -370,7 +372,7 @@ TEST(CoreControl, AShortGridEndsTheSearch) {
 // SMs that are gated and serve again while they run the blocks that they had: they have had power all along.
 TEST(CoreControl, PowerStaysOnWhileBlocksRun) {
   const experiment::RunResult result =
-      experiment::simulate(spec_of("cores=blinking", {"stream:blocks=2000"}, 10'000));
+      experiment::simulate(core_spec("cores=blinking", {"stream:blocks=2000"}, 10'000));
   EXPECT_EQ(result.powered_sm_cycles, 8 * result.cycles);
 }
 
@@ -380,18 +382,19 @@ TEST(CoreControl, SearchesEndWithTheirKernelWhereOthersWait) {
                              "even,cores=seq-det:waves=1/warmup=0"}) {
     SCOPED_TRACE(policy);
     for (const char* blocks : {"150", "400", "900", "2000"}) {
-      experiment::RunSpec spec = spec_of(policy, {std::string("stream:blocks=") + blocks, "add:blocks=700"});
+      experiment::RunSpec spec =
+          core_spec(policy, {std::string("stream:blocks=") + blocks, "add:blocks=700"});
       spec.verify = true;
       const experiment::RunResult result = experiment::simulate(spec);
       EXPECT_GE(result.apps[0].completions, 1U) << blocks;
       EXPECT_GE(result.apps[1].completions, 1U) << blocks;
-      EXPECT_GE(number(result, "core_searches"), 2) << blocks;
+      EXPECT_GE(result_number(result, "core_searches"), 2) << blocks;
     }
   }
 }
 
 TEST(Kernels, TakeFromTheirFirstBlockToTheirLast) {
-  const experiment::RunResult result = experiment::simulate(spec_of("leftover", {"lud:size=128"}));
+  const experiment::RunResult result = experiment::simulate(core_spec("leftover", {"lud:size=128"}));
   Cycle sum = 0;
   for (const experiment::KernelResult& kernel : result.kernels) {
     EXPECT_GT(kernel.cycles, 0U) << kernel.name;
@@ -431,12 +434,12 @@ TEST(Levels, EveryPairRuns) {
         for (const std::string& second : *levels[b]) {
           const std::string policy = first + "," + second;
           SCOPED_TRACE(policy);
-          if (const std::string error = error_of(policy); error != "none") {
+          if (const std::string error = core_error(policy); error != "none") {
             EXPECT_NE(error.find("cannot go with"), std::string::npos) << error;
             continue;
           }
           experiment::RunSpec spec =
-              spec_of(policy, {"stream:blocks=40", "add:blocks=40"}, 1500, "wang17-16sm", 4);
+              core_spec(policy, {"stream:blocks=40", "add:blocks=40"}, 1500, "wang17-16sm", 4);
           if (spec.policy.name.starts_with("ws") || spec.policy.name == "smk-pw")
             spec.policy.settings["profile_cycles"] = "1000";
           try {

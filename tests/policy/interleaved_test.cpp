@@ -188,8 +188,8 @@ class Dispatches final : public policy::Observer {
   std::map<std::pair<SmId, AppId>, std::uint32_t> now_;
 };
 
-std::pair<experiment::RunResult, std::shared_ptr<Dispatches>> run(const std::string& policy,
-                                                                  Cycle cycles = 20'000) {
+std::pair<experiment::RunResult, std::shared_ptr<Dispatches>> run_interleaved(const std::string& policy,
+                                                                              Cycle cycles = 20'000) {
   experiment::RunSpec spec;
   spec.machine = arch::load_machine("awatramani17-m2090", {"sms=2"});
   spec.machine.runtime.copy_bytes_per_second = 0;  // both arrive together
@@ -204,19 +204,20 @@ std::pair<experiment::RunResult, std::shared_ptr<Dispatches>> run(const std::str
 }
 
 TEST(Interleaved, AnSmTakesBlocksInTurnOrOfTheOldestFirst) {
-  const auto turns = run("interleaved:limits=3/3").second;
+  const auto turns = run_interleaved("interleaved:limits=3/3").second;
   ASSERT_GE(turns->of_first.size(), 6U);
   EXPECT_EQ(std::vector<AppId>(turns->of_first.begin(), turns->of_first.begin() + 6),
             (std::vector<AppId>{0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(turns->most[0], 3U);
   EXPECT_EQ(turns->most[1], 3U);
-  const auto age = run("interleaved:limits=3/3,order=age").second;
+  const auto age = run_interleaved("interleaved:limits=3/3,order=age").second;
   EXPECT_EQ(std::vector<AppId>(age->of_first.begin(), age->of_first.begin() + 6),
             (std::vector<AppId>{0, 0, 0, 1, 1, 1}));
 }
 
 TEST(Interleaved, OptimaComeFromProfiles) {
-  const experiment::RunResult result = run("interleaved:split=optimum,profile_cycles=20000").first;
+  const experiment::RunResult result =
+      run_interleaved("interleaved:split=optimum,profile_cycles=20000").first;
   double optimum = 0;
   double blocks = 0;
   for (const policy::Report::Number& number : result.policy_report.numbers) {

@@ -58,12 +58,12 @@ class Nobody final : public Policy {
  public:
   void kernel_arrived(Control&, const RunningKernel&) override {}
 };
-Settings seen;
+Settings settings_seen;
 const bool registered = register_policy({"test-keys",
                                          "of a test",
                                          {{"k0", "of the policy"}, {"x", "of the policy"}},
                                          [](const Settings& settings) -> std::unique_ptr<Policy> {
-                                           seen = settings;
+                                           settings_seen = settings;
                                            return std::make_unique<Nobody>();
                                          }});
 

@@ -52,7 +52,7 @@ TEST(Quotas, AddUpOverSms) {
 QosSharer sharer(std::uint32_t threads, std::uint64_t registers, bool has_goal, std::uint32_t most = 32) {
   return {{{registers, 0, threads, 1, threads / 32}, most}, threads, has_goal};
 }
-const SmAmounts kSm = {65536, 98304, 2048, 32, 64};
+const SmAmounts kQosSm = {65536, 98304, 2048, 32, 64};
 
 TEST(Symmetric, OthersDivideTheSms) {
   const auto on = [](std::uint32_t sm, const std::vector<QosSharer>& kernels) {
@@ -75,19 +75,19 @@ TEST(Symmetric, OthersDivideTheSms) {
 }
 
 TEST(Symmetric, AllHaveAsManyThreads) {
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(256, 0, true), sharer(128, 0, false)}),
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(256, 0, true), sharer(128, 0, false)}),
             (std::vector<std::uint32_t>{4, 8}));
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(384, 0, true), sharer(1024, 0, false)}),
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(384, 0, true), sharer(1024, 0, false)}),
             (std::vector<std::uint32_t>{2, 1}));
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(256, 0, true), sharer(256, 0, false), sharer(256, 0, false)}),
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(256, 0, true), sharer(256, 0, false), sharer(256, 0, false)}),
             (std::vector<std::uint32_t>{2, 2, 2}));
   // 4 x 10240 + 4 x 8192 registers are 8192 too many: the first takes most of them.
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(256, 10240, true), sharer(256, 8192, false)}),
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(256, 10240, true), sharer(256, 8192, false)}),
             (std::vector<std::uint32_t>{3, 4}));
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(256, 0, true, 2), sharer(256, 0, false)}),
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(256, 0, true, 2), sharer(256, 0, false)}),
             (std::vector<std::uint32_t>{2, 4}))
       << "a small grid";
-  EXPECT_EQ(symmetric_blocks(kSm, {sharer(1024, 40000, true), sharer(1024, 40000, false)}), std::nullopt);
+  EXPECT_EQ(symmetric_blocks(kQosSm, {sharer(1024, 40000, true), sharer(1024, 40000, false)}), std::nullopt);
 }
 
 // --- blocks that change hands ----------------------------------------------------------------------------
@@ -106,51 +106,51 @@ Tenant tenant(std::uint32_t threads, std::uint32_t blocks, double goal, double h
 
 TEST(Growth, WhoIsBehindAndUsesItsBlocksGetsOneMore) {
   std::vector<Tenant> tenants = {tenant(256, 4, 100, 90), tenant(256, 4, 0, 50)};
-  auto growth = next_growth(kSm, tenants);
+  auto growth = next_growth(kQosSm, tenants);
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->kernel, 0U);
   EXPECT_EQ(growth->victim, 1U);
   EXPECT_EQ(growth->blocks, 1U);
   tenants[1].blocks = 3;  // there is room
-  growth = next_growth(kSm, tenants);
+  growth = next_growth(kQosSm, tenants);
   ASSERT_TRUE(growth);
   EXPECT_FALSE(growth->victim);
   tenants[0].idle = 2;
-  EXPECT_FALSE(next_growth(kSm, tenants)) << "it has idle blocks";
+  EXPECT_FALSE(next_growth(kQosSm, tenants)) << "it has idle blocks";
   tenants[0].idle = 1;
-  EXPECT_TRUE(next_growth(kSm, tenants));
+  EXPECT_TRUE(next_growth(kQosSm, tenants));
   tenants[0].history = 100;
-  EXPECT_FALSE(next_growth(kSm, tenants)) << "it has reached its goal";
+  EXPECT_FALSE(next_growth(kQosSm, tenants)) << "it has reached its goal";
   tenants[0].history = 90;
   tenants[0].has_more = false;
-  EXPECT_FALSE(next_growth(kSm, tenants));
+  EXPECT_FALSE(next_growth(kQosSm, tenants));
 }
 
 TEST(Growth, SeveralBlocksMakePlaceForALargeOne) {
-  const auto growth = next_growth(kSm, {tenant(1024, 1, 100, 90), tenant(128, 8, 0, 50)});
+  const auto growth = next_growth(kQosSm, {tenant(1024, 1, 100, 90), tenant(128, 8, 0, 50)});
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->blocks, 8U);
   std::vector<Tenant> last = {tenant(1024, 1, 100, 90), tenant(128, 8, 0, 50)};
   last[1].everywhere = 8;
-  EXPECT_FALSE(next_growth(kSm, last)) << "it would have none left";
+  EXPECT_FALSE(next_growth(kQosSm, last)) << "it would have none left";
 }
 
 TEST(Growth, VictimsAreTriedInTheirOrder) {
   // Three with goals: the second is far above its goal, the third has idle blocks.
   std::vector<Tenant> tenants = {tenant(256, 2, 100, 90), tenant(256, 3, 100, 120), tenant(256, 3, 100, 50)};
   tenants[2].idle = 2;
-  EXPECT_EQ(next_growth(kSm, tenants)->victim, 2U);
+  EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 2U);
   tenants[2].idle = 1;
-  EXPECT_EQ(next_growth(kSm, tenants)->victim, 1U) << "120 x 47/48 is above 100";
+  EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 1U) << "120 x 47/48 is above 100";
   tenants[1].history = 102;
-  EXPECT_FALSE(next_growth(kSm, tenants)) << "102 x 47/48 is not";
+  EXPECT_FALSE(next_growth(kQosSm, tenants)) << "102 x 47/48 is not";
   tenants[1].history = 120;
   tenants.push_back(tenant(256, 0, 0, 1));
-  EXPECT_EQ(next_growth(kSm, tenants)->victim, 1U) << "it has no block here";
+  EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 1U) << "it has no block here";
   tenants[1].blocks = 2;
   tenants[3].blocks = 1;
   tenants[3].everywhere = 5;
-  EXPECT_EQ(next_growth(kSm, tenants)->victim, 3U) << "one without a goal comes first";
+  EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 3U) << "one without a goal comes first";
 }
 
 // --- SMs that change hands -------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ TEST(HillClimbing, WhoHasToSpareGivesOne) {
 
 // --- the policies ----------------------------------------------------------------------------------------
 
-constexpr workload::BlockResources kBlock = {256, 16, 0};
+constexpr workload::BlockResources kQosBlock = {256, 16, 0};
 
 struct Sharing {
   explicit Sharing(const std::string& text,
@@ -184,7 +184,7 @@ struct Sharing {
       : control(4), policy(create(parse_choice(text))) {
     control.config_.sm = arch::load_machine("wang17-16sm").sm;
     policy->use_goals(goals);
-    for (std::size_t app = 0; app < goals.size(); ++app) control.arrive(*policy, kBlock, 1000);
+    for (std::size_t app = 0; app < goals.size(); ++app) control.arrive(*policy, kQosBlock, 1000);
     for (std::size_t app = 0; app < goals.size(); ++app)
       for (std::uint32_t sm = 0; sm < 4; ++sm)
         control.resident[{static_cast<SmId>(sm), static_cast<KernelSlot>(app)}] =
@@ -283,7 +283,7 @@ TEST(Qos, RolloverKeepsItForTheNextKernel) {
       run.control.budgets[{static_cast<SmId>(sm), KernelSlot{0}}].left = sm == 0 ? -50 : 100;
     run.control.time += 2'500;
     run.control.end(*run.policy, 0);
-    const KernelSlot again = run.control.arrive(*run.policy, kBlock, 1000, AppId{0});
+    const KernelSlot again = run.control.arrive(*run.policy, kQosBlock, 1000, AppId{0});
     EXPECT_EQ(run.left(again), 750'000 + (rolls ? 300 : 0)) << "three quarters of the epoch are left";
     run.control.resident.clear();
     for (std::uint32_t sm = 0; sm < 4; ++sm) run.control.budgets[{static_cast<SmId>(sm), again}].left = 0;
@@ -352,7 +352,7 @@ TEST(Qos, AKernelThatComesAgainFindsItsPlace) {
   EXPECT_EQ(run.control.limit(0, 0), 5U);
   run.control.end(*run.policy, 0);
   EXPECT_EQ(run.control.limit(0, 1), 3U) << "the other keeps its place meanwhile";
-  const KernelSlot again = run.control.arrive(*run.policy, kBlock, 1000, AppId{0});
+  const KernelSlot again = run.control.arrive(*run.policy, kQosBlock, 1000, AppId{0});
   EXPECT_EQ(run.control.limit(0, again), 5U);
   // For good: the other gets all.
   run.control.end(*run.policy, again);

@@ -7,15 +7,15 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr workload::BlockResources kBlock{256, 16, 0};  // 6 fit on the default SM: 1536 threads
+constexpr workload::BlockResources kSharedBlock{256, 16, 0};  // 6 fit on the default SM: 1536 threads
 
-std::unique_ptr<Policy> make(const char* text) { return create(parse_choice(text)); }
+std::unique_ptr<Policy> make_policy(const char* text) { return create(parse_choice(text)); }
 
 TEST(Sequential, ServesOneKernelInOrderOfArrival) {
   FakeControl control(4);
-  const auto policy = make("sequential");
-  const KernelSlot a = control.arrive(*policy, kBlock, 100);
-  const KernelSlot b = control.arrive(*policy, kBlock, 100);
+  const auto policy = make_policy("sequential");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 100);
+  const KernelSlot b = control.arrive(*policy, kSharedBlock, 100);
   EXPECT_EQ(control.order, std::vector<KernelSlot>{a});
   EXPECT_EQ(control.sms_serving(a), 4U);
   EXPECT_EQ(control.sms_serving(b), 0U);
@@ -26,18 +26,18 @@ TEST(Sequential, ServesOneKernelInOrderOfArrival) {
 
 TEST(Leftover, GivesTheOldestKernelTheFirstChoice) {
   FakeControl control(2);
-  const auto policy = make("leftover");
-  const KernelSlot a = control.arrive(*policy, kBlock, 100);
-  const KernelSlot b = control.arrive(*policy, kBlock, 100);
+  const auto policy = make_policy("leftover");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 100);
+  const KernelSlot b = control.arrive(*policy, kSharedBlock, 100);
   EXPECT_EQ(control.order, (std::vector<KernelSlot>{a, b}));
   EXPECT_EQ(control.limit(0, b), kUnlimited);
 }
 
 TEST(Leftover, SequentialModeHoldsTheSecondKernelBackUntilTheFirstIsDispatched) {
   FakeControl control(2);
-  const auto policy = make("leftover:mode=sequential");
-  const KernelSlot a = control.arrive(*policy, kBlock, 100);
-  const KernelSlot b = control.arrive(*policy, kBlock, 100);
+  const auto policy = make_policy("leftover:mode=sequential");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 100);
+  const KernelSlot b = control.arrive(*policy, kSharedBlock, 100);
   EXPECT_EQ(control.order, std::vector<KernelSlot>{a});
   control.kernel(a).blocks_dispatched = 100;
   control.fully_dispatched(*policy, a);
@@ -46,13 +46,13 @@ TEST(Leftover, SequentialModeHoldsTheSecondKernelBackUntilTheFirstIsDispatched) 
 
 TEST(Spatial, SplitsTheSmsEvenlyOldestFirstWhereItDoesNotDivide) {
   FakeControl control(16);
-  const auto policy = make("spatial");
-  const KernelSlot a = control.arrive(*policy, kBlock, 10000);
+  const auto policy = make_policy("spatial");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 10000);
   EXPECT_EQ(control.sms_serving(a), 16U);
-  const KernelSlot b = control.arrive(*policy, kBlock, 10000);
+  const KernelSlot b = control.arrive(*policy, kSharedBlock, 10000);
   EXPECT_EQ(control.sms_serving(a), 8U);
   EXPECT_EQ(control.sms_serving(b), 8U);
-  const KernelSlot c = control.arrive(*policy, kBlock, 10000);
+  const KernelSlot c = control.arrive(*policy, kSharedBlock, 10000);
   EXPECT_EQ(control.sms_serving(a), 6U);
   EXPECT_EQ(control.sms_serving(b), 5U);
   EXPECT_EQ(control.sms_serving(c), 5U);
@@ -67,9 +67,9 @@ TEST(Spatial, SplitsTheSmsEvenlyOldestFirstWhereItDoesNotDivide) {
 
 TEST(Spatial, AKernelThatNeedsFewerSmsGivesTheRestAway) {
   FakeControl control(16);
-  const auto policy = make("spatial");
-  const KernelSlot small = control.arrive(*policy, kBlock, 13);  // 6 blocks per SM: needs 3 SMs
-  const KernelSlot large = control.arrive(*policy, kBlock, 10000);
+  const auto policy = make_policy("spatial");
+  const KernelSlot small = control.arrive(*policy, kSharedBlock, 13);  // 6 blocks per SM: needs 3 SMs
+  const KernelSlot large = control.arrive(*policy, kSharedBlock, 10000);
   EXPECT_EQ(control.sms_serving(small), 3U);
   EXPECT_EQ(control.sms_serving(large), 13U);
   // At the end of its grid it needs one SM alone.
@@ -81,10 +81,10 @@ TEST(Spatial, AKernelThatNeedsFewerSmsGivesTheRestAway) {
 
 TEST(Spatial, OfDai18IsAPlainDivision) {
   FakeControl control(16);
-  const auto policy = make("spatial:surplus=keep");
-  const KernelSlot small = control.arrive(*policy, kBlock, 13);
+  const auto policy = make_policy("spatial:surplus=keep");
+  const KernelSlot small = control.arrive(*policy, kSharedBlock, 13);
   EXPECT_EQ(control.sms_serving(small), 16U);
-  const KernelSlot large = control.arrive(*policy, kBlock, 10000);
+  const KernelSlot large = control.arrive(*policy, kSharedBlock, 10000);
   EXPECT_EQ(control.sms_serving(small), 8U);
   EXPECT_EQ(control.sms_serving(large), 8U);
   control.kernel(small).blocks_done = 12;
@@ -95,14 +95,14 @@ TEST(Spatial, OfDai18IsAPlainDivision) {
 
 TEST(Spatial, AnApplicationThatLaunchesAgainAtOnceFindsItsSmsAgain) {
   FakeControl control(16);
-  const auto policy = make("spatial");
-  const KernelSlot first = control.arrive(*policy, kBlock, 10000, 0);
-  const KernelSlot other = control.arrive(*policy, kBlock, 10000, 1);
+  const auto policy = make_policy("spatial");
+  const KernelSlot first = control.arrive(*policy, kSharedBlock, 10000, 0);
+  const KernelSlot other = control.arrive(*policy, kSharedBlock, 10000, 1);
   for (std::uint32_t sm = 8; sm < 16; ++sm) control.resident[{static_cast<SmId>(sm), other}] = 6;
   EXPECT_EQ(control.limit(0, first), kUnlimited);
   control.end(*policy, first);
   EXPECT_EQ(control.sms_serving(other), 16U);
-  const KernelSlot again = control.arrive(*policy, kBlock, 10000, 0);
+  const KernelSlot again = control.arrive(*policy, kSharedBlock, 10000, 0);
   for (std::uint32_t sm = 0; sm < 16; ++sm) {
     EXPECT_EQ(control.limit(sm, again) > 0, sm < 8) << "SM " << sm << ": the other one has no block there";
     EXPECT_EQ(control.limit(sm, other) > 0, sm >= 8) << "SM " << sm;
@@ -111,11 +111,11 @@ TEST(Spatial, AnApplicationThatLaunchesAgainAtOnceFindsItsSmsAgain) {
 
 TEST(Spatial, GivesEachApplicationItsOwnSms) {
   FakeControl control(16);
-  const auto policy = make("spatial:sms=11/4");
-  const KernelSlot first = control.arrive(*policy, kBlock, 1, 0);
+  const auto policy = make_policy("spatial:sms=11/4");
+  const KernelSlot first = control.arrive(*policy, kSharedBlock, 1, 0);
   EXPECT_EQ(control.sms_serving(first), 11U) << "it is alone, and the others' SMs stay empty";
-  const KernelSlot other = control.arrive(*policy, kBlock, 10000, 1);
-  const KernelSlot second = control.arrive(*policy, kBlock, 10000, 0);  // of the first application
+  const KernelSlot other = control.arrive(*policy, kSharedBlock, 10000, 1);
+  const KernelSlot second = control.arrive(*policy, kSharedBlock, 10000, 0);  // of the first application
   EXPECT_EQ(control.sms_serving(first), 6U);
   EXPECT_EQ(control.sms_serving(second), 5U);
   EXPECT_EQ(control.sms_serving(other), 4U);
@@ -125,18 +125,18 @@ TEST(Spatial, GivesEachApplicationItsOwnSms) {
   }
   EXPECT_NO_THROW(policy->check(control.config_, 2));
   EXPECT_THROW(policy->check(control.config_, 3), UserError);
-  EXPECT_THROW(make("spatial:sms=12/5")->check(control.config_, 2), UserError);
+  EXPECT_THROW(make_policy("spatial:sms=12/5")->check(control.config_, 2), UserError);
   for (const char* bad :
        {"spatial:sms=0/4", "spatial:sms=", "spatial:sms=3/", "spatial:sms=8/8,surplus=keep"})
-    EXPECT_THROW(make(bad), UserError) << bad;
+    EXPECT_THROW(make_policy(bad), UserError) << bad;
 }
 
 TEST(Even, DividesByShares) {
   FakeControl control(2);  // 1536 threads, 8 blocks, 32768 registers
-  const auto policy = make("even:shares=3/1");
-  const KernelSlot a = control.arrive(*policy, kBlock, 100, 0);
+  const auto policy = make_policy("even:shares=3/1");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 100, 0);
   EXPECT_EQ(control.limit(0, a), 6U);
-  const KernelSlot b = control.arrive(*policy, kBlock, 100, 1);
+  const KernelSlot b = control.arrive(*policy, kSharedBlock, 100, 1);
   EXPECT_EQ(control.limit(0, a), 4U);  // 1152 threads
   EXPECT_EQ(control.limit(1, b), 1U);  // 384 threads
   EXPECT_THROW(policy->check(control.config_, 3), UserError);
@@ -144,8 +144,8 @@ TEST(Even, DividesByShares) {
 
 TEST(Even, HalvesEachSm) {
   FakeControl control(2);  // 1536 threads, 8 blocks, 32768 registers, 48 KB
-  const auto policy = make("even");
-  const KernelSlot a = control.arrive(*policy, kBlock, 100);
+  const auto policy = make_policy("even");
+  const KernelSlot a = control.arrive(*policy, kSharedBlock, 100);
   EXPECT_EQ(control.limit(0, a), 6U);
   const KernelSlot b = control.arrive(*policy, {128, 16, 16384}, 100);  // half of 48 KB holds one
   EXPECT_EQ(control.limit(0, a), 3U);
@@ -166,20 +166,20 @@ FakeControl dai18(std::uint32_t sms) {
   sm.shared_bytes = 98304;
   return control;
 }
-constexpr workload::BlockResources kBp{256, 12, 1090};
-constexpr workload::BlockResources kSv{192, 16, 0};
+constexpr workload::BlockResources kBpBlock{256, 12, 1090};
+constexpr workload::BlockResources kSvBlock{192, 16, 0};
 
 TEST(SmkP, DividesAnewWhenAKernelArrivesOrEnds) {
   FakeControl control = dai18(2);
-  const auto policy = make("smk-p");
-  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  const auto policy = make_policy("smk-p");
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
   EXPECT_EQ(control.limit(1, bp), kUnlimited);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
   EXPECT_EQ(control.limit(0, bp), 6U) << "worked out in partition_test.cpp";
   EXPECT_EQ(control.limit(1, sv), 8U);
   EXPECT_EQ(control.order, (std::vector<KernelSlot>{bp, sv}));
   // A grid of three blocks puts two on an SM at most.
-  const KernelSlot small = control.arrive(*policy, kSv, 3);
+  const KernelSlot small = control.arrive(*policy, kSvBlock, 3);
   EXPECT_EQ(control.limit(0, small), 2U);
   EXPECT_GE(control.limit(0, bp), 5U);
   control.end(*policy, small);
@@ -201,12 +201,12 @@ const std::vector<double> kSvCurve = {3, 6, 9, 10, 9, 8, 7, 6, 6, 6, 6, 6, 6, 6,
 
 TEST(SmkPw, GivesQuotasInProportionToTheSpeedAloneWhileKernelsShare) {
   FakeControl control = dai18(2);
-  const auto policy = make("smk-pw");
+  const auto policy = make_policy("smk-pw");
   EXPECT_EQ(policy->profile_request().depth, ProfileRequest::Depth::WholeSm);
   policy->use_profiles({profile("", {64}), profile("", {9.6})});
-  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
   EXPECT_EQ((control.quotas[{0, bp}]), 0U) << "alone";
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
   EXPECT_EQ((control.quotas[{1, bp}]), 1000U) << "2 x 1000 / 2";
   EXPECT_EQ((control.quotas[{1, sv}]), 150U) << "0.3 x 1000 / 2";
   EXPECT_EQ(control.limit(0, sv), 8U);
@@ -216,13 +216,13 @@ TEST(SmkPw, GivesQuotasInProportionToTheSpeedAloneWhileKernelsShare) {
 
 TEST(WsStatic, GoesToTheSweetSpotOfFigure3) {
   FakeControl control = dai18(2);
-  const auto policy = make("ws-static");
+  const auto policy = make_policy("ws-static");
   EXPECT_EQ(policy->profile_request().depth, ProfileRequest::Depth::Curve);
   EXPECT_EQ(policy->profile_request().cycles, kProfileCycles);
   policy->use_profiles({profile("", kBpCurve), profile("another", kSvCurve)});
-  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
   EXPECT_EQ(control.limit(1, bp), kUnlimited);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);  // not reached: its application's curve
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);  // not reached: its application's curve
   EXPECT_EQ(control.limit(1, bp), 9U);
   EXPECT_EQ(control.limit(1, sv), 4U);
   control.end(*policy, sv);
@@ -231,10 +231,10 @@ TEST(WsStatic, GoesToTheSweetSpotOfFigure3) {
 
 TEST(WsStatic, FallsBackToEvenlyDividedSms) {
   FakeControl control = dai18(5);
-  const auto policy = make("ws-static:fallback=0.05");
+  const auto policy = make_policy("ws-static:fallback=0.05");
   policy->use_profiles({profile("", kBpCurve), profile("", kSvCurve)});
-  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
   EXPECT_EQ(control.sms_serving(bp), 3U) << "it would lose 0.06";
   EXPECT_EQ(control.sms_serving(sv), 2U);
   EXPECT_EQ(control.limit(4, bp), 0U);
@@ -242,11 +242,11 @@ TEST(WsStatic, FallsBackToEvenlyDividedSms) {
 
 TEST(Ws, PutsEachSmToAnotherPointUntilTheProfileIsComplete) {
   FakeControl control = dai18(16);
-  const auto policy = make("ws:warmup=100,window=50");
-  const KernelSlot bp = control.arrive(*policy, kBp, 1000);
+  const auto policy = make_policy("ws:warmup=100,window=50");
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
   EXPECT_EQ(control.limit(3, bp), kUnlimited);
   EXPECT_EQ(control.alarm_at, kNever);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
   EXPECT_EQ(control.alarm_at, 100U);
   for (std::uint32_t sm = 0; sm < 16; ++sm) {
     // 12 and 16 points in two rounds: 1, 3, 5... of both, and two to spare.
@@ -265,9 +265,9 @@ TEST(Ws, PutsEachSmToAnotherPointUntilTheProfileIsComplete) {
 /// Two kernels on two SMs, each sampled at its most blocks; the second ends at this cycle and stays away.
 std::size_t curves_after_the_second_ends_at(Cycle cycle) {
   FakeControl control = dai18(2);
-  const auto policy = make("ws:warmup=100,window=50,rounds=1");
-  control.arrive(*policy, kBp, 1000);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000);
+  const auto policy = make_policy("ws:warmup=100,window=50,rounds=1");
+  control.arrive(*policy, kBpBlock, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
   control.resident = {{{0, 0}, 12}, {{1, 1}, 16}};
   control.time = std::min<Cycle>(cycle, 100);
   if (cycle >= 100) policy->alarm(control);  // the measurement begins
@@ -289,15 +289,15 @@ TEST(Ws, OfAProfileThatIsCutShortItKeepsOnlyWhatWasMeasured) {
 TEST(Ws, WaitsForTheNextLaunchAsLongAsOneTakes) {
   FakeControl control = dai18(2);
   control.config_.runtime.kernel_launch_latency = 300;
-  const auto policy = make("ws:warmup=100,window=50,rounds=1");
-  control.arrive(*policy, kBp, 1000, 0);
-  const KernelSlot sv = control.arrive(*policy, kSv, 1000, 1);
+  const auto policy = make_policy("ws:warmup=100,window=50,rounds=1");
+  control.arrive(*policy, kBpBlock, 1000, 0);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000, 1);
   control.time = 20;
   control.end(*policy, sv);
   EXPECT_EQ(control.alarm_at, 320U);
   EXPECT_EQ(control.limit(0, 0), 12U) << "the profile is not given up";
   control.time = 320;
-  const KernelSlot again = control.arrive(*policy, kSv, 1000, 1);
+  const KernelSlot again = control.arrive(*policy, kSvBlock, 1000, 1);
   EXPECT_EQ(control.limit(1, again), 16U) << "the same point";
   policy->alarm(control);
   EXPECT_EQ(control.alarm_at, 370U) << "the warm-up has passed: the measurement";

@@ -13,24 +13,28 @@ namespace {
 
 using Registers = std::map<std::string, std::uint32_t>;
 
-Registers read(const std::string& image) { return registers_of(std::as_bytes(std::span(image)), "app"); }
+Registers registers_in(const std::string& image) {
+  return registers_of(std::as_bytes(std::span(image)), "app");
+}
 
 TEST(MachineCode, SaysTheRegistersOfItsFunctions) {
-  EXPECT_EQ(read(machine_code({{"add", 36}, {"scale", 255}})), (Registers{{"add", 36}, {"scale", 255}}));
-  EXPECT_EQ(read(machine_code({{"add", 36}, {"scale", 8}}, false)), (Registers{{"add", 36}, {"scale", 8}}));
-  EXPECT_EQ(read(machine_code({})), Registers{});
-  EXPECT_EQ(read(""), Registers{});
-  EXPECT_EQ(read("machine code"), Registers{});
+  EXPECT_EQ(registers_in(machine_code({{"add", 36}, {"scale", 255}})),
+            (Registers{{"add", 36}, {"scale", 255}}));
+  EXPECT_EQ(registers_in(machine_code({{"add", 36}, {"scale", 8}}, false)),
+            (Registers{{"add", 36}, {"scale", 8}}));
+  EXPECT_EQ(registers_in(machine_code({})), Registers{});
+  EXPECT_EQ(registers_in(""), Registers{});
+  EXPECT_EQ(registers_in("machine code"), Registers{});
   std::string other = machine_code({{"add", 36}});
   put<std::uint16_t>(other, offsetof(Elf64_Ehdr, e_machine), EM_X86_64);
-  EXPECT_EQ(read(other), Registers{});
+  EXPECT_EQ(registers_in(other), Registers{});
 }
 
 TEST(MachineCode, IsRefusedWhereItIsDamaged) {
   const std::string whole = machine_code({{"add", 36}, {"scale", 8}});
   const auto expect_refused = [](const std::string& image, const std::string& why) {
     try {
-      static_cast<void>(read(image));
+      static_cast<void>(registers_in(image));
       FAIL() << "nothing was wrong with it; expected: " << why;
     } catch (const UserError& error) {
       EXPECT_EQ(std::string(error.what()).find("app: error: machine code, byte "), 0U) << error.what();
@@ -67,13 +71,13 @@ TEST(MachineCode, IsRefusedWhereItIsDamaged) {
   expect_refused(machine_code({{std::string(1U << 16U, 'a'), 9}}), "a name without an end");
   // Nothing is read beyond its end, whatever it says.
   for (std::size_t bytes = sizeof(Elf64_Ehdr); bytes < whole.size(); ++bytes)
-    EXPECT_THROW(read(whole.substr(0, bytes)), UserError);
+    EXPECT_THROW(registers_in(whole.substr(0, bytes)), UserError);
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const int flip : {1, 0x80, 0xff}) {
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ flip);
       try {
-        static_cast<void>(read(changed));
+        static_cast<void>(registers_in(changed));
       } catch (const UserError&) {
       }
     }
@@ -92,7 +96,7 @@ TEST(MachineCode, IsThatOfTheMachinesGeneration) {
     const FatBinary::MachineCode* const code = all.code_for(capability, ptx);
     if (code == nullptr) return 0U;
     const std::string image = read_machine_code(bytes, "app", *code);
-    EXPECT_EQ(read(image).at("k"), code->architecture);
+    EXPECT_EQ(registers_in(image).at("k"), code->architecture);
     return code->architecture;
   };
   EXPECT_EQ(of(75, 75), 75U);

@@ -40,7 +40,7 @@ std::size_t count(const isa::Function& function, Opcode op) {
                                                 [&](const Instruction& i) { return i.op == op; }));
 }
 
-class NullSink : public emulator::PrintSink {
+class ConvertSink : public emulator::PrintSink {
  public:
   void print(AppId, std::string_view) override {}
 };
@@ -48,7 +48,7 @@ class NullSink : public emulator::PrintSink {
 /// Two warps whose lanes choose by the low bits of random words.
 std::vector<std::uint32_t> run(const std::string& body, int optimize, std::uint32_t registers = 255) {
   workload::DeviceMemory memory(0);
-  NullSink sink;
+  ConvertSink sink;
   emulator::LoadedModule module(emulator::compile_module(kernel_text(body), "t.ptx",
                                                          {.optimize = optimize, .max_registers = registers}),
                                 memory, 0, &sink);

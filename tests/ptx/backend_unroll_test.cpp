@@ -11,7 +11,7 @@
 namespace gpumux {
 namespace {
 
-class NullSink : public emulator::PrintSink {
+class UnrollSink : public emulator::PrintSink {
  public:
   void print(AppId, std::string_view) override {}
 };
@@ -43,7 +43,7 @@ cvta.to.global.u64 %rd3,%rd1; st.global.u32 [%rd3+1024],%r3; st.global.u32 [%rd3
 std::vector<std::uint32_t> run(const std::string& text, int optimize, std::uint32_t first,
                                std::uint32_t bound) {
   workload::DeviceMemory memory(0);
-  NullSink sink;
+  UnrollSink sink;
   emulator::LoadedModule module(emulator::compile_module(text, "loop.ptx", {.optimize = optimize}), memory, 0,
                                 &sink);
   const Address buffer = memory.allocate(2048);

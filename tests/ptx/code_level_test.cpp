@@ -13,7 +13,7 @@ namespace {
 using isa::CodeLevel;
 using isa::Opcode;
 
-std::string kernel_text(const std::string& body) {
+std::string level_text(const std::string& body) {
   return ".version 9.0\n.target sm_75\n.address_size 64\n"
          ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .pred %p<9>; .reg .b32 %r<300>; "
          ".reg .f32 %f<99>; .reg .b64 %rd<99>;\n" +
@@ -41,7 +41,7 @@ constexpr const char* kLoop = R"(
     END: ret;)";
 
 TEST(CodeLevel, PtxKeepsEveryInstructionInItsOrder) {
-  const isa::Function code = compile_text(kernel_text(kLoop), CodeLevel::Ptx);
+  const isa::Function code = compile_text(level_text(kLoop), CodeLevel::Ptx);
   const std::vector<Opcode> expected = {Opcode::Ld,   Opcode::Ld,  Opcode::CvtaTo, Opcode::Mov, Opcode::Mov,
                                         Opcode::Setp, Opcode::Bra, Opcode::Bra,    Opcode::Div, Opcode::MulLo,
                                         Opcode::Add,  Opcode::Bra, Opcode::Mov,    Opcode::Add, Opcode::St,
@@ -56,14 +56,14 @@ TEST(CodeLevel, PtxKeepsEveryInstructionInItsOrder) {
   EXPECT_EQ(code.code[16].target, 18U);  // a branch to the end stays one
   EXPECT_EQ(code.code[16].reconverge, 18U);
   // Our back end's: parameters from the constant bank, no copies, exits for branches to the end, no division.
-  EXPECT_LT(compile_text(kernel_text(kLoop), CodeLevel::Machine).code.size(), 13U);
+  EXPECT_LT(compile_text(level_text(kLoop), CodeLevel::Machine).code.size(), 13U);
 }
 
 TEST(CodeLevel, AJumpToTheNextInstructionStays) {
-  const isa::Function code = compile_text(kernel_text("mov.u32 %r1,1; bra.uni A; A: ret;"), CodeLevel::Ptx);
+  const isa::Function code = compile_text(level_text("mov.u32 %r1,1; bra.uni A; A: ret;"), CodeLevel::Ptx);
   EXPECT_EQ(opcodes(code), (std::vector{Opcode::Mov, Opcode::Bra, Opcode::Exit}));
   EXPECT_EQ(code.code[1].target, 2U);
-  const isa::Function endless = compile_text(kernel_text("A: bra.uni A;"), CodeLevel::Ptx);
+  const isa::Function endless = compile_text(level_text("A: bra.uni A;"), CodeLevel::Ptx);
   ASSERT_EQ(opcodes(endless), (std::vector{Opcode::Bra}));
   EXPECT_EQ(endless.code[0].target, 0U);
 }

@@ -28,8 +28,8 @@ std::string text_of(const std::string& body, const std::string& before) {
          body + "\nret;\n}\n";
 }
 
-isa::Function compiled(const std::string& body, const CompileOptions& options,
-                       const std::string& before = "") {
+isa::Function compiled_kernel(const std::string& body, const CompileOptions& options,
+                              const std::string& before = "") {
   const isa::Module module = parse(text_of(body, before), "t.ptx");
   for (const isa::Function& function : module.functions)
     if (function.is_kernel) return compile(module, function, options);
@@ -44,7 +44,7 @@ std::vector<std::pair<std::uint32_t, std::string>> points(const std::string& bod
   for (const CompileOptions& options :
        {CompileOptions{}, CompileOptions{.optimize = 0}, CompileOptions{.level = CodeLevel::Ptx}}) {
     std::vector<std::pair<std::uint32_t, std::string>> found;
-    const isa::Function code = compiled(body, options, before);
+    const isa::Function code = compiled_kernel(body, options, before);
     for (const HazardPoint& point : hazard_points(code)) {
       isa::Hazard hazard = point.hazard;
       if (hazard.read_line != 0) hazard.read_line -= kFirstLine;
@@ -189,7 +189,7 @@ TEST(Idempotence, BehindARealCallNothingIsKnown) {
       "{ .param .b64 t; .param .b32 v; st.param.b64 [t],%rd5; st.param.b32 [v],%r1; "
       "call.uni put,(t,v); }";
   const isa::Function code =
-      compiled(call + "\nbar.sync 0; ld.global.u32 %r3,[%rd4];\nst.global.u32 [%rd5],%r3;", {}, put);
+      compiled_kernel(call + "\nbar.sync 0; ld.global.u32 %r3,[%rd4];\nst.global.u32 [%rd5],%r3;", {}, put);
   const std::vector<HazardPoint> found = hazard_points(code);
   ASSERT_EQ(found.size(), 1U);  // that of the recursive function, which may store anywhere
   EXPECT_EQ(to_text(found[0].hazard), "a store to an address from memory, which line 10 may have read");
@@ -201,8 +201,8 @@ TEST(Notices, OneStandsBeforeEachPointUnderItsGuard) {
       "@%p1 st.global.u32 [%rd4],%r3; st.global.u32 [%rd5],%r3;\n"
       "red.global.add.u32 [%rd5],1;";
   for (const CodeLevel level : {CodeLevel::Machine, CodeLevel::Ptx}) {
-    const isa::Function plain = compiled(body, {.level = level});
-    const isa::Function code = compiled(body, {.level = level, .notices = true});
+    const isa::Function plain = compiled_kernel(body, {.level = level});
+    const isa::Function code = compiled_kernel(body, {.level = level, .notices = true});
     ASSERT_EQ(code.code.size(), plain.code.size() + 2);
     EXPECT_EQ(code.num_reg32, plain.num_reg32);
     std::uint32_t notices = 0;

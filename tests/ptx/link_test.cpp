@@ -18,7 +18,7 @@ std::string linked(const std::vector<std::string>& units) {
         {"u" + std::to_string(all.size() + 1), ".version 9.0\n.target sm_80\n.address_size 64\n" + unit});
   return ptx::link(all);
 }
-Module module_of(const std::vector<std::string>& units) { return ptx::parse(linked(units), "l.ptx"); }
+Module linked_module(const std::vector<std::string>& units) { return ptx::parse(linked(units), "l.ptx"); }
 
 std::vector<const Symbol*> symbols(const Module& module, const std::string& name) {
   std::vector<const Symbol*> found;
@@ -40,7 +40,7 @@ void expect_error(const std::vector<std::string>& units, const std::string& text
 }
 
 TEST(Link, ADefinitionServesAllUnits) {
-  const Module module = module_of({
+  const Module module = linked_module({
       ".extern .global .align 4 .u32 x;\n.extern .global .align 4 .b8 open[];\n"
       ".extern .func (.param .b32 r) f(.param .b32 a);\n"
       ".visible .global .align 8 .u64 pointer = generic(x);\n"
@@ -81,7 +81,7 @@ TEST(Link, VisibleGoesBeforeWeakAndTheFirstWeakIsKept) {
       ".visible .global .align 4 .u32 v = 2;\n.weak .global .align 4 .u32 w = 2;\n"
       ".weak .func f() { ret; ret; }\n";
   for (const bool turned : {false, true}) {
-    const Module module = turned ? module_of({second, first}) : module_of({first, second});
+    const Module module = turned ? linked_module({second, first}) : linked_module({first, second});
     ASSERT_EQ(symbols(module, "v").size(), 1U);
     EXPECT_EQ(first_byte(*symbols(module, "v")[0]), 2);
     ASSERT_EQ(symbols(module, "w").size(), 1U);
@@ -94,10 +94,10 @@ TEST(Link, CommonIsTheLargestOrADefinition) {
   const std::vector<std::string> commons = {".common .global .align 4 .b8 c[8];\n",
                                             ".common .global .align 4 .b8 c[12];\n",
                                             ".common .global .align 4 .b8 c[4];\n"};
-  EXPECT_EQ(symbols(module_of(commons), "c")[0]->bytes, 12U);
+  EXPECT_EQ(symbols(linked_module(commons), "c")[0]->bytes, 12U);
   std::vector<std::string> defined = commons;
   defined.push_back(".visible .global .align 4 .b8 c[4] = {5};\n");
-  const Module module = module_of(defined);
+  const Module module = linked_module(defined);
   ASSERT_EQ(symbols(module, "c").size(), 1U);
   EXPECT_EQ(first_byte(*symbols(module, "c")[0]), 5);
 }
@@ -112,8 +112,9 @@ TEST(Link, NamesOfOneUnitStayApart) {
     return text;
   };
   // The third has what the second's would be called, and what is visible keeps its name wherever it stands.
-  const Module module = module_of({numbered("1"), numbered("2"), ".global .align 1 .b8 $str$1[2] = {3};\n",
-                                   ".visible .global .align 1 .b8 add[1] = {9};\n"});
+  const Module module =
+      linked_module({numbered("1"), numbered("2"), ".global .align 1 .b8 $str$1[2] = {3};\n",
+                     ".visible .global .align 1 .b8 add[1] = {9};\n"});
   EXPECT_EQ(first_byte(*symbols(module, "$str")[0]), 1);
   EXPECT_EQ(first_byte(*symbols(module, "$str$1")[0]), 3);
   ASSERT_EQ(symbols(module, "$str$2").size(), 1U);
@@ -127,8 +128,8 @@ TEST(Link, NamesOfOneUnitStayApart) {
 
 TEST(Link, DynamicSharedMemoryHasTheLargestAlignment) {
   const std::string body = " { .reg .b32 %r<2>; mov.u32 %r1, s; st.shared.u32 [%r1], 1; ret; }\n";
-  const Module module = module_of({".extern .shared .align 4 .b8 s[];\n.visible .entry k()" + body,
-                                   ".extern .shared .align 16 .b8 s[];\n.visible .entry l()" + body});
+  const Module module = linked_module({".extern .shared .align 4 .b8 s[];\n.visible .entry k()" + body,
+                                       ".extern .shared .align 16 .b8 s[];\n.visible .entry l()" + body});
   ASSERT_EQ(symbols(module, "s").size(), 1U);
   EXPECT_EQ(symbols(module, "s")[0]->align, 16U);
   EXPECT_EQ(symbols(module, "s")[0]->kind, Symbol::Kind::ExternShared);
@@ -138,7 +139,7 @@ TEST(Link, AliasesAndKernelsStandOnce) {
   const std::string unit =
       ".weak .func g();\n.weak .func f() { ret; }\n.alias g, f;\n.weak .entry t() .maxntid 64 { call g; ret; "
       "}\n";
-  const Module module = module_of({unit, unit});
+  const Module module = linked_module({unit, unit});
   EXPECT_EQ(module.functions.size(), 2U);
   EXPECT_EQ(module.find("t")->calls[0].callee, "f");
   EXPECT_EQ(module.find("t")->max_threads, 64U);
@@ -150,7 +151,7 @@ TEST(Link, SourceLinesAreThoseOfTheirFiles) {
            "() {\n.loc 1 7 3, function_name $L__info+4, inlined_at 2 8 1\nexit;\n}\n" + ".file 1 \"" + file +
            "\"\n.file 2 \"" + file + "h\", 12, 34\n" + ".section .debug_str { $L__info: .b8 0 }\n";
   };
-  const Module module = module_of({unit("k", "a.cu"), unit("l", "b.cu")});
+  const Module module = linked_module({unit("k", "a.cu"), unit("l", "b.cu")});
   EXPECT_NE(module.place(module.find("k")->code[0].line).find("a.cuh:8 > a.cu:7"), std::string::npos)
       << module.place(module.find("k")->code[0].line);
   EXPECT_NE(module.place(module.find("l")->code[0].line).find("b.cuh:8 > b.cu:7"), std::string::npos)
@@ -170,15 +171,15 @@ TEST(Link, ErrorsNameTheUnits) {
   expect_error({".visible .func f() { ret;", ""}, "u1:4:26: error: the text ends too early");
   expect_error({"", ".visible .local .u32 x;"}, "u2:4:10: error: unknown directive '.local'");
   expect_error({"", ".visible .global .u32 x, y;"}, "several variables in one declaration");
-  EXPECT_NO_THROW(module_of({".extern .const .align 4 .u32 unused;", ""}));
+  EXPECT_NO_THROW(linked_module({".extern .const .align 4 .u32 unused;", ""}));
 }
 
 /// A function that is nowhere is an error of the kernels that call it.
 TEST(Link, WhatNoUnitDefinesIsAnErrorOfItsCallers) {
   const Module module =
-      module_of({".extern .func f();\n.visible .entry k() { call f; ret; }\n.visible .entry l() { ret; }",
-                 ".extern .func f();\n.extern .func cudaGetDevice();\n.visible .entry m() { call "
-                 "cudaGetDevice; ret; }"});
+      linked_module({".extern .func f();\n.visible .entry k() { call f; ret; }\n.visible .entry l() { ret; }",
+                     ".extern .func f();\n.extern .func cudaGetDevice();\n.visible .entry m() { call "
+                     "cudaGetDevice; ret; }"});
   EXPECT_NO_THROW(ptx::compile(module, *module.find("l"), {}));
   const auto error_of = [&](const char* kernel) -> std::string {
     try {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kHeader = ".version 9.0\n.target sm_75\n.address_size 64\n";
 
-std::string error_of(const std::string& text) {
+std::string parse_error(const std::string& text) {
   try {
     static_cast<void>(ptx::parse(text, "a.ptx"));
   } catch (const UserError& error) {
@@ -20,22 +20,22 @@ std::string error_of(const std::string& text) {
 
 /// The error of one statement, which stands in line 12 from column 1 on.
 std::string error_in_kernel(const std::string& statement) {
-  return error_of(std::string(kHeader) +
-                  ".global .b32 g;\n"
-                  ".extern .func (.param .b32 r) callee(.param .b64 a);\n"
-                  ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
-                  ".reg .pred %p<4>; .reg .b16 %rs<4>;\n.reg .b32 %r<4>; .reg .f32 %f<4>;\n"
-                  ".reg .b64 %rd<4>; .reg .f64 %fd<4>; .shared .b32 s;\n.param .b32 slot; done:\n" +
-                  statement + "\nret;\n}\n");
+  return parse_error(std::string(kHeader) +
+                     ".global .b32 g;\n"
+                     ".extern .func (.param .b32 r) callee(.param .b64 a);\n"
+                     ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
+                     ".reg .pred %p<4>; .reg .b16 %rs<4>;\n.reg .b32 %r<4>; .reg .f32 %f<4>;\n"
+                     ".reg .b64 %rd<4>; .reg .f64 %fd<4>; .shared .b32 s;\n.param .b32 slot; done:\n" +
+                     statement + "\nret;\n}\n");
 }
 
-struct Case {
+struct ErrorCase {
   const char* statement;
   const char* error;
 };
 
 TEST(ParseErrors, StatementsOfAKernel) {
-  const Case cases[] = {
+  const ErrorCase cases[] = {
       {"addd.s32 %r1, %r2, %r3;", "a.ptx:12:1: error: unknown opcode 'addd'; did you mean 'add'?"},
       {"add.s33 %r1, %r2, %r3;",
        "a.ptx:12:4: error: unknown modifier '.s33' of 'add.s33'; did you mean '.s32'?"},
@@ -320,23 +320,23 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"cvt.rn.satfinite.f32.f64 %f1, %fd2;",
        "a.ptx:12:7: error: modifier '.satfinite' is not possible in 'cvt.rn.satfinite.f32.f64'"},
   };
-  for (const Case& c : cases) EXPECT_EQ(error_in_kernel(c.statement), c.error) << c.statement;
+  for (const ErrorCase& c : cases) EXPECT_EQ(error_in_kernel(c.statement), c.error) << c.statement;
 }
 
 TEST(ParseErrors, ModuleLevel) {
-  const auto after_header = [](const std::string& text) { return error_of(kHeader + text); };
-  EXPECT_EQ(error_of(""), "a.ptx:1:1: error: no PTX found: the text has no .version");
-  EXPECT_EQ(error_of("\x7f"
-                     "ELF"),
+  const auto after_header = [](const std::string& text) { return parse_error(kHeader + text); };
+  EXPECT_EQ(parse_error(""), "a.ptx:1:1: error: no PTX found: the text has no .version");
+  EXPECT_EQ(parse_error("\x7f"
+                        "ELF"),
             "a.ptx:1:1: error: character 0x7f is not part of PTX");
-  EXPECT_EQ(error_of(".target sm_75"), "a.ptx:1:1: error: PTX begins with .version");
-  EXPECT_EQ(error_of(".version 9"),
+  EXPECT_EQ(parse_error(".target sm_75"), "a.ptx:1:1: error: PTX begins with .version");
+  EXPECT_EQ(parse_error(".version 9"),
             "a.ptx:1:10: error: expected a version such as 9.0 after .version, found '9'");
-  EXPECT_EQ(error_of(".version 9.0\n.target compute_75\n"),
+  EXPECT_EQ(parse_error(".version 9.0\n.target compute_75\n"),
             "a.ptx:2:9: error: unknown target 'compute_75'; known: sm_NN such as sm_75");
-  EXPECT_EQ(error_of(".version 9.0\n.target sm_75\n.address_size 32\n"),
+  EXPECT_EQ(parse_error(".version 9.0\n.target sm_75\n.address_size 32\n"),
             "a.ptx:3:15: error: only .address_size 64 is supported");
-  EXPECT_EQ(error_of(".version 9.0\n.global .b32 x;"),
+  EXPECT_EQ(parse_error(".version 9.0\n.global .b32 x;"),
             "a.ptx:2:1: error: expected .target before the first declaration");
   EXPECT_EQ(after_header(".visble .entry k() { ret; }"),
             "a.ptx:4:1: error: unknown directive '.visble'; did you mean '.visible'?");
@@ -437,7 +437,7 @@ TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
   EXPECT_EQ(error("bad_call"), "a.ptx:27:12: error: parameter 1 of 'takes' has 8 bytes, 4 given");
   for (const isa::Function& f : module.functions) EXPECT_EQ(f.code.empty(), !f.error.empty()) << f.name;
   // The whole module fails at its first fault.
-  EXPECT_EQ(error_of(kMixed), error("bad_function"));
+  EXPECT_EQ(parse_error(kMixed), error("bad_function"));
 }
 
 TEST(ParseByFunction, CompilesWhatDoesNotNeedTheFaulty) {
@@ -488,7 +488,7 @@ TEST(ParseHostile, TextureInstructionsCutOffAndGarbled) {
   ret;
 }
 )";
-  EXPECT_EQ(error_of(text), "no error");
+  EXPECT_EQ(parse_error(text), "no error");
   for (std::size_t length = 0; length < text.size(); ++length) survive(text.substr(0, length));
   constexpr std::string_view kBytes = "{}[],;.%+-|@ 0\n\xff_";
   const std::size_t begin = text.find("tex.a2d");

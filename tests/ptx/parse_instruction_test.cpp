@@ -19,7 +19,7 @@ using isa::Rounding;
 using isa::Space;
 using isa::Type;
 
-isa::Function kernel(const std::string& body) {
+isa::Function parsed_kernel(const std::string& body) {
   const isa::Module module = ptx::parse(
       ".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n.entry k()\n{ .reg .pred %p<9>; "
       ".reg .b16 "
@@ -29,7 +29,7 @@ isa::Function kernel(const std::string& body) {
   return module.functions[0];
 }
 
-Instruction one(const std::string& text) { return kernel(text).code.at(0); }
+Instruction one(const std::string& text) { return parsed_kernel(text).code.at(0); }
 
 std::uint64_t immediate_of(const std::string& text) {
   const Instruction inst = one(text);
@@ -113,7 +113,7 @@ TEST(ParseInstruction, AddressesAndOrder) {
 }
 
 TEST(ParseInstruction, CarryChainsUseOnePredicate) {
-  const isa::Function f = kernel(
+  const isa::Function f = parsed_kernel(
       "add.cc.u32 %r1, %r2, %r3; addc.cc.u32 %r1, %r2, 0; madc.hi.u32 %r1, %r2, %r3, %r4; subc.u32 %r1, %r2, "
       "1;");
   const Operand carry = f.code[0].dst[1];
@@ -131,19 +131,19 @@ TEST(ParseInstruction, CarryChainsUseOnePredicate) {
 
 TEST(ParseInstruction, NarrowSignedResultsFillTheirRegister) {
   // The low byte of the source, extended to the 16 bits of the register: one conversion.
-  const isa::Function one_step = kernel("cvt.s8.s32 %rs1, %r1;");
+  const isa::Function one_step = parsed_kernel("cvt.s8.s32 %rs1, %r1;");
   ASSERT_EQ(one_step.code.size(), 1U);
   EXPECT_EQ(one_step.code[0].type, Type::S16);
   EXPECT_EQ(one_step.code[0].type2, Type::S8);
   // Saturation and rounding come first.
-  const isa::Function two_steps = kernel("@%p1 cvt.rni.s8.f32 %r1, %f1;");
+  const isa::Function two_steps = parsed_kernel("@%p1 cvt.rni.s8.f32 %r1, %f1;");
   ASSERT_EQ(two_steps.code.size(), 2U);
   EXPECT_EQ(two_steps.code[0].type, Type::S8);
   EXPECT_EQ(two_steps.code[1].type, Type::S32);
   EXPECT_EQ(two_steps.code[1].type2, Type::S8);
   EXPECT_EQ(two_steps.code[1].src[0], two_steps.code[0].dst[0]);
   EXPECT_EQ(two_steps.code[1].guard, two_steps.code[0].guard);
-  EXPECT_EQ(kernel("cvt.u8.u32 %r1, %r2;").code.size(), 1U);
+  EXPECT_EQ(parsed_kernel("cvt.u8.u32 %r1, %r2;").code.size(), 1U);
 }
 
 TEST(ParseInstruction, RegistersMayBeWiderOnlyWherePtxSaysSo) {
@@ -255,8 +255,8 @@ TEST(ParseInstruction, FnsIsABinarySearch) {
     for (std::uint32_t base = 0; base < 32; ++base) {
       for (int offset = -33; offset <= 33; ++offset) {
         Interpreter machine;
-        machine.run(kernel(fmt::format("fns.b32 %r1, {}, {}, {};", mask, base, offset)));
-        const isa::Function f = kernel("fns.b32 %r1, 1, 1, 1;");
+        machine.run(parsed_kernel(fmt::format("fns.b32 %r1, {}, {}, {};", mask, base, offset)));
+        const isa::Function f = parsed_kernel("fns.b32 %r1, 1, 1, 1;");
         EXPECT_EQ(machine.reg[f.code.back().dst[0].reg], find_nth_set(mask, base, offset))
             << mask << " " << base << " " << offset;
       }
@@ -266,7 +266,7 @@ TEST(ParseInstruction, FnsIsABinarySearch) {
 
 std::uint32_t run(const std::string& text) {
   Interpreter machine;
-  const isa::Function f = kernel(text);
+  const isa::Function f = parsed_kernel(text);
   machine.run(f);
   return machine.reg[f.code.back().dst[0].reg];
 }
@@ -276,7 +276,7 @@ TEST(ParseInstruction, PackedIntegersWorkByHalves) {
   EXPECT_EQ(run("max.s16x2 %r1, 0xffff0005, 0x00010003;"), 0x0001'0005U);
   EXPECT_EQ(run("max.u16x2 %r1, 0xffff0005, 0x00010003;"), 0xffff'0005U);
   EXPECT_EQ(run("max.s16x2.relu %r1, 0xffff0005, 0xfff00003;"), 0x0000'0005U);
-  EXPECT_THROW(kernel("mul.lo.s16x2 %r1, %r2, %r3;"), UserError);
+  EXPECT_THROW(parsed_kernel("mul.lo.s16x2 %r1, %r2, %r3;"), UserError);
 }
 
 TEST(ParseInstruction, SumsOfAbsoluteDifferences) {
@@ -287,7 +287,7 @@ TEST(ParseInstruction, SumsOfAbsoluteDifferences) {
 }
 
 TEST(ParseInstruction, ReluClampsTheResult) {
-  const isa::Function f = kernel("@%p1 fma.rn.relu.f16x2 %r1, %r2, %r3, %r4;");
+  const isa::Function f = parsed_kernel("@%p1 fma.rn.relu.f16x2 %r1, %r2, %r3, %r4;");
   ASSERT_EQ(f.code.size(), 2U);
   EXPECT_EQ(f.code[1].op, Opcode::Max);
   EXPECT_EQ(f.code[1].type, Type::F16x2);
@@ -297,14 +297,14 @@ TEST(ParseInstruction, ReluClampsTheResult) {
 }
 
 TEST(ParseInstruction, VectorAtomicsAreOnePerElement) {
-  const isa::Function f = kernel("atom.global.add.v2.f32 {%f1, %f2}, [%rd1+8], {%f2, %f1};");
+  const isa::Function f = parsed_kernel("atom.global.add.v2.f32 {%f1, %f2}, [%rd1+8], {%f2, %f1};");
   ASSERT_EQ(f.code.size(), 4U);
   EXPECT_EQ(f.code[0].offset, 8);
   EXPECT_EQ(f.code[1].offset, 12);
   EXPECT_EQ(f.code[2].op, Opcode::Mov);
   EXPECT_EQ(f.code[2].src[0], f.code[0].dst[0]);
   EXPECT_EQ(f.code[2].dst[0], f.code[1].src[1]);
-  EXPECT_EQ(kernel("red.global.add.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};").code.size(), 4U);
+  EXPECT_EQ(parsed_kernel("red.global.add.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};").code.size(), 4U);
 }
 
 TEST(ParseInstruction, BmskMakesMasks) {

@@ -12,7 +12,7 @@
 namespace gpumux::reproduce {
 namespace {
 
-const std::string kHead = R"(title = "t"
+const std::string kExperimentHead = R"(title = "t"
 paper = "dai18"
 [sweep]
 apps = ["add", "stream"]
@@ -45,10 +45,10 @@ Experiment parse(const std::string& text) {
 }
 
 TEST(ExperimentFile, ReadsASweepOfItsOwnOrOfAFile) {
-  const Experiment own = parse(kHead);
+  const Experiment own = parse(kExperimentHead);
   ASSERT_EQ(own.scales.size(), 1U);
   EXPECT_EQ(own.scales[0].second.name, "f/e");
-  EXPECT_EQ(own.scales[0].second.text, kHead);
+  EXPECT_EQ(own.scales[0].second.text, kExperimentHead);
   const Experiment other = parse(
       "title = \"t\"\nsweep = \"s.toml\"\n[[quantity]]\nname = \"a\"\nof = \"ipc\"\nreduce = \"mean\"\n");
   ASSERT_EQ(other.scales.size(), 2U);
@@ -91,7 +91,7 @@ TEST(ExperimentFile, ASweepHasTheKeysOfItsBaseThatItDoesNotReplace) {
 }
 
 TEST(ExperimentFile, RowsAndColumnsMakeOneQuantityEach) {
-  const Experiment e = parse(kHead + R"([[quantity]]
+  const Experiment e = parse(kExperimentHead + R"([[quantity]]
 name = "speedup_{policy}_{size}"
 rows.policy = ["even", "leftover"]
 columns.size = {small = "24K", large = "48K"}
@@ -119,7 +119,7 @@ value = "percent(speedup_even_{size}, speedup_leftover_{size}) + {size.index}"
 }
 
 TEST(ExperimentFile, RowsAndColumnsKeepTheOrderOfTheFile) {
-  const Experiment e = parse(kHead + R"([[quantity]]
+  const Experiment e = parse(kExperimentHead + R"([[quantity]]
 name = "q_{x}_{y}"
 columns.y.b = "2"
 rows.x = {"z" = "1", "a" = "2", "m" = "3"}
@@ -160,7 +160,7 @@ TEST(ExperimentFile, TemplatesOfPoliciesNameTheirValues) {
 }
 
 TEST(ExperimentFile, NamesAreMadeOne) {
-  const Experiment e = parse(kHead +
+  const Experiment e = parse(kExperimentHead +
                              "[[quantity]]\nname = \"b\"\nof = \"ipc\"\nreduce = \"max\"\n"
                              "where = {class = \"M+C\", set = {sm.l1.size = \"48K\"}, policy = \" even\"}\n");
   const Filter& filter = e.quantities[1].filter;
@@ -182,75 +182,86 @@ TEST(ExperimentFile, WrongOnesAreRefusedAtTheirPlace) {
       {"title = \"t\"\nsweep = 3\n", "f/e.toml:2:9: error: 'sweep' must be a text"},
       {"title = \"t\"\npaper = \"dai19\"\nsweep = \"s.toml\"\n",
        "f/e.toml:2:9: error: unknown paper 'dai19'; did you mean 'dai18'?"},
-      {kHead + "quantities = 1\n", "f/e.toml:14:1: error: unknown key in [[quantity]] 'quantities'"},
-      {"titel = \"t\"\n" + kHead, "f/e.toml:1:1: error: unknown key 'titel'; did you mean 'title'?"},
-      {kHead + q, "f/e.toml:14:1: error: [[quantity]] needs one of"},
-      {kHead + of + "value = \"a\"\n", "f/e.toml:14:1: error: [[quantity]] needs one of"},
-      {kHead + q + "value = \"a\"\nreduce = \"mean\"\n", "f/e.toml:17:10: error: 'reduce' goes with 'of'"},
-      {kHead + q + "of = \"ipc\"\n", "f/e.toml:14:1: error: [[quantity]] with 'of' needs 'reduce'"},
-      {kHead + q + "of = \"ipc\"\nreduce = \"average\"\n",
+      {kExperimentHead + "quantities = 1\n",
+       "f/e.toml:14:1: error: unknown key in [[quantity]] 'quantities'"},
+      {"titel = \"t\"\n" + kExperimentHead,
+       "f/e.toml:1:1: error: unknown key 'titel'; did you mean 'title'?"},
+      {kExperimentHead + q, "f/e.toml:14:1: error: [[quantity]] needs one of"},
+      {kExperimentHead + of + "value = \"a\"\n", "f/e.toml:14:1: error: [[quantity]] needs one of"},
+      {kExperimentHead + q + "value = \"a\"\nreduce = \"mean\"\n",
+       "f/e.toml:17:10: error: 'reduce' goes with 'of'"},
+      {kExperimentHead + q + "of = \"ipc\"\n", "f/e.toml:14:1: error: [[quantity]] with 'of' needs 'reduce'"},
+      {kExperimentHead + q + "of = \"ipc\"\nreduce = \"average\"\n",
        "f/e.toml:17:10: error: unknown value of 'reduce' 'average'"},
-      {kHead + q + "of = \"ipcs\"\nreduce = \"mean\"\n",
+      {kExperimentHead + q + "of = \"ipcs\"\nreduce = \"mean\"\n",
        "f/e.toml:16:6: error: unknown counter of a run 'ipcs'; did you mean 'ipc'?"},
-      {kHead + q + "of = \"weighted_speedup\"\nper = \"app\"\nreduce = \"mean\"\n",
+      {kExperimentHead + q + "of = \"weighted_speedup\"\nper = \"app\"\nreduce = \"mean\"\n",
        "f/e.toml:16:6: error: unknown counter of an application 'weighted_speedup'"},
-      {kHead + q + "of = \"ipc +\"\nreduce = \"mean\"\n", "f/e.toml:16:6: error: in 'ipc +'"},
-      {kHead + q + "of = \"ipc\"\nreduce = \"rank_correlation\"\n",
+      {kExperimentHead + q + "of = \"ipc +\"\nreduce = \"mean\"\n", "f/e.toml:16:6: error: in 'ipc +'"},
+      {kExperimentHead + q + "of = \"ipc\"\nreduce = \"rank_correlation\"\n",
        "f/e.toml:16:6: error: rank_correlation needs two"},
-      {kHead + q + "value = \"a + c\"\n", "f/e.toml:16:9: error: unknown quantity 'c'"},
-      {kHead + q + "value = \"b\"\n", "f/e.toml:16:9: error: unknown quantity 'b'"},  // not of itself
-      {kHead + q + "value = \"benchmark.Table_2.cp.nothing\"\n", "f/e.toml:16:9: error: unknown quantity"},
-      {kHead + q + "highest = [\"a\", \"c\"]\n",
+      {kExperimentHead + q + "value = \"a + c\"\n", "f/e.toml:16:9: error: unknown quantity 'c'"},
+      {kExperimentHead + q + "value = \"b\"\n",
+       "f/e.toml:16:9: error: unknown quantity 'b'"},  // not of itself
+      {kExperimentHead + q + "value = \"benchmark.Table_2.cp.nothing\"\n",
+       "f/e.toml:16:9: error: unknown quantity"},
+      {kExperimentHead + q + "highest = [\"a\", \"c\"]\n",
        "f/e.toml:16:11: error: 'c' is no number among the quantities above"},
-      {kHead + q + "highest = [\"a\"]\n[[quantity]]\nname = \"c\"\nvalue = \"b\"\n",
+      {kExperimentHead + q + "highest = [\"a\"]\n[[quantity]]\nname = \"c\"\nvalue = \"b\"\n",
        "f/e.toml:19:9: error: 'b' is the name of a quantity, not a number"},
-      {kHead + "[[quantity]]\nname = \"a\"\n", "f/e.toml:15:8: error: there are two quantities 'a'"},
-      {kHead + "[[quantity]]\nname = \"a-b\"\n", "f/e.toml:15:8: error: 'a-b': a name has letters"},
-      {kHead + of + "where = {policy = \"evn\"}\n",
+      {kExperimentHead + "[[quantity]]\nname = \"a\"\n",
+       "f/e.toml:15:8: error: there are two quantities 'a'"},
+      {kExperimentHead + "[[quantity]]\nname = \"a-b\"\n", "f/e.toml:15:8: error: 'a-b': a name has letters"},
+      {kExperimentHead + of + "where = {policy = \"evn\"}\n",
        "f/e.toml:18:19: error: unknown policy 'evn'; did you mean 'even'?"},
-      {kHead + of + "where = {policy = \"spatial\"}\n",
+      {kExperimentHead + of + "where = {policy = \"spatial\"}\n",
        "f/e.toml:18:19: error: unknown policy of the sweep 'spatial'"},
-      {kHead + of + "where = {app = \"hotspot\"}\n",
+      {kExperimentHead + of + "where = {app = \"hotspot\"}\n",
        "f/e.toml:18:16: error: unknown application of the sweep 'hotspot'"},
-      {kHead + of + "where = {machine = \"v100\"}\n",
+      {kExperimentHead + of + "where = {machine = \"v100\"}\n",
        "f/e.toml:18:20: error: unknown machine of the sweep 'v100'"},
-      {kHead + of + "where = {class = \"C+X\"}\n", "f/e.toml:18:18: error: 'C+X' is no class"},
-      {kHead + of + "where = {set = {l1.size = \"96K\"}}\n",
+      {kExperimentHead + of + "where = {class = \"C+X\"}\n", "f/e.toml:18:18: error: 'C+X' is no class"},
+      {kExperimentHead + of + "where = {set = {l1.size = \"96K\"}}\n",
        "f/e.toml:18:27: error: unknown value of the sweep '96K'"},
-      {kHead + of + "where = {set = {l2.size = 1}}\n", "f/e.toml:18:"},
-      {kHead + of + "where = {clas = \"C\"}\n", "f/e.toml:18:10: error: unknown key of 'where' 'clas'"},
-      {kHead + of + "rows = 5\n", "f/e.toml:18:8: error: 'rows' must have one name"},
-      {kHead + of + "rows.x = []\n", "f/e.toml:18:10: error: 'x' is empty"},
-      {kHead + "[[quantity]]\nname = \"b_{y}\"\nrows.x = [\"1\"]\nvalue = \"a\"\n",
+      {kExperimentHead + of + "where = {set = {l2.size = 1}}\n", "f/e.toml:18:"},
+      {kExperimentHead + of + "where = {clas = \"C\"}\n",
+       "f/e.toml:18:10: error: unknown key of 'where' 'clas'"},
+      {kExperimentHead + of + "rows = 5\n", "f/e.toml:18:8: error: 'rows' must have one name"},
+      {kExperimentHead + of + "rows.x = []\n", "f/e.toml:18:10: error: 'x' is empty"},
+      {kExperimentHead + "[[quantity]]\nname = \"b_{y}\"\nrows.x = [\"1\"]\nvalue = \"a\"\n",
        "f/e.toml:15:8: error: 'b_{y}' has a { that names no row or column"},
-      {kHead + of + "per = \"interval\"\n", "f/e.toml:18:7: error: the sweep keeps no series"},
-      {kHead + of + "window = [0, 100]\n", "f/e.toml:18:10: error: the sweep keeps no series"},
-      {kHead + of + "window = [9, 9]\n", "f/e.toml:18:10: error: 'window' must end after it begins"},
-      {kHead + of + "window = 5\n", "f/e.toml:18:10: error: 'window' must be a list of two cycles"},
-      {kHead + q + "of = \"ipc\"\nreduce = \"knee\"\n", "f/e.toml:16:6: error: knee needs two"},
-      {kHead + "[[claim]]\nid = \"dai18.table2.lsu_stall_class_threshold\"\nours = \"a\"\n",
+      {kExperimentHead + of + "per = \"interval\"\n", "f/e.toml:18:7: error: the sweep keeps no series"},
+      {kExperimentHead + of + "window = [0, 100]\n", "f/e.toml:18:10: error: the sweep keeps no series"},
+      {kExperimentHead + of + "window = [9, 9]\n",
+       "f/e.toml:18:10: error: 'window' must end after it begins"},
+      {kExperimentHead + of + "window = 5\n", "f/e.toml:18:10: error: 'window' must be a list of two cycles"},
+      {kExperimentHead + q + "of = \"ipc\"\nreduce = \"knee\"\n", "f/e.toml:16:6: error: knee needs two"},
+      {kExperimentHead + "[[claim]]\nid = \"dai18.table2.lsu_stall_class_threshold\"\nours = \"a\"\n",
        "f/e.toml:15:6: error: the paper's claims list 'dai18.table2.lsu_stall_class_threshold' under"},
-      {kHead + of + "where = {isolated = 1}\n", "f/e.toml:18:21: error: 'isolated' must be true or false"},
-      {kHead + of + "against = {policy = \"even\"}\n", "f/e.toml:18:11: error: 'against' needs 'compare'"},
-      {kHead + of + "compare = \"ratio\"\n", "f/e.toml:18:11: error: 'compare' needs 'against'"},
-      {kHead + of + "against = {}\ncompare = \"ratio\"\n",
+      {kExperimentHead + of + "where = {isolated = 1}\n",
+       "f/e.toml:18:21: error: 'isolated' must be true or false"},
+      {kExperimentHead + of + "against = {policy = \"even\"}\n",
+       "f/e.toml:18:11: error: 'against' needs 'compare'"},
+      {kExperimentHead + of + "compare = \"ratio\"\n", "f/e.toml:18:11: error: 'compare' needs 'against'"},
+      {kExperimentHead + of + "against = {}\ncompare = \"ratio\"\n",
        "f/e.toml:18:11: error: 'against' must be a table"},
-      {kHead + of + "against = {policy = [\"even\", \"leftover\"]}\ncompare = \"ratio\"\n",
+      {kExperimentHead + of + "against = {policy = [\"even\", \"leftover\"]}\ncompare = \"ratio\"\n",
        "f/e.toml:18:21: error: 'against' takes one value"},
-      {kHead + "[[claim]]\nid = \"dai18.fig12.spatial_weighted_speed\"\nours = \"a\"\n",
+      {kExperimentHead + "[[claim]]\nid = \"dai18.fig12.spatial_weighted_speed\"\nours = \"a\"\n",
        "f/e.toml:15:6: error: dai18 has no claim 'dai18.fig12.spatial_weighted_speed'; did you mean "
        "'dai18.fig12.spatial_weighted_speedup'?"},
-      {kHead + "[[claim]]\nid = \"dai18.trend.cc_flat\"\nours = \"a\"\n",
+      {kExperimentHead + "[[claim]]\nid = \"dai18.trend.cc_flat\"\nours = \"a\"\n",
        "f/e.toml:15:6: error: dai18 has no claim"},
-      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\n",
+      {kExperimentHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\n",
        "f/e.toml:14:1: error: [[claim]] needs 'ours'"},
-      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"z\"\n",
+      {kExperimentHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"z\"\n",
        "f/e.toml:16:8: error: unknown quantity 'z'"},
-      {kHead + "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"a\"\nscales = \"paper\"\n",
+      {kExperimentHead +
+           "[[claim]]\nid = \"dai18.fig12.ws_weighted_speedup\"\nours = \"a\"\nscales = \"paper\"\n",
        "f/e.toml:17:10: error: unknown scale of the sweep 'paper'"},
-      {kHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a + 1\"\n",
+      {kExperimentHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a + 1\"\n",
        "f/e.toml:16:9: error: 'holds' must compare"},
-      {kHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a > 1\"\n" +
+      {kExperimentHead + "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a > 1\"\n" +
            "[[trend]]\nid = \"dai18.trend.cc_flat\"\nholds = \"a > 1\"\n",
        "f/e.toml:18:6: error: 'dai18.trend.cc_flat' is answered twice"},
       {"title = \"t\"\nsweep = \"s.toml\"\n[[quantity]]\nname = \"a\"\nof = \"ipc\"\nreduce = "

@@ -36,8 +36,8 @@ struct Heard {
 
 /// The unit of a machine. An instruction that issues in t accesses in t + 1, a miss leaves in t + 2, and is
 /// at its partition 10 cycles later.
-struct Unit {
-  explicit Unit(arch::MachineConfig machine = plain_machine())
+struct LsuUnderTest {
+  explicit LsuUnderTest(arch::MachineConfig machine = plain_machine())
       : config(std::move(machine)),
         map(config.l2),
         unit(config, 0, map, mailbox, counters.data(), heard),
@@ -100,7 +100,7 @@ struct Unit {
 using Done = std::vector<Heard::Performed>;
 
 TEST(LoadStoreUnitAlone, AMissGoesToMemoryAndAHitTakesItsLatency) {
-  Unit at;
+  LsuUnderTest at;
   at.load_line(1000, 0, 5);
   EXPECT_EQ(at.unit.next_access(), 1U);
   at.run(20);
@@ -123,7 +123,7 @@ TEST(LoadStoreUnitAlone, AMissGoesToMemoryAndAHitTakesItsLatency) {
 }
 
 TEST(LoadStoreUnitAlone, NoDataComeBeforeAHitWould) {
-  Unit at;
+  LsuUnderTest at;
   at.load_line(1000, 0);
   at.run(5);
   at.answer(0, 20);
@@ -134,7 +134,7 @@ TEST(LoadStoreUnitAlone, NoDataComeBeforeAHitWould) {
 TEST(LoadStoreUnitAlone, LinesPassOneByOneAndTheNextInstructionBehindThem) {
   arch::MachineConfig config = plain_machine();
   config.l1.sectored = true;
-  Unit at(config);
+  LsuUnderTest at(config);
   at.issue(at.load_inst, Where::Global, {Transaction::make(1, 1, 8), Transaction::make(2, 1, 8)}, 0);
   at.load_line(1, 0, 1);  // merges with the first
   at.run(10);
@@ -153,7 +153,7 @@ TEST(LoadStoreUnitAlone, TheQueueAndTheIssueWidthBound) {
   arch::MachineConfig config = plain_machine();
   config.sm.memory_queue = 2;
   config.sm.memory_issue_width = 1;
-  Unit at(config);
+  LsuUnderTest at(config);
   EXPECT_TRUE(at.unit.accepts(0));
   at.load_line(1, 0);
   EXPECT_TRUE(at.unit.has_room());
@@ -168,7 +168,7 @@ TEST(LoadStoreUnitAlone, TheQueueAndTheIssueWidthBound) {
 }
 
 TEST(LoadStoreUnitAlone, OperandsThatAreLateHoldIt) {
-  Unit at;
+  LsuUnderTest at;
   at.issue(at.load_inst, Where::Global, {Transaction::make(7, 0xf, 32)}, 3, 0, 0, 0, 4);
   EXPECT_EQ(at.unit.next_access(), 8U);
 }
@@ -176,7 +176,7 @@ TEST(LoadStoreUnitAlone, OperandsThatAreLateHoldIt) {
 TEST(LoadStoreUnitAlone, SharedMemoryTakesItsPasses) {
   arch::MachineConfig config = plain_machine();
   config.shared.latency = 24;
-  Unit at(config);
+  LsuUnderTest at(config);
   at.issue(at.load_inst, Where::Shared, {}, 0, 0, 4);
   at.issue(at.load_inst, Where::Shared, {}, 0, 1, 1);
   at.run(10);
@@ -186,7 +186,7 @@ TEST(LoadStoreUnitAlone, SharedMemoryTakesItsPasses) {
 }
 
 TEST(LoadStoreUnitAlone, StoresGoToL2WithTheirData) {
-  Unit at;
+  LsuUnderTest at;
   at.issue(at.store_inst, Where::Global, {Transaction::make(9, 0x3, 16)}, 0);
   at.run(10);
   ASSERT_EQ(at.mailbox.out.size(), 1U);
@@ -203,7 +203,7 @@ TEST(LoadStoreUnitAlone, StoresGoToL2WithTheirData) {
 TEST(LoadStoreUnitAlone, StallsUntilAnMshrIsFree) {
   arch::MachineConfig config = plain_machine();
   config.l1.mshr_entries = 1;
-  Unit at(config);
+  LsuUnderTest at(config);
   at.load_line(1, 0);
   at.load_line(2, 0, 1);
   at.run(20);
@@ -223,7 +223,7 @@ TEST(LoadStoreUnitAlone, StallsUntilTheMissQueueMoves) {
   arch::MachineConfig config = plain_machine();
   config.l1.miss_queue = 1;
   config.l1.caches_global = false;  // straight to the queue
-  Unit at(config);
+  LsuUnderTest at(config);
   at.issue(at.store_inst, Where::Global, {Transaction::make(9, 0xf, 32)}, 0);  // 5 flits: 2 to 6
   for (std::uint32_t slot = 1; slot < 3; ++slot) at.load_line(slot, 0, slot);
   at.run(30);
@@ -240,7 +240,7 @@ TEST(LoadStoreUnitAlone, ConstantMissesMergeAndGoFirst) {
   config.constant.bytes = 2048;
   config.constant.line_bytes = 64;
   config.constant.latency = 8;
-  Unit at(config);
+  LsuUnderTest at(config);
   at.issue(at.load_inst, Where::Constant, {Transaction::make(5, 0x3, 32)}, 0, 0);
   at.issue(at.load_inst, Where::Constant, {Transaction::make(5, 0x1, 32)}, 0, 1);
   at.run(10);
@@ -262,7 +262,7 @@ TEST(LoadStoreUnitAlone, TextureMissesMergeAndWaitInTheMissQueue) {
   config.texture.ways = 4;
   config.texture.latency = 50;
   config.l1.miss_queue = 1;
-  Unit at(config);
+  LsuUnderTest at(config);
   at.issue(at.load_inst, Where::Texture, {Transaction::make(5, 0x1, 32)}, 0, 0);
   at.issue(at.load_inst, Where::Texture, {Transaction::make(5, 0x8, 32)}, 0, 1);
   at.issue(at.load_inst, Where::Texture, {Transaction::make(6, 0x1, 16), Transaction::make(7, 0x1, 16)}, 0,
@@ -292,7 +292,7 @@ TEST(LoadStoreUnitAlone, TextureMissesMergeAndWaitInTheMissQueue) {
 }
 
 TEST(LoadStoreUnitAlone, InstructionMissesPassTheSamePorts) {
-  Unit at;
+  LsuUnderTest at;
   at.unit.fetch(77, 0xf, 2, 0, 3);
   EXPECT_EQ(at.unit.outstanding(2), 1U);
   at.run(20);
@@ -309,7 +309,7 @@ TEST(LoadStoreUnitAlone, InstructionMissesPassTheSamePorts) {
 TEST(LoadStoreUnitAlone, ASchemeDividesTheMissQueueAndIsTold) {
   arch::MachineConfig config = plain_machine();
   config.l1.miss_queue = 4;
-  Unit at(config);
+  LsuUnderTest at(config);
   arch::MemoryScheme scheme;
   scheme.divides_misses = true;
   at.unit.set_scheme(scheme);
@@ -333,14 +333,14 @@ TEST(LoadStoreUnitAlone, ASchemeDividesTheMissQueueAndIsTold) {
 TEST(LoadStoreUnitAlone, UnifiedL1Grows) {
   arch::MachineConfig config = plain_machine();
   config.l1.unified_bytes = 16384;
-  Unit at(config);
+  LsuUnderTest at(config);
   EXPECT_EQ(at.unit.l1().bytes(), 16384U);
   at.unit.resize_l1(8192, 0, 0);
   EXPECT_EQ(at.unit.l1().bytes(), 8192U);
 }
 
 TEST(LoadStoreUnitAlone, AFlushLosesTheLines) {
-  Unit at;
+  LsuUnderTest at;
   at.load_line(1000, 0);
   at.run(5);
   at.answer(0, 40);
@@ -354,7 +354,7 @@ TEST(LoadStoreUnitAlone, AFlushLosesTheLines) {
 // --- the ledger of interference
 
 TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
-  Unit at;
+  LsuUnderTest at;
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.issue(at.load_inst, Where::Global,
@@ -369,7 +369,7 @@ TEST(LoadStoreUnitLedger, WhoIsBehindAnothersInstructionWaitsForIt) {
 }
 
 TEST(LoadStoreUnitLedger, RequestsWaitForThePortBehindOthers) {
-  Unit at;
+  LsuUnderTest at;
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.issue(at.store_inst, Where::Global, {Transaction::make(1, 0xf, 32)}, 0);
@@ -386,7 +386,7 @@ TEST(LoadStoreUnitLedger, WaitsForRoomInTheNetworkAreThoseOfAllInTheQueue) {
   arch::MachineConfig config = plain_machine();
   config.noc.input_buffer_flits = 1;
   config.l2.partitions = 1;
-  Unit at(config);
+  LsuUnderTest at(config);
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   ledger.here = 3;
   at.unit.keep_ledger(&ledger);
@@ -409,7 +409,7 @@ TEST(LoadStoreUnitLedger, WaitsForRoomInTheNetworkAreThoseOfAllInTheQueue) {
 }
 
 TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
-  Unit at;
+  LsuUnderTest at;
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.load_line(1, 0);
@@ -425,7 +425,7 @@ TEST(LoadStoreUnitLedger, RepliesWaitForThePortBehindOthers) {
 }
 
 TEST(LoadStoreUnitLedger, NobodyWaitsForAStore) {
-  Unit at;
+  LsuUnderTest at;
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.load_line(1, 0);
@@ -443,7 +443,7 @@ TEST(LoadStoreUnitLedger, NobodyWaitsForAStore) {
 TEST(LoadStoreUnitLedger, ALineThatAnotherHasEvictedIsItsFault) {
   arch::MachineConfig config = plain_machine();
   config.l1.bytes = 4 * 128;  // one set of four lines
-  Unit at(config);
+  LsuUnderTest at(config);
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   const auto get = [&](std::uint64_t line, AppId app) {
@@ -475,7 +475,7 @@ TEST(LoadStoreUnitLedger, ALineThatAnotherHasEvictedIsItsFault) {
 TEST(LoadStoreUnitLedger, AStallIsOfWhoHoldsTheMshrs) {
   arch::MachineConfig config = plain_machine();
   config.l1.mshr_entries = 2;
-  Unit at(config);
+  LsuUnderTest at(config);
   SmLedger ledger(at.unit.l1().sets(), at.unit.l1().max_ways());
   at.unit.keep_ledger(&ledger);
   at.load_line(1, 0);

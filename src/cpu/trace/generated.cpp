@@ -31,7 +31,7 @@ constexpr double kMostFarLines = 8.0 * 1024 * 1024;  // 1 GiB
   return static_cast<std::uint32_t>(std::lround(share * 65536));
 }
 
-void check_range(const char* name, double value, double least, double most) {
+void check_parameter(const char* name, double value, double least, double most) {
   if (value >= least && value <= most) return;
   throw UserError(fmt::format("generated CPU trace: {} is {}; it may be {} to {}", name, value, least, most));
 }
@@ -39,7 +39,7 @@ void check_range(const char* name, double value, double least, double most) {
 }  // namespace
 
 void TraceModel::check() const {
-  check_range("l2_mpki", l2_mpki, 0.01, 120);
+  check_parameter("l2_mpki", l2_mpki, 0.01, 120);
   for (const auto& [name, share] : {std::pair{"memory", memory},
                                     {"stores", stores},
                                     {"branches", branches},
@@ -50,21 +50,21 @@ void TraceModel::check() const {
                                     {"no_source", no_source},
                                     {"memory and branches", memory + branches},
                                     {"two_sources and no_source", two_sources + no_source}}) {
-    check_range(name, share, 0, 1);
+    check_parameter(name, share, 0, 1);
   }
-  check_range("hot_lines", hot_lines, 1, 4096);
-  check_range("warm_lines", warm_lines, 1, 65536);
-  check_range("warm_pki", warm_pki, 0, 1000);
-  check_range("warm_per_far", warm_per_far, 0, 100);
-  check_range("far_lines", far_lines, 1, kMostFarLines);
+  check_parameter("hot_lines", hot_lines, 1, 4096);
+  check_parameter("warm_lines", warm_lines, 1, 65536);
+  check_parameter("warm_pki", warm_pki, 0, 1000);
+  check_parameter("warm_per_far", warm_per_far, 0, 100);
+  check_parameter("far_lines", far_lines, 1, kMostFarLines);
   if (!std::has_single_bit(far_lines)) {
     throw UserError(
         fmt::format("generated CPU trace: far_lines is {}; it must be a power of two", far_lines));
   }
-  check_range("burst", burst, 1, 64);
-  check_range("stream_count", stream_count, 1, 256);
-  check_range("stream_touches", stream_touches, 1, 16);
-  check_range("distance", distance, 1, 16);
+  check_parameter("burst", burst, 1, 64);
+  check_parameter("stream_count", stream_count, 1, 256);
+  check_parameter("stream_touches", stream_touches, 1, 16);
+  check_parameter("distance", distance, 1, 16);
   const double far_accesses = l2_mpki * (1 - streams + streams * stream_touches);
   const double accesses = far_accesses + warm_pki + warm_per_far * l2_mpki;
   if (accesses > 1000 * memory) {

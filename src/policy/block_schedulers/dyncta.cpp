@@ -73,7 +73,7 @@ std::unique_ptr<BlockScheduler> create_dyncta(const std::string& argument) {
   return std::make_unique<Dyncta>(settings);
 }
 
-const bool registered = register_block_scheduler(
+const bool registered_dyncta = register_block_scheduler(
     {"dyncta", "more blocks while an SM is idle, fewer while it waits for memory (DYNCTA)",
      "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an SM "
      "gets one block more, and ones in which it waits for memory below which it gets one more, above which "

@@ -58,7 +58,7 @@ std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
   return std::make_unique<Lcs>(inverse ? Lcs::Formula::Inverse : Lcs::Formula::Ratio, up);
 }
 
-const bool registered = register_block_scheduler(
+const bool registered_lcs = register_block_scheduler(
     {"lcs", "as many blocks as an SM has done the work of when its first one ends (lazy block scheduling)",
      "round=up or round=down [up; of formula=inverse down]; formula=ratio: work of all over work of the one, "
      "or "

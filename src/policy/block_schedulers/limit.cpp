@@ -33,7 +33,7 @@ std::unique_ptr<BlockScheduler> create_limit(const std::string& argument) {
   return std::make_unique<Limit>(static_cast<std::uint32_t>(*blocks));
 }
 
-const bool registered = register_block_scheduler(
+const bool registered_limit = register_block_scheduler(
     {"limit", "round robin over the SMs, each at most N blocks of a kernel (awatramani17)",
      "N: blocks of each kernel per SM, 1 to 255", create_limit, "2"});
 

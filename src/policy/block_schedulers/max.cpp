@@ -4,7 +4,7 @@
 namespace gpumux::policy {
 namespace {
 
-const bool registered = register_block_scheduler(
+const bool registered_max = register_block_scheduler(
     {"max", "round robin over the SMs, each as many blocks as fit (awatramani17)", "",
      [](const std::string&) -> std::unique_ptr<BlockScheduler> { return std::make_unique<RoundRobin>(); }});
 

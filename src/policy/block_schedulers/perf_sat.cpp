@@ -1,5 +1,7 @@
 // Perf-Sat: each SM looks for the number of blocks of a kernel at which it stalls least. Source: awatramani17
 // section 4.3.2.
+#include <algorithm>
+
 #include "policy/block_schedulers/saturation.hpp"
 #include "policy/block_schedulers/throttle.hpp"
 #include "policy/level_arguments.hpp"
@@ -146,7 +148,7 @@ std::unique_ptr<BlockScheduler> create_perf_sat(const std::string& argument) {
   return std::make_unique<PerfSat>(settings);
 }
 
-const bool registered = register_block_scheduler(
+const bool registered_perf_sat = register_block_scheduler(
     {"perf-sat", "each SM looks for the number of blocks at which it stalls least (awatramani17)",
      "look=100/changes=3: core cycles between two looks whether an SM holds as many blocks as are to be "
      "sampled; changes of direction at most, one more ends the search",

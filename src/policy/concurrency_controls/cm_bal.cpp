@@ -116,7 +116,7 @@ std::unique_ptr<ConcurrencyControl> create_cm_bal(const std::string& argument) {
   return std::make_unique<CmBal>(settings, balance, start);
 }
 
-const bool registered = register_concurrency_control(
+const bool registered_cm_bal = register_concurrency_control(
     {"cm-bal", "the same by levels, on each SM no further than it hides latencies (CM-BAL, kayiran14)",
      "N: 1 to 4, the higher the less the GPU counts, or k=: 32 x N, scheduler cycles of 1024 that a level "
      "may "

@@ -34,7 +34,7 @@ std::unique_ptr<ConcurrencyControl> create_cm_cpu(const std::string& argument) {
   return std::make_unique<CmCpu>(settings, steps, start);
 }
 
-const bool registered = register_concurrency_control(
+const bool registered_cm_cpu = register_concurrency_control(
     {"cm-cpu",
      "fewer warps on all SMs while memory controllers or the reply network are congested (CM-CPU, kayiran14)",
      "interval=1024: core cycles between decisions, 64 to 1000000; high=1/low=0.25: partitions that are "

@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr std::uint32_t kMost = 1024;  // of any machine
+constexpr std::uint32_t kMostFirst = 1024;  // of any machine
 
 class First final : public CoreControl {
  public:
@@ -28,13 +28,13 @@ class First final : public CoreControl {
 
 std::unique_ptr<CoreControl> create_first(const std::string& argument) {
   const std::optional<std::uint64_t> sms = parse_uint(argument);
-  if (!sms || *sms == 0 || *sms > kMost)
+  if (!sms || *sms == 0 || *sms > kMostFirst)
     throw UserError(fmt::format("cores=first:{}: a number of SMs from 1 to {} must follow, as in first:4",
-                                argument, kMost));
+                                argument, kMostFirst));
   return std::make_unique<First>(static_cast<std::uint32_t>(*sms));
 }
 
-const bool registered =
+const bool registered_first =
     register_core_control({"first", "the first N SMs alone serve; the others' power is gated (awatramani17)",
                            "N: SMs, 1 to the machine's", create_first, "2"});
 

@@ -18,7 +18,7 @@ std::unique_ptr<CoreControl> create_onac(const std::string& argument) {
       [=](std::uint32_t all) { return std::make_unique<CoreEstimation>(all, threshold, step); }, sampling);
 }
 
-const bool registered = register_core_control(
+const bool registered_onac = register_core_control(
     {"onac",
      "as few SMs as are nearly as fast as all, by estimates; the others' power is gated (awatramani17)",
      "threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; step=: SMs more where samples do not "

@@ -16,7 +16,7 @@ std::unique_ptr<CoreControl> create_seq_det(const std::string& argument) {
       [=](std::uint32_t all) { return std::make_unique<CoreDescent>(all, threshold, of_best); }, sampling);
 }
 
-const bool registered = register_core_control(
+const bool registered_seq_det = register_core_control(
     {"seq-det", "one SM fewer after each sample, as long as it costs next to nothing (awatramani17)",
      "threshold=, waves=, warmup= and period= as for onac; against=all, or best: what a sample is compared "
      "with [all]",

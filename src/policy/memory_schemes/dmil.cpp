@@ -29,7 +29,7 @@ void check_monitor(const MemoryScheme& scheme, const std::string& name, const ar
         name, fmt::format("monitor={}, but the machine has SMs 0 to {}", scheme.monitor, machine.sms - 1));
 }
 
-const bool registered =
+const bool registered_dmil =
     register_memory_scheme(
         {"dmil",
          "memory instructions in flight limited by each SM's reservation failures (dai18 3.3.2)",

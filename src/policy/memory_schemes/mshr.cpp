@@ -19,7 +19,7 @@ void check_misses(const MemoryScheme&, const std::string& name, const arch::Mach
   enough(machine.l1.miss_queue, "places of the miss queue (l1.miss_queue)");
 }
 
-const bool registered =
+const bool registered_mshr =
     register_memory_scheme({"mshr",
                             "MSHRs and miss queue divided evenly among applications (dai18 4.5)",
                             {},

@@ -6,7 +6,7 @@ namespace {
 
 using arch::MemoryScheme;
 
-const bool registered =
+const bool registered_qbmi =
     register_memory_scheme({"qbmi",
                             "memory instructions in order of quotas that balance requests (dai18 3.2)",
                             {interval_setting(), offers_setting(), orders_setting()},

@@ -6,7 +6,7 @@ namespace {
 
 using arch::MemoryScheme;
 
-const bool registered = register_memory_scheme(
+const bool registered_qbmi_dmil = register_memory_scheme(
     {"qbmi-dmil",
      "dmil says who may issue a memory instruction, qbmi who goes first (dai18 3.4)",
      {interval_setting(), offers_setting(), orders_setting(), unbounded_setting(), stores_setting()},

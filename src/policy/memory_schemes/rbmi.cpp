@@ -6,7 +6,7 @@ namespace {
 
 using arch::MemoryScheme;
 
-const bool registered =
+const bool registered_rbmi =
     register_memory_scheme({"rbmi",
                             "memory instructions of the applications in turn (dai18 3.2)",
                             {offers_setting(), orders_setting()},

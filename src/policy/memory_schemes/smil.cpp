@@ -9,16 +9,16 @@ namespace {
 
 using arch::MemoryScheme;
 
-constexpr std::uint64_t kMost = 24;  // dai18 section 3.3.1 tries 1 to 24 and no limit
+constexpr std::uint64_t kMostInFlight = 24;  // dai18 section 3.3.1 tries 1 to 24 and no limit
 
 bool set_limit(std::uint32_t& limit, const std::string& value) {
   const std::optional<std::uint64_t> number = parse_uint(value);
-  if (value != "inf" && (!number || *number == 0 || *number > kMost)) return false;
+  if (value != "inf" && (!number || *number == 0 || *number > kMostInFlight)) return false;
   limit = number ? static_cast<std::uint32_t>(*number) : arch::kNoMemoryLimit;
   return true;
 }
 
-const bool registered = register_memory_scheme(
+const bool registered_smil = register_memory_scheme(
     {"smil",
      "a fixed limit of memory instructions in flight for each application (dai18 3.3.1)",
      {stores_setting()},

@@ -44,12 +44,12 @@ void check_ways(const MemoryScheme&, const std::string& name, const arch::Machin
                                   : "ways of L1 (l1.ways)"));
 }
 
-const bool registered = register_memory_scheme({"ucp",
-                                                "ways of L1 divided by utility (dai18 3.1)",
-                                                {interval()},
-                                                [](MemoryScheme& scheme) { scheme.divides_ways = true; },
-                                                {},
-                                                check_ways});
+const bool registered_ucp = register_memory_scheme({"ucp",
+                                                    "ways of L1 divided by utility (dai18 3.1)",
+                                                    {interval()},
+                                                    [](MemoryScheme& scheme) { scheme.divides_ways = true; },
+                                                    {},
+                                                    check_ways});
 
 }  // namespace
 }  // namespace gpumux::policy

@@ -491,7 +491,7 @@ bool add(const char* name, const char* description) {
        }});
 }
 
-const bool registered =
+const bool registered_qos =
     add<Scheme::Naive>("qos-naive", "goals by quotas of thread instructions per epoch (wang17)") &&
     add<Scheme::History>("qos-history", "qos-naive, and more for who is behind its goal (wang17)") &&
     add<Scheme::Elastic>("qos-elastic",

@@ -105,7 +105,7 @@ class Spart final : public PreemptivePolicy {
   std::uint64_t epochs_ = 0, moves_ = 0;
 };
 
-const bool registered = register_policy(
+const bool registered_spart = register_policy(
     {"spart", "SMs to applications by hill climbing to their goals (Spart of wang17)",
      with_preemption_settings(
          {{"epoch", "core cycles that each division is measured, 100 to 1000000 [10000]"}}, "switch"),
