@@ -31,8 +31,10 @@ def commands(build):
     """Folder -> (arguments without the source and the object, working folder) of one of its sources."""
     found = {}
     for entry in json.load(open(os.path.join(build, "compile_commands.json"))):
-        if match := re.match(re.escape(ROOT) + r"/src/(\w+)/", entry["file"]):
-            words = shlex.split(entry["command"])
+        words = shlex.split(entry["command"])
+        # The source itself may be several that are compiled as one; the object names the folder's library.
+        match = re.match(r"CMakeFiles/gpumux_(\w+)\.dir/", words[words.index("-o") + 1])
+        if match and os.path.isdir(os.path.join(ROOT, "src", match[1])):
             found.setdefault(match[1], (words[:words.index("-o")], entry["directory"]))
     return found
 
