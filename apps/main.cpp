@@ -27,24 +27,24 @@ constexpr const char* kVersion = "gpumux " GPUMUX_VERSION GPUMUX_COMMIT;  // fro
 constexpr const char* kUsage =
     R"(gpumux simulates how GPU kernels behave when they share a GPU.
 
-  gpumux run APP...              simulate applications together (or WORKLOAD.toml)
-  gpumux run -- PROGRAM...       run a CUDA program, its kernels simulated
+  gpumux run APP...              simulate applications that share a GPU (or a WORKLOAD.toml)
+  gpumux run -- PROGRAM...       run a CUDA program; its kernels run on the simulated GPU
   gpumux capture -o FILE -- PROGRAM...
-                                 what a CUDA program does with its GPU, as a bundle (.gmx)
-  gpumux list WHAT [NAME]        machines, policies, apps or experiments; a machine --toml
+                                 record what a CUDA program does with its GPU (.gmx)
+  gpumux list WHAT [NAME]        list machines, policies, apps or experiments
   gpumux inspect APP|FILE.ptx|TRACE
-                                 registers, shared memory, occupancy and instructions of kernels
-  gpumux profile APP... -o FILE  scalability curves of applications alone, for policies that need them
-  gpumux convert FOLDER -o FILE  an Accel-Sim trace to the compact form (.gmt)
+                                 show registers, shared memory, occupancy and instructions of kernels
+  gpumux profile APP... -o FILE  measure how applications scale alone, for policies that need it
+  gpumux convert FOLDER -o FILE  convert an Accel-Sim trace to the compact form (.gmt)
   gpumux record-cpu -o FILE -- PROGRAM...
-                                 what a program of x86-64 executes, as a CPU trace
-  gpumux sweep FILE --db DB      many runs (SWEEP.toml), kept in a database
-  gpumux export DB --csv|--json  what a database holds
-  gpumux reproduce WHAT --db DB  experiments: our numbers beside the papers'
-  gpumux report DB -o FILE.html  a database as a page of tables and charts
-  gpumux cache                   what is kept of runs alone: shows, limits or clears it
+                                 record the instructions of an x86-64 program as a CPU trace
+  gpumux sweep FILE --db DB      run many simulations (SWEEP.toml) and keep them in a database
+  gpumux export DB --csv|--json  write the content of a database as CSV or JSON
+  gpumux reproduce WHAT --db DB  run a paper's experiments and compare the numbers
+  gpumux report DB -o FILE.html  make a page of tables and charts from a database
+  gpumux cache                   show, limit or clear the kept runs of single applications
   gpumux bench                   measure the speed of the simulation
-  gpumux validate                reference kernels beside what another simulator prints for them
+  gpumux validate                compare reference kernels with another simulator
   gpumux --version
 
 `gpumux help COMMAND` shows the options of a command.
