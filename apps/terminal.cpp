@@ -76,13 +76,13 @@ std::size_t columns(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  constexpr std::string_view kGap = "..";
+  constexpr std::string_view kDots = "..";
   const std::size_t has = columns(text);
   if (has <= width) return std::string(text);
-  if (width <= kGap.size()) return std::string(text.substr(0, byte_of(text, width)));
-  const std::size_t kept = width - kGap.size();
+  if (width <= kDots.size()) return std::string(text.substr(0, byte_of(text, width)));
+  const std::size_t kept = width - kDots.size();
   const std::size_t front = (kept + 1) / 2;
-  return std::string(text.substr(0, byte_of(text, front))) + std::string(kGap) +
+  return std::string(text.substr(0, byte_of(text, front))) + std::string(kDots) +
          std::string(text.substr(byte_of(text, has - (kept - front))));
 }
 

@@ -27,8 +27,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("src", "apps", "benchmarks", "papers", "python", "recorder", "cudart", "driver")
 # What a unit includes are sources: findings in them count, that they are included does not.
-TIDY = ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", "--extra-arg=-Wno-unknown-pragmas",
-        "--extra-arg=-Wno-c99-extensions", r"--header-filter=(%s|include/[a-z0-9]+)/.*\.[ch]pp$" % "|".join(FOLDERS)]
+TIDY = ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", r"--header-filter=(%s|include/[a-z0-9]+)/.*\.[ch]pp$" % "|".join(FOLDERS)]
 PACKAGES = ["clang-tidy", "libstdc++*-dev", "libfmt-dev", "nlohmann-json3-dev", "libtomlplusplus-dev", "libcli11-dev", "libgtest-dev"]
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 

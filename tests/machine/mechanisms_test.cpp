@@ -95,8 +95,8 @@ TEST(Mechanisms, AreCalledAtTheMomentsThatTheyNeed) {
 
 TEST(Mechanisms, AnEpochShorterThanAWindowIsRefused) {
   Calls calls;  // windows of 8 cycles
-  EXPECT_NO_THROW(
-      experiment::simulate_under(spec_of(), std::make_unique<Counting>(policy::Needs{.epoch = 8}, calls)));
+  EXPECT_NO_THROW(static_cast<void>(
+      experiment::simulate_under(spec_of(), std::make_unique<Counting>(policy::Needs{.epoch = 8}, calls))));
   try {
     (void)experiment::simulate_under(spec_of(), std::make_unique<Counting>(policy::Needs{.epoch = 7}, calls));
     FAIL();

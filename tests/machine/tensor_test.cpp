@@ -234,9 +234,11 @@ TEST(Tensor, MachinesWithoutTheUnitsRefuseMatrixProducts) {
 }
 
 TEST(Tensor, ProductsThatTakeTooLongAreRefused) {
-  EXPECT_THROW(arch::load_machine("v100", {"unit.tensor.multiply_adds=64", "latency.tensor=[2, 200]"}),
+  EXPECT_THROW(static_cast<void>(
+                   arch::load_machine("v100", {"unit.tensor.multiply_adds=64", "latency.tensor=[2, 200]"})),
                UserError);
-  EXPECT_NO_THROW(arch::load_machine("v100", {"unit.tensor.multiply_adds=4096", "latency.tensor=[2, 100]"}));
+  EXPECT_NO_THROW(static_cast<void>(
+      arch::load_machine("v100", {"unit.tensor.multiply_adds=4096", "latency.tensor=[2, 100]"})));
 }
 
 }  // namespace
