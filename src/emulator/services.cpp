@@ -128,7 +128,7 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
     while (i < format.size() && kFlags.find(format[i]) != std::string_view::npos) c.flags += format[i++];
     // Widths beyond what the device's buffer holds would only fill the host's memory.
     const auto number = [&] {
-      constexpr std::int64_t kWidest = 1 << 20;
+      constexpr std::int64_t kWidestField = 1 << 20;
       std::int64_t value = 0;
       if (i < format.size() && format[i] == '*') {
         ++i;
@@ -136,14 +136,14 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
         c.flags += std::to_string(value);
       } else {
         for (; i < format.size() && std::isdigit(static_cast<unsigned char>(format[i])) != 0; ++i) {
-          value = std::min(10 * value + (format[i] - '0'), kWidest + 1);
+          value = std::min(10 * value + (format[i] - '0'), kWidestField + 1);
           c.flags += format[i];
         }
       }
-      if (value > kWidest || value < -kWidest) {
+      if (value > kWidestField || value < -kWidestField) {
         warp.block->fault(
             warp, lane,
-            fmt::format("printf with a field wider than the {} bytes of the device's buffer", kWidest));
+            fmt::format("printf with a field wider than the {} bytes of the device's buffer", kWidestField));
       }
     };
     number();
