@@ -103,12 +103,12 @@ TEST(RandomCore, DoesInEveryCycleWhatTheRulesSay) {
     sum.stalled_by_branches += all.stalled_by_branches;
   }
   // All of it has come up.
-  EXPECT_GT(sum.l2_writebacks, 1000U);
-  EXPECT_GT(sum.forwarded_loads, 1000U);
-  EXPECT_GT(sum.stalled_by_mshrs, 1000U);
-  EXPECT_GT(sum.stalled_by_outbox, 1000U);
-  EXPECT_GT(sum.l1_merges, 1000U);
-  EXPECT_GT(sum.stalled_by_branches, 1000U);
+  EXPECT_GT(sum.l2_writebacks, gpumux::test::rounds(1000));
+  EXPECT_GT(sum.forwarded_loads, gpumux::test::rounds(1000));
+  EXPECT_GT(sum.stalled_by_mshrs, gpumux::test::rounds(1000));
+  EXPECT_GT(sum.stalled_by_outbox, gpumux::test::rounds(1000));
+  EXPECT_GT(sum.l1_merges, gpumux::test::rounds(1000));
+  EXPECT_GT(sum.stalled_by_branches, gpumux::test::rounds(1000));
 }
 
 TEST(RandomCore, IsTheSameHoweverItIsSimulated) {

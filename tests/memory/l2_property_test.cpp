@@ -493,7 +493,8 @@ TEST(L2Property, RepliesRequestsToDramAndCountersEqualThoseOfTheReference) {
     }
     if (HasFailure()) return;
   }
-  for (std::size_t e = 0; e < events.size(); ++e) EXPECT_GE(events[e], test::rounds(10)) << kEventNames[e];
+  if (test::kSanitized) return;  // too few seeds for what is rare
+  for (std::size_t e = 0; e < events.size(); ++e) EXPECT_GE(events[e], 10U) << kEventNames[e];
 }
 
 }  // namespace
