@@ -207,8 +207,7 @@ int validate_command(const Arguments& args) {
       for (const TraceFigure& figure : kernel.figures) {
         const std::uint64_t value = ours(result, figure.counter);
         const double difference = percent_off(value, figure.theirs);
-        kernels[name][figure.counter] = {
-            {"theirs", figure.theirs}, {"ours", value}, {"percent", difference}};
+        kernels[name][figure.counter] = {{"theirs", figure.theirs}, {"ours", value}, {"percent", difference}};
         if (figure.counter != "cycles") {
           counters += fmt::format("{:<12} {:<18} {:>11} {:>11} {:>+7.1f}%\n", name, figure.counter,
                                   grouped(figure.theirs), grouped(value), difference);
