@@ -1,5 +1,6 @@
 // Allocations. What the device and this process both see lies at the same addresses for both.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // The linker of PTX: what it is given becomes one image of several translation units, for cuModuleLoadData.
 // None of them sees a function or a variable of another (docs/cuda-programs.md).
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>

@@ -1,5 +1,7 @@
 #include "bundle/hashing.hpp"
 
+#include <new>
+
 #define XXH_INLINE_ALL  // with the instructions that the program is compiled for
 #include <xxhash.h>
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <unordered_map>

@@ -1,6 +1,8 @@
 // One instruction as text: PTX's spelling where PTX has one.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "isa/instruction.hpp"
 
 namespace gpumux::isa {

@@ -1,5 +1,6 @@
 // Names and widths of the instruction format's enumerations.
 #include <algorithm>
+#include <iterator>
 
 #include "isa/instruction.hpp"
 

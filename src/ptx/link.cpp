@@ -1,6 +1,7 @@
 #include "ptx/link.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>

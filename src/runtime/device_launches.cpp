@@ -1,6 +1,7 @@
 #include "runtime/device_launches.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include <fmt/core.h>

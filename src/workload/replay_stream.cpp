@@ -1,5 +1,6 @@
 #include "workload/replay_stream.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.hpp"

@@ -2,6 +2,7 @@
 // time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 

@@ -1,6 +1,7 @@
 // docs/exit-codes.md, row by row. What simulated programs do wrong (3) is in faults_test.cpp.
 #include <sys/resource.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>

@@ -14,6 +14,7 @@ source, every header of ours that it reaches, the command, the configuration, th
 Exit status 1 when something is found.
 """
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -23,13 +24,54 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("src", "apps", "benchmarks", "papers", "python", "recorder", "cudart", "driver")
+INCLUDED_FROM = [ROOT / folder for folder in ("src", *FOLDERS[1:], "tests", ".")]
 # What a unit includes are sources: findings in them count, that they are included does not.
 TIDY = ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", r"--header-filter=(%s|include/[a-z0-9]+)/.*\.[ch]pp$" % "|".join(FOLDERS)]
 PACKAGES = ["clang-tidy", "libstdc++*-dev", "libfmt-dev", "nlohmann-json3-dev", "libtomlplusplus-dev", "libcli11-dev", "libgtest-dev"]
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+OTHERS = re.compile(r"^#include <([^>]+)>", re.M)
+# Names that need their header; those of headers that the standard lets containers bring along are not here.
+STANDARD = {
+    "algorithm": r"(stable_|partial_)?sort|min|max|minmax|clamp|find(_if(_not)?)?|(any|all|none)_of|count(_if)?|fill(_n)?|"
+                 r"copy(_n|_if)?|transform|remove_if|unique|(lower|upper)_bound|equal_range|(min|max|minmax)_element|equal|"
+                 r"reverse|rotate|(stable_)?partition|nth_element|generate|replace|search|is_sorted|binary_search|mismatch|"
+                 r"for_each|set_(difference|intersection|union)|(push|pop|make)_heap|shuffle|adjacent_find|next_permutation",
+    "array": "array",
+    "atomic": r"atomic|atomic_ref|atomic_flag|memory_order_\w+",
+    "bit": "popcount|count[rl]_(zero|one)|bit_(cast|ceil|floor|width)|has_single_bit|rot[lr]|endian",
+    "charconv": "from_chars|to_chars|chars_format",
+    "chrono": "chrono",
+    "cmath": "sqrt|pow|floor|ceil|l?l?round|log|log2|log10|exp|exp2|fma|isnan|isinf|isfinite|fabs|nearbyint|rint|ldexp|frexp|"
+             "sin|cos|tanh|trunc|copysign|fmod|hypot|signbit|scalbn",
+    "cstdint": "u?int(8|16|32|64|ptr|max)_t",
+    "cstdio": "fprintf|printf|fputs|puts|FILE|fopen|fclose|fread|fwrite|fflush|rename|snprintf|perror|fgets|setvbuf",
+    "cstdlib": "getenv|exit|abort|strtoul|strtoull|strtol|malloc|free|system|_Exit|atexit|quick_exit|aligned_alloc",
+    "cstring": "mem(cpy|set|cmp|move|chr)|str(len|cmp|ncmp|error|chr|rchr|str)",
+    "functional": "function|greater|less|plus|multiplies|reference_wrapper|c?ref|invoke|not_fn|equal_to",
+    "iterator": "(back_)?inserter|next|prev|distance|advance|make_move_iterator|istreambuf_iterator",
+    "limits": "numeric_limits",
+    "memory": "(unique|shared|weak)_ptr|make_(unique|shared)|addressof",
+    "mutex": "mutex|(lock|unique|scoped)_(guard|lock)|once_flag|call_once",
+    "new": "bad_alloc|nothrow|align_val_t|launder",
+    "numbers": "numbers",
+    "numeric": "accumulate|iota|gcd|lcm|reduce|midpoint|partial_sum|inner_product|(ex|in)clusive_scan",
+    "optional": "optional|nullopt",
+    "span": "span|as_(writable_)?bytes|dynamic_extent",
+    "sstream": "[io]?stringstream",
+    "string": "string|to_string|sto(i|ul|ull)|getline",
+    "string_view": "string_view",
+    "thread": "j?thread|this_thread",
+    "unordered_map": "unordered_map",
+    "variant": "variant|visit|holds_alternative|get_if|monostate",
+    "vector": "vector",
+}
+STANDARD = {header: re.compile(rf"\bstd::(?:ranges::)?(?:{names})\b") for header, names in STANDARD.items()}
+COMMON = 12  # a header of others that so many sources include is compiled once, but for these: reading them takes longer
+NOT_COMMON = {"CLI/CLI.hpp", "filesystem", "nlohmann/json.hpp"}  # than most sources do that do not need them
 
 
 def sources():
@@ -80,7 +122,14 @@ def rules(all_sources, files):
             found.append(f"{name}:{line}:1: error: a source is included; what both need belongs into a header")
         if path.suffix != ".cpp":
             continue
-        code = re.sub(r"//[^\n]*", "", text)
+        code = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', re.sub(r"//[^\n]*", "", text))
+        reached = set()
+        files.reached(path, INCLUDED_FROM, reached)
+        included = {header for each in reached for header in OTHERS.findall(files.text(each))}
+        for header, names in STANDARD.items():
+            if header not in included and (match := names.search(code)):
+                line = code.count("\n", 0, match.start()) + 1
+                found.append(f"{name}:{line}:1: error: `{match[0]}` needs <{header}>, which no header of ours includes here")
         for match in re.finditer(r"^using (?:[\w]+::)+(\w+);", code, re.M):
             if len(re.findall(rf"\b{match[1]}\b", code)) == 1:
                 line = text[:text.index(match[0])].count("\n") + 1
@@ -98,6 +147,36 @@ def commands(build):
         at = words.index("-o")
         found.append((pathlib.Path(entry["file"]), words[:at], entry["directory"]))
     return found
+
+
+class Precompiled:
+    """Headers of others that many sources include, compiled when the first source needs it."""
+
+    FLAGS = ["-std=c++20", "-march=x86-64-v3", "-DNDEBUG", "-DFMT_SHARED"]  # as all sources of the program have them
+
+    def __init__(self, paths, files, build):
+        count = collections.Counter(header for path in paths for header in OTHERS.findall(files.text(path)))
+        self.text = "".join(f"#include <{header}>\n" for header, times in sorted(count.items())
+                            if times >= COMMON and header not in NOT_COMMON)
+        self.header = build / f"common-{hashlib.sha256(self.text.encode()).hexdigest()[:16]}.hpp"
+        self.lock, self.done = threading.Lock(), False
+
+    def command(self, words):
+        """A command that reads the headers from here, of one that does not."""
+        if "-ffreestanding" in words:
+            return words
+        kept = [word for word in words if word.startswith(("-I", "-D"))]
+        for at, word in enumerate(words):
+            kept += words[at:at + 2] if word == "-isystem" else []
+        return [words[0], *self.FLAGS, *kept, "-include-pch", f"{self.header}.pch"]
+
+    def build(self):
+        with self.lock:
+            if not self.done:
+                self.header.write_text(self.text)
+                subprocess.run(["clang++", *self.FLAGS, "-x", "c++-header", str(self.header), "-o", f"{self.header}.pch"],
+                               check=True)
+                self.done = True
 
 
 def is_ours(path):
@@ -120,7 +199,7 @@ def main():
     kept = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "gpumux" / "lint"
     kept.mkdir(parents=True, exist_ok=True)
 
-    work = []  # (key, command, folder)
+    work = []  # (key, command, folder, sources that it reads)
     alone = {}  # source -> (words, folder); one that several programs share is compiled once
     for unit, words, folder in commands(build):
         inside = [pathlib.Path(name) for name in INCLUDE.findall(files.text(unit) or "")] if build in unit.parents else [unit]
@@ -129,17 +208,19 @@ def main():
         if inside and all(is_ours(path) for path in inside):
             command = [*TIDY, "-p", str(build), str(unit)]
             key = [version, configuration, files.digest(unit, words), " ".join(words), " ".join(command)]
-            work.append((key, command, folder))
+            work.append((key, command, folder, len(inside)))
+    once = Precompiled(alone, files, build)
     for path, (words, folder) in sorted(alone.items()):
-        command = [*words, "-Wno-everything", "-fsyntax-only", str(path)]
-        work.append(([version, files.digest(path, words), " ".join(command)], command, folder))
+        command = [*once.command(words), "-Wno-everything", "-fsyntax-only", str(path)]
+        work.append(([version, files.digest(path, words), " ".join(command)], command, folder, 1))
 
     def judge(item):
-        key, command, folder = item
+        key, command, folder, _ = item
         place = kept / hashlib.sha256("\0".join(key).encode()).hexdigest()
         if place.exists() and not arguments.fresh:
             place.touch()
             return ""
+        once.build()
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if run.returncode == 0 and "error:" not in run.stdout:
             place.touch()
@@ -147,8 +228,10 @@ def main():
         return (run.stdout + run.stderr).replace(f"{ROOT}/", "")
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for done, said in enumerate(pool.map(judge, work), 1):
-            print(f"[{done}/{len(work)}]", flush=True)
+        done, everything = 0, sum(item[3] for item in work)
+        for item, said in zip(work, pool.map(judge, work)):
+            done += item[3]
+            print(f"[{done}/{everything}]", flush=True)
             if said:
                 found.append(said.rstrip())
     old = sorted(kept.iterdir(), key=lambda path: path.stat().st_mtime)[:-20000]

@@ -1,6 +1,7 @@
 // What single instructions become: operands, modifiers, immediates, expansions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
