@@ -24,10 +24,11 @@ def run(program, policy, folder):
 
 
 def draw(results):
-    left, top, height, width, gap, top_value = 60, 50, 240, 84, 32, 1.4
+    left, top, height, width, gap = 60, 60, 260, 84, 32
+    top_value = float(len(APPS))  # nobody loses anything
     y = lambda value: top + height * (1 - value / top_value)
     parts = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0, 1.25):
+    for tick in (0.0, 0.5, 1.0, 1.5, 2.0):
         parts.append(f'<line x1="{left}" x2="{left + len(POLICIES) * (width + gap)}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" '
                      f'stroke="{"#666" if tick == 1.0 else "#ddd"}"/>')
         parts.append(f'<text x="{left - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
@@ -40,10 +41,16 @@ def draw(results):
             if box > 14:
                 parts.append(f'<text x="{x + width / 2}" y="{y(base + value / 2) + 4:.1f}" text-anchor="middle" '
                              f'fill="#fff">{value:.2f}</text>')
+            else:  # beside the bar
+                parts.append(f'<text x="{x + width + 2}" y="{y(base + value / 2) + 4:.1f}" font-size="11" fill="{colour}">'
+                             f'{value:.2f}</text>')
             base += value
         parts.append(f'<text x="{x + width / 2}" y="{y(base) - 6:.1f}" text-anchor="middle" font-weight="bold">'
                      f'{base:.2f}</text>')
         parts.append(f'<text x="{x + width / 2}" y="{top + height + 20}" text-anchor="middle">{policy}</text>')
+    parts.append(f'<text x="16" y="{top + height / 2}" text-anchor="middle" transform="rotate(-90 16 {top + height / 2})">'
+                 f'normalized IPC, stacked</text>')
+    parts.append(f'<text x="{left + 400}" y="{top + height + 46}">1 = taking turns, 2 = no application loses</text>')
     for i, (app, colour) in enumerate(zip(APPS, COLOURS)):
         parts.append(f'<rect x="{left + 14 + i * 110}" y="{top + height + 36}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{left + 32 + i * 110}" y="{top + height + 46}">{app}</text>')
