@@ -98,6 +98,8 @@ bool AsyncCopies::arrive_behind_copies(std::uint32_t slot, std::uint32_t block, 
 Cycle AsyncCopies::done(std::uint32_t slot, std::uint32_t block) const {
   const Copies& copies = warps_[slot];
   if (copies.wait.what == Waits::Arrivals) {
+    if (copies.wait.count == 0)
+      return 0;  // the phase before the first counts as complete (PTX ISA 9.0, 9.7.13.15)
     if (block >= mbarriers_.size()) return kNever;
     for (const MbarrierArrivals& at : mbarriers_[block])
       if (at.address == copies.wait.number) return at.count >= copies.wait.count ? at.latest : kNever;

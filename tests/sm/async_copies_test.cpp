@@ -166,6 +166,19 @@ TEST(AsyncCopies, AWaitAtAnMbarrierLastsUntilTheArrivals) {
   bench.finish();
 }
 
+TEST(AsyncCopies, TheFirstPhaseOfAFreshMbarrierNeedsNoArrival) {
+  using Kind = MbarrierWord::Kind;
+  Program program;
+  Straight warp(program);
+  warp.mbarrier(test_wait(0), Kind::Wait, kAddress, 0).run(alu(1));
+  warp.mbarrier(arrive(), Kind::Arrivals, kAddress, 32);
+  warp.mbarrier(test_wait(0), Kind::Wait, kAddress + 8, 0).run(alu(2));
+  Bench bench(plain_machine());
+  bench.start(program, {warp.code});
+  EXPECT_LT(issue_of(bench, 5), 10U);
+  bench.finish();
+}
+
 TEST(AsyncCopies, AnArrivalBehindCopiesHappensWithTheLastOfThem) {
   using Kind = MbarrierWord::Kind;
   const auto run = [](bool behind) {
