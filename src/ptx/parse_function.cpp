@@ -85,7 +85,7 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   function_->name = key;
   function_->is_kernel = is_kernel;
   function_->where = {file_, name.line, name.column};
-  parse_kernel_directives();
+  const std::optional<UserError> refused = parse_kernel_directives();
   if (!peek().is('{')) {  // a declaration
     expect(';', "the declaration of a function");
     module_.functions.pop_back();
@@ -104,6 +104,7 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   const std::size_t begin = pos_;
   module_.source_lines.push_back({name.line, 0, 0, 0, 0});
   try {
+    if (refused) throw UserError(*refused);
     parse_body();
     finish_function();
   } catch (const UserError& error) {
@@ -181,7 +182,8 @@ void Parser::declare_parameters(const Signature& signature) {
   add(signature.arguments, function_->argument_slots);
 }
 
-void Parser::parse_kernel_directives() {
+std::optional<UserError> Parser::parse_kernel_directives() {
+  std::optional<UserError> refused;
   const auto product = [this] {
     std::uint64_t threads = 1;
     const Token at = peek();
@@ -220,7 +222,10 @@ void Parser::parse_kernel_directives() {
       parse_attribute();
     } else if (token.text == "explicitcluster" || token.text == "reqnctapercluster" ||
                token.text == "blocksareclusters") {
-      fail(token, fmt::format("thread block clusters (.{}) are not supported", token.text));
+      if (!refused)
+        refused = UserError(SourceLocation{file_, token.line, token.column},
+                            fmt::format("thread block clusters (.{}) are not supported", token.text));
+      while (peek().kind == Token::Kind::Integer || peek().is(',')) next();
     } else {
       static const std::vector<std::string> kKnown = {"maxntid",      "reqntid",       "minnctapersm",
                                                       "maxnctapersm", "maxnreg",       "noreturn",
@@ -230,6 +235,7 @@ void Parser::parse_kernel_directives() {
                               nearest.empty() ? "" : fmt::format("; did you mean '.{}'?", nearest)));
     }
   }
+  return refused;
 }
 
 void Parser::parse_body() {

@@ -207,7 +207,8 @@ class Parser {
 
   // --- functions (parse_function.cpp) --------------------------------------------------------------
   void parse_function(bool is_kernel, const Linkage& linkage);
-  void parse_kernel_directives();
+  /// Gives what makes the function impossible to execute, if anything; those that are wrong are thrown.
+  std::optional<UserError> parse_kernel_directives();
   void parse_body();
   void declare_parameters(const Signature& signature);
   void finish_function();

@@ -418,6 +418,10 @@ const std::string kMixed = std::string(kHeader) + R"(.visible .func bad_function
   call.uni bad_function;
   ret;
 }
+.visible .entry clustered() .explicitcluster .reqnctapercluster 2, 1, 1 .maxntid 64
+{
+  ret;
+}
 )";
 
 TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
@@ -434,6 +438,8 @@ TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
   EXPECT_EQ(error("bad_function"),
             "a.ptx:6:3: error: 'setmaxnreg.inc.sync.aligned.u32': register reallocation is not supported");
   EXPECT_EQ(error("bad"), "a.ptx:20:5: error: expected an instruction, found 'frobnicate'");
+  EXPECT_EQ(error("clustered"),
+            "a.ptx:35:29: error: thread block clusters (.explicitcluster) are not supported");
   EXPECT_EQ(error("bad_call"), "a.ptx:27:12: error: parameter 1 of 'takes' has 8 bytes, 4 given");
   for (const isa::Function& f : module.functions) EXPECT_EQ(f.code.empty(), !f.error.empty()) << f.name;
   // The whole module fails at its first fault.
