@@ -1,10 +1,12 @@
 // gpumux convert TRACE_FOLDER -o FILE.gmt
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
 #include "commands.hpp"
+#include "terminal.hpp"
 #include "trace/folder.hpp"
 #include "trace/output.hpp"
 
@@ -17,7 +19,7 @@ int convert_command(const Arguments& args) {
   std::string folder;
   std::string file;
   bool quiet = false;
-  app.add_option("TRACE", folder, "folder of the trace, or its kernelslist.g")->required();
+  app.add_option("TRACE", folder, "folder of the trace, or a kernelslist*.g in it")->required();
   app.add_option("-o,--output", file, "the compact file; its name ends in .gmt")->required();
   app.add_flag("--quiet", quiet, "print nothing but errors");
   if (!parse(app, args)) return 0;
@@ -27,6 +29,9 @@ int convert_command(const Arguments& args) {
   ResultFiles::check(file);
   trace::FileOutput output(file);
   const trace::ConvertSummary summary = trace::convert_folder(folder, output);
+  if (const std::vector<std::string> others = trace::other_lists(folder); !others.empty())
+    say(fmt::format("note: {}: other lists of kernels beside it are not converted: {}\n", folder,
+                    fmt::join(others, ", ")));
   if (!quiet) {
     fmt::print("{}: {} launches, {} warp instructions; {} bytes of {} ({:.1f} times smaller)\n", file,
                summary.launches, summary.warp_instructions, output.position(), summary.text_bytes,

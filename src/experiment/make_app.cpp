@@ -1,6 +1,7 @@
 #include "experiment/make_app.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "experiment/bundle_app.hpp"
 #include "trace/application.hpp"
+#include "trace/folder.hpp"
 
 namespace gpumux::experiment {
 
@@ -121,6 +123,9 @@ void add_plain_app(const AppArguments& a, const std::string& folder, bool verify
       throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
     }
     apps.specs.push_back(trace_app(a.app, trace::load_trace(trace_path)));
+    if (const std::vector<std::string> others = trace::other_lists(trace_path); !others.empty())
+      apps.notes.push_back(fmt::format("{}: other lists of kernels beside it are not run: {}", a.app,
+                                       fmt::join(others, ", ")));
     return;
   }
   apps.specs.push_back(builtin_app(a.app));

@@ -19,6 +19,7 @@ namespace gpumux::experiment {
 struct Applications {
   std::vector<AppSpec> specs;
   std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of applications of PTX files
+  std::vector<std::string> notes;                       // what their user should know, a line each
 };
 
 /// A trace that is open; `text` is its name.

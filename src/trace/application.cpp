@@ -36,8 +36,7 @@ runtime::Task TraceApplication::run(runtime::Host& host, bool verify) {
 
 bool is_trace(const std::string& path) {
   std::error_code ignored;
-  return path.ends_with(".gmt") || path.ends_with("/kernelslist.g") || path == "kernelslist.g" ||
-         std::filesystem::is_directory(path, ignored);
+  return path.ends_with(".gmt") || is_list(path) || std::filesystem::is_directory(path, ignored);
 }
 
 std::shared_ptr<const Trace> load_trace(const std::string& path) {

@@ -20,7 +20,8 @@ class TraceApplication final : public runtime::Application {
   std::shared_ptr<const Trace> trace_;
 };
 
-/// A folder with kernelslist.g, or a compact file (.gmt): what `run` and `inspect` take for a trace.
+/// A folder with kernelslist.g, a list in it, or a compact file (.gmt): what `run` and `inspect` take for a
+/// trace.
 [[nodiscard]] bool is_trace(const std::string& path);
 /// Opens either; a folder is converted in memory. Throws UserError.
 [[nodiscard]] std::shared_ptr<const Trace> load_trace(const std::string& path);

@@ -1,7 +1,9 @@
 #include "trace/folder.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -28,19 +30,48 @@ std::string kernel_file(const LineReader& list, const fs::path& folder, const st
   list.fail(fmt::format("there is no file {} in {}", name, folder.string()));
 }
 
+constexpr const char* kList = "kernelslist.g";
+
+/// The list that `path` means: itself, or that of the folder.
+fs::path list_of(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) ? fs::path(path) / kList : fs::path(path);
+}
+
 }  // namespace
 
-ConvertSummary convert_folder(const std::string& path, Output& output) {
-  fs::path folder = path;
+bool is_list(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return name.starts_with("kernelslist") && name.ends_with(".g");
+}
+
+std::vector<std::string> other_lists(const std::string& path) {
+  std::vector<std::string> others;
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
-    if (!fs::exists(folder, ignored)) throw UserError({path}, "there is no such trace folder");
-    if (folder.filename() != "kernelslist.g")
-      throw UserError({path}, "is neither a trace folder nor its kernelslist.g");
-    folder = folder.parent_path();
+  const fs::path list = list_of(path);
+  if (!is_list(list.string())) return others;  // a compact file
+  const fs::path folder = list.has_parent_path() ? list.parent_path() : fs::path(".");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (is_list(name) && name != list.filename().string())
+      others.push_back((list.parent_path() / name).string());
   }
-  const std::string list_path = (folder / "kernelslist.g").string();
-  if (!fs::exists(list_path, ignored)) throw UserError({path}, "is no trace folder: it has no kernelslist.g");
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+ConvertSummary convert_folder(const std::string& path, Output& output) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw UserError({path}, "there is no such trace folder");
+  const std::string list_path = list_of(path).string();
+  if (!is_list(list_path)) throw UserError({path}, "is neither a trace folder nor a kernelslist*.g of one");
+  if (!fs::exists(list_path, ignored)) {
+    const std::vector<std::string> others = other_lists(path);
+    if (others.empty()) throw UserError({path}, "is no trace folder: it has no kernelslist.g");
+    throw UserError({path},
+                    fmt::format("has no kernelslist.g; name one of its lists: {}", fmt::join(others, ", ")));
+  }
+  const fs::path folder = fs::path(list_path).parent_path();
   LineReader list(list_path);
   TraceBuilder builder(output);
   TraceVersions versions;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "trace/output.hpp"
 
@@ -14,7 +15,14 @@ struct ConvertSummary {
   std::uint64_t text_bytes = 0;  // of the kernel files as they lie in the folder
 };
 
-/// `path`: the folder, or its kernelslist.g. Throws UserError with file and line for whatever is wrong.
+/// A list of kernels and copies: kernelslist.g, or kernelslist_ctx_0xb.g of a program with several contexts.
+[[nodiscard]] bool is_list(const std::string& path);
+/// Lists in the same folder beside the one that convert_folder(path) reads, sorted: their kernels are not
+/// part of it.
+[[nodiscard]] std::vector<std::string> other_lists(const std::string& path);
+
+/// `path`: the folder, whose kernelslist.g is read, or a list in it. Throws UserError with file and line for
+/// whatever is wrong.
 ConvertSummary convert_folder(const std::string& path, Output& output);
 
 }  // namespace gpumux::trace

@@ -56,6 +56,27 @@ TEST_F(TraceCommands, FolderAndCompactFormGiveTheSame) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+TEST_F(TraceCommands, AnyListMayBeNamedAndOthersAreMentioned) {
+  write_file_atomically(path("t/kernelslist_ctx_0xb.g"), "kernel-1.traceg\n");
+  const auto instructions = [&](const char* app, const std::string& note) {
+    const Outcome run = gpumux({"run", app, "--machine", "v100", "--set", "sms=4", "--json", "r.json"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.err.find(note), std::string::npos) << run.err;
+    return result()["apps"][0]["warp_instructions"].get<std::uint64_t>();
+  };
+  EXPECT_EQ(
+      instructions("t", "note: t: other lists of kernels beside it are not run: t/kernelslist_ctx_0xb.g\n"),
+      kInstructions);
+  EXPECT_EQ(instructions("t/kernelslist_ctx_0xb.g", "are not run: t/kernelslist.g\n"), kInstructions / 2);
+  const Outcome convert = gpumux({"convert", "t", "-o", "t.gmt"});
+  EXPECT_NE(convert.err.find("note: t: other lists of kernels beside it are not converted: "),
+            std::string::npos)
+      << convert.err;
+  const Outcome compact = gpumux({"run", "t.gmt", "--machine", "v100", "--set", "sms=4", "--quiet"});
+  EXPECT_EQ(compact.code, 0);
+  EXPECT_EQ(compact.err, "");
+}
+
 TEST_F(TraceCommands, WithOthersUnderEveryPolicy) {
   ASSERT_EQ(gpumux({"convert", "t", "-o", "t.gmt", "--quiet"}).code, 0);
   for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {

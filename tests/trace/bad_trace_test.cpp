@@ -21,6 +21,8 @@ TEST_F(BadTrace, TheGoodCaseIsGood) {
 
 TEST_F(BadTrace, KernelsList) {
   EXPECT_NE(error().find("it has no kernelslist.g"), std::string::npos);
+  write("kernelslist_ctx_0xb.g", "");
+  EXPECT_NE(error().find("has no kernelslist.g; name one of its lists: "), std::string::npos) << error();
   const auto expect = [&](const std::string& list, const std::string& start, const std::string& part) {
     write("kernelslist.g", list);
     const std::string text = error();
