@@ -50,7 +50,7 @@ class Result(dict):
             row = {key: self[key] for key in ("machine", "policy", "seed", "cycles")}
             row["position"] = position
             row.update(_flat(app))
-            row.update(self["metrics"])
+            row.update(_flat(self["metrics"]))
             rows.append(row)
         return pandas.DataFrame(rows)
 
@@ -215,7 +215,7 @@ def _run_row(entry):
     if "result" in entry:
         row["cycles"] = entry["result"]["cycles"]
         row["wall_seconds"] = entry["result"]["wall_seconds"]
-        row.update(entry["result"]["metrics"])
+        row.update(_flat(entry["result"]["metrics"]))
         for key in ("alu_utilization", "dram_bandwidth_utilization"):
             row[key] = entry["result"]["gpu"][key]
         row["average_watts"] = entry["result"]["gpu"].get("average_watts")

@@ -70,16 +70,32 @@ ordered_json cpus_json(Statement& query, std::int64_t run) {
   return cpus;
 }
 
-ordered_json counters_json(Statement& query, std::int64_t run) {
-  ordered_json counters = {{"apps", ordered_json::array()}};
-  query.bind(run);
-  while (query.step()) {
-    const std::int64_t app = query.integer(0);
-    ordered_json& apps = counters["apps"];
-    while (app >= static_cast<std::int64_t>(apps.size())) apps.push_back(ordered_json::object());
-    ordered_json& scope = app < 0 ? counters[query.text(1)] : apps[static_cast<std::size_t>(app)];
-    scope[query.text(2)] = query.integer(3);
+/// The scope of columns 0 to 1 of a query (application or SM, scope) in counters or series, which are made as
+/// `gpumux run --json` writes them: `apps`, `views` of single SMs, and objects of the whole.
+ordered_json& scope_of(ordered_json& to, const Statement& query) {
+  const std::string scope = query.text(1);
+  if (scope == "app") {
+    const auto app = static_cast<std::size_t>(query.integer(0));
+    if (app >= to["apps"].size())
+      throw ContentError(fmt::format("{} is of application {} of {}", query.text(2), app, to["apps"].size()));
+    return to["apps"][app];
   }
+  if (scope != "sm") return to[scope];
+  ordered_json& views = to["views"];
+  if (views.empty() || views.back()["sm"] != query.integer(0)) views.push_back({{"sm", query.integer(0)}});
+  return views.back();
+}
+
+ordered_json objects(std::size_t count) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < count; ++i) list.push_back(ordered_json::object());
+  return list;
+}
+
+ordered_json counters_json(Statement& query, std::int64_t run, std::size_t apps) {
+  ordered_json counters = {{"apps", objects(apps)}};
+  query.bind(run);
+  while (query.step()) scope_of(counters, query)[query.text(2)] = query.integer(3);
   return counters;
 }
 
@@ -101,13 +117,8 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
   ordered_json series;
   query.bind(run);
   while (query.step()) {
-    if (series.is_null()) {
-      series = {{"interval", query.integer(4)}, {"apps", ordered_json::array()}};
-      for (std::size_t i = 0; i < apps; ++i) series["apps"].push_back(ordered_json::object());
-    }
-    const std::int64_t app = query.integer(0);
-    ordered_json& scope = app < 0 ? series[query.text(1)] : series["apps"].at(static_cast<std::size_t>(app));
-    scope[query.text(2)] = ordered_json::parse(query.text(3));
+    if (series.is_null()) series = {{"interval", query.integer(4)}, {"apps", objects(apps)}};
+    scope_of(series, query)[query.text(2)] = ordered_json::parse(query.text(3));
   }
   return series;
 }
@@ -163,7 +174,10 @@ void export_csv(Connection& connection, const Sink& sink) {
   }
   sink(fmt::format("{}\n", fmt::join(cells, ",")));
 
-  Statement values = connection.prepare("SELECT counter_id, value FROM metrics WHERE run_id = ? AND app = ?");
+  // `app` is an SM in counters of scope sm, which have no column here.
+  Statement values = connection.prepare(
+      "SELECT m.counter_id, m.value FROM metrics m LEFT JOIN counters c ON c.id = m.counter_id "
+      "WHERE m.run_id = ? AND m.app = ? AND (c.scope = 'app' OR c.scope IS NULL)");
   // The cells of a line up to the counters, in their order, then what finds those.
   Statement rows = connection.prepare(fmt::format(
       "SELECT r.hash, m.name, {}, r.policy, r.seed, r.cycle_limit, r.state, r.cycles, r.weighted_speedup, "
@@ -278,7 +292,7 @@ void export_json(Connection& connection, const Sink& sink) {
       } catch (const nlohmann::json::exception& error) {
         throw ContentError(fmt::format("the result of run {} is no JSON ({})", id, error.what()));
       }
-      run["counters"] = counters_json(counters, id);
+      run["counters"] = counters_json(counters, id, run["apps"].size());
       if (pairs) add_pairs(run["counters"], *pairs, id, [](const Statement& q) { return q.integer(3); });
       ordered_json samples = series ? series_json(*series, id, run["apps"].size()) : ordered_json();
       if (pair_series && !samples.is_null())

@@ -110,6 +110,28 @@ TEST_F(Sweep, ExportsCsv) {
   EXPECT_DOUBLE_EQ(cell("energy_joules"), run["apps"][0]["energy_joules"].get<double>());
 }
 
+TEST_F(Sweep, ExportsViewsOfSms) {
+  const Outcome ran = gpumux({"run", "add", "stream", "--policy", "even", "--cycles", "2000", "--db",
+                              "v.sqlite", "--view-sms", "0,3", "--series", "500", "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Outcome table = gpumux({"export", "v.sqlite", "--csv"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(lines(table.out), 1 + 2 + 2U) << "both alone and together";
+  const Outcome document = gpumux({"export", "v.sqlite", "--json"});
+  ASSERT_EQ(document.code, 0) << document.err;
+  const json runs = json::parse(document.out)["runs"];
+  const auto together =
+      std::find_if(runs.begin(), runs.end(), [](const json& run) { return run["apps"].size() == 2; });
+  ASSERT_NE(together, runs.end());
+  const json& counters = (*together)["counters"];
+  EXPECT_EQ(counters["apps"].size(), 2U);
+  EXPECT_EQ(counters["views"], (*together)["result"]["views"]);
+  const json& series = (*together)["result"]["series"];
+  ASSERT_EQ(series["views"].size(), 2U);
+  EXPECT_EQ(series["views"][1]["sm"], 3);
+  EXPECT_EQ(series["apps"].size(), 2U);
+}
+
 TEST_F(Sweep, KilledAtRandomItEndsWithTheSameRows) {
   ASSERT_EQ(gpumux({"sweep", "s.toml", "--db", "a.sqlite", "--jobs", "1"}).code, 0);
   Random random(3);

@@ -70,6 +70,12 @@ class Run(Folder):
         self.assertEqual(list(frame["l1d.misses"]), [app["l1d"]["misses"] for app in result["apps"]])
         self.assertEqual(frame["weighted_speedup"][1], result["metrics"]["weighted_speedup"])
 
+    def test_numbers_of_policies_have_columns_of_their_own(self):
+        result = gpumux.run(["add", "stream"], policy="ws", cycles=600, set={"sms": 2})
+        frame = result.to_frame()
+        self.assertEqual(list(frame["policy"]), ["ws"] * 2)
+        self.assertEqual(list(frame["policy.profiles"]), [result["metrics"]["policy"]["profiles"]] * 2)
+
     def test_kernels_of_files_and_single_applications(self):
         kernel = {"app": KERNEL, "grid": [4, 1], "block": 64, "args": ["zero:f32[256]", "zero:f32[256]", "f32:2", "u32:256"]}
         result = gpumux.run(kernel, set={"sms": 1})
