@@ -264,12 +264,14 @@ int list_command(const Arguments& args) {
   std::string name;
   bool json = false;
   bool toml = false;
-  app.add_option("WHAT", what, "machines, policies, apps or experiments")->required();
+  app.add_option("WHAT", what, "machines, policies, apps or experiments");
   app.add_option("NAME", name, "only this one; with --toml, a machine file too");
   CLI::Option* json_option = app.add_flag("--json", json, "as a JSON document");
   app.add_flag("--toml", toml, "a machine with all keys, what it inherits resolved: a file for --machine")
       ->excludes(json_option);
   if (!parse(app, args)) return 0;
+  if (what.empty())
+    throw UserError("say WHAT to list: machines, policies, apps or experiments, as in `gpumux list apps`");
   if (toml) {
     if (what != "machines" || name.empty())
       throw UserError("--toml prints one machine: gpumux list machines NAME --toml");

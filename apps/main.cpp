@@ -65,7 +65,7 @@ int dispatch(Arguments args) {
     std::fputs(kUsage, stdout);
     return 0;
   }
-  if (command == "--version") {
+  if (command == "--version" || command == "-V") {
     std::puts(kVersion);
     return 0;
   }

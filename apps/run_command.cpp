@@ -430,6 +430,7 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
+  for (const std::string& note : apps.notes) say(fmt::format("note: {}\n", note));
   for (const ProgramApp& program : programs) {
     check_program(program, options);
     spec.apps.push_back(program.spec);
@@ -495,7 +496,8 @@ int run_command(Arguments args) {
   }
   write_results(options, reports, machine, apps);
   if (!options.quiet && to_standard_output == 0) {
-    const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO)};
+    const View view{options.verify, terminal_width(STDOUT_FILENO), wants_colour(STDOUT_FILENO),
+                    machine.runtime.kernel_launch_latency};
     std::fputs(
         (reports.size() == 1 ? run_text(reports.front(), view) : comparison_text(reports, view)).c_str(),
         stdout);

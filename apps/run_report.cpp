@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/percentile.hpp"
+#include "base/text.hpp"
 #include "experiment/ledger.hpp"
 #include "table.hpp"
 
@@ -157,6 +158,30 @@ std::string energy_lines(const experiment::RunResult& result) {
   return out + "\n";
 }
 
+/// Why an application's IPC is 0, where the run is too short for anything else.
+std::string launch_lines(const experiment::RunResult& result, const View& view) {
+  std::string out;
+  if (result.cycles > view.launch_latency) return out;
+  for (const experiment::AppResult& app : result.apps) {
+    if (app.counters.warp_instructions != 0) continue;
+    out += fmt::format(
+        "{} executed nothing: a kernel starts {} cycles after its launch (runtime.kernel_launch_latency), "
+        "and the run ended after {}\n",
+        app.app, view.launch_latency, result.cycles);
+  }
+  return out;
+}
+
+/// What there is to say of a run beside its row in a table of several, with its policy above.
+std::string lines_of_policy(const experiment::RunResult& result) {
+  const std::string lines = preemption_line(result) + request_lines(result) + goal_lines(result) +
+                            experiment::ledger_lines(result) + energy_lines(result);
+  if (lines.empty()) return "";
+  std::string out = result.policy + ":\n";
+  for (const std::string& line : split(trim(lines), '\n')) out += fmt::format("  {}\n", line);
+  return out;
+}
+
 /// Which runs were not simulated now.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
@@ -246,6 +271,7 @@ std::string run_text(const Report& report, const View& view) {
       ipc, ipc / r.sms, 100 * r.alu_utilization, 100 * r.dram_bandwidth_utilization,
       percent(p.l2_misses, p.l2_accesses), percent(p.dram_row_hits, p.dram_reads + p.dram_writes));
   out += energy_lines(r);
+  out += launch_lines(r, view);
   out += words_line(r, "LSU stalls: share of SM cycles; ");
   return out + source_lines({&report, 1}) + verified_line(view.verified);
 }
@@ -268,8 +294,10 @@ std::string comparison_text(const std::vector<Report>& reports, const View& view
                  first ? number(m.stp, 4) : "", first ? number(m.fairness, 4) : ""});
     }
   }
-  return out + table.text(view.width, view.colour) + "\n" + words_line(reports.front().result, "") +
-         source_lines(reports) + verified_line(view.verified);
+  out += table.text(view.width, view.colour) + "\n";
+  for (const Report& report : reports) out += lines_of_policy(report.result);
+  out += launch_lines(reports.front().result, view);
+  return out + words_line(reports.front().result, "") + source_lines(reports) + verified_line(view.verified);
 }
 
 }  // namespace gpumux::cli

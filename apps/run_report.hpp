@@ -24,6 +24,7 @@ struct View {
   bool verified = false;
   std::optional<std::size_t> width;  // columns at most; nothing: any number
   bool colour = false;
+  Cycle launch_latency = 0;  // of the machine: until then no kernel executes anything
 };
 
 /// One run: its applications, metrics and totals.

@@ -295,6 +295,11 @@ void read_named(Loading& loading, const std::string& name, const SourceLocation&
 
 void read_text(Loading& loading, std::string_view text, const std::string& file, int depth) {
   toml::table root = parse_toml(text, file);
+  if (root.empty()) {
+    throw UserError(
+        SourceLocation{file, 1, 1},
+        "this machine file has no keys; begin with `base = \"NAME\"`, one of `gpumux list machines`");
+  }
   if (const toml::node* base = root.get("base")) {
     const SourceLocation where = place(file, base->source());
     if (!base->is_string()) {

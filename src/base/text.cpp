@@ -51,6 +51,12 @@ std::string unknown_choice(std::string_view what, std::string_view typed,
                            std::span<const std::string> choices) {
   const std::string nearest = nearest_choice(typed, choices);
   const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+  constexpr std::size_t kMost = 40;  // more would bury the message
+  if (choices.size() > kMost) {
+    if (!nearest.empty()) return fmt::format("unknown {} '{}'{}", what, typed, hint);
+    return fmt::format("unknown {} '{}'; {} are known, such as {}, {} and {}", what, typed, choices.size(),
+                       choices[0], choices[1], choices[2]);
+  }
   return fmt::format("unknown {} '{}'{}; known: {}", what, typed, hint, fmt::join(choices, ", "));
 }
 
@@ -132,6 +138,8 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   unsigned shift = 0;
+  const bool binary = text.ends_with("iB");
+  if (text.ends_with('B')) text.remove_suffix(binary ? 2 : 1);
   if (!text.empty()) {
     switch (text.back()) {
       case 'k':
@@ -142,6 +150,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     }
     if (shift != 0) text.remove_suffix(1);
   }
+  if (binary && shift == 0) return std::nullopt;
   const std::optional<std::uint64_t> value = parse_uint(text);
   if (!value || (*value << shift) >> shift != *value) return std::nullopt;
   return *value << shift;

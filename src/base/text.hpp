@@ -15,7 +15,7 @@ namespace gpumux {
 /// The choice nearest to `typed` (edit distance of at most a third of its length), or empty.
 [[nodiscard]] std::string nearest_choice(std::string_view typed, std::span<const std::string> choices);
 
-/// "unknown WHAT 'typed'; did you mean 'x'?; known: a, b, c".
+/// "unknown WHAT 'typed'; did you mean 'x'?; known: a, b, c". More than 40 choices are counted, not listed.
 [[nodiscard]] std::string unknown_choice(std::string_view what, std::string_view typed,
                                          std::span<const std::string> choices);
 
@@ -31,7 +31,8 @@ namespace gpumux {
 /// 1024s).
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
 [[nodiscard]] std::optional<double> parse_double(std::string_view text);
-/// Bytes with an optional binary suffix: "48K", "48k", "2M", "1G", "4096".
+/// Bytes with an optional binary suffix: "48K", "48KB" and "48KiB" are 48 * 1024; "48k", "2M", "1G", "4096",
+/// "4096B".
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// Without control characters: fit for a name, which tables and messages show on one line.

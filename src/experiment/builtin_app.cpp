@@ -24,7 +24,7 @@ AppSpec builtin_app(std::string_view typed) {
   if (info == nullptr) {
     std::vector<std::string> known;
     for (const runtime::AppInfo& app : runtime::apps()) known.push_back(app.name);
-    throw UserError(unknown_choice("app", name, known));
+    throw UserError(unknown_choice("app", name, known) + " (`gpumux list apps` shows all)");
   }
   const runtime::AppParams params =
       runtime::parse_params(*info, colon == std::string::npos ? "" : text.substr(colon + 1));

@@ -156,6 +156,8 @@ TEST(MachineFile, PointsAtWhatIsWrong) {
   starts(message_of("[sm]\nschedulers = 4\nwarp_schedulr = \"gto\"\n"),
          "gpu.toml:3:1: error: unknown key in [sm] 'warp_schedulr'; did you mean 'warp_scheduler'?; known: ");
   starts(message_of("[sms]\nx = 1\n"), "gpu.toml:1:1: error: 'sms' must be ");
+  starts(message_of("# nothing\n"),
+         "gpu.toml:1:1: error: this machine file has no keys; begin with `base = ");
   starts(message_of("[l3]\nsize = 1\n"), "gpu.toml:1:2: error: unknown key 'l3'; ");
   starts(message_of("sms = \"four\"\n"), "gpu.toml:1:7: error: 'sms' must be a whole number; this is a text");
   starts(message_of("sms = 1.5\n"), "gpu.toml:1:7: error: 'sms' must be a whole number; this is a number");

@@ -33,9 +33,15 @@ TEST(Text, NumbersMustFillTheWholeText) {
 TEST(Text, BytesTakeBinarySuffixes) {
   EXPECT_EQ(parse_bytes("48K"), 48U * 1024);
   EXPECT_EQ(parse_bytes("48k"), 48U * 1024);
+  EXPECT_EQ(parse_bytes("48KB"), 48U * 1024);
+  EXPECT_EQ(parse_bytes("48KiB"), 48U * 1024);
   EXPECT_EQ(parse_bytes("2M"), 2U << 20U);
   EXPECT_EQ(parse_bytes("77"), 77U);
+  EXPECT_EQ(parse_bytes("77B"), 77U);
   EXPECT_FALSE(parse_bytes("K"));
+  EXPECT_FALSE(parse_bytes("KiB"));
+  EXPECT_FALSE(parse_bytes("48iB"));
+  EXPECT_FALSE(parse_bytes("48KBB"));
   EXPECT_FALSE(parse_bytes("1T"));
   EXPECT_FALSE(parse_bytes("99999999999999999G"));
 }
@@ -47,6 +53,11 @@ TEST(Text, SuggestsTheNearestChoice) {
   EXPECT_EQ(nearest_choice("sgemm", known), "");
   EXPECT_EQ(unknown_choice("app", "kmean", known),
             "unknown app 'kmean'; did you mean 'kmeans'?; known: hotspot, kmeans, bfs");
+  std::vector<std::string> many = known;
+  while (many.size() < 132) many.push_back("app" + std::to_string(many.size()));
+  EXPECT_EQ(unknown_choice("app", "kmean", many), "unknown app 'kmean'; did you mean 'kmeans'?");
+  EXPECT_EQ(unknown_choice("app", "sgemm", many),
+            "unknown app 'sgemm'; 132 are known, such as hotspot, kmeans and bfs");
 }
 
 TEST(Text, SplitKeepsEmptyParts) {

@@ -17,6 +17,7 @@ class Cli : public CliTest {};
 
 TEST_F(Cli, SaysItsVersionAndHelp) {
   EXPECT_EQ(gpumux({"--version"}).out.substr(0, 7), "gpumux ");
+  EXPECT_EQ(gpumux({"-V"}).out, gpumux({"--version"}).out);
   EXPECT_NE(gpumux({"--help"}).out.find("gpumux run APP"), std::string::npos);
   for (const char* command :
        {"run", "sweep", "export", "reproduce", "list", "inspect", "profile", "convert", "bench"}) {

@@ -196,6 +196,38 @@ TEST_F(Run, SaysHowPreemptionsWent) {
     EXPECT_NE(o.out.find(part), std::string::npos) << part << "\n" << o.out;
 }
 
+TEST_F(Run, SaysOfEachOfSeveralPoliciesWhatItSaysOfOne) {
+  const std::vector<std::string> run = {"run",   "add",      "stream",   "--machine", "v100",
+                                        "--set", "sms=2",    "--cycles", "20000",     "--baseline",
+                                        "off",   "--ledger", "on",       "--policy",  "spatial"};
+  std::vector<std::string> two = run;
+  two.insert(two.end(), {"--policy", "even"});
+  const Outcome one = gpumux(run), both = gpumux(two);
+  ASSERT_EQ(both.code, 0) << both.err;
+  EXPECT_NE(both.out.find("\nspatial:\n  "), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("\neven:\n  "), std::string::npos) << both.out;
+  for (const char* start : {"energy: ", "add lost "}) {
+    const std::size_t at = one.out.find(start);
+    ASSERT_NE(at, std::string::npos) << one.out;
+    EXPECT_NE(both.out.find("  " + one.out.substr(at, one.out.find('\n', at) - at)), std::string::npos)
+        << both.out;
+  }
+}
+
+TEST_F(Run, SaysWhyNothingWasExecuted) {
+  const std::string why =
+      "add executed nothing: a kernel starts 5000 cycles after its launch (runtime.kernel_launch_latency), "
+      "and the run "
+      "ended after 3000\n";
+  std::vector<std::string> run = {"run",   "add",        "--machine", "v100",     "--set",
+                                  "sms=2", "--baseline", "off",       "--cycles", "3000"};
+  EXPECT_NE(gpumux(run).out.find(why), std::string::npos) << gpumux(run).out;
+  run.insert(run.end(), {"--policy", "even", "--policy", "spatial"});
+  EXPECT_NE(gpumux(run).out.find(why), std::string::npos) << gpumux(run).out;
+  run[run.size() - 5] = "30000";
+  EXPECT_EQ(gpumux(run).out.find("executed nothing"), std::string::npos);
+}
+
 TEST_F(Run, SourceAndCompiledCodeAreNamed) {
   for (const char* name : {"k.cu", "k.cubin"}) write_file_atomically(path(name), "x");
   EXPECT_NE(gpumux({"inspect", "k.cu"}).err.find("k.cu: error: is CUDA source; `nvcc -ptx"),
