@@ -215,6 +215,7 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
   const std::scoped_lock lock(session.lock());
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
+  if (rows.count > 1 && rows.bytes > pitch) return returned(Error::InvalidValue);
   if (constant_at(to)) {
     std::string row(rows.bytes, '\0');
     for (std::size_t at = 0; at < row.size(); at += pattern.bytes)

@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace gpumux::cudart {
 namespace {
 
 constexpr const char* kHow = "run the program as `gpumux run -- PROGRAM ARGUMENTS`";
+constexpr const char* kOther = "another process of the program uses the simulated GPU; one can";
 
 int number_in(const char* variable) {
   const char* const text = std::getenv(variable);
@@ -72,11 +74,16 @@ Error Session::hello() {
   memory_ = number_in(program::kMemoryVariable);
   if (socket_ < 0 || memory_ < 0) return lose(kHow);
   process_ = getpid();
+  // Processes that a fork made have one socket. Such a lock, which the first of them takes and keeps, is a
+  // process's own.
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (fcntl(memory_, F_SETLK, &whole) != 0) return lose(errno == EACCES || errno == EAGAIN ? kOther : kHow);
   connected_ = true;
   const program::HelloArguments arguments{program::kProtocolVersion, kDriverVersion, process_};
   const Error error = call(Call::Hello, arguments, &device_);
-  if (error == Error::NotSupported)
-    return lose("another process of the program uses the simulated GPU; one can");
+  if (error == Error::NotSupported) return lose(kOther);
   if (error != Error::Success) return lose("gpumux is of another version than this library");
   void* const at = reinterpret_cast<void*>(device_.memory_base);
   const int access = PROT_READ | PROT_WRITE;

@@ -218,6 +218,17 @@ TEST_F(LiveRun, FaultsOfKernelsAreErrorsOfCalls) {
 
 TEST_F(LiveRun, AProcessThatForksKeepsTheSimulatedGpu) { expect_fine("fork", "sums are right\n"); }
 
+TEST_F(LiveRun, OfTwoProcessesThatAForkMadeOneHasTheSimulatedGpu) {
+  for (int i = 0; i < 8; ++i) {
+    const Outcome o = calls("fork-both");
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_EQ(o.out.find("one had the device\n"), 0U) << o.out;
+    EXPECT_EQ(o.err,
+              "gpumux: CUDA calls of this process fail: another process of the program uses the simulated "
+              "GPU; one can\n");
+  }
+}
+
 TEST_F(LiveRun, WithoutGpumuxThereIsNoDevice) {
   const std::string folder =
       std::filesystem::path(GPUMUX_PROGRAM).parent_path().parent_path() / "lib/gpumux/cudart";

@@ -1,4 +1,5 @@
 // Kernels, their parameters, what they print, and how a program ends.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -90,6 +91,24 @@ void vector_add_and_fork() {
   if (::fork() == 0) ::_exit(cudaDeviceSynchronize() == 3 ? 0 : 1);
 }
 
+/// Both processes of a fork call CUDA. The first has the device; the other is told so, and never gets an
+/// answer of the first.
+void both_after_a_fork() {
+  const pid_t child = ::fork();
+  const int first = cudaDeviceSynchronize();
+  if (first == 0) {
+    for (int i = 0; i < 20; ++i) add(1000);
+  } else {
+    EXPECT_SAME(first, 100);
+  }
+  if (child == 0) ::_exit(first);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_SAME(WIFEXITED(status), true);
+  EXPECT_SAME(WEXITSTATUS(status) + first, 100);
+  std::printf("one had the device\n");
+}
+
 const Case add_case("add", vector_add);
 const Case parameters_case("parameters", parameters);
 const Case print_case("print", printing);
@@ -98,6 +117,7 @@ const Case nothing_case("nothing", [] { cudaSetDevice(0); });
 const Case code_case("code", [] { std::exit(7); });
 const Case signal_case("signal", vector_add_and_die);
 const Case fork_case("fork", vector_add_and_fork);
+const Case fork_both_case("fork-both", both_after_a_fork);
 const Case lz4_case("lz4", vector_add, Packing::Lz4);
 const Case beside_case("beside-machine-code", vector_add, Packing::BesideMachineCode);
 const Case raw_case("raw", vector_add, Packing::Raw);

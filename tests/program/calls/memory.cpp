@@ -32,6 +32,7 @@ void copies() {
     EXPECT_SAME(matrix[i], expected);
   }
   EXPECT_SAME(cudaMemcpy2D(matrix.data(), 8, rows, pitch, 40, 3, kDeviceToHost), 12);
+  EXPECT_SAME(cudaMemset2D(rows, 8, 0x11, 40, 3), 1);
   CHECK(cudaMemset(on_device, 0xff, n * 4));
   CHECK(cudaMemcpy(back.data(), on_device, n * 4, kDeviceToHost));
   for (std::size_t i = 0; i < n; ++i) EXPECT_SAME(back[i], -1);
