@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/exit_code.hpp"
 #include "program/process.hpp"
 #include "terminal.hpp"
 
@@ -60,6 +61,10 @@ int report_program(const ProgramApp& app) {
   } else if (!outcome.connected) {
     say(fmt::format("note: {} made no CUDA call of a shared run time: compile it with nvcc -cudart shared\n",
                     name));
+  } else if (outcome.launches == 0 && !outcome.refused_library.empty()) {
+    say(fmt::format("note: {} launched no kernel: those of {} cannot be simulated\n", name,
+                    outcome.refused_library));
+    if (outcome.exit_code == 0) return kProgramFault;
   } else if (outcome.launches == 0) {
     say(fmt::format("note: {} launched no kernel\n", name));
   }

@@ -98,6 +98,22 @@ Error not_supported(const char* what) {
   return Error::NotSupported;
 }
 
+Error refuse_library(const std::string& library) {
+  static auto* const said = new std::set<std::string>;
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (!said->insert(library).second) return Error::NotSupported;
+  std::fprintf(stderr,
+               "gpumux: %s brings a CUDA run time of its own, which is not supported: NVIDIA's libraries "
+               "have machine code "
+               "without PTX; compile your own with -cudart shared\n",
+               library.c_str());
+  const DriverCall here;
+  if (session.connect() == Error::Success)
+    static_cast<void>(session.call(Call::RefusedLibrary, program::Nothing{}, bytes_of(library)));
+  return Error::NotSupported;
+}
+
 GPUMUX_CUDART_API Error cudaGetLastError() {
   const Error error = last_error();
   if (!lasts(error)) last_error() = Error::Success;

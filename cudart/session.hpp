@@ -116,5 +116,7 @@ class DriverCall {
 Error returned(Error error);
 /// Says once per process that the program has called what is not there, and returns cudaErrorNotSupported.
 Error not_supported(const char* what);
+/// The same of a library that has a CUDA run time of its own inside; gpumux is told, too.
+Error refuse_library(const std::string& library);
 
 }  // namespace gpumux::cudart

@@ -56,6 +56,7 @@ class ProgramApplication final : public runtime::Application {
       of.outcome->exit_code = WEXITSTATUS(status);
       of.outcome->connected = server.connected();
       of.outcome->launches = server.launches();
+      of.outcome->refused_library = server.refused_library();
     }
   }
 

@@ -18,6 +18,7 @@ struct Outcome {
   int exit_code = 0;
   bool connected = false;  // it has called the run-time library at all
   std::uint64_t launches = 0;
+  std::string refused_library;  // the first whose CUDA run time cannot be simulated; empty: none
 };
 
 /// What instances of one program share.

@@ -9,7 +9,7 @@
 namespace gpumux::program {
 
 /// Of both sides, in Hello: records of another build have other sizes.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 /// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
 inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
 inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
@@ -90,6 +90,7 @@ enum class Call : std::uint32_t {
   TakeRegisters,
   KernelNames,
   LimitPendingLaunches,
+  RefusedLibrary,  // tail: its name
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.

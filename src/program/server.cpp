@@ -175,6 +175,10 @@ void Server::perform_call() {
     case Call::EndBody: return end_body();
     case Call::EnqueueCondition: return enqueue_condition();
     case Call::LimitPendingLaunches: return limit_pending_launches();
+    case Call::RefusedLibrary:
+      static_cast<void>(arguments<Nothing>());
+      if (refused_library_.empty()) refused_library_ = request_.tail;
+      return;
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
                               static_cast<std::uint32_t>(request_.call)));

@@ -68,6 +68,8 @@ class Server {
   /// The program has used the run-time library.
   [[nodiscard]] bool connected() const { return process_number_ != 0; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
+  /// The first library of the program whose CUDA run time cannot be simulated; empty: none.
+  [[nodiscard]] const std::string& refused_library() const { return refused_library_; }
 
  private:
   /// Of kernels' threads, by name: as the program's machine code has them.
@@ -221,6 +223,7 @@ class Server {
   Error error_ = Error::Success;
   std::string result_;
   std::string tail_;
+  std::string refused_library_;
   std::optional<runtime::Host::WaitFor> wait_;
   std::optional<SharedMemory> shared_;  // where the host wants to hear of what is written there
   std::function<void()> after_wait_;

@@ -67,6 +67,19 @@ TEST_F(DriverRun, ErrorsAreThoseOfCuda) {
                        note());  // each once
 }
 
+TEST_F(DriverRun, ALibraryWithARunTimeOfItsOwnIsNamed) {
+  const Outcome o = calls("export-table");
+  EXPECT_EQ(o.code, 3) << o.out << o.err;
+  const std::string name = std::filesystem::path(GPUMUX_DRIVER_CALLS).filename().string();
+  EXPECT_EQ(
+      o.err,
+      fmt::format(
+          "gpumux: {0} brings a CUDA run time of its own, which is not supported: NVIDIA's libraries have "
+          "machine code without PTX; compile your own with -cudart shared\n"
+          "note: {0} launched no kernel: those of {0} cannot be simulated\n",
+          name));
+}
+
 TEST_F(DriverRun, PtxThatIsWrongIsSaidWhereThereIsNoLog) {
   const Outcome o = calls("wrong-text");
   EXPECT_EQ(o.code, 0) << o.err;

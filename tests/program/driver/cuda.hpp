@@ -181,5 +181,6 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, 
                                                 std::size_t shared);
 int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function function, std::size_t (*shared_of)(int),
                                      std::size_t shared, int limit);
+int cuGetExportTable(const void** table, const void* id);
 int cuIpcGetMemHandle(void* handle, Address address);
 }

@@ -637,6 +637,12 @@ void errors() {
   for (int i = 0; i < 2; ++i) EXPECT_SAME(cuIpcGetMemHandle(nullptr, 0), 801);
 }
 
+/// As the CUDA run time inside of a library asks first.
+void export_table() {
+  const void* table = nullptr;
+  for (int i = 0; i < 2; ++i) EXPECT_SAME(cuGetExportTable(&table, nullptr), 801);
+}
+
 void entry_points() {
   void* function = nullptr;
   int found = -1;
@@ -687,6 +693,7 @@ int main(int argc, char** argv) {
       {"contexts", contexts},
       {"properties", properties},
       {"errors", errors},
+      {"export-table", export_table},
       {"entry-points", entry_points},
       {"wrong-text", wrong_text},
       {"machine-code", machine_code},
