@@ -16,9 +16,11 @@ namespace {
 
 /// `name`: by which results and messages call it.
 std::shared_ptr<const program::Program> make_program(std::vector<std::string> command,
-                                                     const std::string& name, bool stops_at_errors) {
+                                                     const std::string& name, bool stops_at_errors,
+                                                     bool in_shell = false) {
   program::Program of;
   of.stops_at_errors = stops_at_errors;
+  of.in_shell = in_shell;
   of.command = std::move(command);
   of.name = name;
   of.libraries = program::library_folder();
@@ -50,7 +52,7 @@ ProgramApp shell_app(const std::string& text, bool stops_at_errors) {
   if (first == std::string::npos)
     throw UserError("--app needs a CUDA program with its arguments: --app './program 1 2'");
   const std::string word = text.substr(first, text.find(' ', first) - first);
-  return program_app(make_program({"/bin/sh", "-c", text}, file_name(word), stops_at_errors), text);
+  return program_app(make_program({"/bin/sh", "-c", text}, file_name(word), stops_at_errors, true), text);
 }
 
 int report_program(const ProgramApp& app) {

@@ -17,6 +17,14 @@
 namespace gpumux::program {
 namespace {
 
+/// The signal that has ended a program; 0: none.
+int ending_signal(int status, bool in_shell) {
+  if (WIFSIGNALED(status)) return WTERMSIG(status);
+  constexpr int kOfShells = 128, kSignals = 64;
+  const int code = WEXITSTATUS(status);
+  return in_shell && code > kOfShells && code <= kOfShells + kSignals ? code - kOfShells : 0;
+}
+
 class ProgramApplication final : public runtime::Application {
  public:
   ProgramApplication(std::shared_ptr<const Program> program, bool heard)
@@ -47,9 +55,10 @@ class ProgramApplication final : public runtime::Application {
     server.ended();
     co_await host.synchronize();
     const int status = process.wait();
-    if (WIFSIGNALED(status)) {
-      throw SimulationFault(fmt::format("error: app {}: signal {} ({}) ended the program", of.name,
-                                        WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+    const int signal = ending_signal(status, of.in_shell);
+    if (signal != 0) {
+      throw SimulationFault(fmt::format("error: app {}: signal {} ({}) ended the program", of.name, signal,
+                                        ::strsignal(signal)));
     }
     if (heard) {
       of.outcome->ended = true;

@@ -176,6 +176,14 @@ void expect_error(const Outcome& o, int code, const std::string& text) {
 
 TEST_F(LiveRun, EndsWithOneLineWhereItCannotGoOn) {
   expect_error(calls("signal"), 3, "signal 11 (Segmentation fault) ended the program");
+  // A shell tells by its exit code which signal has ended the program.
+  for (const char* signal : {"11 (Segmentation fault)", "6 (Aborted)", "9 (Killed)"}) {
+    const std::string app =
+        fmt::format("sh -c \"'{}' add; kill -{} \\$\\$\"; exit $?", GPUMUX_CALLS, std::atoi(signal));
+    const Outcome o = gpumux({"run", "--machine", "rtx2060", "--app", app});
+    EXPECT_EQ(o.code, 3) << o.out << o.err;
+    EXPECT_NE(o.err.find(fmt::format("signal {} ended the program", signal)), std::string::npos) << o.err;
+  }
   expect_error(calls("machine-code"), 2, "machine code of sm_90 alone");
   for (const char* name : {"wild", "misplaced", "claim", "stray"})
     EXPECT_EQ(calls(name, {"--stop-at-errors"}).code, 3) << name;
