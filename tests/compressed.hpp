@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <cstdint>
 #include <fstream>
 #include <string>
 

@@ -120,8 +120,6 @@ def rules(all_sources, files):
         for match in re.finditer(r'^#include "[^"]+\.cpp"', text, re.M):
             line = text.count("\n", 0, match.start()) + 1
             found.append(f"{name}:{line}:1: error: a source is included; what both need belongs into a header")
-        if path.suffix != ".cpp":
-            continue
         code = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', re.sub(r"//[^\n]*", "", text))
         reached = set()
         files.reached(path, INCLUDED_FROM, reached)
@@ -130,7 +128,7 @@ def rules(all_sources, files):
             if header not in included and (match := names.search(code)):
                 line = code.count("\n", 0, match.start()) + 1
                 found.append(f"{name}:{line}:1: error: `{match[0]}` needs <{header}>, which no header of ours includes here")
-        for match in re.finditer(r"^using (?:[\w]+::)+(\w+);", code, re.M):
+        for match in re.finditer(r"^using (?:[\w]+::)+(\w+);", code if path.suffix == ".cpp" else "", re.M):
             if len(re.findall(rf"\b{match[1]}\b", code)) == 1:
                 line = text[:text.index(match[0])].count("\n") + 1
                 found.append(f"{name}:{line}:1: error: nothing uses `{match[0]}`; remove it")

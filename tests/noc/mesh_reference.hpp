@@ -2,6 +2,7 @@
 // rings, no cycles left out.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <vector>
