@@ -174,12 +174,23 @@ std::string launch_lines(const experiment::RunResult& result, const View& view) 
 
 /// What there is to say of a run beside its row in a table of several, with its policy above.
 std::string lines_of_policy(const experiment::RunResult& result) {
-  const std::string lines = preemption_line(result) + request_lines(result) + goal_lines(result) +
-                            experiment::ledger_lines(result) + energy_lines(result);
+  const std::string lines =
+      preemption_line(result) + request_lines(result) + goal_lines(result) + experiment::ledger_lines(result);
   if (lines.empty()) return "";
   std::string out = result.policy + ":\n";
   for (const std::string& line : split(trim(lines), '\n')) out += fmt::format("  {}\n", line);
   return out;
+}
+
+/// Of several policies, in a line.
+std::string energy_line(const std::vector<Report>& reports) {
+  std::string out;
+  for (const Report& report : reports) {
+    if (!report.result.energy) continue;
+    out += fmt::format("{}{} {:.4g} J", out.empty() ? "energy: " : ", ", report.result.policy,
+                       report.result.energy->joules());
+  }
+  return out.empty() ? out : out + "\n";
 }
 
 /// Which runs were not simulated now.
@@ -296,7 +307,7 @@ std::string comparison_text(const std::vector<Report>& reports, const View& view
   }
   out += table.text(view.width, view.colour) + "\n";
   for (const Report& report : reports) out += lines_of_policy(report.result);
-  out += launch_lines(reports.front().result, view);
+  out += energy_line(reports) + launch_lines(reports.front().result, view);
   return out + words_line(reports.front().result, "") + source_lines(reports) + verified_line(view.verified);
 }
 
