@@ -172,10 +172,10 @@ TEST(AsyncCopies, TheFirstPhaseOfAFreshMbarrierNeedsNoArrival) {
   Straight warp(program);
   warp.mbarrier(test_wait(0), Kind::Wait, kAddress, 0).run(alu(1));
   warp.mbarrier(arrive(), Kind::Arrivals, kAddress, 32);
-  warp.mbarrier(test_wait(0), Kind::Wait, kAddress + 8, 0).run(alu(2));
+  warp.mbarrier(test_wait(1), Kind::Wait, kAddress + 8, 0).run(alu(2));
   Bench bench(plain_machine());
   bench.start(program, {warp.code});
-  EXPECT_LT(issue_of(bench, 5), 10U);
+  EXPECT_LT(issue_of(bench, 5), 12U) << "none of them waits";
   bench.finish();
 }
 
