@@ -197,22 +197,21 @@ TEST_F(Run, SaysHowPreemptionsWent) {
 }
 
 TEST_F(Run, SaysOfEachOfSeveralPoliciesWhatItSaysOfOne) {
-  const std::vector<std::string> run = {"run",   "add",      "stream",   "--machine", "v100",
-                                        "--set", "sms=2",    "--cycles", "20000",     "--baseline",
-                                        "off",   "--ledger", "on",       "--policy",  "spatial"};
+  const std::vector<std::string> run = {"run",      "hotspot",  "kmeans",     "--set", "sms=2",
+                                        "--cycles", "30000",    "--baseline", "off",   "--ledger",
+                                        "on",       "--policy", "even"};
   std::vector<std::string> two = run;
-  two.insert(two.end(), {"--policy", "even"});
+  two.insert(two.end(), {"--policy", "leftover"});
   const Outcome one = gpumux(run), both = gpumux(two);
   ASSERT_EQ(both.code, 0) << both.err;
-  EXPECT_NE(both.out.find("\nspatial:\n  "), std::string::npos) << both.out;
   EXPECT_NE(both.out.find("\neven:\n  "), std::string::npos) << both.out;
   const auto line = [&](const std::string& start) {
     const std::size_t at = one.out.find(start);
     return at == std::string::npos ? "none" : one.out.substr(at, one.out.find('\n', at) - at);
   };
-  EXPECT_NE(both.out.find("\n  " + line("add lost ") + "\n"), std::string::npos) << one.out << both.out;
+  EXPECT_NE(both.out.find("\n  " + line("hotspot lost ") + "\n"), std::string::npos) << one.out << both.out;
   const std::string energy = line("energy: ");
-  EXPECT_NE(both.out.find("\nenergy: spatial " + energy.substr(8, energy.find(',') - 8) + ", even "),
+  EXPECT_NE(both.out.find("\nenergy: even " + energy.substr(8, energy.find(',') - 8) + ", leftover "),
             std::string::npos)
       << energy << "\n"
       << both.out;

@@ -179,7 +179,7 @@ TEST_F(LiveRun, EndsWithOneLineWhereItCannotGoOn) {
   // A shell tells by its exit code which signal has ended the program.
   for (const char* signal : {"11 (Segmentation fault)", "6 (Aborted)", "9 (Killed)"}) {
     const std::string app =
-        fmt::format("sh -c \"'{}' add; kill -{} \\$\\$\"; exit $?", GPUMUX_CALLS, std::atoi(signal));
+        fmt::format("sh -c \"{} add; kill -{} \\$\\$\"; exit $?", GPUMUX_CALLS, std::atoi(signal));
     const Outcome o = gpumux({"run", "--machine", "rtx2060", "--app", app});
     EXPECT_EQ(o.code, 3) << o.out << o.err;
     EXPECT_NE(o.err.find(fmt::format("signal {} ended the program", signal)), std::string::npos) << o.err;
