@@ -158,7 +158,8 @@ TEST_F(TraceCommands, WrongUse) {
   expect({"run", "none.gmt"}, "none.gmt: error: cannot be read");
   expect({"convert", "none", "-o", "x.gmt"}, "no such trace folder");
   expect({"convert", "t/none", "-o", "x.gmt"}, "no such trace folder");
-  expect({"convert", "t/kernel-1.traceg", "-o", "x.gmt"}, "neither a trace folder nor a kernelslist*.g of one");
+  expect({"convert", "t/kernel-1.traceg", "-o", "x.gmt"},
+         "neither a trace folder nor a kernelslist*.g of one");
   ASSERT_EQ(::mkfifo(path("pipe.gmt").c_str(), 0600), 0);
   expect({"run", "pipe.gmt"}, "no regular file");
   std::filesystem::create_directories(path("p"));
