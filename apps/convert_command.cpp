@@ -29,7 +29,7 @@ int convert_command(const Arguments& args) {
   ResultFiles::check(file);
   trace::FileOutput output(file);
   const trace::ConvertSummary summary = trace::convert_folder(folder, output);
-  if (const std::vector<std::string> others = trace::other_lists(folder); !others.empty())
+  if (const std::vector<std::string> others = trace::other_lists(folder); !others.empty() && !quiet)
     say(fmt::format("note: {}: other lists of kernels beside it are not converted: {}\n", folder,
                     fmt::join(others, ", ")));
   if (!quiet) {

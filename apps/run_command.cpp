@@ -430,7 +430,8 @@ int run_command(Arguments args) {
   }
   const experiment::Applications apps = experiment::make_apps(app_arguments, folder, options.verify);
   spec.apps = apps.specs;
-  for (const std::string& note : apps.notes) say(fmt::format("note: {}\n", note));
+  for (const std::string& note : apps.notes)
+    if (!options.quiet) say(fmt::format("note: {}\n", note));
   for (const ProgramApp& program : programs) {
     check_program(program, options);
     spec.apps.push_back(program.spec);

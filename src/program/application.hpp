@@ -29,8 +29,8 @@ struct Program {
   /// Faults of its kernels end the simulation, as does an access outside of its allocations that a GPU lets
   /// pass; else it gets CUDA's errors, and is to handle them.
   bool stops_at_errors = false;
-  bool in_shell =
-      false;  // the command is a shell, which ends with 128 + n where signal n has ended the program
+  /// The command is a shell, which ends with 128 + n where signal n has ended the program.
+  bool in_shell = false;
   std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
 };
 

@@ -16,8 +16,7 @@ struct CorruptTrace {
   const char* what;
 };
 
-// Always, since a conversion spends a tenth of its time here; where several sources use it, gcc calls it.
-[[gnu::always_inline]] inline void put_varint(std::string& out, std::uint64_t value) {
+inline void put_varint(std::string& out, std::uint64_t value) {
   while (value >= 0x80) {
     out.push_back(static_cast<char>(value | 0x80U));
     value >>= 7U;
