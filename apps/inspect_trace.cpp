@@ -8,38 +8,17 @@
 #include "base/error.hpp"
 #include "inspect_mix.hpp"
 #include "trace/application.hpp"
-#include "trace/record_source.hpp"
+#include "trace/executed.hpp"
 
 namespace gpumux::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-/// How often each instruction of the launch's table was executed.
-std::vector<std::uint64_t> executed_counts(const trace::Trace& opened, const trace::Launch& launch) {
-  const trace::Code& code = opened.code(launch);
-  std::vector<std::uint64_t> counts(code.table.size(), 0);
-  try {
-    const trace::LaunchTables tables = trace::read_tables(launch);
-    std::vector<workload::ExecRecord> records(4096);
-    for (const trace::Path& path : tables.paths) {
-      trace::RunReader reader(path, code);
-      while (reader.left() > 0) {
-        const std::uint32_t part = std::min(reader.left(), static_cast<std::uint32_t>(records.size()));
-        reader.read(records.data(), part);
-        for (std::uint32_t i = 0; i < part; ++i) counts[records[i].pc] += path.uses;
-      }
-    }
-  } catch (const trace::CorruptTrace& corrupt) {
-    opened.fail(corrupt);
-  }
-  return counts;
-}
-
 ordered_json describe(const trace::Trace& opened, const trace::Launch& launch,
                       const arch::MachineConfig& machine, bool disassemble) {
   const trace::Code& code = opened.code(launch);
-  const std::vector<std::uint64_t> counts = executed_counts(opened, launch);
+  const std::vector<std::uint64_t> counts = trace::executed_counts(opened, launch);
   const auto threads = static_cast<std::uint32_t>(launch.block.count());
   ordered_json out;
   out["kernel"] = launch.kernel;

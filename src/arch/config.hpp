@@ -284,6 +284,22 @@ struct MachineConfig {
   [[nodiscard]] std::uint32_t tensor_passes(const isa::StaticInst& inst) const {
     return std::max(1U, (inst.multiply_adds + tensor_multiply_adds - 1) / tensor_multiply_adds);
   }
+  /// Core cycles for which an instruction of the tensor units holds the unit that executes it.
+  [[nodiscard]] std::uint64_t tensor_cycles(const isa::StaticInst& inst) const {
+    const std::uint32_t lanes =
+        std::max(1U, units[static_cast<std::size_t>(serving(isa::Unit::Tensor))].lanes);
+    const LatencyConfig& row = latency[static_cast<std::size_t>(isa::LatencyClass::Tensor)];
+    return std::uint64_t{tensor_passes(inst)} *
+           std::max({(kWarpSize + lanes - 1) / lanes, row.initiation, 1U});
+  }
+  /// The most that tensor_cycles() may be: what sm/scoreboard.hpp can say, and with sm.collectors_wait, where
+  /// what waits in collectors is booked ahead, half of that.
+  [[nodiscard]] std::uint64_t most_tensor_cycles() const {
+    return sm.collectors_wait ? kMostAhead / (sm.schedulers * (sm.collectors_per_scheduler + isa::kUnits))
+                              : kMostBusy;
+  }
+  static constexpr std::uint64_t kMostBusy = 8192;   // core cycles of one instruction in its unit
+  static constexpr std::uint64_t kMostAhead = 6144;  // core cycles that instructions in collectors may wait
   /// Peak DRAM bandwidth in bytes per second.
   [[nodiscard]] double dram_peak_bytes_per_second() const {
     return l2.partitions * static_cast<double>(dram.bus_bytes) * dram.transfers_per_clock * clocks.dram * 1e6;

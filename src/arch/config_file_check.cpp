@@ -79,11 +79,8 @@ void Checker::sm() const {
     const LatencyConfig& tensor = config_.latency[static_cast<std::size_t>(isa::LatencyClass::Tensor)];
     isa::StaticInst longest;
     longest.multiply_adds = isa::kMostMultiplyAdds;
-    const std::uint64_t busy =
-        std::uint64_t{config_.tensor_passes(longest)} *
-        std::max(tensor.initiation,
-                 kWarpSize / config_.units[static_cast<std::size_t>(isa::Unit::Tensor)].lanes);
-    constexpr std::uint64_t kMostBusy = 8192;  // of what sm/scoreboard.hpp can say
+    const std::uint64_t busy = config_.tensor_cycles(longest);
+    constexpr std::uint64_t kMostBusy = MachineConfig::kMostBusy;
     require(
         busy <= kMostBusy, {"unit.tensor.multiply_adds", "latency.tensor"},
         fmt::format(
@@ -93,8 +90,7 @@ void Checker::sm() const {
     occupied = std::max(occupied, busy);
   }
   const std::uint64_t ahead = occupied * sm.schedulers * (sm.collectors_per_scheduler + isa::kUnits);
-  constexpr std::uint64_t kMostAhead =
-      6144;  // with the longest latency, half of what sm/scoreboard.hpp can say
+  constexpr std::uint64_t kMostAhead = MachineConfig::kMostAhead;
   require(!sm.collectors_wait || ahead <= kMostAhead, {"sm.collectors_wait", "sm.collectors_per_scheduler"},
           fmt::format(
               "sm.collectors_wait with sm.collectors_per_scheduler = {} and initiation intervals of up to "

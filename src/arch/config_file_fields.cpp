@@ -208,7 +208,7 @@ void add_units(Fields& f) {
     if (static_cast<isa::Unit>(u) == isa::Unit::Tensor) {
       count(f, prefix + "multiply_adds", GPUMUX_MEMBER(tensor_multiply_adds), 64, isa::kMostMultiplyAdds,
             "multiply-adds",
-            "of f16, that a warp's instruction does in one initiation interval; matrix products of PTX take "
+            "of f16, that a warp's instruction does in one initiation interval; matrix products take "
             "as many intervals as their multiply-adds need, those of bf16 alike, tf32 twice, f64 16 times, "
             "fp8 and 8-bit integers half, 4-bit ones a quarter, bits a sixteenth of it");
     }

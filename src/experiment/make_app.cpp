@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <memory>
 #include <tuple>
 
 #include "base/error.hpp"
@@ -11,6 +12,7 @@
 #include "base/text.hpp"
 #include "experiment/bundle_app.hpp"
 #include "trace/application.hpp"
+#include "trace/executed.hpp"
 #include "trace/folder.hpp"
 
 namespace gpumux::experiment {
@@ -122,7 +124,14 @@ void add_plain_app(const AppArguments& a, const std::string& folder, bool verify
     if (verify) {
       throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", a.app));
     }
-    apps.specs.push_back(trace_app(a.app, trace::load_trace(trace_path)));
+    const std::shared_ptr<const trace::Trace> opened = trace::load_trace(trace_path, &apps.notes);
+    apps.specs.push_back(trace_app(a.app, opened));
+    for (const trace::UntimedCount& count : trace::untimed_counts(*opened)) {
+      apps.specs.back().untimed_warp_instructions += count.warp_instructions;
+      apps.notes.push_back(fmt::format("{}: {} of {} warp instructions are not timed as on a GPU ({}): {}",
+                                       a.app, count.warp_instructions, opened->warp_instructions(),
+                                       count.opcode, trace::describe(count.why)));
+    }
     if (const std::vector<std::string> others = trace::other_lists(trace_path); !others.empty())
       apps.notes.push_back(fmt::format("{}: other lists of kernels beside it are not run: {}", a.app,
                                        fmt::join(others, ", ")));

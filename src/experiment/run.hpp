@@ -31,8 +31,9 @@ struct AppSpec {
   std::string identity;  // everything that determines its behaviour: parameters, content of its files
   using Create = std::function<std::unique_ptr<runtime::Application>(std::uint64_t seed)>;
   Create create;
-  ArrivalSpec arrivals;  // when its runs are asked for
-  bool live = false;     // what else determines its behaviour cannot be known: no run of it is kept
+  ArrivalSpec arrivals;                         // when its runs are asked for
+  std::uint64_t untimed_warp_instructions = 0;  // of a run of a trace (trace/executed.hpp)
+  bool live = false;  // what else determines its behaviour cannot be known: no run of it is kept
   /// For runs beside the one that was asked for, whose output files nobody wants. Empty: as create.
   Create create_aside;
   [[nodiscard]] AppSpec aside() const;
@@ -97,8 +98,9 @@ struct MemoryReport {
 
 struct AppResult {
   std::string app;
-  arch::KernelCounters counters;         // sums over SMs and kernels
-  arch::MemoryCounters memory_counters;  // sums over partitions
+  arch::KernelCounters counters;                // sums over SMs and kernels
+  arch::MemoryCounters memory_counters;         // sums over partitions
+  std::uint64_t untimed_warp_instructions = 0;  // AppSpec's
   std::uint64_t completions = 0;
   Cycle first_completion = 0;  // cycle at which the first run ended; 0: none did
   Cycle active_cycles = 0;     // cycles that count for its IPC: the whole run, or

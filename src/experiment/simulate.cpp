@@ -44,6 +44,7 @@ class Programs {
                                                              app.create(spec.seed), gpu, spec.verify,
                                                              spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
+      results_[i].untimed_warp_instructions = app.untimed_warp_instructions;
       // The first of equal applications has the same arrivals as alone, the others have others.
       const auto equal =
           std::count_if(spec.apps.begin(), spec.apps.begin() + static_cast<std::ptrdiff_t>(i),

@@ -196,22 +196,8 @@ unsigned memory_flags(const Instruction& inst) {
 }
 
 unsigned multiply_adds(const MatrixShape& m) {
-  const unsigned all = m.quads ? 8U * 8 * 4 * 4 : m.rows * 8U * m.depth;
-  switch (m.a) {
-    case MatrixType::None: return 0;
-    case MatrixType::F16:
-    case MatrixType::BF16: return all;
-    case MatrixType::TF32: return all * 2;
-    case MatrixType::F64: return all * 16;
-    case MatrixType::S8:
-    case MatrixType::U8:
-    case MatrixType::E4M3:
-    case MatrixType::E5M2: return all / 2;
-    case MatrixType::S4:
-    case MatrixType::U4: return all / 4;
-    case MatrixType::B1: return all / 16;
-  }
-  return all;
+  return m.a == MatrixType::None ? 0
+                                 : multiply_adds_of(m.a, m.quads ? 8U * 8 * 4 * 4 : m.rows * 8U * m.depth);
 }
 
 unsigned control_flags(const Instruction& inst) {
@@ -315,6 +301,24 @@ const char* name(LatencyClass latency_class) {
   return kNames[static_cast<std::size_t>(latency_class)];
 }
 
+std::uint32_t multiply_adds_of(MatrixType type, std::uint32_t products) {
+  switch (type) {
+    case MatrixType::None:
+    case MatrixType::F16:
+    case MatrixType::BF16: return products;
+    case MatrixType::TF32: return products * 2;
+    case MatrixType::F64: return products * 16;
+    case MatrixType::S8:
+    case MatrixType::U8:
+    case MatrixType::E4M3:
+    case MatrixType::E5M2: return products / 2;
+    case MatrixType::S4:
+    case MatrixType::U4: return products / 4;
+    case MatrixType::B1: return products / 16;
+  }
+  return products;
+}
+
 StaticInst classify(const Instruction& inst) {
   StaticInst result;
   const Pipe pipe = pipe_of(inst);
@@ -336,7 +340,7 @@ StaticInst classify(const Instruction& inst) {
   }
   if (inst.op == Opcode::Mma) {
     const unsigned halves = inst.matrix.quads && inst.type == Type::F32 ? 2 : 1;
-    result.multiply_adds = static_cast<std::uint16_t>(multiply_adds(inst.matrix) / halves);
+    result.multiply_adds = multiply_adds(inst.matrix) / halves;
     GPUMUX_CHECK(result.multiply_adds <= kMostMultiplyAdds);
   }
   SlotList slots(result);

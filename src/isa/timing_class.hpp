@@ -84,7 +84,7 @@ struct StaticInst {
   std::uint8_t access_bytes = 0;    // memory: bytes per lane (all vector elements)
   std::uint8_t barrier = 0;         // kBarrier: barrier number; kAsync and kFence: groups that may be open
   std::uint8_t barrier_warps = 0;   // kBarrier: warps that it waits for; 0: all of the block
-  std::uint16_t multiply_adds = 0;  // tensor unit: as long as so many of f16; 0: as one of its passes
+  std::uint32_t multiply_adds = 0;  // tensor unit: as long as so many of f16; 0: as one of its passes
   std::array<std::uint16_t, 20> slot{};  // first num_dst written, then num_src read
 };
 
@@ -92,7 +92,10 @@ struct StaticInst {
 [[nodiscard]] std::vector<StaticInst> make_static_table(const Function& function);
 [[nodiscard]] StaticInst classify(const Instruction& inst);
 
-/// The most that StaticInst::multiply_adds is: m8n8k4 of f64.
+/// `products` multiply-adds of matrices of this type, in those of f16 that take the tensor unit as long.
+[[nodiscard]] std::uint32_t multiply_adds_of(MatrixType type, std::uint32_t products);
+
+/// The most that StaticInst::multiply_adds is for what PTX has: m8n8k4 of f64. In traces it may be more.
 inline constexpr unsigned kMostMultiplyAdds = 4096;
 
 }  // namespace gpumux::isa

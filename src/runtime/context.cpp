@@ -461,10 +461,23 @@ void Context::check_fits(const workload::KernelSource& kernel, bool cooperative)
   }
 }
 
+void Context::check_products(const workload::KernelSource& kernel) const {
+  const arch::MachineConfig& config = device_.config();
+  for (const isa::StaticInst& inst : kernel.static_table()) {
+    if (inst.unit != isa::Unit::Tensor || config.tensor_cycles(inst) <= config.most_tensor_cycles()) continue;
+    throw UserError(fmt::format(
+        "app {}: kernel {}: a matrix product of {} multiply-adds a warp would take {} cycles on {} "
+        "(unit.tensor.multiply_adds is {}); at most {}",
+        name_, kernel.name(), inst.multiply_adds, config.tensor_cycles(inst), config.name,
+        config.tensor_multiply_adds, config.most_tensor_cycles()));
+  }
+}
+
 void Context::launch_source(const KernelMaker& make, StreamId on) {
   refuse_in_body("a launch of a trace");
   std::unique_ptr<workload::KernelSource> source = make(*memory_, device_.config().shared.banks);
   check_fits(*source);
+  check_products(*source);
   enter(on).queue.emplace_back(Launch{std::move(source)});
 }
 

@@ -230,6 +230,8 @@ class Context final : public Host {
   /// Throws UserError when no SM of the machine can hold a block, or all of them not as many as a cooperative
   /// launch has.
   void check_fits(const workload::KernelSource& kernel, bool cooperative = false) const;
+  /// Throws UserError when a matrix product holds a tensor unit for longer than an SM can book.
+  void check_products(const workload::KernelSource& kernel) const;
 
   AppId app_;
   std::string name_;

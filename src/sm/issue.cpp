@@ -108,7 +108,7 @@ Cycle Sm::State::next_event(Cycle from) const {
     if (inst.unit <= Unit::Sfu) {
       counter.alu_issue_cycles += inst.occupied;
     } else if (inst.unit == Unit::Tensor) {
-      counter.tensor_passes += lanes * inst.access_bytes;
+      counter.tensor_passes += lanes * inst.passes();
     }
     if (inst.num_dst > 0) stage.write_back(slot, inst, now + delay + inst.latency);
   }

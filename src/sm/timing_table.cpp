@@ -100,9 +100,9 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
     inst.unit = config.serving(from.unit);
     inst.num_dst = from.num_dst;
     inst.num_slots = static_cast<std::uint8_t>(from.num_dst + from.num_src);
-    inst.access_bytes = inst.unit == isa::Unit::Tensor ? static_cast<std::uint8_t>(config.tensor_passes(from))
-                                                       : from.access_bytes;
+    inst.access_bytes = from.access_bytes;
     inst.barrier = from.barrier;
+    if (inst.unit == isa::Unit::Tensor) inst.set_passes(config.tensor_passes(from));
     inst.barrier_warps = from.barrier_warps;
     for (unsigned i = 0; i < inst.num_slots; ++i) {
       const std::uint16_t slot = from.slot[i];

@@ -27,13 +27,20 @@ struct alignas(64) TimedInst {
   std::uint8_t num_reads = 0;     // so many
   std::uint8_t most_reads = 0;    // of them in one register bank
   std::uint8_t num_writes = 0;    // registers written, the last slots before num_dst
-  std::uint8_t access_bytes = 0;  // of memory instructions; of the tensor units': passes
+  std::uint8_t access_bytes = 0;  // of memory instructions
   std::uint8_t barrier = 0;
   std::uint8_t barrier_warps = 0;
   /// First num_dst written, then read, with those collected side by side. Registers keep their numbers,
   /// predicates follow them. The rest repeats the first; an instruction without slots names one that is never
   /// written.
   std::array<std::uint16_t, 20> slot{};
+
+  /// Of an instruction of the tensor units, which has neither an access nor a barrier.
+  void set_passes(std::uint32_t passes) {
+    access_bytes = static_cast<std::uint8_t>(passes);
+    barrier = static_cast<std::uint8_t>(passes >> 8U);
+  }
+  [[nodiscard]] std::uint32_t passes() const { return access_bytes | std::uint32_t{barrier} << 8U; }
 };
 static_assert(sizeof(TimedInst) == 64);
 

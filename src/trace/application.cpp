@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -39,10 +42,12 @@ bool is_trace(const std::string& path) {
   return path.ends_with(".gmt") || is_list(path) || std::filesystem::is_directory(path, ignored);
 }
 
-std::shared_ptr<const Trace> load_trace(const std::string& path) {
+std::shared_ptr<const Trace> load_trace(const std::string& path, std::vector<std::string>* warnings) {
   if (path.ends_with(".gmt")) return Trace::open(path);
   MemoryOutput output;
-  convert_folder(path, output);
+  ConvertSummary summary = convert_folder(path, output);
+  if (warnings != nullptr)
+    std::move(summary.warnings.begin(), summary.warnings.end(), std::back_inserter(*warnings));
   return Trace::from_bytes(output.take(), path);
 }
 

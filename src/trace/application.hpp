@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/application.hpp"
 #include "trace/trace_file.hpp"
@@ -23,7 +24,9 @@ class TraceApplication final : public runtime::Application {
 /// A folder with kernelslist.g, a list in it, or a compact file (.gmt): what `run` and `inspect` take for a
 /// trace.
 [[nodiscard]] bool is_trace(const std::string& path);
-/// Opens either; a folder is converted in memory. Throws UserError.
-[[nodiscard]] std::shared_ptr<const Trace> load_trace(const std::string& path);
+/// Opens either; a folder is converted in memory, and what converting it warns of is added to `warnings`.
+/// Throws UserError.
+[[nodiscard]] std::shared_ptr<const Trace> load_trace(const std::string& path,
+                                                      std::vector<std::string>* warnings = nullptr);
 
 }  // namespace gpumux::trace

@@ -92,7 +92,7 @@ std::uint32_t TraceBuilder::instruction(std::uint32_t pc, const SassInst& inst) 
     if (code_[at->second].inst == inst) return at->second;
   }
   if (pc >= kMostCodeBytes) throw BuildError{fmt::format("pc 0x{:x} is too large", pc)};
-  const std::optional<SassClass> what = classify_opcode(inst.opcode);
+  const std::optional<SassClass> what = classify(inst);
   if (!what) throw BuildError{fmt::format("unknown opcode '{}'", inst.opcode)};
   code_.push_back({pc, inst, *what});
   const auto number = static_cast<std::uint32_t>(code_.size() - 1);
@@ -104,10 +104,33 @@ bool TraceBuilder::has_addresses(std::uint32_t instruction) const {
   return code_[instruction].inst.access_bytes != 0;
 }
 
-void TraceBuilder::record(std::uint32_t instruction, LaneMask mask, const Addresses& addresses) {
+void TraceBuilder::count(std::uint32_t instruction, LaneMask mask) {
   add_to_path(instruction, mask);
   ++warp_instructions_;
   thread_instructions_ += static_cast<std::uint64_t>(std::popcount(mask));
+}
+
+void TraceBuilder::record_bulk(std::uint32_t instruction, LaneMask mask,
+                               const std::vector<Address>& addresses, std::uint32_t bytes) {
+  count(instruction, mask);
+  if (code_[instruction].what.unit != isa::Unit::Memory) return;  // between shared memories
+  access_.where = Where::None;
+  access_.lines.clear();
+  if (mask != 0 && !addresses.empty()) {
+    const Address last = *std::max_element(addresses.begin(), addresses.end());
+    if (last > ~Address{0} - bytes)
+      throw BuildError{fmt::format("a copy of {} bytes at 0x{:x} ends beyond 64 bits", bytes, last)};
+    coalesce_bulk(access_, addresses, bytes);
+    if (access_.lines.size() > kMaxTransactions) {
+      throw BuildError{
+          fmt::format("a bulk copy of {} lines; at most {}", access_.lines.size(), kMaxTransactions)};
+    }
+  }
+  put_item();
+}
+
+void TraceBuilder::record(std::uint32_t instruction, LaneMask mask, const Addresses& addresses) {
+  count(instruction, mask);
   const Code& code = code_[instruction];
   if (code.what.unit == isa::Unit::Memory) add_item(code.inst, code.what, mask, addresses);
 }
@@ -203,6 +226,10 @@ void TraceBuilder::add_item(const SassInst& inst, const SassClass& what, LaneMas
     coalesce(access_, what.space, (what.flags & isa::kAtomic) != 0, header_.windows, addresses, mask,
              inst.access_bytes);
   }
+  put_item();
+}
+
+void TraceBuilder::put_item() {
   if (access_.where == Where::Global) {
     for (LineAccess& line : access_.lines) line.line = translate_line(line.line);
     if (!has_base_) base_ = line_ = access_.lines.front().line;

@@ -54,6 +54,9 @@ class TraceBuilder {
   [[nodiscard]] bool has_addresses(std::uint32_t instruction) const;
   /// One executed instruction. `addresses`: those of the lanes in `mask`, where the instruction has a width.
   void record(std::uint32_t instruction, LaneMask mask, const Addresses& addresses);
+  /// One executed bulk copy of `bytes` at each of the addresses.
+  void record_bulk(std::uint32_t instruction, LaneMask mask, const std::vector<Address>& addresses,
+                   std::uint32_t bytes);
   void end_warp();
   void end_block();
   void end_kernel();
@@ -77,7 +80,10 @@ class TraceBuilder {
   };
   void add_to_path(std::uint32_t instruction, LaneMask mask);
   void end_run();
+  void count(std::uint32_t instruction, LaneMask mask);
   void add_item(const SassInst& inst, const SassClass& what, LaneMask mask, const Addresses& addresses);
+  /// Of what is in access_.
+  void put_item();
   /// The number of the shape, or nothing for one that is worth no place in the table.
   bool find_shape(std::uint64_t& number);
   std::uint64_t translate_line(std::uint64_t line);

@@ -121,4 +121,27 @@ void coalesce(MemoryAccess& access, SassSpace space, bool atomic, const Windows&
   }
 }
 
+void coalesce_bulk(MemoryAccess& access, const std::vector<Address>& addresses, std::uint32_t bytes) {
+  access.lines.clear();
+  access.passes.fill(0);
+  access.where = Where::Global;
+  std::vector<Address> sorted = addresses;
+  std::sort(sorted.begin(), sorted.end());
+  Address done = sorted.front();  // what lies below is counted
+  for (const Address address : sorted) {
+    const Address end = address + bytes;
+    for (Address at = std::max(address, done); at < end;) {
+      const std::uint64_t line = at / kLineBytes;
+      const Address until = std::min(end, (line + 1) * kLineBytes);
+      if (access.lines.empty() || access.lines.back().line != line) access.lines.push_back({line, 0, 0, 0});
+      LineAccess& touched = access.lines.back();
+      for (Address sector = at / kSectorBytes; sector <= (until - 1) / kSectorBytes; ++sector)
+        touched.sectors |= 1U << (sector % kSectorsPerLine);
+      touched.lanes = std::min(kWarpSize, touched.lanes + static_cast<std::uint32_t>((until - at + 3) / 4));
+      at = until;
+    }
+    done = std::max(done, end);
+  }
+}
+
 }  // namespace gpumux::trace

@@ -13,8 +13,9 @@ namespace gpumux::trace {
 
 /// Numbers of shared-memory banks that a machine may have: 1, 2, 4, ... 32.
 inline constexpr unsigned kBankCounts = 6;
-/// Most lines that one instruction touches: 32 lanes of 16 bytes, each word of them in a line of its own.
-inline constexpr unsigned kMaxTransactions = 128;
+/// Most lines that one instruction touches: those of a bulk copy that fills 256 KiB of shared memory by 16
+/// bytes.
+inline constexpr unsigned kMaxTransactions = 16384;
 
 struct LineAccess {
   std::uint64_t line = 0;
@@ -55,5 +56,9 @@ struct Windows {
 /// lanes lie in several spaces is its global part, or local, shared in this order, as in the emulator.
 void coalesce(MemoryAccess& access, SassSpace space, bool atomic, const Windows& windows,
               const std::array<Address, kWarpSize>& addresses, LaneMask mask, std::uint32_t bytes);
+
+/// The same for a bulk copy of `bytes` of global memory at each of `addresses` (not empty): its lines in the
+/// order of their addresses, with a lane for each word of 4 bytes.
+void coalesce_bulk(MemoryAccess& access, const std::vector<Address>& addresses, std::uint32_t bytes);
 
 }  // namespace gpumux::trace

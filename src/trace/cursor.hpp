@@ -18,6 +18,13 @@ class Cursor {
   [[nodiscard]] bool done() const { return at_ == end_; }
   [[nodiscard]] const char* at() const { return at_; }
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
+  /// How many are left.
+  [[nodiscard]] unsigned words() const {
+    unsigned count = 0;
+    for (const char* at = at_; at != end_; ++at)
+      count += (*at != ' ' && *at != '\t') && (at == at_ || at[-1] == ' ' || at[-1] == '\t') ? 1 : 0;
+    return count;
+  }
   /// Skips what `text` names, if it is next and ends with a space or the line.
   bool skip(std::string_view text) {
     if (!rest().starts_with(text)) return false;

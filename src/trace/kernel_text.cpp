@@ -33,10 +33,14 @@ void Cursor::fail_number(const char* what, const char* first, const char* expect
 
 namespace {
 
-constexpr std::array<std::uint32_t, 11> kSassVersions = {60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
+constexpr std::array<std::uint32_t, 17> kSassVersions = {60, 61, 62,  70,  72,  75,  80,  86, 87,
+                                                         89, 90, 100, 101, 103, 110, 120, 121};
 constexpr std::uint32_t kFirstTracer = 3;
-constexpr std::uint32_t kLastTracer = 5;
+constexpr std::uint32_t kLastTracer = 6;
+constexpr std::uint32_t kTracerWithValues = 6;  // of registers, and with a second immediate
 constexpr std::uint32_t kMostAccessBytes = 16;
+constexpr std::uint32_t kMostBulkBytes = 1U << 18U;  // at one address, or more than any shared memory
+constexpr std::uint32_t kMostBulkAddresses = 1U << 18U;
 
 class KernelReader {
  public:
@@ -147,6 +151,7 @@ class KernelReader {
       } else if (const auto trace = value_of("-accelsim tracer version")) {
         tracer = static_cast<std::uint32_t>(number("tracer version", *trace, 999));
         check_tracer(tracer);
+        has_values_ = tracer >= kTracerWithValues;
       } else if (const auto info = value_of("-enable lineinfo")) {
         line_info_ = number("0 or 1", *info, 1) != 0;
       }  // other keys say nothing about the execution
@@ -215,6 +220,8 @@ class KernelReader {
     while (true) {
       if (!next_line()) fail("the file ends within a block (no #END_TB)");
       if (line_ == "#END_TB") break;
+      // Where the block is in its cluster: blocks of a cluster are dispatched as others are.
+      if (value_of("cluster id") || value_of("cluster cta") || value_of("cluster rank")) continue;
       const auto warp = value_of("warp");
       if (!warp) fail(fmt::format("'{}' where 'warp = ' or #END_TB was expected", line_.substr(0, 40)));
       read_warp(static_cast<std::uint32_t>(number("warp", *warp, kMostWarps - 1)));
@@ -243,6 +250,7 @@ class KernelReader {
     std::uint32_t pc = ~std::uint32_t{0};
     std::uint32_t id = 0;
     bool has_addresses = false;
+    unsigned listed = 0;  // registers
     std::string text;
   };
   static constexpr std::size_t kCacheSize = 1U << 14U;
@@ -255,41 +263,96 @@ class KernelReader {
     Known& known = cache_[(pc >> 3U) % kCacheSize];
     if (known.pc == pc && !known.text.empty() && cursor.skip(known.text)) {
       if (known.has_addresses) read_addresses(cursor, mask);
-      if (!cursor.done()) (void)read_immediate(cursor);
+      if (!cursor.done()) (void)read_tail(cursor, known.listed);
       builder_.record(known.id, mask, addresses_);
       return;
     }
     const char* begin = cursor.at();
     SassInst inst;
-    inst.num_dst = read_registers(cursor, "number of destinations", inst.dst);
+    unsigned listed = read_registers(cursor, "number of destinations", inst.dst, inst.num_dst);
     const char* opcode_at = cursor.at();
     const std::string_view opcode = cursor.word("an opcode");
+    // Marks of the tracer around a loop that waits for an mbarrier, of which a trace has one turn.
+    if (opcode == "REPLAY_START" || opcode == "REPLAY_END") return;
     inst.opcode = opcode;
     if (!classify_opcode(opcode)) cursor.fail_at(opcode_at, fmt::format("unknown opcode '{}'", opcode));
-    inst.num_src = read_registers(cursor, "number of sources", inst.src);
-    inst.access_bytes = static_cast<std::uint8_t>(cursor.decimal("width of an access", kMostAccessBytes));
+    listed += read_registers(cursor, "number of sources", inst.src, inst.num_src);
+    // Whether a group of products ends behind it.
+    const std::string_view base = opcode.substr(0, opcode.find('.'));
+    if (base.ends_with("GMMA") && (has_values_ || cursor.words() == 3)) (void)cursor.decimal("0 or 1", 1);
+    const bool bulk = is_bulk_copy(opcode);
+    const std::uint64_t width =
+        cursor.decimal("width of an access", bulk ? kMostBulkBytes : kMostAccessBytes);
+    if (bulk && width != 0) {
+      read_bulk_copy(cursor, pc, mask, static_cast<std::uint32_t>(width), inst, listed);
+      return;
+    }
+    inst.access_bytes = static_cast<std::uint8_t>(width);
     std::string_view text(begin, static_cast<std::size_t>(cursor.at() - begin));
     text = trim(text);
     // The text may go when the next line is read, not before.
     if (inst.access_bytes != 0) read_addresses(cursor, mask);
-    std::int64_t immediate = SassInst::kNoImmediate;
-    if (!cursor.done()) immediate = read_immediate(cursor);
+    Tail tail;
+    if (!cursor.done()) tail = read_tail(cursor, listed);
     const bool keep = keeps_immediate(opcode);
-    if (keep) inst.immediate = immediate;
+    if (keep) inst.immediate = kept_immediate(base, tail, inst.num_dst);
     const std::uint32_t id = builder_.instruction(pc, inst);
     if (!keep) {
       known.pc = pc;
       known.id = id;
       known.has_addresses = inst.access_bytes != 0;
+      known.listed = listed;
       known.text = text;
     }
     builder_.record(id, mask, addresses_);
   }
 
-  std::uint8_t read_registers(Cursor& cursor, const char* what,
-                              std::array<std::uint8_t, kMaxRegisters>& registers) const {
+  /// The numbers behind a bulk copy's width, in either form: "MODE ..." or "MBARRIER MULTICAST [BLOCKS] BYTES
+  /// OUTSIDE MODE ..." with MODE 3 (COUNT ADDRESS...) or 4 (FIRST COUNT DIFFERENCE...). BYTES are those of
+  /// the whole copy, with those OUTSIDE the tensor, which are filled and not read.
+  void read_bulk_copy(Cursor& cursor, std::uint32_t pc, LaneMask mask, std::uint32_t width, SassInst& inst,
+                      unsigned listed) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 32U;
+    constexpr std::uint64_t kAddressList = 3;
+    constexpr std::uint64_t kAddressDifferences = 4;
+    std::uint64_t mode = 0;
+    std::uint64_t bytes = 0;
+    const char* at = cursor.at();
+    const std::uint64_t first = cursor.hex("mode or mbarrier");
+    if (first == kAddressList || first == kAddressDifferences) {  // no mbarrier is there
+      mode = first;
+    } else {
+      if (cursor.decimal("0 or 1 (multicast)", 1) != 0) (void)cursor.hex("mask of blocks", 8);
+      const std::uint64_t all = cursor.decimal("number of bytes", kMost);
+      const std::uint64_t outside = cursor.decimal("number of bytes outside", kMost);
+      bytes = all - std::min(all, outside);
+      at = cursor.at();
+      mode = cursor.decimal("address mode (3 or 4)", kAddressDifferences);
+      if (mode < kAddressList)
+        cursor.fail_at(at, fmt::format("'{}' is no address mode; 3 or 4 was expected", mode));
+    }
+    bulk_.clear();
+    Address address = mode == kAddressDifferences ? cursor.hex("address") : 0;
+    const std::uint64_t count = cursor.decimal("number of addresses", kMostBulkAddresses);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (mode == kAddressList) {
+        address = cursor.hex("address");
+      } else if (i > 0) {
+        address += cursor.signed_decimal("address difference");
+      }
+      bulk_.push_back(address);
+    }
+    if (!cursor.done()) (void)read_tail(cursor, listed);
+    inst.access_bytes = 4;  // of its lines' lanes: builder_ knows the bytes
+    const std::uint64_t each = bytes != 0 && count != 0 ? (bytes + count - 1) / count : width;
+    builder_.record_bulk(builder_.instruction(pc, inst), mask, bulk_,
+                         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 1, kMostBulkBytes)));
+  }
+
+  /// How many are named, with those that are not kept.
+  unsigned read_registers(Cursor& cursor, const char* what,
+                          std::array<std::uint8_t, kMaxRegisters>& registers, std::uint8_t& kept) const {
     const std::uint64_t count = cursor.decimal(what, kMaxRegisters);
-    std::uint8_t kept = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       const char* at = cursor.at();
       const std::string_view text = cursor.word("a register");
@@ -302,7 +365,7 @@ class KernelReader {
       if (!good) cursor.fail_at(at, fmt::format("'{}' is no register (R0 to R255)", text));
       if (!other) registers[kept++] = static_cast<std::uint8_t>(*value);
     }
-    return kept;
+    return static_cast<unsigned>(count);
   }
 
   void read_addresses(Cursor& cursor, LaneMask mask) {
@@ -333,7 +396,42 @@ class KernelReader {
     });
   }
 
-  /// The last word of a line: decimal or hexadecimal.
+  /// What follows the addresses.
+  struct Tail {
+    std::int64_t immediate = SassInst::kNoImmediate;
+    std::int64_t second = SassInst::kNoImmediate;
+    std::optional<std::uint64_t> first_value;  // of the first register that is listed, in its first lane
+  };
+  Tail read_tail(Cursor& cursor, unsigned listed) const {
+    Tail tail;
+    tail.immediate = read_immediate(cursor);
+    if (!has_values_) {
+      cursor.end("the immediate");
+      return tail;
+    }
+    if (!cursor.done() && cursor.rest().front() != 'V' && cursor.rest().front() != 'N')
+      tail.second = read_immediate(cursor);
+    if (cursor.done() || cursor.skip("NoVal")) {
+      cursor.end("'NoVal'");
+      return tail;
+    }
+    if (!cursor.skip("Val")) cursor.fail("'Val' or 'NoVal' was expected");
+    for (unsigned i = 0; i < listed; ++i) {
+      const char* at = cursor.at();
+      const std::uint64_t values = cursor.decimal("number of values", kWarpSize);
+      if (values != 1 && values != kWarpSize)
+        cursor.fail_at(at,
+                       fmt::format("'{}' is no number of values; 1 or {} was expected", values, kWarpSize));
+      for (std::uint64_t lane = 0; lane < values; ++lane) {
+        const std::uint64_t value = cursor.hex("value of a register");
+        if (!tail.first_value) tail.first_value = value;
+      }
+    }
+    cursor.end("the values of registers");
+    return tail;
+  }
+
+  /// Decimal or hexadecimal; negative ones say nothing.
   std::int64_t read_immediate(Cursor& cursor) const {
     const char* at = cursor.at();
     const std::string_view text = cursor.word("an immediate");
@@ -343,9 +441,21 @@ class KernelReader {
     const bool good = !digits.empty() && digits.size() <= 20 &&
                       digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
     if (!good) cursor.fail_at(at, fmt::format("'{}' is no immediate", text.substr(0, 40)));
-    cursor.end("the immediate");
     const std::optional<std::int64_t> value = parse_int(text);
     return value && *value >= 0 ? *value : SassInst::kNoImmediate;
+  }
+
+  /// SassInst::immediate. Tracers of version 6 write the threads that a BAR waits for as the second
+  /// immediate, or as the first where the barrier's number is in a register, which they list as a
+  /// destination.
+  std::int64_t kept_immediate(std::string_view base, const Tail& tail, unsigned destinations) const {
+    if (base != "BAR" || !has_values_) return tail.immediate;
+    const bool in_register = destinations > 0 && tail.first_value && tail.second <= 0;
+    const std::int64_t number =
+        in_register ? static_cast<std::int64_t>(*tail.first_value & 0xffU) : tail.immediate;
+    const std::int64_t threads = in_register ? tail.immediate : tail.second;
+    if (number < 0 || threads <= 0 || threads > kMostThreads) return number;
+    return threads << 8U | number;
   }
 
   LineReader lines_;
@@ -353,9 +463,11 @@ class KernelReader {
   TraceBuilder& builder_;
   KernelHeader header_;
   bool line_info_ = false;
+  bool has_values_ = false;  // kTracerWithValues
   std::string_view line_;
   std::vector<Known> cache_;
   TraceBuilder::Addresses addresses_{};
+  std::vector<Address> bulk_;  // addresses of a bulk copy
 };
 
 }  // namespace

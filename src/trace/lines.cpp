@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "trace/tracez.hpp"
 
 namespace gpumux::trace {
 
 LineReader::LineReader(std::string path)
-    : path_(std::move(path)), bytes_(open_bytes(path_)), buffer_(kBuffer) {}
+    : path_(std::move(path)),
+      bytes_(path_.ends_with(".tracez") ? open_tracez(path_) : open_bytes(path_)),
+      buffer_(kBuffer) {}
 
 std::size_t LineReader::read_more() {
   if (damage_.empty()) {

@@ -27,7 +27,7 @@ class LineReader {
  private:
   std::size_t read_more();
   static constexpr std::size_t kBuffer = 1U << 20U;
-  static constexpr std::size_t kLongest = 1U << 16U;
+  static constexpr std::size_t kLongest = 1U << 19U;
   std::string path_;
   std::unique_ptr<ByteStream> bytes_;
   std::vector<char> buffer_;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "trace/matrix_opcode.hpp"
 
 namespace gpumux::trace {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using isa::LatencyClass;
 using isa::Unit;
 
-/// Opcodes of sm_60 to sm_90 by what they keep busy. What an opcode uses is nearly the same in all of them:
+/// Opcodes of sm_60 to sm_121 by what they keep busy. What an opcode uses is nearly the same in all of them:
 /// tensor and control instructions that only some have are simply listed. Conversions, moves and shuffles
 /// share the integer pipe, as in the model that the v100 machine follows.
 struct Group {
@@ -32,11 +33,13 @@ constexpr SassClass memory(SassSpace space, unsigned flags) {
   return {Unit::Memory, LatencyClass::Memory, static_cast<std::uint16_t>(flags), space};
 }
 
+constexpr std::string_view kBulkCopies = "UTMALDG UTMAPF UTMAREDG UTMASTG UBLKCP UBLKPF UBLKRED";
+
 constexpr Group kGroups[] = {
     {{Unit::Sp, LatencyClass::FpAdd, 0, SassSpace::None},
-     "FADD FADD2 FADD32I FSWZ FSWZADD HADD2 HADD2_32I RRO FCHK FSEL"},
+     "FADD FADD2 FADD32I FHADD FSWZ FSWZADD HADD2 HADD2_32I RRO FCHK FSEL"},
     {{Unit::Sp, LatencyClass::FpMul, 0, SassSpace::None}, "FMUL FMUL2 FMUL32I HMUL2 HMUL2_32I"},
-    {{Unit::Sp, LatencyClass::FpMad, 0, SassSpace::None}, "FFMA FFMA2 FFMA32I HFMA2 HFMA2_32I"},
+    {{Unit::Sp, LatencyClass::FpMad, 0, SassSpace::None}, "FFMA FFMA2 FFMA32I FHFMA HFMA2 HFMA2_32I"},
     {{Unit::Sp, LatencyClass::FpMax, 0, SassSpace::None},
      "FMNMX FMNMX3 HMNMX2 VHMNMX FCMP FSET FSETP HSET2 HSETP2"},
     {{Unit::Dp, LatencyClass::DpAdd, 0, SassSpace::None}, "DADD"},
@@ -48,7 +51,7 @@ constexpr Group kGroups[] = {
     {{Unit::Sfu, LatencyClass::Sfu, 0, SassSpace::None},
      "TEX TEXS TLD TLDS TLD4 TLD4S TMML TXD TXQ SULD SUST SURED SUATOM SUQUERY"},
     {{Unit::Tensor, LatencyClass::Tensor, 0, SassSpace::None},
-     "HMMA IMMA BMMA DMMA QMMA OMMA HGMMA IGMMA BGMMA QGMMA"},
+     "HMMA IMMA BMMA DMMA QMMA OMMA HGMMA IGMMA BGMMA QGMMA UTCHMMA UTCIMMA UTCQMMA UTCOMMA"},
     {alu(LatencyClass::IntAdd),
      "IADD IADD3 IADD32I IABS ISUB ISAD ISCADD ISCADD32I LEA LOP LOP3 LOP32I SHF SHL SHR BFE BFI BMSK BREV "
      "FLO "
@@ -65,16 +68,19 @@ constexpr Group kGroups[] = {
      "ULOP3 "
      "ULOP32I UMOV UP2UR UPLOP3 UPOPC UPRMT UPSETP UR2UP USEL USGXT USHF USHL USHR UVIADD VOTEU UVOTEU "
      "USETMAXREG "
-     "UF2F UFADD UFMUL UFFMA UFSEL UFSETP UFMNMX UFRND UI2FP"},
+     "UF2F UF2IP UFADD UFMUL UFFMA UFSEL UFSET UFSETP UFMNMX UFRND UI2FP UI2I UI2IP UMEMSETS UVIRTCOUNT "
+     "UGETNEXTWORKID"},
     {uniform(LatencyClass::IntMax), "UISETP UIMNMX UVIMNMX"},
     {uniform(LatencyClass::IntMad), "UIMAD"},
     {control(isa::kBranch), "BRA BRX BRXU JMP JMX JMXU JCAL CAL CALL RET RTT BRK CONT SYNC BSYNC KILL BREAK"},
     {control(),
      "BMOV BPT BSSY RPCMOV NANOSLEEP WARPSYNC YIELD SSY PBK PCNT PEXIT PRET DEPBAR LDGDEPBAR ERRBAR "
      "CGAERRBAR "
-     "ACQBULK PREEXIT WARPGROUP WARPGROUPSET ENDCOLLECTIVE UCGABAR_ARV UCGABAR_WAIT UTMACMDFLUSH UTMACCTL "
-     "UTMALDG "
-     "UTMAPF UTMAREDG UTMASTG UBLKCP UBLKPF UBLKRED SYNCS ARRIVES FENCE"},
+     "ACQBULK ACQSHMINIT PREEXIT WARPGROUP WARPGROUPSET ENDCOLLECTIVE UCGABAR_ARV UCGABAR_WAIT UTMACMDFLUSH "
+     "UTMACCTL SYNCS ARRIVES FENCE UTCATOMSWS UTCBAR UTCCP UTCSHIFT"},
+    // As memory instructions where the trace has their addresses.
+    {control(), kBulkCopies},
+    {control(), "LDT LDTM STT STTM"},
     {control(isa::kExit), "EXIT"},
     {control(isa::kBarrier), "BAR"},
     {control(isa::kFence), "MEMBAR"},
@@ -89,8 +95,21 @@ constexpr Group kGroups[] = {
     {memory(SassSpace::Generic, isa::kLoad), "LD"},
     {memory(SassSpace::Generic, isa::kStore), "ST"},
     {memory(SassSpace::Generic, isa::kAtomic), "ATOM"},
-    {memory(SassSpace::Constant, isa::kLoad), "LDC"},
+    {memory(SassSpace::Constant, isa::kLoad), "LDC LDCU"},
 };
+
+// Opcodes that are timed without what they access.
+constexpr std::string_view kTextures = "TEX TEXS TLD TLDS TLD4 TLD4S TXD SULD SUST SURED SUATOM";
+constexpr std::string_view kTensorMemory = "LDT LDTM STT STTM UTCCP UTCSHIFT";
+
+/// `name` is a word of `words`.
+bool is_one_of(std::string_view name, std::string_view words) {
+  for (std::size_t at = words.find(name); at != std::string_view::npos; at = words.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
 
 using Table = std::unordered_map<std::string_view, SassClass>;
 
@@ -221,13 +240,52 @@ std::optional<SassClass> classify_opcode(std::string_view opcode) {
   return found->second;
 }
 
+bool is_bulk_copy(std::string_view opcode) { return is_one_of(base_of(opcode), kBulkCopies); }
+
+std::optional<SassClass> classify(const SassInst& inst) {
+  const std::optional<SassClass> what = classify_opcode(inst.opcode);
+  if (!what || inst.access_bytes == 0 || !is_bulk_copy(inst.opcode)) return what;
+  const std::string_view base = base_of(inst.opcode);
+  if (base == "UTMALDG" || base == "UTMAPF" || base == "UBLKPF") return memory(SassSpace::Global, isa::kLoad);
+  if (base == "UTMASTG" || base == "UTMAREDG" || base == "UBLKRED")
+    return memory(SassSpace::Global, isa::kStore);
+  if (base != "UBLKCP") return what;
+  // The destination is named first.
+  const std::string_view opcode = inst.opcode;
+  if (opcode.find(".S.G") != std::string_view::npos) return memory(SassSpace::Global, isa::kLoad);
+  if (opcode.find(".G.S") != std::string_view::npos) return memory(SassSpace::Global, isa::kStore);
+  return what;
+}
+
+Untimed untimed(const SassInst& inst) {
+  const std::string_view base = base_of(inst.opcode);
+  const std::optional<SassClass> what = classify(inst);
+  GPUMUX_CHECK(what.has_value());
+  if (what->unit == Unit::Tensor) return matrix_multiply_adds(inst.opcode) ? Untimed::No : Untimed::Product;
+  if (is_one_of(base, kTextures)) return Untimed::Texture;
+  if (is_one_of(base, kTensorMemory)) return Untimed::TensorMemory;
+  return is_bulk_copy(base) && inst.access_bytes == 0 ? Untimed::BulkCopy : Untimed::No;
+}
+
+const char* describe(Untimed why) {
+  switch (why) {
+    case Untimed::No: return "";
+    case Untimed::BulkCopy: return "bulk copies without addresses in the trace move no bytes";
+    case Untimed::Texture: return "texture and surface accesses, whose addresses no trace has, move no bytes";
+    case Untimed::Product:
+      return "matrix products without a shape in their opcode take one pass of a tensor unit";
+    case Untimed::TensorMemory: return "accesses to tensor memory take an issue slot alone";
+  }
+  return "";
+}
+
 bool keeps_immediate(std::string_view opcode) {
   const std::string_view base = base_of(opcode);
   return base == "BAR" || base == "DEPBAR";
 }
 
 isa::StaticInst static_inst(const SassInst& inst, bool async_copies) {
-  const std::optional<SassClass> what = classify_opcode(inst.opcode);
+  const std::optional<SassClass> what = classify(inst);
   GPUMUX_CHECK(what.has_value());
   const std::string_view opcode = inst.opcode;
   const std::string_view base = base_of(opcode);
@@ -248,11 +306,16 @@ isa::StaticInst static_inst(const SassInst& inst, bool async_copies) {
     result.access_bytes = inst.access_bytes;
     const bool coherent =
         has_modifier(opcode, "STRONG") && (has_modifier(opcode, "GPU") || has_modifier(opcode, "SYS"));
-    if (coherent || has_modifier(opcode, "CG") || has_modifier(opcode, "CV")) flags |= isa::kBypassL1;
+    if (coherent || has_modifier(opcode, "CG") || has_modifier(opcode, "CV") || is_bulk_copy(opcode))
+      flags |= isa::kBypassL1;
   }
+  if (what->unit == Unit::Tensor) result.multiply_adds = matrix_multiply_adds(opcode).value_or(0);
   if (base == "BAR") {
     if (has_modifier(opcode, "ARV")) flags |= isa::kArrive;
-    if (inst.immediate > 0 && inst.immediate < 16) result.barrier = static_cast<std::uint8_t>(inst.immediate);
+    const std::int64_t number = inst.immediate & 0xff;
+    if (inst.immediate > 0 && number < 16) result.barrier = static_cast<std::uint8_t>(number);
+    if (inst.immediate > 0)
+      result.barrier_warps = static_cast<std::uint8_t>(((inst.immediate >> 8U) + kWarpSize - 1) / kWarpSize);
   }
   if (base == "MEMBAR" && has_modifier(opcode, "CTA")) flags &= ~unsigned{isa::kFence};
   // DEPBAR with a count lets that many groups of copies go on; without, or with 0, it waits for all.

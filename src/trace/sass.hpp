@@ -23,8 +23,10 @@ struct SassInst {
   std::uint8_t num_src = 0;
   std::array<std::uint8_t, kMaxRegisters> dst{};
   std::array<std::uint8_t, kMaxRegisters> src{};
-  std::uint8_t access_bytes = 0;          // per lane; 0: no memory operand
-  std::int64_t immediate = kNoImmediate;  // kept where it means something: barriers, DEPBAR
+  std::uint8_t access_bytes = 0;  // per lane; 0: no memory operand
+  std::int64_t immediate =
+      kNoImmediate;  // kept where it means something: of DEPBAR, and of BAR the number of
+                     // the barrier, with 256 times the threads that it waits for (0: all)
 
   static constexpr std::int64_t kNoImmediate = -1;
   friend bool operator==(const SassInst&, const SassInst&) = default;
@@ -41,8 +43,21 @@ struct SassClass {
   SassSpace space = SassSpace::None;
 };
 
-/// Nothing for an opcode (with or without modifiers) that no SASS version from sm_60 to sm_90 has.
+/// Nothing for an opcode (with or without modifiers) that no SASS version from sm_60 to sm_121 has.
 [[nodiscard]] std::optional<SassClass> classify_opcode(std::string_view opcode);
+/// The same of an instruction: a bulk copy accesses memory if its trace has the addresses (access_bytes is
+/// 4).
+[[nodiscard]] std::optional<SassClass> classify(const SassInst& inst);
+/// Begins the copy, reduction or prefetch of a whole tile, in one thread (TMA; UTMALDG, UBLKCP and their
+/// kin).
+[[nodiscard]] bool is_bulk_copy(std::string_view opcode);
+
+/// Why an instruction does not take the time that it takes on a GPU.
+enum class Untimed : std::uint8_t { No, BulkCopy, Texture, Product, TensorMemory };
+inline constexpr unsigned kUntimed = 5;
+[[nodiscard]] Untimed untimed(const SassInst& inst);
+/// "bulk copies without addresses in the trace move no bytes"
+[[nodiscard]] const char* describe(Untimed why);
 /// Whether the machine's units know the immediate of this opcode; others' are dropped when a trace is read.
 [[nodiscard]] bool keeps_immediate(std::string_view opcode);
 /// `async_copies`: the kernel copies to shared memory without registers (LDGSTS), so that DEPBAR waits for

@@ -48,7 +48,6 @@ TEST_F(TraceCommands, FolderAndCompactFormGiveTheSame) {
     ASSERT_EQ(run.code, 0) << run.err;
     nlohmann::json r = result();
     EXPECT_EQ(r["apps"][0]["warp_instructions"], kInstructions);
-    r.erase("wall_seconds");
     r["apps"][0].erase("app");
     results.push_back(std::move(r));
   }
@@ -80,6 +79,50 @@ TEST_F(TraceCommands, AnyListMayBeNamedAndOthersAreMentioned) {
   EXPECT_EQ(compact.err, "");
 }
 
+TEST_F(TraceCommands, WhatIsNotTimedIsSaidAndCounted) {
+  const std::string text = read_file(path("t/kernel-1.traceg"));
+  std::string other = text;
+  const std::size_t first = other.find("\n", other.find("insts = ")) + 1;
+  other.replace(first, other.find("\n", first) - first, "0000 ffffffff 0 UTMALDG.2D 2 R8 R10 0 0");
+  write_file_atomically(path("t/kernel-1.traceg"), other);
+  const Outcome run = gpumux({"run", "t", "--machine", "v100", "--set", "sms=4", "--json", "r.json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(
+      run.err.find("note: t: 2 of 300 warp instructions are not timed as on a GPU (UTMALDG): bulk copies "
+                   "without addresses in the trace move no bytes\n"),
+      std::string::npos)
+      << run.err;
+  EXPECT_EQ(result()["apps"][0]["untimed_warp_instructions"], 2);
+  write_file_atomically(path("t/kernel-1.traceg"), text);
+  EXPECT_EQ(gpumux({"run", "t", "--machine", "v100", "--set", "sms=4", "--json", "r.json", "--quiet"}).err,
+            "");
+  EXPECT_FALSE(result()["apps"][0].contains("untimed_warp_instructions"));
+}
+
+TEST_F(TraceCommands, DamagedKernelsAreLeftOutOnDemand) {
+  write_file_atomically(path("t/kernelslist.g"),
+                        "kernel-1.traceg\nkernel-1.traceg\nkernel-7.traceg\nMemsetD8,1\n");
+  const Outcome refused = gpumux({"convert", "t", "-o", "t.gmt"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("no file kernel-7.traceg in t; gpumux convert --skip-damaged leaves out"),
+            std::string::npos)
+      << refused.err;
+  const Outcome convert = gpumux({"convert", "t", "-o", "t.gmt", "--skip-damaged"});
+  EXPECT_EQ(convert.code, 0) << convert.err;
+  EXPECT_NE(convert.err.find(
+                "warning: kernel kernel-7.traceg is left out: t/kernelslist.g:3: error: there is no file"),
+            std::string::npos)
+      << convert.err;
+  EXPECT_NE(convert.err.find("warning: t/kernelslist.g:4: 'MemsetD8,1' is left out"), std::string::npos)
+      << convert.err;
+  EXPECT_NE(convert.err.find("1 of 3 kernels are left out\n"), std::string::npos) << convert.err;
+  EXPECT_NE(convert.out.find("2 launches"), std::string::npos) << convert.out;
+  write_file_atomically(path("t/kernelslist.g"), "kernel-1.traceg\nMemsetD8,1\n");
+  const Outcome run = gpumux({"run", "t", "--machine", "v100", "--set", "sms=4"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.err.find("note: t/kernelslist.g:2: 'MemsetD8,1' is left out"), std::string::npos) << run.err;
+}
+
 TEST_F(TraceCommands, WithOthersUnderEveryPolicy) {
   ASSERT_EQ(gpumux({"convert", "t", "-o", "t.gmt", "--quiet"}).code, 0);
   for (const char* policy : {"sequential", "leftover", "spatial", "even"}) {
@@ -105,7 +148,6 @@ TEST_F(TraceCommands, ThreadsChangeNothing) {
                   .code,
               0);
     nlohmann::json r = result();
-    r.erase("wall_seconds");
     results.push_back(std::move(r));
   }
   EXPECT_EQ(results[0], results[1]);

@@ -136,13 +136,13 @@ TEST_P(Units, MatrixProductsTakeAsManyPassesAsTheirMultiplyAddsNeed) {
     Program program;
     for (std::uint32_t i = 0; i < kLength; ++i) {
       isa::StaticInst product = inst(Unit::Tensor, LatencyClass::Tensor, {1}, {1});
-      product.multiply_adds = static_cast<std::uint16_t>(multiply_adds);
+      product.multiply_adds = multiply_adds;
       program.add(product);
     }
     for (std::uint16_t i = 0; i < kLength; ++i) {  // and apart from each other
       isa::StaticInst product =
           inst(Unit::Tensor, LatencyClass::Tensor, {static_cast<std::uint16_t>(2 + i)}, {});
-      product.multiply_adds = static_cast<std::uint16_t>(multiply_adds);
+      product.multiply_adds = multiply_adds;
       program.add(product);
     }
     WarpCode chain;
