@@ -16,8 +16,8 @@ namespace gpumux::cudart {
 /// there; of those that want it, the one with the fewest calls so far gets it, of these the one that was made
 /// first.
 ///
-/// A thread that computes for longer than kPatience is waited for no more until it calls; where it does, the
-/// order may differ from run to run, which is said once.
+/// A thread that computes for more than kPatience of CPU time is waited for no more until it calls; where it
+/// does, the order may differ from run to run, which is said once.
 class Turns {
  public:
   static constexpr std::chrono::milliseconds kPatience{200};
