@@ -21,7 +21,7 @@ gpumux run add --cycles 2K --set sms=2 --quiet
 gpumux run add --machine "$root/share/gpumux/machines/v100.toml" --cycles 2K --set sms=2 --quiet
 gpumux sweep "$root/share/gpumux/experiments/basics/pairs.toml" --scale nothing --db a.sqlite 2>said || true
 grep -q "known: " said || fail "the installed sweep: $(cat said)"
-for file in share/doc/gpumux/README.md share/doc/gpumux/docs/sweeps.md share/doc/gpumux/CITATION.cff; do
+for file in share/doc/gpumux/copyright share/doc/gpumux/README.md share/doc/gpumux/docs/sweeps.md share/doc/gpumux/CITATION.cff; do
   [[ -f $root/$file ]] || fail "there is no $file"
 done
 

@@ -88,7 +88,8 @@ Case::Case(const char* name, std::function<void()> what, Units of) : run(std::mo
 
 Kernel::Kernel(const char* of) : name(of) { kernels().push_back(this); }
 
-int main(int argc, char** argv) {
+// Visible for loader/, which calls it in a shared object.
+__attribute__((visibility("default"))) int main(int argc, char** argv) {
   const auto found = cases().find(argc > 1 ? argv[1] : "");
   if (found == cases().end()) return 99;
   const Case& each = found->second;
