@@ -214,7 +214,7 @@ def _run_row(entry):
     row["error"] = entry.get("error")
     if "result" in entry:
         row["cycles"] = entry["result"]["cycles"]
-        row["wall_seconds"] = entry["result"]["wall_seconds"]
+        row["wall_seconds"] = entry["wall_seconds"]
         row.update(_flat(entry["result"]["metrics"]))
         for key in ("alu_utilization", "dram_bandwidth_utilization"):
             row[key] = entry["result"]["gpu"][key]

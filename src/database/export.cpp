@@ -35,17 +35,6 @@ std::string cell(const Statement& row, int column) {
   return csv_field(row.text(column));
 }
 
-/// The document as `gpumux run --json` writes it: with the time that it took, which the database keeps apart.
-ordered_json result_document(const std::string& text, std::optional<double> wall_seconds) {
-  ordered_json document;
-  const ordered_json kept = ordered_json::parse(text);
-  for (const auto& [key, value] : kept.items()) {
-    document[key] = value;
-    if (key == "seed") document["wall_seconds"] = optional_json(wall_seconds);
-  }
-  return document;
-}
-
 ordered_json apps_json(Statement& query, std::int64_t run) {
   ordered_json apps = ordered_json::array();
   query.bind(run);
@@ -288,7 +277,7 @@ void export_json(Connection& connection, const Sink& sink) {
     }
     if (rows.text(2) == "done") {
       try {
-        run["result"] = result_document(rows.text(11), rows.optional_real(12));
+        run["result"] = ordered_json::parse(rows.text(11));
       } catch (const nlohmann::json::exception& error) {
         throw ContentError(fmt::format("the result of run {} is no JSON ({})", id, error.what()));
       }
@@ -300,6 +289,7 @@ void export_json(Connection& connection, const Sink& sink) {
                   [](const Statement& q) { return ordered_json::parse(q.text(3)); });
       if (!samples.is_null()) run["result"]["series"] = std::move(samples);
     }
+    run["wall_seconds"] = optional_json(rows.optional_real(12));
     run["finished_at"] = rows.is_null(10) ? ordered_json(nullptr) : ordered_json(rows.text(10));
     // Names of files need not be UTF-8.
     sink(separator + dump_json(run));

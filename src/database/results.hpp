@@ -84,7 +84,7 @@ struct ResultRow {
   std::uint64_t cycles = 0;
   std::optional<double> weighted_speedup, antt, stp, fairness;
   std::optional<double> su_gpu, ws_cpu, oss;  // of runs with CPU cores
-  std::string document;                       // of `gpumux run --json`, without wall_seconds
+  std::string document;                       // of `gpumux run --json`
   std::vector<App> apps;
   struct Cpu {
     std::uint32_t core = 0;

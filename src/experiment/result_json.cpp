@@ -364,7 +364,6 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
   document["policy"] = result.policy;
   document["cycles"] = result.cycles;
   document["seed"] = result.seed;
-  document["wall_seconds"] = result.wall_seconds;
 
   const double sm_cycles = static_cast<double>(result.cycles) * result.sms;
   document["apps"] = ordered_json::array();
@@ -385,6 +384,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["completions"] = app.completions;
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
+    if (app.untimed_warp_instructions > 0) entry["untimed_warp_instructions"] = app.untimed_warp_instructions;
     add_counters(entry, app.counters, sm_cycles);
     entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);

@@ -127,7 +127,6 @@ std::string perform(const experiment::RunSpec& spec, const std::vector<double>& 
   if (!result.cpus.empty()) metrics.cpus = experiment::cpu_metrics(result.cpus, cpus_alone);
   metrics.alpha = spec.alpha;
   ordered_json document = experiment::result_document(result, alone, metrics);
-  document.erase("wall_seconds");
   ordered_json counters = ordered_json::array();
   for (const experiment::CounterValue& c : experiment::counters(result)) counters.push_back(counter_json(c));
   ordered_json series = ordered_json::array();

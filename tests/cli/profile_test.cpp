@@ -25,7 +25,6 @@ class Profile : public CliTest {
   }
   [[nodiscard]] json document(const std::string& name) const {
     json all = json::parse(read_file(path(name)));
-    all.erase("wall_seconds");
     return all;
   }
   void expect_error(const Args& args, const std::string& line) const {

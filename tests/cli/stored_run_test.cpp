@@ -20,7 +20,6 @@ class StoredRun : public CliTest {
   }
   [[nodiscard]] json document(const std::string& name) const {
     json all = json::parse(read_file(path(name)));
-    if (all.is_object()) all.erase("wall_seconds");
     return all;
   }
   void expect_good(const Args& args) const {

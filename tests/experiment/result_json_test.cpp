@@ -52,7 +52,7 @@ TEST(ResultJson, HasTheContractsKeys) {
   EXPECT_EQ(document["policy"], "even,warps=lrr");
   EXPECT_EQ(document["cycles"], 3000);
   EXPECT_EQ(document["seed"], 7);
-  EXPECT_EQ(document["wall_seconds"], 0.1);
+  EXPECT_FALSE(document.contains("wall_seconds"));  // the same bytes whenever and wherever it runs
   const json& app = document["apps"][0];
   EXPECT_EQ(app["app"], "hotspot:size=64");
   EXPECT_EQ(app["ipc"].get<double>(), 1000.0 / 3000.0);  // unrounded: the same double
