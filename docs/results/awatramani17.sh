@@ -34,3 +34,5 @@ cat <<'TEXT'
 - **Blocks** (Figure 4.3): SRAD's fifth kernel and LUD stop gaining with two and four blocks on the M2090 and lose nothing with more.
 - **Backprop's first kernel** and SRAD-6 have fewer pipeline stalls with six blocks than with one or three: something issues nearly always.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" awatramani17.md

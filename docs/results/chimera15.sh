@@ -27,3 +27,5 @@ cat <<'TEXT'
   Contexts, blocks per SM and idempotence are the table's for all 27 kernels, switching times but for LUD.1 and LC.1 (12 and 8%).
 - **LUD/SAD**: the paper's exception is not seen; why not has not been looked into.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" chimera15.md

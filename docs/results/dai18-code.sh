@@ -80,3 +80,5 @@ cat <<'TEXT'
 - st, whose loads of neighbouring rows come one after another, finds more of them in L1.
 - Of the six gains over ws all come nearer to the paper's but QBMI's in fairness.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18-code.md

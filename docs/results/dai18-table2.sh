@@ -23,3 +23,5 @@ for app in "${apps[@]}"; do
   for ((i = 0; i < 10; ++i)); do printf ' %s (%s) |' "${ours[i]}" "${paper[i]}"; done
   echo
 done
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18-table2.md

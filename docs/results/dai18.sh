@@ -45,3 +45,5 @@ print(f"\nOf {len(mixed)} C+M pairs: kernel C slower with DMIL than without in {
       f"more at the end of the run in {len(held)}: {', '.join(sorted(held))}.")
 PY
 cat docs/results/dai18-why.md
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18.md

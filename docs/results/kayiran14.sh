@@ -33,3 +33,5 @@ cat <<'TEXT'
 - **iix alone** is fastest with four warps, not with one or two: its 56 blocks leave two for an SM, of eight warps each.
 - **LLC accesses** are counted per cycle, not per workload: runs end with the slowest core, so that a faster GPU does more.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" kayiran14.md

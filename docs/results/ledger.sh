@@ -74,3 +74,5 @@ print("|---|---|---:|---:|---|")
 for row in sorted(rows, key=lambda r: -r[2])[:shown]:
     print(f"| {row[0]} | {row[1]} | {100 * row[2]:.1f}% | {100 * row[3]:.1f}% | {row[4]} |")
 PYTHON
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" ledger.md

@@ -40,3 +40,5 @@ cat <<'TEXT'
 - Latencies of a V100's and an A100's instructions beyond the four cycles of dependent multiply-adds, of their shared memory and
   atomics have no entry: the source does not measure them. They are `v100`'s. `h100-measured` has those of its instructions and shared memory.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" measured.md

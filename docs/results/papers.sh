@@ -12,6 +12,7 @@ VERSION=$("$gpumux" --version) python3 - "$folder/all.json" <<'PY'
 import json
 import os
 import re
+import subprocess
 import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
@@ -36,7 +37,8 @@ def write(path, text):
 table = "\n".join(rows)
 write("docs/results/papers.md",
       f"# Five papers: ours beside theirs\n\nMade by `docs/results/papers.sh` with {os.environ['VERSION']}: `gpumux reproduce all --scale quick`.\n\n"
-      + table.replace("docs/results/", "") + "\n")
+      + table.replace("docs/results/", "") + "\n\n"
+      + subprocess.run(["docs/results/fingerprint.py", "papers.md"], check=True, capture_output=True, text=True).stdout)
 with open("README.md", encoding="utf-8") as file:
     text = file.read()
 block = re.compile(r"(<!-- papers -->\n).*?(<!-- end -->)", re.S)

@@ -4,6 +4,7 @@ usage: docs/results/sharing-hardware.py >docs/results/sharing-hardware.md    (a 
 """
 import json
 import os
+import subprocess
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../validation/h100")
 SHOWN = [("add20", "stream3"), ("add20", "hotspot"), ("add20", "blackscholes"), ("add20", "histogram"), ("stream3", "blackscholes"),
@@ -174,3 +175,5 @@ four blocks when the other has ended.
 One part, one driver, one compiler. The simulator runs a quarter of the machine for 30 us where the part runs 4 ms. Blocks that stay on their SMs are slower than the usual grid on the part:
 hotspot by {alone['hotspot']['plain_blocks_per_us'] / alone['hotspot']['blocks_per_us']:.2f}, transpose by {alone['transpose']['plain_blocks_per_us'] / alone['transpose']['blocks_per_us']:.2f}, the others by {max(alone[n]['plain_blocks_per_us'] / alone[n]['blocks_per_us'] for n in names if n not in ('hotspot', 'transpose')):.2f} at most. The part's driver chooses the split of L1 and shared memory
 for each kernel; ours has one split for all here.""")
+print("\n" + subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "fingerprint.py"), "sharing-hardware.md"],
+                           check=True, capture_output=True, text=True).stdout, end="")

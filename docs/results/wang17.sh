@@ -24,3 +24,5 @@ cat <<'TEXT'
 - **spmv under Spart** stays up to 41% below: SMs of its own do not help where it waits. [The ledger](../ledger.md) of 95% beside lbm says that it loses
   41% of its cycles to lbm at L2's ports and 4% at DRAM banks.
 TEXT
+echo
+"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" wang17.md
