@@ -10,6 +10,7 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -36,15 +37,48 @@ def metadata():
     return "\n".join([*lines, "Description-Content-Type: text/markdown", "", (ROOT / project["readme"]).read_text()])
 
 
+def built_for(folder):
+    """Whether the folder is configured and builds a module that this Python loads, or none yet."""
+    cache = folder / "CMakeCache.txt"
+    if not cache.exists() or not (folder / "build.ninja").exists():
+        return False
+    found = re.search(r"^Python_EXECUTABLE(?::\w+)?=(.+)$", cache.read_text(errors="replace"), re.M)
+    interpreter = found[1] if found else "/usr/bin/python3"  # which CMakeLists.txt takes
+    ask = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'), sysconfig.get_path('include'))"
+    answers = [subprocess.run([python, "-c", ask], capture_output=True, text=True).stdout for python in (interpreter, sys.executable)]
+    return answers[0] == answers[1] != ""
+
+
+def run_with_progress(command):
+    """pip keeps what this prints to itself, so how far it is goes to the terminal, where there is one."""
+    try:
+        terminal = open("/dev/tty", "w")
+    except OSError:
+        subprocess.run(command, check=True)
+        return
+    with terminal, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        for line in running.stdout:
+            print(line, end="")
+            if step := re.match(r"\[(\d+)/(\d+)\]", line):
+                terminal.write(f"\rgpumux: compiling, {step[1]} of {step[2]} ")
+                terminal.flush()
+        terminal.write("\r\033[K")
+    if running.returncode != 0:
+        raise SystemExit(running.returncode)
+
+
 def build_extension(folder):
-    """Builds the module for this Python; returns its file."""
+    """Builds the module for this Python; returns its file. What `./dev` has built for it is taken as it is."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    if missing := [tool for tool in ("cmake", "ninja") if not shutil.which(tool)]:
+        raise SystemExit(f"error: the build needs {' and '.join(missing)}, among others; `./dev python` installs all of it on Debian")
     if folder is None:
-        folder = ROOT / "build" / f"python-{sys.implementation.cache_tag}"
-        subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGPUMUX_PYTHON=ON",
-                        f"-DPython_EXECUTABLE={sys.executable}"], check=True)
+        released = ROOT / "build" / "release"
+        folder = released if built_for(released) else ROOT / "build" / f"python-{sys.implementation.cache_tag}"
+        python = [] if folder == released else [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=Release"]
+        subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DGPUMUX_PYTHON=ON", *python], check=True)
     folder = ROOT / folder
-    subprocess.run(["cmake", "--build", folder, "--target", "gpumux_python", "--parallel", str(os.cpu_count() or 1)], check=True)
+    run_with_progress(["cmake", "--build", folder, "--target", "gpumux_python", "--parallel", str(os.cpu_count() or 1)])
     built = folder / "python" / "gpumux" / f"_core{suffix}"
     if not built.exists():
         raise SystemExit(f"error: {folder} builds for another Python; {built.name} is not in it")
