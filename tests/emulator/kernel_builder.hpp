@@ -13,6 +13,7 @@
 
 #include "emulator/program.hpp"
 #include "isa/instruction.hpp"
+#include "tests/emulator/timed_run.hpp"
 #include "workload/device_memory.hpp"
 
 namespace gpumux::emulator::test {
@@ -143,8 +144,7 @@ class Device {
   std::uint64_t run(const KernelBuilder& builder, Dim3 grid, Dim3 block,
                     const std::vector<std::uint64_t>& parameters = {}, std::uint32_t dynamic_shared = 0,
                     std::uint64_t limit = 0) {
-    const auto source = launch(builder, grid, block, parameters, dynamic_shared, limit);
-    return run_functionally(*source);
+    return execute(launch(builder, grid, block, parameters, dynamic_shared, limit));
   }
   /// The message of the SimulationFault that running gives, or "".
   std::string fault_of(const KernelBuilder& builder, Dim3 grid, Dim3 block,

@@ -49,7 +49,7 @@ class NvccModule {
     config.parameters.assign(reinterpret_cast<const char*>(parameters.data()), parameters.size() * 8);
     config.parameters.resize(info->code.param_bytes);
     config.max_warp_instructions = 4'000'000;
-    return run_functionally(*module_->launch(*info, config));
+    return execute(module_->launch(*info, config));
   }
 
  private:

@@ -44,7 +44,7 @@ class PtxRunner {
   std::uint64_t run(const std::string& kernel, Dim3 grid, Dim3 block,
                     const std::vector<std::uint64_t>& parameters, std::uint32_t dynamic_shared = 0,
                     std::uint64_t limit = 0) {
-    return run_functionally(*launch(kernel, grid, block, parameters, dynamic_shared, limit));
+    return execute(launch(kernel, grid, block, parameters, dynamic_shared, limit));
   }
   std::string fault_of(const std::string& kernel, Dim3 grid, Dim3 block,
                        const std::vector<std::uint64_t>& parameters, std::uint32_t dynamic_shared = 0,
