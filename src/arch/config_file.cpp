@@ -384,6 +384,12 @@ MachineConfig parse_machine(std::string_view text, const std::string& file,
   return finish(loading, from_options(overrides));
 }
 
+MachineConfig machine_of_settings(const std::vector<Override>& settings, const std::string& file) {
+  Loading loading;
+  loading.provenance.file = file;
+  return finish(loading, settings);
+}
+
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const auto& [name, text] : embedded::machines) names.emplace_back(name);

@@ -28,6 +28,9 @@ struct Override {
 /// relative to.
 [[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& file,
                                           const std::vector<std::string>& overrides = {});
+/// The defaults with these changes; `file` is named by messages about a machine where no change is at fault.
+[[nodiscard]] MachineConfig machine_of_settings(const std::vector<Override>& settings,
+                                                const std::string& file);
 /// What a machine says that cannot all hold, though it can run: a line each, for people. A preset may repeat
 /// what its source says.
 [[nodiscard]] std::vector<std::string> machine_warnings(const MachineConfig& config);

@@ -16,6 +16,25 @@ namespace {
 
 constexpr std::uint64_t kMaxCaches = 1U << 30U;  // bytes of one level: each line takes memory of the host
 
+constexpr std::uint64_t kMostAhead = MachineConfig::kMostAhead;
+
+/// Core cycles that the largest matrix product holds a tensor unit.
+std::uint64_t tensor_occupied(const MachineConfig& config) {
+  isa::StaticInst longest;
+  longest.multiply_adds = isa::kMostMultiplyAdds;
+  return config.tensor_cycles(longest);
+}
+
+/// Core cycles that one instruction holds its unit at most.
+std::uint64_t longest_occupied(const MachineConfig& config) {
+  std::uint64_t occupied = kWarpSize;
+  for (const LatencyConfig& latency : config.latency)
+    occupied = std::max<std::uint64_t>(occupied, latency.initiation);
+  if (config.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0)
+    occupied = std::max(occupied, tensor_occupied(config));
+  return occupied;
+}
+
 class Checker {
  public:
   Checker(const MachineConfig& config, const Provenance& provenance)
@@ -71,26 +90,20 @@ void Checker::sm() const {
           {"sm.shared_allocation_unit", "sm.shared_size"},
           fmt::format("sm.shared_allocation_unit = {} exceeds sm.shared_size = {}", sm.shared_allocation_unit,
                       sm.shared_bytes));
-  // What waits in collectors is booked ahead.
-  std::uint64_t occupied = kWarpSize;
-  for (const LatencyConfig& latency : config_.latency)
-    occupied = std::max<std::uint64_t>(occupied, latency.initiation);
   if (config_.units[static_cast<std::size_t>(isa::Unit::Tensor)].count > 0) {
-    const LatencyConfig& tensor = config_.latency[static_cast<std::size_t>(isa::LatencyClass::Tensor)];
-    isa::StaticInst longest;
-    longest.multiply_adds = isa::kMostMultiplyAdds;
-    const std::uint64_t busy = config_.tensor_cycles(longest);
     constexpr std::uint64_t kMostBusy = MachineConfig::kMostBusy;
+    const std::uint64_t busy = tensor_occupied(config_);
     require(
         busy <= kMostBusy, {"unit.tensor.multiply_adds", "latency.tensor"},
         fmt::format(
             "unit.tensor.multiply_adds = {} and an initiation interval of {}: a matrix product could take "
             "{} cycles; at most {}",
-            config_.tensor_multiply_adds, tensor.initiation, busy, kMostBusy));
-    occupied = std::max(occupied, busy);
+            config_.tensor_multiply_adds,
+            config_.latency[static_cast<std::size_t>(isa::LatencyClass::Tensor)].initiation, busy,
+            kMostBusy));
   }
+  const std::uint64_t occupied = longest_occupied(config_);
   const std::uint64_t ahead = occupied * sm.schedulers * (sm.collectors_per_scheduler + isa::kUnits);
-  constexpr std::uint64_t kMostAhead = MachineConfig::kMostAhead;
   require(!sm.collectors_wait || ahead <= kMostAhead, {"sm.collectors_wait", "sm.collectors_per_scheduler"},
           fmt::format(
               "sm.collectors_wait with sm.collectors_per_scheduler = {} and initiation intervals of up to "
@@ -347,6 +360,11 @@ void Checker::energy() const {
 }
 
 }  // namespace
+
+std::uint32_t most_waiting_collectors(const MachineConfig& config) {
+  const std::uint64_t most = kMostAhead / (longest_occupied(config) * config.sm.schedulers);
+  return static_cast<std::uint32_t>(most - std::min<std::uint64_t>(most, isa::kUnits));
+}
 
 void check_consistency(const MachineConfig& config, const Provenance& provenance) {
   const Checker checker(config, provenance);

@@ -57,6 +57,9 @@ struct Provenance {
 };
 /// Throws UserError, placed at the setting that came last, for values that contradict each other.
 void check_consistency(const MachineConfig& config, const Provenance& provenance);
+/// The largest sm.collectors_per_scheduler that sm.collectors_wait allows with the machine's initiation
+/// intervals; 0: it allows none.
+[[nodiscard]] std::uint32_t most_waiting_collectors(const MachineConfig& config);
 
 /// The value of a field as it is written in a file.
 [[nodiscard]] std::string field_text(const Field& field, const MachineConfig& config);
