@@ -20,6 +20,7 @@ int bench_command(const Arguments& args);
 int validate_command(const Arguments& args);
 int profile_command(Arguments args);
 int convert_command(const Arguments& args);
+int import_config_command(const Arguments& args);
 int capture_command(Arguments args);
 int record_cpu_command(Arguments args);
 int sweep_command(const Arguments& args);

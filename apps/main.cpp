@@ -36,6 +36,7 @@ constexpr const char* kUsage =
                                  show registers, shared memory, occupancy and instructions of kernels
   gpumux profile APP... -o FILE  measure how applications scale alone, for policies that need it
   gpumux convert FOLDER -o FILE  convert an Accel-Sim trace to the compact form (.gmt)
+  gpumux import-config CONFIG... make a machine file of a GPGPU-Sim or Accel-Sim configuration
   gpumux record-cpu -o FILE -- PROGRAM...
                                  record the instructions of an x86-64 program as a CPU trace
   gpumux sweep FILE --db DB      run many simulations (SWEEP.toml) and keep them in a database
@@ -54,7 +55,7 @@ int dispatch(Arguments args) {
   if (args.empty())
     throw UserError(
         "a command is needed: run, sweep, export, reproduce, report, list, inspect, profile, convert, "
-        "capture, record-cpu, cache, bench or validate (see gpumux --help)");
+        "import-config, capture, record-cpu, cache, bench or validate (see gpumux --help)");
   const std::string command = args.front();
   args.erase(args.begin());
   if (command == "help" && !args.empty()) {
@@ -74,6 +75,7 @@ int dispatch(Arguments args) {
   if (command == "inspect") return inspect_command(args);
   if (command == "profile") return profile_command(std::move(args));
   if (command == "convert") return convert_command(args);
+  if (command == "import-config") return import_config_command(args);
   if (command == "capture") return capture_command(std::move(args));
   if (command == "record-cpu") return record_cpu_command(std::move(args));
   if (command == "sweep") return sweep_command(args);
@@ -85,8 +87,8 @@ int dispatch(Arguments args) {
   if (command == "bench") return bench_command(args);
   if (command == "validate") return validate_command(args);
   const std::vector<std::string> known = {
-      "run",    "list",  "inspect", "profile",  "convert",    "sweep",   "export", "reproduce",
-      "report", "cache", "bench",   "validate", "record-cpu", "capture", "--help", "--version"};
+      "run",   "list",  "inspect",  "profile",    "convert", "sweep",         "export", "reproduce", "report",
+      "cache", "bench", "validate", "record-cpu", "capture", "import-config", "--help", "--version"};
   throw UserError(unknown_choice("command", command, known));
 }
 

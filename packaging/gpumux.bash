@@ -1,7 +1,7 @@
 # Completion of gpumux for bash. Options are those that `gpumux COMMAND --help` lists, names those of `gpumux list`.
 _gpumux() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]}
-  local commands="run list inspect profile convert capture record-cpu sweep export reproduce report cache bench validate"
+  local commands="run list inspect profile convert import-config capture record-cpu sweep export reproduce report cache bench validate"
   local command=${COMP_WORDS[1]}
   _gpumux_names() { "$program" list "$1" 2>/dev/null | awk '/^[a-zA-Z0-9]/ {print $1}'; }
   COMPREPLY=()

@@ -19,8 +19,8 @@ TEST_F(Cli, SaysItsVersionAndHelp) {
   EXPECT_EQ(gpumux({"--version"}).out.substr(0, 7), "gpumux ");
   EXPECT_EQ(gpumux({"-V"}).out, gpumux({"--version"}).out);
   EXPECT_NE(gpumux({"--help"}).out.find("gpumux run APP"), std::string::npos);
-  for (const char* command :
-       {"run", "sweep", "export", "reproduce", "list", "inspect", "profile", "convert", "bench"}) {
+  for (const char* command : {"run", "sweep", "export", "reproduce", "list", "inspect", "profile", "convert",
+                              "import-config", "bench"}) {
     const Outcome o = gpumux({command, "--help"});
     EXPECT_EQ(o.code, 0) << command;
     EXPECT_NE(o.out.find("Usage: gpumux " + std::string(command)), std::string::npos) << o.out;
