@@ -14,7 +14,7 @@ struct Command {
   int (*run)(const Arguments&);
   std::array<const char*, 2> impossible;
 };
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {[](const Arguments& args) { return gpumux::cli::run_command(args); },
      {"--json", "/nowhere/at/all.json"}},
     {[](const Arguments& args) { return gpumux::cli::profile_command(args); },
@@ -25,6 +25,7 @@ constexpr std::array<Command, 8> kCommands = {{
     {&gpumux::cli::convert_command, {"-o", "/nowhere/at/all.gmt"}},
     {&gpumux::cli::reproduce_command, {"--db", "/nowhere/at/all.sqlite"}},
     {&gpumux::cli::list_command, {"machines", "--nothing"}},
+    {&gpumux::cli::import_config_command, {"-o", "/nowhere/at/all.toml"}},
 }};
 
 }  // namespace
