@@ -235,8 +235,9 @@ void GpgpusimImport::set(std::string_view ours, const std::string& value, Keys f
 
 void GpgpusimImport::warn(std::string_view key, std::string why, const SourceLocation* at) {
   const GpgpusimOption* found = find(key);
-  warnings_.push_back(
-      {at != nullptr ? *at : place(key), found == nullptr ? std::string(key) : found->key, std::move(why)});
+  warnings_.push_back({at != nullptr ? *at : place(key),
+                       found == nullptr ? fmt::format("{} (GPGPU-Sim's default)", key) : found->key,
+                       std::move(why)});
 }
 
 std::uint64_t GpgpusimImport::at_most(std::uint64_t value, std::uint64_t most, std::string_view key,
