@@ -130,7 +130,7 @@ ImportedMachine volta_of_ptx(std::string_view more = "-keep 0") {
   return import_texts({kSubCores, kVolta, more});
 }
 
-std::string message_of(const std::vector<std::string_view>& texts) {
+std::string refusal_of(const std::vector<std::string_view>& texts) {
   try {
     (void)import_texts(texts);
   } catch (const UserError& error) {
@@ -439,7 +439,7 @@ TEST(ConfigText, CountsWithItsLastPlace) {
 }
 
 TEST(ConfigText, WithoutOptionsIsNoConfiguration) {
-  EXPECT_EQ(message_of({"# nothing\n"}),
+  EXPECT_EQ(refusal_of({"# nothing\n"}),
             "gpgpusim.config:1:1: error: this configuration has no options, such as `-gpgpu_n_clusters 80`");
 }
 
@@ -603,14 +603,14 @@ TEST(ImportedConfig, RefusesWhatMakesTheMachineImpossible) {
        "trace.config:1:41: error: 'l1.mshr_entries' is 0; it must be 1"},
   };
   for (const Told& told : all)
-    EXPECT_TRUE(contains(message_of({kSubCores, kVolta, kVoltaTraces, told.more}), told.line))
+    EXPECT_TRUE(contains(refusal_of({kSubCores, kVolta, kVoltaTraces, told.more}), told.line))
         << told.more << "\n"
-        << message_of({kSubCores, kVolta, kVoltaTraces, told.more});
+        << refusal_of({kSubCores, kVolta, kVoltaTraces, told.more});
 }
 
 TEST(ImportedConfig, NamesTheOptionThatNeedsAnother) {
   EXPECT_TRUE(contains(
-      message_of({kSubCores, "-gpgpu_cache:dl1 S:4:128:64,L:T:m:L:L,A:512:8,16"}),
+      refusal_of({kSubCores, "-gpgpu_cache:dl1 S:4:128:64,L:T:m:L:L,A:512:8,16"}),
       "gpgpusim.config:12:30: error: -gpgpu_adaptive_cache_config: -gpgpu_adaptive_cache_config 1 needs"));
 }
 
