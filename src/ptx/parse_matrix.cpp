@@ -198,7 +198,10 @@ unsigned declared_registers(const Tile& tile, char which, Type sum) {
 
 void Parser::aligned(Statement& s) {
   if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}' lacks .sync", opcode_text(s)));
-  if (!s.modifiers.take("aligned")) fail(s.opcode, fmt::format("'{}' lacks .aligned", opcode_text(s)));
+  // The wmma of PTX 6.0 to 6.2 is aligned without saying so.
+  const bool implied = s.opcode.text == "wmma" && module_.version_major == 6 && module_.version_minor < 3;
+  if (!s.modifiers.take("aligned") && !implied)
+    fail(s.opcode, fmt::format("'{}' lacks .aligned", opcode_text(s)));
 }
 
 /// Those of elements and sums, in their order.
@@ -408,6 +411,7 @@ void Parser::wmma_product(Statement& s) {
   if ((family == Family::Nibbles || family == Family::Bits) && (*a_layout || !*b_layout))
     fail(s.opcode, fmt::format("'{}': the layouts are .row.col", opcode_text(s)));
   if (family == Family::Bytes || family == Family::Nibbles) inst.sat = s.modifiers.take("satfinite");
+  const bool to_finite = element == MatrixType::F16 && s.modifiers.take("satfinite");
   if (family == Family::Double) inst.rounding = take_rounding(s);
   if (family == Family::Bits) {
     const bool popc = s.modifiers.take("popc");
@@ -445,6 +449,33 @@ void Parser::wmma_product(Statement& s) {
                 std::span(c).subspan(part * c_each, c_each));
   }
   emit_products(s, products);
+  if (to_finite) sums_to_finite(s, d);
+}
+
+/// Infinities become the largest finite number of their sign, NaN becomes +0.
+void Parser::sums_to_finite(const Statement& s, const std::vector<Operand>& sums) {
+  const bool halves = s.inst.type == Type::F16;
+  const Type type = halves ? Type::F16x2 : Type::F32;
+  const Operand largest = Operand::immediate(halves ? 0x7bff'7bffU : 0x7f7f'ffffU);
+  const Operand lowest = Operand::immediate(halves ? 0xfbff'fbffU : 0xff7f'ffffU);
+  Sequence seq(*this, s);
+  for (const Operand& sum : sums) {
+    if (!sum) continue;
+    Operand numbers;
+    if (halves) {
+      numbers = seq.op(Opcode::Set, Type::U32, sum, sum);  // all ones in the half of a number
+      function_->code.back().type2 = Type::F16x2;
+      function_->code.back().compare = Compare::NUM;
+    } else {
+      numbers = seq.compare(Compare::NUM, Type::F32, sum, sum);
+    }
+    const Operand finite = seq.op(Opcode::Max, type, seq.op(Opcode::Min, type, sum, largest), lowest);
+    if (halves) {
+      seq.emit(Opcode::And, Type::B32, sum, {finite, numbers});
+    } else {
+      seq.emit(Opcode::Selp, Type::B32, sum, {finite, Operand::immediate(0), numbers});
+    }
+  }
 }
 
 namespace {

@@ -390,6 +390,7 @@ class Parser {
   void spoil(std::uint32_t function, const UserError& error);
   void skip_body();
   void check_call(const CallCheck& check) const;
+  void sums_to_finite(const Statement& s, const std::vector<Operand>& sums);
 
   std::string file_;
   bool by_function_;

@@ -104,7 +104,7 @@ TEST(MatrixErrors, NameWhatIsWrong) {
        "there is no such size of these types"},
       {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.bf16.bf16.f16 {%r0}, {%r0}, {%r0}, {%r0};",
        ".bf16 is not summed onto .f16 as .f16"},
-      {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite {%f0}, {%r0}, {%r0}, {%f0};",
+      {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32.satfinite {%f0}, {%r0}, {%r0}, {%f0};",
        "modifier '.satfinite' is not possible in"},
       {"ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r0, %r1, %r2}, [%r3];", "unknown modifier '.x3'"},
       {"ldmatrix.sync.aligned.m8n8.shared.b16 {%r0}, [%r3];", "expected .m8n8, .x1, .x2 or .x4, and .b16"},
