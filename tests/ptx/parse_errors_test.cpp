@@ -366,8 +366,8 @@ TEST(ParseErrors, ModuleLevel) {
             "a.ptx:4:16: error: array of more than 2^40 elements");
   EXPECT_EQ(after_header(".entry k(.param .b8 p[40000]) { ret; }"),
             "a.ptx:4:21: error: parameter 'p' is larger than 32764 bytes");
-  EXPECT_EQ(after_header(".entry k() .maxntid 2048 { ret; }"),
-            "a.ptx:4:21: error: a block of 2048 threads; a block has 1 to 1024");
+  EXPECT_EQ(after_header(".entry k() .maxntid 32, 0 { ret; }"),
+            "a.ptx:4:21: error: a block of 0 threads; a block has 1 to 1024");
   EXPECT_EQ(after_header(".entry k() { ret; } .entry k() { ret; }"),
             "a.ptx:4:28: error: function 'k' has two bodies");
   EXPECT_EQ(after_header(".func f(.param .b32 a); .func f(.param .b64 a) { ret; }"),
