@@ -79,10 +79,10 @@ const char* suffix(AtomicOp op) {
 const char* suffix(ShflMode mode) {
   switch (mode) {
     case ShflMode::None: return "";
-    case ShflMode::Up: return ".sync.up";
-    case ShflMode::Down: return ".sync.down";
-    case ShflMode::Bfly: return ".sync.bfly";
-    case ShflMode::Idx: return ".sync.idx";
+    case ShflMode::Up: return ".up";
+    case ShflMode::Down: return ".down";
+    case ShflMode::Bfly: return ".bfly";
+    case ShflMode::Idx: return ".idx";
   }
   return "";
 }
@@ -90,10 +90,10 @@ const char* suffix(ShflMode mode) {
 const char* suffix(VoteMode mode) {
   switch (mode) {
     case VoteMode::None: return "";
-    case VoteMode::All: return ".sync.all";
-    case VoteMode::Any: return ".sync.any";
-    case VoteMode::Uni: return ".sync.uni";
-    case VoteMode::Ballot: return ".sync.ballot";
+    case VoteMode::All: return ".all";
+    case VoteMode::Any: return ".any";
+    case VoteMode::Uni: return ".uni";
+    case VoteMode::Ballot: return ".ballot";
   }
   return "";
 }
@@ -225,6 +225,9 @@ std::string opcode_text(const Instruction& inst) {
   if (inst.op == Opcode::LdMatrix || inst.op == Opcode::StMatrix)
     return text + fmt::format(".x{}{}.b16", inst.vector, inst.transpose ? ".trans" : "");
   text += suffix(inst.atomic);
+  const bool names_members =
+      (inst.op == Opcode::Shfl && inst.src[3]) || (inst.op == Opcode::Vote && inst.src[1]);
+  if (names_members) text += ".sync";
   text += suffix(inst.shfl);
   text += suffix(inst.vote);
   text += suffix(inst.match);

@@ -15,19 +15,32 @@ void Parser::op_shfl(Statement& s) {
       {"up", ShflMode::Up}, {"down", ShflMode::Down}, {"bfly", ShflMode::Bfly}, {"idx", ShflMode::Idx}};
   Instruction& inst = s.inst;
   inst.op = Opcode::Shfl;
-  if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}': use shfl.sync", opcode_text(s)));
+/// Whether the instruction names the lanes that take part (.sync). Otherwise all do that execute it together.
+bool Parser::takes_members(Statement& s) const {
+  if (s.modifiers.take("sync")) return true;
+  constexpr std::uint32_t kFirstWithout = 70;
+  const bool late = module_.version_major > 6 || (module_.version_major == 6 && module_.version_minor >= 4);
+  if (module_.sm >= kFirstWithout && late)
+    fail(s.opcode,
+         fmt::format("'{0}': use {1}.sync; targets from sm_70 on have no {1} without it since PTX 6.4",
+                     opcode_text(s), s.opcode.text));
+  return false;
+}
+
+  const bool names_members = takes_members(s);
   inst.shfl = s.modifiers.take_from(kModes, ShflMode::None);
   if (inst.shfl == ShflMode::None) fail(s.opcode, "shfl.sync needs .up, .down, .bfly or .idx");
   inst.type = want_type(s, {Type::B32});
   finish_modifiers(s);
-  want_args(s, 5, 5);
+  const std::size_t operands = names_members ? 5 : 4;
+  want_args(s, operands, operands);
   Arg first = s.args[0];
   const std::vector<Arg> second = std::move(first.pair);
   first.pair.clear();
   inst.dst[0] = destination(first, inst.type);
   if (!second.empty()) inst.dst[1] = destination(second[0], Type::Pred);
   inst.src[0] = source(s.args[1], inst.type);
-  for (std::size_t i = 2; i < 5; ++i) inst.src[i - 1] = source(s.args[i], Type::B32);
+  for (std::size_t i = 2; i < operands; ++i) inst.src[i - 1] = source(s.args[i], Type::B32);
   emit(inst);
 }
 
@@ -37,15 +50,16 @@ void Parser::op_vote(Statement& s) {
       {"all", VoteMode::All}, {"any", VoteMode::Any}, {"uni", VoteMode::Uni}, {"ballot", VoteMode::Ballot}};
   Instruction& inst = s.inst;
   inst.op = Opcode::Vote;
-  if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}': use vote.sync", opcode_text(s)));
+  const bool names_members = takes_members(s);
   inst.vote = s.modifiers.take_from(kModes, VoteMode::None);
   if (inst.vote == VoteMode::None) fail(s.opcode, "vote.sync needs .all, .any, .uni or .ballot");
   inst.type = inst.vote == VoteMode::Ballot ? want_type(s, {Type::B32}) : want_type(s, {Type::Pred});
   finish_modifiers(s);
-  want_args(s, 3, 3);
+  const std::size_t operands = names_members ? 3 : 2;
+  want_args(s, operands, operands);
   inst.dst[0] = destination(s.args[0], inst.type);
   inst.src[0] = predicate(s.args[1]);
-  inst.src[1] = source(s.args[2], Type::B32);
+  if (names_members) inst.src[1] = source(s.args[2], Type::B32);
   emit(inst);
 }
 

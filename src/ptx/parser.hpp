@@ -393,6 +393,7 @@ class Parser {
   void sums_to_finite(const Statement& s, const std::vector<Operand>& sums);
 
   std::string file_;
+  bool takes_members(Statement& s) const;
   bool by_function_;
   std::vector<Token> tokens_;
   std::size_t pos_ = 0;

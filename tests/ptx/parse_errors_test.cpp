@@ -124,8 +124,14 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"bar.sync 0, 33;", "a.ptx:12:13: error: 33 threads at a barrier; the number is a multiple of 32"},
       {"bar %r1;", "a.ptx:12:1: error: 'bar' needs .sync, .arrive, .red or .warp.sync"},
       {"membar;", "a.ptx:12:1: error: 'membar' needs a scope: .cta, .gl or .sys"},
-      {"shfl.up.b32 %r1, %r2, 1, 0;", "a.ptx:12:1: error: 'shfl.up.b32': use shfl.sync"},
-      {"vote.ballot.b32 %r1, %p1;", "a.ptx:12:1: error: 'vote.ballot.b32': use vote.sync"},
+      {"shfl.up.b32 %r1, %r2, 1, 0;",
+       "a.ptx:12:1: error: 'shfl.up.b32': use shfl.sync; targets from sm_70 on have no shfl without it since "
+       "PTX "
+       "6.4"},
+      {"vote.ballot.b32 %r1, %p1;",
+       "a.ptx:12:1: error: 'vote.ballot.b32': use vote.sync; targets from sm_70 on have no vote without it "
+       "since "
+       "PTX 6.4"},
       {"atom.global.mul.u32 %r1, [%rd1], %r2;",
        "a.ptx:12:12: error: unknown modifier '.mul' of 'atom.global.mul.u32'"},
       {"atom.global.add.b32 %r1, [%rd1], %r2;",

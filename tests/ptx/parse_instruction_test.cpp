@@ -58,6 +58,26 @@ TEST(ParseInstruction, ImmediatesAreBitsAtTheWidthOfTheirReader) {
   EXPECT_EQ(immediate_of("shl.b64 %rd1, %rd2, 40;"), 40U);
 }
 
+TEST(ParseInstruction, ExchangeWithoutMembersIsShownSo) {
+  const std::string head = "\n.address_size 64\n.entry k()\n{ .reg .pred %p<9>; .reg .b32 %r<9>;\n";
+  const auto shown = [&](const std::string& target, const std::string& instruction) {
+    const isa::Module module = ptx::parse(target + head + instruction + "\n}\n", "k.ptx");
+    const isa::Function& function = module.functions[0];
+    const std::string text = isa::to_text(module, function, function.code.at(0));
+    return text.substr(0, text.find(' '));
+  };
+  const std::string old = ".version 6.5\n.target sm_62";
+  const std::string last = ".version 6.3\n.target sm_70";
+  for (const std::string& target : {old, last}) {
+    EXPECT_EQ(shown(target, "shfl.bfly.b32 %r1|%p1, %r2, 1, 31;"), "shfl.bfly.b32");
+    EXPECT_EQ(shown(target, "vote.ballot.b32 %r1, !%p1;"), "vote.ballot.b32");
+    EXPECT_EQ(shown(target, "vote.uni.pred %p2, %p1;"), "vote.uni.pred");
+  }
+  const std::string later = ".version 9.0\n.target sm_75";
+  EXPECT_EQ(shown(later, "shfl.sync.up.b32 %r1, %r2, 1, 0, -1;"), "shfl.sync.up.b32");
+  EXPECT_EQ(shown(later, "vote.sync.all.pred %p2, %p1, -1;"), "vote.sync.all.pred");
+}
+
 TEST(ParseInstruction, ModifiersReachTheirFields) {
   EXPECT_EQ(one("fma.rm.ftz.sat.f32 %f1, %f2, %f3, %f4;").rounding, Rounding::RM);
   EXPECT_TRUE(one("fma.rm.ftz.sat.f32 %f1, %f2, %f3, %f4;").ftz);
