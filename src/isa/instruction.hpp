@@ -549,6 +549,7 @@ struct ParamSlot {
   std::string name;
   std::uint32_t bytes = 4;
   std::uint32_t align = 4;
+  bool open = false;  // of open size (p[]), or passed to such; `bytes` of a function's own: the most passed
 };
 
 struct CallSite {

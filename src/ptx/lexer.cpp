@@ -84,7 +84,7 @@ class Lexer {
       take(token, end);
     } else if (c == '"') {
       lex_string(token);
-    } else if (std::string_view("{}[]()<>,;:@!|+-*/&=~?").find(c) != std::string_view::npos) {
+    } else if (std::string_view("{}[]()<>,;:@!|+-*/%&^=~?").find(c) != std::string_view::npos) {
       token.kind = Token::Kind::Punct;
       take(token, pos_ + 1);
     } else {

@@ -254,6 +254,10 @@ void Parser::finish() {
     for (isa::CallSite& call : function.calls) resolve(call.callee);
   }
   check_calls();
+  for (Function& function : module_.functions) {
+    for (const std::uint32_t slot : function.argument_slots)
+      if (function.slots[slot].open) function.slots[slot].bytes = most_open_bytes_;
+  }
   for (const auto& [name, symbol] : function_symbols_) {
     std::string target = name;
     resolve(target);

@@ -20,6 +20,8 @@
 //    reads 8 or 16 bits looks at those alone. Signed conversions to narrow types extend to the declared
 //    width.
 //  - Accesses at GPU or system scope that are relaxed get CacheOp::CG: they may not be served by L1.
+//  - Votes and shuffles without .sync have no member mask (Operand None).
+//  - Parameters in registers, and registers and numbers that calls pass, are copied to and from slots.
 //  - Labels that nothing refers to are dropped (-G and -lineinfo set many).
 //  - .shared offsets: see shared_layout.cpp.
 #pragma once

@@ -1,5 +1,11 @@
 // Control flow, calls, barriers, fences and communication inside a warp.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "ptx/parser.hpp"
@@ -9,12 +15,6 @@ namespace gpumux::ptx {
 using isa::AtomicOp;
 using isa::BarMode;
 
-void Parser::op_shfl(Statement& s) {
-  using isa::ShflMode;
-  static constexpr std::pair<std::string_view, ShflMode> kModes[] = {
-      {"up", ShflMode::Up}, {"down", ShflMode::Down}, {"bfly", ShflMode::Bfly}, {"idx", ShflMode::Idx}};
-  Instruction& inst = s.inst;
-  inst.op = Opcode::Shfl;
 /// Whether the instruction names the lanes that take part (.sync). Otherwise all do that execute it together.
 bool Parser::takes_members(Statement& s) const {
   if (s.modifiers.take("sync")) return true;
@@ -27,6 +27,12 @@ bool Parser::takes_members(Statement& s) const {
   return false;
 }
 
+void Parser::op_shfl(Statement& s) {
+  using isa::ShflMode;
+  static constexpr std::pair<std::string_view, ShflMode> kModes[] = {
+      {"up", ShflMode::Up}, {"down", ShflMode::Down}, {"bfly", ShflMode::Bfly}, {"idx", ShflMode::Idx}};
+  Instruction& inst = s.inst;
+  inst.op = Opcode::Shfl;
   const bool names_members = takes_members(s);
   inst.shfl = s.modifiers.take_from(kModes, ShflMode::None);
   if (inst.shfl == ShflMode::None) fail(s.opcode, "shfl.sync needs .up, .down, .bfly or .idx");
@@ -239,12 +245,67 @@ void Parser::op_brx(Statement& s) {
   emit(s.inst);
 }
 
-std::uint32_t Parser::slot_of(const Arg& arg) {
-  const Variable* variable = arg.kind == Arg::Kind::Name ? find(arg.at.text) : nullptr;
-  if (variable == nullptr || variable->kind != Variable::Kind::Slot) {
-    fail(arg.at, fmt::format("'{}' is not a .param variable; a call passes those", arg.at.text));
+/// Registers or numbers that a call passes, and the slot through which it does.
+struct Parser::CallValue {
+  std::uint32_t slot = 0;
+  bool result = false;
+  Type type = Type::None;
+  std::vector<Operand> operands;
+};
+
+std::vector<Arg> Parser::parse_call_list(std::string_view after) {
+  std::vector<Arg> list;
+  expect('(', after);
+  if (accept(')')) return list;
+  do {
+    list.push_back(parse_arg());
+  } while (accept(','));
+  expect(')', "the parameters");
+  return list;
+}
+
+std::uint32_t Parser::call_slot(const Arg& arg, const ParamShape* formal, bool result,
+                                std::vector<CallValue>& values) {
+  const bool named = arg.kind == Arg::Kind::Name || arg.kind == Arg::Kind::Vector;
+  const Variable* variable = named ? find(arg.at.text) : nullptr;
+  if (variable != nullptr && variable->kind == Variable::Kind::Slot) return variable->index;
+  const bool is_value = variable != nullptr && (variable->kind == Variable::Kind::Register ||
+                                                variable->kind == Variable::Kind::Vector);
+  const bool sink = result && arg.kind == Arg::Kind::Sink;
+  const bool number = !result && arg.kind == Arg::Kind::Number;
+  if (!is_value && !sink && !number) {
+    fail(arg.at, fmt::format("'{}' is not a .param variable{}; a call passes those", arg.at.text,
+                             result ? " or register" : ", register or number"));
   }
-  return variable->index;
+  if (formal == nullptr && !is_value)
+    fail(arg.at,
+         "a call that passes this needs to know the function's parameters; a .callprototype gives them");
+  const ValueShape shape = formal == nullptr       ? ValueShape{variable->type, variable->elements}
+                           : formal->is_register() ? formal->in_register
+                                                   : ValueShape{formal->type};
+  if (formal != nullptr && !formal->is_register() && formal->is_array && !sink)
+    fail(arg.at, fmt::format("'{}' is passed where the function has an array in .param", arg.at.text));
+  const std::uint32_t bytes = formal != nullptr          ? formal->bytes
+                              : shape.type == Type::Pred ? 4
+                                                         : shape.elements * isa::width_bytes(shape.type);
+  const auto slot = static_cast<std::uint32_t>(function_->slots.size());
+  function_->slots.push_back({std::string(arg.at.text), bytes, formal != nullptr ? formal->align : bytes});
+  if (sink) return slot;
+  const std::vector<Arg> parts = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
+  if (parts.size() != shape.elements)
+    fail(arg.at, fmt::format("'{}' has {} element{}; the function's parameter has {}", arg.at.text,
+                             parts.size(), parts.size() == 1 ? "" : "s", shape.elements));
+  CallValue value{slot, result, shape.type, {}};
+  const bool byte = isa::width_bits(shape.type) == 8;  // lies in wider registers
+  for (const Arg& part : parts) {
+    const Operand operand = result ? destination(part, shape.type, byte) : source(part, shape.type, byte);
+    if ((operand.kind == Operand::Kind::Reg64) != (isa::width_bits(shape.type) == 64) &&
+        operand.is_register())
+      fail(part.at, fmt::format("'{}' has another width than the function's parameter", part.at.text));
+    value.operands.push_back(operand);
+  }
+  values.push_back(std::move(value));
+  return slot;
 }
 
 void Parser::op_call(Statement& s) {
@@ -252,28 +313,47 @@ void Parser::op_call(Statement& s) {
   s.inst.uniform = s.modifiers.take("uni");
   finish_modifiers(s);
   isa::CallSite site;
-  const auto list = [this](std::vector<std::uint32_t>& slots) {
-    expect('(', "'call'");
-    if (accept(')')) return;
-    do {
-      slots.push_back(slot_of(parse_simple_arg()));
-    } while (accept(','));
-    expect(')', "the parameters");
-  };
+  std::vector<Arg> results;
+  std::vector<Arg> arguments;
+  const Signature* signature = nullptr;
   if (peek().is('(')) {
-    list(site.results);
+    results = parse_call_list("'call'");
     expect(',', "the results of a call");
   }
   const Token callee = expect_name("the name of a function");
   if (accept(',')) {
     if (peek().is('(')) {
-      list(site.arguments);
-      if (accept(',')) slot_or_prototype();
+      arguments = parse_call_list("'call'");
+      if (accept(',')) signature = prototype_of(expect_name("the name of a prototype"));
     } else {
-      slot_or_prototype();
+      signature = prototype_of(expect_name("the name of a prototype"));
     }
   }
   const Variable* variable = find(callee.text);
+  if (variable != nullptr && variable->kind == Variable::Kind::Function) {
+    const auto known = signatures_.find(callee.text);
+    if (known != signatures_.end()) signature = &known->second;
+  }
+  std::vector<CallValue> values;
+  const auto slots = [&](const std::vector<Arg>& given, bool result) {
+    static const std::vector<ParamShape> kNone;
+    const std::vector<ParamShape>& formals = signature == nullptr ? kNone
+                                             : result             ? signature->results
+                                                                  : signature->arguments;
+    std::vector<std::uint32_t> list;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const ParamShape* const formal = i < formals.size() ? &formals[i] : nullptr;
+      const std::uint32_t slot = call_slot(given[i], formal, result, values);
+      if (formal != nullptr && formal->is_open) {
+        function_->slots[slot].open = true;
+        most_open_bytes_ = std::max(most_open_bytes_, function_->slots[slot].bytes);
+      }
+      list.push_back(slot);
+    }
+    return list;
+  };
+  site.results = slots(results, true);
+  site.arguments = slots(arguments, false);
   if (variable != nullptr && variable->kind == Variable::Kind::Register) {
     Arg arg;
     arg.kind = Arg::Kind::Name;
@@ -290,15 +370,48 @@ void Parser::op_call(Statement& s) {
     calls_.push_back({callee, static_cast<std::uint32_t>(module_.functions.size() - 1), s.inst.call});
   }
   function_->calls.push_back(std::move(site));
+  for (const CallValue& value : values)
+    if (!value.result) copy_slot(false, s.inst, value.slot, value.type, value.operands);
   emit(s.inst);
+  // The call's own guard is replaced last.
+  const auto is_guard = [&s](const CallValue& value) {
+    return value.type == Type::Pred && s.inst.guard.kind == Operand::Kind::Pred &&
+           value.operands[0].reg == s.inst.guard.reg;
+  };
+  for (const bool guard : {false, true}) {
+    for (const CallValue& value : values)
+      if (value.result && is_guard(value) == guard)
+        copy_slot(true, s.inst, value.slot, value.type, value.operands);
+  }
 }
 
-void Parser::slot_or_prototype() {
-  const Token name = expect_name("the name of a prototype");
+const Signature* Parser::prototype_of(const Token& name) {
   const Variable* variable = find(name.text);
   if (variable == nullptr || variable->kind != Variable::Kind::Prototype) {
     fail(name, fmt::format("'{}' is not a .callprototype that stands before", name.text));
   }
+  return &prototypes_[variable->index];
+}
+
+/// Registers that a warp gives back or takes up while it runs. They bound what may be resident only before a
+/// block starts, and code keeps to its own number, so that nothing changes for the warps that are there.
+void Parser::op_register_limit(Statement& s) {
+  s.inst.op = Opcode::Nop;
+  const bool known = s.modifiers.take("inc") || s.modifiers.take("dec");
+  if (!known || !s.modifiers.take("sync") || !s.modifiers.take("aligned"))
+    fail(s.opcode, fmt::format("'{}': expected setmaxnreg.inc.sync.aligned or setmaxnreg.dec.sync.aligned",
+                               opcode_text(s)));
+  want_type(s, {Type::U32});
+  finish_modifiers(s);
+  want_args(s, 1, 1);
+  const Arg& count = s.args[0];
+  constexpr std::uint64_t kLeast = 24;
+  constexpr std::uint64_t kMost = 256;
+  const std::uint64_t value = count.kind == Arg::Kind::Number ? count.at.bits : 0;
+  if (count.at.kind != Token::Kind::Integer || count.minus || value < kLeast || value > kMost ||
+      value % 8 != 0)
+    fail(count.at, fmt::format("setmaxnreg takes a multiple of 8 from {} to {}", kLeast, kMost));
+  emit(s.inst);
 }
 
 void Parser::op_simple(Statement& s) {
@@ -306,6 +419,7 @@ void Parser::op_simple(Statement& s) {
   if (s.opcode.text == "ret") {
     inst.op = Opcode::Ret;
     inst.uniform = s.modifiers.take("uni");
+    if (!register_results_.empty()) store_register_results(inst);
   } else if (s.opcode.text == "exit") {
     inst.op = Opcode::Exit;
   } else if (s.opcode.text == "griddepcontrol") {

@@ -31,21 +31,27 @@ std::uint32_t Parser::parse_align() {
   return static_cast<std::uint32_t>(align);
 }
 
-Type Parser::parse_variable_type() {
+ValueShape Parser::parse_variable_type() {
+  ValueShape shape;
+  if (accept_dot("v2")) {
+    shape.elements = 2;
+  } else if (accept_dot("v4")) {
+    shape.elements = 4;
+  }
   const Token token = next();
   if (token.kind == Token::Kind::Dot) {
-    if (token.text == "v2" || token.text == "v4") {
-      fail(token, fmt::format("variables of vector type '.{}' are not supported; use an array of .b8 with "
-                              ".align",
-                              token.text));
+    if (shape.elements == 1 && token.text == "b128") return {Type::B64, 2};
+    if (token.text == "samplerref")
+      fail(token, "samplers of their own (.samplerref) are not supported; a texture object has its sampler");
+    if (token.text == "texref" || token.text == "surfref")
+      fail(token,
+           fmt::format("'.{}' is the type of .global variables and of kernels' parameters", token.text));
+    shape.type = type_of(token.text);
+    if (shape.elements > 1 && shape.elements * isa::width_bits(shape.type) > 128) {
+      fail(token, fmt::format("vectors of type .v{} .{} do not exist; they have 128 bits at most",
+                              shape.elements, token.text));
     }
-    if (token.text == "texref" || token.text == "surfref" || token.text == "samplerref") {
-      fail(token, fmt::format("'.{}' (surfaces, samplers of their own, textures as parameters) is not "
-                              "supported; .global .texref is",
-                              token.text));
-    }
-    const Type type = type_of(token.text);
-    if (type != Type::None && type != Type::Pred) return type;
+    if (shape.type != Type::None && shape.type != Type::Pred) return shape;
   }
   fail(token, fmt::format("expected a type such as .b32, found '{}{}'",
                           token.kind == Token::Kind::Dot ? "." : "", token.text));
@@ -136,13 +142,18 @@ void Parser::parse_variable(Space space, const Linkage& linkage) {
     if (peek().is_dot("align")) align = parse_align();
     if (peek().is_dot("attribute")) managed = parse_attribute() || managed;
   }
-  if (space == Space::Global && !in_function && peek().is_dot("texref")) return parse_texture_reference();
-  const Type type = parse_variable_type();
+  if (space == Space::Global && !in_function) {
+    if (accept_dot("texref")) return parse_opaque_references(Opaque::Texture);
+    if (accept_dot("surfref")) return parse_opaque_references(Opaque::Surface);
+  }
+  const ValueShape value = parse_variable_type();
+  const Type type = value.type;
+  const std::uint32_t element = isa::width_bytes(type) * value.elements;
   do {
     const Token name = expect_name("the variable's name");
     isa::Symbol symbol;
     symbol.name = std::string(name.text);
-    symbol.align = align != 0 ? align : isa::width_bytes(type);
+    symbol.align = align != 0 ? align : element;
     symbol.managed = managed;
     switch (space) {
       case Space::Global: symbol.kind = isa::Symbol::Kind::Global; break;
@@ -155,7 +166,6 @@ void Parser::parse_variable(Space space, const Linkage& linkage) {
       symbol.function = static_cast<std::uint32_t>(module_.functions.size() - 1);
     }
     const Shape shape = parse_dimensions();
-    const std::uint64_t element = isa::width_bytes(type);
     if (shape.elements > kMaxVariableBytes / element) fail(name, "variable larger than 2^40 bytes");
     symbol.bytes = shape.open ? 0 : shape.elements * element;
     if (accept('=')) {
@@ -165,7 +175,8 @@ void Parser::parse_variable(Space space, const Linkage& linkage) {
       if (peek().is('{')) {
         parse_initializer(symbol, type, 0);
       } else {
-        if (!shape.dimensions.empty()) fail(peek(), "the initial value of an array is a list in { }");
+        if (!shape.dimensions.empty() || value.elements > 1)
+          fail(peek(), "the initial value of an array or vector is a list in { }");
         parse_initial_value(symbol, type);
       }
       if (shape.open) symbol.bytes = symbol.initial.size();
@@ -259,9 +270,10 @@ std::uint32_t Parser::symbol_of_name(const Token& name) {
 
 void Parser::parse_initial_value(isa::Symbol& symbol, Type type) {
   const unsigned bytes = isa::width_bytes(type);
-  const bool minus = accept('-');
-  if (!minus) accept('+');
-  const Token token = next();
+  const bool computed = begins_expression();
+  const bool minus = !computed && accept('-');
+  if (!computed && !minus) accept('+');
+  const Token token = computed ? parse_expression() : next();
   if (token.kind == Token::Kind::Integer && !peek().is('(')) {
     std::uint64_t bits = token.bits;
     if (type == Type::F32) {
@@ -330,22 +342,51 @@ void Parser::parse_initial_value(isa::Symbol& symbol, Type type) {
   append_bytes(symbol.initial, 0, 1);
 }
 
-void Parser::parse_registers() {
-  const Token type_token = next();
-  const Type type = type_token.kind == Token::Kind::Dot ? type_of(type_token.text) : Type::None;
-  if (type == Type::None) {
-    fail(type_token, fmt::format("register type '{}{}' is not supported; known: .pred, .b8 to .b64, .u8 to "
-                                 ".u64, .s8 to .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64",
-                                 type_token.kind == Token::Kind::Dot ? "." : "", type_token.text));
+ValueShape Parser::parse_register_type() {
+  ValueShape shape;
+  parse_align();  // of registers it says nothing
+  if (accept_dot("v2")) {
+    shape.elements = 2;
+  } else if (accept_dot("v4")) {
+    shape.elements = 4;
   }
+  const Token token = next();
+  const bool scalar = shape.elements == 1;
+  if (scalar && token.is_dot("b128")) return {Type::B64, 2};
+  shape.type = token.kind == Token::Kind::Dot ? type_of(token.text) : Type::None;
+  if (shape.type == Type::None) {
+    fail(token, fmt::format("register type '{}{}' is not supported; known: .pred, .b8 to .b128, .u8 to "
+                            ".u64, .s8 to .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64",
+                            token.kind == Token::Kind::Dot ? "." : "", token.text));
+  }
+  if (!scalar && (shape.type == Type::Pred || shape.elements * isa::width_bits(shape.type) > 128))
+    fail(token, fmt::format("registers of type .v{} .{} do not exist; a vector has 128 bits at most and no "
+                            "predicates",
+                            shape.elements, token.text));
+  return shape;
+}
+
+Variable Parser::new_registers(const ValueShape& shape) {
+  Variable variable{Variable::Kind::Register, shape.type, new_register(shape.type)};
+  if (shape.elements == 1) return variable;
+  has_vectors_ = true;
+  variable.kind = Variable::Kind::Vector;
+  variable.elements = shape.elements;
+  for (unsigned i = 1; i < shape.elements; ++i) new_register(shape.type);  // numbers follow each other
+  return variable;
+}
+
+void Parser::parse_registers() {
+  const ValueShape shape = parse_register_type();
   do {
     const Token name = expect_name("the register's name");
     if (accept('<')) {
       const std::uint64_t count = expect_integer("the number of registers");
       expect('>', "the number of registers");
-      scopes_.back().ranges.push_back({name.text, count, type});
+      scopes_.back().ranges.push_back({name.text, count, shape});
+      has_vectors_ = has_vectors_ || shape.elements > 1;
     } else {
-      declare(name, {Variable::Kind::Register, type, new_register(type)});
+      declare(name, new_registers(shape));
     }
   } while (accept(','));
   expect(';', "the declaration");
@@ -354,7 +395,15 @@ void Parser::parse_registers() {
 ParamShape Parser::parse_param() {
   ParamShape param;
   param.align = parse_align();
-  param.type = parse_variable_type();
+  // Textures, surfaces and samplers as parameters are the handles of objects.
+  const bool opaque = accept_dot("texref") || accept_dot("surfref") || accept_dot("samplerref");
+  const Token type_token = peek();
+  const ValueShape value = opaque ? ValueShape{Type::U64} : parse_variable_type();
+  param.type = value.type;
+  if (value.elements > 1 && !type_token.is_dot("b128"))
+    fail(type_token, fmt::format("parameters of vector type '.{}' do not exist; an array of .b8 with .align "
+                                 "holds a vector",
+                                 type_token.text));
   if (accept_dot("ptr")) {
     param.is_pointer = true;
     for (const char* space : {"const", "global", "local", "shared"}) {
@@ -363,17 +412,34 @@ ParamShape Parser::parse_param() {
     parse_align();  // of what it points to
   }
   if (param.align == 0) param.align = parse_align();
+  param.element_bytes = isa::width_bytes(param.type) * value.elements;
+  if (param.align == 0) param.align = param.element_bytes;
+  parse_param_name(param);
+  return param;
+}
+
+void Parser::parse_param_name(ParamShape& param) {
   param.at = expect_name("the parameter's name");
   param.name = std::string(param.at.text);
   const Shape shape = parse_dimensions();
-  param.is_array = !shape.dimensions.empty();
-  if (shape.open) fail(param.at, "parameters of open size are not supported");
-  const std::uint64_t bytes = shape.elements * isa::width_bytes(param.type);
+  const std::uint32_t element = param.element_bytes;
+  param.is_array = !shape.dimensions.empty() || element > isa::width_bytes(param.type);
+  param.is_open = shape.open;
+  const std::uint64_t bytes = shape.open ? 0 : shape.elements * element;
   if (shape.elements > kMaxParamBytes || bytes > kMaxParamBytes) {
     fail(param.at, fmt::format("parameter '{}' is larger than {} bytes", param.name, kMaxParamBytes));
   }
   param.bytes = static_cast<std::uint32_t>(bytes);
-  if (param.align == 0) param.align = isa::width_bytes(param.type);
+}
+
+ParamShape Parser::parse_register_param() {
+  ParamShape param;
+  param.in_register = parse_register_type();
+  param.type = param.in_register.type == Type::Pred ? Type::U32 : param.in_register.type;
+  param.at = expect_name("the parameter's name");
+  param.name = std::string(param.at.text);
+  param.bytes = param.in_register.elements * isa::width_bytes(param.type);
+  param.align = param.bytes;
   return param;
 }
 
@@ -382,10 +448,11 @@ std::vector<ParamShape> Parser::parse_param_list() {
   expect('(', "the function's name");
   if (accept(')')) return params;
   do {
-    if (peek().is_dot("reg")) {
-      fail(peek(), "parameters in registers (.reg) are not supported; .param is");
+    if (accept_dot("reg")) {
+      params.push_back(parse_register_param());
+      continue;
     }
-    if (!accept_dot("param")) fail(peek(), "expected .param in a parameter list");
+    if (!accept_dot("param")) fail(peek(), "expected .param or .reg in a parameter list");
     params.push_back(parse_param());
   } while (accept(','));
   expect(')', "the parameters");

@@ -1,6 +1,14 @@
 // Functions: headers, bodies, scopes, labels.
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/round_up.hpp"
 #include "base/text.hpp"
@@ -14,6 +22,12 @@ constexpr std::size_t kMaxScopes = 256;
 constexpr std::uint32_t kMaxKernelParamBytes = 32764;
 
 }  // namespace
+
+bool begins_declaration(const Token& token) {
+  constexpr std::array<std::string_view, 10> kWords{"visible", "extern", "weak",  "common", "entry",
+                                                    "func",    "global", "const", "shared", "alias"};
+  return token.kind == Token::Kind::Dot && std::ranges::find(kWords, token.text) != kWords.end();
+}
 
 void Parser::open_scope() {
   if (scopes_.size() >= kMaxScopes) fail(peek(), "scopes nested too deeply");
@@ -49,8 +63,7 @@ const Variable* Parser::find(std::string_view name) {
         if (range.prefix != name.substr(0, split)) continue;
         const auto value = parse_uint(number);
         if (!value || *value >= range.count) continue;
-        const Variable variable{Variable::Kind::Register, range.type, new_register(range.type)};
-        return &scope->names.emplace(name, variable).first->second;
+        return &scope->names.emplace(name, new_registers(range.shape)).first->second;
       }
     }
   }
@@ -68,8 +81,9 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   const auto known = signatures_.find(key);
   if (known != signatures_.end()) {
     const auto same = [](const std::vector<ParamShape>& a, const std::vector<ParamShape>& b) {
-      return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                        [](const ParamShape& x, const ParamShape& y) { return x.bytes == y.bytes; });
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ParamShape& x, const ParamShape& y) {
+        return x.bytes == y.bytes && x.is_open == y.is_open && x.is_register() == y.is_register();
+      });
     };
     if (!same(known->second.arguments, signature.arguments) ||
         !same(known->second.results, signature.results)) {
@@ -87,7 +101,8 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   function_->where = {file_, name.line, name.column};
   const std::optional<UserError> refused = parse_kernel_directives();
   if (!peek().is('{')) {  // a declaration
-    expect(';', "the declaration of a function");
+    const bool ends = !is_kernel && (begins_declaration(peek()) || peek().kind == Token::Kind::End);
+    if (!ends) expect(';', "the declaration of a function");
     module_.functions.pop_back();
     function_ = nullptr;
     signatures_.try_emplace(key, std::move(signature));
@@ -106,6 +121,7 @@ void Parser::parse_function(bool is_kernel, const Linkage& linkage) {
   try {
     if (refused) throw UserError(*refused);
     parse_body();
+    if (!register_results_.empty()) store_register_results({});  // the end of a body is a return
     finish_function();
   } catch (const UserError& error) {
     if (!by_function_) throw;
@@ -120,6 +136,8 @@ void Parser::drop_body(const UserError& error) {
   const auto index = static_cast<std::uint32_t>(function_ - module_.functions.data());
   spoil(index, error);
   std::erase_if(calls_, [&](const CallCheck& check) { return check.function == index; });
+  register_results_.clear();
+  behind_slots_.clear();
   scopes_.clear();
   labels_.clear();
   label_uses_.clear();
@@ -152,6 +170,8 @@ void Parser::skip_body() {
 void Parser::declare_parameters(const Signature& signature) {
   if (function_->is_kernel) {
     for (const ParamShape& shape : signature.arguments) {
+      if (shape.is_register()) fail(shape.at, "the parameters of a kernel lie in .param");
+      if (shape.is_open) fail(shape.at, "an array of open size is no parameter of a kernel");
       isa::Param param;
       param.name = shape.name;
       param.type = shape.type;
@@ -170,20 +190,94 @@ void Parser::declare_parameters(const Signature& signature) {
     }
     return;
   }
-  const auto add = [this](const std::vector<ParamShape>& shapes, std::vector<std::uint32_t>& slots) {
+  Instruction begin;
+  begin.line = function_->where.line;
+  begin.column = function_->where.column;
+  const auto add = [&](const std::vector<ParamShape>& shapes, std::vector<std::uint32_t>& slots,
+                       bool results) {
     for (const ParamShape& shape : shapes) {
       const auto slot = static_cast<std::uint32_t>(function_->slots.size());
-      function_->slots.push_back({shape.name, shape.bytes, shape.align});
+      function_->slots.push_back({shape.name, shape.bytes, shape.align, shape.is_open});
       slots.push_back(slot);
-      if (shape.name != "_") declare(shape.at, {Variable::Kind::Slot, Type::None, slot});
+      if (shape.name == "_") continue;
+      if (!shape.is_register()) {
+        declare(shape.at, {Variable::Kind::Slot, Type::None, slot});
+        continue;
+      }
+      const Variable registers = new_registers(shape.in_register);
+      declare(shape.at, registers);
+      if (results) {
+        register_results_.emplace_back(slot, registers);
+      } else {
+        copy_slot(true, begin, slot, registers.type, operands_of(registers));
+      }
     }
   };
-  add(signature.results, function_->result_slots);
-  add(signature.arguments, function_->argument_slots);
+  add(signature.results, function_->result_slots, true);
+  add(signature.arguments, function_->argument_slots, false);
+}
+
+std::vector<Operand> Parser::operands_of(const Variable& registers) {
+  std::vector<Operand> operands;
+  for (std::uint32_t i = registers.index; i < registers.index + registers.elements; ++i) {
+    operands.push_back(registers.type == Type::Pred            ? Operand::pred(i)
+                       : isa::width_bits(registers.type) == 64 ? Operand::reg64(i)
+                                                               : Operand::reg32(i));
+  }
+  return operands;
+}
+
+void Parser::copy_slot(bool to_registers, const Instruction& at, std::uint32_t slot, Type type,
+                       const std::vector<Operand>& values) {
+  const auto like = [&at](Opcode op, Type of) {
+    Instruction inst;
+    inst.op = op;
+    inst.type = of;
+    inst.guard = at.guard;
+    inst.line = at.line;
+    inst.column = at.column;
+    return inst;
+  };
+  const bool predicate = type == Type::Pred;  // lies in its slot as 0 or 1 of 32 bits
+  const unsigned width = predicate ? 32 : isa::width_bits(type);
+  Instruction access = like(to_registers ? Opcode::Ld : Opcode::St, width == 64   ? Type::B64
+                                                                    : width == 32 ? Type::B32
+                                                                    : width == 16 ? Type::U16
+                                                                                  : Type::U8);
+  access.space = Space::Param;
+  access.src[0] = Operand::immediate(slot);
+  for (const Operand& value : values) {
+    const Operand word = predicate ? Operand::reg32(new_register(Type::B32)) : value;
+    if (predicate && !to_registers) {
+      Instruction select = like(Opcode::Selp, Type::B32);
+      select.dst[0] = word;
+      select.src[0] = Operand::immediate(1);
+      select.src[1] = Operand::immediate(0);
+      select.src[2] = value;
+      emit(select);
+    }
+    (to_registers ? access.dst[0] : access.src[1]) = word;
+    emit(access);
+    access.offset += width / 8;
+    if (predicate && to_registers) {
+      Instruction compare = like(Opcode::Setp, Type::U32);
+      compare.compare = isa::Compare::NE;
+      compare.dst[0] = value;
+      compare.src[0] = word;
+      compare.src[1] = Operand::immediate(0);
+      emit(compare);
+    }
+  }
+}
+
+void Parser::store_register_results(const Instruction& at) {
+  for (const auto& [slot, registers] : register_results_)
+    copy_slot(false, at, slot, registers.type, operands_of(registers));
 }
 
 std::optional<UserError> Parser::parse_kernel_directives() {
   std::optional<UserError> refused;
+  // A bound that no block or register file reaches bounds nothing.
   const auto product = [this] {
     std::uint64_t threads = 1;
     const Token at = peek();
@@ -195,13 +289,13 @@ std::optional<UserError> Parser::parse_kernel_directives() {
     return threads > 1024 ? 0 : static_cast<std::uint32_t>(threads);
   };
   const auto number = [this](std::uint64_t most) {
-    const Token at = peek();
     const std::uint64_t value = expect_integer("a number");
     return value > most ? 0 : static_cast<std::uint32_t>(value);
   };
   while (peek().kind == Token::Kind::Dot) {
     const Token token = peek();
     if (skip_debug_directive()) continue;
+    if (!function_->is_kernel && begins_declaration(token)) break;
     next();
     if (token.text == "maxntid" || token.text == "reqntid") {
       function_->max_threads = product();
@@ -274,15 +368,19 @@ void Parser::parse_statement() {
     if (token.text == "global") return parse_variable(Space::Global, {});
     if (token.text == "const") return parse_variable(Space::Const, {});
     if (token.text == "extern") {
-  // A bound that no block or register file reaches bounds nothing.
       if (!accept_dot("shared")) fail(token, "only .shared variables are .extern inside a function");
       return parse_variable(Space::Shared, {true, false, false});
     }
     if (token.text == "param") {
-      const ParamShape shape = parse_param();
-      const auto slot = static_cast<std::uint32_t>(function_->slots.size());
-      function_->slots.push_back({shape.name, shape.bytes, shape.align});
-      declare(shape.at, {Variable::Kind::Slot, Type::None, slot});
+      ParamShape shape = parse_param();
+      while (true) {
+        if (shape.is_open) fail(shape.at, "an array without a size is a parameter of a function");
+        const auto slot = static_cast<std::uint32_t>(function_->slots.size());
+        function_->slots.push_back({shape.name, shape.bytes, shape.align});
+        declare(shape.at, {Variable::Kind::Slot, Type::None, slot});
+        if (!accept(',')) break;
+        parse_param_name(shape);
+      }
       expect(';', "the declaration");
       return;
     }
@@ -301,16 +399,19 @@ void Parser::parse_statement() {
 }
 
 void Parser::parse_label(const Token& name) {
+  const auto prototype = static_cast<std::uint32_t>(prototypes_.size());
   if (accept_dot("callprototype")) {
-    parse_prototype();
-    return declare(name, {Variable::Kind::Prototype, Type::None, 0});
+    prototypes_.push_back(parse_prototype());
+    return declare(name, {Variable::Kind::Prototype, Type::None, prototype});
   }
   if (accept_dot("calltargets")) {
-    do {
-      expect_name("the name of a function");
-    } while (accept(','));
+    const Token first = expect_name("the name of a function");
+    while (accept(',')) expect_name("the name of a function");
     expect(';', ".calltargets");
-    return declare(name, {Variable::Kind::Prototype, Type::None, 0});
+    const auto target = signatures_.find(first.text);
+    if (target == signatures_.end()) fail(first, unknown_name("function", first));
+    prototypes_.push_back(target->second);
+    return declare(name, {Variable::Kind::Prototype, Type::None, prototype});
   }
   if (accept_dot("branchtargets")) {
     const auto table = static_cast<std::uint32_t>(function_->branch_tables.size());
@@ -381,6 +482,8 @@ void Parser::finish_function() {
   scopes_.clear();
   labels_.clear();
   label_uses_.clear();
+  register_results_.clear();
+  behind_slots_.clear();
   carry_ = {};
 }
 
@@ -408,7 +511,7 @@ void Parser::check_call(const CallCheck& check) const {
                                  wanted.size() == 1 ? "" : "s", given.size()));
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (caller.slots[given[i]].bytes != wanted[i].bytes) {
+      if (caller.slots[given[i]].bytes != wanted[i].bytes && !wanted[i].is_open) {
         fail(check.at, fmt::format("{} {} of '{}' has {} bytes, {} given", what, i + 1, call.callee,
                                    wanted[i].bytes, caller.slots[given[i]].bytes));
       }

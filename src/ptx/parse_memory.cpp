@@ -1,5 +1,10 @@
 // Loads, stores, atomics, prefetches and their addresses.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ptx/parser.hpp"
 
@@ -61,6 +66,19 @@ void Parser::take_cache_hints(Statement& s) {
   take_cache_policy(s);
 }
 
+/// Compilers access what lies behind a function's parameter (LLVM, of vectors of bits), which is no part of
+/// it: nothing that is written there arrives anywhere.
+void Parser::behind_slot(Instruction& inst, std::uint32_t slot, std::uint64_t access) {
+  const auto [found, fresh] =
+      behind_slots_.try_emplace(slot, static_cast<std::uint32_t>(function_->slots.size()));
+  if (fresh) function_->slots.push_back({function_->slots[slot].name, 0, function_->slots[slot].align});
+  inst.offset -= function_->slots[slot].bytes;
+  isa::ParamSlot& behind = function_->slots[found->second];
+  behind.bytes =
+      std::max(behind.bytes, static_cast<std::uint32_t>(static_cast<std::uint64_t>(inst.offset) + access));
+  inst.src[0] = Operand::immediate(found->second);
+}
+
 void Parser::param_address(Statement& s, const Arg& arg, const Arg& base) {
   Instruction& inst = s.inst;
   const Variable& variable = *find(base.at.text);
@@ -80,6 +98,12 @@ void Parser::param_address(Statement& s, const Arg& arg, const Arg& base) {
     inst.src[0] = Operand::immediate(variable.index);
   }
   const std::uint64_t access = std::uint64_t{inst.vector} * isa::width_bytes(inst.type);
+  if (!of_kernel) {
+    if (function_->slots[variable.index].open && arg.offset >= 0) return;
+    constexpr std::int64_t kFarthest = 4096;
+    if (arg.offset >= static_cast<std::int64_t>(bytes) && arg.offset < kFarthest)
+      return behind_slot(inst, variable.index, access);
+  }
   if (arg.offset < 0 || static_cast<std::uint64_t>(arg.offset) + access > bytes) {
     fail(base.at, fmt::format("access to bytes {} to {} of parameter '{}', which has {}", arg.offset,
                               arg.offset + static_cast<std::int64_t>(access) - 1, base.at.text, bytes));
@@ -99,9 +123,8 @@ void Parser::address(Statement& s, const Arg& arg) {
     case Variable::Kind::Register: {
       const bool narrow = inst.space == Space::Shared || inst.space == Space::Local ||
                           inst.space == Space::Const || inst.space == Space::Param;
-      if (inst.space == Space::Param && !function_->is_kernel) {
-        fail(base.at, "parameters of a function are accessed by name, not through a register");
-      }
+      // A function's parameters lie in local memory where their addresses are taken.
+      if (inst.space == Space::Param && !function_->is_kernel) inst.space = Space::Local;
       Arg plain = base;
       plain.offset = 0;
       const Type type = narrow && isa::width_bits(variable->type) == 32 ? Type::U32 : Type::U64;
@@ -115,7 +138,11 @@ void Parser::address(Statement& s, const Arg& arg) {
                           : kind == Kind::Const ? Space::Const
                           : kind == Kind::Local ? Space::Local
                                                 : Space::Shared;
-      // A global variable's generic address is its address.
+      // Without a space, a name says which it is. A global variable's generic address is its address.
+      const bool by_name = inst.op == Opcode::Ld || inst.op == Opcode::St ||
+                           ((inst.op == Opcode::Atom || inst.op == Opcode::Red) && space == Space::Shared);
+      if (inst.space == Space::Generic && by_name && (space == Space::Shared || space == Space::Local))
+        inst.space = space;
       if (inst.space != space && !(inst.space == Space::Generic && space == Space::Global)) {
         fail(base.at, fmt::format("'{}' lies in .{}, but '{}' accesses .{}", base.at.text, isa::name(space),
                                   opcode_text(s), isa::name(inst.space)));
@@ -165,6 +192,19 @@ void Parser::check_vector(const Statement& s, int vector) {
     fail(s.opcode, fmt::format("'{}': vectors of 256 bits go with .global", opcode_text(s)));
 }
 
+void Parser::take_memory_type(Statement& s) {
+  Instruction& inst = s.inst;
+  if (s.modifiers.take("b128")) {  // a register of 128 bits is two of 64
+    inst.type = Type::B64;
+    inst.vector = 2;
+    return;
+  }
+  const int vector = s.modifiers.take_from(kVectors, 1);
+  inst.type = want_type(s, kMemoryTypes);
+  check_vector(s, vector);
+  inst.vector = static_cast<std::uint8_t>(vector);
+}
+
 /// A load of 256 bits: half at a time, that which replaces the address last.
 void Parser::load_wide(Statement& s) {
   const std::vector<Arg> results = vector_elements(s, s.args[0]);
@@ -189,10 +229,7 @@ void Parser::op_ld(Statement& s) {
   take_cache_hints(s);
   if (s.opcode.text == "ldu") inst.cache = CacheOp::NC;
   take_order(s);
-  const int vector = s.modifiers.take_from(kVectors, 1);
-  inst.type = want_type(s, kMemoryTypes);
-  check_vector(s, vector);
-  inst.vector = static_cast<std::uint8_t>(vector);
+  take_memory_type(s);
   finish_modifiers(s);
   want_args(s, 2, 2);
   address(s, s.args[1]);
@@ -209,10 +246,7 @@ void Parser::op_st(Statement& s) {
   if (inst.space == Space::Const) fail(s.opcode, "constant memory cannot be written");
   take_cache_hints(s);
   take_order(s);
-  const int vector = s.modifiers.take_from(kVectors, 1);
-  inst.type = want_type(s, kMemoryTypes);
-  check_vector(s, vector);
-  inst.vector = static_cast<std::uint8_t>(vector);
+  take_memory_type(s);
   finish_modifiers(s);
   want_args(s, 2, 2);
   address(s, s.args[0]);

@@ -1,4 +1,10 @@
 // Moves, conversions, comparisons and selections.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
@@ -50,12 +56,56 @@ void Parser::mov_vector(Statement& s) {
   emit(inst);
 }
 
+/// Element by element. All are read before one is written.
+void Parser::mov_elements(Statement& s, std::size_t count) {
+  Instruction& inst = s.inst;
+  const auto elements = [&](const Arg& arg) {
+    // Of %tid and its kin, which are vectors, too.
+    if (arg.kind == Arg::Kind::Name && arg.at.text[0] == '%' && find(arg.at.text) == nullptr && count == 4)
+      return components(arg, count);
+    if (arg.kind == Arg::Kind::Number) {  // the first element; the others are 0
+      std::vector<Arg> numbers(count, arg);
+      for (std::size_t i = 1; i < count; ++i) numbers[i].at.bits = 0;
+      return numbers;
+    }
+    if (arg.kind != Arg::Kind::Vector || arg.elements.size() != count)
+      fail(arg.at, fmt::format("'{}' moves a vector of {} elements", opcode_text(s), count));
+    return arg.elements;
+  };
+  const std::vector<Arg> targets = elements(s.args[0]);
+  const std::vector<Arg> sources = elements(s.args[1]);
+  std::vector<Instruction> moves(count, inst);
+  bool overlaps = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    moves[i].dst[0] = destination(targets[i], inst.type);
+    moves[i].src[0] = source(sources[i], inst.type);
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = i + 1; k < count; ++k)
+      overlaps = overlaps || (moves[i].dst[0] && moves[i].dst[0] == moves[k].src[0]);
+  if (overlaps) {
+    for (Instruction& move : moves) {
+      Instruction copy = move;
+      copy.dst[0] = isa::width_bits(inst.type) == 64 ? Operand::reg64(new_register(Type::B64))
+                                                     : Operand::reg32(new_register(Type::B32));
+      emit(copy);
+      move.src[0] = copy.dst[0];
+    }
+  }
+  for (const Instruction& move : moves)
+    if (move.dst[0]) emit(move);
+}
+
 void Parser::op_mov(Statement& s) {
+  static constexpr std::pair<std::string_view, std::size_t> kVectors[] = {{"v2", 2}, {"v4", 4}};
   Instruction& inst = s.inst;
   inst.op = Opcode::Mov;
-  inst.type = want_type(s, TypeSet{Type::Pred} | kBits | kIntegers | kFloats);
+  const bool halves = s.modifiers.take("b128");  // of which each has a register
+  const std::size_t count = halves ? 2 : s.modifiers.take_from(kVectors, std::size_t{1});
+  inst.type = halves ? Type::B64 : want_type(s, TypeSet{Type::Pred} | kBits | kIntegers | kFloats);
   finish_modifiers(s);
   want_args(s, 2, 2);
+  if (count > 1) return mov_elements(s, count);
   if (s.args[0].kind == Arg::Kind::Vector || s.args[1].kind == Arg::Kind::Vector) return mov_vector(s);
   inst.dst[0] = destination(s.args[0], inst.type);
   inst.src[0] = mov_source(s.args[1], inst.type);

@@ -1,6 +1,12 @@
 // One instruction: guard, opcode, modifiers; and which handler knows which opcode.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "ptx/parser.hpp"
@@ -72,6 +78,7 @@ struct OpcodeTable {
                                                            {"applypriority", &P::op_line_hint},
                                                            {"discard", &P::op_line_hint},
                                                            {"griddepcontrol", &P::op_simple},
+                                                           {"setmaxnreg", &P::op_register_limit},
                                                            {"bar", &P::op_bar},
                                                            {"barrier", &P::op_bar},
                                                            {"membar", &P::op_membar},
@@ -115,15 +122,13 @@ constexpr Unsupported kUnsupported[] = {
     {"tcgen05", "tensor memory instructions"}, {"tensormap", "tensor maps"},
     {"multimem", "multi-GPU memory"},          {"mapa", "thread block clusters"},
     {"getctarank", "thread block clusters"},   {"clusterlaunchcontrol", "thread block clusters"},
-
-    {"setmaxnreg", "register reallocation"},
-
 };
 
 /// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
 const std::vector<std::string>& known_modifiers() {
   static const std::vector<std::string> kKnown = split(
-      "pred b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 rn rz rm rp rni rzi "
+      "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 rn rz rm rp rni "
+      "rzi "
       "rmi "
       "rpi rna ftz sat approx full NaN cc lo hi wide finite infinite number notanumber normal subnormal l r "
       "clamp "
@@ -175,7 +180,7 @@ constexpr FeatureModifiers kFeatureModifiers[] = {
     {"m16n16 m8n16 b8x16.b6x16_p32 b8x16.b4x16_p64", "moving matrices of 8-bit elements"},
     {"e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e2m1x4 e2m3x4 e3m2x4", "floating point of 4 and 6 bits"},
     {"2dms a2dms", "reading multi-sample textures"},
-    {"b128 b1024", "access to 128 bits and more as one value"},
+    {"b1024", "access to 1024 bits as one value"},
     {"bulk", "copying in bulk (sm_90)"},
     {"mbarrier::complete_tx::bytes", "copying in bulk (sm_90)"},
 };
@@ -257,6 +262,9 @@ Type Parser::want_type(Statement& s, TypeSet allowed) {
   for (Modifiers::Item& item : s.modifiers.items()) {
     if (item.used) continue;
     const Type type = type_of(item.token.text);
+    if (item.token.text == "b128")
+      fail(item.token,
+           fmt::format("'{}' is not supported: 128 bits are only loaded, stored and moved", opcode_text(s)));
     if (type == Type::None) continue;
     item.used = true;
     if (!allowed.has(type)) {

@@ -1,6 +1,15 @@
 // Operands: as they are written, then what they mean for the type that an instruction wants.
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "ptx/parser.hpp"
@@ -20,7 +29,16 @@ Type type_of(std::string_view modifier) {
 
 namespace {
 
+constexpr unsigned kMultiplicative = 10;  // level of '*' and '/' in constant expressions
+
 bool is_bits(Type type) { return type >= Type::B8 && type <= Type::B64; }
+
+/// 0 to 3 of x, y, z, w or r, g, b, a.
+std::optional<unsigned> component_number(std::string_view name) {
+  const std::size_t at = std::string_view("xyzwrgba").find(name);
+  if (name.size() != 1 || at == std::string_view::npos) return {};
+  return static_cast<unsigned>(at % 4);
+}
 
 }  // namespace
 
@@ -73,6 +91,12 @@ std::int64_t Parser::parse_offset() {
     bool minus = next().is('-');
     if (accept('-')) minus = !minus;  // nvcc writes [%rd1+-4]
     const Token at = peek();
+    if (begins_expression()) {
+      const Token sum = parse_expression(kMultiplicative);
+      if (sum.kind != Token::Kind::Integer) fail(at, "an offset is an integer");
+      offset += minus ? -static_cast<std::int64_t>(sum.bits) : static_cast<std::int64_t>(sum.bits);
+      continue;
+    }
     const std::uint64_t value = expect_integer("an offset");
     if (value > std::uint64_t{1} << 62U) fail(at, "offset that does not fit");
     offset += minus ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
@@ -83,6 +107,11 @@ std::int64_t Parser::parse_offset() {
 Arg Parser::parse_simple_arg() {
   Arg arg;
   arg.at = peek();
+  if (begins_expression()) {
+    arg.kind = Arg::Kind::Number;
+    arg.at = parse_expression();
+    return arg;
+  }
   arg.negated = accept('!');
   arg.minus = accept('-');
   if (!arg.minus && peek().is('+')) next();
@@ -134,7 +163,40 @@ Arg Parser::parse_arg() {
   }
   arg = parse_simple_arg();
   if (accept('|')) arg.pair.push_back(parse_simple_arg());
-  return arg;
+  if (!has_vectors_ || arg.kind != Arg::Kind::Name || !arg.component.empty()) return arg;
+  const Variable* variable = find(arg.at.text);
+  if (variable == nullptr || variable->kind != Variable::Kind::Vector) return arg;
+  if (arg.negated || arg.offset != 0)
+    fail(arg.at, fmt::format("'{0}' is a vector; its elements are {0}.x, {0}.y", arg.at.text));
+  Arg vector;
+  vector.kind = Arg::Kind::Vector;
+  vector.at = arg.at;
+  vector.elements = components(arg, variable->elements);
+  vector.pair = std::move(arg.pair);
+  return vector;
+}
+
+std::vector<Arg> Parser::components(const Arg& arg, std::size_t count) const {
+  static constexpr std::array<std::string_view, 4> kNames{"x", "y", "z", "w"};
+  std::vector<Arg> elements(count, arg);
+  for (std::size_t i = 0; i < count; ++i) {
+    elements[i].component = kNames[i];
+    elements[i].pair.clear();
+  }
+  return elements;
+}
+
+std::optional<Variable> Parser::register_of(const Arg& arg) {
+  const Variable* variable = find(arg.at.text);
+  if (variable == nullptr) return {};
+  if (variable->kind == Variable::Kind::Register && arg.component.empty()) return *variable;
+  if (variable->kind != Variable::Kind::Vector) return {};
+  const std::optional<unsigned> number = component_number(arg.component);
+  if (!number || *number >= variable->elements)
+    fail(arg.at, fmt::format("'{}' is a vector of {} registers; {}", arg.at.text, variable->elements,
+                             arg.component.empty() ? fmt::format("one of them is '{}.x'", arg.at.text)
+                                                   : fmt::format("it has no '.{}'", arg.component)));
+  return Variable{Variable::Kind::Register, variable->type, variable->index + *number};
 }
 
 void Parser::want_args(const Statement& s, std::size_t least, std::size_t most) {
@@ -154,23 +216,43 @@ Operand Parser::register_operand(const Arg& arg, const Variable& variable, Type 
     fail(arg.at, fmt::format("register '{}' is .{}, but .{}{} is wanted here", arg.at.text,
                              isa::name(variable.type), isa::name(type), wider ? " or wider" : ""));
   }
-  if (arg.offset != 0) fail(arg.at, "register + number stands only in an address");
+  if (arg.offset != 0) return plus_number(arg, variable, type);
   if (arg.negated && type != Type::Pred) fail(arg.at, "'!' goes with a predicate");
   if (type == Type::Pred) return Operand::pred(variable.index, arg.negated);
   return isa::width_bits(variable.type) == 64 ? Operand::reg64(variable.index)
                                               : Operand::reg32(variable.index);
 }
 
+Operand Parser::plus_number(const Arg& arg, const Variable& variable, Type type) {
+  if (arg.negated || type == Type::Pred || isa::is_float(variable.type) || isa::width_bits(type) < 16)
+    fail(arg.at, "a number is added to a register of integers");
+  Instruction add;
+  add.op = Opcode::Add;
+  const unsigned width = isa::width_bits(variable.type);
+  add.type = width == 64 ? Type::U64 : width == 32 ? Type::U32 : Type::U16;
+  add.dst[0] =
+      width == 64 ? Operand::reg64(new_register(Type::B64)) : Operand::reg32(new_register(Type::B32));
+  add.src[0] = width == 64 ? Operand::reg64(variable.index) : Operand::reg32(variable.index);
+  const std::uint64_t mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+  add.src[1] = Operand::immediate(static_cast<std::uint64_t>(arg.offset) & mask);
+  add.line = arg.at.line;
+  add.column = arg.at.column;
+  emit(add);
+  return add.dst[0];
+}
+
 Operand Parser::destination(const Arg& arg, Type type, bool wider) {
   no_pair(arg);
   if (arg.kind == Arg::Kind::Sink) return {};
   if (arg.kind != Arg::Kind::Name) fail(arg.at, "a result goes to a register");
-  const Variable* variable = find(arg.at.text);
-  if (variable == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("register", arg.at));
-  if (variable->kind != Variable::Kind::Register) {
+  const std::optional<Variable> variable = register_of(arg);
+  if (!variable) {
+    const Variable* other = find(arg.at.text);
+    if (other == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("register", arg.at));
     fail(arg.at, fmt::format("'{}' is not a register; a result goes to one", arg.at.text));
   }
   if (arg.negated) fail(arg.at, "'!' goes with a predicate that is read");
+  if (arg.offset != 0) fail(arg.at, "a result goes to a register, without a number added");
   return register_operand(arg, *variable, type, wider);
 }
 
@@ -212,10 +294,11 @@ Operand Parser::source(const Arg& arg, Type type, bool wider) {
   if (arg.kind == Arg::Kind::Number) return immediate(arg, type);
   if (arg.kind != Arg::Kind::Name) fail(arg.at, "expected a register or a number");
   if (arg.at.text == "WARP_SZ" && !arg.negated) return Operand::immediate(kWarpSize);
-  const Variable* variable = find(arg.at.text);
-  if (variable == nullptr && arg.at.text[0] == '%' && !arg.negated) return special_register(arg, type);
-  if (variable == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("register", arg.at));
-  if (variable->kind != Variable::Kind::Register) {
+  const std::optional<Variable> variable = register_of(arg);
+  if (!variable) {
+    const Variable* other = find(arg.at.text);
+    if (other == nullptr && arg.at.text[0] == '%' && !arg.negated) return special_register(arg, type);
+    if (other == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("register", arg.at));
     fail(arg.at, fmt::format("'{}' is not a register; mov reads its address into one", arg.at.text));
   }
   return register_operand(arg, *variable, type, wider);
@@ -268,32 +351,57 @@ constexpr SpecialName kSpecials[] = {
     {"%envreg2", Special::EnvReg2, 32},
 };
 
+/// Those that read as 0: the fourth elements of %tid and its kin, which are unused; %envreg0 to 31 but for
+/// those of cooperative launches, which no launch sets; performance counters, which count nothing here.
+bool is_unset(std::string_view name, Type type) {
+  const bool whole = !isa::is_float(type) && type != Type::Pred;
+  const unsigned width = isa::width_bits(type);
+  if (name == "%tid.w" || name == "%ntid.w" || name == "%ctaid.w" || name == "%nctaid.w")
+    return whole && (width == 32 || width == 16);
+  const auto numbered = [&](std::string_view prefix, std::string_view suffix, std::uint64_t count) {
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
+    name.remove_prefix(prefix.size());
+    name.remove_suffix(std::min(name.size(), suffix.size()));
+    const auto number = parse_uint(name);
+    return number && *number < count;
+  };
+  if (width == 64) return whole && numbered("%pm", "_64", 8);
+  return whole && width == 32 && (numbered("%envreg", "", 32) || numbered("%pm", "", 8));
+}
+
 }  // namespace
 
 Operand Parser::special_register(const Arg& arg, Type type) {
   std::string full(arg.at.text);
-  if (!arg.component.empty()) full += fmt::format(".{}", arg.component);
+  if (const std::optional<unsigned> number = component_number(arg.component)) {
+    full += fmt::format(".{}", "xyzw"[*number]);
+  } else if (!arg.component.empty()) {
+    full += fmt::format(".{}", arg.component);
+  }
+  if (arg.offset != 0) fail(arg.at, fmt::format("a number is not added to special register '{}'", full));
   for (const SpecialName& entry : kSpecials) {
     if (entry.name != full) continue;
     const unsigned width = isa::width_bits(type);
     const bool grid_id = entry.special == Special::GridId && width == 32;  // 32 bits before PTX 3.0
+    const bool of_shape = entry.special >= Special::TidX && entry.special <= Special::NctaidZ;
+    if (of_shape && width == 16 && !isa::is_float(type))
+      return low_half(arg, Operand::special(entry.special));
     if (isa::is_float(type) || (width != entry.bits && !grid_id)) {
       fail(arg.at, fmt::format("special register '{}' has {} bits, but .{} is wanted here", full, entry.bits,
                                isa::name(type)));
     }
     return Operand::special(entry.special);
   }
+  if (is_unset(full, type)) return Operand::immediate(0);
   if (full.starts_with("%reserved_smem_offset_")) return reserved_shared(arg, full, type);
   struct Feature {
     std::string_view prefix;
     std::string_view name;
   };
   static constexpr Feature kFeatures[] = {
-      {"%envreg", "a register of the driver's other than %envreg1 and %envreg2"},
       {"%cluster", "thread block clusters"},
       {"%nclusterid", "thread block clusters"},
       {"%is_explicit_cluster", "thread block clusters"},
-      {"%pm", "performance counters"},
       {"%aggr_smem_size", "the aggregate size of shared memory"},
       {"%current_graph_exec", "launching graphs from the device"},
   };
@@ -313,6 +421,20 @@ Operand Parser::special_register(const Arg& arg, Type type) {
     fail(arg.at, other);
   }
   fail(arg.at, unknown_name("register", arg.at));
+}
+
+/// %tid and its kin had 16 bits once, and may still be read so.
+Operand Parser::low_half(const Arg& arg, const Operand& whole) {
+  Instruction half;
+  half.op = Opcode::Cvt;
+  half.type = Type::U16;
+  half.type2 = Type::U32;
+  half.dst[0] = Operand::reg32(new_register(Type::B32));
+  half.src[0] = whole;
+  half.line = arg.at.line;
+  half.column = arg.at.column;
+  emit(half);
+  return half.dst[0];
 }
 
 Operand Parser::reserved_shared(const Arg& arg, const std::string& name, Type type) {
@@ -340,10 +462,45 @@ Operand Parser::reserved_shared(const Arg& arg, const std::string& name, Type ty
   return Operand::symbol(found->second.index, at_end ? kReservedBytes : 0);
 }
 
+/// The address of a function's parameter: one of local memory.
+Operand Parser::slot_address(const Arg& arg, const Variable& variable, unsigned width) {
+  const bool wide = width == 64;
+  Instruction move;
+  move.op = Opcode::Mov;
+  move.type = wide ? Type::U64 : Type::U32;
+  move.space = Space::Param;
+  move.dst[0] = wide ? Operand::reg64(new_register(Type::B64)) : Operand::reg32(new_register(Type::B32));
+  move.src[0] = Operand::immediate(variable.index);
+  move.line = arg.at.line;
+  move.column = arg.at.column;
+  emit(move);
+  if (arg.offset == 0) return move.dst[0];
+  return plus_number(arg, {Variable::Kind::Register, move.type, move.dst[0].reg}, move.type);
+}
+
+/// The value of a .texref or .surfref is the object that the host has bound to it.
+Operand Parser::reference_object(const Arg& arg, const Variable& variable, unsigned width) {
+  if (width != 64 || arg.offset != 0)
+    fail(arg.at, fmt::format("'{}' is a texture or surface, whose object has 64 bits", arg.at.text));
+  used_symbols_.insert(variable.index);
+  Instruction load;
+  load.op = Opcode::Ld;
+  load.type = Type::U64;
+  load.space = Space::Global;
+  load.dst[0] = Operand::reg64(new_register(Type::B64));
+  load.src[0] = Operand::symbol(variable.index);
+  load.line = arg.at.line;
+  load.column = arg.at.column;
+  emit(load);
+  return load.dst[0];
+}
+
 Operand Parser::mov_source(const Arg& arg, Type type) {
   if (arg.kind != Arg::Kind::Name || arg.negated) return source(arg, type);
   const Variable* variable = find(arg.at.text);
-  if (variable == nullptr || variable->kind == Variable::Kind::Register) return source(arg, type);
+  if (variable == nullptr || variable->kind == Variable::Kind::Register ||
+      variable->kind == Variable::Kind::Vector)
+    return source(arg, type);
   const unsigned width = isa::width_bits(type);
   if (isa::is_float(type) || (width != 64 && width != 32)) {
     fail(arg.at, fmt::format("the address of '{}' does not fit .{}", arg.at.text, isa::name(type)));
@@ -353,8 +510,7 @@ Operand Parser::mov_source(const Arg& arg, Type type) {
     case Variable::Kind::Symbol: {
       const isa::Symbol::Kind kind = module_.symbols[variable->index].kind;
       if (module_.symbols[variable->index].texture) {
-        fail(arg.at,
-             fmt::format("the address of '{}', a .texref, is not supported; tex names it", arg.at.text));
+        return reference_object(arg, *variable, width);
       }
       if (width == 32 && (kind == isa::Symbol::Kind::Global || kind == isa::Symbol::Kind::Function)) {
         fail(arg.at, fmt::format("the address of '{}' has 64 bits, but .{} is wanted here", arg.at.text,
@@ -367,9 +523,7 @@ Operand Parser::mov_source(const Arg& arg, Type type) {
     case Variable::Kind::KernelParam:
       // The address in the parameter space is the offset in the constant bank.
       return Operand::immediate(function_->params[variable->index].offset + offset);
-    case Variable::Kind::Slot:
-      fail(arg.at,
-           fmt::format("the address of parameter '{}' of a function or call is not supported", arg.at.text));
+    case Variable::Kind::Slot: return slot_address(arg, *variable, width);
     default: fail(arg.at, fmt::format("'{}' has no address", arg.at.text));
   }
 }

@@ -25,9 +25,7 @@ void Parser::surface_modifiers(Statement& s) {
 void Parser::surface_place(Statement& s, const Arg& place) {
   if (place.kind != Arg::Kind::Address || place.elements.size() != 2)
     fail(place.at, "expected a surface and its coordinates in [ ]");
-  s.inst.src[0] = texture_operand(place.elements[0]);
-  if (s.inst.src[0].kind == Operand::Kind::Symbol)
-    fail(place.elements[0].at, "a .texref is no surface; a 64-bit register holds a surface object");
+  s.inst.src[0] = opaque_operand(place.elements[0], Opaque::Surface);
   texture_coordinates(s, place.elements[1], Type::S32);
 }
 

@@ -42,18 +42,37 @@ TextureGeometry Parser::take_geometry(Statement& s) {
   return geometry;
 }
 
-Operand Parser::texture_operand(const Arg& arg) {
+Operand Parser::opaque_operand(const Arg& arg, Opaque wanted) {
+  const bool surface = wanted == Opaque::Surface;
+  const char* const what = surface ? "surface" : "texture";
+  const char* const reference = surface ? ".surfref" : ".texref";
   if (arg.kind != Arg::Kind::Name || arg.negated)
-    fail(arg.at, "expected a texture: a 64-bit register that holds a texture object, or a .texref");
+    fail(arg.at,
+         fmt::format("expected a {0}: a 64-bit register that holds a {0} object, or a {1}", what, reference));
   const Variable* variable = find(arg.at.text);
-  if (variable == nullptr || !arg.component.empty()) fail(arg.at, unknown_name("texture", arg.at));
+  if (variable == nullptr || !arg.component.empty()) fail(arg.at, unknown_name(what, arg.at));
+  if (arg.offset != 0) fail(arg.at, fmt::format("a {} has no offset", what));
   if (variable->kind == Variable::Kind::Symbol && module_.symbols[variable->index].texture) {
-    if (arg.offset != 0) fail(arg.at, "a texture has no offset");
+    if (surface_references_.contains(variable->index) != surface)
+      fail(arg.at, fmt::format("'{}' is a {}; a {} is wanted here", arg.at.text,
+                               surface ? ".texref" : ".surfref", reference));
     used_symbols_.insert(variable->index);
     return Operand::symbol(variable->index);
   }
+  if (variable->kind == Variable::Kind::KernelParam && function_->params[variable->index].bytes == 8) {
+    Instruction load;
+    load.op = Opcode::Ld;
+    load.type = Type::U64;
+    load.space = Space::Param;
+    load.dst[0] = Operand::reg64(new_register(Type::B64));
+    load.src[0] = Operand::constant(function_->params[variable->index].offset);
+    load.line = arg.at.line;
+    load.column = arg.at.column;
+    emit(load);
+    return load.dst[0];
+  }
   if (variable->kind != Variable::Kind::Register)
-    fail(arg.at, fmt::format("'{}' is neither a 64-bit register nor a .texref", arg.at.text));
+    fail(arg.at, fmt::format("'{}' is neither a 64-bit register nor a {}", arg.at.text, reference));
   return register_operand(arg, *variable, Type::U64, false);
 }
 
@@ -61,8 +80,8 @@ void Parser::texture_coordinates(Statement& s, const Arg& arg, Type type) {
   Instruction& inst = s.inst;
   const std::size_t wanted = isa::coordinates(inst.geometry);
   const std::vector<Arg> given = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
-  // PTX has vectors of 1, 2 and 4 elements: the last of four is not used.
-  const bool padded = wanted == 3 && given.size() == 4;
+  // PTX has vectors of 1, 2 and 4 elements: those behind the coordinates are not used.
+  const bool padded = given.size() > wanted && (given.size() == 2 || given.size() == 4);
   if (given.size() != wanted && !padded) {
     fail(arg.at, fmt::format("'{}' takes {} coordinate{}, {} given", opcode_text(s), wanted,
                              wanted == 1 ? "" : "s", given.size()));
@@ -142,7 +161,7 @@ void Parser::op_tex(Statement& s) {
   if (place.kind != Arg::Kind::Address) fail(place.at, "expected a texture and its coordinates in [ ]");
   if (place.elements.size() == 3) fail(place.elements[1].at, "samplers of their own are not supported");
   if (place.elements.size() != 2) fail(place.at, "expected a texture and its coordinates in [ ]");
-  inst.src[0] = texture_operand(place.elements[0]);
+  inst.src[0] = opaque_operand(place.elements[0], Opaque::Texture);
   texture_coordinates(s, place.elements[1], inst.type2);
   if (level || gradients) level_operands(s, inst.type2);
   for (std::size_t i = 0; i < 4; ++i) inst.dst[i] = destination(results.elements[i], inst.type);
@@ -178,18 +197,20 @@ void Parser::op_txq(Statement& s) {
   const Arg& place = s.args[1];
   if (place.kind != Arg::Kind::Address || place.elements.size() != 1)
     fail(place.at, "expected a texture in [ ]");
-  inst.src[0] = texture_operand(place.elements[0]);
+  inst.src[0] = opaque_operand(place.elements[0], s.opcode.text == "suq" ? Opaque::Surface : Opaque::Texture);
   if (level) inst.src[1] = source(s.args[2], Type::B32);
   inst.dst[0] = destination(s.args[0], inst.type);
   emit(inst);
 }
 
-void Parser::parse_texture_reference() {
-  next();  // .texref
+void Parser::parse_opaque_references(Opaque kind) {
   do {
-    const Token name = expect_name("the texture's name");
-    if (peek().is('[')) fail(peek(), "arrays of .texref are not supported");
-    if (peek().is('=')) fail(peek(), "initial values of a .texref are not supported; the host binds it");
+    const Token name = expect_name("the name of a texture or surface");
+    if (peek().is('[')) fail(peek(), "arrays of .texref and .surfref are not supported");
+    if (peek().is('='))
+      fail(peek(), "initial values of a .texref or .surfref are not supported; the host binds it");
+    if (kind == Opaque::Surface)
+      surface_references_.insert(static_cast<std::uint32_t>(module_.symbols.size()));
     if (globals_.contains(name.text)) fail(name, fmt::format("'{}' is declared twice", name.text));
     isa::Symbol symbol;
     symbol.name = std::string(name.text);

@@ -57,6 +57,10 @@ inline constexpr TypeSet kFloats = kHalves | kSingles | kDoubles;
 [[nodiscard]] bool same_kind(Type register_type, Type wanted);    // same width and class
 [[nodiscard]] bool wide_enough(Type register_type, Type wanted);  // of ld, st, cvt: may be wider
 
+/// Whether the token begins a declaration of the module. What a device function's prototype may end at, as
+/// well as at a ';'.
+[[nodiscard]] bool begins_declaration(const Token& token);
+
 /// The modifiers of one opcode. Each is taken by whoever understands it; what is left is an error.
 class Modifiers {
  public:
@@ -101,6 +105,13 @@ struct Arg {
   std::vector<Arg> pair;       // q of p|q
 };
 
+/// Value of a constant expression.
+struct ConstantValue {
+  enum class Kind : std::uint8_t { Signed, Unsigned, Real };
+  Kind kind = Kind::Signed;
+  std::uint64_t bits = 0;  // Real: of a double
+};
+
 struct Statement {
   Token opcode;
   Modifiers modifiers;
@@ -116,17 +127,35 @@ struct MatrixProduct {
 
 /// What a name means inside a scope.
 struct Variable {
-  enum class Kind : std::uint8_t { Register, Slot, KernelParam, Symbol, Function, Prototype, BranchTable };
+  enum class Kind : std::uint8_t {
+    Register,
+    Vector,  // of registers (.reg .v2, .v4, .b128)
+    Slot,
+    KernelParam,
+    Symbol,
+    Function,
+    Prototype,
+    BranchTable
+  };
   Kind kind = Kind::Register;
-  Type type = Type::None;   // Register
-  std::uint32_t index = 0;  // register number, slot, parameter, symbol, branch table
+  Type type = Type::None;     // Register; Vector: of an element
+  std::uint32_t index = 0;    // register number, of a vector the first's; slot, parameter, symbol, prototype,
+                              // branch table
+  std::uint8_t elements = 1;  // Vector
+};
+
+/// The type of registers and variables: that of an element, and how many of them a name stands for (.v2, .v4;
+/// .b128 is two of 64 bits).
+struct ValueShape {
+  Type type = Type::None;
+  std::uint8_t elements = 1;
 };
 
 /// `.reg .b32 %r<10>`: numbers are given at the first use, so a large range costs nothing.
 struct RegisterRange {
   std::string_view prefix;
   std::uint64_t count = 0;
-  Type type = Type::None;
+  ValueShape shape;
 };
 
 struct Scope {
@@ -141,9 +170,13 @@ struct ParamShape {
   Token at;
   Type type = Type::None;
   std::uint32_t bytes = 0;
-  std::uint32_t align = 1;
+  std::uint32_t element_bytes = 0;
+  std::uint32_t align = 0;
   bool is_array = false;
   bool is_pointer = false;
+  bool is_open = false;    // p[]: what a call passes there, whatever its size
+  ValueShape in_register;  // .reg; of others, type None
+  [[nodiscard]] bool is_register() const { return in_register.type != Type::None; }
 };
 
 struct Signature {
@@ -189,10 +222,14 @@ class Parser {
   };
   void parse_variable(Space space, const Linkage& linkage);
   void parse_registers();
+  ValueShape parse_register_type();
+  Variable new_registers(const ValueShape& shape);
   ParamShape parse_param();
+  void parse_param_name(ParamShape& param);
+  ParamShape parse_register_param();
   std::vector<ParamShape> parse_param_list();
   std::uint32_t parse_align();
-  Type parse_variable_type();
+  ValueShape parse_variable_type();
   bool parse_attribute();  // true: managed
   struct Shape {
     std::uint64_t elements = 1;
@@ -213,6 +250,12 @@ class Parser {
   std::optional<UserError> parse_kernel_directives();
   void parse_body();
   void declare_parameters(const Signature& signature);
+  [[nodiscard]] static std::vector<Operand> operands_of(const Variable& registers);
+  /// Copies a slot to registers or back. Parameters in registers (.reg), and registers and numbers that calls
+  /// pass, get their slots so.
+  void copy_slot(bool to_registers, const Instruction& at, std::uint32_t slot, Type type,
+                 const std::vector<Operand>& values);
+  void store_register_results(const Instruction& at);
   void finish_function();
   void open_scope();
   void close_scope();
@@ -231,14 +274,27 @@ class Parser {
   Arg parse_arg();
   Arg parse_simple_arg();
   std::int64_t parse_offset();
+  [[nodiscard]] std::vector<Arg> components(const Arg& arg, std::size_t count) const;
+  [[nodiscard]] std::optional<Variable> register_of(const Arg& arg);
   Operand destination(const Arg& arg, Type type, bool wider = false);
   Operand source(const Arg& arg, Type type, bool wider = false);
   Operand immediate(const Arg& arg, Type type);
   Operand predicate(const Arg& arg);
   Operand register_operand(const Arg& arg, const Variable& variable, Type type, bool wider);
+  Operand plus_number(const Arg& arg, const Variable& variable, Type type);
   Operand special_register(const Arg& arg, Type type);
+  Operand low_half(const Arg& arg, const Operand& whole);
   Operand reserved_shared(const Arg& arg, const std::string& name, Type type);
   Operand mov_source(const Arg& arg, Type type);
+  Operand slot_address(const Arg& arg, const Variable& variable, unsigned width);
+  Operand reference_object(const Arg& arg, const Variable& variable, unsigned width);
+  // parse_constants.cpp
+  [[nodiscard]] bool begins_expression() const;
+  /// The value as the token of one number. An operator below `least_level` ends the expression.
+  Token parse_expression(unsigned least_level = 0);
+  ConstantValue parse_constant(unsigned least_level, unsigned depth);
+  ConstantValue parse_constant_operand(unsigned depth);
+  [[nodiscard]] std::string_view binary_operator(unsigned& level) const;
   void want_args(const Statement& s, std::size_t least, std::size_t most);
   void no_pair(const Arg& arg) const;
 
@@ -285,6 +341,7 @@ class Parser {
   void op_setp(Statement& s);
   void op_slct(Statement& s);
   void mov_vector(Statement& s);
+  void mov_elements(Statement& s, std::size_t count);
   // parse_memory.cpp
   void op_ld(Statement& s);
   void op_st(Statement& s);
@@ -293,6 +350,7 @@ class Parser {
   void op_prefetch(Statement& s);
   void op_line_hint(Statement& s);
   void check_vector(const Statement& s, int vector);
+  void take_memory_type(Statement& s);
   [[nodiscard]] static bool is_wide_vector(const Instruction& inst);
   void load_wide(Statement& s);
   Space take_space(Statement& s);
@@ -301,15 +359,17 @@ class Parser {
   bool take_scope(Statement& s);  // true: wider than the block
   void address(Statement& s, const Arg& arg);
   void param_address(Statement& s, const Arg& arg, const Arg& base);
+  void behind_slot(Instruction& inst, std::uint32_t slot, std::uint64_t access);
   std::vector<Arg> vector_elements(Statement& s, const Arg& arg);
   // parse_texture.cpp
   void op_tex(Statement& s);
   void op_txq(Statement& s);
   isa::TextureGeometry take_geometry(Statement& s);
-  Operand texture_operand(const Arg& arg);
+  enum class Opaque : std::uint8_t { Texture, Surface };
+  Operand opaque_operand(const Arg& arg, Opaque wanted);
   void texture_coordinates(Statement& s, const Arg& arg, Type type);
   void level_operands(Statement& s, Type type);
-  void parse_texture_reference();
+  void parse_opaque_references(Opaque kind);
   // parse_surface.cpp
   void op_surface_move(Statement& s);
   void op_surface_reduction(Statement& s);
@@ -330,8 +390,10 @@ class Parser {
   void emit_products(const Statement& s, std::vector<MatrixProduct>& products);
   void wmma_move(Statement& s, std::string_view which);
   void wmma_product(Statement& s);
+  void sums_to_finite(const Statement& s, const std::vector<Operand>& sums);
   // parse_control.cpp
   void op_shfl(Statement& s);
+  bool takes_members(Statement& s) const;
   void op_vote(Statement& s);
   void op_match(Statement& s);
   void op_redux(Statement& s);
@@ -368,8 +430,12 @@ class Parser {
   void op_brx(Statement& s);
   void op_call(Statement& s);
   void op_simple(Statement& s);
-  std::uint32_t slot_of(const Arg& arg);
-  void slot_or_prototype();
+  void op_register_limit(Statement& s);
+  struct CallValue;
+  std::vector<Arg> parse_call_list(std::string_view after);
+  std::uint32_t call_slot(const Arg& arg, const ParamShape* formal, bool result,
+                          std::vector<CallValue>& values);
+  [[nodiscard]] const Signature* prototype_of(const Token& name);
 
   struct LabelUse {
     Token name;
@@ -390,10 +456,8 @@ class Parser {
   void spoil(std::uint32_t function, const UserError& error);
   void skip_body();
   void check_call(const CallCheck& check) const;
-  void sums_to_finite(const Statement& s, const std::vector<Operand>& sums);
 
   std::string file_;
-  bool takes_members(Statement& s) const;
   bool by_function_;
   std::vector<Token> tokens_;
   std::size_t pos_ = 0;
@@ -407,16 +471,23 @@ class Parser {
   std::map<std::string, std::string, std::less<>> aliases_;
   std::map<std::uint32_t, Token> extern_symbols_;  // declared, not yet defined
   std::set<std::uint32_t> used_symbols_;
+  std::set<std::uint32_t> surface_references_;  // symbols; other references are textures
   std::vector<CallCheck> calls_;
   std::map<std::string, Token, std::less<>> function_uses_;  // address taken: where first
 
+  std::vector<Signature> prototypes_;
+  std::uint32_t most_open_bytes_ = 0;  // that a call passes to a parameter of open size
+
   // The function in work.
   Function* function_ = nullptr;
+  std::vector<std::pair<std::uint32_t, Variable>> register_results_;  // slots and their registers
+  std::map<std::uint32_t, std::uint32_t> behind_slots_;  // slot -> another for what is accessed behind it
   std::vector<Scope> scopes_;
   std::uint32_t next_scope_ = 0;
   std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> labels_;
   std::vector<LabelUse> label_uses_;
   Operand carry_;
+  bool has_vectors_ = false;    // of registers
   bool negates_names_ = false;  // the instruction in work may have operands such as -%r1
 };
 

@@ -40,16 +40,12 @@ class SlotLowering {
     if (stack_) free_stack_pointer();
     collect();
     std::uint32_t incoming = 0;
-    if (!is_root) {
-      place_area(function.argument_slots, incoming, false);
-      place_area(function.result_slots, incoming, false);
-    }
+    if (!is_root) place_call(function.argument_slots, function.result_slots, incoming, false);
     for (const Instruction& inst : function.code) {
       if (inst.op != Opcode::Call) continue;
       const isa::CallSite& site = function.calls[inst.call];
       std::uint32_t bytes = 0;
-      place_area(site.arguments, bytes, true);
-      place_area(site.results, bytes, true);
+      place_call(site.arguments, site.results, bytes, true);
     }
     locals_ = align_up(incoming, 16);
     frame_ = locals_ + function.local_bytes;
@@ -178,9 +174,18 @@ class SlotLowering {
     if (!fresh && place->second != bytes) use.in_memory = true;
   }
 
-  void place_area(const std::vector<std::uint32_t>& slots, std::uint32_t& bytes, bool outgoing) {
+  /// An argument of open size lies behind all others, so that caller and callee agree about these.
+  void place_call(const std::vector<std::uint32_t>& arguments, const std::vector<std::uint32_t>& results,
+                  std::uint32_t& bytes, bool outgoing) {
+    place_area(arguments, bytes, outgoing, false);
+    place_area(results, bytes, outgoing, false);
+    place_area(arguments, bytes, outgoing, true);
+  }
+
+  void place_area(const std::vector<std::uint32_t>& slots, std::uint32_t& bytes, bool outgoing, bool open) {
     for (const std::uint32_t slot : slots) {
       const isa::ParamSlot& shape = function_.slots[slot];
+      if (shape.open != open) continue;
       bytes = align_up(bytes, std::max(1U, std::min(16U, shape.align)));
       uses_[slot].in_memory = true;
       uses_[slot].outgoing = outgoing;

@@ -163,7 +163,7 @@ class UnitReader {
     if (peek().is('(')) skip_brackets('(', ')');
     item.at_name = at_;
     item.name = take(Token::Kind::Name, "the function's name");
-    while (!peek().is(';') && !peek().is('{')) {
+    while (!peek().is(';') && !peek().is('{') && !(begins_declaration(peek()) && !item.is_kernel)) {
       if (peek().is('(')) {
         skip_brackets('(', ')');
       } else {
@@ -174,14 +174,15 @@ class UnitReader {
     item.defines = peek().is('{');
     if (item.defines) {
       skip_brackets('{', '}');
-    } else {
+    } else if (!begins_declaration(peek())) {
       skip();
     }
     item.end = at_;
   }
 
   void read_variable(UnitItem& item, bool shared) {
-    std::uint64_t element = 8;  // of a .texref
+    std::uint64_t element = 8;  // of a .texref or .surfref
+    std::uint64_t elements = 1;
     while (peek().kind == Token::Kind::Dot) {
       const Token word = peek();
       skip();
@@ -192,8 +193,13 @@ class UnitReader {
         skip_brackets('(', ')');
       } else if (const Type type = type_of(word.text); type != Type::None) {
         element = isa::width_bytes(type);
+      } else if (word.text == "v2" || word.text == "v4") {
+        elements = word.text == "v2" ? 2 : 4;
+      } else if (word.text == "b128") {
+        element = 16;
       }
     }
+    element *= elements;
     item.at_name = at_;
     item.name = take(Token::Kind::Name, "the variable's name");
     item.bytes = element;

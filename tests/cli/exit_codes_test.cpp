@@ -103,7 +103,7 @@ TEST_F(ExitCodes, WrongKernels) {
       ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>; "
       "setmaxnreg.inc.sync.aligned.u32 8; ret; }\n");
   expect_2(gpumux({"run", "registers.ptx:k", "--grid", "1", "--block", "32"}),
-           "kernel k: 'setmaxnreg.inc.sync.aligned.u32': register");
+           "kernel k: setmaxnreg takes a multiple of 8");
   expect_2(gpumux({"run", kKernel + ":scale", "--grid", "1", "--block", "2000"}), "2000");
 }
 

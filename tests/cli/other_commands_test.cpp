@@ -132,13 +132,13 @@ TEST_F(Cli, AKernelThatCannotBeCompiledLeavesTheOthers) {
   write_file_atomically(path("mixed.ptx"),
                         ".version 9.0\n.target sm_90\n.address_size 64\n"
                         ".visible .entry fine() { ret; }\n"
-                        ".visible .entry grid() { .reg .b32 %r<2>; mov.u32 %r1, %envreg3; ret; }\n"
+                        ".visible .entry grid() { .reg .b32 %r<2>; istypep.texref %p1, %r1; ret; }\n"
                         ".visible .entry copies() { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
                         "  cp.async.bulk.wait_group 0; ret; }\n");
   const Outcome all = gpumux({"inspect", "mixed.ptx"});
   EXPECT_EQ(all.code, 0) << all.err;
-  EXPECT_NE(all.out.find("cannot be compiled: mixed.ptx:5:56: error: kernel grid: '%envreg3': a register "
-                         "of the driver's other than %envreg1 and %envreg2 is not supported"),
+  EXPECT_NE(all.out.find("cannot be compiled: mixed.ptx:5:43: error: kernel grid: 'istypep.texref': types of "
+                         "opaque variables are not supported"),
             std::string::npos)
       << all.out;
   EXPECT_NE(
@@ -154,7 +154,7 @@ TEST_F(Cli, AKernelThatCannotBeCompiledLeavesTheOthers) {
     if (args[0] == "run") args.insert(args.end(), {"--grid", "1"});
     const Outcome bad = gpumux(args);
     EXPECT_EQ(bad.code, 2);
-    EXPECT_EQ(bad.err.find("mixed.ptx:5:56: error: kernel grid: '%envreg3': a register"), 0U) << bad.err;
+    EXPECT_EQ(bad.err.find("mixed.ptx:5:43: error: kernel grid: 'istypep.texref': types"), 0U) << bad.err;
     EXPECT_EQ(lines(bad.err), 1U);
   }
 }

@@ -60,9 +60,10 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"cvt.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.rn.s32.f32 %r1, %f1;", "a.ptx:12:1: error: 'cvt.rn.s32.f32' needs .rni, .rzi, .rmi or .rpi"},
       {"cvt.f32.f64 %f1, %fd1;", "a.ptx:12:1: error: 'cvt.f32.f64' needs .rn, .rz, .rm or .rp"},
-      {"mov.u32 %r1, %envreg3;",
-       "a.ptx:12:14: error: '%envreg3': a register of the driver's other than %envreg1 and %envreg2 is not "
-       "supported"},
+      {"mov.u32 %r1, %envreg32;",
+       "a.ptx:12:14: error: unknown register '%envreg32'; did you mean '%envreg2'?"},
+      {"mov.u64 %rd1, %tid.w;", "a.ptx:12:15: error: unknown register '%tid.w'; did you mean '%tid.x'?"},
+      {"mov.u32 %r1, %tid.x+1;", "a.ptx:12:14: error: a number is not added to special register '%tid.x'"},
       {"setp.s32 %p1, %r1, %r2;", "a.ptx:12:1: error: 'setp.s32' lacks a comparison"},
       {"setp.lo.s32 %p1, %r1, %r2;",
        "a.ptx:12:1: error: this comparison is not possible for .s32 in 'setp.lo.s32'"},
@@ -99,7 +100,7 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"st.const.u32 [%rd1], %r1;", "a.ptx:12:1: error: constant memory cannot be written"},
       {"st.param.u32 [n], %r1;", "a.ptx:12:1: error: a kernel's parameters cannot be written"},
       {"mov.u32 %r1, g;", "a.ptx:12:14: error: the address of 'g' has 64 bits, but .u32 is wanted here"},
-      {"mov.u32 %r1, %tid.w;", "a.ptx:12:14: error: unknown register '%tid.w'; did you mean '%tid.x'?"},
+      {"mov.u32 %r1, %tid.q;", "a.ptx:12:14: error: unknown register '%tid.q'; did you mean '%tid.x'?"},
       {"mov.u32 %r1, %clock64;",
        "a.ptx:12:14: error: special register '%clock64' has 64 bits, but .u32 is wanted here"},
       {"mov.u32 %r1, %laneidd;", "a.ptx:12:14: error: unknown register '%laneidd'; did you mean '%laneid'?"},
@@ -168,9 +169,9 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [5, {%r1}];",
        "a.ptx:12:42: error: expected a texture: a 64-bit register that holds a texture object, or a .texref"},
       {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1+8, {%r1}];",
-       "a.ptx:12:42: error: register + number stands only in an address"},
-      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2}];",
-       "a.ptx:12:48: error: 'tex.1d.v4.f32.s32' takes 1 coordinate, 2 given"},
+       "a.ptx:12:42: error: a texture has no offset"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2, %r3}];",
+       "a.ptx:12:48: error: 'tex.1d.v4.f32.s32' takes 1 coordinate, 3 given"},
       {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1}];",
        "a.ptx:12:48: error: 'tex.2d.v4.f32.f32' takes 2 coordinates, 1 given"},
       {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1, %rd2}];",
@@ -282,9 +283,48 @@ TEST(ParseErrors, StatementsOfAKernel) {
       {"add.s32 %r1, , %r3;", "a.ptx:12:14: error: expected an operand, found ','"},
       {"%r1 = 5;", "a.ptx:12:1: error: expected an instruction, found '%r1'"},
       {".regg .b32 %x;", "a.ptx:12:1: error: unknown directive '.regg' in a function; did you mean '.reg'?"},
-      {".reg .b128 %x;",
-       "a.ptx:12:6: error: register type '.b128' is not supported; known: .pred, .b8 to .b64, .u8 to .u64, "
+      {".reg .b256 %x;",
+       "a.ptx:12:6: error: register type '.b256' is not supported; known: .pred, .b8 to .b128, .u8 to .u64, "
        ".s8 to .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64"},
+      {".reg .v4 .f64 %x;",
+       "a.ptx:12:10: error: registers of type .v4 .f64 do not exist; a vector has 128 bits at most and no "
+       "predicates"},
+      {".reg .v2 .pred %x;",
+       "a.ptx:12:10: error: registers of type .v2 .pred do not exist; a vector has 128 bits at most and no "
+       "predicates"},
+      {".reg .v2 .u32 v; mov.u32 %r1, v.z;",
+       "a.ptx:12:31: error: 'v' is a vector of 2 registers; it has no '.z'"},
+      {".reg .v2 .u32 v; mov.u32 %r1, v+4;",
+       "a.ptx:12:31: error: 'v' is a vector; its elements are v.x, v.y"},
+      {".reg .v2 .u32 v; add.u32 %r1, %r2, v;", "a.ptx:12:36: error: expected a register or a number"},
+      {".reg .v2 .u32 v; mov.v4.u32 v, %tid;",
+       "a.ptx:12:29: error: 'mov.v4.u32' moves a vector of 4 elements"},
+      {".reg .b128 q; atom.global.exch.b128 q, [%rd1], q;",
+       "a.ptx:12:31: error: 'atom.global.exch.b128' is not supported: 128 bits are only loaded, stored and "
+       "moved"},
+      {"add.s32 %r1+1, %r2, %r3;", "a.ptx:12:9: error: a result goes to a register, without a number added"},
+      {"add.f32 %f1, %f2+1, %f3;", "a.ptx:12:14: error: a number is added to a register of integers"},
+      {"mov.u32 %r1, 1/0;", "a.ptx:12:15: error: division by zero in a constant expression"},
+      {"mov.u32 %r1, 1+1.0;", "a.ptx:12:15: error: '+' of an integer and a float in a constant expression"},
+      {"mov.u32 %r1, 1.0&2.0;", "a.ptx:12:17: error: '&' in a constant expression takes integers"},
+      {"mov.u32 %r1, ~1.0;", "a.ptx:12:14: error: this operator of a constant expression takes integers"},
+      {"mov.u32 %r1, (1+2;", "a.ptx:12:18: error: expected ')' after a constant expression, found ';'"},
+      {"mov.u32 %r1, 1+%r2;", "a.ptx:12:16: error: expected a number in a constant expression"},
+      {"mov.u32 %r1, 1?2;", "a.ptx:12:17: error: expected ':' after the first choice of '?', found ';'"},
+      {"ld.global.u32 %r1, [%rd1+1.0*2.0];", "a.ptx:12:26: error: an offset is an integer"},
+      {"call (%rd1), callee, (%rd1);", "a.ptx:12:7: error: register '%rd1' is .b64, but .b32 is wanted here"},
+      {"call (%r1), callee, (%rd1, %rd2);", "a.ptx:12:13: error: 'callee' takes 1 parameter, 2 given"},
+      {"call (%r1), callee, (g);",
+       "a.ptx:12:22: error: 'g' is not a .param variable, register or number; a call passes those"},
+      {"call (%r1), %rd1, (5);",
+       "a.ptx:12:20: error: a call that passes this needs to know the function's parameters; a "
+       ".callprototype gives "
+       "them"},
+      {"setmaxnreg.inc.sync.aligned.u32 20;",
+       "a.ptx:12:33: error: setmaxnreg takes a multiple of 8 from 24 to 256"},
+      {"setmaxnreg.inc.sync.u32 40;",
+       "a.ptx:12:1: error: 'setmaxnreg.inc.sync.u32': expected setmaxnreg.inc.sync.aligned or "
+       "setmaxnreg.dec.sync.aligned"},
       {".reg .b32 %r1x; .reg .b32 %r1x;", "a.ptx:12:27: error: '%r1x' is declared twice"},
       {".shared .b32 t = 5;", "a.ptx:12:14: error: only .global and .const variables have initial values"},
       {".shared .align 3 .b32 t;", "a.ptx:12:16: error: alignment 3 is not a power of two up to 65536"},
@@ -346,20 +386,39 @@ TEST(ParseErrors, ModuleLevel) {
             "a.ptx:2:1: error: expected .target before the first declaration");
   EXPECT_EQ(after_header(".visble .entry k() { ret; }"),
             "a.ptx:4:1: error: unknown directive '.visble'; did you mean '.visible'?");
-  EXPECT_EQ(after_header(".global .surfref t;"),
-            "a.ptx:4:9: error: '.surfref' (surfaces, samplers of their own, textures as parameters) is not "
-            "supported; .global .texref is");
-  EXPECT_EQ(after_header(".entry k(.param .texref t) { ret; }"),
-            "a.ptx:4:17: error: '.texref' (surfaces, samplers of their own, textures as parameters) is not "
-            "supported; .global .texref is");
-  EXPECT_EQ(after_header(".global .texref t[2];"), "a.ptx:4:18: error: arrays of .texref are not supported");
-  EXPECT_EQ(after_header(".global .texref t = { width = 4 };"),
-            "a.ptx:4:19: error: initial values of a .texref are not supported; the host binds it");
+  EXPECT_EQ(
+      after_header(".global .samplerref t;"),
+      "a.ptx:4:9: error: samplers of their own (.samplerref) are not supported; a texture object has its "
+      "sampler");
+  EXPECT_EQ(after_header(".const .texref t;"),
+            "a.ptx:4:8: error: '.texref' is the type of .global variables and of kernels' parameters");
+  EXPECT_EQ(after_header(".global .surfref s; .entry k() { .reg .f32 f; .reg .b32 r;\n"
+                         "tex.1d.v4.f32.s32 {f, f, f, f}, [s, {r}]; }"),
+            "a.ptx:5:34: error: 's' is a .surfref; a .texref is wanted here");
+  EXPECT_EQ(after_header(".global .texref t[2];"),
+            "a.ptx:4:18: error: arrays of .texref and .surfref are not supported");
+  EXPECT_EQ(
+      after_header(".global .texref t = { width = 4 };"),
+      "a.ptx:4:19: error: initial values of a .texref or .surfref are not supported; the host binds it");
   EXPECT_EQ(after_header(".global .texref t; .global .texref t;"),
             "a.ptx:4:36: error: 't' is declared twice");
   EXPECT_EQ(after_header(".tex .u32 t;"), "a.ptx:4:1: error: .tex is not supported; .global .texref is");
-  EXPECT_EQ(after_header(".global .texref t; .entry k() { .reg .b64 %a; mov.u64 %a, t; }"),
-            "a.ptx:4:59: error: the address of 't', a .texref, is not supported; tex names it");
+  EXPECT_EQ(after_header(".global .texref t; .entry k() { .reg .b32 %a; mov.u32 %a, t; }"),
+            "a.ptx:4:59: error: 't' is a texture or surface, whose object has 64 bits");
+  EXPECT_EQ(after_header(".global .v2 .u32 g = 5;"),
+            "a.ptx:4:22: error: the initial value of an array or vector is a list in { }");
+  EXPECT_EQ(after_header(".global .v4 .f64 g;"),
+            "a.ptx:4:13: error: vectors of type .v4 .f64 do not exist; they have 128 bits at most");
+  EXPECT_EQ(
+      after_header(".func f(.param .v2 .u32 a) { ret; }"),
+      "a.ptx:4:16: error: parameters of vector type '.v2' do not exist; an array of .b8 with .align holds a "
+      "vector");
+  EXPECT_EQ(after_header(".entry k(.param .b8 a[]) { ret; }"),
+            "a.ptx:4:21: error: an array of open size is no parameter of a kernel");
+  EXPECT_EQ(after_header(".entry k() .entry k() { ret; }"),
+            "a.ptx:4:12: error: unknown directive '.entry' of a function");
+  EXPECT_EQ(after_header(".func f(.reg .u32 a); .func f(.param .u32 a) { ret; }"),
+            "a.ptx:4:29: error: 'f' was declared before with other parameters");
   EXPECT_EQ(after_header(".global .b32 x; .global .b32 x;"), "a.ptx:4:30: error: 'x' is declared twice");
   EXPECT_EQ(after_header(".global .b32 x[2] = {1, 2, 3};"),
             "a.ptx:4:14: error: 'x' has 8 bytes, its initial value 12");
@@ -383,7 +442,7 @@ TEST(ParseErrors, ModuleLevel) {
   EXPECT_EQ(after_header(".func f();\n.entry k() { .reg .b64 a; mov.u64 a, f; ret; }"),
             "a.ptx:5:38: error: function 'f' has no body in this file");
   EXPECT_EQ(after_header(".entry k(.reg .b32 a) { ret; }"),
-            "a.ptx:4:10: error: parameters in registers (.reg) are not supported; .param is");
+            "a.ptx:4:20: error: the parameters of a kernel lie in .param");
   EXPECT_EQ(after_header("/* no end"), "a.ptx:4:1: error: comment without an end; '*/' is missing");
   EXPECT_EQ(after_header(".file 1 \"no end\n"), "a.ptx:4:9: error: string without an end; '\"' is missing");
   EXPECT_EQ(after_header(".section .debug_info {"),
@@ -441,8 +500,7 @@ TEST(ParseByFunction, KeepsWhatIsWrongWithEachFunction) {
   EXPECT_EQ(error("good"), "");
   EXPECT_EQ(error("takes"), "");
   EXPECT_EQ(error("calls_bad"), "");
-  EXPECT_EQ(error("bad_function"),
-            "a.ptx:6:3: error: 'setmaxnreg.inc.sync.aligned.u32': register reallocation is not supported");
+  EXPECT_EQ(error("bad_function"), "a.ptx:6:35: error: setmaxnreg takes a multiple of 8 from 24 to 256");
   EXPECT_EQ(error("bad"), "a.ptx:20:5: error: expected an instruction, found 'frobnicate'");
   EXPECT_EQ(error("clustered"),
             "a.ptx:35:29: error: thread block clusters (.explicitcluster) are not supported");
@@ -462,10 +520,9 @@ TEST(ParseByFunction, CompilesWhatDoesNotNeedTheFaulty) {
     } catch (const UserError& e) {
       error = e.what();
     }
-    const std::string expected =
-        f.name == "calls_bad"
-            ? "a.ptx:6:3: error: 'setmaxnreg.inc.sync.aligned.u32': register reallocation is not supported"
-            : f.error;
+    const std::string expected = f.name == "calls_bad"
+                                     ? "a.ptx:6:35: error: setmaxnreg takes a multiple of 8 from 24 to 256"
+                                     : f.error;
     EXPECT_EQ(error, expected) << f.name;
   }
 }

@@ -1,6 +1,11 @@
 // Declarations, layouts, scopes, labels and calls, worked out by hand.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "ptx/parse.hpp"
 
 namespace gpumux {
@@ -50,6 +55,51 @@ TEST(ParseModule, HeaderAndKernelDirectives) {
   EXPECT_EQ(k->where.line, 5U);
   EXPECT_EQ(module.find("l")->max_threads, 96U);
   EXPECT_EQ(module.find("m"), nullptr);
+}
+
+TEST(ParseModule, BoundsThatNothingReachesBoundNothing) {
+  const Module module = parse(".entry k() .maxntid 2048 .minnctapersm 100 .maxnreg 70000 { ret; }");
+  EXPECT_EQ(module.functions[0].max_threads, 0U);
+  EXPECT_EQ(module.functions[0].min_blocks_per_sm, 0U);
+  EXPECT_EQ(module.functions[0].max_registers, 0U);
+}
+
+TEST(ParseModule, APrototypeEndsAtTheNextDeclaration) {
+  const std::string prototype = ".visible .func (.param .u32 r) f(.param .u32 a)\n";
+  const std::string body = "{ ret; }\n";
+  for (const char* next : {".global .u32 g;\n", ".shared .u32 s;\n", ".func other;\n",
+                           ".entry k() { ret; }\n", ".extern .func f2\n", ";", ""}) {
+    const Module module = parse(prototype + next + prototype + body + prototype);
+    EXPECT_NE(module.find("f"), nullptr) << next;
+  }
+}
+
+TEST(ParseModule, VectorVariablesAndReferences) {
+  const Module module = parse(
+      ".global .v2 .u32 pair = {1, 2};\n.global .v4 .u8 quads[2];\n.shared .b128 wide[3];\n"
+      ".global .texref t, u;\n.global .surfref s;\n");
+  EXPECT_EQ(symbol(module, "pair").bytes, 8U);
+  EXPECT_EQ(symbol(module, "pair").align, 8U);
+  EXPECT_EQ(bytes(symbol(module, "pair").initial), (std::vector<int>{1, 0, 0, 0, 2, 0, 0, 0}));
+  EXPECT_EQ(symbol(module, "quads").bytes, 8U);
+  EXPECT_EQ(symbol(module, "quads").align, 4U);
+  EXPECT_EQ(symbol(module, "wide").bytes, 48U);
+  EXPECT_EQ(symbol(module, "wide").align, 16U);
+  for (const char* name : {"t", "u", "s"}) EXPECT_TRUE(symbol(module, name).texture) << name;
+}
+
+TEST(ParseModule, ParametersInRegistersHaveSlots) {
+  const Module module = parse(
+      ".func (.reg .u32 r, .reg .pred p) f(.reg .v2 .f32 v, .reg .u16 h, .reg .b128 q, .param .u8 m) { ret; "
+      "}");
+  const Function& function = module.functions[0];
+  const auto sizes = [&function](const std::vector<std::uint32_t>& slots) {
+    std::vector<std::uint32_t> all;
+    for (const std::uint32_t slot : slots) all.push_back(function.slots[slot].bytes);
+    return all;
+  };
+  EXPECT_EQ(sizes(function.result_slots), (std::vector<std::uint32_t>{4, 4}));
+  EXPECT_EQ(sizes(function.argument_slots), (std::vector<std::uint32_t>{8, 2, 16, 1}));
 }
 
 TEST(ParseModule, KernelParametersHaveNaturalAlignment) {
