@@ -65,13 +65,13 @@ TEST(Link, ADefinitionServesAllUnits) {
 }
 
 TEST(Link, PrototypesWithoutAnEndAndVectorVariables) {
-  const Module module =
-      linked_module({".func (.reg .u32 r) plus(.reg .u32 a)\n.visible .global .v2 .u32 pair = {1, 2};\n"
-                     ".visible .entry k() { .reg .u32 %r; call (%r), plus, (3); ret; }\n"
-                     ".func (.reg .u32 r) plus(.reg .u32 a) { add.u32 r, a, 1; ret; }\n",
-                     ".extern .global .v2 .u32 pair;\n.func plus\n.visible .entry l() { .reg .u64 a; mov.u64 "
-                     "a, pair; call plus; "
-                     "ret; }\n.func plus { ret; }\n"});
+  const Module module = linked_module(
+      {".func (.reg .u32 r) plus(.reg .u32 a)\n.visible .global .v2 .u32 pair = {1, 2};\n"
+       ".visible .entry k() { .reg .u32 %r; call (%r), plus, (3); ret; }\n"
+       ".func (.reg .u32 r) plus(.reg .u32 a) { add.u32 r, a, 1; ret; }\n",
+       ".extern .global .v2 .u32 pair;\n.func nothing\n.visible .entry l() { .reg .u64 a; mov.u64 "
+       "a, pair; call nothing; "
+       "ret; }\n.func nothing { ret; }\n"});
   EXPECT_NE(module.find("k"), nullptr);
   EXPECT_NE(module.find("l"), nullptr);
   EXPECT_EQ(module.functions.size(), 4U);
