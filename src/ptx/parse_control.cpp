@@ -280,9 +280,11 @@ std::uint32_t Parser::call_slot(const Arg& arg, const ParamShape* formal, bool r
   if (formal == nullptr && !is_value)
     fail(arg.at,
          "a call that passes this needs to know the function's parameters; a .callprototype gives them");
-  const ValueShape shape = formal == nullptr       ? ValueShape{variable->type, variable->elements}
-                           : formal->is_register() ? formal->in_register
-                                                   : ValueShape{formal->type};
+  const ValueShape shape =
+      formal == nullptr
+          ? ValueShape{variable->type, arg.component.empty() ? variable->elements : std::uint8_t{1}}
+      : formal->is_register() ? formal->in_register
+                              : ValueShape{formal->type};
   if (formal != nullptr && !formal->is_register() && formal->is_array && !sink)
     fail(arg.at, fmt::format("'{}' is passed where the function has an array in .param", arg.at.text));
   const std::uint32_t bytes = formal != nullptr          ? formal->bytes
