@@ -3,12 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/exit_code.hpp"
 #include "program/process.hpp"
+#include "program/shell_words.hpp"
 #include "terminal.hpp"
 
 namespace gpumux::cli {
@@ -46,11 +50,29 @@ std::string file_name(const std::string& program) {
   return std::filesystem::path(program).filename().string();
 }
 
-/// Of a command of a shell: its first word says what it is called.
+/// The system starts it by itself. (A shell makes commands of its own of a file without this.)
+bool can_be_started(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> first{};
+  file.read(first.data(), first.size());
+  const std::string_view text(first.data(), static_cast<std::size_t>(file.gcount()));
+  return text.starts_with(
+             "\x7f"
+             "ELF") ||
+         text.starts_with("#!");
+}
+
+/// Of a command of a shell: its first word says what it is called. Where the shell would merely start a
+/// program, it is left out, so that the program ends in the same way as one after the dashes.
 ProgramApp shell_app(const std::string& text, bool stops_at_errors) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos)
     throw UserError("--app needs a CUDA program with its arguments: --app './program 1 2'");
+  if (const auto words = program::plain_words(text)) {
+    const std::string path = program::find_program(words->front());
+    if (can_be_started(path))
+      return program_app(make_program(*words, file_name(path), stops_at_errors), text);
+  }
   const std::string word = text.substr(first, text.find(' ', first) - first);
   return program_app(make_program({"/bin/sh", "-c", text}, file_name(word), stops_at_errors, true), text);
 }

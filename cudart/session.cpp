@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,6 +23,16 @@ namespace {
 constexpr const char* kHow = "run the program as `gpumux run -- PROGRAM ARGUMENTS`";
 constexpr const char* kOther = "another process of the program uses the simulated GPU; one can";
 
+constexpr const char* kClosed =
+    "the descriptors that gpumux gave to the program are closed; Python's subprocess closes them unless it "
+    "is given "
+    "close_fds=False";
+
+bool is_open(int descriptor, mode_t kind) {
+  struct stat of {};
+  return fstat(descriptor, &of) == 0 && (of.st_mode & S_IFMT) == kind;
+}
+
 int number_in(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return -1;
@@ -32,6 +43,10 @@ int number_in(const char* variable) {
 
 std::atomic<bool> runtime_used = false;
 thread_local int driver_calls = 0;  // within each other
+thread_local bool exchanging = false;
+
+/// After the destructors of the program's own objects, which may call CUDA.
+[[gnu::destructor]] void end_in_order() { Session::get().finish(); }
 
 }  // namespace
 
@@ -73,6 +88,7 @@ Error Session::hello() {
   socket_ = number_in(program::kSocketVariable);
   memory_ = number_in(program::kMemoryVariable);
   if (socket_ < 0 || memory_ < 0) return lose(kHow);
+  if (!is_open(socket_, S_IFSOCK) || !is_open(memory_, S_IFREG)) return lose(kClosed);
   process_ = getpid();
   // Processes that a fork made have one socket. Such a lock, which the first of them takes and keeps, is a
   // process's own.
@@ -96,6 +112,12 @@ Error Session::hello() {
   if (staging == MAP_FAILED) return lose("a limit on memory is too low");
   staging_ = static_cast<std::byte*>(staging);
   return Error::Success;
+}
+
+void Session::finish() {
+  if (!connected_ || process_ != getpid() || exchanging) return;
+  const std::scoped_lock lock(lock_);
+  static_cast<void>(call(Call::Finish, program::Nothing{}));
 }
 
 bool Session::map_device(void* at, std::size_t bytes, std::uintptr_t device_address) const {
@@ -127,6 +149,14 @@ bool Session::receive(void* to, std::size_t bytes) {
 
 Error Session::exchange(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
                         std::span<std::byte> result, std::string* answered) {
+  exchanging = true;
+  const Error error = exchange_now(which, arguments, tail, result, answered);
+  exchanging = false;
+  return error;
+}
+
+Error Session::exchange_now(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
+                            std::span<std::byte> result, std::string* answered) {
   const program::RequestHead head{which, static_cast<std::uint32_t>(arguments.size()), tail.size()};
   if (!send(std::as_bytes(std::span(&head, 1))) || !send(arguments) || !send(tail))
     return lose("gpumux has ended");

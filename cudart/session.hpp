@@ -37,6 +37,9 @@ class Session {
   [[nodiscard]] const program::DeviceDescription& device() const { return device_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::byte* staging() const { return staging_; }
+  /// The process ends in order: waits for its work, which would end with it. Nothing after calls that were
+  /// cut short, by exit() in a signal handler.
+  void finish();
   /// Maps so many bytes of device memory at `at` as well, in place of what is there; both addresses are
   /// multiples of a page. False: the system refuses.
   [[nodiscard]] bool map_device(void* at, std::size_t bytes, std::uintptr_t device_address) const;
@@ -66,6 +69,8 @@ class Session {
   Session() = default;
   Error exchange(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
                  std::span<std::byte> result, std::string* answered);
+  Error exchange_now(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
+                     std::span<std::byte> result, std::string* answered);
   Error hello();
   Error lose(const char* why);
   bool send(std::span<const std::byte> bytes);

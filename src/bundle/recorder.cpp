@@ -37,6 +37,7 @@ class Recorded final : public runtime::Application {
   [[nodiscard]] int memory_file() override { return application_->memory_file(); }
   [[nodiscard]] emulator::PrintSink* print_sink() override { return application_->print_sink(); }
   [[nodiscard]] emulator::KernelErrors* kernel_errors() override { return application_->kernel_errors(); }
+  [[nodiscard]] bool has_gone() const override { return application_->has_gone(); }
 
  private:
   std::unique_ptr<RecordingHost> host_;  // outlives the program that runs on it

@@ -54,6 +54,7 @@ class RecordingHost final : public runtime::Host {
   void copy_pinned(runtime::HostCopy direction, Address to, Address from, std::uint64_t bytes,
                    runtime::StreamId stream) override;
   [[nodiscard]] bool wants_host_writes() const override { return true; }
+  void end_work() override { host_.end_work(); }
   [[nodiscard]] const arch::MachineConfig& machine() const override { return host_.machine(); }
   [[nodiscard]] workload::DeviceMemory& memory() override { return host_.memory(); }
   [[nodiscard]] emulator::LoadedModule& module(std::uint32_t id) override { return host_.module(id); }

@@ -55,8 +55,15 @@ class Programs {
       reported_.push_back(app.arrivals.reported());
       started_.push_back(kNever);
       killed_.push_back(false);
+      drop_at_.push_back(kNever);
+      dropped_.push_back(false);
+      live_ = live_ || app.live;
     }
+    if (live_) gpu_.set_interrupt([this] { return look_for_hosts(); });
   }
+  ~Programs() { gpu_.set_interrupt({}); }
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
 
   /// Moves all host programs on at cycle `now`, restarting those that ended. False when the run is over:
   /// without a cycle limit, once each application has ended once.
@@ -71,6 +78,7 @@ class Programs {
       for (bool goes_on = true; goes_on;) {
         goes_on = false;
         if (running_[i]) contexts_[i]->pump();
+        if (running_[i]) drop_if_abandoned(i, now);
         if (running_[i] && !killed_[i] && !contexts_[i]->finished() &&
             now >= after_origin(requests_[i].kill_at())) {
           contexts_[i]->kill();
@@ -100,6 +108,8 @@ class Programs {
         }
         if (requests_[i].begin(now - origin_)) {
           running_[i] = goes_on = true;
+          drop_at_[i] = kNever;
+          dropped_[i] = false;
           started_[i] = now;
           contexts_[i]->start();
         }
@@ -119,7 +129,7 @@ class Programs {
     Cycle next = instructions_ != 0 ? next_check_ : kNever;
     for (std::size_t i = 0; i < contexts_.size(); ++i)
       next = std::min({next, running_[i] ? contexts_[i]->next_event() : kNever,
-                       after_origin(requests_[i].next_arrival()),
+                       after_origin(requests_[i].next_arrival()), running_[i] ? drop_at_[i] : kNever,
                        killed_[i] ? kNever : after_origin(requests_[i].kill_at())});
     return next;
   }
@@ -137,6 +147,32 @@ class Programs {
   [[nodiscard]] bool has_ended(std::size_t i) const {
     if ((lists_ >> i & 1U) != 0) return requests_[i].all_done();
     return results_[i].completions > 0 || results_[i].active_instructions || (had_its_time_ >> i & 1U) != 0;
+  }
+  /// True: the process of a live program has gone in the midst of a run. Asks the system a few times a
+  /// second.
+  bool look_for_hosts() {
+    constexpr std::chrono::milliseconds kInterval{100};
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return false;
+    next_look_ = now + kInterval;
+    bool gone = false;
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      if (!running_[i] || killed_[i] || dropped_[i]) continue;
+      contexts_[i]->look_for_host();
+      gone = gone || contexts_[i]->is_abandoned();
+    }
+    return gone;
+  }
+  /// Its work ends at the next meeting of the machine's parts.
+  void drop_if_abandoned(std::size_t i, Cycle now) {
+    if (!contexts_[i]->is_abandoned()) drop_at_[i] = kNever;  // what there was has ended by itself
+    if (killed_[i] || dropped_[i] || !contexts_[i]->is_abandoned()) return;
+    if (drop_at_[i] == kNever) drop_at_[i] = gpu_.next_meeting();
+    if (now < drop_at_[i]) return;
+    drop_at_[i] = kNever;
+    dropped_[i] = true;
+    contexts_[i]->drop_work();
+    contexts_[i]->pump();
   }
   [[nodiscard]] bool everyone_ended() const { return not_ended() == 0; }
   [[nodiscard]] Cycle after_origin(Cycle cycle) const {
@@ -167,6 +203,10 @@ class Programs {
   std::uint32_t lists_ = 0;         // whose requests are listed, as bits
   std::vector<bool> killed_;        // its run has been, and the machine has not let it go
   std::uint32_t had_its_time_ = 0;  // whose run has been killed, as bits
+  std::vector<Cycle> drop_at_;      // when the work of a run that nobody waits for ends; or kNever
+  std::vector<bool> dropped_;       // it has
+  bool live_ = false;               // some are programs in processes of their own
+  std::chrono::steady_clock::time_point next_look_{};
 };
 
 /// What had been counted when the applications began, after the CPU cores' warm-up.

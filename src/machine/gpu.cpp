@@ -61,7 +61,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     }
     work_.dispatch(mechanisms_);
     parts_.refill_streams();
-    const Cycle meeting = next_meeting(limit, host_event, pause);
+    const Cycle meeting = meeting_until(limit, host_event, pause);
     horizon_.set_needs(mechanisms_.needs());
     if (mechanisms_.next_sample() == kNever) {
       run_parts(meeting);
@@ -75,11 +75,12 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     watchdog_.watch(now());
     // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
     if (!kernel_ended) skip_idle(meeting, host_event);
+    if (interrupt_ && interrupt_()) break;
   }
   if (!parts_.someone_is_ahead()) parts_.settle(now());
 }
 
-Cycle Gpu::next_meeting(Cycle limit, Cycle host_event, Cycle pause) const {
+Cycle Gpu::meeting_until(Cycle limit, Cycle host_event, Cycle pause) const {
   const Cycle next = std::min(
       {host_event, pause, mechanisms_.next_moment(now()), work_.next_arrival(), work_.next_power_up()});
   return std::min(limit, parts_.windows().from(next));

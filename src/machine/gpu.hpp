@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "arch/config.hpp"
@@ -57,6 +59,11 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// programs do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress.
   /// Throws SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
   void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
+  /// `asked` is called between windows, and where it says true, advance() returns early. It changes no result
+  /// as long as it does not.
+  void set_interrupt(std::function<bool()> asked) { interrupt_ = std::move(asked); }
+  /// When kill() is possible at the soonest, if it is said to be one of the host's next.
+  [[nodiscard]] Cycle next_meeting() const { return parts_.farthest(); }
   /// The caller reads no counters before `limit`, or before all of these applications have ended (a mask; 0:
   /// only at `limit`), each of which has a kernel that runs or is on its way; to be said again when one has
   /// ended. Until then some parts may be ahead when advance() returns. Without a call it may read them each
@@ -142,7 +149,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   void sample_skipped(Cycle until);
   /// All parts have come to now().
   void sample();
-  [[nodiscard]] Cycle next_meeting(Cycle limit, Cycle host_event, Cycle pause) const;
+  [[nodiscard]] Cycle meeting_until(Cycle limit, Cycle host_event, Cycle pause) const;
   /// Moves on to the window in which something can happen.
   void skip_idle(Cycle meeting, Cycle host_event);
   void expect_meeting() const;
@@ -160,6 +167,7 @@ class Gpu final : public runtime::Device, public policy::Control {
   Mechanisms mechanisms_;
   Horizon horizon_;
   Watchdog watchdog_;
+  std::function<bool()> interrupt_;
 };
 
 }  // namespace gpumux::machine

@@ -79,6 +79,13 @@ void Parts::build(const arch::MachineConfig& config) {
   });
 }
 
+Cycle Parts::farthest() const {
+  Cycle farthest = reached_;
+  for (const Cycle time : sm_time_) farthest = std::max(farthest, time);
+  for (const Cycle time : partition_time_) farthest = std::max(farthest, time);
+  return windows_.from(farthest);
+}
+
 bool Parts::none_beyond(Cycle cycle) const {
   const auto passed = [cycle](Cycle time) { return time > cycle; };
   return std::none_of(sm_time_.begin(), sm_time_.end(), passed) &&

@@ -59,6 +59,8 @@ class Parts {
   [[nodiscard]] bool someone_is_ahead() const {
     return std::any_of(sm_time_.begin(), sm_time_.end(), [this](Cycle time) { return time > now_; });
   }
+  /// The first cycle to which all parts can be brought.
+  [[nodiscard]] Cycle farthest() const;
   /// No part has come beyond.
   [[nodiscard]] bool none_beyond(Cycle cycle) const;
   /// Brings now() on, to reached() at most.

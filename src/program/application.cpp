@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "program/keeper.hpp"
 #include "program/process.hpp"
 #include "program/server.hpp"
 
@@ -24,6 +25,18 @@ int ending_signal(int status, bool in_shell) {
   const int code = WEXITSTATUS(status);
   return in_shell && code > kOfShells && code <= kOfShells + kSignals ? code - kOfShells : 0;
 }
+
+/// Shows a process to others as long as it lives.
+class Shown {
+ public:
+  Shown(const Process*& to, const Process& process) : to_(to) { to = &process; }
+  ~Shown() { to_ = nullptr; }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+ private:
+  const Process*& to_;
+};
 
 class ProgramApplication final : public runtime::Application {
  public:
@@ -41,19 +54,29 @@ class ProgramApplication final : public runtime::Application {
     return errors_ ? &*errors_ : nullptr;
   }
 
+  [[nodiscard]] bool has_gone() const override { return process_ != nullptr && process_->caller_has_ended(); }
+
   runtime::Task run(runtime::Host& host, bool /*verify*/) override {
     const Program& of = *program_;
     const bool heard = heard_ && !std::exchange(of.outcome->begun, true);
     static_cast<void>(printed_.take());
     Process process(of.command, of.libraries, *memory_, !heard);
+    const Shown shown(process_, process);
     Server server(of.name, host, process, *memory_, printed_, errors_ ? &*errors_ : nullptr);
-    while (server.receive()) {
-      server.perform();
-      if (server.wait()) co_await *server.wait();
-      server.answer();
+    for (bool ended = false; !ended;) {
+      const Process::Event event = server.receive();
+      if (event == Process::Event::Request) {
+        server.perform();
+        if (server.wait()) co_await *server.wait();
+        server.answer();
+        continue;
+      }
+      // Work that was under way ends with it, as on a GPU; one that ends in order has waited for its work.
+      server.ended();
+      host.end_work();
+      co_await host.synchronize();
+      ended = event == Process::Event::Ended;
     }
-    server.ended();
-    co_await host.synchronize();
     const int status = process.wait();
     const int signal = ending_signal(status, of.in_shell);
     if (signal != 0) {
@@ -73,6 +96,7 @@ class ProgramApplication final : public runtime::Application {
   std::shared_ptr<const Program> program_;
   bool heard_;
   std::unique_ptr<MemoryFile> memory_;
+  const Process* process_ = nullptr;  // of the run
   PrintedText printed_;
   std::optional<ProgramErrors> errors_;  // of the run
 };
@@ -84,7 +108,7 @@ std::string library_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path folder = (program / "../lib/gpumux/cudart").lexically_normal();
-  for (const char* const library : {"libcudart.so.13", "libcuda.so.1"}) {
+  for (const char* const library : {"libcudart.so.13", "libcuda.so.1", kKeeperFile}) {
     if (fs::exists(folder / library, error)) continue;
     throw UserError({(folder / library).string()},
                     "does not exist: CUDA programs need it, which is built and installed with gpumux");

@@ -1,5 +1,6 @@
 #include "program/functional.hpp"
 
+#include <chrono>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class UntimedDevice final : public runtime::Device {
               std::uint8_t /*priority*/) override {
     submit_child(context, stream, std::move(kernel));
     while (!running_.empty() || !waiting_.empty()) {
+      look_for_host(context);
       for (; !waiting_.empty() && running_.size() < kKernels; waiting_.pop_front()) {
         running_.push_back(std::move(waiting_.front()));
         context.kernel_began(running_.back().stream);
@@ -59,10 +61,17 @@ class UntimedDevice final : public runtime::Device {
     std::unique_ptr<workload::KernelSource> kernel;
     emulator::FunctionalRun run;
   };
-  /// Some instructions of each kernel.
+  void look_for_host(runtime::Context& context) {
+    constexpr std::chrono::milliseconds kInterval{100};
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + kInterval;
+    context.look_for_host();
+  }
+  /// Some instructions of each kernel; where nobody waits for them, they end as they are.
   void step(runtime::Context& context) {
     for (std::size_t i = 0; i < running_.size();) {
-      if (running_[i].run.step()) {
+      if (!context.is_abandoned() && running_[i].run.step()) {
         ++i;
         continue;
       }
@@ -78,6 +87,7 @@ class UntimedDevice final : public runtime::Device {
   emulator::RaceLog* races_;
   Cycle now_ = 0;
   std::uint64_t instructions_ = 0;
+  std::chrono::steady_clock::time_point next_look_{};
   std::vector<Running> running_;
   std::deque<Running> waiting_;
 };

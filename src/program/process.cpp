@@ -1,9 +1,12 @@
 #include "program/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,11 +16,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "program/keeper.hpp"
 
 namespace gpumux::program {
 namespace {
@@ -36,32 +41,24 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int number() const { return number_; }
   int release() { return std::exchange(number_, -1); }
+  void close() {
+    if (number_ >= 0) ::close(release());
+  }
 
  private:
   int number_;
 };
 
-/// The caller's environment, with where the library is and how it finds us.
-std::vector<std::string> environment(const std::string& libraries, int socket, int memory) {
-  std::vector<std::string> all;
-  std::string path = libraries;
-  std::string preloaded = libraries + "/libgpumux_redirect.so";
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    if (name == "LD_LIBRARY_PATH") {
-      if (const std::string old = text.substr(name.size() + 1); !old.empty()) path += ":" + old;
-    } else if (name == "LD_PRELOAD") {
-      if (const std::string old = text.substr(name.size() + 1); !old.empty()) preloaded += ":" + old;
-    } else if (name != kSocketVariable && name != kMemoryVariable) {
-      all.push_back(text);
-    }
-  }
-  all.push_back("LD_LIBRARY_PATH=" + path);
-  all.push_back("LD_PRELOAD=" + preloaded);
-  all.push_back(fmt::format("{}={}", kSocketVariable, socket));
-  all.push_back(fmt::format("{}={}", kMemoryVariable, memory));
-  return all;
+/// Where the libraries are and how they find us, as NAME=VALUE: beside the caller's environment.
+std::vector<std::string> variables(const std::string& libraries, int socket, int memory) {
+  const auto in_front = [](const char* name, const std::string& first) {
+    const char* const old = std::getenv(name);
+    return fmt::format("{}={}{}{}", name, first, old == nullptr || *old == '\0' ? "" : ":",
+                       old == nullptr ? "" : old);
+  };
+  return {in_front("LD_LIBRARY_PATH", libraries),
+          in_front("LD_PRELOAD", libraries + "/libgpumux_redirect.so"),
+          fmt::format("{}={}", kSocketVariable, socket), fmt::format("{}={}", kMemoryVariable, memory)};
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -71,14 +68,40 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+/// With the program's own, and some to spare.
+constexpr rlim_t kLeastOpenFiles = kFirstDescriptor + 56;
+
 [[noreturn]] void cannot_start(const std::string& program, int error) {
+  rlimit files{};
+  if ((error == EMFILE || error == EINVAL) && ::getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+      files.rlim_cur < kLeastOpenFiles) {
+    throw UserError({program},
+                    fmt::format("cannot be started: the limit on open files is {}, and {} are needed "
+                                "(ulimit -n {})",
+                                files.rlim_cur, kLeastOpenFiles, kLeastOpenFiles));
+  }
   throw UserError({program}, fmt::format("cannot be started ({})", std::strerror(error)));
+}
+
+/// A descriptor of a process, which can be polled for its end; -1: none.
+int descriptor_of(std::int64_t process) {
+  return process > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)) : -1;
+}
+
+bool is_readable(int descriptor) {
+  pollfd wait{descriptor, POLLIN, 0};
+  return ::poll(&wait, 1, 0) > 0;
+}
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
 }
 
 }  // namespace
 
 MemoryFile::MemoryFile()
-    : descriptor_(::memfd_create("gpumux device memory", MFD_CLOEXEC)), staging_(nullptr) {
+    : descriptor_(::memfd_create("gpumux device memory", MFD_CLOEXEC | MFD_ALLOW_SEALING)),
+      staging_(nullptr) {
   const auto refuse = [&] {
     const int error = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -89,6 +112,8 @@ MemoryFile::MemoryFile()
   };
   if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(kDeviceBytes + kStagingBytes)) != 0)
     refuse();
+  // So that the program cannot cut off what both sides have mapped. Where a system knows no seals, it could.
+  static_cast<void>(::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
   void* const staging = ::mmap(nullptr, kStagingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                                descriptor_, static_cast<off_t>(kDeviceBytes));
   if (staging == MAP_FAILED) refuse();
@@ -123,64 +148,84 @@ std::string find_program(const std::string& name) {
 Process::Process(const std::vector<std::string>& command, const std::string& libraries,
                  const MemoryFile& memory, bool silent) {
   const std::string program = find_program(command.front());
-  std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) cannot_start(program, errno);
-  Descriptor ours(pair[0]);
-  const Descriptor theirs(pair[1]);
+  std::array<int, 2> calls{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, calls.data()) != 0) cannot_start(program, errno);
+  Descriptor ours(calls[0]);
+  const Descriptor theirs(calls[1]);
+  std::array<int, 2> control{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control.data()) != 0) cannot_start(program, errno);
+  Descriptor our_control(control[0]);
+  Descriptor keepers_control(control[1]);
   // Copies without the mark by which they would be closed.
   const Descriptor inherited_socket(::fcntl(theirs.number(), F_DUPFD, kFirstDescriptor));
   const Descriptor inherited_memory(::fcntl(memory.descriptor(), F_DUPFD, kFirstDescriptor));
-  std::array<int, 2> failure{};
-  if (inherited_socket.number() < 0 || inherited_memory.number() < 0 ||
-      ::pipe2(failure.data(), O_CLOEXEC) != 0)
+  Descriptor inherited_control(::fcntl(keepers_control.number(), F_DUPFD, kFirstDescriptor));
+  if (inherited_socket.number() < 0 || inherited_memory.number() < 0 || inherited_control.number() < 0)
     cannot_start(program, errno);
-  const Descriptor failure_in(failure[0]);
-  Descriptor failure_out(failure[1]);
+  const int on = 1;  // the system says which process a request comes from
+  static_cast<void>(::setsockopt(ours.number(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
 
-  std::vector<std::string> words = command;
-  std::vector<std::string> variables =
-      environment(libraries, inherited_socket.number(), inherited_memory.number());
+  const std::string keeper = libraries + "/" + kKeeperFile;
+  std::vector<std::string> words = {keeper, std::to_string(inherited_control.number()),
+                                    silent ? kSilent : kHeard};
+  for (std::string& variable : variables(libraries, inherited_socket.number(), inherited_memory.number()))
+    words.push_back(std::move(variable));
+  words.insert(words.end(), {"--", program});
+  words.insert(words.end(), command.begin(), command.end());
   const std::vector<char*> arguments = pointers(words);
-  const std::vector<char*> values = pointers(variables);
-  const int parent = ::getpid();
-  process_ = ::fork();
-  if (process_ == 0) {  // only what may be called between fork() and exec()
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);
-    for (const int signal : {SIGXFSZ, SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXCPU}) ::signal(signal, SIG_DFL);
-    if (silent) {
-      const int nothing = ::open("/dev/null", O_RDWR);
-      for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
-    }
-    ::execve(program.c_str(), arguments.data(), values.data());
-    const int error = errno;
-    static_cast<void>(!::write(failure_out.number(), &error, sizeof(error)));
+  keeper_ = ::fork();
+  if (keeper_ == 0) {  // only what may be called between fork() and exec()
+    ::execv(keeper.c_str(), arguments.data());
+    const KeeperMessage message{KeeperMessage::What::CannotStart, errno};
+    static_cast<void>(!::write(inherited_control.number(), &message, sizeof(message)));
     ::_exit(127);
   }
-  if (process_ < 0) cannot_start(program, errno);
-  ::close(failure_out.release());
-  int error = 0;
-  if (::read(failure_in.number(), &error, sizeof(error)) == sizeof(error)) {
-    wait();
-    cannot_start(program, error);
-  }
+  if (keeper_ < 0) cannot_start(program, errno);
   socket_ = ours.release();
+  control_ = our_control.release();
+  // Only the keeper has its end from here on, so that its own end can be seen.
+  keepers_control.close();
+  inherited_control.close();
+  KeeperMessage message{KeeperMessage::What::CannotStart, ECHILD};
+  static_cast<void>(::recv(control_, &message, sizeof(message), MSG_WAITALL));
+  if (message.what != KeeperMessage::What::Started) {
+    end();
+    cannot_start(program, message.value);
+  }
 }
 
-Process::~Process() {
-  // First of all, so that it does not complain about a socket that has been closed.
-  if (process_ >= 0) {
-    ::kill(process_, SIGKILL);
-    wait();
+Process::~Process() { end(); }
+
+void Process::end() {
+  // The keeper first, so that the program does not complain about a socket that has been closed.
+  close_if_open(control_);
+  if (keeper_ >= 0)
+    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) continue;
+  keeper_ = -1;
+  for (int* const descriptor : {&socket_, &sender_process_, &caller_process_}) close_if_open(*descriptor);
+}
+
+bool Process::wait_for_sender(short events) {
+  const int process = sender_ == caller_ ? caller_process_ : sender_process_;
+  while (true) {
+    // Negative descriptors are ignored.
+    std::array<pollfd, 2> waits = {pollfd{socket_, events, 0}, pollfd{process, POLLIN, 0}};
+    if (::poll(waits.data(), waits.size(), -1) < 0) {
+      if (errno != EINTR) return false;
+      continue;
+    }
+    // What it has sent before its end is there; what is sent to it then, nobody takes.
+    if (events == POLLIN && waits[0].revents != 0) return true;
+    if (waits[1].revents != 0) return false;
+    if (waits[0].revents != 0) return true;
   }
-  if (socket_ >= 0) ::close(socket_);
 }
 
 bool Process::read_all(void* to, std::size_t bytes) {
   char* next = static_cast<char*>(to);
   while (bytes > 0) {
-    const ssize_t got = ::recv(socket_, next, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = ::recv(socket_, next, bytes, MSG_DONTWAIT);
+    if (got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_sender(POLLIN)))) continue;
     if (got <= 0) return false;
     next += got;
     bytes -= static_cast<std::size_t>(got);
@@ -190,42 +235,109 @@ bool Process::read_all(void* to, std::size_t bytes) {
 
 bool Process::write_all(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_sender(POLLOUT)))) continue;
     if (sent <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(sent));
   }
   return true;
 }
 
-bool Process::receive(Request& request) {
-  RequestHead head{};
-  if (!read_all(&head, sizeof(head))) return false;
-  constexpr std::uint32_t kMostArgumentBytes = 4096;
-  if (head.argument_bytes > kMostArgumentBytes || head.tail_bytes > kMostTailBytes) {
-    throw UserError(
-        fmt::format("the program wrote {} and {} bytes to the descriptor of gpumux, which are no CUDA call",
-                    head.argument_bytes, head.tail_bytes));
+bool Process::read_head(RequestHead& head) {
+  iovec part{&head, sizeof(head)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> beside{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = beside.data();
+  message.msg_controllen = beside.size();
+  ssize_t got = 0;
+  while ((got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+  if (got <= 0) return false;
+  std::int64_t sender = 0;
+  for (const cmsghdr* of = CMSG_FIRSTHDR(&message); of != nullptr;
+       of = CMSG_NXTHDR(&message, const_cast<cmsghdr*>(of))) {
+    if (of->cmsg_level != SOL_SOCKET || of->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred who{};
+    std::memcpy(&who, CMSG_DATA(of), sizeof(who));
+    sender = who.pid;
   }
-  request.call = head.call;
-  request.arguments.resize(head.argument_bytes);
-  request.tail.resize(head.tail_bytes);
-  return read_all(request.arguments.data(), request.arguments.size()) &&
-         read_all(request.tail.data(), request.tail.size());
+  if (sender != sender_) {
+    close_if_open(sender_process_);
+    sender_ = sender;
+    if (sender_ != caller_) sender_process_ = descriptor_of(sender_);
+  }
+  return read_all(reinterpret_cast<char*>(&head) + got, sizeof(head) - static_cast<std::size_t>(got));
+}
+
+Process::Event Process::receive(Request& request) {
+  while (true) {
+    std::array<pollfd, 3> waits = {pollfd{socket_, POLLIN, 0}, pollfd{status_ ? -1 : control_, POLLIN, 0},
+                                   pollfd{caller_ended_ ? -1 : caller_process_, POLLIN, 0}};
+    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return Event::Ended;
+    if (waits[0].revents != 0) {
+      RequestHead head{};
+      if (read_head(head)) {
+        constexpr std::uint32_t kMostArgumentBytes = 4096;
+        if (head.argument_bytes > kMostArgumentBytes || head.tail_bytes > kMostTailBytes) {
+          throw UserError(fmt::format(
+              "the program wrote {} and {} bytes to the descriptor of gpumux, which are no CUDA call",
+              head.argument_bytes, head.tail_bytes));
+        }
+        request.call = head.call;
+        request.arguments.resize(head.argument_bytes);
+        request.tail.resize(head.tail_bytes);
+        if (read_all(request.arguments.data(), request.arguments.size()) &&
+            read_all(request.tail.data(), request.tail.size()))
+          return Event::Request;
+      }
+      // Cut short: by the end of its sender, or of all who had the socket.
+      if ((waits[0].revents & POLLHUP) != 0) {
+        if (caller_ != 0 && !std::exchange(caller_ended_, true)) return Event::CallerEnded;
+        return Event::Ended;
+      }
+      continue;
+    }
+    if (waits[1].revents != 0) read_status();
+    if (waits[2].revents != 0) {
+      caller_ended_ = true;
+      return Event::CallerEnded;
+    }
+    // A caller that cannot be watched is the program itself, as far as anybody knows.
+    const bool caller_may_live = caller_ != 0 && !caller_ended_ && caller_process_ >= 0;
+    if (status_ && !caller_may_live) return Event::Ended;
+  }
+}
+
+void Process::serve_sender() {
+  if (caller_process_ >= 0 && caller_ == sender_) return;
+  close_if_open(caller_process_);
+  caller_ = sender_;
+  caller_process_ = std::exchange(sender_process_, -1);
+  caller_ended_ = false;
+}
+
+bool Process::caller_has_ended() const {
+  return caller_ended_ || (caller_process_ >= 0 && is_readable(caller_process_));
 }
 
 void Process::answer(Error error, std::span<const std::byte> result, const std::string& printed,
                      std::span<const std::byte> tail) {
+  if (sender_ == caller_ && caller_has_ended()) return;  // it would lie there for the next process
   const AnswerHead head{error, static_cast<std::uint32_t>(result.size()), printed.size(), tail.size()};
   static_cast<void>(write_all(std::as_bytes(std::span(&head, 1))) && write_all(result) &&
                     write_all(std::as_bytes(std::span(printed))) && write_all(tail));
 }
 
+void Process::read_status() {
+  KeeperMessage message{KeeperMessage::What::Ended, SIGKILL};  // of a program whose keeper was killed
+  static_cast<void>(::recv(control_, &message, sizeof(message), MSG_WAITALL));
+  status_ = message.value;
+}
+
 int Process::wait() {
-  int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
-  process_ = -1;
-  return status;
+  while (!status_) read_status();
+  return *status_;
 }
 
 }  // namespace gpumux::program

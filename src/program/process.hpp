@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct Request {
   std::string tail;
 };
 
+/// A program in the care of a keeper (keeper.hpp). Its caller is the process, of those that it consists of,
+/// whose CUDA calls are served: see serve_sender(). Who has merely inherited the socket counts for nothing.
 class Process {
  public:
   /// Starts it, with `libraries` as the first folder in which it finds shared libraries. `silent`: it reads
@@ -40,26 +43,46 @@ class Process {
   /// started.
   Process(const std::vector<std::string>& command, const std::string& libraries, const MemoryFile& memory,
           bool silent);
-  /// Kills it if it still runs.
+  /// Ends it, and all that it has started.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Waits for the next request. False when the program has ended, or closed the socket. Throws UserError for
-  /// what no request is.
-  bool receive(Request& request);
-  /// A program that has gone takes no answer: then nothing happens.
+  enum class Event : std::uint8_t {
+    Request,
+    CallerEnded,  // once: by itself, or by a signal
+    Ended         // the program and its caller, or nobody can make calls any more
+  };
+  /// Waits for the next of them. Throws UserError for what no request is.
+  Event receive(Request& request);
+  /// The process that has sent the last request is the program's caller.
+  void serve_sender();
+  /// The caller has ended, as far as the system says so: without waiting.
+  [[nodiscard]] bool caller_has_ended() const;
+  /// A process that has gone takes no answer: then nothing happens.
   void answer(Error error, std::span<const std::byte> result, const std::string& printed,
               std::span<const std::byte> tail);
-  /// Waits for its end. As waitpid() gives it.
+  /// Waits for the program's end. As waitpid() gives it.
   int wait();
 
  private:
+  bool read_head(RequestHead& head);
   bool read_all(void* to, std::size_t bytes);
   bool write_all(std::span<const std::byte> bytes);
+  /// Waits until the socket is ready for `events`. False: the other end has gone.
+  bool wait_for_sender(short events);
+  void read_status();
+  void end();
 
   int socket_ = -1;
-  int process_ = -1;  // -1: has been waited for
+  int control_ = -1;           // to the keeper
+  int keeper_ = -1;            // its process; -1: has been waited for
+  std::optional<int> status_;  // of the program, once it has ended
+  std::int64_t sender_ = 0;    // process of the last request; 0: it cannot be told
+  int sender_process_ = -1;    // a descriptor of it; -1: of the caller, or none
+  std::int64_t caller_ = 0;
+  int caller_process_ = -1;
+  bool caller_ended_ = false;
 };
 
 /// Of the program in PATH, or by its path. Throws UserError when there is none.

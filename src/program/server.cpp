@@ -98,7 +98,7 @@ void Server::take_arguments(std::span<std::byte> to) const {
   std::memcpy(to.data(), request_.arguments.data(), to.size());
 }
 
-bool Server::receive() { return process_.receive(request_); }
+Process::Event Server::receive() { return process_.receive(request_); }
 
 void Server::answer() {
   if (wait_ && shared_) shared_->learn();  // what the device has written meanwhile
@@ -179,6 +179,7 @@ void Server::perform_call() {
       static_cast<void>(arguments<Nothing>());
       if (refused_library_.empty()) refused_library_ = request_.tail;
       return;
+    case Call::Finish: return finish();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
                               static_cast<std::uint32_t>(request_.call)));
@@ -190,6 +191,7 @@ void Server::hello() {
   // Of several processes of a program, one after the other or at once.
   if (process_number_ != 0 && process_number_ != of.process) return fail(Error::NotSupported);
   process_number_ = of.process;
+  process_.serve_sender();
   result(describe_device());
 }
 
@@ -425,6 +427,9 @@ void Server::wait_for_all() {
   wait_ = host_.synchronize();
   for (Stream& each : streams_) each.unawaited = false;
 }
+
+/// Memory that is freed in streams stays as it is: nobody allocates any more.
+void Server::finish() { wait_ = host_.synchronize(); }
 
 void Server::wait_for(Stream& awaited) {
   wait_ = host_.synchronize(enter(awaited));

@@ -56,13 +56,13 @@ class Server {
   Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
          PrintedText& printed, const ProgramErrors* errors);
 
-  /// The next call; false: the program has ended. Throws UserError for what no call is.
-  bool receive();
+  /// The next call, or what has ended. Throws UserError for what no call is.
+  Process::Event receive();
   /// Does what it says. Throws UserError for kernels that cannot be compiled, and programs without PTX.
   void perform();
   [[nodiscard]] const std::optional<runtime::Host::WaitFor>& wait() const { return wait_; }
   void answer();
-  /// The program has ended: what it still wrote is said.
+  /// The program or its caller has ended: what it still wrote is said.
   void ended() { record_host_writes(); }
 
   /// The program has used the run-time library.
@@ -202,6 +202,7 @@ class Server {
   /// The call waits for the device, or for one stream: what is known to have ended afterwards.
   void wait_for_all();
   void wait_for(Stream& stream);
+  void finish();
   /// Frees what freed itself in streams for which the program has waited.
   void free_delayed();
   void free_now(Address address);

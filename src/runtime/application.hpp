@@ -41,6 +41,9 @@ class Application {
   /// Of the next run, for applications that go on after faults of their kernels; asked for once per run,
   /// before it. nullptr: a fault ends the simulation.
   [[nodiscard]] virtual emulator::KernelErrors* kernel_errors() { return nullptr; }
+  /// Who made the run's calls has ended in the midst of it, so that nobody waits for its work: asked from
+  /// time to time.
+  [[nodiscard]] virtual bool has_gone() const { return false; }
 };
 
 struct AppParamInfo {

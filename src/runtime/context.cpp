@@ -53,6 +53,7 @@ void Context::start() {
   body_textures_time_.reset();
   waiting_.reset();
   host_until_ = 0;
+  abandoned_ = false;
   ended_operations_ = 0;
   program_ = application_->run(*this, verify_);
   running_ = true;
@@ -60,13 +61,18 @@ void Context::start() {
 
 void Context::kill() {
   program_ = Task();
+  drop_work();
   waiting_.reset();
+}
+
+void Context::drop_work() {
   for (Stream& s : streams_) {
     s.queue.clear();
     s.copy_until = 0;
   }
   device_launches_->kill();
   device_.kill(*this);
+  if (waiting_) waiting_ = {WaitFor::What::Device, 0};  // what it waited for may never come
 }
 
 bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }

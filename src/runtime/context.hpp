@@ -33,6 +33,12 @@ class Context final : public Host {
   /// Ends the host program and all its work where they stand; finished() when the machine has let its kernels
   /// go. Nothing is verified.
   void kill();
+  /// It has work for which nobody waits any more: its host program has gone, or has said so (end_work()).
+  [[nodiscard]] bool is_abandoned() const { return abandoned_ && !is_idle(WaitFor::What::Device, 0); }
+  /// Asks whether the host program has gone.
+  void look_for_host() { abandoned_ = abandoned_ || application_->has_gone(); }
+  /// Ends all its work where it stands; the host program goes on when the machine has let its kernels go.
+  void drop_work();
   /// Moves on whatever can: host program, copies, launches. Throws what the host program throws.
   void pump();
   /// True when the host program has ended and all its work is done.
@@ -76,6 +82,7 @@ class Context final : public Host {
   void host_write(Address to, std::span<const std::byte> from) override;
   void map_host(Address host, std::uint64_t bytes, Address device) override;
   void unmap_host(Address host) override;
+  void end_work() override { abandoned_ = true; }
   void set_registers(std::uint32_t module, const std::string& kernel, std::uint32_t registers) override;
   [[nodiscard]] Address symbol_address(std::uint32_t module, const std::string& symbol) override;
   void launch_raw(std::uint32_t module, const std::string& kernel, const LaunchSpec& spec,
@@ -254,6 +261,7 @@ class Context final : public Host {
   std::optional<std::uint64_t> body_textures_time_;  // while a body does
   Task program_;
   bool running_ = false;
+  bool abandoned_ = false;
   Cycle host_until_ = 0;  // the host computes until then
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
   std::uint64_t ended_operations_ = 0;

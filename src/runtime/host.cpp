@@ -39,6 +39,8 @@ void Host::set_registers(std::uint32_t, const std::string&, std::uint32_t) {
   throw InternalError("on this host kernels have the registers that they need");
 }
 
+void Host::end_work() { throw InternalError("this host ends no work"); }
+
 void Host::host_time_begins(std::uint64_t) { throw InternalError("this host knows no time"); }
 
 void Host::copy_pinned(HostCopy, Address, Address, std::uint64_t, StreamId) {

@@ -191,6 +191,10 @@ class Host {
   /// call: before each wait, since the device does nothing in between.
   [[nodiscard]] virtual bool wants_host_writes() const { return false; }
 
+  /// Nobody waits for the work of its streams any more: what is under way ends where it stands, at the next
+  /// moment at which it can, and synchronize() says when it has.
+  virtual void end_work();
+
   // For hosts of programs whose calls are known as they run alone. InternalError on a host that has none.
   [[nodiscard]] virtual const arch::MachineConfig& machine() const;
   [[nodiscard]] virtual workload::DeviceMemory& memory();
