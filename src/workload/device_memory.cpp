@@ -128,22 +128,40 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (first_ + kGap > end_of_range || bytes > reserved_ - kFirstOffset - 2 * kGap) {
     fail_full(bytes);
   }
-  // First fit below the top, then the top. Few allocations live at a time, so the scan is short.
-  Address candidate = first_;
-  bool found = false;
-  for (const auto& [start, size] : allocations_) {
-    if (start + size + kGap <= first_) continue;
-    if (candidate + bytes + kGap <= start) {
-      found = true;
-      break;
-    }
-    candidate = align_up(start + size + kGap, kAllocationAlign);
+  // First fit below the top, then the top.
+  Address place = 0;
+  if (const auto gap = gaps_.first_of(bytes)) {
+    place = gap->end - gap->bytes;
+  } else {
+    place = first_place_behind(allocations_.end());
+    if (place + bytes + kGap > end_of_range) fail_full(bytes);
   }
-  if (!found && candidate + bytes + kGap > end_of_range) {
-    fail_full(bytes);
-  }
-  take(candidate, bytes);
-  return candidate;
+  take(place, bytes);
+  return place;
+}
+
+Address DeviceMemory::first_place_behind(Allocations::const_iterator after) const {
+  if (after == allocations_.begin()) return first_;
+  const auto& [start, bytes] = *std::prev(after);
+  return std::max(first_, align_up(start + bytes + kGap, kAllocationAlign));
+}
+
+void DeviceMemory::note_gap_before(Allocations::const_iterator allocation) {
+  if (allocation == allocations_.end()) return;
+  const Address place = first_place_behind(allocation);
+  const Address end = allocation->first - kGap;
+  gaps_.set(end, end > place ? end - place : 0);
+}
+
+void DeviceMemory::insert(Address start, std::uint64_t bytes) {
+  const auto made = allocations_.emplace(start, bytes).first;
+  note_gap_before(made);
+  note_gap_before(std::next(made));
+}
+
+void DeviceMemory::erase(Allocations::const_iterator allocation) {
+  gaps_.set(allocation->first - kGap, 0);
+  note_gap_before(allocations_.erase(allocation));
 }
 
 void DeviceMemory::allocate_at(Address address, std::uint64_t bytes) {
@@ -171,22 +189,19 @@ Address DeviceMemory::allocate_at_end(std::uint64_t bytes) {
   if (bytes == 0 || bytes > end_ - base_ - kGap) return 0;
   const Address start = (end_ - kGap - bytes) / kAllocationAlign * kAllocationAlign;
   if (start < top_ + kGap) return 0;
-  allocations_.emplace(start, bytes);
+  insert(start, bytes);
   end_ = start;
   return start;
 }
 
 void DeviceMemory::take(Address start, std::uint64_t bytes) {
-  if (start < top_) {  // used before: its bytes may be stale
-    const Address stale_end = start + bytes < top_ ? start + bytes : top_;
-    std::memset(host(start), 0, stale_end - start);
-  }
+  if (start < top_) clear(start, std::min(start + bytes, top_));  // used before: its bytes may be stale
   freed_.erase(freed_.lower_bound(start), freed_.lower_bound(start + bytes));
   if (bytes <= kMostHuge) {
     const Address first = start / 4096 * 4096;
     madvise(host(first), align_up(start + bytes, 4096) - first, MADV_HUGEPAGE);
   }
-  allocations_.emplace(start, bytes);
+  insert(start, bytes);
   allocated_ += bytes;
   if (start + bytes > top_) top_ = start + bytes;
 }
@@ -201,20 +216,31 @@ void DeviceMemory::free(Address address) {
   }
   if (found->second >= kReturnBytes) {
     const Address first = align_up(address, 4096);
-    const Address last = (address + found->second) / 4096 * 4096;
-    if (last > first) return_pages(first, last - first);
+    (void)return_pages(first, (address + found->second) / 4096 * 4096 - first);
   }
   allocated_ -= found->second;
   note_freed(address, found->second);
-  allocations_.erase(found);
+  erase(found);
   names_.erase(address);
   hot_begin_ = 1;
   hot_end_ = 0;
 }
 
-void DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
+void DeviceMemory::clear(Address start, Address end) {
+  const Address first = align_up(start, 4096);
+  const Address last = end / 4096 * 4096;
+  if (end - start < kReturnBytes) {
+    std::memset(host(start), 0, end - start);
+    return;
+  }
+  std::memset(host(start), 0, first - start);
+  if (!return_pages(first, last - first)) std::memset(host(first), 0, last - first);
+  std::memset(host(last), 0, end - last);
+}
+
+bool DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
   // Pages of a file stay in it when they are not needed here alone.
-  madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED);
+  return madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 void DeviceMemory::note_freed(Address address, std::uint64_t bytes) {
@@ -255,13 +281,14 @@ std::string DeviceMemory::text_of(Address start, std::uint64_t bytes) const {
 }
 
 void DeviceMemory::free_all() {
-  if (top_ > base_) return_pages(base_, align_up(top_ - base_, 4096));
+  if (top_ > base_) (void)return_pages(base_, align_up(top_ - base_, 4096));
   if (end_ < base_ + reserved_) {
     const Address first = end_ / 4096 * 4096;
-    return_pages(first, base_ + reserved_ - first);
+    (void)return_pages(first, base_ + reserved_ - first);
     end_ = base_ + reserved_;
   }
   allocations_.clear();
+  gaps_.clear();
   names_.clear();
   heap_.clear();
   host_pieces_.clear();

@@ -10,6 +10,7 @@
 
 #include "base/types.hpp"
 #include "workload/address_space.hpp"
+#include "workload/free_gaps.hpp"
 #include "workload/texture.hpp"
 
 namespace gpumux::workload {
@@ -131,11 +132,19 @@ class DeviceMemory {
  private:
   [[noreturn]] void fail_full(std::uint64_t wanted) const;
   void reserve(int file);
+  using Allocations = std::map<Address, std::uint64_t>;  // start -> bytes
+  void insert(Address start, std::uint64_t bytes);
+  void erase(Allocations::const_iterator allocation);
+  /// The first address for a new allocation behind the one before this position.
+  [[nodiscard]] Address first_place_behind(Allocations::const_iterator after) const;
+  void note_gap_before(Allocations::const_iterator allocation);
+  /// Zeroes bytes that were used before: large ranges as pages that go back to the host.
+  void clear(Address start, Address end);
   /// What both ways to allocate do once the place is known.
   void take(Address start, std::uint64_t bytes);
   void note_freed(Address address, std::uint64_t bytes);
-  /// Whole pages from `first` on go back to the host; they read as zero then.
-  void return_pages(Address first, std::uint64_t bytes);
+  /// Whole pages from `first` on go back to the host; they read as zero then. False: the system refuses.
+  bool return_pages(Address first, std::uint64_t bytes);
   /// Of bytes that are about to be written.
   void prepare_pages(Address first, std::uint64_t bytes);
   [[nodiscard]] std::string text_of(Address start, std::uint64_t bytes) const;
@@ -148,9 +157,10 @@ class DeviceMemory {
   std::byte* host_ = nullptr;
   bool shared_ = false;  // backed by a file
   std::uint64_t reserved_ = kReservedBytes;
-  std::map<Address, std::uint64_t> allocations_;  // start -> bytes
-  std::map<Address, std::string> names_;          // of some of them
-  std::map<Address, std::uint64_t> heap_;         // those of kernels, with the bytes that count
+  Allocations allocations_;
+  FreeGaps gaps_;                          // between them, at their ends kGap before the next
+  std::map<Address, std::string> names_;   // of some of them
+  std::map<Address, std::uint64_t> heap_;  // those of kernels, with the bytes that count
   std::uint64_t heap_bytes_ = 0;
   std::map<Address, std::uint64_t> freed_;  // start -> bytes, of the last ones, where nothing lives since
   std::deque<Address> freed_order_;

@@ -81,6 +81,8 @@ TEST_F(LiveRun, Arrays) { expect_fine("arrays", ""); }
 TEST_F(LiveRun, Variables) { expect_fine("symbols", ""); }
 TEST_F(LiveRun, ParametersOfAllSizes) { expect_fine("parameters", ""); }
 TEST_F(LiveRun, MemoryThatBothSidesSee) { expect_fine("shared", ""); }
+TEST_F(LiveRun, DeviceMemoryCannotBeCutOff) { expect_fine("sealed", "", false); }
+TEST_F(LiveRun, MemoryThatIsFreedIsTakenAgainAtOnce) { expect_fine("taken-again", "", false); }
 TEST_F(LiveRun, MemoryThatIsRegistered) { expect_fine("registered", ""); }
 TEST_F(LiveRun, WhatCannotBeSharedIsRegisteredForCopies) {
   const Outcome o = calls("registered_for_copies");
