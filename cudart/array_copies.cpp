@@ -211,7 +211,8 @@ Error rows_to_array(void* handle, std::size_t x, std::size_t row, const void* fr
                     std::size_t width, std::size_t height, MemcpyKind kind, Where where) {
   const std::scoped_lock lock(Session::get().lock());
   const Array* const array = array_of(handle);
-  if (array == nullptr || from == nullptr || width > pitch) return returned(Error::InvalidValue);
+  if (array == nullptr || from == nullptr) return returned(Error::InvalidValue);
+  if (width > pitch) return returned(kInvalidPitch);
   return returned(to_array(*array, {x, row, 0, width, height, 1},
                            {static_cast<std::byte*>(const_cast<void*>(from)), pitch, 0}, kind, where));
 }
@@ -220,7 +221,8 @@ Error rows_from_array(void* to, std::size_t pitch, void* handle, std::size_t x, 
                       std::size_t width, std::size_t height, MemcpyKind kind, Where where) {
   const std::scoped_lock lock(Session::get().lock());
   const Array* const array = array_of(handle);
-  if (array == nullptr || to == nullptr || width > pitch) return returned(Error::InvalidValue);
+  if (array == nullptr || to == nullptr) return returned(Error::InvalidValue);
+  if (width > pitch) return returned(kInvalidPitch);
   return returned(from_array(*array, {x, row, 0, width, height, 1}, {static_cast<std::byte*>(to), pitch, 0},
                              kind, where));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "allocations.hpp"
+#include "arrays.hpp"
 #include "constants.hpp"
 #include "copies.hpp"
 #include "graph.hpp"
@@ -181,7 +182,27 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
   return captured(stream, {NodeType::Memcpy, described, work}) ? Error::Success : returned(work(stream));
 }
 
-constexpr int kInvalidPitch = 12;
+/// Rows of linear memory that lie within each other, and slices: an error of either side. Of a row by itself
+/// beside an array the pitch counts for nothing.
+Error check_layout(const Copy3D& of) {
+  const bool of_array = of.from_array != nullptr || of.to_array != nullptr;
+  const std::size_t texel =
+      of_array ? texel_bytes_of(of.from_array != nullptr ? of.from_array : of.to_array) : 1;
+  const std::size_t bytes = of.extent.width * texel;
+  const std::size_t least = of_array ? 1 : 0;
+  const std::size_t rows = std::max(of.extent.height, least), slices = std::max(of.extent.depth, least);
+  if (bytes == 0 || rows == 0 || slices == 0 || (of_array && rows == 1 && slices == 1)) return Error::Success;
+  const auto within = [](std::size_t first, std::size_t count, std::size_t all) {
+    return count <= all && first <= all - count;
+  };
+  const auto check = [&](void* array, const PitchedPointer& memory, const Position& at) {
+    if (array != nullptr) return Error::Success;
+    if (!within(at.x, bytes, memory.pitch)) return kInvalidPitch;
+    return slices > 1 && !within(at.y, rows, memory.height) ? Error::InvalidValue : Error::Success;
+  };
+  const Error error = check(of.from_array, of.from, of.from_at);
+  return error == Error::Success ? check(of.to_array, of.to, of.to_at) : error;
+}
 
 }  // namespace
 
@@ -191,12 +212,13 @@ Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where
 
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where) {
-  if (width > to_pitch || width > from_pitch) return returned(static_cast<Error>(kInvalidPitch));
+  if (width > to_pitch || width > from_pitch) return returned(kInvalidPitch);
   return copy_rows(to, to_pitch, from, from_pitch, {width, height}, kind, where);
 }
 
 Error copy_3d(const Copy3D* of, Where where) {
   if (of == nullptr) return returned(Error::InvalidValue);
+  if (const Error error = check_layout(*of); error != Error::Success) return returned(error);
   if (of->from_array != nullptr || of->to_array != nullptr) return copy_3d_of_arrays(*of, where);
   const auto first = [](const PitchedPointer& pointer, const Position& at) {
     return static_cast<std::byte*>(pointer.pointer) + (at.z * pointer.height + at.y) * pointer.pitch + at.x;
@@ -215,7 +237,8 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
   const std::scoped_lock lock(session.lock());
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
-  if (rows.count > 1 && rows.bytes > pitch) return returned(Error::InvalidValue);
+  if (rows.count > 1 && rows.bytes > pitch)
+    return returned(Error::InvalidValue);  // as documented, unlike copies
   if (constant_at(to)) {
     std::string row(rows.bytes, '\0');
     for (std::size_t at = 0; at < row.size(); at += pattern.bytes)
@@ -278,6 +301,7 @@ Where in_number(std::uint32_t stream) { return {stream_handle(stream), false, fa
 
 Error describe_copy(const Copy3D* of, NodeWork& out) {
   if (of == nullptr) return Error::InvalidValue;
+  if (const Error error = check_layout(*of); error != Error::Success) return error;
   out = {NodeType::Memcpy, *of, [of = *of](std::uint32_t stream) { return copy_3d(&of, in_number(stream)); }};
   return Error::Success;
 }

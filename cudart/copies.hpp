@@ -34,6 +34,9 @@ struct Rows {
 Error copy(void* to, const void* from, std::size_t bytes, MemcpyKind kind, Where where);
 Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where);
 
+/// cudaErrorInvalidPitchValue: of copies whose rows are longer than their pitch.
+inline constexpr auto kInvalidPitch = static_cast<Error>(12);
+
 /// As cudaMemcpy2D.
 Error copy_2d(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
               std::size_t height, MemcpyKind kind, Where where);

@@ -11,6 +11,10 @@ Error fill_row(void* to, int value, std::size_t bytes, Where where) {
 }
 
 Error fill_3d(const PitchedPointer& to, int value, const Extent& extent, Where where) {
+  const bool rows_meet = extent.width > to.pitch && (extent.height > 1 || extent.depth > 1);
+  const bool slices_meet = extent.height > to.height && extent.depth > 1;
+  if (extent.width > 0 && extent.height > 0 && (rows_meet || slices_meet))
+    return returned(Error::InvalidValue);
   for (std::size_t slice = 0; slice < extent.depth; ++slice) {
     std::byte* const first = static_cast<std::byte*>(to.pointer) + slice * to.height * to.pitch;
     const Error error = fill(first, to.pitch, bytes_of_value(value), {extent.width, extent.height}, where);

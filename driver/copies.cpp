@@ -42,8 +42,8 @@ struct Side {
   std::size_t pitch, height;
 };
 
-/// False: there is no such memory.
-bool convert(const Side& side, std::size_t width, void*& array, cudart::Position& at,
+/// False: there is no such memory, or its rows or slices lie within each other.
+bool convert(const Side& side, const cudart::Extent& extent, void*& array, cudart::Position& at,
              cudart::PitchedPointer& memory) {
   at = {side.x, side.y, side.z};
   if (side.type == MemoryType::Array) {
@@ -56,9 +56,10 @@ bool convert(const Side& side, std::size_t width, void*& array, cudart::Position
   const bool is_host = side.type == MemoryType::Host;
   if (!is_host && side.type != MemoryType::Device && side.type != MemoryType::Unified) return false;
   memory.pointer = is_host ? const_cast<void*>(side.host) : pointer_to(side.device);
-  memory.pitch = side.pitch != 0 ? side.pitch : side.x + width;
-  memory.height = side.height;
-  return true;
+  memory.pitch = side.pitch != 0 ? side.pitch : side.x + extent.width;
+  memory.height = side.height != 0 ? side.height : side.y + extent.height;
+  return side.x + extent.width <= memory.pitch &&
+         (extent.depth <= 1 || side.y + extent.height <= memory.height);
 }
 
 MemcpyKind kind_of(MemoryType to, MemoryType from) {
@@ -69,8 +70,8 @@ MemcpyKind kind_of(MemoryType to, MemoryType from) {
 
 Error describe_box(const Side& to, const Side& from, cudart::Extent extent, cudart::Copy3D& of) {
   of = {};
-  if (!convert(to, extent.width, of.to_array, of.to_at, of.to) ||
-      !convert(from, extent.width, of.from_array, of.from_at, of.from))
+  if (!convert(to, extent, of.to_array, of.to_at, of.to) ||
+      !convert(from, extent, of.from_array, of.from_at, of.from))
     return Error::InvalidValue;
   of.kind = kind_of(to.type, from.type);
   of.extent = extent;

@@ -448,7 +448,8 @@ void Server::transfer() {
   const auto is_right = [&](bool staged, Address address, std::uint64_t bytes) {
     return bytes != 0 && (staged ? bytes <= kStagingBytes : memory.valid(address, bytes));
   };
-  if (!is_right(to_staging, of.to, to_bytes) || !is_right(from_staging, of.from, from_bytes))
+  const bool rows_meet = of.rows > 1 && (of.to_pitch < of.row_bytes || of.from_pitch < of.row_bytes);
+  if (rows_meet || !is_right(to_staging, of.to, to_bytes) || !is_right(from_staging, of.from, from_bytes))
     return fail(Error::InvalidValue);
   if (of.to_pitch == of.row_bytes && of.from_pitch == of.row_bytes) {
     of.row_bytes *= of.rows;
@@ -485,7 +486,9 @@ void Server::fill() {
   if (on == nullptr) return;
   const std::uint64_t bytes = span_of(of.row_bytes, of.rows, of.pitch);
   const bool is_word = of.value_bytes == 1 || of.value_bytes == 2 || of.value_bytes == 4;
-  if (bytes == 0 || !is_word || of.row_bytes % of.value_bytes != 0 || !host_.memory().valid(of.to, bytes))
+  const bool rows_meet = of.rows > 1 && of.pitch < of.row_bytes;
+  if (bytes == 0 || rows_meet || !is_word || of.row_bytes % of.value_bytes != 0 ||
+      !host_.memory().valid(of.to, bytes))
     return fail(Error::InvalidValue);
   const runtime::StreamId id = enter(*on);
   const std::uint32_t first = of.value & 0xffU;

@@ -126,6 +126,7 @@ TEST_F(LiveRun, PtxInEachPacking) {
   expect_fine("raw", "sums are right\n");
 }
 
+TEST_F(LiveRun, RowsThatAreLongerThanTheirPitchAreRefused) { expect_fine("pitches", "", false); }
 TEST_F(LiveRun, OneDeviceIsNoPeerOfItself) { expect_fine("peers", "", false); }
 TEST_F(LiveRun, FillsAndVariablesInStreamsOfThreads) { expect_fine("per-thread", "", false); }
 

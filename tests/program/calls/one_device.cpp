@@ -70,6 +70,50 @@ void peers() {
   EXPECT_SAME(cudaMemcpy3DPeer(nullptr), kInvalidValue);
 }
 
+/// Rows that are longer than their pitch, and slices that are higher than their box, lie within each other.
+void pitches() {
+  constexpr int kInvalidPitch = 12;
+  std::vector<char> host(512);
+  char* const a = device<char>(512);
+  char* const b = device<char>(512);
+  for (const int kind : {kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault}) {
+    char* const to = kind == kDeviceToHost ? host.data() : a;
+    const char* const from = kind == kHostToDevice ? host.data() : b;
+    CHECK(cudaMemcpy2D(to, 16, from, 16, 16, 3, kind));
+    EXPECT_SAME(cudaMemcpy2D(to, 15, from, 16, 16, 3, kind), kInvalidPitch);
+    EXPECT_SAME(cudaMemcpy2D(to, 16, from, 15, 16, 3, kind), kInvalidPitch);
+  }
+  EXPECT_SAME(cudaMemset2D(a, 15, 0, 16, 3), kInvalidValue);
+  EXPECT_SAME(cudaMemset3D({a, 15, 16, 3}, 0, {16, 1, 2}), kInvalidValue);
+  EXPECT_SAME(cudaMemset3D({a, 16, 16, 2}, 0, {16, 3, 2}), kInvalidValue);
+  CHECK(cudaMemset3D({a, 16, 16, 2}, 0, {16, 3, 1}));
+
+  PeerCopy right;
+  right.from = {b, 16, 16, 3};
+  right.to = {a, 16, 16, 3};
+  right.extent = {16, 3, 2};
+  CHECK(cudaMemcpy3DPeer(&right));
+  const auto wrong = [&](const auto& change) {
+    PeerCopy of = right;
+    change(of);
+    return cudaMemcpy3DPeer(&of);
+  };
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.from.pitch = 15; }), kInvalidPitch);
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.to.pitch = 15; }), kInvalidPitch);
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.to_at.x = 1; }), kInvalidPitch);
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.from.height = 2; }), kInvalidValue);
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.to_at.y = 1; }), kInvalidValue);
+  EXPECT_SAME(wrong([](PeerCopy& of) { of.extent.depth = 1, of.to.height = 1; }), 0);
+
+  void* array = nullptr;
+  const Format bytes{{8, 0, 0, 0}, 1};
+  CHECK(cudaMallocArray(&array, &bytes, 16, 3, 0));
+  EXPECT_SAME(cudaMemcpy2DToArray(array, 0, 0, host.data(), 15, 16, 3, kHostToDevice), kInvalidPitch);
+  EXPECT_SAME(cudaMemcpy2DFromArray(host.data(), 15, array, 0, 0, 16, 3, kDeviceToHost), kInvalidPitch);
+  CHECK(cudaFreeArray(array));
+  for (char* memory : {a, b}) CHECK(cudaFree(memory));
+}
+
 void per_thread() {
   char* const memory = device<char>(2 * 4 * 32);
   std::vector<char> back(2 * 4 * 32);
@@ -127,5 +171,6 @@ void per_thread() {
 
 const Case peers_case("peers", peers);
 const Case per_thread_case("per-thread", per_thread);
+const Case pitches_case("pitches", pitches);
 
 }  // namespace

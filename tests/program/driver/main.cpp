@@ -393,6 +393,8 @@ void streams() {
   CHECK(cuCtxSynchronize());
   EXPECT(milliseconds(event[0], event[2]) > 1.8F * one);
 
+  all.to_pitch = 40, all.to_x = 4;  // the last word of a row would be the next one's first
+  EXPECT_SAME(cuMemcpy2D_v2(&all), 1);
   int value = 5;
   CHECK(cuMemsetD32Async(words, 0x01020304, 3, stream[0]));
   CHECK(cuMemcpyDtoHAsync_v2(&value, words + 8, 4, stream[0]));
