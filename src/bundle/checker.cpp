@@ -148,9 +148,9 @@ void Checker::check_one(const CopyOnDevice& r) {
 }
 
 void Checker::check_one(const CopyToArray& r) {
-  // Shapes that no array has, and how much they need, are known where it is performed.
-  check_range(r.to.address, 1);
-  check_range(r.from, 1);
+  if (const std::string error = workload::shape_error(r.to.shape); !error.empty()) fail("a copy to " + error);
+  check_range(r.to.address, r.to.bytes());
+  check_range(r.from, r.to.texel_bytes());
   check_stream(r.stream);
 }
 
@@ -177,6 +177,7 @@ void Checker::check_one(const CopyPinned& r) {
 void Checker::check_one(const CreateTexture& r) {
   check_range(r.resource.array.address, 1);
   check_new_object(r.handle);
+  check_resource("texture", r.resource, r.settings);
 }
 
 void Checker::check_new_object(std::uint64_t handle) {
@@ -186,14 +187,25 @@ void Checker::check_new_object(std::uint64_t handle) {
 void Checker::check_one(const CreateSurface& r) {
   check_range(r.array.address, 1);
   check_new_object(r.handle);
+  check_resource("surface", workload::TextureResource::of(r.array), {});
+}
+
+void Checker::check_resource(const char* what, const workload::TextureResource& resource,
+                             const workload::TextureSettings& settings) const {
+  if (const std::string error = workload::texture_error(resource, settings); !error.empty())
+    fail(what + error);
+  check_range(resource.array.address, workload::texture_bytes(resource));
 }
 
 void Checker::check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const {
-  // As of CopyToArray; the sizes are bounded, so that their product cannot overflow.
+  // The sizes are bounded, so that their product cannot overflow.
   if (size.bytes == 0 || size.rows == 0 || size.slices == 0) fail("a copy has no bytes");
   if (size.bytes > kMostAddresses / size.rows / size.slices)
     fail(fmt::format("a copy has {} slices of {} rows of {} bytes", size.slices, size.rows, size.bytes));
   check_range(end.array.address, 1);
+  if (const std::string error = workload::box_error(end, size); !error.empty())
+    fail("a copy of a box: " + error);
+  check_range(end.array.address, workload::box_span(end, size));
 }
 
 void Checker::check_one(const CopyToBox& r) {

@@ -61,6 +61,8 @@ class Checker {
 
   void place(Address address, Allocation allocation);
   void check_new_object(std::uint64_t handle);
+  void check_resource(const char* what, const workload::TextureResource& resource,
+                      const workload::TextureSettings& settings) const;
   void check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const;
   void check_range(Address address, std::uint64_t bytes) const;
   /// Exists, and is the host's or the body's that is being described.

@@ -38,37 +38,47 @@ void for_each_row(const BoxSize& size, const Visit& visit) {
     for (std::uint32_t row = 0; row < size.rows; ++row) visit(row, slice);
 }
 
-[[noreturn]] void fail(const std::string& what) { throw SimulationFault("error: copy of a box: " + what); }
-
 }  // namespace
 
-void check_box(const DeviceMemory& memory, const BoxEnd& end, const BoxSize& size) {
-  if (size.bytes == 0 || size.rows == 0 || size.slices == 0) fail("it is empty");
+std::string box_error(const BoxEnd& end, const BoxSize& size) {
+  if (size.bytes == 0 || size.rows == 0 || size.slices == 0) return "it is empty";
   const auto within = [](std::uint64_t first, std::uint64_t count, std::uint64_t all) {
     return first <= all && count <= all - first;
   };
-  const auto check_memory = [&](std::uint64_t bytes) {
-    if (!memory.valid(end.array.address, bytes))
-      fail(fmt::format("{} bytes at 0x{:x}: {}", bytes, end.array.address,
-                       memory.describe(end.array.address)));
-  };
   if (end.in_array) {
-    memory.textures().check(end.array.shape);
+    if (std::string error = shape_error(end.array.shape); !error.empty()) return error;
     const std::uint64_t row = std::uint64_t{end.array.shape.width} * end.array.shape.format.bytes();
-    if (!within(end.x, size.bytes, row) || !within(end.row, size.rows, end.array.rows()) ||
-        !within(end.slice, size.slices, end.array.slices()))
-      fail(
-          fmt::format("{} bytes x {} rows x {} slices from byte {}, row {}, slice {} on; its array has {} x "
-                      "{} x {}",
-                      size.bytes, size.rows, size.slices, end.x, end.row, end.slice, row, end.array.rows(),
-                      end.array.slices()));
-    return check_memory(end.array.bytes());
+    if (within(end.x, size.bytes, row) && within(end.row, size.rows, end.array.rows()) &&
+        within(end.slice, size.slices, end.array.slices()))
+      return {};
+    return fmt::format(
+        "{} bytes x {} rows x {} slices from byte {}, row {}, slice {} on; its array has {} x {} x {}",
+        size.bytes, size.rows, size.slices, end.x, end.row, end.slice, row, end.array.rows(),
+        end.array.slices());
   }
   if (size.bytes > kMost || end.pitch > kMost || end.slice_pitch > kMost ||
       (size.rows - 1) > kMost / std::max<std::uint64_t>(end.pitch, 1) ||
       (size.slices - 1) > kMost / std::max<std::uint64_t>(end.slice_pitch, 1))
-    fail("it is larger than memory");
-  check_memory((size.slices - 1) * end.slice_pitch + (size.rows - 1) * end.pitch + size.bytes);
+    return "it is larger than memory";
+  if (size.rows > 1 && end.pitch < size.bytes)
+    return fmt::format("rows of {} bytes, {} bytes apart", size.bytes, end.pitch);
+  if (const std::uint64_t slice = (size.rows - 1) * end.pitch + size.bytes;
+      size.slices > 1 && end.slice_pitch < slice)
+    return fmt::format("slices of {} bytes, {} bytes apart", slice, end.slice_pitch);
+  return {};
+}
+
+std::uint64_t box_span(const BoxEnd& end, const BoxSize& size) {
+  if (end.in_array) return end.array.bytes();
+  return (size.slices - 1) * end.slice_pitch + (size.rows - 1) * end.pitch + size.bytes;
+}
+
+void check_box(const DeviceMemory& memory, const BoxEnd& end, const BoxSize& size) {
+  const auto fail = [](const std::string& what) { throw SimulationFault("error: copy of a box: " + what); };
+  if (const std::string error = box_error(end, size); !error.empty()) fail(error);
+  const std::uint64_t bytes = box_span(end, size);
+  if (!memory.valid(end.array.address, bytes))
+    fail(fmt::format("{} bytes at 0x{:x}: {}", bytes, end.array.address, memory.describe(end.array.address)));
 }
 
 void write_box(DeviceMemory& memory, const BoxEnd& to, const BoxSize& size, std::span<const std::byte> from) {

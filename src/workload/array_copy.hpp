@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "workload/texture.hpp"
 
@@ -35,6 +36,12 @@ struct BoxSize {
   std::uint32_t slices = 1;
   [[nodiscard]] std::uint64_t total() const { return bytes * rows * slices; }
 };
+
+/// What is wrong with one end of a copy, wherever its memory lies: a shape that no array has, a box that is
+/// empty or not within its array, rows or slices of linear memory that overlap. Empty: nothing.
+[[nodiscard]] std::string box_error(const BoxEnd& end, const BoxSize& size);
+/// Bytes of memory that such an end has from its address on: of an array, all of it. It is right.
+[[nodiscard]] std::uint64_t box_span(const BoxEnd& end, const BoxSize& size);
 
 /// Throws SimulationFault, which says what is wrong, for an empty box, an end that is no array, and a box
 /// that does not lie in its array, or whose memory is not allocated.

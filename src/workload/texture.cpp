@@ -37,6 +37,8 @@ std::string format_error(const TexelFormat& format) {
   return {};
 }
 
+}  // namespace
+
 std::string shape_error(const ArrayShape& shape) {
   if (std::string error = format_error(shape.format); !error.empty()) return error;
   const auto within = [](const char* what, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
@@ -57,8 +59,6 @@ std::string shape_error(const ArrayShape& shape) {
   }
   return {};
 }
-
-}  // namespace
 
 TextureArray mipmap_level(const TextureArray& first, std::uint32_t level) {
   TextureArray at = first;
@@ -119,7 +119,9 @@ void TextureTable::check(const ArrayShape& shape) const {
   if (const std::string error = shape_error(shape); !error.empty()) fail(error);
 }
 
-std::string TextureTable::resource_error(const TextureResource& resource) const {
+namespace {
+
+std::string resource_error(const TextureResource& resource) {
   using Kind = TextureResource::Kind;
   const ArrayShape& shape = resource.array.shape;
   if (const std::string error = format_error(shape.format); !error.empty()) return ": " + error;
@@ -147,8 +149,6 @@ std::string TextureTable::resource_error(const TextureResource& resource) const 
   }
   return {};
 }
-
-namespace {
 
 /// What follows from the resource, which is right.
 Texture texture_of(const TextureResource& resource, const TextureSettings& settings) {
@@ -201,21 +201,35 @@ Texture texture_of(const TextureResource& resource, const TextureSettings& setti
 
 }  // namespace
 
-std::uint64_t TextureTable::create(const TextureResource& resource, const TextureSettings& settings) {
-  if (const std::string error = resource_error(resource); !error.empty()) fail("texture" + error);
-  Texture texture = texture_of(resource, settings);
+std::string texture_error(const TextureResource& resource, const TextureSettings& settings) {
+  if (std::string error = resource_error(resource); !error.empty()) return error;
+  const Texture texture = texture_of(resource, settings);
   const std::uint32_t unit = resource.is_array() ? kLineBytes : texture.texel_bytes;
   if (texture.address() % unit != 0)
-    fail(fmt::format("texture at 0x{:x}, which is no multiple of {}", texture.address(), unit));
-  if (!memory_->valid(texture.address(), texture.bytes))
-    fail(fmt::format("texture of {} bytes at 0x{:x}: {}", texture.bytes, texture.address(),
-                     memory_->describe(texture.address())));
+    return fmt::format(" at 0x{:x}, which is no multiple of {}", texture.address(), unit);
   const bool filters = settings.filter == FilterMode::Linear ||
                        (resource.levels > 1 && settings.level_filter == FilterMode::Linear);
   if (filters && !texture.reads_floats && resource.kind != TextureResource::Kind::Linear)
-    fail("texture with linear filtering of integers, which are not read as floats");
+    return " with linear filtering of integers, which are not read as floats";
   for (const float level : {settings.level_bias, settings.least_level, settings.most_level})
-    if (std::isnan(level)) fail("texture with a level that is no number");
+    if (std::isnan(level)) return " with a level that is no number";
+  return {};
+}
+
+std::uint64_t texture_bytes(const TextureResource& resource) { return texture_of(resource, {}).bytes; }
+
+Texture TextureTable::made(const char* what, const TextureResource& resource,
+                           const TextureSettings& settings) const {
+  if (const std::string error = texture_error(resource, settings); !error.empty()) fail(what + error);
+  Texture texture = texture_of(resource, settings);
+  if (!memory_->valid(texture.address(), texture.bytes))
+    fail(fmt::format("{} of {} bytes at 0x{:x}: {}", what, texture.bytes, texture.address(),
+                     memory_->describe(texture.address())));
+  return texture;
+}
+
+std::uint64_t TextureTable::create(const TextureResource& resource, const TextureSettings& settings) {
+  Texture texture = made("texture", resource, settings);
   for (std::uint32_t level = 1; level < resource.levels; ++level) {
     TextureResource one = resource;
     one.array = mipmap_level(resource.array, level);
@@ -227,15 +241,8 @@ std::uint64_t TextureTable::create(const TextureResource& resource, const Textur
 }
 
 std::uint64_t TextureTable::create_surface(const TextureArray& array) {
-  const TextureResource resource = TextureResource::of(array);
-  if (const std::string error = resource_error(resource); !error.empty()) fail("surface" + error);
-  Texture surface = texture_of(resource, {});
+  Texture surface = made("surface", TextureResource::of(array), {});
   surface.surface = true;
-  if (surface.address() % kLineBytes != 0)
-    fail(fmt::format("surface at 0x{:x}, which is no multiple of {}", surface.address(), kLineBytes));
-  if (!memory_->valid(surface.address(), surface.bytes))
-    fail(fmt::format("surface of {} bytes at 0x{:x}: {}", surface.bytes, surface.address(),
-                     memory_->describe(surface.address())));
   textures_.push_back(std::move(surface));
   return first_handle() + textures_.size() - 1;
 }

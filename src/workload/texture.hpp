@@ -178,6 +178,13 @@ struct Texture {
   [[nodiscard]] std::string read_by() const;
 };
 
+// What is wrong with a description, in words; empty: nothing. Of a texture or surface they follow its name.
+[[nodiscard]] std::string shape_error(const ArrayShape& shape);
+[[nodiscard]] std::string texture_error(const TextureResource& resource,
+                                        const TextureSettings& settings = {});
+/// Bytes from its address on, of a resource that is right.
+[[nodiscard]] std::uint64_t texture_bytes(const TextureResource& resource);
+
 /// The texture and surface objects of one application. A handle is a number that no other object of this or
 /// another application has had. Not thread-safe.
 class TextureTable {
@@ -208,7 +215,8 @@ class TextureTable {
 
  private:
   [[nodiscard]] std::uint64_t first_handle() const;
-  [[nodiscard]] std::string resource_error(const TextureResource& resource) const;
+  [[nodiscard]] Texture made(const char* what, const TextureResource& resource,
+                             const TextureSettings& settings) const;
   [[noreturn]] void fail(const std::string& what) const;
   const DeviceMemory* memory_;
   std::vector<Texture> textures_;  // by handle; those that were destroyed stay

@@ -64,7 +64,8 @@ TEST_F(Bundles, EveryKindOfRecordComesBack) {
   settings.normalized = true;
   settings.border = {1.5F, -2, 0, 1e30F};
   const workload::TextureArray array{kBase + 8192, {{workload::ChannelKind::Signed, 16, 2}, 9, 8, 7, 0}};
-  CreateTexture mipmap{workload::TextureResource::cube(array, true, 3), settings, 4};
+  const workload::TextureArray faces{kBase + 8192, {{workload::ChannelKind::Signed, 16, 2}, 8, 8, 0, 12}};
+  CreateTexture mipmap{workload::TextureResource::cube(faces, true, 3), settings, 4};
   mipmap.settings.level_filter = workload::FilterMode::Linear;
   mipmap.settings.level_bias = -0.5F;
   mipmap.settings.least_level = 0.25F;

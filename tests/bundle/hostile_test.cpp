@@ -370,20 +370,21 @@ TEST_F(Hostile, Calls) {
   expect({a, CopyBox{box, linear, {20, 5, 1}, {}, 4}}, "stream 4 does not exist");
 }
 
-// What is found wrong only where arrays are known ends the run: nothing is written or read beside them.
+// Boxes beside their arrays, and shapes that no array has, are wrong input: such a bundle is not opened.
 TEST_F(Hostile, BoxesThatAreNotInTheirArrays) {
   const workload::TextureArray rows{kHostileBase + 4096, {{}, 10, 5, 0, 0}};
   const Allocate a{kHostileBase + 4096, 1024}, other{kHostileBase + 8192, 256};
   const auto fails = [&](const Record& record) {
     const std::string bytes = unchecked_bundle({a, other, record, Synchronize{}}, std::string(100, 'x'));
+    const std::string error = use(bytes);
+    if (!error.empty()) {
+      EXPECT_NE(error.find("x.gmx: error: byte "), std::string::npos) << error;
+      return error;
+    }
     experiment::RunSpec spec = run_of({experiment::bundle_app("x.gmx", Bundle::from_bytes(bytes, "x.gmx"))});
-    spec.verify = true;
-    try {
+    for (const bool verify : {false, true}) {
+      spec.verify = verify;
       (void)experiment::simulate(spec);
-    } catch (const SimulationFault& fault) {
-      return std::string(fault.what());
-    } catch (const UserError& error) {
-      return std::string(error.what());
     }
     return std::string();
   };
@@ -407,7 +408,13 @@ TEST_F(Hostile, BoxesThatAreNotInTheirArrays) {
                           {},
                           0}),
             "");
+  EXPECT_NE(fails(CopyBox{BoxEnd::linear(kHostileBase + 8192, 10, 100), BoxEnd::of(rows), {20, 5, 1}, {}, 0})
+                .find("rows of 20 bytes, 10 bytes apart"),
+            std::string::npos);
+  EXPECT_NE(fails(CopyToArray{{kHostileBase + 4096, {{}, 0, 5, 0, 0}}, kHostileBase + 8192, 0}), "");
+  EXPECT_NE(fails(CopyToArray{{kHostileBase + 4096, {{}, 10, 500, 0, 0}}, kHostileBase + 8192, 0}), "");
   EXPECT_NE(fails(CreateSurface{{kHostileBase + 4096, {{}, 10, 500, 0, 0}}, 1}), "");
+  EXPECT_NE(fails(CreateSurface{{kHostileBase + 4096, {{}, 0, 5, 0, 0}}, 1}), "");
   CreateTexture levels{workload::TextureResource::of(rows, 32), {}, 1};
   EXPECT_NE(fails(CreateMipmapTexture{levels}).find("of 32 levels; 1 to 4 are possible"), std::string::npos);
   levels.resource.levels = 0;
