@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.hpp"
@@ -18,13 +19,18 @@ namespace {
 constexpr std::uint64_t kPart = std::uint64_t{1} << 24U;
 constexpr std::uint64_t kForgotten = 4 * kPart;
 
+std::string temporary_name(const std::string& target) { return fmt::format("{}.tmp.{}", target, ::getpid()); }
+std::string link_to(int file) { return fmt::format("/proc/self/fd/{}", file); }
+
 }  // namespace
 
 GrowingFile::GrowingFile(std::string path) : path_(std::move(path)) {
   const std::optional<std::string> target = replaceable(path_);
   if (!target) throw UserError({path_}, "is a device or a pipe; the name of a file was expected");
   target_ = *target;
-  temporary_.emplace(fmt::format("{}.tmp.{}", target_, ::getpid()));
+  file_ = open_without_name();
+  if (file_ != nullptr) return;
+  temporary_.emplace(temporary_name(target_));
   file_ = std::fopen(temporary_->path().c_str(), "wb");
   if (file_ == nullptr) fail();
 }
@@ -32,7 +38,37 @@ GrowingFile::GrowingFile(std::string path) : path_(std::move(path)) {
 GrowingFile::~GrowingFile() {
   if (file_ == nullptr) return;
   (void)std::fclose(file_);
-  (void)std::remove(temporary_->path().c_str());
+  if (temporary_) (void)std::remove(temporary_->path().c_str());
+}
+
+std::FILE* GrowingFile::open_without_name() const {
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
+  const int file = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0) return nullptr;
+  // It gets its name by way of this one.
+  if (::access(link_to(file).c_str(), F_OK) == 0)
+    if (std::FILE* const opened = ::fdopen(file, "wb"); opened != nullptr) return opened;
+  ::close(file);
+  return nullptr;
+}
+
+bool GrowingFile::give_name(int file) const {
+  if (temporary_) return std::rename(temporary_->path().c_str(), target_.c_str()) == 0;
+  const std::string link = link_to(file);
+  const auto link_as = [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (link_as(target_)) return true;
+  if (errno != EEXIST) return false;
+  // Unlike a new name, an old one takes a rename.
+  const TemporaryName name(temporary_name(target_));
+  (void)std::remove(name.path().c_str());  // of a process of the same number that was killed here
+  if (!link_as(name.path())) return false;
+  if (std::rename(name.path().c_str(), target_.c_str()) == 0) return true;
+  const int reason = errno;
+  (void)std::remove(name.path().c_str());
+  errno = reason;
+  return false;
 }
 
 void GrowingFile::write(std::string_view bytes) {
@@ -54,13 +90,16 @@ void GrowingFile::write_behind() {
 void GrowingFile::complete(std::string_view first_bytes) {
   if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
   write(first_bytes);
-  std::FILE* file = std::exchange(file_, nullptr);
-  if (std::fclose(file) != 0 || std::rename(temporary_->path().c_str(), target_.c_str()) != 0) {
-    const int reason = errno;
-    (void)std::remove(temporary_->path().c_str());
-    errno = reason;
-    fail();
-  }
+  const int file =
+      ::fcntl(::fileno(file_), F_DUPFD_CLOEXEC, 0);  // a file without a name goes with its last descriptor
+  if (file < 0) fail();
+  const bool whole = std::fclose(std::exchange(file_, nullptr)) == 0 && give_name(file);
+  const int reason = errno;
+  ::close(file);
+  if (whole) return;
+  if (temporary_) (void)std::remove(temporary_->path().c_str());
+  errno = reason;
+  fail();
 }
 
 void GrowingFile::fail() const {

@@ -51,7 +51,7 @@ void remove_temporaries_on(int signal) {
 }
 
 void remove_temporaries_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU}) remove_temporaries_on(signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU, SIGQUIT}) remove_temporaries_on(signal);
 }
 
 void forget_temporaries() {

@@ -20,8 +20,8 @@ class TemporaryName {
   int slot_;  // -1: all are taken, and it is not removed
 };
 
-/// From now on SIGINT, SIGTERM, SIGHUP, SIGPIPE and SIGXCPU remove what TemporaryNames name, and end the
-/// program as they do. Signals that are ignored stay so.
+/// From now on SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU and SIGQUIT remove what TemporaryNames name, and end
+/// the program as they do. Signals that are ignored stay so.
 void remove_temporaries_on_signals();
 /// For one signal.
 void remove_temporaries_on(int signal);

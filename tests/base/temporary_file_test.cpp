@@ -17,7 +17,7 @@ namespace {
 TEST(TemporaryName, IsRemovedWhenASignalEndsTheProgram) {
   const test::TemporaryFolder folder;
   const auto path = [&](const std::string& name) { return folder.path() + "/" + name; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU, SIGQUIT}) {
     for (const char* name : {"a", "b", "c"}) write_file_atomically(path(name), "x");
     const pid_t child = ::fork();
     if (child == 0) {
