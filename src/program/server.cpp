@@ -85,7 +85,7 @@ Server::Server(std::string name, runtime::Host& host, Process& process, const Me
       errors_(errors) {
   Stream& legacy = streams_.emplace_back();
   legacy.order = host_.create_event();
-  if (host_.wants_host_writes()) shared_.emplace(host_.memory());
+  if (host_.wants_host_writes()) shared_.emplace(host_.memory(), memory_.descriptor());
 }
 
 void Server::take_arguments(std::span<std::byte> to) const {
