@@ -6,6 +6,7 @@
 
 #include "allocations.hpp"
 #include "graph_memory.hpp"
+#include "mappings.hpp"
 #include "pools.hpp"
 #include "registered.hpp"
 #include "streams.hpp"
@@ -135,6 +136,8 @@ std::optional<AllocationInfo> allocation_at(const void* pointer) {
   const std::scoped_lock lock(Session::get().lock());
   if (const Registration* const of = registration_at(pointer); of != nullptr)
     return AllocationInfo{of->host, of->bytes, MemoryKind::Pinned, nullptr};
+  if (const auto mapped = mapped_at(pointer))
+    return AllocationInfo{mapped->address, mapped->bytes, MemoryKind::Device, nullptr};
   const auto* const found = allocation_of(pointer);
   if (found == nullptr) return std::nullopt;
   const auto& [address, of] = *found;
@@ -232,6 +235,11 @@ GPUMUX_CUDART_API Error cudaPointerGetAttributes(PointerAttributes* attributes, 
     attributes->type = kTypes[static_cast<std::size_t>(MemoryKind::Pinned)];
     attributes->host_pointer = reinterpret_cast<void*>(of->host + offset);
     attributes->device_pointer = of->device == 0 ? nullptr : reinterpret_cast<void*>(of->device + offset);
+    return Error::Success;
+  }
+  if (mapped_at(pointer)) {
+    attributes->type = kTypes[static_cast<std::size_t>(MemoryKind::Device)];
+    attributes->device_pointer = const_cast<void*>(pointer);
     return Error::Success;
   }
   const auto* const found = allocation_of(pointer);

@@ -7,6 +7,7 @@
 #include "allocations.hpp"
 #include "arrays.hpp"
 #include "copies.hpp"
+#include "mappings.hpp"
 #include "registered.hpp"
 #include "streams.hpp"
 
@@ -128,6 +129,14 @@ Error perform(const Work& work, Where where) {
 
 bool is_empty(const Box& box) { return box.bytes == 0 || box.rows == 0 || box.slices == 0; }
 
+/// Of what box_view() gives: an address of the program's own mappings is left where the box is not in one of
+/// them.
+Error check_reach(const BoxMemory& memory) {
+  if (!is_virtual(memory.first)) return Error::Success;
+  const bool is_mapped = mapped_at(memory.first).has_value();
+  return is_mapped ? not_supported("a copy between an array and several mappings") : Error::InvalidValue;
+}
+
 // The array may be freed before a graph is launched; then its place is refused.
 Error to_array(const Array& array, const Box& box, const BoxMemory& from, MemcpyKind kind, Where where) {
   if (!fits(array, box) || kind == MemcpyKind::DeviceToHost || kind == MemcpyKind::HostToHost)
@@ -135,6 +144,7 @@ Error to_array(const Array& array, const Box& box, const BoxMemory& from, Memcpy
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
   const BoxMemory source = box_view(from, box);
+  if (const Error error = check_reach(source); error != Error::Success) return error;
   return perform(
       [=](std::uint32_t stream) { return to_array_now(place, box, source, kind, stream, where.blocking); },
       where);
@@ -146,6 +156,7 @@ Error from_array(const Array& array, const Box& box, const BoxMemory& to, Memcpy
   if (is_empty(box)) return Error::Success;
   const ArrayPlace place = place_in(array, box);
   const BoxMemory target = box_view(to, box);
+  if (const Error error = check_reach(target); error != Error::Success) return error;
   return perform(
       [=](std::uint32_t stream) { return from_array_now(place, box, target, kind, stream, where.blocking); },
       where);

@@ -8,6 +8,7 @@
 #include "constants.hpp"
 #include "copies.hpp"
 #include "graph.hpp"
+#include "mappings.hpp"
 #include "modules.hpp"
 #include "registered.hpp"
 #include "streams.hpp"
@@ -137,6 +138,19 @@ class Copy {
 Error copy_constant(bool to_constant, const ConstantPlace& place, std::byte* memory, std::size_t bytes,
                     Where where);
 
+/// Rows may reach from one mapping of the program's into the next, which lies elsewhere in device memory.
+bool is_in_one_mapping(const void* first, std::size_t pitch, Rows rows) {
+  const std::size_t bytes = bytes_from_to(rows, pitch);
+  return bytes_in_one_mapping(first, bytes) == bytes;
+}
+/// An address at which the program has mapped nothing, or nothing that may be accessed.
+bool is_out_of_reach(const void* pointer) {
+  return is_virtual(pointer) && device_view(pointer, 1) == pointer;
+}
+
+Error copy_in_pieces(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
+                     MemcpyKind kind, Where where);
+
 Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
                 MemcpyKind kind, Where where) {
   Session& session = Session::get();
@@ -163,6 +177,9 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
     }
     return Error::Success;
   }
+  if (!is_in_one_mapping(to, to_pitch, rows) || !is_in_one_mapping(from, from_pitch, rows))
+    return copy_in_pieces(to, to_pitch, from, from_pitch, rows, kind, where);
+  if (is_out_of_reach(to) || is_out_of_reach(from)) return returned(Error::InvalidValue);
   auto* const target = static_cast<std::byte*>(device_view(to, bytes_from_to(rows, to_pitch)));
   const auto* const source =
       static_cast<const std::byte*>(device_view(from, bytes_from_to(rows, from_pitch)));
@@ -180,6 +197,24 @@ Error copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t fr
                          {rows.bytes, rows.count, 1},
                          kind};
   return captured(stream, {NodeType::Memcpy, described, work}) ? Error::Success : returned(work(stream));
+}
+
+Error copy_in_pieces(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, Rows rows,
+                     MemcpyKind kind, Where where) {
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    auto* target = static_cast<std::byte*>(to) + row * to_pitch;
+    const auto* source = static_cast<const std::byte*>(from) + row * from_pitch;
+    for (std::size_t rest = rows.bytes; rest > 0;) {
+      const std::size_t bytes =
+          std::min(bytes_in_one_mapping(target, rest), bytes_in_one_mapping(source, rest));
+      const Error error = copy_rows(target, bytes, source, bytes, {bytes, 1}, kind, where);
+      if (error != Error::Success) return error;
+      target += bytes;
+      source += bytes;
+      rest -= bytes;
+    }
+  }
+  return Error::Success;
 }
 
 /// Rows of linear memory that lie within each other, and slices: an error of either side. Of a row by itself
@@ -245,6 +280,20 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
       std::memcpy(row.data() + at, &pattern.value, std::min<std::size_t>(pattern.bytes, row.size() - at));
     return copy_rows(to, pitch, row.data(), 0, rows, MemcpyKind::HostToDevice, where);
   }
+  if (!is_in_one_mapping(to, pitch, rows)) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      auto* next = static_cast<std::byte*>(to) + row * pitch;
+      for (std::size_t rest = rows.bytes; rest > 0;) {
+        const std::size_t bytes = bytes_in_one_mapping(next, rest);
+        if (const Error error = fill(next, bytes, pattern, {bytes, 1}, where); error != Error::Success)
+          return error;
+        next += bytes;
+        rest -= bytes;
+      }
+    }
+    return Error::Success;
+  }
+  if (is_out_of_reach(to)) return returned(Error::InvalidValue);
   to = device_view(to, bytes_from_to(rows, pitch));
   const std::optional<AllocationInfo> allocation = allocation_at(to);
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);

@@ -187,7 +187,8 @@ int attribute_value(int attribute) {
     case 91: return 1;  // host pointers of registered memory
     case 95: return 1;  // cooperative launch
     case 97: return number(of.shared_bytes_most);
-    case 99: return 1;  // registration of host memory
+    case 99: return 1;   // registration of host memory
+    case 102: return 1;  // memory that the program maps itself
     case 106: return number(of.max_blocks_per_sm);
     case 115: return 1;  // memory pools
     default: return 0;

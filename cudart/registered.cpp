@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "allocations.hpp"
+#include "mappings.hpp"
 
 namespace gpumux::cudart {
 namespace {
@@ -159,6 +160,11 @@ const Registration* registration_at(const void* pointer) {
 
 void* device_view(void* pointer, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (const auto mapped = mapped_at(pointer)) {
+    const std::uintptr_t into = address - mapped->address;
+    const bool lies_there = mapped->access != Access::None && bytes <= mapped->bytes - into;
+    return lies_there ? reinterpret_cast<void*>(mapped->device + into) : pointer;
+  }
   const auto* const found = last_up_to(registrations(), address);
   if (found == nullptr || found->second.device == 0) return pointer;
   const Registration& of = found->second;

@@ -21,7 +21,8 @@ struct Registration {
 /// Of memory that a pointer points into, by the host's address or the device's; nullptr: none.
 [[nodiscard]] const Registration* registration_at(const void* pointer);
 
-/// The device's address of `bytes` bytes in registered memory; `pointer` as it is for all other memory.
+/// The device's address of `bytes` bytes in registered memory, or in what the program has mapped itself
+/// (mappings.hpp); `pointer` as it is for all other memory.
 [[nodiscard]] void* device_view(void* pointer, std::size_t bytes);
 [[nodiscard]] inline const void* device_view(const void* pointer, std::size_t bytes) {
   return device_view(const_cast<void*>(pointer), bytes);

@@ -72,6 +72,27 @@ struct Copy3D {
   std::size_t width, height, depth;
 };
 
+/// CUmemLocation, CUmemAllocationProp and CUmemAccessDesc.
+struct MemoryLocation {
+  static constexpr int kDevice = 1;
+  int type;
+  int id;
+};
+struct MemoryProperties {
+  static constexpr int kPinned = 1;
+  int type;
+  int handle_types;
+  MemoryLocation location;
+  void* security;
+  unsigned char compression, direct_access;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int access;
+};
+
 /// CUlaunchConfig.
 struct LaunchConfig {
   cudart::Dim3 grid;

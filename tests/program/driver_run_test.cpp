@@ -49,6 +49,9 @@ TEST_F(DriverRun, FilesFatBinariesLibrariesAndTheLinker) {
                           std::filesystem::path(GPUMUX_DRIVER_CALLS).filename().string()));
 }
 TEST_F(DriverRun, CopiesFillsAndPointers) { expect_fine("memory", "", note()); }
+TEST_F(DriverRun, MemoryThatTheProgramMapsItself) {
+  expect_fine("virtual-memory", "", "gpumux: cuMemCreate of memory of the host is not supported\n");
+}
 TEST_F(DriverRun, StreamsEventsAndGraphs) { expect_fine("streams", "one "); }
 TEST_F(DriverRun, NodesOfGraphs) { expect_fine("graphs", ""); }
 TEST_F(DriverRun, ContextsAndTheirMemory) { expect_fine("contexts", "", note()); }
@@ -122,7 +125,8 @@ TEST_P(DriverCapture, TakesAsLongAsTheProgram) {
   EXPECT_EQ(result("bundle.json")["gpu"], result("live.json")["gpu"]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, DriverCapture, testing::Values("add", "own-text", "variables", "images"));
+INSTANTIATE_TEST_SUITE_P(Calls, DriverCapture,
+                         testing::Values("add", "own-text", "variables", "images", "virtual-memory"));
 
 }  // namespace
 }  // namespace gpumux::test

@@ -38,6 +38,22 @@ struct ArrayShape {
   unsigned channels;
 };
 
+/// CUmemLocation, CUmemAllocationProp, CUmemAccessDesc.
+struct Location {
+  int type = 1;
+  int id = 0;
+};
+struct MemoryProperties {
+  int type = 1;
+  int handle_types = 0;
+  Location location;
+  void* more[2] = {};
+};
+struct MemoryAccess {
+  Location location;
+  int access = 3;
+};
+
 /// CUDA_KERNEL_NODE_PARAMS of version 2.
 struct KernelNode {
   Function function = nullptr;
@@ -136,6 +152,20 @@ int cuMemsetD16_v2(Address to, unsigned short value, std::size_t count);
 int cuMemsetD32_v2(Address to, unsigned value, std::size_t count);
 int cuMemsetD32Async(Address to, unsigned value, std::size_t count, void* stream);
 int cuMemsetD2D32_v2(Address to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height);
+int cuMemGetAllocationGranularity(std::size_t* granularity, const MemoryProperties* of, int option);
+int cuMemCreate(std::uint64_t* handle, std::size_t bytes, const MemoryProperties* of,
+                unsigned long long flags);
+int cuMemRelease(std::uint64_t handle);
+int cuMemRetainAllocationHandle(std::uint64_t* handle, void* pointer);
+int cuMemGetAllocationPropertiesFromHandle(MemoryProperties* of, std::uint64_t handle);
+int cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t alignment, Address wanted,
+                        unsigned long long flags);
+int cuMemAddressFree(Address address, std::size_t bytes);
+int cuMemMap(Address address, std::size_t bytes, std::size_t offset, std::uint64_t handle,
+             unsigned long long flags);
+int cuMemUnmap(Address address, std::size_t bytes);
+int cuMemSetAccess(Address address, std::size_t bytes, const MemoryAccess* accesses, std::size_t count);
+int cuMemGetAccess(unsigned long long* access, const Location* location, Address address);
 int cuArrayCreate_v2(void** array, const ArrayShape* shape);
 int cuArrayGetDescriptor_v2(ArrayShape* shape, void* array);
 int cuArrayDestroy(void* array);

@@ -258,6 +258,110 @@ void images() {
   EXPECT_SAME(sum, 76 + 7 + 1);
 }
 
+/// Physical memory at addresses of the program's choice.
+void virtual_memory() {
+  begin();
+  load_kernels();
+  int supported = 0;
+  CHECK(cuDeviceGetAttribute(&supported, 102, 0));
+  EXPECT_SAME(supported, 1);
+  const MemoryProperties properties;
+  std::size_t unit = 0, before = 0, now = 0, total = 0;
+  CHECK(cuMemGetAllocationGranularity(&unit, &properties, 0));
+  EXPECT_SAME(unit, 2U << 20U);
+  CHECK(cuMemGetInfo_v2(&before, &total));
+
+  std::uint64_t first = 0, second = 0, third = 0;
+  EXPECT_SAME(cuMemCreate(&first, 1000, &properties, 0), 1);
+  CHECK(cuMemCreate(&first, unit, &properties, 0));
+  CHECK(cuMemCreate(&second, 2 * unit, &properties, 0));
+  MemoryProperties on_host;
+  on_host.location.type = 2;
+  EXPECT_SAME(cuMemCreate(&third, unit, &on_host, 0), 801);
+  EXPECT_SAME(cuMemCreate(&third, total, &properties, 0), 2);
+  // More than there is memory.
+  Address at = 0, other = 0;
+  const std::size_t reserved = total / unit * unit * 2;
+  CHECK(cuMemAddressReserve(&at, reserved, 0, 0, 0));
+  CHECK(cuMemAddressReserve(&other, unit, 8 * unit, 0, 0));
+  EXPECT(at % unit == 0 && other % (8 * unit) == 0 && (other >= at + reserved || other + unit <= at));
+  EXPECT_SAME(cuMemMap(at + 1000, unit, 0, first, 0), 1);
+  EXPECT_SAME(cuMemMap(at, 2 * unit, 0, first, 0), 1);
+  EXPECT_SAME(cuMemMap(at, unit, 0, third, 0), 1);
+  CHECK(cuMemMap(at, unit, 0, second, 0));
+  CHECK(cuMemUnmap(at, unit));
+  CHECK(cuMemMap(at, unit, 0, first, 0));
+  CHECK(cuMemMap(at + unit, 2 * unit, 0, second, 0));
+  EXPECT_SAME(cuMemMap(at + 2 * unit, unit, 0, first, 0), 1);  // something is there
+
+  // Nobody may access it yet.
+  int words[4] = {1, 2, 3, 4};
+  EXPECT_SAME(cuMemcpyHtoD_v2(at, words, 16), 1);
+  EXPECT_SAME(cuMemcpy(at, reinterpret_cast<Address>(words), 16), 1);
+  EXPECT_SAME(cuMemsetD32_v2(at, 1, 4), 1);
+  const MemoryAccess access;
+  EXPECT_SAME(cuMemSetAccess(at, 2 * unit, &access, 1), 1);  // half of a mapping
+  CHECK(cuMemSetAccess(at, 3 * unit, &access, 1));
+  unsigned long long flags = 0;
+  CHECK(cuMemGetAccess(&flags, &access.location, at + unit + 5));
+  EXPECT_SAME(flags, 3U);
+  EXPECT_SAME(cuMemcpyHtoD_v2(at + 3 * unit - 8, words, 16), 1);  // over the end
+
+  // Fills, copies and kernels from the one into the other.
+  const int n = 1000;
+  const Address a = at + unit - 4 * 500, b = at + 4096, c = at + 3 * unit - 4 * n;
+  CHECK(cuMemsetD32_v2(at, 0x3f800000, 3 * unit / 4));  // 1.0
+  std::vector<float> values(n), back(n);
+  for (int i = 0; i < n; ++i) values[i] = static_cast<float>(i);
+  CHECK(cuMemcpyHtoD_v2(a, values.data(), 4 * n));
+  CHECK(launch(kernel("add"), (n + 255) / 256, 256, 0, nullptr, a, b, c, n));
+  CHECK(cuMemcpyDtoH_v2(back.data(), c, 4 * n));
+  for (int i = 0; i < n; ++i) EXPECT_SAME(back[i], static_cast<float>(i + 1));
+  CHECK(cuMemcpyDtoD_v2(b, a, 4 * n));
+  CHECK(cuMemcpyDtoH_v2(back.data(), b, 4 * n));
+  for (int i = 0; i < n; ++i) EXPECT_SAME(back[i], static_cast<float>(i));
+  int type = 0;
+  Address start = 0;
+  std::size_t bytes = 0;
+  CHECK(cuPointerGetAttribute(&type, 2, a));
+  EXPECT_SAME(type, 2);
+  CHECK(cuMemGetAddressRange_v2(&start, &bytes, at + unit + 100));
+  EXPECT(start == at + unit && bytes == 2 * unit);
+
+  // The same memory at two places, and what it holds at a third.
+  CHECK(cuMemMap(other, unit, 0, first, 0));
+  CHECK(cuMemSetAccess(other, unit, &access, 1));
+  CHECK(cuMemcpyHtoD_v2(other, words, 16));
+  int seen[4] = {};
+  CHECK(cuMemcpyDtoH_v2(seen, at, 16));
+  for (int i = 0; i < 4; ++i) EXPECT_SAME(seen[i], words[i]);
+  EXPECT_SAME(cuMemAddressFree(other, unit), 1);  // something is there
+  EXPECT_SAME(cuMemUnmap(at + unit, unit), 1);    // half of a mapping
+  CHECK(cuMemUnmap(at, 3 * unit));
+  CHECK(cuMemUnmap(other, unit));
+  EXPECT_SAME(cuMemcpyDtoH_v2(seen, at, 16), 1);
+  CHECK(cuMemMap(at + 10 * unit, unit, 0, first, 0));
+  CHECK(cuMemSetAccess(at + 10 * unit, unit, &access, 1));
+  std::memset(seen, 0, sizeof(seen));
+  CHECK(cuMemcpyDtoH_v2(seen, at + 10 * unit, 16));
+  for (int i = 0; i < 4; ++i) EXPECT_SAME(seen[i], words[i]);
+
+  // It goes with its last handle and its last mapping.
+  std::uint64_t again = 0;
+  CHECK(cuMemRetainAllocationHandle(&again, reinterpret_cast<void*>(at + 10 * unit)));
+  EXPECT(again == first);
+  for (const std::uint64_t handle : {first, first, second}) CHECK(cuMemRelease(handle));
+  EXPECT_SAME(cuMemRelease(first), 1);
+  CHECK(cuMemcpyDtoH_v2(seen, at + 10 * unit, 16));
+  CHECK(cuMemGetInfo_v2(&now, &total));
+  EXPECT(now < before);
+  CHECK(cuMemUnmap(at + 10 * unit, unit));
+  CHECK(cuMemGetInfo_v2(&now, &total));
+  EXPECT_SAME(now, before);
+  CHECK(cuMemAddressFree(at, reserved));
+  CHECK(cuMemAddressFree(other, unit));
+}
+
 /// 4 rows of 10 words.
 void memory() {
   begin();
@@ -288,6 +392,8 @@ void memory() {
     }
   }
   all.to_pitch = 8;
+  EXPECT_SAME(cuMemcpy2D_v2(&all), 1);
+  all.to_pitch = 40, all.to_x = 4;  // the last word of a row would be the next one's first
   EXPECT_SAME(cuMemcpy2D_v2(&all), 1);
   CHECK(cuMemGetAddressRange_v2(&first, &bytes, rows + pitch));
   EXPECT(first == rows && bytes == 4 * pitch);
@@ -393,8 +499,6 @@ void streams() {
   CHECK(cuCtxSynchronize());
   EXPECT(milliseconds(event[0], event[2]) > 1.8F * one);
 
-  all.to_pitch = 40, all.to_x = 4;  // the last word of a row would be the next one's first
-  EXPECT_SAME(cuMemcpy2D_v2(&all), 1);
   int value = 5;
   CHECK(cuMemsetD32Async(words, 0x01020304, 3, stream[0]));
   CHECK(cuMemcpyDtoHAsync_v2(&value, words + 8, 4, stream[0]));
@@ -690,6 +794,7 @@ int main(int argc, char** argv) {
       {"variables", variables},
       {"images", images},
       {"memory", memory},
+      {"virtual-memory", virtual_memory},
       {"streams", streams},
       {"graphs", graphs},
       {"contexts", contexts},
