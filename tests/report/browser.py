@@ -24,7 +24,7 @@ import page
 import pictures
 from report_case import ReportCase
 
-TESTS = ["test_numbers", "test_use", "test_reading", "test_preemption", "test_interference", "test_views", "test_cpus"]
+TESTS = ["test_numbers", "test_use", "test_reading", "test_common_set", "test_address", "test_tables", "test_preemption", "test_interference", "test_views", "test_cpus"]
 
 
 def at_home_in(folder):

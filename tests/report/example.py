@@ -138,6 +138,22 @@ def multiply(path, runs):
     db.close()
 
 
+def with_policies(path, policies):
+    """The runs of several applications under `even` once more under each of these."""
+    db = sqlite3.connect(path)
+    most, = db.execute("SELECT max(id) FROM runs").fetchone()
+    chosen = f"IN (SELECT id FROM runs WHERE policy = 'even' AND id <= {most} AND id IN ({SHARED}))"
+    for k, policy in enumerate(policies, 1):
+        shift = k * most
+        db.execute(f"INSERT INTO runs SELECT id + {shift}, hash || '-{k}', state, machine_id, ?, seed, cycle_limit, program, cycles, weighted_speedup, antt, stp, "
+                   f"fairness, result, exit_code, error, wall_seconds, finished_at, su_gpu, ws_cpu, oss FROM runs WHERE id {chosen}", (policy,))
+        for name, values in [("apps", "position, app, identity, seed, isolated_run_id, ipc, ipc_isolated, normalized_ipc, completions"), ("overrides", "position, key, value"),
+                             ("metrics", "app, counter_id, value")]:
+            db.execute(f"INSERT INTO {name} (run_id, {values}) SELECT run_id + {shift}, {values} FROM {name} WHERE run_id {chosen}")
+    db.commit()
+    db.close()
+
+
 def write_report(db, page, *options):
     began = time.monotonic()
     subprocess.run([PROGRAM, "report", db, "-o", page, *options], check=True, stdout=subprocess.DEVNULL)

@@ -64,6 +64,12 @@ def go(driver, page):
     frame(driver)
 
 
+def click(driver, node):
+    """A link or a button, wherever it is on the page."""
+    driver.execute_script("arguments[0].click()", node)
+    frame(driver)
+
+
 def table(driver, name):
     """Headings and the cells that are in the page."""
     return driver.execute_script("""

@@ -121,4 +121,4 @@ class Reading(ReportCase):
         self.driver.execute_script("const node = document.querySelector('[data-table=runs] .scroll'); node.scrollTop = node.scrollHeight")
         frame(self.driver)
         last = values.one(f"SELECT max(run_id) FROM ({SHARED})")
-        self.assertEqual(table(self.driver, '[data-table="runs"]')["rows"][-1][0], str(last))
+        self.assertEqual(columns(self.driver, '[data-table="runs"]')["Run"][-1], str(last))

@@ -1,17 +1,83 @@
 // Policies beside each other: means by workload class, and every workload.
 
-const compareState = {mean: 'arithmetic', relative: '', same: true, metric: 'weighted_speedup', sort: 'name', page: 0};
+const compareState = choices('policies', {mean: 'arithmetic', relative: '', same: true, metric: 'weighted_speedup', sort: 'name'});
 
-/** Value of a metric by workload and policy, over seeds and machines as they are: {keys, run: (key, policy) -> run}. */
-function workloadMatrix(runs, policies, same) {
+const bitCount = (mask) => { let count = 0; for (; mask; mask &= mask - 1n) ++count; return count; };
+
+/**
+ * Policies of which each has ended the same workloads, such that the workloads times the policies are as many as can be, and
+ * at least two policies where two have a workload in common. `having`: for each workload its policies, a bit each; `wanted`:
+ * policies that must be among them. A mask of policies.
+ */
+function largestCommonSet(having, wanted = 0n) {
+  const most = 1000;  // sets that are looked at: databases of few sweeps have a handful
+  const counts = new Map();
+  for (const mask of having) counts.set(mask, (counts.get(mask) ?? 0) + 1);
+  const given = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  // What any workloads have in common is an intersection of their sets.
+  const candidates = new Set(given);
+  for (const mask of candidates) {
+    for (const other of given) {
+      if (candidates.size >= most) break;
+      if (mask & other) candidates.add(mask & other);
+    }
+  }
+  const sets = [...candidates].filter((mask) => (mask & wanted) === wanted).map((mask) => {
+    const policies = bitCount(mask);
+    return {mask, policies, runs: policies * given.reduce((sum, other) => sum + ((other & mask) === mask ? counts.get(other) : 0), 0)};
+  });
+  const order = (a, b) => (b.policies > 1) - (a.policies > 1) || b.runs - a.runs || b.policies - a.policies;
+  return sets.sort(order)[0]?.mask ?? 0n;
+}
+
+/**
+ * Runs by workload and policy, over seeds and machines as they are: {policies, keys, run: (key, policy) -> run}. Means over
+ * different workloads do not compare, so unless `same` is false it has the policies and workloads that all of them have in
+ * common; where the reader has chosen policies, these if they have a workload in common. `all`: how many workloads there
+ * are; `left`: policies that it does not have, {policy, workloads: how many of them it has ended, common: () -> policies of
+ * the largest common set that has it}.
+ */
+function workloadMatrix(runs, policies, {same = true, chosen = false} = {}) {
   const rows = new Map();
   for (const run of runs) {
     const key = workloadKey(run);
     if (!rows.has(key)) rows.set(key, new Map());
     rows.get(key).set(policyOf(run), run);
   }
-  const keys = [...rows.keys()].filter((key) => !same || policies.every((policy) => rows.get(key).has(policy)));
-  return {keys, dropped: rows.size - keys.length, run: (key, policy) => rows.get(key).get(policy) ?? null, any: (key) => rows.get(key).values().next().value};
+  const bit = new Map(policies.map((policy, i) => [policy, 1n << BigInt(i)]));
+  const every = (1n << BigInt(policies.length)) - 1n;
+  const masks = new Map([...rows].map(([key, of]) => [key, [...of.keys()].reduce((mask, policy) => mask | bit.get(policy), 0n)]));
+  const having = [...masks.values()];
+  const of = (mask) => policies.filter((policy) => bit.get(policy) & mask);
+  const asked = same && chosen && having.includes(every);
+  const kept = !same || asked ? every : largestCommonSet(having);
+  const keys = [...rows.keys()].filter((key) => !same || (masks.get(key) & kept) === kept);
+  const left = of(every & ~kept).map((policy) => ({policy, workloads: having.filter((mask) => mask & bit.get(policy)).length,
+                                                   common: () => of(largestCommonSet(having, bit.get(policy)))}));
+  return {policies: of(kept), keys, all: rows.size, left, same, asked, run: (key, policy) => rows.get(key).get(policy) ?? null, any: (key) => rows.get(key).values().next().value};
+}
+
+/** What charts leave out, and links that show it. `filtered`: the links keep the filter. */
+function leftOut(matrix, {filtered = true} = {}) {
+  const others = filtered ? filterValues().filter(([key]) => key !== 'policy') : [];
+  const link = (label, own, policies) => el('a', {href: addressOf('policies', {own, filter: [...others, ...policies.map((policy) => ['policy', policy])]})}, label);
+  const chosen = filtered ? [...(filter.policies ?? [])] : [];
+  const note = (...parts) => el('p', {class: 'note', 'data-note': 'left-out'}, ...parts);
+  if (!matrix.same) {
+    const uneven = matrix.policies.filter((policy) => matrix.keys.some((key) => matrix.run(key, policy) === null));
+    if (!uneven.length) return null;
+    return note(`Nothing is left out, so the means of ${uneven.join(', ')} are over fewer workloads than there are, and do not compare with others. `,
+                link('Show what policies have in common', {same: true}, chosen), '.');
+  }
+  const workloads = matrix.all - matrix.keys.length;
+  const {left} = matrix;
+  if (!workloads && !left.length) return null;
+  const cap = 6;
+  const names = left.slice(0, cap).flatMap(({policy, workloads: has, common}, i) => [i ? ', ' : '', link(policy, {same: true}, common()), ` with ${plural(has, 'workload')}`]);
+  return note(`Shown: ${plural(matrix.policies.length, 'policy', 'policies')} and the ${plural(matrix.keys.length, 'workload')} that ${
+    matrix.policies.length > 1 ? 'all of them have' : 'it has'} ended${matrix.asked ? '' : ', the largest common set'}. Left out: `,
+              left.length ? [plural(left.length, 'policy', 'policies'), ' (', names, left.length > cap ? ', ...)' : ')'] : null, left.length && workloads ? ' and ' : null,
+              workloads ? plural(workloads, 'workload') : null, `. To see them, ${left.length ? "choose a policy by its name here, or " : ''}`, link('show everything', {same: false}, chosen), '.');
 }
 
 /** Of a workload under a policy, relative to another policy where one is chosen. */
@@ -24,20 +90,21 @@ function matrixValue(matrix, metric, key, policy, relative) {
   return base === null ? null : ratio(value, metric.of(base));
 }
 
-const hasValue = (matrix, policies, metric) => matrix.keys.some((key) => policies.some((policy) => isNumber(matrixValue(matrix, metric, key, policy))));
-const meanNamed = (id) => kMeans.find(([name]) => name === id);
+const hasValue = (matrix, metric) => matrix.keys.some((key) => matrix.policies.some((policy) => isNumber(matrixValue(matrix, metric, key, policy))));
+const meanNamed = (id) => kMeans.find(([name]) => name === id) ?? kMeans[0];
 const relativeMetric = (metric, relative) => (relative ? {...metric, share: false, unit: `relative to ${relative}`} : metric);
 
 /** Says of how many workloads the means are not, because the metric has no value there. */
-function notDefined(matrix, policies, metric, relative = '') {
-  const missing = policies.map((policy) => [policy, matrix.keys.filter((key) => matrix.run(key, policy) !== null && !isNumber(matrixValue(matrix, metric, key, policy, relative))).length])
+function notDefined(matrix, metric, relative = '') {
+  const missing = matrix.policies.map((policy) => [policy, matrix.keys.filter((key) => matrix.run(key, policy) !== null && !isNumber(matrixValue(matrix, metric, key, policy, relative))).length])
                       .filter(([, count]) => count > 0);
   if (!missing.length) return '';
   return `Left out where it is not defined${metric.id === 'antt' ? ', because an application made no progress' : ''}: ${missing.map(([policy, count]) => `${policy} ${count}`).join(', ')} of ${matrix.keys.length}.`;
 }
 
 /** Grouped bars of a metric: a group for each workload class and one for all. */
-function classBars(matrix, policies, metric, {mean = 'arithmetic', relative = '', name, note}) {
+function classBars(matrix, metric, {mean = 'arithmetic', relative = '', name}) {
+  const {policies} = matrix;
   const [, meanLabel, average] = meanNamed(mean);
   const classes = [...new Set(matrix.keys.map((key) => workloadClass(matrix.any(key))))].sort(classOrder);
   const bands = classes.map((label) => ({label, keys: matrix.keys.filter((key) => workloadClass(matrix.any(key)) === label)}));
@@ -49,11 +116,11 @@ function classBars(matrix, policies, metric, {mean = 'arithmetic', relative = ''
   });
   const value = (g, s) => cell(`${g},${s}`).mean;
   const shown = relativeMetric(metric, relative);
-  const undefinedNote = notDefined(matrix, policies, metric, relative);
+  const undefinedNote = notDefined(matrix, metric, relative);
   const rows = bands.flatMap((_, g) => policies.map((_, s) => [g, s]));
   const node = figure({
     title: `${metric.label} by workload class`, name, height: 330,
-    note: `${meanLabel} of ${relative ? `each workload relative to ${relative}` : 'the workloads'}. ${betterText(metric)} ${undefinedNote} ${note ?? ''}`,
+    note: `${meanLabel} of ${relative ? `each workload relative to ${relative}` : 'the workloads'}. ${betterText(metric)} ${undefinedNote}`,
     draw: (width) => groupedBars({
       groups: bands.map(({label, keys}) => ({label, note: plural(keys.length, 'workload')})),
       series: policies.map((policy) => ({label: policy, colour: policyColour(policy)})), value, metric: shown, reference: relative ? 1 : undefined,
@@ -69,25 +136,27 @@ function classBars(matrix, policies, metric, {mean = 'arithmetic', relative = ''
 }
 
 /** Means of the metrics by policy as a table. */
-function scoreboard(matrix, policies, {mean = 'arithmetic'} = {}) {
+function scoreboard(matrix, {mean = 'arithmetic'} = {}) {
+  const {policies} = matrix;
   const average = meanNamed(mean)[2];
   const metrics = ['weighted_speedup', 'antt', 'fairness', 'ipc', 'extra.dram_bandwidth_utilization', 'lsu_stall_share', 'l1_miss_rate'].map((id) => runMetrics.find((m) => m.id === id))
-                      .filter((metric) => metric && hasValue(matrix, policies, metric));
+                      .filter((metric) => metric && hasValue(matrix, metric));
   const of = memo((at) => {
     const [m, policy] = at.split('\n');
     return average(matrix.keys.map((key) => matrixValue(matrix, metrics[m], key, policy)).filter(isNumber));
   });
   const columns = [{label: 'Policy', value: (policy) => policy, order: (a, b) => policyRank(a) - policyRank(b)},
-                   {label: 'Workloads', number: true, value: (policy) => matrix.keys.filter((key) => matrix.run(key, policy) !== null).length},
-                   ...metrics.map((metric, m) => ({label: metric.brief ?? metric.label, title: axisLabel(metric), number: true, value: (policy) => of(`${m}\n${policy}`), text: (v) => metricText(metric, v)}))];
+                   ...metrics.map((metric, m) => ({label: metric.brief ?? metric.label, title: axisLabel(metric), number: true, value: (policy) => of(`${m}\n${policy}`), text: (v) => metricText(metric, v)})),
+                   {label: 'Workloads', number: true, value: (policy) => matrix.keys.filter((key) => matrix.run(key, policy) !== null).length}];
   const node = table(columns, policies, {caption: `${meanNamed(mean)[1]}s by policy`, name: 'policies', search: false});
   node.dataset.table = 'policies';
-  const notes = metrics.map((metric) => [metric, notDefined(matrix, policies, metric)]).filter(([, note]) => note).map(([metric, note]) => `${metric.label}: ${note.charAt(0).toLowerCase()}${note.slice(1)}`);
+  const notes = metrics.map((metric) => [metric, notDefined(matrix, metric)]).filter(([, note]) => note).map(([metric, note]) => `${metric.label}: ${note.charAt(0).toLowerCase()}${note.slice(1)}`);
   return [node, notes.length ? el('p', {class: 'note'}, notes.join(' ')) : null];
 }
 
 /** Every workload as a row of dots, some at a time. */
-function workloadDots(matrix, policies, metric, relative, open) {
+function workloadDots(matrix, metric, relative, open) {
+  const {policies} = matrix;
   const perPage = 30;
   const shown = relativeMetric(metric, relative);
   const value = (key, policy) => matrixValue(matrix, metric, key, policy, relative);
@@ -117,7 +186,7 @@ function workloadDots(matrix, policies, metric, relative, open) {
   const pages = Math.ceil(keys.length / perPage);
   const status = el('span', {class: 'soft', role: 'status'});
   const turn = (by) => { page = (page + by + pages) % pages; update(); };
-  const controls = el('div', {class: 'controls'}, choice('Order', sorts, compareState.sort, (value) => { compareState.sort = value; page = 0; sort(); update(); }),
+  const controls = el('div', {class: 'controls'}, choice('Order', sorts, compareState.sort, (value) => { compareState.sort = value; page = 0; sort(); update(); writeAddress(); }),
                       pages > 1 ? el('div', {}, el('button', {type: 'button', class: 'quiet', click: () => turn(-1)}, '← Previous'), status,
                                      el('button', {type: 'button', class: 'quiet', click: () => turn(1)}, 'Next →')) : null);
   const slice = () => keys.slice(page * perPage, (page + 1) * perPage);
@@ -144,25 +213,23 @@ function workloadDots(matrix, policies, metric, relative, open) {
 function comparePage() {
   const c = compareState;
   const body = (runs) => {
-    const policies = selectedPolicies(runs);
     if (!runs.length) return nothing('No run that ended is in this selection.');
-    if (c.relative && !policies.includes(c.relative)) c.relative = '';
-    const again = () => route();
-    const matrix = workloadMatrix(runs, policies, c.same);
+    const again = () => redraw();
+    const matrix = workloadMatrix(runs, selectedPolicies(runs), {same: c.same, chosen: filter.policies !== null});
+    const {policies} = matrix;
+    const relative = policies.includes(c.relative) ? c.relative : '';
     const metric = metricNamed(runMetrics, c.metric);
     const controls = el('div', {class: 'controls'}, choice('Metric', metricOptions(runMetrics), metric.id, (value) => { c.metric = value; again(); }),
       choice('Mean', kMeans, c.mean, (value) => { c.mean = value; again(); }),
-      choice('Relative to', [['', 'nothing'], ...policies.map((policy) => [policy, policy])], c.relative, (value) => { c.relative = value; again(); }),
-      tick('Only workloads that every policy has', c.same, (value) => { c.same = value; again(); }));
-    const left = matrix.dropped ? `${plural(matrix.dropped, 'workload')} left out: not every policy has ended ${matrix.dropped === 1 ? 'it' : 'them'}.` : '';
-    if (!matrix.keys.length) return [controls, nothing(`No workload has ended under every policy. ${left}`)];
+      choice('Relative to', [['', 'nothing'], ...policies.map((policy) => [policy, policy])], relative, (value) => { c.relative = value; again(); }),
+      tick('Only workloads that all policies shown have', c.same, (value) => { c.same = value; again(); }));
     const others = ['weighted_speedup', 'antt', 'fairness'].filter((id) => id !== metric.id).slice(0, 2).map((id) => metricNamed(runMetrics, id))
-                       .filter((m) => hasValue(matrix, policies, m));
-    const options = {mean: c.mean, relative: c.relative};
-    return [controls, left ? el('p', {class: 'note'}, left) : null, classBars(matrix, policies, metric, {...options, name: metric.id}),
-            others.length ? el('div', {class: 'pair'}, others.map((m) => classBars(matrix, policies, m, {...options, name: m.id}))) : null,
-            el('p', {class: 'note'}, kClassNote), el('h2', {}, 'Means'), scoreboard(matrix, policies, options),
-            workloadDots(matrix, policies, metric, c.relative, openRun)];
+                       .filter((m) => hasValue(matrix, m));
+    const options = {mean: c.mean, relative};
+    return [controls, leftOut(matrix), classBars(matrix, metric, {...options, name: metric.id}),
+            others.length ? el('div', {class: 'pair'}, others.map((m) => classBars(matrix, m, {...options, name: m.id}))) : null,
+            el('p', {class: 'note'}, kClassNote), el('h2', {}, 'Means'), scoreboard(matrix, options),
+            workloadDots(matrix, metric, relative, openRun)];
   };
   return [el('h1', {}, 'Policies'), el('p', {class: 'lead'}, 'How the policies share the GPU among the same workloads.'), filtered(body)];
 }

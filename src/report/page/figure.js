@@ -38,7 +38,8 @@ function legend(entries, width, mark = 'square') {
   const node = svg('g');
   let x = 0;
   let y = 0;
-  for (const {label, colour} of entries) {
+  for (const {label: whole, colour} of entries) {
+    const label = fitted(whole, width - 20);
     const length = measure(label) + 34;
     if (x > 0 && x + length > width) {
       x = 0;
@@ -83,7 +84,7 @@ async function savePng(name, {source, width, height}) {
 
 /**
  * title, note, name (of saved files), draw(width) -> {node, marks: [{x, y, width, height, label, open}], key}, values:
- * () -> {columns, rows} of its table, height: of the empty place before it is drawn, whole: the SVG to save where
+ * () -> {columns, rows, sort} of its table, height: of the empty place before it is drawn, whole: the SVG to save where
  * `node` is none. A mark's `open` is called on a click, `key` with keys that are pressed.
  */
 function figure(options) {
@@ -97,8 +98,8 @@ function figure(options) {
     holder.hidden = !holder.hidden;
     toggle.setAttribute('aria-expanded', String(!holder.hidden));
     if (!holder.hidden && !holder.firstChild) {
-      const {columns, rows} = options.values();
-      holder.append(table(columns, rows, {caption: options.title, name: options.name, search: rows.length > 12}));
+      const {columns, rows, sort} = options.values();
+      holder.append(table(columns, rows, {caption: options.title, name: options.name, sort, search: rows.length > 12}));
     }
   });
   toggle.setAttribute('aria-expanded', 'false');

@@ -8,23 +8,21 @@ const pages = [
   ['papers', papers.length === 1 ? papers[0] : 'Papers', papersPage, papers.length > 0],
 ].filter(([, , , there]) => there);
 
-let shownPage = '';
-function route() {
-  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split('/');
-  const anchor = name && !rest.length && !pages.some(([id]) => id === name);  // a place on the page that is shown
-  if (anchor && by(name)) return by(name).scrollIntoView();
-  const address = location.hash;
-  const moved = address !== shownPage;
+let shownPage = '';  // '#policies': the address without its choices
+
+function showPage(path) {
+  const {name, rest} = readAddress(path);
   const page = pages.find(([id]) => id === name) ?? pages[0];
   const content = name === 'run' ? () => runPage(rest[0]) : () => page[2](rest.join('/') || undefined);
+  const moved = `#${path}` !== shownPage;
+  shownPage = `#${path}`;
   leaveFigures();
   const main = by('main');
   main.replaceChildren();
   add(main, [content()]);
-  shownPage = address;
   const current = name === 'run' ? 'runs' : page[0];
   for (const link of by('nav').children) {
-    if (link.hash === `#${current}`) link.setAttribute('aria-current', 'page');
+    if (link.dataset.page === current) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   if (moved) {
@@ -32,11 +30,25 @@ function route() {
     document.title = `${main.querySelector('h1')?.textContent ?? ''} · ${core.database} · gpumux`;
     if (started) main.focus({preventScroll: true});
   }
+  if (name !== 'run' && rest.length) by(rest.join('/'))?.scrollIntoView();
+}
+
+function route() {
+  const {path, name, values} = readAddress(location.hash);
+  const known = name === 'run' || pages.some(([id]) => id === name);
+  if (started && name && !known) {  // a place on the page that is shown
+    by(name)?.scrollIntoView();
+    return writeAddress();
+  }
+  // A link to a page keeps what is chosen; an address that was shown, or is sent, says all of it.
+  if (values || history.state?.exact || !started) applyAddress(name, values ?? []);
+  showPage(known ? path : pages[0][0]);
+  writeAddress();
 }
 
 let started = false;
 by('database').textContent = core.database;
-add(by('nav'), pages.map(([id, label]) => el('a', {href: `#${id}`}, label)));
+add(by('nav'), pages.map(([id, label]) => el('a', {href: `#${id}`, 'data-page': id}, label)));
 startTheme();
 addEventListener('hashchange', route);
 route();

@@ -49,11 +49,11 @@ function summary(list) {
 function claimsTable(list, what) {
   const columns = [
     {label: 'Claim', value: claimName, cell: (claim) => el('span', {title: claim.id}, claimName(claim))},
-    ...(list.some((claim) => claim.source) ? [{label: 'Source', value: (claim) => claim.source ?? null}] : []),
     ...(list.some((claim) => theirs(claim) !== null) ? [{label: 'Paper', number: list.some((claim) => isNumber(theirs(claim))), value: theirs, text: (v) => (isNumber(v) ? decimal(v) : String(v))}] : []),
     ...(list.some((claim) => 'ours' in claim) ? [{label: 'Ours', number: list.some((claim) => isNumber(claim.ours)), value: (claim) => claim.ours ?? null, text: (v) => (isNumber(v) ? decimal(v) : String(v))}, ...(list.some((claim) => claim.unit) ? [{label: 'Unit', value: (claim) => claim.unit ?? null}] : [])] : []),
     {label: 'Direction', value: (claim) => verdict(claim.direction_agrees), cell: (claim) => verdictCell(claim.direction_agrees)},
     ...(list.some((claim) => typeof claim.size_agrees === 'boolean') ? [{label: 'Size', value: (claim) => verdict(claim.size_agrees), cell: (claim) => verdictCell(claim.size_agrees)}] : []),
+    ...(list.some((claim) => claim.source) ? [{label: 'Source', value: (claim) => claim.source ?? null}] : []),
     {label: 'Note', value: (claim) => claim.note ?? null},
   ];
   const node = table(columns, list, {caption: capital(what), name: what, wrap: true, search: list.length > 12});

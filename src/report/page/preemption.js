@@ -61,13 +61,13 @@ function techniqueBars(runs) {
 function preemptionTable(runs) {
   const number = (label, name, title, format = text) => ({label, title, number: true, value: (run) => preemptionValue(name, run), text: format});
   const node = table([
-    {label: 'Run', value: (run) => runId(run), order: (a, b) => a - b, cell: (run) => runLink(run, String(runId(run)))}, {label: 'Workload', value: workloadText},
-    {label: 'Policy', value: policyOf, order: (a, b) => policyRank(a) - policyRank(b)}, ...settingColumns(runs), number('SMs', 'preemptions', 'SMs that were handed over'),
+    workloadColumn(), policyColumn(), number('SMs', 'preemptions', 'SMs that were handed over'),
     {label: 'Late', title: 'Over the limit, or given up', number: true, value: late, text: percent},
     ...kLatencies.map(([key, label]) => number(`Latency ${label.toLowerCase()}`, `preemption_latency_${key}`, 'Core cycles from the request to the hand-over')),
     ...kTechniques.map(([key, label]) => number(label, `preempted_blocks_${key}`, 'Thread blocks')), number('Flushed instructions', 'flushed_warp_instructions', 'Warp instructions that are done again'),
     ...['p5', 'p50', 'p95'].map((key) => number(`Predicted / actual ${key}`, `predicted_over_actual_${key}`, 'Of the latency', decimal)),
-  ], runs, {caption: 'Preemptions of runs', name: 'preemptions'});
+    ...settingColumns(runs), runColumnOf(),
+  ], runs, {caption: 'Preemptions of runs', name: 'preemptions', kept: true});
   node.dataset.table = 'preemptions';
   return [el('h2', {}, 'Preemptions'), node, el('p', {class: 'note'}, 'Latencies in core cycles, from the request for an SM to its hand-over.')];
 }
@@ -76,12 +76,12 @@ function requestsTable(rows) {
   const runOf = (row) => appColumn('run')[row];
   const number = (label, name) => ({label, number: true, value: (row) => requestValue(name, row), text});
   const node = table([
-    {label: 'Run', value: (row) => runId(runOf(row)), order: (a, b) => a - b, cell: (row) => runLink(runOf(row), String(runId(runOf(row))))}, {label: 'Application', value: appName},
-    {label: 'Beside', value: (row) => appRows(runOf(row)).filter((other) => other !== row).map(appName).join(' + ')},
-    {label: 'Policy', value: (row) => policyOf(runOf(row)), order: (a, b) => policyRank(a) - policyRank(b)}, ...settingColumns(rows.map(runOf), runOf),
+    {label: 'Application', value: appName, cell: (row) => runLink(runOf(row), appName(row))}, policyColumn(runOf),
     number('Arrived', 'arrived'), number('Done', 'done'), number('Deadline', 'deadline_cycles'), number('Missed', 'missed'), number('Killed', 'killed'),
     ...kLatencies.map(([key, label]) => number(`Turnaround ${label.toLowerCase()}`, `turnaround_${key}`)),
-  ], rows, {caption: 'Requests', name: 'requests'});
+    {label: 'Beside', value: (row) => appRows(runOf(row)).filter((other) => other !== row).map(appName).join(' + ')},
+    ...settingColumns(rows.map(runOf), runOf), runColumnOf(runOf),
+  ], rows, {caption: 'Requests', name: 'requests', kept: true});
   node.dataset.table = 'requests';
   return [el('h2', {}, 'Requests'), node, el('p', {class: 'note'}, 'Deadlines and turnaround, from the arrival to the end, in core cycles.')];
 }

@@ -24,8 +24,8 @@ function runPage(id) {
 function appsOfRun(run) {
   if (!appCount(run)) return null;
   const columns = [{label: 'Application', value: appName, cell: (row) => (appColumn('isolated')[row] === run ? appName(row) : runLink(appColumn('isolated')[row], appName(row)))},
-                   {label: 'Class', value: appClass}, ...appMetrics.filter((metric) => !metric.counter).map((metric) => metricColumn(metric)),
-                   {label: 'Completions', number: true, value: (row) => appColumn('completions')[row]}];
+                   ...appMetrics.filter((metric) => !metric.counter).map((metric) => metricColumn(metric)),
+                   {label: 'Completions', number: true, value: (row) => appColumn('completions')[row]}, {label: 'Class', value: appClass}];
   return [el('h2', {}, 'Applications'), table(columns, appRows(run), {caption: 'Applications of the run', name: `run-${runId(run)}-apps`, search: false}),
           el('p', {class: 'note'}, 'The name of an application opens its isolated run.')];
 }
@@ -123,8 +123,8 @@ function countersOfRun(run) {
   const name = (app) => `${appName(firstApp[run] + app)}${appCount(run) > 1 ? ` (${app + 1})` : ''}`;
   for (const {victim, culprit, counter, value} of pairsOfRun(run)) rows.push({counter, of: `${name(culprit)} to ${name(victim)}`, value});
   for (const {sm, counter, value} of viewsOfRun(run)) rows.push({counter, of: `SM ${sm}`, value});
-  const node = table([{label: 'Of', value: ({of}) => of}, {label: 'Counter', value: ({counter}) => counter.name}, {label: 'Value', number: true, value: ({value}) => value},
-                      {label: 'Unit', value: ({counter}) => counter.unit}, {label: 'Meaning', value: ({counter}) => counter.meaning}], rows, {caption: 'Counters of the run', name: `run-${runId(run)}-counters`});
+  const node = table([{label: 'Counter', value: ({counter}) => counter.name}, {label: 'Of', value: ({of}) => of}, {label: 'Value', number: true, value: ({value}) => value},
+                      {label: 'Unit', value: ({counter}) => counter.unit}, {label: 'Meaning', value: ({counter}) => counter.meaning, long: true}], rows, {caption: 'Counters of the run', name: `run-${runId(run)}-counters`, kept: true});
   node.dataset.table = 'counters';
   return [el('h2', {}, 'Counters'), node];
 }

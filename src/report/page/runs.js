@@ -1,6 +1,6 @@
 // All runs as a table, all applications in them as another, and what applications do alone.
 
-const runsState = {show: null, rows: 'runs'};
+const runsState = choices('runs', {show: null, rows: 'runs'});
 
 function runLink(run, label) { return el('a', {href: `#run/${runId(run)}`}, label); }
 function openRun(run) { location.hash = `run/${runId(run)}`; }
@@ -11,19 +11,19 @@ function runsPage() {
   const kinds = [['all', 'All runs', () => true], ['compared', 'Runs that are compared', (run) => compared.has(run)], ['baseline', 'Isolated baselines', (run) => !compared.has(run)],
                  ['failed', 'Failed', (run) => state[run] === kFailed], ['pending', 'Pending', (run) => state[run] !== kDone && state[run] !== kFailed]]
                     .filter(([id, , test]) => id === 'all' || runColumn('id').some((_, run) => test(run)));
-  const kind = kinds.find(([id]) => id === (s.show ?? 'compared')) ?? kinds[0];
+  const kind = kinds.find(([id]) => id === s.show) ?? kinds.find(([id]) => id === 'compared') ?? kinds[0];
   const holder = el('div');
   const fill = () => {
     const runs = [];
     for (let run = 0; run < core.runs; ++run) if (kind[2](run) && (!compared.has(run) || inFilter(run))) runs.push(run);
-    const again = () => route();
+    const again = () => redraw();
     const controls = el('div', {class: 'controls'}, choice('Show', kinds.map(([id, label]) => [id, label]), kind[0], (value) => { s.show = value; again(); }),
                         choice('A row for each', [['runs', 'run'], ['apps', 'application of a run']], s.rows, (value) => { s.rows = value; again(); }));
-    holder.replaceChildren(controls, s.rows === 'runs' ? runsTable(runs) : appsTable(runs));
+    holder.replaceChildren(controls, s.rows === 'apps' ? appsTable(runs) : runsTable(runs));
   };
   const bar = filterBar(fill);
   fill();
-  return [el('h1', {}, 'Runs'), el('p', {class: 'lead'}, `All ${whole(core.runs)} runs of the database. A heading sorts; the number of a run opens it.`), bar, holder];
+  return [el('h1', {}, 'Runs'), el('p', {class: 'lead'}, `All ${whole(core.runs)} runs of the database. A heading sorts; the name of a workload opens its run.`), bar, holder];
 }
 
 const metricColumn = (metric, label) => ({label: label ?? metric.label, title: axisLabel(metric), number: true, value: metric.of, text: (v) => metricText(metric, v)});
@@ -35,21 +35,25 @@ function settingColumns(runs, runOf = (row) => row) {
   return wanted.filter(([, of]) => differs(of)(runs)).map(([label, of, number]) => ({label, number, value: (row) => of(runOf(row))}));
 }
 
+/** What names a row of a run, and where it came from; `runOf`: row -> run. */
+const workloadColumn = (runOf = (row) => row) => ({label: 'Workload', value: (row) => workloadText(runOf(row)), cell: (row) => runLink(runOf(row), workloadText(runOf(row)))});
+const policyColumn = (runOf = (row) => row) => ({label: 'Policy', value: (row) => policyOf(runOf(row)), order: (a, b) => policyRank(a) - policyRank(b)});
+const runColumnOf = (runOf = (row) => row) => ({label: 'Run', value: (row) => runId(runOf(row)), order: (a, b) => a - b, cell: (row) => runLink(runOf(row), String(runId(runOf(row))))});
+
 function runsTable(runs) {
   const failure = new Map(core.failures.map((entry) => [entry.run, entry]));
   const metric = (id) => metricColumn(metricNamed(runMetrics, id));
-  const hasErrors = runs.some((run) => failure.has(run));
+  const states = runs.some((run) => state[run] !== kDone) ? [{label: 'State', value: (run) => core.states[state[run]], cell: (run) => el('span', {class: state[run] === kFailed ? 'bad' : null}, core.states[state[run]])}] : [];
+  const errors = runs.some((run) => failure.has(run)) ? [{label: 'Error', value: (run) => failure.get(run)?.error ?? null, long: true}] : [];
+  const ended = runs.some((run) => state[run] === kDone);
   const columns = [
-    {label: 'Run', value: (run) => runId(run), order: (a, b) => a - b, cell: (run) => runLink(run, String(runId(run)))},
-    {label: 'Workload', value: workloadText}, {label: 'Class', value: workloadClass, order: classOrder},
-    {label: 'Policy', value: policyOf, order: (a, b) => policyRank(a) - policyRank(b)}, ...settingColumns(runs),
-    ...(runs.some((run) => state[run] !== kDone) ? [{label: 'State', value: (run) => core.states[state[run]], cell: (run) => el('span', {class: state[run] === kFailed ? 'bad' : null}, core.states[state[run]])}] : []),
+    workloadColumn(), policyColumn(), ...(ended ? [] : [...states, ...errors]),
     ...(runs.some(isShared) ? [metric('weighted_speedup'), metric('antt'), metric('fairness')] : []),
     metricColumn(metricNamed(runMetrics, 'ipc'), 'IPC'), metricColumn(metricNamed(runMetrics, 'lsu_stall_share'), 'LSU stalled'), metricColumn(metricNamed(runMetrics, 'l1_miss_rate')),
     metricColumn(metricNamed(runMetrics, 'cycles'), 'Cycles'), {label: 'Seconds', number: true, value: (run) => runColumn('wall_seconds')[run]},
-    ...(hasErrors ? [{label: 'Error', value: (run) => failure.get(run)?.error ?? null}] : []),
+    {label: 'Class', value: workloadClass, order: classOrder}, ...settingColumns(runs), runColumnOf(), ...(ended ? [...states, ...errors] : []),
   ];
-  const node = table(columns, runs, {caption: 'Runs', name: 'runs'});
+  const node = table(columns, runs, {caption: 'Runs', name: 'runs', kept: true});
   node.dataset.table = 'runs';
   return node;
 }
@@ -57,15 +61,14 @@ function runsTable(runs) {
 function appsTable(runs) {
   const runOf = (row) => appColumn('run')[row];
   const columns = [
-    {label: 'Run', value: (row) => runId(runOf(row)), order: (a, b) => a - b, cell: (row) => runLink(runOf(row), String(runId(runOf(row))))},
-    {label: 'Application', value: appName}, {label: 'Class', value: appClass},
-    {label: 'Beside', value: (row) => appRows(runOf(row)).filter((other) => other !== row).map(appName).join(' + ')},
-    {label: 'Policy', value: (row) => policyOf(runOf(row)), order: (a, b) => policyRank(a) - policyRank(b)}, ...settingColumns(runs, runOf),
+    {label: 'Application', value: appName, cell: (row) => runLink(runOf(row), appName(row))}, policyColumn(runOf),
     ...appMetrics.filter((metric) => !metric.counter).map((metric) => metricColumn(metric)),
     {label: 'Completions', number: true, value: (row) => appColumn('completions')[row]},
+    {label: 'Beside', value: (row) => appRows(runOf(row)).filter((other) => other !== row).map(appName).join(' + ')},
+    {label: 'Class', value: appClass}, ...settingColumns(runs, runOf), runColumnOf(runOf),
     ...appMetrics.filter((metric) => metric.counter && metric.id !== 'counter.completions').map((metric) => metricColumn(metric)),
   ];
-  const node = table(columns, runs.flatMap(appRows), {caption: 'Applications of runs', name: 'applications-of-runs'});
+  const node = table(columns, runs.flatMap(appRows), {caption: 'Applications of runs', name: 'applications-of-runs', kept: true});
   node.dataset.table = 'apps';
   return node;
 }
@@ -99,13 +102,12 @@ function applicationsPage() {
     const isolatedRuns = rows.map(({isolated}) => isolated);
     const columns = [
       {label: 'Application', value: ({row}) => appName(row), cell: ({row, isolated}) => runLink(isolated, appName(row))},
-      {label: 'Class', value: ({row}) => appClass(row)},
-      ...settingColumns(isolatedRuns, ({isolated}) => isolated),
       {label: 'LSU stalled', title: 'Share of SM cycles in which the load/store unit stalls, isolated', number: true, value: ({row}) => appColumn('isolated_stall_share')[row], text: percent},
       ofIsolated(named('ipc'), 'IPC isolated'), ofIsolated(named('l1_miss_rate')), ofIsolated(named('accesses_per_instruction'), 'Accesses / instruction'),
       ...policies.map((policy) => ({label: policy, title: `Mean normalized IPC under ${policy}`, number: true, value: (entry) => mean(entry, policy)})),
+      {label: 'Class', value: ({row}) => appClass(row)}, ...settingColumns(isolatedRuns, ({isolated}) => isolated),
     ];
-    const node = table(columns, rows, {caption: 'Applications: alone, and mean normalized IPC under each policy', name: 'applications', sort: [columns.findIndex(({label}) => label === 'LSU stalled'), false]});
+    const node = table(columns, rows, {caption: 'Applications: alone, and mean normalized IPC under each policy', name: 'applications', kept: true, sort: [columns.findIndex(({label}) => label === 'LSU stalled'), false]});
     node.dataset.table = 'applications';
     const names = new Map();  // all runs of a name, whatever their seeds and machines
     for (const entry of rows) {

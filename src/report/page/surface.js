@@ -1,6 +1,6 @@
 // Pairs of applications as a matrix, trends over what runs differ in, and distributions.
 
-const pairState = {metric: 'run:weighted_speedup'};
+const pairState = choices('pairs', {metric: 'run:weighted_speedup'});
 
 function pairsPage() {
   const body = (runs) => {
@@ -38,7 +38,7 @@ function pairsPage() {
                      ['Of the application of the row', appMetrics.filter((m) => !m.counter).map((m) => [`app:${m.id}`, m.label])],
                      ['Counters of the application of the row', appMetrics.filter((m) => m.counter).map((m) => [`app:${m.id}`, m.label])]];
     return [
-      el('div', {class: 'controls'}, choice('Metric', options, pairState.metric, (v) => { pairState.metric = v; route(); })),
+      el('div', {class: 'controls'}, choice('Metric', options, pairState.metric, (v) => { pairState.metric = v; redraw(); })),
       el('div', {class: policies.length > 1 ? 'pair' : null}, policies.map((policy) => {
         const node = figure({
           title: policy, name: `pairs-${policy}`, height: 420,
@@ -59,7 +59,7 @@ function pairsPage() {
 
 // --- trends: lines over one dimension, and a surface over two -------------------------------------------------
 
-const trendState = {metric: 'weighted_speedup', x: null, series: null, y: null};
+const trendState = choices('trends', {metric: 'weighted_speedup', x: null, series: null, y: null});
 
 /** Mean of a metric over the runs of each value of some dimensions. */
 function pivot(runs, metric, dims) {
@@ -92,7 +92,7 @@ function trendsPage() {
     const group = t.series === 'none' ? null : pick(t.series, [dimension('policy')].filter((d) => usable.includes(d)), x);
     const y = pick(t.y, [...changed.filter((d) => d !== x), dimension('policy')].filter((d) => usable.includes(d)), x);
     const metric = metricNamed(runMetrics, hasShared || t.metric !== 'weighted_speedup' ? t.metric : 'ipc');
-    const set = (key) => (value) => { t[key] = value; route(); };
+    const set = (key) => (value) => { t[key] = value; redraw(); };
     const dims = usable.map((d) => [d.id, d.label]);
     const controls = el('div', {class: 'controls'}, choice('Metric', metricOptions(runMetrics), metric.id, set('metric')), choice('Across', dims, x.id, set('x')),
                         choice('A line for each', [['none', 'nothing: one line'], ...dims], group?.id ?? 'none', set('series')), choice('Surface over it and', dims, y.id, set('y')));
@@ -150,14 +150,14 @@ function surface(runs, metric, x, y) {
 
 // --- distributions --------------------------------------------------------------------------------------------
 
-const spreadState = {metric: 'weighted_speedup', by: 'policy', kind: 'boxes'};
+const spreadState = choices('distributions', {metric: 'weighted_speedup', by: 'policy', kind: 'boxes'});
 
 function distributionPage() {
   const body = (runs) => {
     if (!runs.length) return nothing('No run that ended is in this selection.');
     const s = spreadState;
     const metric = metricNamed(runMetrics, hasShared || s.metric !== 'weighted_speedup' ? s.metric : 'ipc');
-    const by = dimension(s.by);
+    const by = dimension(s.by) ?? dimension('policy');
     const names = valuesOf(by, runs);
     const cap = 24;
     const sets = names.slice(0, cap).map((label, i) => ({label, colour: by.id === 'policy' ? policyColour(label) : seriesColour(i), values: []}));
@@ -170,7 +170,7 @@ function distributionPage() {
       sets[i].values.push([value, workloadText(run)]);
       counted.push(run);
     }
-    const set = (key) => (value) => { s[key] = value; route(); };
+    const set = (key) => (value) => { s[key] = value; redraw(); };
     const controls = el('div', {class: 'controls'}, choice('Metric', metricOptions(runMetrics), metric.id, set('metric')),
                         choice('By', dimensions.filter((d) => d.id === 'policy' || countOf(d, runs) > 1).map((d) => [d.id, d.label]), by.id, set('by')),
                         choice('As', [['boxes', 'Boxes and runs'], ['histogram', 'Histograms']], s.kind, set('kind')));

@@ -40,9 +40,10 @@ function viewsOverTime(run, sm, series) {
                               ...parts.map(({counter, samples}) => ({label: viewWords(counter.name), title: counter.meaning, number: true, value: (i) => samples[i] ?? null}))]});
   const areas = (title, kind, parts, text) => {
     if (!parts.length) return null;
+    const all = kind === 'phases' ? core.counters.map(({name}) => name).filter((name) => name.startsWith('phase_')) : kind === 'warps' ? kWarpStates : kCoreStates;  // a colour for each, whatever there is of it
     const most = parts[0].samples.reduce((high, _, i) => Math.max(high, parts.reduce((sum, {samples}) => sum + samples[i], 0)), 0);
     const node = figure({title: `${title} of SM ${sm}`, name: `run-${runId(run)}-sm-${sm}-${kind}`, height: 300, note: note(text), values: () => values(parts),
-      draw: (width) => stackedAreas({parts: parts.map(({counter, samples}, i) => ({label: viewWords(counter.name), colour: seriesColour(i), samples})), interval, xLabel: 'Core cycle', most})(width)});
+      draw: (width) => stackedAreas({parts: parts.map(({counter, samples}) => ({label: viewWords(counter.name), colour: seriesColour(all.indexOf(counter.name)), samples})), interval, xLabel: 'Core cycle', most})(width)});
     node.dataset.chart = `${kind}-${sm}`;
     return node;
   };
