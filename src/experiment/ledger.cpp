@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -19,20 +20,21 @@ struct PlaceOf {
   bool dram_clocks = false;
 };
 
+constexpr Place place_named(std::string_view name) { return {name, arch::ledger_words(name)}; }
 constexpr PlaceOf kPlaces[] = {
-    {{"issue", "issue slots"}, &arch::PairCounters::issue_cycles, Whole::Scheduler},
-    {{"unit", "execution units and the LSU's queue"}, &arch::PairCounters::unit_cycles, Whole::Scheduler},
-    {{"lsu", "the LSU's head"}, &arch::PairCounters::lsu_cycles, Whole::Instruction},
-    {{"l1_entry", "L1 MSHRs and miss queue"}, &arch::PairCounters::l1_entry_cycles, Whole::Instruction},
-    {{"l1_line", "L1 lines"}, &arch::PairCounters::l1_line_cycles, Whole::Request},
-    {{"request_port", "the request network"}, &arch::PairCounters::request_port_cycles, Whole::Request},
-    {{"l2_queue", "L2 ports"}, &arch::PairCounters::l2_queue_cycles, Whole::Request},
-    {{"l2_entry", "L2 MSHRs and miss queue"}, &arch::PairCounters::l2_entry_cycles, Whole::Request},
-    {{"l2_line", "L2 lines"}, &arch::PairCounters::l2_line_cycles, Whole::Request},
-    {{"dram_bank", "DRAM banks"}, &arch::PairCounters::dram_bank_clocks, Whole::Request, true},
-    {{"dram_row", "DRAM row conflicts"}, &arch::PairCounters::dram_row_clocks, Whole::Request, true},
-    {{"dram_bus", "the DRAM bus"}, &arch::PairCounters::dram_bus_clocks, Whole::Request, true},
-    {{"reply_port", "the reply network"}, &arch::PairCounters::reply_port_cycles, Whole::Request},
+    {place_named("issue"), &arch::PairCounters::issue_cycles, Whole::Scheduler},
+    {place_named("unit"), &arch::PairCounters::unit_cycles, Whole::Scheduler},
+    {place_named("lsu"), &arch::PairCounters::lsu_cycles, Whole::Instruction},
+    {place_named("l1_entry"), &arch::PairCounters::l1_entry_cycles, Whole::Instruction},
+    {place_named("l1_line"), &arch::PairCounters::l1_line_cycles, Whole::Request},
+    {place_named("request_port"), &arch::PairCounters::request_port_cycles, Whole::Request},
+    {place_named("l2_queue"), &arch::PairCounters::l2_queue_cycles, Whole::Request},
+    {place_named("l2_entry"), &arch::PairCounters::l2_entry_cycles, Whole::Request},
+    {place_named("l2_line"), &arch::PairCounters::l2_line_cycles, Whole::Request},
+    {place_named("dram_bank"), &arch::PairCounters::dram_bank_clocks, Whole::Request, true},
+    {place_named("dram_row"), &arch::PairCounters::dram_row_clocks, Whole::Request, true},
+    {place_named("dram_bus"), &arch::PairCounters::dram_bus_clocks, Whole::Request, true},
+    {place_named("reply_port"), &arch::PairCounters::reply_port_cycles, Whole::Request},
 };
 
 double sum_of(const std::vector<LostCycles>& lost, std::size_t victim) {

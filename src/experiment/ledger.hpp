@@ -3,18 +3,15 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "arch/ledger_places.hpp"
 #include "experiment/run.hpp"
 
 namespace gpumux::experiment {
 
 /// A place where applications meet.
-struct Place {
-  std::string_view name;   // "dram_bus"
-  std::string_view words;  // "the DRAM bus"
-};
+using Place = arch::LedgerPlace;
 [[nodiscard]] const std::vector<Place>& ledger_places();
 
 /// Cycles that the culprit cost the victim at a place.

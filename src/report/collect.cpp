@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "arch/ledger_places.hpp"
 #include "base/dump_json.hpp"
 #include "base/error.hpp"
 #include "base/toml_text.hpp"
@@ -216,19 +217,24 @@ class Collector {
     }
   }
 
-  /// What a run's applications lost to each other: a row per pair and place.
+  /// What a run's applications lost to each other, and to CPU cores: a row per pair and place. The culprit
+  /// after the last application stands for all CPU cores.
   void ledger(Row run, const ordered_json& document) {
     if (!document.is_object() || !document.contains("ledger") || !document["ledger"].is_array()) return;
     ledger_runs_.push_back(run);
-    for (const ordered_json& entry : document["ledger"]) {
+    const std::size_t apps =
+        document.contains("apps") && document["apps"].is_array() ? document["apps"].size() : 0;
+    for (ordered_json entry : document["ledger"]) {
       const auto whole = [&](const char* name) {
         return entry.is_object() && entry.contains(name) && entry[name].is_number_unsigned();
       };
+      if (entry.is_object() && entry.value("culprit", ordered_json()) == "cpu") entry["culprit"] = apps;
       if (!whole("victim") || !whole("culprit") || !entry.contains("place") || !entry["place"].is_string() ||
           !entry.contains("lost_share") || !entry["lost_share"].is_number())
         continue;
-      losses_.push_back(
-          {run, entry["victim"], entry["culprit"], places_.index(entry["place"]), entry["lost_share"]});
+      const auto place =
+          places_.index(std::string(arch::ledger_words(entry["place"].get_ref<const std::string&>())));
+      losses_.push_back({run, entry["victim"], entry["culprit"], place, entry["lost_share"]});
     }
   }
 

@@ -233,6 +233,19 @@ TEST_F(Report, SeriesAndTimelinesWhereThereAreAny) {
   EXPECT_THROW((void)blocks(), UserError);
 }
 
+TEST_F(Report, LossesHaveTheWordsOfTheCommandLineAndCpuCoresAsOne) {
+  fill();
+  execute(
+      R"(UPDATE runs SET result = '{"apps": [{}, {}], "ledger": [
+      {"victim": 0, "culprit": 1, "place": "dram_bus", "lost_share": 0.25},
+      {"victim": 1, "culprit": "cpu", "place": "of another version", "lost_share": 0.5},
+      {"victim": 1, "culprit": "gpu", "place": "issue", "lost_share": 0.5}]}' WHERE id = 3)");
+  const Blocks all = blocks();
+  EXPECT_EQ(block(all, "core")["ledger_runs"], (json{2}));
+  EXPECT_EQ(block(all, "core")["ledger_places"], (json{"the DRAM bus", "of another version"}));
+  EXPECT_EQ(block(all, "ledger"), json::parse("[[2, 0, 1, 0, 0.25], [2, 1, 2, 1, 0.5]]"));
+}
+
 // --- timelines --------------------------------------------------------------------------------------------
 
 template <typename T>

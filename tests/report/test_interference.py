@@ -1,6 +1,7 @@
 """The page of the ledger, of a database whose runs have one."""
 import json
 import os
+import re
 import subprocess
 
 import example
@@ -17,8 +18,8 @@ class Interference(ReportCase):
         db = os.path.join(self.folder, "interference.sqlite")
         page = os.path.join(self.folder, "interference.html")
         # A goal, and so a ledger.
-        subprocess.run([example.PROGRAM, "run", "wang17/sgemm:goal=80%", "wang17/lbm", "--machine", "wang17-16sm", "--policy", "qos-rollover",
-                        "--cycles", "30000", "--quiet", "--db", db], check=True)
+        printed = subprocess.run([example.PROGRAM, "run", "wang17/sgemm:goal=80%", "wang17/lbm", "--machine", "wang17-16sm", "--policy", "qos-rollover",
+                                  "--cycles", "30000", "--db", db], check=True, capture_output=True, text=True).stdout
         example.write_report(db, page)
         load(self.driver, page)
         go(self.driver, "interference")
@@ -35,6 +36,13 @@ class Interference(ReportCase):
                          {(names[v], names[c]): f"{100 * sum(places.values()):.1f}%" for (v, c), places in lost.items()})
         by_place = columns(self.driver, '[data-table="ledger"]')
         self.assertEqual(len(by_place["Lost"]), len(result["ledger"]))
+        shares = sorted((entry["lost_share"] for entry in result["ledger"]), reverse=True)
+        self.assertEqual(by_place["Lost"], [f"{100 * share:.1f}%" for share in shares])  # the greatest loss first
+        # Places have the words of the command line.
+        said = [part.split("% ", 1) for line in re.findall(r"^.* lost .*% of its cycles to .*: (.*)$", printed, re.M) for part in line.split(", ")]
+        self.assertGreater(len(said), 3)
+        for share, place in said:
+            self.assertIn((f"{share}%", place), list(zip(by_place["Lost"], by_place["At"])))
         for width in (360, 768):
             size(self.driver, width)
             self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)

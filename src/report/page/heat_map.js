@@ -5,15 +5,16 @@ function heatMap({rows, columns, value, metric, scale, rowLabel, columnLabel, op
   return (available) => {
     const colours = theme();
     const left = Math.min(available * 0.34, Math.max(24, ...rows.map((row) => measure(row.label))) + 10);
+    const cap = Math.max(110, Math.min(220, available * 0.2));  // longer headings are cut off
     // Turned headings lean to the right, out over the last columns.
-    const lean = (width) => columns.reduce((most, column, c) => Math.max(most, Math.min(110, measure(column.label)) * 0.5 + 14 - width * (columns.length - c - 0.5)), 0);
+    const lean = (width) => columns.reduce((most, column, c) => Math.max(most, Math.min(cap, measure(column.label)) * 0.5 + 14 - width * (columns.length - c - 0.5)), 0);
     const longest = Math.max(...columns.map((column) => measure(column.label)));
     const widest = Math.min(64, (available - left - 2) / columns.length);
     const margin = longest > widest - 4 ? lean(widest) : 0;
     const cell = Math.max(13, Math.min(64, (available - left - 2 - margin) / columns.length));
     const high = Math.min(Math.max(15, cell), 34);
     const turned = longest > cell - 4;
-    const heading = turned ? Math.min(110, longest) * 0.87 + 16 : 22;
+    const heading = turned ? Math.min(cap, longest) * 0.87 + 16 : 22;
     const top = 48 + heading + (columnLabel ? 16 : 0);
     const width = Math.max(available, left + cell * columns.length + 2 + (turned ? margin : 0));
     const bottom = top + high * rows.length;
@@ -29,7 +30,7 @@ function heatMap({rows, columns, value, metric, scale, rowLabel, columnLabel, op
 
     columns.forEach((column, c) => {
       const x = left + cell * (c + 0.5);
-      node.append(turned ? chartText(0, 0, fitted(column.label, 110), {transform: `translate(${(x + 4).toFixed(1)} ${top - 7}) rotate(-60)`, fill: colours.ink, 'font-size': 11.5})
+      node.append(turned ? chartText(0, 0, fitted(column.label, cap), {transform: `translate(${(x + 4).toFixed(1)} ${top - 7}) rotate(-60)`, fill: colours.ink, 'font-size': 11.5})
                          : chartText(x, top - 8, column.label, {'text-anchor': 'middle', fill: colours.ink}));
     });
     const marks = [];
