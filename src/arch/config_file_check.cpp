@@ -10,6 +10,7 @@
 #include "arch/config_file_fields.hpp"
 #include "arch/placement.hpp"
 #include "base/error.hpp"
+#include "base/located.hpp"
 
 namespace gpumux::arch {
 namespace {
@@ -243,7 +244,7 @@ void Checker::cpus() const {
     try {
       (void)placement(config_);
     } catch (const UserError& error) {
-      require(false, {"noc.nodes", "sms", "cpus", "l2.partitions"}, error.what());
+      require(false, {"noc.nodes", "sms", "cpus", "l2.partitions"}, placeless(error).value_or(error.what()));
     }
   }
   require(noc.cpu_vcs < noc.vcs, {"noc.cpu_vcs", "noc.vcs"},
@@ -302,7 +303,7 @@ void Checker::dram() const {
     } catch (const UserError& error) {
       require(false,
               {"dram.address_map", "dram.banks", "dram.row_size", "l2.partitions", "l2.slices_per_partition"},
-              error.what());
+              placeless(error).value_or(error.what()));
     }
   }
   require(dram.RCD <= dram.RAS, {"dram.RCD", "dram.RAS"},

@@ -236,7 +236,9 @@ class Contradictory : public testing::TestWithParam<Contradiction> {};
 
 TEST_P(Contradictory, IsAnErrorAtTheOverride) {
   const std::string message = override_message(GetParam().machine, GetParam().override_text);
-  EXPECT_EQ(message.find("--set " + std::string(GetParam().override_text) + ": error: "), 0U) << message;
+  const std::string mark = "error: ";
+  EXPECT_EQ(message.find("--set " + std::string(GetParam().override_text) + ": " + mark), 0U) << message;
+  EXPECT_EQ(message.find(mark), message.rfind(mark)) << "marked twice: " << message;
   EXPECT_NE(message.find(GetParam().part), std::string::npos) << message;
 }
 

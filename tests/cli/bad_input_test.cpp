@@ -36,6 +36,7 @@ class BadInput : public CliTest {
     EXPECT_EQ(lines(o.err), 1U) << o.err;
     EXPECT_EQ(o.err.find(start), 0U) << start << " does not begin " << o.err;
     EXPECT_NE(o.err.find("error: "), std::string::npos) << o.err;
+    EXPECT_EQ(o.err.find("error: "), o.err.rfind("error: ")) << "marked twice: " << o.err;
     EXPECT_NE(o.err.find(part), std::string::npos) << part << " is not in " << o.err;
     EXPECT_LT(o.err.size(), 600U) << o.err;
     for (const char* name : {"a.json", "s.csv", "y.bin"}) EXPECT_FALSE(exists(name)) << name;
