@@ -98,7 +98,6 @@ class ProgramApplication final : public runtime::Application {
  private:
   std::shared_ptr<const Program> program_;
   bool heard_;
-  const Process* process_ = nullptr;  // of the run
   std::unique_ptr<MemoryFile> memory_;
   const Process* process_ = nullptr;  // of the run
   PrintedText printed_;

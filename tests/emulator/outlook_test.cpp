@@ -16,14 +16,14 @@ namespace {
 
 using workload::Outlook;
 
-const std::string kHead =
+const std::string kOutlookHead =
     "(.param .u64 p) { .reg .b64 %rd<6>; .reg .b32 %r<8>; .reg .pred %p<4>; .shared .align 8 .b64 bar;\n"
     "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;\n";
 
 /// A block of the kernel with this body, each of whose warps has been refilled so many times.
 struct Running {
   explicit Running(const std::string& body, std::uint32_t threads = 32, std::uint32_t refills = 40)
-      : runner(".visible .entry k" + kHead + body + " }\n"),
+      : runner(".visible .entry k" + kOutlookHead + body + " }\n"),
         words(runner.device.upload(std::vector<int>(64))) {
     kernel = runner.launch("k", {2, 1, 1}, {threads, 1, 1}, {words});
     block = kernel->begin_block(0, 0, 0, 0);

@@ -61,7 +61,7 @@ class GridSum final : public runtime::Application {
 // `work` goes round a loop. `meet` waits until all blocks of the grid have added to a counter. `look` waits
 // for a flag, `raise` sets it after a while, `lock` takes a lock that nobody gives back, `clock` waits for a
 // time.
-constexpr const char* kPtx = R"(
+constexpr const char* kCooperativePtx = R"(
 .version 7.0
 .target sm_75
 .address_size 64
@@ -142,7 +142,7 @@ class Kernels final : public runtime::Application {
  public:
   explicit Kernels(std::vector<Kernel> kernels) : kernels_(std::move(kernels)) {}
   runtime::Task run(runtime::Host& host, bool /*verify*/) override {
-    const std::uint32_t module = host.load_module(kPtx, "k.ptx");
+    const std::uint32_t module = host.load_module(kCooperativePtx, "k.ptx");
     const auto words = host.malloc<std::uint32_t>(64);
     host.fill(words.address, 0, 256, 0);
     co_await host.synchronize();
@@ -248,7 +248,7 @@ struct Outcome {
   std::uint64_t in_part = 0;
 };
 
-Outcome outcome(const experiment::RunSpec& of) {
+Outcome outcome_of(const experiment::RunSpec& of) {
   experiment::RunSpec spec = of;
   auto watch = std::make_shared<AsAWhole>();
   spec.observers.emplace_back(watch);
@@ -332,7 +332,7 @@ TEST_P(Cooperative, AGridIsPlacedAsAWholeOrRefused) {
   for (const std::uint32_t blocks : {3U, kSms * per_sm / 2 + 1, kSms * per_sm}) {
     for (const std::uint32_t threads : {192U, 1024U}) {
       SCOPED_TRACE(fmt::format("{} blocks beside some of {} threads", blocks, threads));
-      const Outcome of = outcome(run_of(GetParam(), {grid(blocks), neighbour(threads)}));
+      const Outcome of = outcome_of(run_of(GetParam(), {grid(blocks), neighbour(threads)}));
       if (blocks <= most) {
         // Policies that share every SM refuse kernels of which one block each does not fit.
         if (of.refused) {
@@ -368,8 +368,8 @@ TEST(CooperativeGrid, TheOrderOfApplicationsDoesNotMatter) {
   for (const char* policy : {"even", "smart-even:preempt=switch", "qos-naive", "spatial", "priority", "smk-p",
                              "time-slice:slice=20us", "leftover", "interleaved", "spart"}) {
     SCOPED_TRACE(policy);
-    EXPECT_EQ(outcome(run_of(policy, {neighbour(), grid(kSms * fit())})).error, "");
-    EXPECT_EQ(outcome(run_of(policy, {grid(kSms * fit()), grid(kSms * fit())})).error, "");
+    EXPECT_EQ(outcome_of(run_of(policy, {neighbour(), grid(kSms * fit())})).error, "");
+    EXPECT_EQ(outcome_of(run_of(policy, {grid(kSms * fit()), grid(kSms * fit())})).error, "");
   }
 }
 
@@ -447,13 +447,13 @@ const bool kRegistered = policy::register_policy(
 
 TEST(CooperativeGrid, APolicyThatNeverHoldsItIsNamed) {
   for (const char* policy : {"test-half", "test-half:epoch=5000"}) {
-    const Outcome of = outcome(run_of(policy, {grid(2)}));
+    const Outcome of = outcome_of(run_of(policy, {grid(2)}));
     EXPECT_TRUE(of.refused);
     EXPECT_EQ(of.error,
               fmt::format("policy {}: app grid: kernel grid_sum: a cooperative launch of 2 blocks, and "
                           "the policy has room for 1 at a time, though no other kernel runs",
                           policy));
-    EXPECT_EQ(outcome(run_of(policy, {grid(1)})).error, "");
+    EXPECT_EQ(outcome_of(run_of(policy, {grid(1)})).error, "");
   }
 }
 

@@ -69,7 +69,9 @@ TEST(ParseModule, APrototypeEndsAtTheNextDeclaration) {
   const std::string body = "{ ret; }\n";
   for (const char* next : {".global .u32 g;\n", ".shared .u32 s;\n", ".func other;\n",
                            ".entry k() { ret; }\n", ".extern .func f2\n", ";", ""}) {
-    const Module module = parse(prototype + next + prototype + body + prototype);
+    std::string text = prototype;
+    for (const std::string& part : {std::string(next), prototype, body, prototype}) text += part;
+    const Module module = parse(text);
     EXPECT_NE(module.find("f"), nullptr) << next;
   }
 }
