@@ -31,11 +31,10 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       work_(config_, parts_, std::move(options.instances)),
       mechanisms_(*this, std::move(policy), std::move(options.cores), std::move(options.concurrency),
                   or_usual(std::move(options.blocks)), options.memory,
-                  with(recorder_, std::move(options.observers)), parts_.windows().length,
-                  std::move(options.choice)),
+                  with(recorder_, std::move(options.observers)), parts_.windows().length),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
-      watchdog_(config_, parts_, work_, mechanisms_) {
+      watchdog_(config_, parts_, work_) {
   if (mechanisms_.needs().block_drops) work_.keep_records();
   for (std::uint32_t i = 0; ledger_ && i < parts_.sms(); ++i) parts_.sm(i).keep_ledger();
   for (std::uint32_t i = 0; ledger_ && i < parts_.partitions(); ++i) parts_.partition(i).keep_ledger();
@@ -117,7 +116,7 @@ void Gpu::sample() {
 void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (no_skip_ || work_.may_place() || now() < parts_.reached() || mechanisms_.is_due(now())) return;
   const bool arrived = work_.kernel_has_arrived();
-  if (work_.takes_kernel_next()) return;
+  if (arrived && work_.room_for_kernel()) return;  // it is taken next
   Cycle next = parts_.next_event();
   if (horizon_.next_end() != kNever) next = std::min(next, horizon_.next_end() - 1);
   if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&

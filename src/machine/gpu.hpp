@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,8 +45,6 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::unique_ptr<policy::CoreControl> cores;  // none: all SMs serve
     std::unique_ptr<policy::ConcurrencyControl> concurrency;
     std::vector<std::shared_ptr<policy::Observer>> observers;
-    /// What the user calls policy, block scheduler and controls together, for errors.
-    std::string choice;
     /// By application; empty: all share the machine.
     std::vector<arch::Instance> instances;
     /// By CPU core, no more than the machine has.
@@ -72,17 +69,6 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// ended. Until then some parts may be ahead when advance() returns. Without a call it may read them each
   /// time.
   void set_awaited(std::uint32_t apps) { horizon_.set_awaited(apps); }
-  /// Applications (a mask) that are to end by themselves, which they cannot when their blocks wait for what
-  /// nobody will do: advance() then throws SimulationFault. Without a call: none.
-  void expect_ends_of(std::uint32_t apps) { watchdog_.expect_ends_of(apps); }
-  /// Its blocks wait for each other, as far as that can be proven (WorkDistributor::stands_still()).
-  [[nodiscard]] bool stands_still(AppId app) const { return work_.stands_still(app); }
-  /// Changes when a block of its running kernels begins, leaves or ends.
-  [[nodiscard]] std::uint64_t block_moves(AppId app) const { return work_.block_moves(app); }
-  /// Cycles after which the mechanisms have had time to serve a kernel.
-  [[nodiscard]] Cycle patience() const { return mechanisms_.patience(); }
-  /// What the application's kernels wait for, and all others.
-  [[nodiscard]] std::string wait_report() const { return work_.wait_report(); }
 
   // --- audit.cpp ----------------------------------------------------------------------------------
   /// What must hold between any two windows: every request sent is in the network, in a partition or on its
@@ -115,9 +101,6 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] Cycle now() const override { return parts_.now(); }
   [[nodiscard]] bool wants_notices() const override { return mechanisms_.needs().notices; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
-  [[nodiscard]] runtime::MostPlaces most_places(AppId app) const override {
-    return {mechanisms_.choice(), mechanisms_.most_sms(app), mechanisms_.most_blocks()};
-  }
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t priority) override {
     work_.submit(context, stream, std::move(kernel), priority);
