@@ -217,11 +217,6 @@ bool Block::yield_if_spinning(Warp& warp, std::uint32_t limit) {
   return true;
 }
 
-bool Block::other_lanes_may_run(const Warp& warp) const {
-  constexpr std::uint32_t kVolta = 70;
-  return module().compiled->module.sm >= kVolta && next_path(warp) != kNobody;
-}
-
 void Block::run_split(Warp& warp, std::uint32_t limit) {
   if (warp.paths.empty()) {
     warp.split = false;

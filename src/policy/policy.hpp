@@ -32,16 +32,6 @@ class Policy : public Mechanism {
   [[nodiscard]] virtual std::vector<arch::Instance> instances(const arch::MachineConfig&, std::size_t) const {
     return {};
   }
-  /// SMs that may hold blocks of the application when no other has a kernel. A cooperative grid that needs
-  /// more is refused at its launch. For a choice that check() has let through.
-  [[nodiscard]] virtual std::uint32_t most_sms(const arch::MachineConfig& config, AppId) const {
-    return config.sms;
-  }
-  /// Kernels behind a cooperative grid that its share does not hold may be kept waiting until it has been
-  /// placed. False: the policy puts applications in another order than that of arrival.
-  [[nodiscard]] virtual bool serves_by_arrival() const { return true; }
-  /// Core cycles for which it may leave a kernel unserved that it will serve later, beside its epochs.
-  [[nodiscard]] virtual Cycle longest_wait(const View&) const { return 0; }
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}

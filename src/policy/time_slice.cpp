@@ -7,7 +7,6 @@
 // the estimate and as long as one has not, so that a slice that is short beside them is no slice without
 // progress.
 #include <algorithm>
-#include <bit>
 
 #include "policy/preemption/preemptive_policy.hpp"
 #include "policy/sm_division.hpp"
@@ -20,13 +19,6 @@ class TimeSlice final : public PreemptivePolicy {
   TimeSlice(arch::Duration slice, PreemptionSettings settings)
       : PreemptivePolicy(std::move(settings)), slice_(std::move(slice)) {}
 
-  [[nodiscard]] bool serves_by_arrival() const override { return false; }
-  /// A round of all applications that have a kernel, with what contexts take: about as long again.
-  [[nodiscard]] Cycle longest_wait(const View& view) const override {
-    std::uint32_t apps = 0;
-    for (const RunningKernel& kernel : view.kernels()) apps |= std::uint32_t{1} << kernel.app;
-    return 2 * static_cast<Cycle>(std::popcount(apps)) * slice_.cycles(view.config());
-  }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (!running_) begin(kernel.app);
     share(control);
