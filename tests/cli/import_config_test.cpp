@@ -33,8 +33,8 @@ class ImportConfig : public CliTest {
 TEST_F(ImportConfig, WritesAMachineThatRuns) {
   const Outcome o = gpumux({"import-config", "gpgpusim.config", "trace.config", "-o", "m.toml"});
   EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_EQ(o.out, "m.toml: 18 options read; 3 warnings of what is not expressed, or not as there\n");
-  EXPECT_EQ(lines(o.err), 3U) << o.err;
+  EXPECT_EQ(o.out, "m.toml: 18 options read; 4 warnings of what is not expressed, or not as there\n");
+  EXPECT_EQ(lines(o.err), 4U) << o.err;
   EXPECT_NE(
       o.err.find("gpgpusim.config:4:54: warning: -gpgpu_n_cluster_ejection_buffer_size: replies wait in"),
       std::string::npos)
