@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace gpumux;
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::expect_value_or_error([&] {
-    const arch::ImportedMachine imported = arch::import_gpgpusim({{fuzz::folder() + "/c.config", std::string(text)}});
+    const arch::ImportedMachine imported =
+        arch::import_gpgpusim({{fuzz::folder() + "/c.config", std::string(text)}});
     const std::string read = arch::acting_toml(arch::parse_machine(imported.toml, "m.toml"));
     if (read != arch::acting_toml(imported.machine)) std::abort();
   });
