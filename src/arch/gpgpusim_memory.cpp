@@ -209,8 +209,8 @@ void GpgpusimImport::l2() {
   constexpr double kNetworkCycles = 8;  // that noc.latency has more of, both ways, than GPGPU-Sim's crossbar
   const std::uint64_t rop = whole(kRop);
   const double core_cycles = static_cast<double>(rop) - kNetworkCycles * core_mhz_ / noc_mhz_;
-  constexpr double kMostCycles = 1e9;  // beyond the key's range
-  const double cycles = std::clamp(std::round(core_cycles * l2_mhz_ / core_mhz_), 1.0, kMostCycles);
+  constexpr double kMostL2Cycles = 1e9;  // beyond the key's range
+  const double cycles = std::clamp(std::round(core_cycles * l2_mhz_ / core_mhz_), 1.0, kMostL2Cycles);
   set_number("l2.latency", static_cast<std::uint64_t>(cycles), {kRop},
              fmt::format("{} core cycles, of which {} cycles of the network are in noc.latency", rop,
                          kNetworkCycles));

@@ -102,6 +102,7 @@ class Programs {
           running_[i] = false;
           if (!endless && everyone_ended()) return false;
           if (started_[i] == now) {
+            if (dropped_[i]) break;  // its host went at once: it begins anew when time has passed
             throw UserError(
                 fmt::format("app {}: it ends without running anything that takes time", result.app));
           }
