@@ -102,7 +102,6 @@ class Programs {
           running_[i] = false;
           if (!endless && everyone_ended()) return false;
           if (started_[i] == now) {
-            if (dropped_[i]) break;  // its host went at once: it begins anew when time has passed
             throw UserError(
                 fmt::format("app {}: it ends without running anything that takes time", result.app));
           }
@@ -168,7 +167,11 @@ class Programs {
   void drop_if_abandoned(std::size_t i, Cycle now) {
     if (!contexts_[i]->is_abandoned()) drop_at_[i] = kNever;  // what there was has ended by itself
     if (killed_[i] || dropped_[i] || !contexts_[i]->is_abandoned()) return;
-    if (drop_at_[i] == kNever) drop_at_[i] = gpu_.next_meeting();
+    // Not before what it launched first could have begun: a run that takes no time would begin again and
+    // again.
+    if (drop_at_[i] == kNever)
+      drop_at_[i] =
+          std::max(gpu_.next_meeting(), started_[i] + gpu_.config().runtime.kernel_launch_latency + 1);
     if (now < drop_at_[i]) return;
     drop_at_[i] = kNever;
     dropped_[i] = true;
