@@ -167,7 +167,10 @@ class Programs {
   void drop_if_abandoned(std::size_t i, Cycle now) {
     if (!contexts_[i]->is_abandoned()) drop_at_[i] = kNever;  // what there was has ended by itself
     if (killed_[i] || dropped_[i] || !contexts_[i]->is_abandoned()) return;
-    if (drop_at_[i] == kNever) drop_at_[i] = gpu_.next_meeting();
+    // Not before its first launch could have begun: a run that takes no time would begin again and again.
+    if (drop_at_[i] == kNever)
+      drop_at_[i] =
+          std::max(gpu_.next_meeting(), started_[i] + gpu_.config().runtime.kernel_launch_latency + 1);
     if (now < drop_at_[i]) return;
     drop_at_[i] = kNever;
     dropped_[i] = true;
