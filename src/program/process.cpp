@@ -274,7 +274,10 @@ Process::Event Process::receive(Request& request) {
   while (true) {
     std::array<pollfd, 3> waits = {pollfd{socket_, POLLIN, 0}, pollfd{status_ ? -1 : control_, POLLIN, 0},
                                    pollfd{caller_ended_ ? -1 : caller_process_, POLLIN, 0}};
-    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return Event::Ended;
+    // A caller that cannot be watched is the program itself, as far as anybody knows.
+    const bool caller_may_live = caller_ != 0 && !caller_ended_ && caller_process_ >= 0;
+    const bool all_ended = status_ && !caller_may_live;  // what they sent may still lie there
+    if (::poll(waits.data(), waits.size(), all_ended ? 0 : -1) < 0 && errno != EINTR) return Event::Ended;
     if (waits[0].revents != 0) {
       RequestHead head{};
       if (read_head(head)) {
@@ -303,9 +306,7 @@ Process::Event Process::receive(Request& request) {
       caller_ended_ = true;
       return Event::CallerEnded;
     }
-    // A caller that cannot be watched is the program itself, as far as anybody knows.
-    const bool caller_may_live = caller_ != 0 && !caller_ended_ && caller_process_ >= 0;
-    if (status_ && !caller_may_live) return Event::Ended;
+    if (all_ended) return Event::Ended;
   }
 }
 
