@@ -59,7 +59,10 @@ class ProgramEnds : public CliTest {
     pointers.push_back(nullptr);
     const std::string out = path("out");
     const pid_t process = ::fork();
-    if (process != 0) return process;
+    if (process != 0) {
+      ::setpgid(process, process);  // as it does itself, whoever comes first
+      return process;
+    }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setpgid(0, 0);
     const int file = ::open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
