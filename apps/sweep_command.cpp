@@ -140,22 +140,30 @@ bool read_sweep_options(const Arguments& args, SweepOptions& options) {
   CLI::App app("Runs all that a file describes, keeping the results in a database.", "gpumux sweep");
   app.footer(kSweepHelp);
   app.add_option("FILE", options.file, "SWEEP.toml")->required();
-  app.add_option("--db", options.db, "SQLite database; made where there is none")->required();
-  app.add_option("--scale", options.scale, "one of the file's scales, such as quick or paper");
+  app.add_option("--db", options.db, "SQLite database; made where there is none")
+      ->type_name("DB")
+      ->required();
+  app.add_option("--scale", options.scale, "one of the file's scales, such as quick or paper")
+      ->type_name("SCALE");
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
   app.add_flag("--dry-run", options.dry_run,
                "say how many runs there are, how many the database has, and about how long the others take");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
-  app.add_option("--progress", progress, kProgressHelp);
+  app.add_option("--progress", progress, kProgressHelp)->type_name("auto|plain|off");
   cluster::FollowOptions& cluster = options.cluster;
   const char* group = "On a cluster (docs/cluster.md)";
   app.add_flag("--slurm", options.slurm, "run as job arrays of Slurm")->group(group);
-  app.add_option("--shared", options.shared, "folder that all nodes see [DB.slurm]")->group(group);
-  app.add_option("--partition", cluster.partition, "of the cluster [Slurm's default]")->group(group);
+  app.add_option("--shared", options.shared, "folder that all nodes see [DB.slurm]")
+      ->type_name("FOLDER")
+      ->group(group);
+  app.add_option("--partition", cluster.partition, "of the cluster [Slurm's default]")
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--sbatch", cluster.sbatch_arguments,
                  "another argument of sbatch, such as --sbatch=--time=60")
+      ->type_name("ARGUMENT")
       ->group(group);
   app.add_option("--array-size", cluster.array_size,
                  "tasks of an array [as many as the cluster allows, 1000]")
@@ -167,7 +175,9 @@ bool read_sweep_options(const Arguments& args, SweepOptions& options) {
   app.add_option("--tries", cluster.tries, "submissions of a run before it is given up [3]")
       ->check(CLI::Range(1, 100))
       ->group(group);
-  app.add_option("--program", cluster.program, "gpumux on the nodes [this one]")->group(group);
+  app.add_option("--program", cluster.program, "gpumux on the nodes [this one]")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--poll", options.poll, "seconds between looks at Slurm's queue [5]")
       ->check(CLI::Range(0.1, 60.0))
       ->group(group);
@@ -240,7 +250,13 @@ int sweep_command(const Arguments& args) {
   }
   const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
   if (options.dry_run) {
-    std::fputs(dry_run_text(plan, options.db, options.jobs).c_str(), stdout);
+    ProgressLine line(options.progress);
+    const auto show = [&](std::size_t looked_at, std::size_t all) {
+      if (line.due()) line.show(fmt::format("{} of {} runs looked at", looked_at, all));
+    };
+    const std::string text = dry_run_text(plan, options.db, options.jobs, show);
+    line.clear();
+    std::fputs(text.c_str(), stdout);
     return 0;
   }
   const std::string file = std::filesystem::path(options.file).filename().string();

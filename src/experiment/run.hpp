@@ -81,6 +81,9 @@ struct RunSpec {
   std::string cache_folder;
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
+  /// Asked more often than that, first when the host programs have begun. True: the run ends there, as it does
+  /// at a limit.
+  std::function<bool(Cycle)> stop;
   /// Who watches it, beside those that `series` and `timeline` ask for. They change nothing.
   std::vector<std::shared_ptr<policy::Observer>> observers;
 };
@@ -111,6 +114,7 @@ struct AppResult {
       requests;                    // of an application that says when its runs arrive, or by when they end
   Cycle under_way_cycles = 0;      // in which one of its runs had begun and had not ended
   std::optional<GoalResult> goal;  // of an application that has one
+  bool host_order_varies = false;  // runtime::Application's: another run may give another result
   [[nodiscard]] double ipc() const {
     return active_cycles == 0
                ? 0.0

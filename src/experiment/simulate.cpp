@@ -139,6 +139,7 @@ class Programs {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (reported_[i]) results_[i].requests = requests_[i].result(now - origin_);
       if (running_[i]) results_[i].under_way_cycles += now - started_[i];
+      results_[i].host_order_varies = contexts_[i]->host_order_varies();
     }
     return results_;
   }
@@ -397,6 +398,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .cpu_traces = cpu_traces(spec),
                     .races = races ? &*races : nullptr});
   constexpr Cycle kProgressInterval = 1 << 16;
+  constexpr Cycle kStopInterval = 1 << 12;
   Cycle next_progress = 0;
   const auto show_progress = [&] {
     if (!spec.progress || gpu.now() < next_progress) return;
@@ -422,7 +424,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   const Cycle limit = spec.cycles == 0 ? kNever : at_begin.cycle + spec.cycles;
   const bool to_limit = spec.cycles != 0 && spec.instructions == 0;
   const auto pause = [&] {
-    return spec.cpus.empty() ? gpu.now() + kProgressInterval : gpu.now() - gpu.now() % kCpuCheck + kCpuCheck;
+    if (!spec.cpus.empty()) return gpu.now() - gpu.now() % kCpuCheck + kCpuCheck;
+    return gpu.now() + (spec.stop ? kStopInterval : kProgressInterval);
   };
   for (;;) {
     const bool cpus_done = cpus.done();
@@ -431,6 +434,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
     // CPU cores were what it waited for.
     if (!spec.cpus.empty() && !to_limit && cpus_done && programs.not_ended() == 0) break;
     show_progress();
+    if (spec.stop && spec.stop(gpu.now())) break;
     if (spec.instructions == 0 && spec.cpus.empty())
       gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
     gpu.advance(limit, programs.next_event(), pause());

@@ -1,0 +1,98 @@
+#include "run_costs.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "arch/config_file.hpp"
+#include "base/error.hpp"
+#include "usual_runs.hpp"
+
+namespace gpumux::cli {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Its first `seconds` alone.
+RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double seconds) {
+  experiment::RunSpec spec;
+  spec.machine = run.machine;
+  spec.apps = {run.apps[app].aside().without_arrivals()};
+  spec.policy = policy::parse_choice("leftover");
+  spec.seed = run.seed;
+  spec.device_output = false;
+  spec.audit = false;
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<double> setup;
+  bool stopped = false;
+  spec.stop = [&](Cycle) {
+    const double now = seconds_since(begin);
+    if (!setup) setup = now;
+    return stopped = now - *setup > seconds;
+  };
+  RunCosts::Alone cost;
+  experiment::RunResult result;
+  try {
+    result = experiment::simulate_under(spec, policy::create(spec.policy));
+  } catch (const UserError&) {  // its runs fail, which the sweep itself says
+    return cost;
+  } catch (const SimulationFault&) {
+    return cost;
+  }
+  const auto cycles = std::max(static_cast<double>(result.cycles), 1.0);
+  cost.setup_seconds = setup.value_or(0);
+  cost.seconds_per_cycle = (seconds_since(begin) - cost.setup_seconds) / cycles;
+  cost.thread_instructions_per_cycle = static_cast<double>(result.gpu.useful_instructions()) / cycles;
+  if (!stopped) {
+    cost.cycles = cycles;
+  } else if (const auto usual = usual_run(spec.apps[0].name);
+             usual && spec.apps[0].text == spec.apps[0].name && result.gpu.warp_instructions > 0) {
+    cost.cycles = cycles * static_cast<double>(usual->warp_instructions) /
+                  static_cast<double>(result.gpu.warp_instructions);
+  }
+  return cost;
+}
+
+}  // namespace
+
+const RunCosts::Alone& RunCosts::alone(const experiment::RunSpec& run, std::size_t app) {
+  const std::pair key(arch::to_toml(run.machine), run.apps[app].without_arrivals().identity);
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second
+                               : known_.emplace(key, measure(run, app, seconds_)).first->second;
+}
+
+std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
+  if (!run.cpus.empty()) return std::nullopt;
+  double setup = 0;
+  double pace = 0;  // the slowest to simulate sets it
+  double own = 0;   // cycles that the longest would take alone
+  bool all_end = true;
+  for (std::size_t i = 0; i < run.apps.size(); ++i) {
+    const experiment::AppSpec& app = run.apps[i];
+    if (app.live || (run.cycles == 0 && !app.arrivals.times.empty())) return std::nullopt;
+    const Alone& of = alone(run, i);
+    setup += of.setup_seconds;
+    pace = std::max(pace, of.seconds_per_cycle);
+    std::optional<double> cycles = of.cycles;
+    if (run.instructions != 0 && of.thread_instructions_per_cycle > 0) {
+      const double count = static_cast<double>(run.instructions) / of.thread_instructions_per_cycle;
+      cycles = std::min(cycles.value_or(count), count);
+    }
+    all_end = all_end && cycles;
+    own = std::max(own, cycles.value_or(0));
+  }
+  // Each other takes some of what the machine can do, and starts again until the longest has ended.
+  double cycles = own * (1 + 0.5 * (static_cast<double>(run.apps.size()) - 1));
+  if (run.cycles != 0) {
+    const auto limit = static_cast<double>(run.cycles);
+    const bool may_end_earlier = run.instructions != 0 && all_end;
+    cycles = may_end_earlier ? std::min(cycles, limit) : limit;
+  } else if (!all_end) {
+    return std::nullopt;
+  }
+  return setup + pace * cycles;
+}
+
+}  // namespace gpumux::cli
