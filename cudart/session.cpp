@@ -20,6 +20,7 @@
 namespace gpumux::cudart {
 namespace {
 
+constexpr program::Nothing kNothing{};
 constexpr const char* kHow = "run the program as `gpumux run -- PROGRAM ARGUMENTS`";
 constexpr const char* kOther = "another process of the program uses the simulated GPU; one can";
 
@@ -150,6 +151,8 @@ bool Session::receive(void* to, std::size_t bytes) {
 Error Session::exchange(Call which, std::span<const std::byte> arguments, std::span<const std::byte> tail,
                         std::span<std::byte> result, std::string* answered) {
   exchanging = true;
+  if (connected_ && lock_.take_lost_order())
+    static_cast<void>(exchange_now(Call::HostOrderVaries, std::as_bytes(std::span(&kNothing, 1)), {}, {}, nullptr));
   const Error error = exchange_now(which, arguments, tail, result, answered);
   exchanging = false;
   return error;

@@ -80,7 +80,7 @@ void Turns::lock() {
     }
     waiting_.insert(me);
     if (ignored_.erase(me) > 0 && !said_) {
-      said_ = true;
+      said_ = lost_order_ = true;
       std::fprintf(
           stderr,
           "gpumux: a host thread computed for long while others called: the order of their CUDA calls may "
@@ -122,6 +122,11 @@ void Turns::lock() {
 void Turns::unlock() {
   const std::scoped_lock inner(mutex_);
   if (--depth_ == 0) owner_ = 0;
+}
+
+bool Turns::take_lost_order() {
+  const std::scoped_lock inner(mutex_);
+  return std::exchange(lost_order_, false);
 }
 
 }  // namespace gpumux::cudart

@@ -17,13 +17,15 @@ namespace gpumux::cudart {
 /// first.
 ///
 /// A thread that computes for more than kPatience of CPU time is waited for no more until it calls; where it
-/// does, the order may differ from run to run, which is said once.
+/// does, the order may differ from run to run, which is said once, and in the result.
 class Turns {
  public:
   static constexpr std::chrono::milliseconds kPatience{200};
 
   void lock();
   void unlock();
+  /// Once after the order was lost, to the thread that holds the lock.
+  [[nodiscard]] bool take_lost_order();
 
  private:
   [[nodiscard]] bool is_next(pid_t thread) const;
@@ -37,6 +39,7 @@ class Turns {
   std::set<pid_t> ignored_;               // since they computed for long
   std::map<pid_t, std::uint64_t> calls_;  // of each thread so far
   bool said_ = false;
+  bool lost_order_ = false;  // and nobody has taken it
 };
 
 }  // namespace gpumux::cudart

@@ -385,6 +385,7 @@ ordered_json result_document(const RunResult& result, const std::vector<double>&
     entry["first_completion_cycle"] =
         app.completions > 0 ? ordered_json(app.first_completion) : ordered_json(nullptr);
     if (app.untimed_warp_instructions > 0) entry["untimed_warp_instructions"] = app.untimed_warp_instructions;
+    if (app.host_order_varies) entry["host_order_varies"] = true;
     add_counters(entry, app.counters, sm_cycles);
     entry["memory"] = nullptr;
     if (app.memory) entry["memory_control"] = memory_json(*app.memory);

@@ -54,6 +54,7 @@ class ProgramApplication final : public runtime::Application {
     return errors_ ? &*errors_ : nullptr;
   }
 
+  [[nodiscard]] bool host_order_varies() const override { return host_order_varies_; }
   [[nodiscard]] bool has_gone() const override { return process_ != nullptr && process_->caller_has_ended(); }
 
   runtime::Task run(runtime::Host& host, bool /*verify*/) override {
@@ -67,6 +68,7 @@ class ProgramApplication final : public runtime::Application {
       const Process::Event event = server.receive();
       if (event == Process::Event::Request) {
         server.perform();
+        host_order_varies_ = host_order_varies_ || server.host_order_varies();
         if (server.wait()) co_await *server.wait();
         server.answer();
         continue;
@@ -95,6 +97,7 @@ class ProgramApplication final : public runtime::Application {
  private:
   std::shared_ptr<const Program> program_;
   bool heard_;
+  bool host_order_varies_ = false;
   std::unique_ptr<MemoryFile> memory_;
   const Process* process_ = nullptr;  // of the run
   PrintedText printed_;

@@ -9,7 +9,7 @@
 namespace gpumux::program {
 
 /// Of both sides, in Hello: records of another build have other sizes.
-inline constexpr std::uint32_t kProtocolVersion = 5;
+inline constexpr std::uint32_t kProtocolVersion = 6;
 /// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
 inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
 inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
@@ -90,8 +90,9 @@ enum class Call : std::uint32_t {
   TakeRegisters,
   KernelNames,
   LimitPendingLaunches,
-  RefusedLibrary,  // tail: its name
-  Finish,          // the process ends in order: when its work has
+  RefusedLibrary,    // tail: its name
+  HostOrderVaries,   // of the threads' calls, with how fast they compute
+  Finish,            // the process ends in order: when its work has
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.

@@ -179,6 +179,10 @@ void Server::perform_call() {
       static_cast<void>(arguments<Nothing>());
       if (refused_library_.empty()) refused_library_ = request_.tail;
       return;
+    case Call::HostOrderVaries:
+      static_cast<void>(arguments<Nothing>());
+      host_order_varies_ = true;
+      return;
     case Call::Finish: return finish();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,

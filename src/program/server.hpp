@@ -70,6 +70,7 @@ class Server {
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
   /// The first library of the program whose CUDA run time cannot be simulated; empty: none.
   [[nodiscard]] const std::string& refused_library() const { return refused_library_; }
+  [[nodiscard]] bool host_order_varies() const { return host_order_varies_; }
 
  private:
   /// Of kernels' threads, by name: as the program's machine code has them.
@@ -225,6 +226,7 @@ class Server {
   std::string result_;
   std::string tail_;
   std::string refused_library_;
+  bool host_order_varies_ = false;
   std::optional<runtime::Host::WaitFor> wait_;
   std::optional<SharedMemory> shared_;  // where the host wants to hear of what is written there
   std::function<void()> after_wait_;

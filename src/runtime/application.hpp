@@ -44,6 +44,9 @@ class Application {
   /// Who made the run's calls has ended in the midst of it, so that nobody waits for its work: asked from
   /// time to time.
   [[nodiscard]] virtual bool has_gone() const { return false; }
+  /// In one of its runs the order of its host threads' calls depended on how fast they compute, which another
+  /// run may not repeat.
+  [[nodiscard]] virtual bool host_order_varies() const { return false; }
 };
 
 struct AppParamInfo {

@@ -205,6 +205,16 @@ TEST_F(LiveRun, CallsOfHostThreadsComeInTurn) {
   for (int run = 0; run < 3; ++run) expect_fine("threads", said);
 }
 
+TEST_F(LiveRun, AnOrderThatVariesIsInTheResult) {
+  const Outcome lost = calls("thinks-for-long", {"--json", "lost.json"});
+  EXPECT_EQ(lost.code, 0) << lost.err;
+  EXPECT_EQ(lost.err.find("gpumux: a host thread computed for long while others called"), 0U) << lost.err;
+  EXPECT_NE(read_file(path("lost.json")).find("\"host_order_varies\": true"), std::string::npos);
+  const Outcome kept = calls("threads", {"--json", "kept.json"});
+  EXPECT_EQ(kept.err, "");
+  EXPECT_EQ(read_file(path("kept.json")).find("host_order_varies"), std::string::npos);
+}
+
 /// What they print and return is checked by the program.
 TEST_F(LiveRun, FaultsOfKernelsAreErrorsOfCalls) {
   const auto run = [&](const std::string& name, const std::string& says) {

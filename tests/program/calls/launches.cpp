@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <thread>
 
 #include "tests/program/calls/program.hpp"
@@ -80,6 +81,23 @@ void threads() {
   CHECK(cudaDeviceSynchronize());
 }
 
+/// A thread that computes for longer than the others wait for it, and calls then.
+void thinks_for_long() {
+  std::thread thinks([] {
+    const auto cpu_seconds = [] {
+      timespec now{};
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+      return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    };
+    while (cpu_seconds() < 0.5) continue;
+    CHECK(launch(say_kernel, {1}, {1}, 0, nullptr, 1));
+  });
+  ::usleep(10'000);  // it computes by now
+  CHECK(launch(say_kernel, {1}, {1}, 0, nullptr, 0));
+  thinks.join();
+  CHECK(cudaDeviceSynchronize());
+}
+
 void vector_add_and_die() {
   vector_add();
   std::raise(SIGSEGV);
@@ -113,6 +131,7 @@ const Case add_case("add", vector_add);
 const Case parameters_case("parameters", parameters);
 const Case print_case("print", printing);
 const Case threads_case("threads", threads);
+const Case thinks_case("thinks-for-long", thinks_for_long);
 const Case nothing_case("nothing", [] { cudaSetDevice(0); });
 const Case code_case("code", [] { std::exit(7); });
 const Case signal_case("signal", vector_add_and_die);
