@@ -227,8 +227,8 @@ int bench_command(const Arguments& args) {
   std::string json;
   std::string compare;
   unsigned threads = 1;
-  app.add_option("--json", json, "write the figures to this file");
-  app.add_option("--compare", compare, "show ratios to an earlier --json file");
+  app.add_option("--json", json, "write the figures to this file")->type_name("FILE");
+  app.add_option("--compare", compare, "show ratios to an earlier --json file")->type_name("FILE");
   bool scaling = false;
   CLI::Option* threads_option =
       app.add_option("--threads", threads, "host threads [1]")->check(CLI::Range(1, 256));
@@ -247,7 +247,7 @@ int bench_command(const Arguments& args) {
          "thread blocks of each trace [2048]: fewer are quicker and say less; only 2048 compare to Accel-Sim")
       ->check(CLI::Range(160, 1 << 20));
   std::string only;
-  app.add_option("--only", only, "only kernels whose name contains this");
+  app.add_option("--only", only, "only kernels whose name contains this")->type_name("NAME");
   if (!parse(app, args)) return 0;
   if (json == kStandardOutput)
     throw UserError("bench prints its table to standard output; give --json the name of a file");

@@ -35,8 +35,10 @@ int cache_command(const Arguments& args) {
   std::string limit;
   bool clear = false;
   bool json = false;
-  CLI::Option* limit_option = app.add_option(
-      "--limit", limit, "remove what was not used for longest until the rest takes at most this: 100M, 2G");
+  CLI::Option* limit_option =
+      app.add_option("--limit", limit,
+                     "remove what was not used for longest until the rest takes at most this: 100M, 2G")
+          ->type_name("SIZE");
   app.add_flag("--clear", clear, "remove all of it")->excludes(limit_option);
   app.add_flag("--json", json, "as a JSON document");
   if (!parse(app, args)) return 0;

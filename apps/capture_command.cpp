@@ -31,15 +31,17 @@ int capture_command(Arguments args) {
   std::string file;
   std::string machine_name = "v100";
   std::vector<std::string> settings;
-  app.add_option("-o,--output", file, "the bundle, FILE.gmx")->required();
+  app.add_option("-o,--output", file, "the bundle, FILE.gmx")->type_name("FILE")->required();
   app.add_option("--machine", machine_name,
                  "preset or machine file: what the program learns when it asks for its device")
+      ->type_name("MACHINE")
       ->capture_default_str();
   bool stop_at_errors = false;
   app.add_flag("--stop-at-errors", stop_at_errors,
                "faults of its kernels end the capture; else its calls return them, as on a GPU, and accesses "
                "outside of allocations pass within pages of 2 MB");
-  app.add_option("--set", settings, "changes one key of the machine; may be repeated");
+  app.add_option("--set", settings, "changes one key of the machine; may be repeated")
+      ->type_name("KEY=VALUE");
   std::string races_text;
   add_races_option(app, races_text);
   app.footer("The program and its arguments come after --: gpumux capture -o a.gmx -- ./program 1 2");

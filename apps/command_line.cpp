@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -38,12 +40,51 @@ void check_option_names(const CLI::App& app, const Arguments& args) {
   }
 }
 
+/// Help that says of each value what it is: `--threads 1..256`, `--baseline auto|off`, `--json FILE`.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, positional);
+    if (const std::size_t value = name.find('{'); value != std::string::npos) {  // a flag that may have one
+      name = fmt::format("{}[={}]", name.substr(0, value), value_of(*option));
+    }
+    return name;
+  }
+  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    const bool has_value = option->get_expected_max() > 0 && option->get_expected_min() > 0;
+    if (!option->get_positional() && has_value) text = " " + value_of(*option);
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+    if (!option->get_default_str().empty()) text += fmt::format(" [{}]", option->get_default_str());
+    if (option->get_required()) text += option->get_positional() ? "" : " (required)";
+    for (const CLI::Option* other : option->get_excludes())
+      text += fmt::format(" (not with {})", other->get_name());
+    return text;
+  }
+
+ private:
+  /// CLI11 appends what its checks say of themselves: "UINT:INT in [1 - 256]", "TEXT:{auto,off}".
+  static std::string value_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const std::string check = type.substr(std::min(type.size(), type.find(':') + 1));
+    if (type.find(':') == std::string::npos) return type == "UINT" || type == "INT" ? "N" : type;
+    if (check.starts_with('{')) return replace_all(check.substr(1, check.size() - 2), ",", "|");
+    const std::size_t range = check.find('[');
+    return range == std::string::npos
+               ? type.substr(0, type.find(':'))
+               : replace_all(check.substr(range + 1, check.size() - range - 2), " - ", "..");
+  }
+};
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
 bool parse(CLI::App& app, const Arguments& args) {
   check_option_names(app, args);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(36);
+  app.formatter(formatter);
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -23,7 +23,9 @@ int convert_command(const Arguments& args) {
   bool skip_damaged = false;
   bool quiet = false;
   app.add_option("TRACE", folder, "folder of the trace, or a kernelslist*.g in it")->required();
-  app.add_option("-o,--output", file, "the compact file; its name ends in .gmt")->required();
+  app.add_option("-o,--output", file, "the compact file; its name ends in .gmt")
+      ->type_name("FILE")
+      ->required();
   app.add_flag("--skip-damaged", skip_damaged,
                "leave out kernels whose files are missing, damaged or incomplete, with a warning for each");
   app.add_flag("--quiet", quiet, "print nothing but errors");

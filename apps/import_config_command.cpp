@@ -28,7 +28,8 @@ int import_config_command(const Arguments& args) {
                  "gpgpusim.config, and trace.config; of an option that comes twice the last counts")
       ->required()
       ->expected(1, -1);
-  app.add_option("-o,--output", file, "the machine file; its name ends in .toml [standard output]");
+  app.add_option("-o,--output", file, "the machine file; its name ends in .toml [standard output]")
+      ->type_name("FILE");
   app.add_flag("--quiet", quiet, "print nothing but errors, and the machine file where it has no name");
   if (!parse(app, args)) return 0;
   if (file != kStandardOutput && !file.ends_with(".toml"))

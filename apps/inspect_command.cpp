@@ -118,10 +118,14 @@ int inspect_command(const Arguments& args) {
   bool json = false;
   app.add_option("SUBJECT", subject, "APP, FILE.ptx, FILE.ptx:KERNEL, a trace, or a bundle")->required();
   app.add_option("--machine", machine_name,
-                 fmt::format("preset or machine file for the occupancy [{}]", experiment::kDefaultMachine));
-  app.add_option("--set", set, "changes one key of the machine; may be repeated")->allow_extra_args(false);
-  app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels");
-  app.add_option("--shared", shared, "dynamic shared memory of a block, for the same");
+                 fmt::format("preset or machine file for the occupancy [{}]", experiment::kDefaultMachine))
+      ->type_name("MACHINE");
+  app.add_option("--set", set, "changes one key of the machine; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--block", block, "X[,Y[,Z]] threads of a block, for the occupancy of a file's kernels")
+      ->type_name("X[,Y[,Z]]");
+  app.add_option("--shared", shared, "dynamic shared memory of a block, for the same")->type_name("BYTES");
   app.add_flag("--disassemble", disassemble, "also show the machine code");
   app.add_flag(
       "--idempotence", execute,

@@ -1,6 +1,8 @@
-// gpumux list machines|policies|apps|experiments [NAME] [--json|--toml]
+// gpumux list machines|policies|apps|experiments [NAME] [--class CLASS] [--json|--toml]
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "database/workload_class.hpp"
 #include "policy/block_scheduler.hpp"
 #include "policy/concurrency_control.hpp"
 #include "policy/core_control.hpp"
@@ -92,7 +95,15 @@ ordered_json usual_run_json(const std::string& app) {
   return {{"machine", run->machine},
           {"cycles", run->cycles},
           {"warp_instructions", run->warp_instructions},
-          {"seconds", run->seconds}};
+          {"seconds", run->seconds},
+          {"lsu_stall_share", run->lsu_stall_share}};
+}
+
+/// In its usual run; empty: that was not measured.
+std::string class_of(const std::string& app) {
+  const std::optional<UsualRun> run = usual_run(app);
+  if (!run) return "";
+  return database::application_class(run->lsu_stall_share, 1) == 'M' ? "memory" : "compute";
 }
 
 ordered_json apps_json() {
@@ -116,6 +127,7 @@ ordered_json apps_json() {
                          {"dynamic_shared_bytes", shape.dynamic_shared_bytes}});
     }
     list.push_back({{"name", info.name},
+                    {"class", class_of(info.name)},
                     {"description", info.description},
                     {"ptx", info.ptx_file},
                     {"parameters", params},
@@ -203,7 +215,21 @@ void print_levels() {
   }
 }
 
+/// A line each.
 void print_apps(const ordered_json& list) {
+  std::size_t names = 0;
+  for (const ordered_json& app : list) names = std::max(names, app["name"].get<std::string>().size());
+  const std::optional<std::size_t> width = terminal_width(STDOUT_FILENO);
+  for (const ordered_json& app : list) {
+    std::string line = fmt::format("{:<{}}  {:<7}  {}", app["name"].get<std::string>(), names,
+                                   app["class"].get<std::string>(), app["description"].get<std::string>());
+    if (width && columns(line) > *width)
+      line = fmt::format("{}..", line.substr(0, std::max<std::size_t>(*width, 2) - 2));
+    fmt::print("{}\n", line);
+  }
+}
+
+void print_app(const ordered_json& list) {
   for (const ordered_json& app : list) {
     fmt::print("{:<12} {}\n", app["name"].get<std::string>(), app["description"].get<std::string>());
     for (const ordered_json& p : app["parameters"]) {
@@ -221,6 +247,8 @@ void print_apps(const ordered_json& list) {
         "{:<12}   usual run on {}: {:.3g} million cycles, {:.3g} million warp instructions, {:.2g} s\n", "",
         run["machine"].get<std::string>(), run["cycles"].get<double>() / 1e6,
         run["warp_instructions"].get<double>() / 1e6, run["seconds"].get<double>());
+    fmt::print("{:<12}   class {}: its SMs' LSU stall {:.1f}% of that time\n", "",
+               app["class"].get<std::string>(), 100 * run["lsu_stall_share"].get<double>());
   }
 }
 
@@ -247,9 +275,20 @@ void print_toml(const std::string& name) {
   std::fputs(arch::to_toml(arch::load_machine(name)).c_str(), stdout);
 }
 
-/// Leaves the entry of this name alone. Throws UserError when there is none.
+bool is_pattern(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+
+/// Leaves the entry of this name alone, or those that a pattern with * and ? is right for. Throws UserError
+/// when there is none.
 void keep_named(ordered_json& list, const std::string& what, const std::string& name) {
   std::vector<std::string> known;
+  if (is_pattern(name)) {
+    ordered_json kept = ordered_json::array();
+    for (const ordered_json& entry : list)
+      if (::fnmatch(name.c_str(), entry["name"].get<std::string>().c_str(), 0) == 0) kept.push_back(entry);
+    if (kept.empty()) throw UserError(fmt::format("the name of no {} is like '{}'", what, name));
+    list = std::move(kept);
+    return;
+  }
   for (const ordered_json& entry : list) known.push_back(entry["name"].get<std::string>());
   const auto at = std::find(known.begin(), known.end(), name);
   if (at == known.end()) throw UserError(unknown_choice(what, name, known));
@@ -262,10 +301,16 @@ int list_command(const Arguments& args) {
   CLI::App app("Lists what gpumux has built in.", "gpumux list");
   std::string what;
   std::string name;
+  std::string of_class;
   bool json = false;
   bool toml = false;
   app.add_option("WHAT", what, "machines, policies, apps or experiments");
-  app.add_option("NAME", name, "only this one; with --toml, a machine file too");
+  app.add_option(
+      "NAME", name,
+      "only this one, with all that is known of it, or those like 'k*'; with --toml, a machine file too");
+  app.add_option("--class", of_class,
+                 "apps of this class: whose SMs' load/store units stall for long, or the others")
+      ->check(CLI::IsMember({"memory", "compute"}));
   CLI::Option* json_option = app.add_flag("--json", json, "as a JSON document");
   app.add_flag("--toml", toml, "a machine with all keys, what it inherits resolved: a file for --machine")
       ->excludes(json_option);
@@ -292,6 +337,13 @@ int list_command(const Arguments& args) {
     throw UserError(unknown_choice("list", what, known));
   }
   if (!name.empty()) keep_named(list, what == "policies" ? "policy" : what.substr(0, what.size() - 1), name);
+  if (!of_class.empty()) {
+    if (what != "apps") throw UserError("--class is of apps: gpumux list apps --class memory");
+    ordered_json kept = ordered_json::array();
+    for (const ordered_json& entry : list)
+      if (entry["class"] == of_class) kept.push_back(entry);
+    list = std::move(kept);
+  }
   if (json) {
     ordered_json document = {{"schema", "gpumux.list/1"}, {what, list}};
     if (what == "policies") {
@@ -309,8 +361,11 @@ int list_command(const Arguments& args) {
     if (name.empty()) print_levels();
   } else if (what == "experiments") {
     print_experiments(list);
-  } else {
+  } else if (name.empty() || is_pattern(name)) {
     print_apps(list);
+    fmt::print("`gpumux list apps NAME` shows its settings, its kernels and how long it takes.\n");
+  } else {
+    print_app(list);
   }
   return 0;
 }

@@ -46,19 +46,24 @@ int profile_command(Arguments args) {
   std::string file;
   unsigned threads = 1;
   bool quiet = false;
-  app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", machine));
-  app.add_option("--set", set, "KEY=VALUE, a setting of the machine; repeatable")->allow_extra_args(false);
+  app.add_option("--machine", machine, fmt::format("preset or machine file [{}]", machine))
+      ->type_name("MACHINE");
+  app.add_option("--set", set, "KEY=VALUE, a setting of the machine; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--warps", warps,
                  "warp scheduler [the machine's]; " + arch::warp_scheduler_help() +
-                     "; ccws: gto, loads throttled by lost locality; swl:N: gto among the N oldest of an SM");
-  app.add_option("--seed", seed, "of the inputs [1]");
-  app.add_option("--cycles", cycles, fmt::format("core cycles of each run, at least 1000 [{}]", cycles));
+                     "; ccws: gto, loads throttled by lost locality; swl:N: gto among the N oldest of an SM")
+      ->type_name("SCHEDULER");
+  app.add_option("--seed", seed, "of the inputs [1]")->type_name("N");
+  app.add_option("--cycles", cycles, fmt::format("core cycles of each run, at least 1000 [{}]", cycles))
+      ->type_name("CYCLES");
   app.add_option("--threads", threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
-  app.add_option("-o,--output", file, "the profile, a JSON file")->required();
+  app.add_option("-o,--output", file, "the profile, a JSON file")->type_name("FILE")->required();
   app.add_flag("--quiet", quiet, "print nothing but errors");
   std::string progress_text = "auto";
-  app.add_option("--progress", progress_text, kProgressHelp);
+  app.add_option("--progress", progress_text, kProgressHelp)->type_name("auto|plain|off");
   const std::vector<experiment::AppArguments> apps = take_apps(
       args,
       {"--machine", "--set", "--warps", "--seed", "--cycles", "--threads", "--output", "-o", "--progress"});

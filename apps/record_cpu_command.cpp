@@ -48,10 +48,14 @@ int record_cpu_command(Arguments args) {
   std::string file;
   std::uint64_t skip = 0;
   std::uint64_t limit = 0;
-  app.add_option("-o,--output", file, "the trace; compressed if its name ends in .zst")->required();
-  app.add_option("--skip", skip, "instructions before the first that is written");
-  const CLI::Option* limited = app.add_option(
-      "--limit", limit, "instructions that are written; the program ends with the last (default: all)");
+  app.add_option("-o,--output", file, "the trace; compressed if its name ends in .zst")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--skip", skip, "instructions before the first that is written")->type_name("N");
+  const CLI::Option* limited =
+      app.add_option("--limit", limit,
+                     "instructions that are written; the program ends with the last (default: all)")
+          ->type_name("N");
   app.footer("The program and its arguments come after --: gpumux record-cpu -o t.zst -- ./program 1 2");
   if (!parse(app, args)) return 0;
   if (limited->count() > 0 && limit == 0)

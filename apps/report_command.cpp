@@ -16,8 +16,9 @@ int report_command(const Arguments& args) {
   std::string file;
   std::vector<std::string> reproductions;
   app.add_option("DB", db, "database of `gpumux sweep`")->required();
-  app.add_option("-o,--output", file, "the page")->required();
+  app.add_option("-o,--output", file, "the page")->type_name("FILE")->required();
   app.add_option("--reproduction", reproductions, "a file of `gpumux reproduce --json`, for a page per paper")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   if (!parse(app, args)) return 0;
   ResultFiles::check(file);

@@ -49,16 +49,21 @@ bool read_reproduce_options(const Arguments& args, ReproduceOptions& options) {
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   app.add_option("WHAT", options.what, "experiment, folder, paper, file or all")->required();
-  app.add_option("--db", options.db, "SQLite database of the runs; made where there is none")->required();
+  app.add_option("--db", options.db, "SQLite database of the runs; made where there is none")
+      ->type_name("DB")
+      ->required();
   app.add_option("--scale", options.scale, "quick, paper, or another of the sweep's [quick]")
+      ->type_name("SCALE")
       ->check(not_empty);
-  app.add_option("--json", options.json, "write all of it to this file")->check(not_empty);
-  app.add_option("--markdown", options.markdown, "write tables to this file")->check(not_empty);
+  app.add_option("--json", options.json, "write all of it to this file")->type_name("FILE")->check(not_empty);
+  app.add_option("--markdown", options.markdown, "write tables to this file")
+      ->type_name("FILE")
+      ->check(not_empty);
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
-  app.add_option("--progress", progress, kProgressHelp);
+  app.add_option("--progress", progress, kProgressHelp)->type_name("auto|plain|off");
   if (!parse(app, args)) return false;
   options.progress = progress_mode(progress, options.quiet);
   return true;

@@ -1,5 +1,6 @@
 // gpumux run APP... | WORKLOAD.toml | -- PROGRAM [ARGUMENT...]
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,7 @@
 #include "experiment/workload_file.hpp"
 #include "machine_option.hpp"
 #include "paper_columns.hpp"
+#include "policy/policy.hpp"
 #include "program_apps.hpp"
 #include "races_option.hpp"
 #include "run_progress.hpp"
@@ -100,6 +102,12 @@ std::optional<std::uint64_t> whole_number(const char* option, const std::string&
   return value;
 }
 
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const policy::PolicyInfo& info : policy::policies()) names.push_back(info.name);
+  return names;
+}
+
 /// False when help was shown. `has_programs`: there are some beside the APPs.
 bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
                       std::vector<experiment::AppArguments>& apps) {
@@ -116,7 +124,8 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
   std::vector<std::string> programs;  // for the help alone; take_programs() has them by then
   app.add_option("--app", programs,
-                 "a CUDA program with its arguments, as a shell reads them; may be repeated");
+                 "a CUDA program with its arguments, as a shell reads them; may be repeated")
+      ->type_name("'PROGRAM ARGUMENTS'");
   bool stop_at_errors = false;
   app.add_flag(
       "--stop-at-errors", stop_at_errors,
@@ -124,24 +133,29 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
       "the error, as on a GPU, and accesses outside of allocations pass within pages of 2 MB");
   std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
-  CLI::Option* machine_option = app.add_option(
-      "--machine", machine,
-      fmt::format("a preset (gpumux list machines) or a machine file [{}]", experiment::kDefaultMachine));
-  app.add_option(
-         "--policy", options.policies,
-         fmt::format(
-             "sharing policy with its settings [{}]; separate several by commas, or repeat the option; all: "
-             "every built-in policy",
-             experiment::kDefaultPolicy))
+  CLI::Option* machine_option =
+      app.add_option("--machine", machine,
+                     fmt::format("a preset (gpumux list machines) or a machine file [{}]",
+                                 experiment::kDefaultMachine))
+          ->type_name("MACHINE");
+  app.add_option("--policy", options.policies,
+                 fmt::format("sharing policy with its settings [{}]; separate several by commas, or repeat "
+                             "the option; {}, or "
+                             "all: every one of them (gpumux list policies)",
+                             experiment::kDefaultPolicy, fmt::join(policy_names(), ", ")))
+      ->type_name("POLICY")
       ->allow_extra_args(false);
   app.add_option("--set", options.set, "changes one key of the machine: sm.l1.size=48K; may be repeated")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--seed", seed, "seed of the random inputs [1]")->check(not_empty);
+  app.add_option("--seed", seed, "seed of the random inputs [1]")->type_name("N")->check(not_empty);
   app.add_option("--cycles", cycles,
                  "core cycles to simulate, such as 500000, 5e5 or 500K; applications that end start again")
+      ->type_name("CYCLES")
       ->check(not_empty);
   app.add_option("--instructions", instructions,
                  "an application also counts as ended after this many thread instructions, such as 1e9")
+      ->type_name("N")
       ->check(not_empty);
   app.add_option("--threads", options.threads, "host threads; results do not depend on the number [1]")
       ->check(CLI::Range(1, 256));
@@ -153,25 +167,31 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
          "--json", options.json,
          "write the result to this file (a list if there are several policies); -: to standard output, "
          "without the table")
+      ->type_name("FILE")
       ->check(not_empty);
   app.add_option("--stats", options.stats, "write all counters to this file; .csv gives CSV")
+      ->type_name("FILE")
       ->check(not_empty);
   app.add_option(
          "--series", series,
          "sample all counters each time this many core cycles have passed, for --json and --series-csv")
+      ->type_name("CYCLES")
       ->check(not_empty);
   app.add_option("--series-csv", options.series_csv,
                  fmt::format("write the series to this file [--series {}]", experiment::kDefaultSeries))
+      ->type_name("FILE")
       ->check(not_empty);
   app.add_option("--timeline", options.timeline,
                  fmt::format("write a Chrome trace of kernels, blocks and series [--series {}]",
                              experiment::kDefaultSeries))
+      ->type_name("FILE")
       ->check(not_empty);
   app.add_option("--db", options.db, "keep runs and baselines in this database, and reuse those that it has")
+      ->type_name("DB")
       ->check(not_empty);
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
-  app.add_option("--progress", progress, kProgressHelp);
+  app.add_option("--progress", progress, kProgressHelp)->type_name("auto|plain|off");
   app.add_option(
          "--ledger", options.ledger,
          "record which application delayed which, and where; auto: if an application has a goal [auto]")
@@ -180,21 +200,25 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
          "--view-sms", options.view_sms,
          "record the state of the warps of these SMs in each cycle, such as 0,2-3, or all; the result is "
          "in --json, --stats and series")
+      ->type_name("SMS")
       ->check(not_empty);
   add_races_option(app, options.races);
   app.add_option(
          "--cpu", options.cpu,
          "programs of the machine's CPU cores, separated by commas: a mix (H2), an application (mcf), a "
          "ChampSim trace (a path with a . or /), or - for none; NAME*N for N cores")
+      ->type_name("PROGRAMS")
       ->check(not_empty);
   app.add_option("--cpu-warm-up", cpu_warm_up,
                  fmt::format("instructions that the slowest CPU core executes before APPs start [{}]",
                              experiment::CpuSpan().warm_up))
+      ->type_name("N")
       ->check(not_empty);
   app.add_option("--cpu-instructions", cpu_instructions,
                  fmt::format("instructions of each CPU core that count after the warm-up [{}]; APPs restart "
                              "until all cores have executed them",
                              experiment::CpuSpan().instructions))
+      ->type_name("N")
       ->check(not_empty);
   const CLI::Option* const alpha =
       app.add_option("--alpha", options.alpha, "weight of the GPU in the overall system speedup [0.5]")

@@ -11,7 +11,8 @@ struct UsualRun {
   std::string machine;
   std::uint64_t cycles = 0;
   std::uint64_t warp_instructions = 0;
-  double seconds = 0;  // of one core
+  double seconds = 0;          // of one core
+  double lsu_stall_share = 0;  // of its SMs' cycles
 };
 /// Nothing when it was not measured.
 [[nodiscard]] std::optional<UsualRun> usual_run(const std::string& app);

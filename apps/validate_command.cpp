@@ -158,11 +158,14 @@ int validate_command(const Arguments& args) {
   unsigned threads = 1;
   bool hardware = false;
   app.add_flag("--hardware", hardware, "beside what microbenchmarks measure of hardware, not Accel-Sim");
-  app.add_option("--only", only, "only kernels whose name contains this");
-  app.add_option("--set", set, "KEY=VALUE, a setting of all machines; repeatable")->allow_extra_args(false);
-  app.add_option("--json", json, "write the figures to this file");
+  app.add_option("--only", only, "only kernels whose name contains this")->type_name("NAME");
+  app.add_option("--set", set, "KEY=VALUE, a setting of all machines; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--json", json, "write the figures to this file")->type_name("FILE");
   app.add_option("--write", folder,
-                 "also: the traces as Accel-Sim's text, FOLDER/KERNEL/kernelslist.g, for its own run");
+                 "also: the traces as Accel-Sim's text, FOLDER/KERNEL/kernelslist.g, for its own run")
+      ->type_name("FOLDER");
   app.add_option("--threads", threads, "host threads; results never depend on them [1]")
       ->check(CLI::Range(1, 256));
   if (!parse(app, args)) return 0;

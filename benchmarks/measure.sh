@@ -12,7 +12,7 @@ trap 'rm -f "$result" usual_runs.txt.new' EXIT
 processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
 {
   echo "# Made by benchmarks/measure.sh. Seconds of one core of: ${processor:-unknown}"
-  echo "# application machine cycles warp_instructions seconds"
+  echo "# application machine cycles warp_instructions seconds lsu_stall_share"
   for app in $("$gpumux" list apps --json | sed -n 's/^      "name": "\(.*\)",$/\1/p'); do
     machine=dai18-maxwell
     case $app in
@@ -25,7 +25,8 @@ processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
       --json "$result" >/dev/null; } 2>&1)
     cycles=$(sed -n 's/^  "cycles": \([0-9]*\),$/\1/p' "$result")
     instructions=$(sed -n 's/.*"warp_instructions": \([0-9]*\),\{0,1\}$/\1/p' "$result" | head -n 1)
-    echo "$app $machine $cycles $instructions $seconds"
+    stalls=$(sed -n 's/.*"lsu_stall_share": \([0-9.e-]*\),\{0,1\}$/\1/p' "$result" | head -n 1)
+    echo "$app $machine $cycles $instructions $seconds $stalls"
   done
 } >usual_runs.txt.new
 mv usual_runs.txt.new usual_runs.txt

@@ -27,6 +27,22 @@ TEST_F(Cli, SaysItsVersionAndHelp) {
   }
 }
 
+TEST_F(Cli, HelpSaysWhatEachValueIs) {
+  for (const char* command :
+       {"run", "sweep", "export", "reproduce", "list", "inspect", "profile", "convert", "import-config",
+        "bench", "capture", "record-cpu", "report", "cache", "validate"}) {
+    const std::string help = gpumux({command, "--help"}).out;
+    for (const char* type : {"TEXT", "UINT", "FLOAT", "INT ", ":{"})
+      EXPECT_EQ(help.find(type), std::string::npos) << command << ": " << type;
+  }
+  const std::string help = gpumux({"run", "--help"}).out;
+  for (const char* value :
+       {"--threads 1..256 ", "--baseline auto|off ", "--alpha 0..1 ", "--races[=lockstep|warp] ",
+        "--progress auto|plain|off ", "--json FILE ", " spatial, ", " ws, "})
+    EXPECT_NE(help.find(value), std::string::npos) << value << help;
+  EXPECT_NE(gpumux({"sweep", "--help"}).out.find("--db DB (required) "), std::string::npos);
+}
+
 TEST_F(Cli, ListsMachinesPoliciesAndApps) {
   const json machines = json::parse(gpumux({"list", "machines", "--json"}).out)["machines"];
   EXPECT_EQ(machines.size(), 15U);
@@ -53,6 +69,33 @@ TEST_F(Cli, ListsMachinesPoliciesAndApps) {
     EXPECT_EQ(o.code, 0);
     EXPECT_GT(lines(o.out), 3U);
   }
+}
+
+TEST_F(Cli, ListsAppsInALineEach) {
+  const Outcome all = gpumux({"list", "apps"});
+  EXPECT_EQ(lines(all.out), 132U + 1);
+  EXPECT_NE(all.out.find("\nhotspot"), std::string::npos);
+  const auto names = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"list", "apps", "--json"});
+    std::vector<std::string> found;
+    const Outcome o = gpumux(words);
+    EXPECT_EQ(o.code, 0) << o.err;
+    for (const json& app : json::parse(o.out)["apps"]) found.push_back(app["name"]);
+    return found;
+  };
+  EXPECT_EQ(names({"dai18/*"}).size(), 13U);
+  const std::vector<std::string> memory = names({"--class", "memory"});
+  const std::vector<std::string> compute = names({"--class", "compute"});
+  EXPECT_EQ(memory.size() + compute.size(), 132U);
+  EXPECT_EQ(std::count(memory.begin(), memory.end(), "stream"), 1);
+  EXPECT_EQ(std::count(compute.begin(), compute.end(), "add"), 1);
+  // One by its name has all: settings, kernels, its usual run and its class.
+  const std::string kmeans = gpumux({"list", "apps", "kmeans"}).out;
+  for (const char* part : {" kernel ", " usual run on ", " class "})
+    EXPECT_NE(kmeans.find(part), std::string::npos) << kmeans;
+  EXPECT_EQ(gpumux({"list", "apps", "none*"}).code, 2);
+  EXPECT_EQ(gpumux({"list", "machines", "--class", "memory"}).code, 2);
+  EXPECT_EQ(gpumux({"list", "apps", "--class", "fast"}).code, 2);
 }
 
 TEST_F(Cli, ListsOneByItsName) {
