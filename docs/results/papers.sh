@@ -17,7 +17,8 @@ import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     papers = json.load(file)["papers"]
-rows = ["| paper | claims answered | directions that agree | sizes that agree | trends that hold |", "|---|---:|---:|---:|---:|"]
+rows = ["| paper | claims answered | directions decided that agree | that lean, away | sizes decided that agree | undecided | trends that hold |",
+        "|---|---:|---:|---:|---:|---:|---:|"]
 for paper in papers:
     if not paper["claims"]:
         continue
@@ -25,7 +26,7 @@ for paper in papers:
     page = f"docs/results/{name}.md"
     shown = f"[{name}]({page})" if os.path.exists(page) else name
     rows.append(f"| {shown}: {paper['title']} | {of(paper['answered'], paper['claims'])} | {of(paper['directions_agree'], paper['directions'])} | "
-                f"{of(paper['sizes_agree'], paper['sizes'])} | {of(paper['trends_agree'], paper['trends_answered'])} |")
+                f"{paper['directions_lean']}, {paper['directions_lean_away']} | {of(paper['sizes_agree'], paper['sizes'])} | {paper['sizes_undecided']} | {of(paper['trends_agree'], paper['trends_answered'])} |")
 
 
 def write(path, text):

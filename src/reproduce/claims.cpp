@@ -29,6 +29,15 @@ std::optional<double> no_effect_of(const std::string& unit) {
   return std::nullopt;
 }
 
+/// Where a unit is a share of something, the whole.
+std::optional<double> most_of(const std::string& unit) {
+  for (const char* share :
+       {"percent", "percent of preemptions", "percent of run time", "percent reduction", "percent loss"}) {
+    if (unit == share) return 100.0;
+  }
+  return std::nullopt;
+}
+
 class ClaimsReader {
  public:
   ClaimsReader(const TomlReader& toml, PaperClaims& paper) : toml_(toml), paper_(paper) {}
@@ -107,14 +116,16 @@ class ClaimsReader {
     }
     if (table.get("value") == nullptr) toml_.fail(table, "[[claim]] needs 'value'");
     claim.no_effect = no_effect_of(claim.unit);
+    claim.most = most_of(claim.unit);
     for (const auto& [key, node] : table) {
       toml_.check_key(key,
                       {"id", "source", "metric", "what", "setup", "value", "bound", "unit", "better",
-                       "no_effect", "kind", "headline", "note"},
+                       "no_effect", "most", "kind", "headline", "note"},
                       "key in [[claim]]");
       if (key == "setup") setup(node, claim);
       if (key == "value") claim.value = number(node, "value");
       if (key == "no_effect") claim.no_effect = number(node, "no_effect");
+      if (key == "most") claim.most = number(node, "most");
       if (key == "bound") {
         const auto* const found = std::find(kBounds.begin() + 1, kBounds.end(), toml_.text(node, "bound"));
         if (found == kBounds.end()) toml_.fail(node, "'bound' must be ~, <, <=, > or >=");

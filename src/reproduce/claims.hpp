@@ -36,6 +36,8 @@ struct Claim {
   /// The value, in `unit`, at which nothing differs: 1 of a ratio, 0 of a percent improvement. Empty: the
   /// claim is a level, such as a count or a time, and compares nothing.
   std::optional<double> no_effect;
+  /// What it cannot pass, in `unit`: 100 of a share, a reduction, a loss. Empty: anything.
+  std::optional<double> most;
   std::string kind;
   bool headline = false;
   std::string note;

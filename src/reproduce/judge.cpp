@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,23 +21,71 @@ bool keeps(Bound bound, double value, double limit) {
   return false;
 }
 
-/// Within a third of `effect` of the paper's value. A hair more, so that a third itself counts whatever the
-/// last bit of a decimal number is.
-bool within_a_third(double ours, double paper, double effect) {
-  return std::abs(ours - paper) <= std::abs(effect) / 3 * (1 + 1e-12);
+bool is_percentage(const Claim& claim) { return claim.unit.starts_with("percent"); }
+
+/// What a size is measured by: the paper's value; of a percentage of the baseline, what it is more or less.
+double measure_of(const Claim& claim) {
+  return std::abs(claim.unit == "percent of baseline" ? claim.value - claim.no_effect.value_or(0)
+                                                      : claim.value);
+}
+
+bool is_near(const Claim& claim, double ours) {
+  constexpr double kPoints = 3;
+  constexpr double kHair = 1 + 1e-12;  // a third itself counts whatever the last bit of a decimal number is
+  const double distance = std::abs(ours - claim.value);
+  if (is_percentage(claim) && distance <= kPoints * kHair) return true;
+  double third = measure_of(claim) / 3;
+  if (claim.most) third = std::min(third, std::abs(*claim.most - claim.value) / 3);
+  return distance <= third * kHair;
+}
+
+Standing size_of(const Claim& claim, double ours, const Evidence& evidence) {
+  if (evidence.interval && evidence.interval->high - evidence.interval->low > measure_of(claim) / 2)
+    return Standing::Undecided;
+  return is_near(claim, ours) ? Standing::Agrees : Standing::Differs;
+}
+
+/// `effect`: the paper's, which is not 0; `ours` and the interval as effects.
+Standing direction_of(double effect, double ours, double no_effect, const Evidence& evidence) {
+  const auto same_side = [&](double value) { return effect > 0 ? value > no_effect : value < no_effect; };
+  const bool same = same_side(ours);
+  bool decided = evidence.workloads >= kLeastWorkloads;
+  if (evidence.interval) {
+    const double nearest = (effect > 0) == same ? evidence.interval->low : evidence.interval->high;
+    decided = decided && same_side(nearest) == same;
+  }
+  if (decided) return same ? Standing::Agrees : Standing::Differs;
+  return same ? Standing::Leans : Standing::LeansAway;
 }
 
 }  // namespace
+
+std::string_view standing_text(Standing standing) {
+  switch (standing) {
+    case Standing::None: break;
+    case Standing::Agrees: return "agrees";
+    case Standing::Leans: return "leans";
+    case Standing::LeansAway: return "leans away";
+    case Standing::Undecided: return "undecided";
+    case Standing::Differs: return "differs";
+  }
+  return "-";
+}
+
+std::optional<bool> agrees(Standing standing) {
+  if (standing == Standing::Agrees) return true;
+  return standing == Standing::Differs ? std::optional(false) : std::nullopt;
+}
 
 std::string join_notes(const std::string& a, const std::string& b) {
   return a.empty() ? b : b.empty() ? a : a + "; " + b;
 }
 
-Verdict judge(const Claim& claim, const Value& ours) {
+Verdict judge(const Claim& claim, const Value& ours, const Evidence& evidence) {
   const Value finite = ours.number ? Value::finite(*ours.number) : ours;
-  if (!finite.number && !finite.is_undefined) return {std::nullopt, std::nullopt, finite.why};
+  if (!finite.number && !finite.is_undefined) return {Standing::None, Standing::None, finite.why};
   if (claim.better == Better::None) {
-    return {std::nullopt, std::nullopt,
+    return {Standing::None, Standing::None,
             join_notes(finite.why, "the claim has no direction: neither more nor less of it is better")};
   }
   // What is undefined keeps no bound, and is on no side of and near to nothing.
@@ -45,25 +94,32 @@ Verdict judge(const Claim& claim, const Value& ours) {
   Verdict verdict;
   verdict.note = finite.why;
   if (bounded) {
-    verdict.size_agrees = keeps(claim.bound, value, claim.value);
+    verdict.size = keeps(claim.bound, value, claim.value) ? Standing::Agrees : Standing::Differs;
     verdict.note = join_notes(
         verdict.note, fmt::format("the paper gives a bound: {} {:g}", bound_text(claim.bound), claim.value));
   }
+  const auto judge_size = [&] {
+    if (bounded) return;
+    if (measure_of(claim) == 0 && !is_percentage(claim)) {
+      verdict.note = join_notes(verdict.note, "no size to be a third of: it is 0");
+      return;
+    }
+    verdict.size = finite.number ? size_of(claim, value, evidence) : Standing::Differs;
+  };
   if (!claim.no_effect) {
     verdict.note = join_notes(verdict.note, "a level: there is no side to be on");
-    if (!bounded && claim.value != 0) verdict.size_agrees = within_a_third(value, claim.value, claim.value);
-    if (!bounded && claim.value == 0)
-      verdict.note = join_notes(verdict.note, "no size to be a third of: it is 0");
+    judge_size();
     return verdict;
   }
   const double effect = claim.value - *claim.no_effect;
   if (effect == 0 || (bounded && keeps(claim.bound, *claim.no_effect, claim.value))) {
     verdict.note = join_notes(verdict.note, "the paper claims no side: no effect at all would agree");
+    if (effect == 0 && is_percentage(claim)) judge_size();
     return verdict;
   }
-  const double our_effect = value - *claim.no_effect;
-  verdict.direction_agrees = effect > 0 ? our_effect > 0 : our_effect < 0;
-  if (!bounded) verdict.size_agrees = within_a_third(value, claim.value, effect);
+  verdict.direction =
+      finite.number ? direction_of(effect, value, *claim.no_effect, evidence) : Standing::Differs;
+  judge_size();
   return verdict;
 }
 

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "database/workload_class.hpp"
+#include "reproduce/bootstrap.hpp"
 #include "reproduce/reduce.hpp"
 
 namespace gpumux::reproduce {
@@ -88,20 +90,22 @@ class Measurer {
     }
     const Lookup lookup = [this](const std::string& name) { return named(name); };
     for (const Answer& answer : experiment_.claims) {
-      ClaimResult claim{*experiment_.paper->find_claim(answer.id), experiment_.id, std::nullopt, {}};
+      ClaimResult claim{*experiment_.paper->find_claim(answer.id), experiment_.id, std::nullopt, {}, {}};
       const Value ours = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
       claim.ours = ours.number;
-      claim.verdict = judge(claim.claim, ours);
+      if (claim.ours) claim.evidence = basis_of(answer.ours).evidence();
+      claim.verdict = judge(claim.claim, ours, claim.evidence);
       claim.verdict.note = join_notes(claim.verdict.note, setup_note(answer));
       out.claims.push_back(std::move(claim));
     }
     for (const Answer& answer : experiment_.trends) {
-      TrendResult trend{*experiment_.paper->find_trend(answer.id), experiment_.id, std::nullopt, "",
-                        setup_note(answer)};
+      TrendResult trend{
+          *experiment_.paper->find_trend(answer.id), experiment_.id, std::nullopt, "", 0, setup_note(answer)};
       const Value holds = covered(answer) ? answer.ours.evaluate(lookup) : not_covered();
       if (holds.number || holds.is_undefined) {
         trend.holds = holds.number.value_or(0) != 0;
         trend.ours = answer.ours.with_values(lookup);
+        trend.workloads = basis_of(answer.ours).workloads.size();
       }
       if (!holds.number) trend.note = join_notes(holds.why, trend.note);
       out.trends.push_back(std::move(trend));
@@ -119,6 +123,37 @@ class Measurer {
   }
   [[nodiscard]] Value not_covered() const {
     return Value::none(fmt::format("scale {} does not cover it", plan_.file.scale));
+  }
+
+  /// What a value rests on.
+  struct Basis {
+    std::set<std::string> workloads;
+    Replicates replicates;
+    [[nodiscard]] Evidence evidence() const { return {workloads.size(), interval_of(replicates)}; }
+  };
+  [[nodiscard]] static std::string workload_of(const sweep::SweepRun& run) {
+    return fmt::format("{}\n{}", fmt::join(run.names, "\n"), run.cpus);
+  }
+  /// Of what is made of quantities.
+  [[nodiscard]] Basis basis_of(const Expression& expression) const {
+    Basis basis;
+    bool varies = false;
+    for (const std::string& name : expression.names()) {
+      const auto found = bases_.find(name);
+      if (found == bases_.end()) continue;
+      basis.workloads.insert(found->second.workloads.begin(), found->second.workloads.end());
+      varies = varies || !found->second.replicates.empty();
+    }
+    for (std::size_t i = 0; varies && i < kReplicates; ++i) {
+      const Value value = expression.evaluate([&](const std::string& name) {
+        const auto found = bases_.find(name);
+        return found == bases_.end() || found->second.replicates.empty()
+                   ? named(name)
+                   : Value::finite(found->second.replicates[i]);
+      });
+      basis.replicates.push_back(value.number.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+    return basis;
   }
 
   [[nodiscard]] Value named(const std::string& name) const {
@@ -340,7 +375,8 @@ class Measurer {
   }
 
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
+    MeasuredQuantity out{
+        quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, {}, ""};
     const auto [list, why, note] = samples(quantity);
     out.samples = list.size();
     out.note = note;
@@ -359,6 +395,13 @@ class Measurer {
     }
     for (std::size_t i = 0; i < values.size(); ++i) columns[i / list.size()].push_back(*values[i].number);
     out.value = reduce(quantity.reduce, columns);
+    if (out.value.number) {
+      std::vector<std::string> workloads;
+      for (const Sample& sample : list) workloads.push_back(workload_of(plan_.runs[sample.run]));
+      Basis& basis = bases_[quantity.name];
+      basis = {{workloads.begin(), workloads.end()}, replicates(quantity.reduce, columns, workloads)};
+      out.evidence = basis.evidence();
+    }
     if (out.value.is_undefined && columns.size() == 1) {
       const auto infinite =
           std::find_if(columns[0].begin(), columns[0].end(), [](double v) { return !std::isfinite(v); });
@@ -370,10 +413,15 @@ class Measurer {
     return out;
   }
 
-  [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) const {
-    MeasuredQuantity out{quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, ""};
+  [[nodiscard]] MeasuredQuantity derived(const Quantity& quantity) {
+    MeasuredQuantity out{
+        quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, {}, ""};
     if (quantity.value) {
       out.value = quantity.value->evaluate([this](const std::string& name) { return named(name); });
+      if (out.value.number) {
+        Basis& basis = bases_[quantity.name] = basis_of(*quantity.value);
+        out.evidence = basis.evidence();
+      }
       return out;
     }
     std::vector<Value> values;
@@ -398,6 +446,7 @@ class Measurer {
   std::vector<bool> isolated_;                           // runs that are someone's baseline
   std::unordered_map<std::string, std::size_t> by_key_;  // index of runs
   std::map<std::string, Value> values_;                  // of quantities so far
+  std::map<std::string, Basis> bases_;                   // of those that are numbers
 };
 
 }  // namespace
@@ -411,17 +460,25 @@ ExperimentResult not_measured(const Experiment& experiment, const std::string& s
   ExperimentResult out = empty_result(experiment);
   const std::string why = fmt::format("scale {} does not cover it: {} has none", scale, experiment.id);
   for (const Quantity& quantity : experiment.quantities) {
-    out.quantities.push_back(
-        {quantity.name, quantity.what, quantity.unit, quantity.cell, Value::none(why), std::nullopt, 0, ""});
+    out.quantities.push_back({quantity.name,
+                              quantity.what,
+                              quantity.unit,
+                              quantity.cell,
+                              Value::none(why),
+                              std::nullopt,
+                              0,
+                              {},
+                              ""});
   }
   for (const Answer& answer : experiment.claims) {
     out.claims.push_back({*experiment.paper->find_claim(answer.id),
                           experiment.id,
                           std::nullopt,
-                          {std::nullopt, std::nullopt, why}});
+                          {},
+                          {Standing::None, Standing::None, why}});
   }
   for (const Answer& answer : experiment.trends) {
-    out.trends.push_back({*experiment.paper->find_trend(answer.id), experiment.id, std::nullopt, "", why});
+    out.trends.push_back({*experiment.paper->find_trend(answer.id), experiment.id, std::nullopt, "", 0, why});
   }
   return out;
 }

@@ -20,7 +20,8 @@ struct MeasuredQuantity {
   Value value;                      // of those that are numbers
   std::optional<std::string> text;  // of 'highest' and 'lowest': the name of a quantity
   std::size_t samples = 0;          // that it was made of; 0: made of other quantities
-  std::string note;                 // on the samples
+  Evidence evidence;
+  std::string note;  // on the samples
 
   /// Why there is no value, and the note.
   [[nodiscard]] std::string notes() const { return join_notes(value.why, note); }
@@ -30,6 +31,7 @@ struct ClaimResult {
   Claim claim;
   std::string experiment;  // that answers; empty: none does
   std::optional<double> ours;
+  Evidence evidence;
   Verdict verdict;  // with all notes
 };
 
@@ -37,7 +39,8 @@ struct TrendResult {
   Trend trend;
   std::string experiment;
   std::optional<bool> holds;
-  std::string ours;  // the condition with its values; empty: not answered
+  std::string ours;           // the condition with its values; empty: not answered
+  std::size_t workloads = 0;  // behind them
   std::string note;
 };
 

@@ -135,6 +135,17 @@ void take_counters(RunRecord& record, database::Statement& query, std::int64_t r
   }
 }
 
+/// Of an application that has not ended once and got on by next to nothing, a turnaround time is as long as
+/// the run was made, whatever the policy.
+void drop_turnaround_without_progress(RunRecord& record) {
+  constexpr double kProgress = 0.001;  // of what it does alone
+  if (record.apps.size() < 2) return;
+  for (RunRecord::Numbers& app : record.apps) {
+    const std::optional<double> of_alone = app["normalized_ipc"];
+    if (of_alone && *of_alone < kProgress && app["completions"] == 0.0) record.run["antt"].reset();
+  }
+}
+
 void take_series(RunRecord& record, database::Statement& query, std::int64_t run) {
   query.bind(run);
   record.app_series.resize(record.apps.size());
@@ -286,6 +297,7 @@ std::vector<RunRecord> read_records(database::Connection& connection, const swee
         throw UserError({connection.path()},
                         fmt::format("has a result that cannot be read: {}", error.what()));
       }
+      drop_turnaround_without_progress(record);
       const auto cycles = static_cast<double>(find.integer(3));
       const double sms = plan.runs[i].spec.machine.sms;
       record.run["cycles"] = cycles;

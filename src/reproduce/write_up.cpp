@@ -29,10 +29,10 @@ void add_rest(WriteUp& all, const PaperClaims& paper) {
   for (const TrendResult& trend : all.trends) there.insert(trend.trend.id);
   for (const Claim& claim : paper.claims) {
     if (there.contains(claim.id)) continue;
-    all.claims.push_back({claim, "", std::nullopt, {std::nullopt, std::nullopt, why(claim.id)}});
+    all.claims.push_back({claim, "", std::nullopt, {}, {Standing::None, Standing::None, why(claim.id)}});
   }
   for (const Trend& trend : paper.trends) {
-    if (!there.contains(trend.id)) all.trends.push_back({trend, "", std::nullopt, "", why(trend.id)});
+    if (!there.contains(trend.id)) all.trends.push_back({trend, "", std::nullopt, "", 0, why(trend.id)});
   }
 }
 
@@ -51,11 +51,15 @@ void count(WriteUp& all) {
     Tally& tally = tally_of(all, claim.claim.id);
     ++tally.claims;
     // What is undefined has been answered, though not with a number.
-    if (claim.ours || claim.verdict.direction_agrees || claim.verdict.size_agrees) ++tally.answered;
-    if (claim.verdict.direction_agrees) ++tally.directions;
-    if (claim.verdict.direction_agrees.value_or(false)) ++tally.directions_agree;
-    if (claim.verdict.size_agrees) ++tally.sizes;
-    if (claim.verdict.size_agrees.value_or(false)) ++tally.sizes_agree;
+    const auto& [direction, size, note] = claim.verdict;
+    if (claim.ours || direction != Standing::None || size != Standing::None) ++tally.answered;
+    if (agrees(direction)) ++tally.directions;
+    if (direction == Standing::Agrees) ++tally.directions_agree;
+    if (direction == Standing::Leans) ++tally.directions_lean;
+    if (direction == Standing::LeansAway) ++tally.directions_lean_away;
+    if (agrees(size)) ++tally.sizes;
+    if (size == Standing::Agrees) ++tally.sizes_agree;
+    if (size == Standing::Undecided) ++tally.sizes_undecided;
   }
   for (const TrendResult& trend : all.trends) {
     Tally& tally = tally_of(all, trend.trend.id);
@@ -77,6 +81,18 @@ ordered_json text_or_null(const std::string& text) {
 
 std::string word(const std::optional<bool>& value) { return !value ? "-" : *value ? "agrees" : "differs"; }
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+/// " [1.1, 1.3]".
+std::string interval_text(const Evidence& evidence) {
+  return evidence.interval ? fmt::format(" [{:.4g}, {:.4g}]", evidence.interval->low, evidence.interval->high)
+                           : "";
+}
+ordered_json interval_json(const Evidence& evidence) {
+  return evidence.interval ? ordered_json({evidence.interval->low, evidence.interval->high})
+                           : ordered_json(nullptr);
+}
+ordered_json standing_json(Standing standing) {
+  return standing == Standing::None ? ordered_json(nullptr) : ordered_json(standing_text(standing));
+}
 /// "~ 130", "1.13".
 std::string paper_value(const Claim& claim) {
   const std::string_view bound = bound_text(claim.bound);
@@ -84,12 +100,14 @@ std::string paper_value(const Claim& claim) {
 }
 std::string quantity_value(const MeasuredQuantity& q) { return q.text ? *q.text : number(q.value.number); }
 
-/// "3 of 4 directions and 2 of 4 sizes agree, 1 of 1 trends; 5 of 60 claims answered".
+/// "3 of 4 directions agree, 2 lean, 1 away; 2 of 4 sizes, 1 undecided; 1 of 1 trends; answered: 5 of 60
+/// claims".
 std::string tally_text(const Tally& t) {
   return fmt::format(
-      "{} of {} directions and {} of {} sizes agree, and {} of {} trends; answered: {} of {} claims",
-      t.directions_agree, t.directions, t.sizes_agree, t.sizes, t.trends_agree, t.trends_answered, t.answered,
-      t.claims);
+      "{} of {} directions agree, {} lean, {} away; {} of {} sizes agree, {} undecided; {} of {} trends "
+      "hold; answered: {} of {} claims",
+      t.directions_agree, t.directions, t.directions_lean, t.directions_lean_away, t.sizes_agree, t.sizes,
+      t.sizes_undecided, t.trends_agree, t.trends_answered, t.answered, t.claims);
 }
 
 /// Quantities of one table, which follow each other.
@@ -193,8 +211,12 @@ ordered_json write_up_json(const WriteUp& all) {
                                   {"paper", c.claim.value},
                                   {"ours", optional(c.ours)},
                                   {"unit", c.claim.unit},
-                                  {"direction_agrees", optional(c.verdict.direction_agrees)},
-                                  {"size_agrees", optional(c.verdict.size_agrees)},
+                                  {"interval", interval_json(c.evidence)},
+                                  {"workloads", c.evidence.workloads},
+                                  {"direction", standing_json(c.verdict.direction)},
+                                  {"direction_agrees", optional(agrees(c.verdict.direction))},
+                                  {"size", standing_json(c.verdict.size)},
+                                  {"size_agrees", optional(agrees(c.verdict.size))},
                                   {"note", c.verdict.note},
                                   {"bound", text_or_null(std::string(bound_text(c.claim.bound)))},
                                   {"headline", c.claim.headline},
@@ -209,6 +231,7 @@ ordered_json write_up_json(const WriteUp& all) {
                                   {"paper", t.trend.relation},
                                   {"ours", text_or_null(t.ours)},
                                   {"unit", nullptr},
+                                  {"workloads", t.workloads},
                                   {"direction_agrees", optional(t.holds)},
                                   {"size_agrees", nullptr},
                                   {"note", t.note},
@@ -227,6 +250,8 @@ ordered_json write_up_json(const WriteUp& all) {
                             {"row", q.cell ? text_or_null(q.cell->row) : nullptr},
                             {"column", q.cell ? text_or_null(q.cell->column) : nullptr},
                             {"samples", q.samples},
+                            {"interval", interval_json(q.evidence)},
+                            {"workloads", q.evidence.workloads},
                             {"note", q.notes()}});
     }
     document["experiments"].push_back(
@@ -245,8 +270,11 @@ ordered_json write_up_json(const WriteUp& all) {
                                   {"answered", t.answered},
                                   {"directions", t.directions},
                                   {"directions_agree", t.directions_agree},
+                                  {"directions_lean", t.directions_lean},
+                                  {"directions_lean_away", t.directions_lean_away},
                                   {"sizes", t.sizes},
                                   {"sizes_agree", t.sizes_agree},
+                                  {"sizes_undecided", t.sizes_undecided},
                                   {"trends", t.trends},
                                   {"trends_answered", t.trends_answered},
                                   {"trends_agree", t.trends_agree}});
@@ -258,14 +286,15 @@ namespace {
 
 std::string claims_markdown(const std::vector<ClaimResult>& claims) {
   std::string out =
-      "\n| claim | what | paper | ours | unit | direction | size | note |\n"
-      "|---|---|---:|---:|---|---|---|---|\n";
+      "\n| claim | what | paper | ours | unit | workloads | direction | size | note |\n"
+      "|---|---|---:|---:|---|---:|---|---|---|\n";
   for (const ClaimResult& c : claims) {
     const std::string id = cell(c.claim.id);
-    out +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", c.claim.headline ? "**" + id + "**" : id,
-                    cell(c.claim.what), cell(paper_value(c.claim)), number(c.ours), cell(c.claim.unit),
-                    word(c.verdict.direction_agrees), word(c.verdict.size_agrees), cell(c.verdict.note));
+    out += fmt::format(
+        "| {} | {} | {} | {}{} | {} | {} | {} | {} | {} |\n", c.claim.headline ? "**" + id + "**" : id,
+        cell(c.claim.what), cell(paper_value(c.claim)), number(c.ours), interval_text(c.evidence),
+        cell(c.claim.unit), c.evidence.workloads == 0 ? "" : fmt::format("{}", c.evidence.workloads),
+        standing_text(c.verdict.direction), standing_text(c.verdict.size), cell(c.verdict.note));
   }
   return claims.empty() ? "" : out;
 }
@@ -306,9 +335,9 @@ std::string quantities_markdown(const std::vector<MeasuredQuantity>& quantities)
     if (!in_list)
       out += "\n| quantity | what | value | unit | samples | note |\n|---|---|---:|---|---:|---|\n";
     in_list = true;
-    out +=
-        fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(q.name), cell(q.what), cell(quantity_value(q)),
-                    cell(q.unit), q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.notes()));
+    out += fmt::format("| {} | {} | {}{} | {} | {} | {} |\n", cell(q.name), cell(q.what),
+                       cell(quantity_value(q)), interval_text(q.evidence), cell(q.unit),
+                       q.samples == 0 ? "" : fmt::format("{}", q.samples), cell(q.notes()));
     ++i;
   }
   return out;
@@ -376,14 +405,17 @@ std::string write_up_text(const WriteUp& all) {
         i += table.cells.size();
         continue;
       }
-      out += fmt::format("  {:<{}}  {:>10} {}\n", q.name, width, quantity_value(q), q.unit);
+      out += fmt::format("  {:<{}}  {:>10}{} {}\n", q.name, width, quantity_value(q),
+                         interval_text(q.evidence), q.unit);
       note_line(q.notes());
       ++i;
     }
     for (const ClaimResult& c : e.claims) {
-      out += fmt::format("  {}\n      paper {} {}, ours {}: direction {}, size {}\n", c.claim.id,
-                         paper_value(c.claim), c.claim.unit, number(c.ours), word(c.verdict.direction_agrees),
-                         word(c.verdict.size_agrees));
+      out += fmt::format(
+          "  {}\n      paper {} {}, ours {}{} of {}: direction {}, size {}\n", c.claim.id,
+          paper_value(c.claim), c.claim.unit, number(c.ours), interval_text(c.evidence),
+          c.evidence.workloads == 1 ? "1 workload" : fmt::format("{} workloads", c.evidence.workloads),
+          standing_text(c.verdict.direction), standing_text(c.verdict.size));
       note_line(c.verdict.note);
     }
     for (const TrendResult& t : e.trends) {

@@ -13,9 +13,11 @@ namespace gpumux::reproduce {
 struct Tally {
   std::string paper;
   std::string title;
-  std::size_t claims = 0, answered = 0;  // answered: with a number of ours
-  std::size_t directions = 0, directions_agree = 0;
-  std::size_t sizes = 0, sizes_agree = 0;
+  std::size_t claims = 0, answered = 0;              // answered: with a number of ours
+  std::size_t directions = 0, directions_agree = 0;  // decided
+  std::size_t directions_lean = 0, directions_lean_away = 0;
+  std::size_t sizes = 0, sizes_agree = 0;  // decided
+  std::size_t sizes_undecided = 0;
   std::size_t trends = 0, trends_answered = 0, trends_agree = 0;
 };
 

@@ -339,10 +339,11 @@ TEST_F(Measure, IntervalsOfAWindowBeyondTheEndOfRuns) {
   const WriteUp all = write_up("quick", {result}, {});
   EXPECT_EQ(write_up_json(all)["experiments"][0]["quantities"][1]["note"], note);
   const std::string markdown = write_up_markdown(all);
-  EXPECT_NE(markdown.find("| beyond |  | 850 |  | 4 | " + note + " |"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| beyond |  | 850 [700, 1000] |  | 4 | " + note + " |"), std::string::npos)
+      << markdown;
   EXPECT_NE(markdown.find("| min | 100 |\n| max | 250 |\n\n" + note + "\n"), std::string::npos) << markdown;
   const std::string text = write_up_text(all);
-  EXPECT_NE(text.find("         850 \n      " + note + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("         850 [700, 1000] \n      " + note + "\n"), std::string::npos) << text;
   EXPECT_NE(text.find("    max  250\n      " + note + "\n"), std::string::npos) << text;
 
   for (RunRecord& record : records_) record.interval = 0;
@@ -493,12 +494,18 @@ TEST_F(Measure, AnswersBesideThePaper) {
   EXPECT_EQ(result.quantities[5].text, "cm");
   EXPECT_EQ(result.quantities[6].text, "cc");
   ASSERT_EQ(result.claims.size(), 2U);
-  EXPECT_NEAR(*result.claims[0].ours, 3.8 / 3, 1e-12);  // effect 0.267 of 0.25
-  EXPECT_EQ(result.claims[0].verdict.direction_agrees, true);
-  EXPECT_EQ(result.claims[0].verdict.size_agrees, true);
+  EXPECT_NEAR(*result.claims[0].ours, 3.8 / 3, 1e-12);
+  EXPECT_EQ(result.claims[0].evidence.workloads, 3U);
+  ASSERT_TRUE(result.claims[0].evidence.interval);  // of three pairs with 1, 1.2 and 1.6
+  EXPECT_NEAR(result.claims[0].evidence.interval->low, 1.0, 1e-12);
+  EXPECT_NEAR(result.claims[0].evidence.interval->high, 1.6, 1e-12);
+  EXPECT_EQ(result.claims[0].verdict.direction, Standing::Leans);
+  EXPECT_EQ(result.claims[0].verdict.size, Standing::Agrees);
   EXPECT_EQ(result.claims[0].verdict.note, "three pairs; scale quick: runs of 600 cycles");
-  EXPECT_EQ(result.claims[1].verdict.direction_agrees, true);
-  EXPECT_EQ(result.claims[1].verdict.size_agrees, false);  // 8.6 of 30
+  EXPECT_EQ(result.claims[1].verdict.direction, Standing::Leans);
+  EXPECT_EQ(result.claims[1].evidence.workloads, 3U);             // the same as both of which it is made
+  EXPECT_EQ(result.claims[1].verdict.size, Standing::Undecided);  // 8.6 of 30
+  EXPECT_EQ(result.trends[0].workloads, 3U);
   EXPECT_EQ(result.trends[0].holds, true);
   EXPECT_EQ(result.trends[0].ours, "1.267 > 1.167 and 1.267 < 1.5");
   EXPECT_EQ(result.trends[1].holds, false);
@@ -518,10 +525,15 @@ TEST_F(Measure, WriteUpsHaveEveryClaimOfThePaper) {
   EXPECT_EQ(speedup["paper"], 1.25);
   EXPECT_NEAR(speedup["ours"].get<double>(), 3.8 / 3, 1e-12);
   EXPECT_EQ(speedup["unit"], "ratio");
-  EXPECT_EQ(speedup["direction_agrees"], true);
+  EXPECT_EQ(speedup["direction"], "leans");
+  EXPECT_TRUE(speedup["direction_agrees"].is_null());
+  EXPECT_EQ(speedup["size"], "agrees");
   EXPECT_EQ(speedup["size_agrees"], true);
+  EXPECT_EQ(speedup["workloads"], 3);
+  EXPECT_NEAR(speedup["interval"][1].get<double>(), 1.6, 1e-12);
   const auto& gain = document["claims"][1];
-  for (const char* key : {"ours", "direction_agrees", "size_agrees"}) EXPECT_TRUE(gain[key].is_null()) << key;
+  for (const char* key : {"ours", "direction", "direction_agrees", "size", "size_agrees", "interval"})
+    EXPECT_TRUE(gain[key].is_null()) << key;
   EXPECT_EQ(gain["note"],
             "gain: spatial: the run of stream + pathfinder under spatial, sms=2 failed: a | b; "
             "scale quick: runs of 600 cycles");
@@ -535,16 +547,19 @@ TEST_F(Measure, WriteUpsHaveEveryClaimOfThePaper) {
   const auto& tally = document["papers"][0];
   EXPECT_EQ(tally["claims"], 3);
   EXPECT_EQ(tally["answered"], 1);
-  EXPECT_EQ(tally["directions_agree"], 1);
+  EXPECT_EQ(tally["directions"], 0);
+  EXPECT_EQ(tally["directions_lean"], 1);
+  EXPECT_EQ(tally["sizes_agree"], 1);
   EXPECT_EQ(tally["trends_answered"], 1);
   EXPECT_EQ(tally["trends_agree"], 0);
   const std::string markdown = write_up_markdown(all);
-  EXPECT_NE(markdown.find("| p.speedup | even | 1.25 | 1.267 | ratio | agrees | agrees |"), std::string::npos)
+  EXPECT_NE(markdown.find("| p.speedup | even | 1.25 | 1.267 [1, 1.6] | ratio | 3 | leans | agrees |"),
+            std::string::npos)
       << markdown;
   EXPECT_NE(markdown.find("failed: a \\| b"), std::string::npos) << markdown;
-  EXPECT_NE(write_up_text(all).find(
-                "p: 1 of 1 directions and 1 of 1 sizes agree, and 0 of 1 trends; answered: 1 of 3 "
-                "claims"),
+  EXPECT_NE(write_up_text(all).find("p: 0 of 0 directions agree, 1 lean, 0 away; 1 of 1 sizes agree, 0 "
+                                    "undecided; 0 of 1 trends hold; answered: 1 of 3 "
+                                    "claims"),
             std::string::npos);
 }
 
@@ -582,8 +597,8 @@ TEST_F(Measure, WhatIsInfiniteOrNoNumberSaysSoAndAgreesInNothing) {
   const std::string why = "even: is infinite, as for " + first;
   for (const ClaimResult& claim : result.claims) {
     EXPECT_FALSE(claim.ours);
-    EXPECT_EQ(claim.verdict.direction_agrees, false);
-    EXPECT_EQ(claim.verdict.size_agrees, false);
+    EXPECT_EQ(claim.verdict.direction, Standing::Differs);
+    EXPECT_EQ(claim.verdict.size, Standing::Differs);
     EXPECT_NE(claim.verdict.note.find(why), std::string::npos) << claim.verdict.note;
   }
   EXPECT_EQ(result.trends[0].holds, false);
@@ -597,10 +612,11 @@ TEST_F(Measure, WhatIsInfiniteOrNoNumberSaysSoAndAgreesInNothing) {
   EXPECT_TRUE(even["value"].is_null());
   EXPECT_EQ(even["note"], "is infinite, as for " + first);
   EXPECT_NE(
-      write_up_markdown(all).find("| p.speedup | even | 1.25 | - | ratio | differs | differs | even: is"),
+      write_up_markdown(all).find("| p.speedup | even | 1.25 | - | ratio |  | differs | differs | even: is"),
       std::string::npos)
       << write_up_markdown(all);
-  EXPECT_NE(write_up_text(all).find("ours -: direction differs, size differs\n      even: is infinite"),
+  EXPECT_NE(write_up_text(all).find(
+                "ours - of 0 workloads: direction differs, size differs\n      even: is infinite"),
             std::string::npos)
       << write_up_text(all);
 }
@@ -609,12 +625,38 @@ TEST_F(Measure, ScalesThatDoNotCoverAClaim) {
   const Experiment e =
       experiment(kQuantities, "[[claim]]\nid = \"p.speedup\"\nours = \"even\"\nscales = \"paper\"\n");
   const ClaimResult claim = measure(e, plan_, records_).claims[0];
-  EXPECT_FALSE(claim.ours || claim.verdict.direction_agrees || claim.verdict.size_agrees);
+  EXPECT_FALSE(claim.ours);
+  EXPECT_TRUE(claim.verdict.direction == Standing::None && claim.verdict.size == Standing::None);
   EXPECT_EQ(claim.verdict.note, "scale quick does not cover it");
   const ExperimentResult none = not_measured(e, "huge");
   EXPECT_FALSE(none.claims[0].ours);
   EXPECT_EQ(none.claims[0].verdict.note, "scale huge does not cover it: x/e has none");
   EXPECT_EQ(none.quantities.size(), e.quantities.size());
+}
+
+// A turnaround time of who got on by next to nothing is as long as the run was made.
+TEST_F(Measure, NoTurnaroundWithoutProgress) {
+  const test::TemporaryFolder folder;
+  const std::string db = folder.path() + "/measure.sqlite";
+  sweep::RunnerOptions options;
+  options.work = [](const sweep::SweepRun& run, const std::vector<double>& isolated) {
+    std::vector<double> alone = isolated;
+    if (run.spec.policy.name == "even")
+      for (double& ipc : alone) ipc *= 1e4;
+    return sweep::perform(run.spec, alone);
+  };
+  {
+    database::ResultStore store(db);
+    store.plan({"x/e", "quick", "e.toml", ""}, sweep::planned_rows(plan_), false);
+    EXPECT_EQ(sweep::work_off(store, plan_, options).counts.failed, 0U);
+  }
+  database::Connection connection(db, database::Access::Read);
+  records_ = read_records(connection, plan_);
+  const std::string mean = "reduce = \"mean\"";
+  EXPECT_GT(value("of = \"antt\"\nwhere = {policy = \"spatial\"}\n" + mean).number, 0);
+  expect_missing("of = \"antt\"\nwhere = {policy = \"even\"}\n" + mean,
+                 "add + stream under even, sms=2: antt is undefined: an application made no progress");
+  EXPECT_GT(value("of = \"weighted_speedup\"\nwhere = {policy = \"even\"}\n" + mean).number, 0);
 }
 
 // Simulated, kept, read back: the numbers of the runs themselves.

@@ -14,7 +14,12 @@ function agreement(list, key, what) {
   return `${judged.filter((claim) => claim[key]).length} of ${judged.length} ${what} agree`;
 }
 const verdict = (value) => (value === true ? 'agrees' : value === false ? 'differs' : '–');
-function verdictCell(value) { return el('span', {class: value === true ? 'good' : value === false ? 'bad' : 'soft'}, verdict(value)); }
+/** Of a claim; what is not decided leans, or is undecided. */
+const standing = (claim, key) => claim[key] ?? verdict(claim[`${key}_agrees`]);
+function standingCell(claim, key) {
+  const word = standing(claim, key);
+  return el('span', {class: word === 'agrees' ? 'good' : word === 'differs' ? 'bad' : 'soft'}, word);
+}
 
 const theirs = (claim) => claim.paper ?? null;
 const claimName = (claim) => claim.what ?? claim.id.slice(paperOf(claim).length + 1);
@@ -51,8 +56,10 @@ function claimsTable(list, what) {
     {label: 'Claim', value: claimName, cell: (claim) => el('span', {title: claim.id}, claimName(claim))},
     ...(list.some((claim) => theirs(claim) !== null) ? [{label: 'Paper', number: list.some((claim) => isNumber(theirs(claim))), value: theirs, text: (v) => (isNumber(v) ? decimal(v) : String(v))}] : []),
     ...(list.some((claim) => 'ours' in claim) ? [{label: 'Ours', number: list.some((claim) => isNumber(claim.ours)), value: (claim) => claim.ours ?? null, text: (v) => (isNumber(v) ? decimal(v) : String(v))}, ...(list.some((claim) => claim.unit) ? [{label: 'Unit', value: (claim) => claim.unit ?? null}] : [])] : []),
-    {label: 'Direction', value: (claim) => verdict(claim.direction_agrees), cell: (claim) => verdictCell(claim.direction_agrees)},
-    ...(list.some((claim) => typeof claim.size_agrees === 'boolean') ? [{label: 'Size', value: (claim) => verdict(claim.size_agrees), cell: (claim) => verdictCell(claim.size_agrees)}] : []),
+    ...(list.some((claim) => claim.interval) ? [{label: '95% interval', value: (claim) => claim.interval?.[0] ?? null, text: (v, claim) => (claim?.interval ? claim.interval.map(decimal).join(' to ') : '–')}] : []),
+    ...(list.some((claim) => claim.workloads) ? [{label: 'Workloads', number: true, value: (claim) => claim.workloads ?? null}] : []),
+    {label: 'Direction', value: (claim) => standing(claim, 'direction'), cell: (claim) => standingCell(claim, 'direction')},
+    ...(list.some((claim) => claim.size || typeof claim.size_agrees === 'boolean') ? [{label: 'Size', value: (claim) => standing(claim, 'size'), cell: (claim) => standingCell(claim, 'size')}] : []),
     ...(list.some((claim) => claim.source) ? [{label: 'Source', value: (claim) => claim.source ?? null}] : []),
     {label: 'Note', value: (claim) => claim.note ?? null},
   ];
