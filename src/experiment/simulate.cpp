@@ -396,6 +396,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
                     .observers = spec.observers,
                     .instances = std::move(instances),
                     .cpu_traces = cpu_traces(spec),
+                    .choice = spec.policy.text,
                     .races = races ? &*races : nullptr});
   constexpr Cycle kProgressInterval = 1 << 16;
   constexpr Cycle kStopInterval = 1 << 12;

@@ -31,7 +31,8 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
       work_(config_, parts_, std::move(options.instances)),
       mechanisms_(*this, std::move(policy), std::move(options.cores), std::move(options.concurrency),
                   or_usual(std::move(options.blocks)), options.memory,
-                  with(recorder_, std::move(options.observers)), parts_.windows().length),
+                  with(recorder_, std::move(options.observers)), parts_.windows().length,
+                  std::move(options.choice)),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
       watchdog_(config_, parts_, work_) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Gpu final : public runtime::Device, public policy::Control {
     std::vector<arch::Instance> instances;
     /// By CPU core, no more than the machine has.
     Parts::CpuTraces cpu_traces;
+    /// What the user calls policy, block scheduler and controls together, for errors.
+    std::string choice = {};
     emulator::RaceLog* races = nullptr;  // of kernels; it outlives the machine
   };
   Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
@@ -101,6 +104,9 @@ class Gpu final : public runtime::Device, public policy::Control {
   [[nodiscard]] Cycle now() const override { return parts_.now(); }
   [[nodiscard]] bool wants_notices() const override { return mechanisms_.needs().notices; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
+  [[nodiscard]] runtime::MostPlaces most_places(AppId app) const override {
+    return {mechanisms_.choice(), mechanisms_.most_sms(app), mechanisms_.most_blocks()};
+  }
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t priority) override {
     work_.submit(context, stream, std::move(kernel), priority);

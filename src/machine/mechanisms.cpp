@@ -1,6 +1,7 @@
 #include "machine/mechanisms.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -12,8 +13,10 @@ Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy>
                        std::unique_ptr<policy::CoreControl> cores,
                        std::unique_ptr<policy::ConcurrencyControl> concurrency,
                        std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
-                       std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window)
+                       std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window,
+                       std::string choice)
     : machine_(machine),
+      choice_(std::move(choice)),
       policy_(std::move(policy)),
       cores_(std::move(cores)),
       concurrency_(std::move(concurrency)),
@@ -61,6 +64,12 @@ void Mechanisms::ask_needs() {
     needs_.dispatch_ends = needs_.dispatch_ends || seat.needs_.dispatch_ends;
     needs_.kernel_ends = needs_.kernel_ends || seat.needs_.kernel_ends;
   }
+}
+
+std::uint32_t Mechanisms::most_sms(AppId app) const {
+  const arch::MachineConfig& config = machine_.config();
+  const std::uint32_t sms = policy_->most_sms(config, app);
+  return cores_ ? std::min(sms, cores_->most_sms(config)) : sms;
 }
 
 Cycle Mechanisms::next_moment(Cycle now) const {

@@ -2,7 +2,9 @@
 // the policy, the core control, the concurrency control and the block scheduler.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "arch/memory_scheme.hpp"
@@ -17,17 +19,22 @@ namespace gpumux::machine {
 
 class Mechanisms {
  public:
-  /// `machine` has to outlive it. `cores` and `concurrency` may be none. `window`: cycles from one meeting to
-  /// the next at most; throws UserError when a mechanism's epoch is shorter.
+  /// `choice`: what the user calls them all. `machine` has to outlive it. `cores` and `concurrency` may be
+  /// none. `window`: cycles from one meeting to the next at most; throws UserError when a mechanism's epoch
+  /// is shorter.
   Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
              std::unique_ptr<policy::CoreControl> cores,
              std::unique_ptr<policy::ConcurrencyControl> concurrency,
              std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
-             std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window);
+             std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window, std::string choice);
 
   /// Of all together.
   [[nodiscard]] const policy::Needs& needs() const { return needs_; }
   [[nodiscard]] policy::BlockScheduler& block_scheduler() { return *blocks_; }
+  [[nodiscard]] const std::string& choice() const { return choice_; }
+  /// SMs that may hold blocks of the application when it is alone, and blocks of a kernel that each may hold.
+  [[nodiscard]] std::uint32_t most_sms(AppId app) const;
+  [[nodiscard]] std::uint32_t most_blocks() const { return blocks_->most_blocks(); }
   /// What the SMs do about memory instructions: the run's scheme, and what the mechanisms need.
   [[nodiscard]] const arch::MemoryScheme& memory() const { return memory_scheme_; }
 
@@ -77,6 +84,7 @@ class Mechanisms {
   void ask_needs();
 
   policy::Control& machine_;
+  std::string choice_;
   std::unique_ptr<policy::Policy> policy_;
   std::unique_ptr<policy::CoreControl> cores_;
   std::unique_ptr<policy::ConcurrencyControl> concurrency_;

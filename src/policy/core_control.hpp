@@ -17,6 +17,8 @@ class CoreControl : public Mechanism {
  public:
   /// Throws UserError when it is impossible on the machine.
   virtual void check(const arch::MachineConfig&) const {}
+  /// SMs that it lets serve at most.
+  [[nodiscard]] virtual std::uint32_t most_sms(const arch::MachineConfig& config) const { return config.sms; }
 };
 
 struct CoreControlInfo {

@@ -62,6 +62,9 @@ class Mig final : public Policy {
     instances_ = instances;
     return instances;
   }
+  [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
+    return app < instances_.size() ? instances_[app].sms : config.sms;
+  }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     GPUMUX_CHECK(kernel.app < instances_.size());
     serve(control);

@@ -33,6 +33,10 @@ class Mps final : public Policy {
             "policy mps: {}% of {} SMs are less than one; application {} needs {}% at least", percent_[i],
             config.sms, i + 1, static_cast<unsigned>(std::ceil(100.0 / config.sms))));
   }
+  [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
+    if (percent_.empty()) return config.sms;
+    return first_sm(config, app + std::size_t{1}) - first_sm(config, app);
+  }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     (void)kernel;
     serve(control);
@@ -41,19 +45,18 @@ class Mps final : public Policy {
 
  private:
   /// SMs below this one belong to applications before `app`; rounded down, so that they are no more than all.
-  [[nodiscard]] std::uint32_t first_sm(const Control& control, std::size_t app) const {
-    const std::uint32_t sms = control.config().sms;
+  [[nodiscard]] std::uint32_t first_sm(const arch::MachineConfig& config, std::size_t app) const {
     std::uint32_t percent = 0;
     for (std::size_t i = 0; i < app; ++i) percent += percent_[i];
-    return sms * percent / 100;
+    return config.sms * percent / 100;
   }
   void serve(Control& control) const {
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {
       order.push_back(kernel.slot);
-      const std::uint32_t first = percent_.empty() ? 0 : first_sm(control, kernel.app);
+      const std::uint32_t first = percent_.empty() ? 0 : first_sm(control.config(), kernel.app);
       const std::uint32_t end =
-          percent_.empty() ? control.config().sms : first_sm(control, kernel.app + std::size_t{1});
+          percent_.empty() ? control.config().sms : first_sm(control.config(), kernel.app + std::size_t{1});
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
         control.sm(sm).limit_blocks(kernel.slot, sm >= first && sm < end ? kUnlimited : 0);
     }

@@ -32,6 +32,11 @@ class Policy : public Mechanism {
   [[nodiscard]] virtual std::vector<arch::Instance> instances(const arch::MachineConfig&, std::size_t) const {
     return {};
   }
+  /// SMs that may hold blocks of the application when no other has a kernel. A cooperative grid that needs
+  /// more is refused at its launch. For a choice that check() has let through.
+  [[nodiscard]] virtual std::uint32_t most_sms(const arch::MachineConfig& config, AppId) const {
+    return config.sms;
+  }
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}

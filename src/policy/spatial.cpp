@@ -31,6 +31,9 @@ class Spatial final : public Policy {
       throw UserError(
           fmt::format("policy spatial: sms= gives away {} SMs, and {} has {}", all, config.name, config.sms));
   }
+  [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
+    return of_apps_.empty() ? config.sms : of_apps_[app];
+  }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   // Near the end of a grid its need drops; the check costs a few comparisons per ended block.

@@ -465,6 +465,15 @@ void Context::check_fits(const workload::KernelSource& kernel, bool cooperative)
         name_, kernel.name(), kernel.blocks(), device_.config().name, room, occupancy.blocks,
         device_.config().sms, occupancy.limited_by));
   }
+  const MostPlaces most = device_.most_places(app_);
+  const std::uint32_t blocks = std::min(occupancy.blocks, most.blocks_per_sm);
+  const std::uint64_t shared_room = std::uint64_t{blocks} * most.sms;
+  if (cooperative && kernel.blocks() > shared_room) {
+    throw UserError(
+        fmt::format("policy {}: app {}: kernel {}: a cooperative launch of {} blocks, which have to be "
+                    "resident together; the policy has room for {} at a time, {} on each of {} SMs",
+                    most.choice, name_, kernel.name(), kernel.blocks(), shared_room, blocks, most.sms));
+  }
 }
 
 void Context::check_products(const workload::KernelSource& kernel) const {

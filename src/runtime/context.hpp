@@ -235,8 +235,8 @@ class Context final : public Host {
   [[nodiscard]] const Event& event(EventId id) const;
   /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
   void check_tensor_units(const emulator::KernelInfo& kernel) const;
-  /// Throws UserError when no SM of the machine can hold a block, or all of them not as many as a cooperative
-  /// launch has.
+  /// Throws UserError when no SM of the machine can hold a block, or a cooperative launch has more than all
+  /// SMs can hold together, or than whoever shares the machine gives the application at best.
   void check_fits(const workload::KernelSource& kernel, bool cooperative = false) const;
   /// Throws UserError when a matrix product holds a tensor unit for longer than an SM can book.
   void check_products(const workload::KernelSource& kernel) const;

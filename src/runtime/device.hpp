@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <string_view>
 
 #include "arch/config.hpp"
 #include "base/types.hpp"
@@ -16,6 +19,13 @@ class RaceLog;
 namespace gpumux::runtime {
 
 class Context;
+
+/// Where an application's kernels may have blocks at best, beside no other application, and who limits it.
+struct MostPlaces {
+  std::string_view choice;  // of policy, block scheduler and controls, as the user calls them
+  std::uint32_t sms = 0;
+  std::uint32_t blocks_per_sm = 0;  // of a kernel
+};
 
 /// The link to the host: one copy engine per direction, shared by all streams of all applications, each
 /// transfer alone on it, first come, first served, as on the GPUs of the papers.
@@ -39,6 +49,9 @@ class Device {
   [[nodiscard]] HostLink& link() { return link_; }
   [[nodiscard]] virtual const arch::MachineConfig& config() const = 0;
   [[nodiscard]] virtual Cycle now() const = 0;
+  [[nodiscard]] virtual MostPlaces most_places(AppId /*app*/) const {
+    return {{}, config().sms, std::numeric_limits<std::uint32_t>::max()};
+  }
   /// Kernels are to be compiled with notices of where their blocks may stop being idempotent.
   [[nodiscard]] virtual bool wants_notices() const { return false; }
   /// Where races of kernels are to be taken down; nullptr: nobody looks for them.

@@ -20,6 +20,7 @@ class Limit final : public RoundRobin {
       if (sm.resident_blocks(kernel) < blocks_) return kernel;
     return std::nullopt;
   }
+  [[nodiscard]] std::uint32_t most_blocks() const override { return blocks_; }
 
  private:
   std::uint32_t blocks_;

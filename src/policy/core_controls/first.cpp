@@ -16,6 +16,7 @@ class First final : public CoreControl {
     if (sms_ > config.sms)
       throw UserError(fmt::format("cores=first:{}: {} has {} SMs", sms_, config.name, config.sms));
   }
+  [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig&) const override { return sms_; }
   [[nodiscard]] Needs needs(const View&) const override { return {.kernel_ends = false}; }
   void kernel_arrived(Control& control, const RunningKernel&) override {
     for (std::uint32_t sm = sms_; sm < control.config().sms; ++sm)
