@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
@@ -83,14 +84,21 @@ std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
     all_end = all_end && cycles;
     own = std::max(own, cycles.value_or(0));
   }
-  // Each other takes some of what the machine can do, and starts again until the longest has ended.
-  double cycles = own * (1 + 0.5 * (static_cast<double>(run.apps.size()) - 1));
+  // Each other takes some of what the machine can do.
+  const double slowdown = 1 + 0.5 * (static_cast<double>(run.apps.size()) - 1);
+  double cycles = own * slowdown;
   if (run.cycles != 0) {
     const auto limit = static_cast<double>(run.cycles);
     const bool may_end_earlier = run.instructions != 0 && all_end;
     cycles = may_end_earlier ? std::min(cycles, limit) : limit;
   } else if (!all_end) {
     return std::nullopt;
+  }
+  // Who ends earlier starts again, with new inputs.
+  for (std::size_t i = 0; i < run.apps.size(); ++i) {
+    const Alone& of = alone(run, i);
+    if (of.cycles && !run.apps[i].arrivals.requests())
+      setup += of.setup_seconds * std::max(0.0, std::floor(cycles / (*of.cycles * slowdown) - 0.5));
   }
   return setup + pace * cycles;
 }
