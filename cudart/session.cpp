@@ -152,7 +152,8 @@ Error Session::exchange(Call which, std::span<const std::byte> arguments, std::s
                         std::span<std::byte> result, std::string* answered) {
   exchanging = true;
   if (connected_ && lock_.take_lost_order())
-    static_cast<void>(exchange_now(Call::HostOrderVaries, std::as_bytes(std::span(&kNothing, 1)), {}, {}, nullptr));
+    static_cast<void>(
+        exchange_now(Call::HostOrderVaries, std::as_bytes(std::span(&kNothing, 1)), {}, {}, nullptr));
   const Error error = exchange_now(which, arguments, tail, result, answered);
   exchanging = false;
   return error;

@@ -81,8 +81,8 @@ struct RunSpec {
   std::string cache_folder;
   /// Called now and then with the cycle reached, from the calling thread.
   std::function<void(Cycle)> progress;
-  /// Asked more often than that, first when the host programs have begun. True: the run ends there, as it does
-  /// at a limit.
+  /// Asked more often than that, first when the host programs have begun. True: the run ends there, as it
+  /// does at a limit.
   std::function<bool(Cycle)> stop;
   /// Who watches it, beside those that `series` and `timeline` ask for. They change nothing.
   std::vector<std::shared_ptr<policy::Observer>> observers;

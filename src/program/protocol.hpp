@@ -90,9 +90,9 @@ enum class Call : std::uint32_t {
   TakeRegisters,
   KernelNames,
   LimitPendingLaunches,
-  RefusedLibrary,    // tail: its name
-  HostOrderVaries,   // of the threads' calls, with how fast they compute
-  Finish,            // the process ends in order: when its work has
+  RefusedLibrary,   // tail: its name
+  HostOrderVaries,  // of the threads' calls, with how fast they compute
+  Finish,           // the process ends in order: when its work has
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.
