@@ -253,6 +253,7 @@ bool Process::read_head(RequestHead& head) {
   message.msg_controllen = beside.size();
   ssize_t got = 0;
   while ((got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+  no_more_comes_ = got == 0;
   if (got <= 0) return false;
   std::int64_t sender = 0;
   for (const cmsghdr* of = CMSG_FIRSTHDR(&message); of != nullptr;
@@ -294,8 +295,8 @@ Process::Event Process::receive(Request& request) {
             read_all(request.tail.data(), request.tail.size()))
           return Event::Request;
       }
-      // Cut short: by the end of its sender, or of all who had the socket.
-      if ((waits[0].revents & POLLHUP) != 0) {
+      // Cut short: by the end of its sender, or of all who had the socket, or they have shut it down.
+      if ((waits[0].revents & POLLHUP) != 0 || no_more_comes_) {
         if (caller_ != 0 && !std::exchange(caller_ended_, true)) return Event::CallerEnded;
         return Event::Ended;
       }

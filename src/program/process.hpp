@@ -86,6 +86,7 @@ class Process {
   std::int64_t caller_ = 0;
   int caller_process_ = -1;
   bool caller_ended_ = false;
+  bool no_more_comes_ = false;  // the other end writes nothing from now on
 };
 
 /// Of the program in PATH, or by its path. Throws UserError when there is none.
