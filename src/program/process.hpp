@@ -44,8 +44,8 @@ class Process {
   Process(const std::vector<std::string>& command, const std::string& libraries, const MemoryFile& memory,
           bool silent);
   /// A conversation with who has the other end of `socket` already, which is closed at the end. There is no
-  /// program to be waited for.
-  explicit Process(int socket) : socket_(socket), status_(0) {}
+  /// program whose end wait() could wait for.
+  explicit Process(int socket) : socket_(socket) {}
   /// Ends it, and all that it has started.
   ~Process();
   Process(const Process&) = delete;
