@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -233,6 +234,18 @@ bool Process::read_all(void* to, std::size_t bytes) {
   return true;
 }
 
+bool Process::read_text(std::string& to, std::uint64_t bytes) {
+  constexpr std::uint64_t kPart = std::uint64_t{1}
+                                  << 24U;  // who announces more than he sends gets no more memory
+  to.clear();
+  while (to.size() < bytes) {
+    const std::size_t begin = to.size();
+    to.resize(begin + std::min(bytes - begin, kPart));
+    if (!read_all(to.data() + begin, to.size() - begin)) return false;
+  }
+  return true;
+}
+
 bool Process::write_all(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -289,10 +302,7 @@ Process::Event Process::receive(Request& request) {
               head.argument_bytes, head.tail_bytes));
         }
         request.call = head.call;
-        request.arguments.resize(head.argument_bytes);
-        request.tail.resize(head.tail_bytes);
-        if (read_all(request.arguments.data(), request.arguments.size()) &&
-            read_all(request.tail.data(), request.tail.size()))
+        if (read_text(request.arguments, head.argument_bytes) && read_text(request.tail, head.tail_bytes))
           return Event::Request;
       }
       // Cut short: by the end of its sender, or of all who had the socket, or they have shut it down.

@@ -71,6 +71,7 @@ class Process {
  private:
   bool read_head(RequestHead& head);
   bool read_all(void* to, std::size_t bytes);
+  bool read_text(std::string& to, std::uint64_t bytes);
   bool write_all(std::span<const std::byte> bytes);
   /// Waits until the socket is ready for `events`. False: the other end has gone.
   bool wait_for_sender(short events);
