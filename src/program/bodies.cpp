@@ -73,12 +73,13 @@ void Server::enqueue_condition() {
     default: return fail(Error::InvalidValue);
   }
   condition.word = of.word;
+  if (request_.tail.size() < sizeof(runtime::BodyId)) return fail(Error::InvalidValue);
   condition.bodies.resize(request_.tail.size() / sizeof(runtime::BodyId));
   std::memcpy(condition.bodies.data(), request_.tail.data(),
               condition.bodies.size() * sizeof(runtime::BodyId));
   const bool exist =
       std::ranges::all_of(condition.bodies, [&](runtime::BodyId body) { return body < bodies_; });
-  if (!exist || condition.bodies.empty() || of.word % kWordBytes != 0 ||
+  if (!exist || of.word % kWordBytes != 0 ||
       !host_.memory().valid(of.word, kWordBytes))
     return fail(Error::InvalidValue);
   host_.enqueue_condition(condition, enter(*on));
