@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "arch/config_file.hpp"
 #include "base/error.hpp"
@@ -27,9 +28,13 @@ RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double 
   const auto begin = std::chrono::steady_clock::now();
   std::optional<double> setup;
   bool stopped = false;
-  spec.stop = [&](Cycle) {
+  // It begins with cycles that cost nothing, of launches and copies: the second half of the time says what
+  // others do.
+  std::optional<std::pair<Cycle, double>> half;
+  spec.stop = [&](Cycle cycle) {
     const double now = seconds_since(begin);
     if (!setup) setup = now;
+    if (!half && now - *setup > seconds / 2) half = {cycle, now};
     return stopped = now - *setup > seconds;
   };
   RunCosts::Alone cost;
@@ -37,13 +42,18 @@ RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double 
   try {
     result = experiment::simulate_under(spec, policy::create(spec.policy));
   } catch (const UserError&) {  // its runs fail, which the sweep itself says
+    cost.cycles = 0;
     return cost;
   } catch (const SimulationFault&) {
+    cost.cycles = 0;
     return cost;
   }
   const auto cycles = std::max(static_cast<double>(result.cycles), 1.0);
   cost.setup_seconds = setup.value_or(0);
-  cost.seconds_per_cycle = (seconds_since(begin) - cost.setup_seconds) / cycles;
+  const double end = seconds_since(begin);
+  cost.seconds_per_cycle = (end - cost.setup_seconds) / cycles;
+  if (stopped && half && cycles > static_cast<double>(half->first))
+    cost.seconds_per_cycle = (end - half->second) / (cycles - static_cast<double>(half->first));
   cost.thread_instructions_per_cycle = static_cast<double>(result.gpu.useful_instructions()) / cycles;
   if (!stopped) {
     cost.cycles = cycles;
@@ -97,7 +107,7 @@ std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
   // Who ends earlier starts again, with new inputs.
   for (std::size_t i = 0; i < run.apps.size(); ++i) {
     const Alone& of = alone(run, i);
-    if (of.cycles && !run.apps[i].arrivals.requests())
+    if (of.cycles && *of.cycles > 0 && !run.apps[i].arrivals.requests())
       setup += of.setup_seconds * std::max(0.0, std::floor(cycles / (*of.cycles * slowdown) - 0.5));
   }
   return setup + pace * cycles;

@@ -79,8 +79,7 @@ void Server::enqueue_condition() {
               condition.bodies.size() * sizeof(runtime::BodyId));
   const bool exist =
       std::ranges::all_of(condition.bodies, [&](runtime::BodyId body) { return body < bodies_; });
-  if (!exist || of.word % kWordBytes != 0 ||
-      !host_.memory().valid(of.word, kWordBytes))
+  if (!exist || of.word % kWordBytes != 0 || !host_.memory().valid(of.word, kWordBytes))
     return fail(Error::InvalidValue);
   host_.enqueue_condition(condition, enter(*on));
 }

@@ -116,6 +116,11 @@ void Server::perform() {
   error_ = Error::Success;
   result_.clear();
   tail_.clear();
+  if (request_.call == Call::HostOrderVaries) {  // whatever the program is in the midst of, and after faults
+    static_cast<void>(arguments<Nothing>());
+    host_order_varies_ = true;
+    return;
+  }
   if (errors_ != nullptr && errors_->ended()) return;
   if (in_body_ && !is_possible_in_body()) return fail(Error::InvalidValue);
   perform_call();
@@ -179,10 +184,7 @@ void Server::perform_call() {
       static_cast<void>(arguments<Nothing>());
       if (refused_library_.empty()) refused_library_ = request_.tail;
       return;
-    case Call::HostOrderVaries:
-      static_cast<void>(arguments<Nothing>());
-      host_order_varies_ = true;
-      return;
+    case Call::HostOrderVaries: return;  // of perform()
     case Call::Finish: return finish();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,

@@ -12,26 +12,6 @@
 namespace gpumux::reproduce {
 namespace {
 
-bool is_of_all_samples(Reduce how) {
-  switch (how) {
-    case Reduce::Mean:
-    case Reduce::Geometric:
-    case Reduce::Harmonic:
-    case Reduce::Median:
-    case Reduce::Sum:
-    case Reduce::Count:
-    case Reduce::UpperQuartile:
-    case Reduce::RankCorrelation: return true;
-    case Reduce::Only:
-    case Reduce::Min:
-    case Reduce::Max:
-    case Reduce::AtMax:
-    case Reduce::Knee:
-    case Reduce::Saturation: break;
-  }
-  return false;
-}
-
 /// Of the set, whatever the order of its workloads.
 std::uint64_t seed_of(const std::map<std::string, std::vector<std::size_t>>& workloads) {
   std::uint64_t seed = 0;
@@ -48,7 +28,7 @@ Replicates replicates(Reduce how, const std::vector<std::vector<double>>& column
                       const std::vector<std::string>& workloads) {
   std::map<std::string, std::vector<std::size_t>> samples;
   for (std::size_t i = 0; i < workloads.size(); ++i) samples[workloads[i]].push_back(i);
-  if (samples.size() < 2 || !is_of_all_samples(how)) return {};
+  if (samples.size() < 2 || how == Reduce::Only) return {};
   std::vector<const std::vector<std::size_t>*> of_workload;
   for (const auto& [name, indices] : samples) of_workload.push_back(&indices);
   Random random(seed_of(samples));

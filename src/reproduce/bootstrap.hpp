@@ -23,8 +23,7 @@ using Replicates = std::vector<double>;
 
 /// Of a quantity: `columns` as reduce() has them, `workloads` by sample. Quantities of the same set of
 /// workloads have the same draws, so that what one policy has of a draw is compared with what another has of
-/// it. The draws depend on nothing but the workloads' names. Empty where there is one workload, and of
-/// reductions that are not of all samples (a greatest, the one).
+/// it. The draws depend on nothing but the workloads' names. Empty where there is one workload.
 [[nodiscard]] Replicates replicates(Reduce how, const std::vector<std::vector<double>>& columns,
                                     const std::vector<std::string>& workloads);
 

@@ -21,6 +21,8 @@ bool keeps(Bound bound, double value, double limit) {
   return false;
 }
 
+constexpr double kPoints = 3;  // of percent, within which any two are near
+
 bool is_percentage(const Claim& claim) { return claim.unit.starts_with("percent"); }
 
 /// What a size is measured by: the paper's value; of a percentage of the baseline, what it is more or less.
@@ -30,7 +32,6 @@ double measure_of(const Claim& claim) {
 }
 
 bool is_near(const Claim& claim, double ours) {
-  constexpr double kPoints = 3;
   constexpr double kHair = 1 + 1e-12;  // a third itself counts whatever the last bit of a decimal number is
   const double distance = std::abs(ours - claim.value);
   if (is_percentage(claim) && distance <= kPoints * kHair) return true;
@@ -40,7 +41,9 @@ bool is_near(const Claim& claim, double ours) {
 }
 
 Standing size_of(const Claim& claim, double ours, const Evidence& evidence) {
-  if (evidence.interval && evidence.interval->high - evidence.interval->low > measure_of(claim) / 2)
+  if (evidence.is_open) return Standing::Undecided;
+  const double widest = std::max(measure_of(claim) / 2, is_percentage(claim) ? kPoints : 0);
+  if (evidence.interval && evidence.interval->high - evidence.interval->low > widest)
     return Standing::Undecided;
   return is_near(claim, ours) ? Standing::Agrees : Standing::Differs;
 }
@@ -49,7 +52,7 @@ Standing size_of(const Claim& claim, double ours, const Evidence& evidence) {
 Standing direction_of(double effect, double ours, double no_effect, const Evidence& evidence) {
   const auto same_side = [&](double value) { return effect > 0 ? value > no_effect : value < no_effect; };
   const bool same = same_side(ours);
-  bool decided = evidence.workloads >= kLeastWorkloads;
+  bool decided = evidence.workloads >= kLeastWorkloads && !evidence.is_open;
   if (evidence.interval) {
     const double nearest = (effect > 0) == same ? evidence.interval->low : evidence.interval->high;
     decided = decided && same_side(nearest) == same;

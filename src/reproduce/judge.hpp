@@ -16,8 +16,11 @@ namespace gpumux::reproduce {
 /// What a number of ours rests on.
 struct Evidence {
   std::size_t workloads = 0;  // different ones; 0: it is made of no runs
-  std::optional<Interval>
-      interval;  // none: it does not depend on which workloads are chosen, or on one alone
+  std::optional<Interval> interval;
+  /// It is made of several workloads in a way of which no interval is known, such as an expression over
+  /// quantities of one workload each. Else, without an interval, every choice of the workloads gives the
+  /// same.
+  bool is_open = false;
 };
 
 /// Fewer workloads decide no direction.

@@ -129,7 +129,13 @@ class Measurer {
   struct Basis {
     std::set<std::string> workloads;
     Replicates replicates;
-    [[nodiscard]] Evidence evidence() const { return {workloads.size(), interval_of(replicates)}; }
+    [[nodiscard]] Evidence evidence() const {
+      const std::optional<Interval> interval = interval_of(replicates);
+      const bool same =
+          !replicates.empty() && std::all_of(replicates.begin(), replicates.end(),
+                                             [&](double value) { return value == replicates.front(); });
+      return {workloads.size(), interval, workloads.size() > 1 && !interval && !same};
+    }
   };
   [[nodiscard]] static std::string workload_of(const sweep::SweepRun& run) {
     return fmt::format("{}\n{}", fmt::join(run.names, "\n"), run.cpus);

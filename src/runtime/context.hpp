@@ -35,8 +35,9 @@ class Context final : public Host {
   void kill();
   /// It has work for which nobody waits any more: its host program has gone, or has said so (end_work()).
   [[nodiscard]] bool is_abandoned() const { return abandoned_ && !is_idle(WaitFor::What::Device, 0); }
-  /// Asks whether the host program has gone.
+  /// Application's.
   [[nodiscard]] bool host_order_varies() const { return application_->host_order_varies(); }
+  /// Asks whether the host program has gone.
   void look_for_host() { abandoned_ = abandoned_ || application_->has_gone(); }
   /// Ends all its work where it stands; the host program goes on when the machine has let its kernels go.
   void drop_work();

@@ -119,6 +119,14 @@ TEST(Judge, AnIntervalDecidesOrLeavesOpen) {
   EXPECT_EQ(judged(20, 5, 18, 22), std::pair(Standing::Leans, kAgrees));
   EXPECT_EQ(judged(-20, 5, -22, -18), std::pair(Standing::LeansAway, kDiffers));
   EXPECT_EQ(judge(gain, {20, ""}, {1, std::nullopt}).direction, Standing::Leans);
+  // Without an interval that could be known, nothing is decided.
+  const Verdict open = judge(gain, {20, ""}, {13, std::nullopt, true});
+  EXPECT_EQ(open.direction, Standing::Leans);
+  EXPECT_EQ(open.size, Standing::Undecided);
+  // Three points are never too wide for a percentage.
+  const Claim little = claim(2, "percent improvement", 0);
+  EXPECT_EQ(judge(little, {2.5, ""}, {13, Interval{1, 4}}).size, kAgrees);
+  EXPECT_EQ(judge(little, {2.5, ""}, {13, Interval{0, 4}}).size, Standing::Undecided);
   // The other way round.
   const Claim slower = claim(-24, "percent improvement", 0);
   EXPECT_EQ(judge(slower, {-20, ""}, {13, Interval{-25, -15}}).direction, kAgrees);

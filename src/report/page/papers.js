@@ -47,7 +47,11 @@ function papersPage(paper) {
 
 function summary(list) {
   const parts = [agreement(list, 'direction_agrees', 'directions'), agreement(list, 'size_agrees', 'sizes')].filter(Boolean);
-  const open = list.filter((claim) => typeof claim.direction_agrees !== 'boolean' && typeof claim.size_agrees !== 'boolean').length;
+  for (const [key, word, text] of [['direction', 'leans', 'lean'], ['direction', 'leans away', 'lean away'], ['size', 'undecided', 'sizes are undecided']]) {
+    const count = list.filter((claim) => claim[key] === word).length;
+    if (count) parts.push(`${count} ${text}`);
+  }
+  const open = list.filter((claim) => ['direction', 'size'].every((key) => standing(claim, key) === verdict(null))).length;
   return `${parts.length ? `${parts.join('; ')}.` : 'Nothing is judged yet.'}${open ? ` ${plural(open, 'claim')} of ${list.length} not judged; the notes say why.` : ''}`;
 }
 
