@@ -80,7 +80,8 @@ TEST_F(Cli, ListsAppsInALineEach) {
     std::vector<std::string> found;
     const Outcome o = gpumux(words);
     EXPECT_EQ(o.code, 0) << o.err;
-    for (const json& app : json::parse(o.out)["apps"]) found.push_back(app["name"]);
+    const json document = json::parse(o.out);
+    for (const json& app : document["apps"]) found.push_back(app["name"]);
     return found;
   };
   EXPECT_EQ(names({"dai18/*"}).size(), 13U);
