@@ -221,10 +221,10 @@ void print_apps(const ordered_json& list) {
   for (const ordered_json& app : list) names = std::max(names, app["name"].get<std::string>().size());
   const std::optional<std::size_t> width = terminal_width(STDOUT_FILENO);
   for (const ordered_json& app : list) {
-    std::string line = fmt::format("{:<{}}  {:<7}  {}", app["name"].get<std::string>(), names,
-                                   app["class"].get<std::string>(), app["description"].get<std::string>());
-    if (width && columns(line) > *width)
-      line = fmt::format("{}..", line.substr(0, std::max<std::size_t>(*width, 2) - 2));
+    std::string line = fmt::format("{:<{}}  {:<7}  ", app["name"].get<std::string>(), names,
+                                   app["class"].get<std::string>());
+    const std::string description = app["description"].get<std::string>();
+    line += width ? shortened(description, *width - std::min(*width, line.size())) : description;
     fmt::print("{}\n", line);
   }
 }

@@ -57,8 +57,7 @@ std::optional<Interval> interval_of(Replicates replicates) {
   const auto at = [&](double share) {
     return replicates[static_cast<std::size_t>(std::llround(share * static_cast<double>(count - 1)))];
   };
-  const Interval interval{at(0.025), at(0.975)};
-  return interval.low < interval.high ? std::optional(interval) : std::nullopt;
+  return Interval{at(0.025), at(0.975)};
 }
 
 }  // namespace gpumux::reproduce

@@ -27,8 +27,7 @@ using Replicates = std::vector<double>;
 [[nodiscard]] Replicates replicates(Reduce how, const std::vector<std::vector<double>>& columns,
                                     const std::vector<std::string>& workloads);
 
-/// From the 2.5th to the 97.5th percentile. None where they are empty, both are the same, or more than a
-/// tenth gives no number.
+/// From the 2.5th to the 97.5th percentile. None where they are empty, or more than a tenth gives no number.
 [[nodiscard]] std::optional<Interval> interval_of(Replicates replicates);
 
 }  // namespace gpumux::reproduce

@@ -18,8 +18,7 @@ struct Evidence {
   std::size_t workloads = 0;  // different ones; 0: it is made of no runs
   std::optional<Interval> interval;
   /// It is made of several workloads in a way of which no interval is known, such as an expression over
-  /// quantities of one workload each. Else, without an interval, every choice of the workloads gives the
-  /// same.
+  /// quantities of one workload each.
   bool is_open = false;
 };
 

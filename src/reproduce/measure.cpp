@@ -105,7 +105,7 @@ class Measurer {
       if (holds.number || holds.is_undefined) {
         trend.holds = holds.number.value_or(0) != 0;
         trend.ours = answer.ours.with_values(lookup);
-        trend.workloads = basis_of(answer.ours).workloads.size();
+        trend.workloads = workloads_of(answer.ours).size();
       }
       if (!holds.number) trend.note = join_notes(holds.why, trend.note);
       out.trends.push_back(std::move(trend));
@@ -131,25 +131,27 @@ class Measurer {
     Replicates replicates;
     [[nodiscard]] Evidence evidence() const {
       const std::optional<Interval> interval = interval_of(replicates);
-      const bool same =
-          !replicates.empty() && std::all_of(replicates.begin(), replicates.end(),
-                                             [&](double value) { return value == replicates.front(); });
-      return {workloads.size(), interval, workloads.size() > 1 && !interval && !same};
+      return {workloads.size(), interval, workloads.size() > 1 && !interval};
     }
   };
   [[nodiscard]] static std::string workload_of(const sweep::SweepRun& run) {
     return fmt::format("{}\n{}", fmt::join(run.names, "\n"), run.cpus);
   }
   /// Of what is made of quantities.
+  [[nodiscard]] std::set<std::string> workloads_of(const Expression& expression) const {
+    std::set<std::string> workloads;
+    for (const std::string& name : expression.names())
+      if (const auto found = bases_.find(name); found != bases_.end())
+        workloads.insert(found->second.workloads.begin(), found->second.workloads.end());
+    return workloads;
+  }
   [[nodiscard]] Basis basis_of(const Expression& expression) const {
-    Basis basis;
-    bool varies = false;
-    for (const std::string& name : expression.names()) {
-      const auto found = bases_.find(name);
-      if (found == bases_.end()) continue;
-      basis.workloads.insert(found->second.workloads.begin(), found->second.workloads.end());
-      varies = varies || !found->second.replicates.empty();
-    }
+    Basis basis{workloads_of(expression), {}};
+    const bool varies =
+        std::any_of(expression.names().begin(), expression.names().end(), [&](const std::string& name) {
+          const auto found = bases_.find(name);
+          return found != bases_.end() && !found->second.replicates.empty();
+        });
     for (std::size_t i = 0; varies && i < kReplicates; ++i) {
       const Value value = expression.evaluate([&](const std::string& name) {
         const auto found = bases_.find(name);

@@ -83,8 +83,8 @@ std::string word(const std::optional<bool>& value) { return !value ? "-" : *valu
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 /// " [1.1, 1.3]".
 std::string interval_text(const Evidence& evidence) {
-  return evidence.interval ? fmt::format(" [{:.4g}, {:.4g}]", evidence.interval->low, evidence.interval->high)
-                           : "";
+  if (!evidence.interval || evidence.interval->low == evidence.interval->high) return "";
+  return fmt::format(" [{:.4g}, {:.4g}]", evidence.interval->low, evidence.interval->high);
 }
 ordered_json interval_json(const Evidence& evidence) {
   return evidence.interval ? ordered_json({evidence.interval->low, evidence.interval->high})

@@ -506,6 +506,18 @@ TEST_F(Measure, AnswersBesideThePaper) {
   EXPECT_EQ(result.claims[1].evidence.workloads, 3U);             // the same as both of which it is made
   EXPECT_EQ(result.claims[1].verdict.size, Standing::Undecided);  // 8.6 of 30
   EXPECT_EQ(result.trends[0].workloads, 3U);
+  EXPECT_FALSE(result.quantities[2].evidence.is_open);
+  // Of an expression over numbers of one workload each, no interval is known.
+  const std::string one =
+      "of = \"weighted_speedup\"\nreduce = \"only\"\nwhere = {policy = \"even\", workload = ";
+  const ExperimentResult made = measure(
+      experiment("[[quantity]]\nname = \"a\"\n" + one + "\"add + stream\"}\n[[quantity]]\nname = \"b\"\n" +
+                 one + "\"add + pathfinder\"}\n[[quantity]]\nname = \"both\"\nvalue = \"mean(a, b)\"\n"),
+      plan_, records_);
+  EXPECT_EQ(made.quantities[0].evidence.workloads, 1U);
+  EXPECT_FALSE(made.quantities[0].evidence.is_open);
+  EXPECT_EQ(made.quantities[2].evidence.workloads, 2U);
+  EXPECT_TRUE(made.quantities[2].evidence.is_open);
   EXPECT_EQ(result.trends[0].holds, true);
   EXPECT_EQ(result.trends[0].ours, "1.267 > 1.167 and 1.267 < 1.5");
   EXPECT_EQ(result.trends[1].holds, false);
