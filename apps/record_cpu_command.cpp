@@ -4,9 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "base/error.hpp"
 #include "commands.hpp"
@@ -25,6 +29,17 @@ std::string find_recorder() {
   throw UserError(
       fmt::format("there is no {}: it is built where Capstone is (Debian's package libcapstone-dev)",
                   (folder / "gpumux_recorder.so").string()));
+}
+
+/// QEMU loads plugins; one that is linked statically cannot.
+bool qemu_takes_plugins() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> help(::popen("qemu-x86_64 -help 2>/dev/null", "r"), ::pclose);
+  if (!help) return true;  // its start says what is wrong
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), help.get()))
+    text.append(piece.data(), size);
+  return text.empty() || text.find("-plugin") != std::string::npos;
 }
 
 /// A value among the settings of an option of QEMU, which commas part.
@@ -65,6 +80,11 @@ int record_cpu_command(Arguments args) {
     throw UserError({file}, "CPU traces are written plain or as .zst");
   }
   ResultFiles::check(file);
+
+  if (!qemu_takes_plugins())
+    throw UserError(
+        "record-cpu: this qemu-x86_64 takes no plugins, as that of Debian 13, which is linked statically; "
+        "that of Debian 12's package qemu-user does");
 
   std::string plugin = fmt::format("{},out={},skip={}", escaped(find_recorder()), escaped(file), skip);
   if (limit > 0) plugin += fmt::format(",limit={}", limit);

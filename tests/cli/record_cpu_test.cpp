@@ -1,6 +1,8 @@
 // gpumux record-cpu: what it refuses, and that it records; what is recorded is tests/recorder's matter.
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "tests/cli/program.hpp"
 
@@ -24,11 +26,29 @@ TEST_F(RecordCpu, RefusesWhatCannotBe) {
   refused({"record-cpu", "-o", "none/t", "--", "true"}, "none/t");
 }
 
+TEST_F(RecordCpu, AQemuWithoutPluginsIsNamed) {
+  const std::filesystem::path plugin =
+      std::filesystem::path(GPUMUX_PROGRAM).parent_path() / "gpumux_recorder.so";
+  if (!std::filesystem::exists(plugin)) GTEST_SKIP() << "built without Capstone";
+  std::ofstream(path("qemu-x86_64")) << "#!/bin/sh\necho '-strace log system calls'\n";
+  std::filesystem::permissions(path("qemu-x86_64"), std::filesystem::perms::owner_all);
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", (std::filesystem::path(path("x")).parent_path().string() + ":" + before).c_str(), 1);
+  const Outcome o = gpumux({"record-cpu", "-o", "t", "--", "/bin/true"});
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("takes no plugins"), std::string::npos) << o.err;
+  EXPECT_EQ(lines(o.err), 1U) << o.err;
+  EXPECT_FALSE(exists("t"));
+}
+
 TEST_F(RecordCpu, RunsTheProgramAndLeavesItsTrace) {
   const std::filesystem::path plugin =
       std::filesystem::path(GPUMUX_PROGRAM).parent_path() / "gpumux_recorder.so";
   if (!std::filesystem::exists(plugin)) GTEST_SKIP() << "built without Capstone";
   if (std::system("command -v qemu-x86_64 > /dev/null") != 0) GTEST_SKIP() << "there is no qemu-x86_64";
+  if (std::system("qemu-x86_64 -help | grep -q -e -plugin") != 0)
+    GTEST_SKIP() << "qemu-x86_64 takes no plugins";
   const Outcome o =
       gpumux({"record-cpu", "-o", "a,b.zst", "--", "/bin/sh", "-c", "echo $1; exit 7", "sh", "--limit"});
   EXPECT_EQ(o.code, 7) << o.err;

@@ -23,6 +23,8 @@ class Recorded : public testing::Test {
  protected:
   void SetUp() override {
     if (std::system("command -v qemu-x86_64 > /dev/null") != 0) GTEST_SKIP() << "there is no qemu-x86_64";
+    if (std::system("qemu-x86_64 -help | grep -q -e -plugin") != 0)
+      GTEST_SKIP() << "qemu-x86_64 takes no plugins";
   }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
   /// The exit code; what it says is in the file `said`.
